@@ -1,0 +1,44 @@
+// What a machine provides to the core. Everything is optional: the defaults suit one thread without an operating system.
+// A build that needs more names its own header with -DTAU_PORT_HEADER='"my_port.h"', which defines any of these before the defaults.
+#ifndef TAU_PORT_H
+#define TAU_PORT_H
+
+#include <stddef.h>
+
+#ifdef TAU_PORT_HEADER
+#include TAU_PORT_HEADER
+#endif
+
+// Entered before and left after every operation on a heap, never nested. HEAP is the heap's address. Payload bytes are
+// copied and filled outside the lock, so it is held for a bounded time.
+#ifndef TAU_PORT_LOCK
+#define TAU_PORT_LOCK(heap) ((void)(heap))
+#define TAU_PORT_UNLOCK(heap) ((void)(heap))
+#endif
+
+// Called when misuse is found; REASON is an enum tau_status. The operation has changed nothing.
+#ifndef TAU_PORT_MISUSE
+#define TAU_PORT_MISUSE(heap, pointer, reason) ((void)(heap), (void)(pointer), (void)(reason))
+#endif
+
+// Called when a request cannot be served, with its size in bytes, after the lock was left.
+#ifndef TAU_PORT_OUT_OF_MEMORY
+#define TAU_PORT_OUT_OF_MEMORY(heap, size_bytes) ((void)(heap), (void)(size_bytes))
+#endif
+
+// Called after each allocation that succeeded and before each object is given up, outside the lock.
+// OLD is NULL for a new object, POINTER is NULL for a freed one; both are set when an object was resized.
+#ifndef TAU_PORT_TRACE
+#define TAU_PORT_TRACE(heap, old, pointer, size_bytes, alignment) \
+    ((void)(heap), (void)(old), (void)(pointer), (void)(size_bytes), (void)(alignment))
+#endif
+
+// Payload moves and fills: two functions with the C library's meaning, on every machine.
+#ifndef TAU_PORT_MOVE
+void *memmove(void *to, const void *from, size_t size_bytes);
+void *memset(void *to, int value, size_t size_bytes);
+#define TAU_PORT_MOVE(to, from, size_bytes) ((void)memmove((to), (from), (size_bytes)))
+#define TAU_PORT_FILL(to, value, size_bytes) ((void)memset((to), (value), (size_bytes)))
+#endif
+
+#endif

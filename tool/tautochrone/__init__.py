@@ -1,0 +1,3 @@
+"""Tautochrone: record what a program does with its memory, plan it, replay the plan, report."""
+
+__version__ = "0.1.0"

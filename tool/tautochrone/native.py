@@ -1,0 +1,25 @@
+"""Finds and loads the native halves of the tool."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from pathlib import Path
+
+from tautochrone.errors import TauError
+
+DIRECTORY = Path(__file__).parent / "_native"
+
+
+@functools.cache
+def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
+    """Load one of the package's libraries; raises TauError if the package was installed without it."""
+    path = DIRECTORY / name
+    if not path.exists():
+        raise TauError(f"{name} is missing from this installation", "reinstall with `pipx install .`, or `make build`")
+    return ctypes.CDLL(str(path))
+
+
+def core_sources() -> Path:
+    """The folder that holds the core's C sources, for cross-compiling on demand."""
+    return DIRECTORY / "core"
