@@ -1,7 +1,58 @@
-# Names and commands only; the logic is in the tools that these call.
-.PHONY: native
-native:
-	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON -DTAU_TOOL_DESTINATION=_native \
-	  -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone
+# Names and commands only; the logic is in the tools that these call. `make` prints the list.
+.DEFAULT_GOAL := help
+.PHONY: help build demo check check-all bench repro size format native clean
+PYTHON := .venv/bin/python
+SOURCES := $(shell find core tool linux iface CMakeLists.txt pyproject.toml -type f \
+  -not -path '*/tests/*' -not -path '*/_native/*' -not -path '*/__pycache__/*')
+# T=words runs only the tests whose names match, as in `make check T=budget`.
+PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile $(if $(T),-k '$(T)')
+
+help: ## what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+build: .venv/stamp-build ## the command .venv/bin/tau
+
+demo: .venv/stamp-build ## record a compiler, plan its heap, replay the plan, write out/demo/report.html
+	$(PYTHON) scripts/demo.py
+
+check: .venv/stamp-check .venv/stamp-build ## every test that fits in ten minutes on two cores
+	$(PYTHON) scripts/tidy.py
+	$(PYTEST) -m 'not slow'
+
+check-all: .venv/stamp-check .venv/stamp-build ## every test
+	$(PYTHON) scripts/tidy.py
+	$(PYTEST)
+
+bench: .venv/stamp-check .venv/stamp-build ## every figure of bench/, peers beside us
+	$(PYTHON) scripts/run_all.py bench
+
+repro: .venv/stamp-check .venv/stamp-build ## every figure of repro/, theirs beside ours
+	$(PYTHON) scripts/run_all.py repro
+
+size: .venv/stamp-check ## code bytes of each function, against the checked-in table
+	$(PYTHON) bench/size/size.py
+
+format: .venv/stamp-check ## lay out the C files of the core and the tool
+	clang-format-14 -i core/*.[ch] tool/native/*.[ch]
+
+native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
+	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
+	  -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone
 	cmake --build build/native
 	cmake --install build/native
+
+clean: ## remove what was built and measured; .venv stays
+	rm -rf build out tool/tautochrone/_native .venv/stamp-*
+
+.venv/stamp-demo: pyproject.toml scripts/setup.sh
+	scripts/setup.sh demo
+	touch $@
+
+.venv/stamp-check: pyproject.toml scripts/setup.sh
+	scripts/setup.sh check
+	touch $@
+
+.venv/stamp-build: .venv/stamp-demo $(SOURCES)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+	  --force-reinstall .
+	touch $@

@@ -1,0 +1,20 @@
+"""Print what pyproject.toml pins, one requirement a line: to build and run, and the extras named as arguments."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+
+def requirements(extras: list[str]) -> list[str]:
+    """Return the build system's requirements, the package's, and those of `extras` (KeyError if unknown)."""
+    document = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
+    pinned = [*document["build-system"]["requires"], *document["project"]["dependencies"]]
+    for extra in extras:
+        pinned += document["project"]["optional-dependencies"][extra]
+    return pinned
+
+
+if __name__ == "__main__":
+    print("\n".join(requirements(sys.argv[1:])))
