@@ -1,4 +1,7 @@
-"""Print what pyproject.toml pins, one requirement a line: to build and run, and the extras named as arguments."""
+"""Print what pyproject.toml pins, one requirement a line: to build, to run, and the named extras.
+
+Usage: requirements.py [EXTRA…]
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import Path
 
 
 def requirements(extras: list[str]) -> list[str]:
-    """Return the build system's requirements, the package's, and those of `extras` (KeyError if unknown)."""
+    """Return the build's requirements, the package's, and those of `extras` (else KeyError)."""
     document = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
     pinned = [*document["build-system"]["requires"], *document["project"]["dependencies"]]
     for extra in extras:

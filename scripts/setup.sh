@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Makes a Debian 12 machine ready: `setup.sh demo` for `make demo`, `setup.sh check` for all tests too.
-# Installs Debian packages when root (else says in one line what is missing) and the pinned Python packages
-# of pyproject.toml into .venv. What is there already is left alone, so a second run takes a second.
+# Makes a Debian 12 machine ready: `setup.sh demo` for `make demo`, `setup.sh check` for all tests.
+# Installs Debian packages when root (else says in one line what is missing) and the pinned Python
+# packages of pyproject.toml into .venv. What is there is left alone: a second run takes a second.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-demo_packages=(gcc make cmake ninja-build python3-venv libzstd-dev pkg-config gcc-riscv64-unknown-elf
-    gcc-arm-none-eabi libjemalloc2 libmimalloc2.0)
-check_packages=(python3-dev zstd libnewlib-arm-none-eabi picolibc-riscv64-unknown-elf gcc-multilib clang-14
-    clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli ffmpeg minisat chromium)
+demo_packages=(gcc make cmake ninja-build python3-venv libzstd-dev pkg-config
+    gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0)
+check_packages=(python3-dev zstd libnewlib-arm-none-eabi picolibc-riscv64-unknown-elf gcc-multilib
+    clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli ffmpeg
+    minisat chromium)
 
 case "${1:-}" in
     demo) packages=("${demo_packages[@]}") extra="" ;;
@@ -23,11 +24,11 @@ if command -v dpkg-query >/dev/null; then
         [ "$status" = "install ok installed" ] || missing+=("$package")
     done
 else
-    echo "setup: no Debian here; going on, these must be present in some form: ${packages[*]}" >&2
+    echo "setup: no Debian here; going on, needed in some form: ${packages[*]}" >&2
 fi
 if [ "${#missing[@]}" -gt 0 ]; then
     if [ "$(id -u)" -ne 0 ]; then
-        echo "setup: not root; run this first: sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
+        echo "setup: not root; first run: sudo apt-get install -y ${missing[*]}" >&2
         exit 1
     fi
     echo "setup: installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
@@ -41,6 +42,7 @@ fi
 .venv/bin/python scripts/requirements.py $extra > .venv/requirements.txt
 if ! cmp -s .venv/requirements.txt ".venv/installed-${1}.txt"; then
     echo "setup: installing the pinned Python packages into .venv" >&2
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt >&2
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+        -r .venv/requirements.txt >&2
     cp .venv/requirements.txt ".venv/installed-${1}.txt"
 fi

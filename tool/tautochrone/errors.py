@@ -11,11 +11,13 @@ EXIT_LIMIT_EXCEEDED = 3
 class TauError(Exception):
     """A failure with its cause and, where there is one, the next step.
 
-    `exit_code` is EXIT_FAILED unless a stated limit was exceeded (EXIT_LIMIT_EXCEEDED) or the call itself
-    was wrong (EXIT_USAGE).
+    `exit_code` is EXIT_FAILED unless a stated limit was exceeded (EXIT_LIMIT_EXCEEDED) or the call
+    itself was wrong (EXIT_USAGE).
     """
 
-    def __init__(self, message: str, next_step: str | None = None, exit_code: int = EXIT_FAILED) -> None:
+    def __init__(
+        self, message: str, next_step: str | None = None, exit_code: int = EXIT_FAILED
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.next_step = next_step

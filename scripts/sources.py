@@ -1,0 +1,66 @@
+"""Reads the repository's own sources for tidy.py: which files, which functions, which includes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+SKIPPED_FOLDERS = {".git", ".venv", "build", "out", "_native", "__pycache__", ".pytest_cache"}
+
+
+def tree_files(root: Path) -> list[Path]:
+    """Return the repository's files: git's list, or all of them where there is no git."""
+    if (root / ".git").exists():
+        listing = ["git", "-C", str(root), "ls-files"]
+        names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
+        return [root / name for name in names.splitlines() if (root / name).is_file()]
+    files = (path for path in sorted(root.rglob("*")) if path.is_file())
+    return [path for path in files if not SKIPPED_FOLDERS & set(path.relative_to(root).parts)]
+
+
+def core_sources(root: Path, files: list[Path]) -> list[Path]:
+    """Return the C files of the core itself, without ports and tests."""
+    return [path for path in files if path.suffix == ".c" and path.parent == root / "core"]
+
+
+def is_test(path: Path) -> bool:
+    """Tell whether `path` is a test or belongs to one."""
+    return "tests" in path.parts or path.name.startswith(("test_", "conftest"))
+
+
+def functions_of(path: Path) -> Iterator[tuple[int, int]]:
+    """Yield (first line, lines) of each function in a C or Python file."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1
+        return
+    head = body = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"[a-zA-Z_].*\(", line):
+            head = number
+        if head and not body and re.search(r"\)\s*\{$|^\{$", line):
+            body = head
+        if line.startswith("}"):
+            if body and line.rstrip() == "}":
+                yield body, number - body + 1
+            head = body = 0
+
+
+def used_by(path: Path) -> list[tuple[str, ...]]:
+    """Return what a C file includes in quotes, or a Python file imports, as path parts."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        includes = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
+        return [tuple(include.split("/")) for include in includes]
+    modules: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            modules += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            modules.append(node.module)
+    return [tuple(module.split(".")) for module in modules]

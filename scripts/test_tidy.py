@@ -1,0 +1,100 @@
+"""Each rule of tidy.py can fail.
+
+Method: a small tidy tree is made, which has no finding; each mutant of it has exactly one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tidy
+
+GOOD_C = """#include "core/config.h"
+
+void tau_tlsf_touch(int *cell)
+{
+    TAU_ASSERT(cell != 0);
+    TAU_ASSERT(*cell == 0);
+    *cell = 1;
+}
+"""
+STEP = "    *cell = 1;\n"
+BUDGET = '#include "core/budget.h"\n'
+TRACE = '#include "tool/native/trace.h"\n'
+HEADER = "#define TAU_ASSERT(holds) ((void)0)\n"
+
+# name of the mutant: (file, its text, a word of the finding)
+MUTANTS = {
+    "long line": ("core/tlsf.c", GOOD_C + "// " + "x" * 98 + "\n", "101 columns"),
+    "long C function": ("core/tlsf.c", GOOD_C.replace(STEP, STEP * 70), "75 lines"),
+    "long Python function": ("tool/a.py", "def run():\n" + "    print()\n" * 70, "71 lines"),
+    "long C file": ("core/tlsf.c", GOOD_C + "//\n" * 600, "at most 600"),
+    "long header": ("core/config.h", HEADER + "//\n" * 200, "at most 200"),
+    "long README": ("README.md", "a\n" * 151, "at most 150"),
+    "empty name": ("tool/ut" + "ils.py", "", "does not"),
+    "empty folder name": ("tool/com" + "mon/a.py", "", "does not"),
+    "unfinished": ("SPEC.md", "TO" + "DO: write\n", "unfinished"),
+    "machine path": ("SPEC.md", "see /ho" + "me/someone/notes\n", "one machine"),
+    "registry": ("SPEC.md", "https://pypi" + ".org/simple\n", "registry"),
+    "core upwards": ("core/config.h", HEADER + BUDGET, "may not include budget"),
+    "tlsf to budget": ("core/tlsf.c", BUDGET + GOOD_C, "may not include budget"),
+    "core to tool": ("core/tlsf.c", TRACE + GOOD_C, "core may not use"),
+    "model to ours": ("model/tlsf.py", "from tautochrone import plan\n", "model may not use"),
+    "tool to bench": ("tool/a.py", "import bench.sizes\n", "tool may not use"),
+    "linux to tool": ("linux/a.c", TRACE, "linux may not use"),
+    "stale": ("iface/gen.py", "import sys\nsys.exit('trace.h differs')\n", "trace.h differs"),
+    "symbol": ("core/tlsf.c", GOOD_C.replace("tau_tlsf_t", "tlsf_t"), "exports tlsf_touch"),
+    "data symbol": ("core/tlsf.c", GOOD_C + "int state;\n", "exports state"),
+    "assertions": ("core/tlsf.c", GOOD_C.replace("TAU_ASSERT(*cell == 0)", ""), "1 assertions"),
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tidy tree."""
+    files = {
+        "README.md": "a\n" * 150,
+        "core/tlsf.c": GOOD_C,
+        "core/config.h": HEADER,
+        "core/budget.h": "",
+        "core/tests/test_tlsf.c": '#include "core/budget.h"\n',
+        "tool/native/trace.h": "",
+        "model/tlsf.py": "import random\n",
+        "iface/gen.py": "",
+    }
+    for name, text in files.items():
+        put(tmp_path, name, text)
+    return tmp_path
+
+
+def put(root: Path, name: str, text: str) -> None:
+    """Write one file of a tree."""
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text(text)
+
+
+def test_a_tidy_tree_has_no_findings(tree: Path) -> None:
+    assert tidy.findings(tree) == []
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_each_rule_can_fail(tree: Path, name: str) -> None:
+    file, text, expected = MUTANTS[name]
+    put(tree, file, text)
+    found = tidy.findings(tree)
+    assert len(found) == 1, found
+    assert expected in found[0]
+
+
+def test_every_rule_has_a_mutant(tree: Path) -> None:
+    rules = set()
+    for file, text, _ in MUTANTS.values():
+        before = (tree / file).read_text() if (tree / file).exists() else None
+        put(tree, file, text)
+        rules |= {rule for rule in tidy.RULES if list(rule(tree, tidy.tree_files(tree)))}
+        if before is None:
+            (tree / file).unlink()
+        else:
+            put(tree, file, before)
+    assert rules == set(tidy.RULES)

@@ -1,0 +1,155 @@
+"""House style as a test: prints each place that breaks a rule and exits 1 if there is one.
+
+The rules, in the order of RULES: line, function and file length; file names and words; include and
+import arrows; generated files that are stale; exported symbols; assertion density.
+scripts/test_tidy.py breaks each of them.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from sources import core_sources, functions_of, is_test, tree_files, used_by
+
+LINE_COLUMNS_MAX = 100
+FUNCTION_LINES_MAX = 70
+README_LINES_MAX = 150
+FILE_LINES_MAX = {".c": 600, ".py": 600, ".sh": 200, ".h": 200}
+TEST_FILE_LINES_MAX = 600
+ASSERTIONS_PER_FUNCTION_MIN = 2
+
+BANNED_NAMES = {"utils", "util", "common", "misc", "helpers", "helper", "manager"}
+# In pieces, so that this file does not break its own rules.
+UNFINISHED = ("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK")
+MACHINES = ("/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/", "/opt/wh" + "eels")
+REGISTRIES = ("pypi" + ".org", "pythonho" + "sted.org", "crates" + ".io", "deb.deb" + "ian.org")
+WORDS = (
+    (re.compile(r"\b(" + "|".join(UNFINISHED) + r")\b"), "unfinished"),
+    (re.compile("(" + "|".join(MACHINES) + r")\w"), "true on one machine only"),
+    (re.compile("|".join(map(re.escape, REGISTRIES))), "a registry's address"),
+)
+
+# Which core files a core file may include; everyone may include BASE.
+BASE = {"bits", "check", "config", "port", "status"}
+CORE_ARROWS = {"tlsf": BASE, "budget": BASE | {"tlsf"}}
+# Which sides a side may include or import, itself apart; sides that are not named are free.
+SIDE_ARROWS = {
+    "iface": set(),
+    "core": {"iface"},
+    "model": set(),
+    "linux": {"core", "iface"},
+    "tool": {"core", "iface", "model"},
+}
+SIDES = {*SIDE_ARROWS, "hw", "kernel", "bench", "repro", "tests", "scripts"}
+
+
+def lengths(root: Path, files: list[Path]) -> Iterator[str]:
+    """Lines, functions, files and the README are short enough to read."""
+    for path in files:
+        name = path.relative_to(root)
+        limit = FILE_LINES_MAX.get(path.suffix)
+        if name == Path("README.md"):
+            limit = README_LINES_MAX
+        if limit is None:
+            continue
+        if is_test(name):
+            limit = TEST_FILE_LINES_MAX
+        lines = path.read_text().splitlines()
+        if len(lines) > limit:
+            yield f"{name}: {len(lines)} lines, at most {limit}"
+        if path.suffix == ".md":
+            continue
+        for number, line in enumerate(lines, 1):
+            if len(line) > LINE_COLUMNS_MAX:
+                yield f"{name}:{number}: {len(line)} columns, at most {LINE_COLUMNS_MAX}"
+        for first, count in functions_of(path) if path.suffix in (".c", ".py") else ():
+            if count > FUNCTION_LINES_MAX:
+                yield f"{name}:{first}: a function of {count} lines, at most {FUNCTION_LINES_MAX}"
+
+
+def names_and_words(root: Path, files: list[Path]) -> Iterator[str]:
+    """No file is named after nothing; nothing unfinished, and no word of one machine, is left."""
+    for path in files:
+        name = path.relative_to(root)
+        for part in name.parts:
+            if part.split(".")[0] in BANNED_NAMES:
+                yield f"{name}: say what it is about; `{part}` does not"
+        try:
+            lines = path.read_text().splitlines()
+        except UnicodeDecodeError:
+            continue  # pictures and raw records
+        for number, line in enumerate(lines, 1):
+            for pattern, reason in WORDS:
+                if found := pattern.search(line):
+                    yield f"{name}:{number}: `{found.group()}` is {reason}"
+
+
+def arrows(root: Path, files: list[Path]) -> Iterator[str]:
+    """Includes and imports follow the arrows of DESIGN.md."""
+    for path in files:
+        name = path.relative_to(root)
+        side = name.parts[0]
+        if side not in SIDE_ARROWS or path.suffix not in (".c", ".h", ".py") or is_test(name):
+            continue
+        used = used_by(path)
+        for target in used:
+            target_side = "tool" if target[0] == "tautochrone" else target[0]
+            if target_side in SIDES - SIDE_ARROWS[side] - {side}:
+                yield f"{name}: {side} may not use {'/'.join(target)}"
+        if side == "core" and len(name.parts) == 2:
+            wanted = {Path(target[1]).stem for target in used if len(target) == 2}
+            for extra in sorted(wanted - CORE_ARROWS.get(path.stem, BASE) - {path.stem}):
+                yield f"{name}: {path.stem} may not include {extra}"
+
+
+def generated(root: Path, files: list[Path]) -> Iterator[str]:
+    """What iface/gen.py writes is what is checked in."""
+    generator = root / "iface" / "gen.py"
+    if generator in files:
+        check = [sys.executable, str(generator), "--check"]
+        done = subprocess.run(check, capture_output=True, text=True)
+        if done.returncode:
+            yield f"iface/gen: stale, run iface/gen.py: {(done.stdout + done.stderr).strip()}"
+
+
+def symbols(root: Path, files: list[Path]) -> Iterator[str]:
+    """Every external symbol of core/x.c starts with tau_x_."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in core_sources(root, files):
+            made = str(Path(folder) / f"{path.stem}.o")
+            subprocess.run(["gcc", "-std=c17", "-c", f"-I{root}", path, "-o", made], check=True)
+            listing = ["nm", "-g", "--defined-only", made]
+            names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
+            for symbol in (line.split()[-1] for line in names.splitlines()):
+                if not symbol.startswith(f"tau_{path.stem}_"):
+                    yield f"{path.relative_to(root)}: exports {symbol}, not tau_{path.stem}_…"
+
+
+def assertions(root: Path, files: list[Path]) -> Iterator[str]:
+    """The core asserts at least twice a function, on average over a file."""
+    for path in core_sources(root, files):
+        made = r"\b(?:TAU_ASSERT\w*|_Static_assert|static_assert)\("
+        count = len(re.findall(made, path.read_text()))
+        functions = len(list(functions_of(path)))
+        if count < ASSERTIONS_PER_FUNCTION_MIN * functions:
+            yield f"{path.relative_to(root)}: {count} assertions in {functions} functions"
+
+
+RULES = (lengths, names_and_words, arrows, generated, symbols, assertions)
+
+
+def findings(root: Path) -> list[str]:
+    """Return every place under `root` that breaks a rule."""
+    files = tree_files(root)
+    return [finding for rule in RULES for finding in rule(root, files)]
+
+
+if __name__ == "__main__":
+    broken = findings(Path(__file__).resolve().parent.parent)
+    print("\n".join(broken) or "tidy: nothing to say", file=sys.stderr)
+    sys.exit(1 if broken else 0)
