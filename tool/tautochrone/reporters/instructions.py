@@ -1,0 +1,82 @@
+"""Instructions of each operation: 99.9 % of the calls, the maximum, and the stated bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bokeh.models import ColumnDataSource, HoverTool
+
+from tautochrone.reporters.panel import BLUE, GRAY, GREEN, RED, Panel, plain_figure
+
+ROW_PIXELS = 30
+LOG_ABOVE_RATIO = 40
+
+
+def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
+    """Draw the operations of `systems` (as `tau replay --json` lists them); None if not counted."""
+    rows = [
+        {
+            "row": f"{system['name']} {operation}",
+            "calls": counted["count"],
+            "p999": counted["p999_instructions"],
+            "max": counted["max_instructions"],
+            "bound": counted.get("bound_instructions"),
+        }
+        for system in systems
+        for operation, counted in (system.get("operations") or {}).items()
+        if counted.get("max_instructions") is not None and counted.get("count")
+    ]
+    if not rows:
+        return None
+    rows.reverse()  # Bokeh lists factors from the bottom
+    names = ("row", "calls", "p999", "max", "bound")
+    columns = {name: [row[name] for row in rows] for name in names}
+    values = [value for name in ("p999", "max", "bound") for value in columns[name] if value]
+    is_log = max(values) > LOG_ABOVE_RATIO * min(values)
+    plot = plain_figure(
+        y_range=columns["row"],
+        height=110 + ROW_PIXELS * len(rows),
+        x_axis_type="log" if is_log else "linear",
+        x_axis_label="instructions",
+        tools="",
+    )
+    start = min(values) * 0.8 if is_log else 0
+    plot.x_range.start, plot.x_range.end = start, max(values) * 1.06
+    source = ColumnDataSource({**columns, "start": [start] * len(rows)})
+    plot.segment("start", "row", "max", "row", source=source, color=GRAY, line_width=7, alpha=0.35)
+    marks = []
+    for name, marker, color, size, label in (
+        ("p999", "circle", BLUE, 9, "99.9 % of the calls"),
+        ("max", "diamond", GREEN, 13, "maximum"),
+        ("bound", "dash", RED, 18, "bound"),
+    ):
+        marks.append(
+            plot.scatter(
+                name,
+                "row",
+                source=source,
+                marker=marker,
+                color=color,
+                size=size,
+                line_width=3,
+                angle=1.5708 if name == "bound" else 0,
+                legend_label=label,
+            )
+        )
+    tips = [
+        ("", "@row, @calls{0,0} calls"),
+        ("99.9 %", "@p999{0,0}"),
+        ("maximum", "@max{0,0}"),
+        ("bound", "@bound{0,0}"),
+    ]
+    plot.add_tools(HoverTool(renderers=marks[1:2], tooltips=tips))
+    plot.add_layout(plot.legend[0], "above")
+    plot.legend.orientation = "horizontal"
+    plot.legend.background_fill_alpha = 0
+    plot.legend.border_line_color = None
+    caption = (
+        f"Counted by emulation of every call of this recording on {isa}; moving and clearing"
+        " payload bytes is not counted. The bound holds for any sequence of calls, not only for this one."
+    )
+    return Panel("instructions", "Instructions a call", caption, plot, columns)

@@ -1,0 +1,66 @@
+"""Puts the panels into one HTML file that needs no network: Bokeh and all data are inside."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+
+from bokeh.embed import components
+from bokeh.resources import Resources
+
+from tautochrone.reporters.panel import Panel
+
+HERE = Path(__file__).parent
+
+
+def page(
+    title: str,
+    verdict: str,
+    facts: Mapping[str, str],
+    panels: Sequence[Panel],
+    plan_toml: str | None,
+    provenance: Mapping[str, str],
+) -> str:
+    """Return the report as HTML.
+
+    `facts` says what was recorded, `provenance` how the report was made; both are shown
+    as they are, escaped. `plan_toml` is the plan's text, None if there is no plan.
+    """
+    script, divisions = components({panel.name: panel.model for panel in panels})
+    sections = "".join(_section(panel, divisions[panel.name]) for panel in panels)
+    if plan_toml is not None:
+        sections += (
+            '<section id="plan"><h2>The plan</h2><details open><summary>plan.toml</summary>'
+            f"<pre>{html.escape(plan_toml)}</pre></details></section>"
+        )
+    return Template((HERE / "page.html").read_text()).substitute(
+        title=html.escape(title),
+        verdict=html.escape(verdict),
+        facts=_definitions(facts),
+        sections=sections,
+        provenance=_definitions(provenance),
+        style=(HERE / "page.css").read_text(),
+        behavior=(HERE / "page.js").read_text(),
+        bokeh=Resources(mode="inline", components=["bokeh"]).render(),
+        figures=script,
+    )
+
+
+def _section(panel: Panel, division: str) -> str:
+    """Return a panel as HTML; its CSV is kept escaped and hidden, and handed out by page.js."""
+    return (
+        f'<section id="{panel.name}"><h2>{html.escape(panel.title)}</h2>{division}'
+        f"<p>{html.escape(panel.caption)}"
+        f' <button type="button" data-csv="{panel.name}">CSV</button></p>'
+        f'<pre hidden id="csv-{panel.name}">{html.escape(panel.csv())}</pre></section>\n'
+    )
+
+
+def _definitions(pairs: Mapping[str, str]) -> str:
+    """Return pairs as the inside of a description list."""
+    return "".join(
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>"
+        for name, value in pairs.items()
+    )

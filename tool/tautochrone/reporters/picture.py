@@ -1,0 +1,66 @@
+"""Takes a picture of a report through a headless browser, where one is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tautochrone.errors import TauError
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COLORS = 128
+TIMEOUT_SECONDS = 120
+
+
+def browser() -> str | None:
+    """Return the path of a browser that can be driven without a screen, None if there is none."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+def browser_command(program: str, profile: Path) -> list[str]:
+    """Return how to start `program` without a screen, a network or the user's profile."""
+    return [
+        program,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        f"--user-data-dir={profile}",
+        "--virtual-time-budget=20000",
+    ]
+
+
+def take(report: Path, picture: Path, width: int = 1100, height: int = 1000) -> None:
+    """Draw the top `height` pixels of `report` into the PNG file `picture`, in COLORS colors."""
+    program = browser()
+    if program is None:
+        raise TauError(
+            "--picture needs a browser that runs without a screen, and none is installed",
+            "apt install chromium",
+        )
+    from PIL import Image
+
+    with tempfile.TemporaryDirectory() as folder:
+        raw = Path(folder) / "raw.png"
+        command = [
+            *browser_command(program, Path(folder) / "profile"),
+            f"--screenshot={raw}",
+            f"--window-size={width},{height}",
+            report.resolve().as_uri(),
+        ]
+        try:
+            subprocess.run(command, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            raise TauError(f"{program} took over {TIMEOUT_SECONDS} s to draw {report}") from None
+        if not raw.exists():
+            raise TauError(f"{program} made no picture of {report}", f"open {report} to see why")
+        with Image.open(raw) as image:
+            small = image.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE)
+            small.save(picture, optimize=True)
