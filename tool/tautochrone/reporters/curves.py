@@ -80,7 +80,7 @@ def curves_of(
     """Run through `blocks` (arrays with the fields time_ns, size_bytes, slot, op, flags).
 
     `class_sizes` are the plan's sizes in bytes; an object belongs to the class that its size,
-    rounded up to `granule_bytes`, equals. A trace without times (duration 0) is drawn over event numbers.
+    rounded up to `granule_bytes`, equals. A trace without times (duration 0) runs over events.
     """
     is_time = duration_ns > 0
     x_end = duration_ns if is_time else max(events - 1, 1)
@@ -122,7 +122,7 @@ def curves_of(
 
 
 def _sizes_before(block: Any, size_of_slot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each slot's bytes after and before its event, and bring `size_of_slot` up to date.
+    """Return each slot's bytes after and before its event; bring `size_of_slot` up to date.
 
     The slot's previous event is found by a stable sort: within a slot, events stay in order.
     """

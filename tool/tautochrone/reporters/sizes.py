@@ -61,6 +61,6 @@ def draw(
         plot.legend.background_fill_alpha = 0
         plot.legend.border_line_color = None
     caption = (
-        f"{len(shown):,} different sizes. A circle's area: the most bytes of that size live at once."
+        f"{len(shown):,} different sizes. Area of a circle: the most bytes of that size at once."
     )
     return Panel("sizes", "Sizes", caption, plot, columns)
