@@ -1,0 +1,140 @@
+// One bit for each 8 bytes, and a word at each end of an object. See content.h.
+#include "tool/native/content.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tool/native/replay.h"
+
+#define GRANULE_BYTES 8u
+#define WORD_GRANULES 64u
+
+bool tau_content_start(struct tau_content *content, uint8_t *arena, uint64_t arena_bytes) {
+    const uint64_t words = arena_bytes / (GRANULE_BYTES * WORD_GRANULES) + 2;
+    if (words > content->live_capacity) {
+        tau_content_release(content);
+        // Mapped and not allocated: an arena far larger than its use costs only the pages that are
+        // used.
+        void *live = mmap(NULL, words * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (live == MAP_FAILED) {
+            return false;
+        }
+        content->live = live;
+        content->live_capacity = words;
+    } else if (words * sizeof(uint64_t) > (1u << 20)) {
+        (void)madvise(content->live, content->live_capacity * sizeof(uint64_t), MADV_DONTNEED);
+    } else {
+        memset(content->live, 0, words * sizeof(uint64_t));
+    }
+    content->arena = arena;
+    content->arena_bytes = arena_bytes;
+    return true;
+}
+
+void tau_content_release(struct tau_content *content) {
+    if (content->live != NULL) {
+        (void)munmap(content->live, content->live_capacity * sizeof(uint64_t));
+    }
+    content->live = NULL;
+    content->live_capacity = 0;
+}
+
+static bool any_live(const struct tau_content *content, uint64_t first, uint64_t end) {
+    for (uint64_t granule = first; granule < end;) {
+        const uint64_t word = granule / WORD_GRANULES;
+        const uint64_t word_end = (word + 1) * WORD_GRANULES;
+        const uint64_t stop = end < word_end ? end : word_end;
+        const uint64_t mask = (UINT64_MAX >> (WORD_GRANULES - (stop - granule)))
+                              << (granule % WORD_GRANULES);
+        if ((content->live[word] & mask) != 0) {
+            return true;
+        }
+        granule = stop;
+    }
+    return false;
+}
+
+static void flip_live(struct tau_content *content, uint64_t first, uint64_t end) {
+    for (uint64_t granule = first; granule < end;) {
+        const uint64_t word = granule / WORD_GRANULES;
+        const uint64_t word_end = (word + 1) * WORD_GRANULES;
+        const uint64_t stop = end < word_end ? end : word_end;
+        content->live[word] ^= (UINT64_MAX >> (WORD_GRANULES - (stop - granule)))
+                               << (granule % WORD_GRANULES);
+        granule = stop;
+    }
+}
+
+static uint64_t word_of_slot(uint32_t slot) {
+    const uint64_t mixed = (slot + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15);
+    return mixed ^ (mixed >> 32);
+}
+
+static size_t head_bytes(uint64_t size_bytes) {
+    return size_bytes < sizeof(uint64_t) ? (size_t)size_bytes : sizeof(uint64_t);
+}
+
+static size_t tail_bytes(uint64_t size_bytes) {
+    return head_bytes(size_bytes - head_bytes(size_bytes));
+}
+
+static uint64_t granule_end(const struct tau_content *content,
+                            const struct tau_content_object *object) {
+    const uint64_t offset = (uint64_t)(object->pointer - content->arena);
+    return (offset + object->size_bytes + GRANULE_BYTES - 1) / GRANULE_BYTES;
+}
+
+int tau_content_add(struct tau_content *content, const struct tau_content_object *object,
+                    uint32_t slot, bool is_cleared) {
+    uint8_t *pointer = object->pointer;
+    const uint64_t size_bytes = object->size_bytes;
+    const uint64_t offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)content->arena);
+    if (offset > content->arena_bytes || size_bytes > content->arena_bytes - offset) {
+        return TAU_REPLAY_OUTSIDE;
+    }
+    if (((uintptr_t)pointer & (object->alignment - 1)) != 0) {
+        return TAU_REPLAY_MISALIGNED;
+    }
+    const uint64_t first = offset / GRANULE_BYTES;
+    const uint64_t end = granule_end(content, object);
+    if (any_live(content, first, end)) {
+        return TAU_REPLAY_OVERLAPS;
+    }
+    flip_live(content, first, end);
+    const size_t head = head_bytes(size_bytes);
+    const size_t tail = tail_bytes(size_bytes);
+    static const uint8_t zeros[sizeof(uint64_t)];
+    if (is_cleared && (memcmp(pointer, zeros, head) != 0 ||
+                       memcmp(pointer + size_bytes - tail, zeros, tail) != 0)) {
+        return TAU_REPLAY_NOT_CLEARED;
+    }
+    const uint64_t word = word_of_slot(slot);
+    memcpy(pointer, &word, head);
+    memcpy(pointer + size_bytes - tail, &word, tail);
+    return TAU_REPLAY_COMPLETED;
+}
+
+bool tau_content_remove(struct tau_content *content, const struct tau_content_object *object,
+                        uint32_t slot) {
+    const uint64_t offset = (uint64_t)(object->pointer - content->arena);
+    flip_live(content, offset / GRANULE_BYTES, granule_end(content, object));
+    const uint64_t word = word_of_slot(slot);
+    const size_t tail = tail_bytes(object->size_bytes);
+    return memcmp(object->pointer, &word, head_bytes(object->size_bytes)) == 0 &&
+           memcmp(object->pointer + object->size_bytes - tail, &word, tail) == 0;
+}
+
+bool tau_content_survives(const struct tau_content *content, const uint8_t *pointer,
+                          uint64_t old_bytes, uint64_t new_bytes, uint32_t slot) {
+    const uint64_t kept = old_bytes < new_bytes ? old_bytes : new_bytes;
+    const uint64_t offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)content->arena);
+    if (offset > content->arena_bytes || kept > content->arena_bytes - offset) {
+        return true;  // tau_content_add names this fault
+    }
+    const uint64_t word = word_of_slot(slot);
+    const size_t tail = tail_bytes(old_bytes);
+    return memcmp(pointer, &word, head_bytes(kept)) == 0 &&
+           (kept < old_bytes || memcmp(pointer + old_bytes - tail, &word, tail) == 0);
+}

@@ -1,0 +1,49 @@
+// Looks at what an allocator hands out: where it lies, and whether its content stays as it was
+// written.
+//
+// One bit for each 8 bytes of the arena says whether a live object has it, so a shared byte is
+// found when the second object appears. The first and the last 8 bytes of each object (less if it
+// is shorter) hold a word that depends on the slot; it is compared when the object is freed or
+// resized, so an allocator that writes into a live object is found there. Cost: one bit operation
+// for each 512 bytes of an object.
+#ifndef TAU_CONTENT_H
+#define TAU_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tau_content_object {
+    uint8_t *pointer;  // NULL: not live, or of size 0
+    uint64_t size_bytes;
+    uint64_t alignment;
+};
+
+struct tau_content {
+    uint8_t *arena;
+    uint64_t arena_bytes;
+    uint64_t *live;          // the bits
+    uint64_t live_capacity;  // words allocated
+};
+
+// Forgets all objects and prepares for an arena. False: no memory.
+bool tau_content_start(struct tau_content *content, uint8_t *arena, uint64_t arena_bytes);
+void tau_content_release(struct tau_content *content);
+
+// A new object: returns the enum tau_replay_fault it shows (0: none), and writes the words at its
+// ends.
+int tau_content_add(struct tau_content *content, const struct tau_content_object *object,
+                    uint32_t slot, bool is_cleared);
+// The object goes away. False: its words are not what was written.
+bool tau_content_remove(struct tau_content *content, const struct tau_content_object *object,
+                        uint32_t slot);
+// Whether POINTER holds what an object of OLD_BYTES had, as far as NEW_BYTES reach.
+bool tau_content_survives(const struct tau_content *content, const uint8_t *pointer,
+                          uint64_t old_bytes, uint64_t new_bytes, uint32_t slot);
+
+// Chains one placement into a hash of all.
+static inline uint64_t tau_content_hash(uint64_t hash, uint64_t event, uint64_t offset) {
+    return (hash ^ event) * UINT64_C(0x9e3779b97f4a7c15) + offset;
+}
+
+#endif

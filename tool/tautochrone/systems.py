@@ -1,0 +1,64 @@
+"""The allocators that replay can drive, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.errors import EXIT_USAGE, TauError
+
+
+@dataclass(frozen=True)
+class System:
+    """An allocator that replay can drive.
+
+    `kind`: "core" lives in `library` (`{bits}` stands for 32 or 64) with functions `prefix`_init …;
+    "budget" is the same with a plan; "own" is built in; "process" runs in a process of its own with
+    `library` loaded first. `grows`: takes memory as it needs it, so one run tells the footprint and
+    nothing is searched. `package`: the Debian package, for a message.
+    """
+
+    name: str
+    kind: str
+    library: str = ""
+    prefix: str = ""
+    grows: bool = False
+    package: str = ""
+
+    @property
+    def needs_plan(self) -> bool:
+        """Whether the system cannot be made without a plan."""
+        return self.kind == "budget"
+
+
+SYSTEMS: dict[str, System] = {
+    system.name: system
+    for system in (
+        System("tlsf", "core", "libtau_core{bits}.so", "tau_tlsf"),
+        System("budget", "budget", "libtau_core{bits}.so", "tau_budget"),
+        System("kingsley", "own", grows=True),
+        System("static", "own", grows=True),
+        System("glibc", "process", grows=True, package="libc6"),
+        System("mimalloc", "process", "mimalloc", grows=True, package="libmimalloc2.0"),
+        System("jemalloc", "process", "jemalloc", grows=True, package="libjemalloc2"),
+    )
+}
+
+
+def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> System:
+    """A system from a shared library with PREFIX_init, _malloc, _calloc, _aligned_alloc, … _free.
+
+    Their prototypes are those of core/tlsf.h (free returns 0 for success). A library that also has
+    `size_t PREFIX_footprint(void *heap)` says itself how much of the arena it took; with `grows` no
+    search is made.
+    """
+    return System(name, "core", str(library), prefix, grows)
+
+
+def system_named(name: str) -> System:
+    """The system of this name. Raises TauError (usage) if there is none."""
+    if name not in SYSTEMS:
+        raise TauError(
+            f"no system is called {name!r}", f"use some of {', '.join(SYSTEMS)}", EXIT_USAGE
+        )
+    return SYSTEMS[name]
