@@ -1,0 +1,96 @@
+"""Code size of allocators, ours and peers, on both instruction sets [P1-25]: what the linker keeps for the functions asked for.
+
+Ours is compiled -Os; crates with opt-level s; C libraries are measured as their packages ship them. Constants count, so do the helpers that
+the code pulls in (the compiler's and memcpy). Columns: malloc + free; the same + init; the same + realloc.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from images import ISAS, OUT, PEERS, PeerMissing, REPOSITORY, compile_c, link, peer_image, sizes_of
+
+COLUMNS = ("malloc_free", "with_init", "with_realloc")
+OURS = {"tlsf": ("tlsf",), "budget": ("tlsf", "budget")}
+
+
+def our_sizes(
+    system: str, isa_name: str, check_level: int, optimize: str = "-Os"
+) -> dict[str, int]:
+    """Bytes of each column for tlsf or budget at a check level."""
+    isa = ISAS[isa_name]
+    objects = []
+    for part in OURS[system]:
+        output = OUT / f"{part}-{isa_name}-{check_level}{optimize}.o"
+        flags = (optimize, "-ffreestanding", f"-DTAU_CHECK_LEVEL={check_level}")
+        objects.append(str(compile_c(isa, REPOSITORY / "core" / f"{part}.c", flags, output)))
+    prefix = f"tau_{system}_"
+    keep = [f"{prefix}malloc", f"{prefix}free"]
+    result = {}
+    for column, added in zip(COLUMNS, ("", "init", "realloc")):
+        if added:
+            keep.append(prefix + added)
+        image = OUT / f"{system}-{isa_name}-{check_level}{optimize}-{column}.elf"
+        link(isa, [*objects, "-lc", "-lgcc"], keep, image, isa.library_flags)
+        result[column] = sizes_of(image)[0]
+    return result
+
+
+def peer_sizes(name: str, isa_name: str) -> dict[str, int]:
+    """Bytes of each column for a peer, and its static data."""
+    peer = PEERS[name]
+    if peer.kind == "libc":
+        # A C library has no init; its functions are called directly, and the sbrk of the adapter counts as it must exist.
+        groups = (("malloc", "free"), ("malloc", "free"), ("malloc", "free", "realloc"))
+    else:
+        groups = (
+            ("peer_malloc", "peer_free"),
+            ("peer_malloc", "peer_free", "peer_init"),
+            ("peer_malloc", "peer_free", "peer_init", "peer_realloc"),
+        )
+    result = {}
+    for column, keep in zip(COLUMNS, groups):
+        image = peer_image(name, isa_name, "size" if peer.kind == "rust" else "release", keep)
+        result[column], result["static_data"] = sizes_of(image)
+    return result
+
+
+def measure(isa_names: tuple[str, ...] = ("rv32", "m4")) -> list[dict[str, Any]]:
+    """One row an allocator and instruction set; a peer that cannot be built has "missing" with the cause instead."""
+    rows: list[dict[str, Any]] = []
+    for isa_name in isa_names:
+        for system in OURS:
+            if not (REPOSITORY / "core" / f"{system}.c").exists():
+                continue
+            for level in (0, 1):
+                sizes = our_sizes(system, isa_name, level)
+                rows.append({"name": system, "isa": isa_name, "check_level": level, **sizes})
+        for name, peer in PEERS.items():
+            if isa_name not in peer.isas or name == "dlmalloc_growing":
+                continue
+            try:
+                rows.append({"name": name, "isa": isa_name, **peer_sizes(name, isa_name)})
+            except PeerMissing as cause:
+                rows.append({"name": name, "isa": isa_name, "missing": cause.message})
+    return rows
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        f"{'allocator':28} {'isa':5} "
+        + " ".join(f"{column:>12}" for column in COLUMNS)
+        + "  static data"
+    )
+    for row in measure():
+        name = row["name"] + (f" (check {row['check_level']})" if "check_level" in row else "")
+        if "missing" in row:
+            print(f"{name:28} {row['isa']:5} {row['missing']}")
+        else:
+            numbers = " ".join(f"{row[column]:12d}" for column in COLUMNS)
+            print(f"{name:28} {row['isa']:5} {numbers} {row.get('static_data', 0):12d}")
+
+
+if __name__ == "__main__":
+    main()

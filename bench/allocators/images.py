@@ -1,0 +1,246 @@
+"""Builds allocators, ours and peers from packages, as bare images for RV32IMC and Cortex-M4.
+
+Peers come only as packages: Debian's picolibc and newlib, and crates. An image has the interface of core/tlsf.h with the prefix
+`peer_`, is linked without a C start-up, and drops every section that nothing reaches.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+from tautochrone.errors import TauError
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+OUT = REPOSITORY / "out" / "bench" / "images"
+
+RUST_CRATES = (
+    "rlsf",
+    "talc",
+    "dlmalloc",
+    "dlmalloc_growing",
+    "linked_list_allocator",
+    "buddy_system_allocator",
+)
+
+
+INTERFACE = ("init", "malloc", "calloc", "aligned_alloc", "realloc", "free", "footprint")
+
+
+@dataclass(frozen=True)
+class Isa:
+    """An instruction set with the compiler and flags that build for it."""
+
+    name: str
+    title: str
+    compiler: str
+    flags: tuple[str, ...]
+    library_flags: tuple[
+        str, ...
+    ]  # to link the C library of the package, whose multilib may be another
+    rust_target: str
+    package: str
+
+
+ISAS = {
+    "rv32": Isa(
+        "rv32",
+        "RV32IMC",
+        "riscv64-unknown-elf-gcc",
+        ("-march=rv32imc", "-mabi=ilp32"),
+        # Debian ships picolibc for rv32imac, not rv32imc; malloc has no atomics, so the code is the same.
+        ("-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"),
+        "riscv32imc-unknown-none-elf",
+        "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
+    ),
+    "m4": Isa(
+        "m4",
+        "Cortex-M4",
+        "arm-none-eabi-gcc",
+        ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=soft"),
+        ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=soft"),
+        "thumbv7em-none-eabi",
+        "gcc-arm-none-eabi libnewlib-arm-none-eabi",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An allocator from a package, and on which machines it is to be had."""
+
+    name: str
+    title: str
+    isas: tuple[str, ...]
+    kind: str  # "libc" or "rust"
+    link_flags: tuple[str, ...] = ()
+    grows: bool = False  # asks for memory in steps of its own instead of taking the arena at once
+
+
+PEERS = {
+    "picolibc": Peer("picolibc", "picolibc 1.8 malloc", ("rv32",), "libc", grows=True),
+    "newlib": Peer("newlib", "newlib 3.3 malloc (Lea 2.6.4)", ("m4",), "libc", grows=True),
+    "newlib-nano": Peer(
+        "newlib-nano",
+        "newlib-nano 3.3 malloc",
+        ("m4",),
+        "libc",
+        ("--specs=nano.specs",),
+        grows=True,
+    ),
+    "rlsf": Peer("rlsf", "rlsf 0.2.3 (TLSF)", ("rv32", "m4"), "rust"),
+    "talc": Peer("talc", "talc 5.1.1", ("rv32", "m4"), "rust"),
+    "dlmalloc": Peer("dlmalloc", "dlmalloc 0.2.14 (Lea 2.8), fixed arena", ("rv32", "m4"), "rust"),
+    "dlmalloc_growing": Peer(
+        "dlmalloc_growing",
+        "dlmalloc 0.2.14 (Lea 2.8), 64 KiB steps",
+        ("rv32", "m4"),
+        "rust",
+        grows=True,
+    ),
+    "linked_list_allocator": Peer(
+        "linked_list_allocator", "linked_list_allocator 0.10.6", ("rv32", "m4"), "rust"
+    ),
+    "buddy_system_allocator": Peer(
+        "buddy_system_allocator", "buddy_system_allocator 0.13.0", ("rv32", "m4"), "rust"
+    ),
+}
+
+
+class PeerMissing(TauError):
+    """A peer that this machine cannot build; the bench goes on without it and says so."""
+
+
+def run(command: list[str], purpose: str, package: str, **options: object) -> str:
+    """Run a build command; raise PeerMissing with its last words if it fails or is not installed."""
+    if shutil.which(command[0]) is None:
+        raise PeerMissing(
+            f"{command[0]} is not installed, so {purpose} cannot be built", f"apt install {package}"
+        )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)  # type: ignore[call-overload]
+    if done.returncode != 0:
+        last = "\n".join((done.stderr or done.stdout).strip().splitlines()[-4:])
+        raise PeerMissing(
+            f"{purpose} did not build: {last}", f"check that these are installed: {package}"
+        )
+    return str(done.stdout)
+
+
+def rust_library(peer: Peer, isa: Isa, profile: str = "release") -> Path:
+    """The peer's crate as a static library. Debian's rustc builds `core` itself, since no registry has it for these targets."""
+    target_folder = OUT / "rust"
+    library = OUT / f"{peer.name}-{isa.name}-{profile}.a"
+    newest = max(path.stat().st_mtime for path in (HERE / "rust_peers").rglob("*.[rt][so]*"))
+    if library.exists() and library.stat().st_mtime >= newest:
+        return library
+    OUT.mkdir(parents=True, exist_ok=True)
+    environment = dict(
+        os.environ, RUSTC="/usr/bin/rustc", RUSTC_BOOTSTRAP="1", CARGO_TARGET_DIR=str(target_folder)
+    )
+    command = ["/usr/bin/cargo", "build", "--quiet", "--profile", profile, "--features", peer.name]
+    command += ["--target", isa.rust_target, "-Zbuild-std=core,alloc"]
+    run(
+        command,
+        f"crate {peer.name}",
+        "rustc-web cargo-web rust-web-src",
+        cwd=HERE / "rust_peers",
+        env=environment,
+    )
+    shutil.copy(target_folder / isa.rust_target / profile / "librust_peers.a", library)
+    return library
+
+
+def link(
+    isa: Isa, inputs: list[str], keep: list[str], output: Path, extra: tuple[str, ...] = ()
+) -> Path:
+    """Link INPUTS into a bare image that keeps the functions KEEP and what they reach."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    undefined = [f"-Wl,-u,{name}" for name in keep]
+    script = [
+        "-nostartfiles",
+        "-Wl,--gc-sections",
+        f"-Wl,-e,{keep[0]}",
+        "-T",
+        str(HERE / "image.ld"),
+    ]
+    command = [isa.compiler, *extra, *script, *undefined, *inputs, "-o", str(output)]
+    run(command, output.name, isa.package)
+    with output.open("rb") as stream:
+        table = ELFFile(stream).get_section_by_name(".symtab")
+        absent = [
+            name
+            for name in keep
+            if not any(s["st_shndx"] != "SHN_UNDEF" for s in table.get_symbol_by_name(name) or [])
+        ]
+    if absent:
+        raise PeerMissing(
+            f"{output.name} has no {', '.join(absent)}", "rebuild it after a clean, or report it"
+        )
+    return output
+
+
+def compile_c(isa: Isa, source: Path, flags: tuple[str, ...], output: Path) -> Path:
+    """Compile one C file for ISA."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    options = [
+        "-std=c17",
+        "-ffunction-sections",
+        "-fdata-sections",
+        "-fno-asynchronous-unwind-tables",
+    ]
+    target = isa.library_flags if "-ffreestanding" not in flags else isa.flags
+    command = [
+        isa.compiler,
+        *target,
+        *options,
+        *flags,
+        "-I",
+        str(REPOSITORY),
+        "-c",
+        str(source),
+        "-o",
+        str(output),
+    ]
+    run(command, source.name, isa.package)
+    return output
+
+
+def peer_image(
+    name: str, isa_name: str, profile: str = "release", keep: tuple[str, ...] | None = None
+) -> Path:
+    """The linked image of a peer. PROFILE (crates only): release is opt-level 3, size is opt-level s."""
+    peer, isa = PEERS[name], ISAS[isa_name]
+    if isa_name not in peer.isas:
+        raise PeerMissing(f"{peer.title} has no package for {isa.title}")
+    functions = list(keep or tuple(f"peer_{verb}" for verb in INTERFACE))
+    label = f"{name}-{isa_name}-{profile}-{len(functions)}.elf"
+    if peer.kind == "rust":
+        library = rust_library(peer, isa, profile)
+        # The C library gives memcpy and memset, nothing else.
+        flags = isa.library_flags
+        return link(isa, [str(library), "-lc"], functions, OUT / label, flags)
+    options = ("-O2", "-DPEER_WITHOUT_MEMALIGN") if name == "newlib-nano" else ("-O2",)
+    adapter = compile_c(isa, HERE / "libc_peer.c", options, OUT / f"libc_peer-{name}-{isa_name}.o")
+    return link(isa, [str(adapter)], functions, OUT / label, (*isa.library_flags, *peer.link_flags))
+
+
+def sizes_of(image: Path) -> tuple[int, int]:
+    """(code and constants, writable data) of an image in bytes."""
+    with image.open("rb") as stream:
+        flash = ram = 0
+        for section in ELFFile(stream).iter_sections():
+            flags = section["sh_flags"]
+            if flags & 0x400:  # thread-local: no allocator needs it, picolibc's errno lands here
+                continue
+            if flags & 0x2 and section["sh_size"]:
+                if flags & 0x1:
+                    ram += section["sh_size"]
+                else:
+                    flash += section["sh_size"]
+    return flash, ram

@@ -1,0 +1,89 @@
+// A C library's malloc behind the benchmark's interface, over a fixed arena.
+//
+// Built once a library: newlib (Lea's allocator of 1998), newlib-nano and picolibc (first fit over one sorted list). The
+// library is linked as its package ships it; only the function that gives it memory is ours, and it serves from the
+// arena alone. The prototypes are those of core/tlsf.h, so that whatever drives ours drives these.
+#include <malloc.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define ALIGNMENT 8u
+
+static char *arena_start;
+static char *arena_next;
+static char *arena_end;
+
+// newlib calls _sbrk, picolibc sbrk; both mean: move the end of the data by INCREMENT and return
+// the old end.
+static void *end_move(ptrdiff_t increment) {
+    if (increment > arena_end - arena_next || increment < arena_start - arena_next) {
+        return (void *)-1;
+    }
+    char *old_end = arena_next;
+    arena_next += increment;
+    return old_end;
+}
+
+void *_sbrk(ptrdiff_t increment);
+void *_sbrk(ptrdiff_t increment) {
+    return end_move(increment);
+}
+
+void *sbrk(ptrdiff_t increment);
+void *sbrk(ptrdiff_t increment) {
+    return end_move(increment);
+}
+
+void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes);
+void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes) {
+    (void)pool_max_bytes;
+    arena_start = memory;
+    arena_next = memory;
+    arena_end = arena_start + size_bytes;
+    return memory;
+}
+
+void *peer_malloc(void *heap, size_t size_bytes);
+void *peer_malloc(void *heap, size_t size_bytes) {
+    (void)heap;
+    return malloc(size_bytes);
+}
+
+void *peer_calloc(void *heap, size_t count, size_t size_bytes);
+void *peer_calloc(void *heap, size_t count, size_t size_bytes) {
+    (void)heap;
+    return calloc(count, size_bytes);
+}
+
+// newlib-nano has no memalign: there the alignment is not kept, which favors it.
+void *peer_aligned_alloc(void *heap, size_t alignment, size_t size_bytes);
+void *peer_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
+    (void)heap;
+#ifdef PEER_WITHOUT_MEMALIGN
+    (void)alignment;
+    return malloc(size_bytes);
+#else
+    return alignment <= ALIGNMENT ? malloc(size_bytes) : memalign(alignment, size_bytes);
+#endif
+}
+
+void *peer_realloc(void *heap, void *pointer, size_t size_bytes);
+void *peer_realloc(void *heap, void *pointer, size_t size_bytes) {
+    (void)heap;
+    return realloc(pointer, size_bytes);
+}
+
+int peer_free(void *heap, void *pointer);
+int peer_free(void *heap, void *pointer) {
+    (void)heap;
+    free(pointer);
+    return 0;
+}
+
+// Bytes that the library has asked for so far.
+size_t peer_footprint(void *heap);
+size_t peer_footprint(void *heap) {
+    (void)heap;
+    return (size_t)(arena_next - arena_start);
+}

@@ -1,0 +1,94 @@
+"""The paper's synthetic workloads [P1-20] [P1-21]: who allocates and frees what, in which order, from a seed.
+
+The paper fixes the sizes (Table 2) and the largest number of live objects of each size (10), not the order. Here each step
+picks one of the sizes with equal probability, then allocates or frees with probability 1/2 each; at 0 or P_max live objects of
+that size, the only possible one of the two is done. A free takes any live object of that size with equal probability.
+Random numbers come from SplitMix64, so a seed means the same trace on every machine and Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+# Table 2, bytes [P1-21].
+WORKLOADS: dict[str, tuple[int, ...]] = {
+    "W1": (131072, 65536, 32768, 16384),
+    "W2": (2048, 1024, 512, 256),
+    "W3": (81936, 80176, 64032, 49472),
+    "W4": (2952, 1978, 1040, 528),
+    "W5": (131072, 80176, 1024, 528),
+}
+LIVE_MAX = 10
+STEPS = 20_000
+SEEDS = tuple(range(10))
+
+Event = tuple[str, int, int]  # op, id, size in bytes (0 for free)
+
+
+class SplitMix64:
+    """A small random generator with 64 bits of state: the same numbers everywhere."""
+
+    _MASK = (1 << 64) - 1
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & self._MASK
+
+    def below(self, limit: int) -> int:
+        """A number from 0 to `limit` - 1. The bias of the remainder is below 2^-50 for the limits used here."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & self._MASK
+        z = self._state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & self._MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & self._MASK
+        return (z ^ (z >> 31)) % limit
+
+
+def events(
+    sizes: Sequence[int], seed: int, steps: int = STEPS, live_max: int = LIVE_MAX
+) -> Iterator[Event]:
+    """The workload as (op, id, size) with op "malloc" or "free"; ids are reused after a free."""
+    random = SplitMix64(seed)
+    live: list[list[int]] = [[] for _ in sizes]
+    spare: list[int] = list(range(len(sizes) * live_max - 1, -1, -1))
+    for _ in range(steps):
+        chosen = random.below(len(sizes))
+        objects = live[chosen]
+        allocates = random.below(2) == 0
+        if len(objects) == live_max:
+            allocates = False
+        elif not objects:
+            allocates = True
+        if allocates:
+            name = spare.pop()
+            objects.append(name)
+            yield "malloc", name, sizes[chosen]
+        else:
+            position = random.below(len(objects))
+            objects[position], objects[-1] = objects[-1], objects[position]
+            name = objects.pop()
+            spare.append(name)
+            yield "free", name, 0
+
+
+def peak_live_bytes(
+    sizes: Sequence[int], seed: int, steps: int = STEPS, live_max: int = LIVE_MAX
+) -> int:
+    """The largest number of payload bytes live at once: U_max [P1-12]."""
+    size_of: dict[int, int] = {}
+    live = peak = 0
+    for op, name, size in events(sizes, seed, steps, live_max):
+        if op == "malloc":
+            size_of[name] = size
+            live += size
+            peak = max(peak, live)
+        else:
+            live -= size_of.pop(name)
+    return peak
+
+
+def write_csv(path: Path, workload: Iterator[Event]) -> None:
+    """Write a workload in the form that `tau import` reads."""
+    with path.open("w", encoding="ascii") as out:
+        out.write("op,id,size\n")
+        for op, name, size in workload:
+            out.write(f"{op},{name},{size or ''}\n")
