@@ -1,7 +1,9 @@
-"""Code size of allocators, ours and peers, on both instruction sets [P1-25]: what the linker keeps for the functions asked for.
+"""Code size of allocators, ours and peers, on both instruction sets [P1-25]: what the linker keeps
+for the functions asked for.
 
-Ours is compiled -Os; crates with opt-level s; C libraries are measured as their packages ship them. Constants count, so do the helpers that
-the code pulls in (the compiler's and memcpy). Columns: malloc + free; the same + init; the same + realloc.
+Ours is compiled -Os; crates with opt-level s; C libraries are measured as their packages ship them.
+Constants count, so do the helpers that the code pulls in (the compiler's and memcpy). Columns:
+malloc + free; the same + init; the same + realloc.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def peer_sizes(name: str, isa_name: str) -> dict[str, int]:
     """Bytes of each column for a peer, and its static data."""
     peer = PEERS[name]
     if peer.kind == "libc":
-        # A C library has no init; its functions are called directly, and the sbrk of the adapter counts as it must exist.
+        # A C library has no init; its functions are called directly, and the sbrk of the adapter
+        # counts as it must exist.
         groups = (("malloc", "free"), ("malloc", "free"), ("malloc", "free", "realloc"))
     else:
         groups = (
@@ -57,7 +60,10 @@ def peer_sizes(name: str, isa_name: str) -> dict[str, int]:
 
 
 def measure(isa_names: tuple[str, ...] = ("rv32", "m4")) -> list[dict[str, Any]]:
-    """One row an allocator and instruction set; a peer that cannot be built has "missing" with the cause instead."""
+    """One row an allocator and instruction set.
+
+    A peer that cannot be built has "missing" with the cause instead.
+    """
     rows: list[dict[str, Any]] = []
     for isa_name in isa_names:
         for system in OURS:

@@ -1,7 +1,8 @@
 """Builds allocators, ours and peers from packages, as bare images for RV32IMC and Cortex-M4.
 
-Peers come only as packages: Debian's picolibc and newlib, and crates. An image has the interface of core/tlsf.h with the prefix
-`peer_`, is linked without a C start-up, and drops every section that nothing reaches.
+Peers come only as packages: Debian's picolibc and newlib, and crates. An image has the interface of
+core/tlsf.h with the prefix `peer_`, is linked without a C start-up, and drops every section that
+nothing reaches.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
@@ -54,7 +56,8 @@ ISAS = {
         "RV32IMC",
         "riscv64-unknown-elf-gcc",
         ("-march=rv32imc", "-mabi=ilp32"),
-        # Debian ships picolibc for rv32imac, not rv32imc; malloc has no atomics, so the code is the same.
+        # Debian ships picolibc for rv32imac, not rv32imc; malloc has no atomics, so the code is the
+        # same.
         ("-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"),
         "riscv32imc-unknown-none-elf",
         "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
@@ -117,13 +120,16 @@ class PeerMissing(TauError):
     """A peer that this machine cannot build; the bench goes on without it and says so."""
 
 
-def run(command: list[str], purpose: str, package: str, **options: object) -> str:
-    """Run a build command; raise PeerMissing with its last words if it fails or is not installed."""
+def run(command: list[str], purpose: str, package: str, **options: Any) -> str:
+    """Run a build command.
+
+    Raises PeerMissing with the command's last words if it fails or is not installed.
+    """
     if shutil.which(command[0]) is None:
         raise PeerMissing(
             f"{command[0]} is not installed, so {purpose} cannot be built", f"apt install {package}"
         )
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)  # type: ignore[call-overload]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
     if done.returncode != 0:
         last = "\n".join((done.stderr or done.stdout).strip().splitlines()[-4:])
         raise PeerMissing(
@@ -133,7 +139,10 @@ def run(command: list[str], purpose: str, package: str, **options: object) -> st
 
 
 def rust_library(peer: Peer, isa: Isa, profile: str = "release") -> Path:
-    """The peer's crate as a static library. Debian's rustc builds `core` itself, since no registry has it for these targets."""
+    """The peer's crate as a static library.
+
+    Debian's rustc builds `core` itself, since no registry has it for these targets.
+    """
     target_folder = OUT / "rust"
     library = OUT / f"{peer.name}-{isa.name}-{profile}.a"
     newest = max(path.stat().st_mtime for path in (HERE / "rust_peers").rglob("*.[rt][so]*"))
@@ -214,7 +223,10 @@ def compile_c(isa: Isa, source: Path, flags: tuple[str, ...], output: Path) -> P
 def peer_image(
     name: str, isa_name: str, profile: str = "release", keep: tuple[str, ...] | None = None
 ) -> Path:
-    """The linked image of a peer. PROFILE (crates only): release is opt-level 3, size is opt-level s."""
+    """The linked image of a peer.
+
+    PROFILE (crates only): release is opt-level 3, size is opt-level s.
+    """
     peer, isa = PEERS[name], ISAS[isa_name]
     if isa_name not in peer.isas:
         raise PeerMissing(f"{peer.title} has no package for {isa.title}")

@@ -1,8 +1,9 @@
 // A C library's malloc behind the benchmark's interface, over a fixed arena.
 //
-// Built once a library: newlib (Lea's allocator of 1998), newlib-nano and picolibc (first fit over one sorted list). The
-// library is linked as its package ships it; only the function that gives it memory is ours, and it serves from the
-// arena alone. The prototypes are those of core/tlsf.h, so that whatever drives ours drives these.
+// Built once a library: newlib (Lea's allocator of 1998), newlib-nano and picolibc (first fit over
+// one sorted list). The library is linked as its package ships it; only the function that gives it
+// memory is ours, and it serves from the arena alone. The prototypes are those of core/tlsf.h, so
+// that whatever drives ours drives these.
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
-"""The real programs of the benchmark: commands that ship in Debian, two inputs each, generated the same every time.
+"""The real programs of the benchmark: commands that ship in Debian, with two inputs each.
 
+Inputs are generated, the same every time.
 Input a is what a plan is made from; input b, of another size or kind, is what the plan is tried on.
 Programs with an allocator of their own are told to use malloc (PYTHONMALLOC, USE_ZEND_ALLOC).
 """
@@ -23,7 +24,7 @@ TRACES = REPOSITORY / "out" / "bench" / "traces"
 
 
 def numbers(seed: int) -> Callable[[int], int]:
-    """A generator of numbers below a limit, the same on every machine (the generator of C's example rand, 31 bits)."""
+    """A generator of numbers below a limit: C's example rand, the same on every machine."""
     state = seed
 
     def below(limit: int) -> int:
@@ -99,17 +100,22 @@ mt_srand((int)$argv[1]);
 $inputs = 2; $hidden = (int)$argv[2]; $rounds = (int)$argv[3];
 function weights(int $rows, int $columns): array {
     $out = [];
-    for ($r = 0; $r < $rows; $r++) { for ($c = 0; $c < $columns; $c++) { $out[$r][$c] = mt_rand(-1000, 1000) / 1000; } }
+    for ($r = 0; $r < $rows; $r++) {
+        for ($c = 0; $c < $columns; $c++) { $out[$r][$c] = mt_rand(-1000, 1000) / 1000; }
+    }
     return $out;
 }
 $first = weights($hidden, $inputs + 1); $second = weights(1, $hidden + 1); $history = [];
 for ($round = 0; $round < $rounds; $round++) {
     $in = [mt_rand(0, 1), mt_rand(0, 1), 1]; $want = $in[0] ^ $in[1];
-    $middle = array_map(fn($row) => tanh(array_sum(array_map(fn($w, $x) => $w * $x, $row, $in))), $first);
-    $middle[] = 1; $got = tanh(array_sum(array_map(fn($w, $x) => $w * $x, $second[0], $middle)));
-    $slope = ($want - $got) * (1 - $got * $got);
+    $sum = fn($row, $with) => array_sum(array_map(fn($w, $x) => $w * $x, $row, $with));
+    $middle = array_map(fn($row) => tanh($sum($row, $in)), $first); $middle[] = 1;
+    $got = tanh($sum($second[0], $middle)); $slope = ($want - $got) * (1 - $got * $got);
     foreach ($second[0] as $k => $w) {
-        if ($k < $hidden) { foreach ($in as $c => $x) { $first[$k][$c] += 0.1 * $slope * $w * (1 - $middle[$k] ** 2) * $x; } }
+        $back = $slope * $w * (1 - $middle[$k] ** 2);
+        if ($k < $hidden) {
+            foreach ($in as $c => $x) { $first[$k][$c] += 0.1 * $back * $x; }
+        }
         $second[0][$k] += 0.1 * $slope * $middle[$k];
     }
     $history[] = ['round' => $round, 'error' => "e" . abs($want - $got)];
@@ -120,7 +126,10 @@ echo count($history), ' ', end($history)['error'], "\\n";
 
 @dataclass(frozen=True)
 class Run:
-    """One program with one input: its command, files to write first, standard input, environment."""
+    """One program with one input:
+
+    its command, files to write first, standard input, environment.
+    """
 
     command: tuple[str, ...]
     files: dict[str, str] = field(default_factory=dict)
@@ -206,7 +215,10 @@ def runs() -> dict[str, dict[str, Run]]:
 
 
 def record(program: str, which: str, run: Run) -> Path:
-    """Record one run into out/bench/traces, unless it is there already. Raises TauError if the program is missing or fails."""
+    """Record one run into out/bench/traces, unless it is there already.
+
+    Raises TauError if the program is missing or fails.
+    """
     trace = TRACES / f"{program}-{which}.tau"
     if trace.exists():
         return trace
@@ -238,7 +250,10 @@ def record(program: str, which: str, run: Run) -> Path:
 
 
 def record_all(chosen: tuple[str, ...] = ()) -> dict[str, dict[str, Path]]:
-    """Record every program with both inputs; those missing on this machine are named on stderr and left out."""
+    """Record every program with both inputs;
+
+    those missing on this machine are named on stderr and left out.
+    """
     traces: dict[str, dict[str, Path]] = {}
     for program, inputs in runs().items():
         if chosen and program not in chosen:

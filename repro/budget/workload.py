@@ -1,9 +1,11 @@
-"""The paper's synthetic workloads [P1-20] [P1-21]: who allocates and frees what, in which order, from a seed.
+"""The paper's synthetic workloads [P1-20] [P1-21]: who allocates and frees what, in which order,
+from a seed.
 
-The paper fixes the sizes (Table 2) and the largest number of live objects of each size (10), not the order. Here each step
-picks one of the sizes with equal probability, then allocates or frees with probability 1/2 each; at 0 or P_max live objects of
-that size, the only possible one of the two is done. A free takes any live object of that size with equal probability.
-Random numbers come from SplitMix64, so a seed means the same trace on every machine and Python.
+The paper fixes the sizes (Table 2) and the largest number of live objects of each size (10), not
+the order. Here each step picks one of the sizes with equal probability, then allocates or frees
+with probability 1/2 each; at 0 or P_max live objects of that size, the only possible one of the two
+is done. A free takes any live object of that size with equal probability. Random numbers come from
+SplitMix64, so a seed means the same trace on every machine and Python.
 """
 
 from __future__ import annotations
@@ -35,7 +37,10 @@ class SplitMix64:
         self._state = seed & self._MASK
 
     def below(self, limit: int) -> int:
-        """A number from 0 to `limit` - 1. The bias of the remainder is below 2^-50 for the limits used here."""
+        """A number from 0 to `limit` - 1.
+
+        The bias of the remainder is below 2^-50 for the limits used here.
+        """
         self._state = (self._state + 0x9E3779B97F4A7C15) & self._MASK
         z = self._state
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & self._MASK

@@ -1,9 +1,10 @@
 //! One Rust allocator behind the C interface that the benchmark calls.
 //!
-//! The allocator's own state is placed at the start of the memory it manages, so that a footprint counts it.
-//! `free` in C carries no size, so allocators that need one get it from two words in front of the payload; rlsf and
-//! dlmalloc need none. Alignment of every object: two words (8 bytes on a 32-bit machine). The prototypes are those of
-//! core/tlsf.h, so that whatever drives ours drives these.
+//! The allocator's own state is placed at the start of the memory it manages, so that a footprint
+//! counts it. `free` in C carries no size, so allocators that need one get it from two words in
+//! front of the payload; rlsf and dlmalloc need none. Alignment of every object: two words (8 bytes
+//! on a 32-bit machine). The prototypes are those of core/tlsf.h, so that whatever drives ours
+//! drives these.
 #![no_std]
 
 use core::alloc::Layout;
@@ -46,7 +47,11 @@ fn stop(_: &core::panic::PanicInfo) -> ! {
 
 /// Makes the heap in `memory`; null if it is too small.
 #[no_mangle]
-pub unsafe extern "C" fn peer_init(memory: *mut u8, size_bytes: usize, _: usize) -> *mut peer::Heap {
+pub unsafe extern "C" fn peer_init(
+    memory: *mut u8,
+    size_bytes: usize,
+    _: usize,
+) -> *mut peer::Heap {
     let state_bytes = round_up(size_of::<peer::Heap>(), ALIGNMENT);
     if size_bytes < state_bytes + 1024 || memory as usize % ALIGNMENT != 0 {
         return null_mut();
@@ -54,7 +59,11 @@ pub unsafe extern "C" fn peer_init(memory: *mut u8, size_bytes: usize, _: usize)
     let heap: *mut peer::Heap = memory.cast();
     heap.write(peer::Heap::new());
     let is_ready = (*heap).adopt(memory.add(state_bytes), size_bytes - state_bytes);
-    if is_ready { heap } else { null_mut() }
+    if is_ready {
+        heap
+    } else {
+        null_mut()
+    }
 }
 
 #[no_mangle]
@@ -63,7 +72,11 @@ pub unsafe extern "C" fn peer_malloc(heap: *mut peer::Heap, size_bytes: usize) -
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn peer_calloc(heap: *mut peer::Heap, count: usize, size_bytes: usize) -> *mut u8 {
+pub unsafe extern "C" fn peer_calloc(
+    heap: *mut peer::Heap,
+    count: usize,
+    size_bytes: usize,
+) -> *mut u8 {
     let Some(all_bytes) = count.checked_mul(size_bytes) else {
         return null_mut();
     };
@@ -75,12 +88,20 @@ pub unsafe extern "C" fn peer_calloc(heap: *mut peer::Heap, count: usize, size_b
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn peer_aligned_alloc(heap: *mut peer::Heap, alignment: usize, size_bytes: usize) -> *mut u8 {
+pub unsafe extern "C" fn peer_aligned_alloc(
+    heap: *mut peer::Heap,
+    alignment: usize,
+    size_bytes: usize,
+) -> *mut u8 {
     (*heap).allocate(alignment.max(ALIGNMENT), size_bytes)
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn peer_realloc(heap: *mut peer::Heap, pointer: *mut u8, size_bytes: usize) -> *mut u8 {
+pub unsafe extern "C" fn peer_realloc(
+    heap: *mut peer::Heap,
+    pointer: *mut u8,
+    size_bytes: usize,
+) -> *mut u8 {
     (*heap).resize(pointer, size_bytes)
 }
 
@@ -99,7 +120,8 @@ pub const fn round_up(value: usize, multiple: usize) -> usize {
     (value + multiple - 1) & !(multiple - 1)
 }
 
-/// The layout of a block with the two words in front of its payload; `alignment` bytes are in front at least.
+/// The layout of a block with the two words in front of its payload; `alignment` bytes are in front
+/// at least.
 #[allow(dead_code)]
 pub unsafe fn prefixed(alignment: usize, size_bytes: usize) -> Layout {
     Layout::from_size_align_unchecked(size_bytes + alignment, alignment)

@@ -1,4 +1,5 @@
-//! dlmalloc, a port of Lea's allocator 2.8: over a fixed arena, or growing by steps of 64 KiB as on a workstation.
+//! dlmalloc, a port of Lea's allocator 2.8: over a fixed arena, or growing by steps of 64 KiB as on
+//! a workstation.
 
 use super::Peer;
 use core::cell::Cell;
@@ -6,8 +7,9 @@ use dlmalloc::{Allocator, Dlmalloc};
 
 const GROWS: bool = cfg!(feature = "dlmalloc_growing");
 
-/// Hands out the memory from its start: all of it at once, or just what is asked for (which the allocator has rounded up
-/// to its step). Nothing is taken back, as with sbrk when something lies behind it.
+/// Hands out the memory from its start: all of it at once, or just what is asked for (which the
+/// allocator has rounded up to its step). Nothing is taken back, as with sbrk when something lies
+/// behind it.
 pub struct Arena {
     next: Cell<*mut u8>,
     left_bytes: Cell<usize>,

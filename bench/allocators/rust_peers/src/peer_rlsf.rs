@@ -1,5 +1,5 @@
-//! rlsf: two-level segregated fit. Its free wants the alignment, which free(pointer) has not, so a larger one than the
-//! natural is not kept (that favors it).
+//! rlsf: two-level segregated fit. Its free wants the alignment, which free(pointer) has not, so a
+//! larger one than the natural is not kept (that favors it).
 
 use super::{Peer, ALIGNMENT};
 use core::alloc::Layout;

@@ -6,7 +6,8 @@ use talc::base::Talc;
 use talc::source::Manual;
 use talc::DefaultBinning;
 
-/// talc's dependencies name the `alloc` crate, which wants a global allocator; nothing here calls it.
+/// talc's dependencies name the `alloc` crate, which wants a global allocator; nothing here calls
+/// it.
 struct Refusing;
 
 unsafe impl core::alloc::GlobalAlloc for Refusing {
