@@ -108,13 +108,23 @@ class _Search:
         return Budget(counts, self._gap())
 
     def _solve_linear(self) -> None:
+        """Close in on the relaxation's optimum from both sides.
+
+        The linear optimum is a corner, and cutting corners off one by one converges slowly. Cutting half-way between a
+        feasible point and the corner cuts deep; when that middle is feasible, it is the better feasible point.
+        """
+        inside = self.best.astype(float)
         while self._gap() > 0 and self._remaining() > 0 and self.rows:
             solved = linprog(-self.sizes.astype(float), A_ub=np.array(self.rows), b_ub=np.array(self.rights),
                              bounds=np.column_stack([np.zeros(len(self.most)), self.most]), method="highs")
             if solved.status != 0:
                 return
             self.bound = min(self.bound, -float(solved.fun))
-            if not self._add_broken(solved.x):
+            middle = (inside + solved.x) / 2
+            if not self._add_broken(middle):
+                inside = middle
+                self._offer(inside)
+            if self.bound - self.sizes @ inside < 0.5 or not self._add_broken(solved.x):
                 self._offer(solved.x)
                 return
 
