@@ -1,7 +1,9 @@
 // The trace: what a program did with its memory, in blocks of columns.
 //
-// A writer appends events and closes; a reader opens and reads block by block, so that a trace is never held in memory whole.
-// The format is SPEC.md, "The trace". Times are nanoseconds since the trace's start, sizes are bytes.
+// A writer appends events and closes; a reader opens and reads block by block, so that a trace is
+// never held in memory whole. The format is SPEC.md, "The trace". Times are nanoseconds since the
+// trace's start, sizes are bytes. No function is thread-safe on the same writer or reader;
+// different ones are independent.
 #ifndef TAU_TRACE_H
 #define TAU_TRACE_H
 
@@ -9,22 +11,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "iface/gen/tau_trace_format.h"
+
 #define TAU_TRACE_EXPORT __attribute__((visibility("default")))
-#define TAU_TRACE_BLOCK_EVENTS_MAX 65536u
-#define TAU_TRACE_SLOT_NONE 0xffffffffu
 
 enum tau_trace_op {
-    TAU_TRACE_MALLOC = 0,
-    TAU_TRACE_CALLOC = 1,
-    TAU_TRACE_REALLOC = 2,
-    TAU_TRACE_ALIGNED_ALLOC = 3,
-    TAU_TRACE_FREE = 4,
+    TAU_TRACE_MALLOC = TAU_TRACE_OP_MALLOC,
+    TAU_TRACE_CALLOC = TAU_TRACE_OP_CALLOC,
+    TAU_TRACE_REALLOC = TAU_TRACE_OP_REALLOC,
+    TAU_TRACE_ALIGNED_ALLOC = TAU_TRACE_OP_ALIGNED_ALLOC,
+    TAU_TRACE_FREE = TAU_TRACE_OP_FREE,
 };
 
 enum tau_trace_flag {
-    TAU_TRACE_UNKNOWN = 1,      // names an object this trace never saw
-    TAU_TRACE_INHERITED = 2,    // as UNKNOWN, but the header names a parent trace it may come from
-    TAU_TRACE_DOUBLE_FREE = 4,  // frees (or reallocates) an object again
+    TAU_TRACE_UNKNOWN = TAU_TRACE_FLAG_UNKNOWN,      // names an object this trace never saw
+    TAU_TRACE_INHERITED = TAU_TRACE_FLAG_INHERITED,  // as UNKNOWN, but the header names a parent
+                                                     // trace it may come from
+    TAU_TRACE_DOUBLE_FREE = TAU_TRACE_FLAG_DOUBLE_FREE,  // frees (or reallocates) an object again
 };
 
 enum tau_trace_status {
@@ -35,57 +38,103 @@ enum tau_trace_status {
     TAU_TRACE_CORRUPT,        // a checksum or a bound does not hold
     TAU_TRACE_NO_MEMORY,
     TAU_TRACE_DISK_FULL,
-    TAU_TRACE_BAD_EVENT,      // the caller's event breaks a rule of SPEC
+    TAU_TRACE_BAD_EVENT,  // the caller's event breaks a rule of SPEC
 };
 
-// One block of events as columns; each array holds TAU_TRACE_BLOCK_EVENTS_MAX entries and belongs to the caller.
+// One block of events as columns; each array holds TAU_TRACE_BLOCK_EVENTS_MAX entries and belongs
+// to the caller.
 struct tau_trace_columns {
     uint64_t *time_ns;
     uint64_t *size_bytes;  // 0 for free
     uint32_t *slot;
     uint32_t *thread;
-    uint32_t *site;        // 0 = none
+    uint32_t *site;  // 0 = none
     uint8_t *op;
     uint8_t *flags;
-    uint8_t *align_log2;   // 0 = the allocator's own alignment
+    uint8_t *align_log2;  // 0 = the allocator's own alignment
 };
 
-// What the footer holds; recomputed by a scan when a crash left no footer.
+// What the footer holds; recomputed by a scan when a crash left no footer. "First" fields are
+// meaningless while the count is 0.
 struct tau_trace_totals {
     uint64_t events;
     uint64_t events_of_op[5];
     uint64_t blocks;
-    uint64_t peak_live_bytes;
+    uint64_t peak_live_bytes;  // UINT64_MAX if the sum does not fit
     uint64_t peak_live_objects;
-    uint64_t slots_count_max;
-    uint64_t duration_ns;
-    uint64_t threads;
+    uint64_t slots_count_max;  // every slot of every event is below this (or TAU_TRACE_SLOT_NONE
+                               // where flagged)
+    uint64_t duration_ns;      // time of the last event
+    uint64_t threads;          // distinct thread numbers
     uint64_t unknown_count, unknown_first_event;
     uint64_t inherited_count;
     uint64_t double_free_count, double_free_first_event;
-    uint64_t recovered;    // 1 if the footer was missing and the totals come from a scan
+    uint64_t recovered;      // 1 if the footer was missing and the totals come from a scan
+    uint64_t dropped_bytes;  // after the last whole chunk, when recovered
+    uint64_t end_live_objects, end_live_bytes;  // never freed
+    uint64_t sizes_rounded_count;  // allocations that the size table counts under a rounded-up size
+    uint64_t sites;                // indexes 1 … sites name a call site
+};
+
+// One line of the size table.
+struct tau_trace_size {
+    uint64_t size_bytes;
+    uint64_t allocations;  // events that gave an object this size, realloc included
+    uint64_t peak_live;    // most objects of this size alive at once
 };
 
 struct tau_trace_writer;
 struct tau_trace_reader;
 
-// Opens PATH for writing (fails if and only if the file cannot be created, or memory is short). header_json is stored as it is.
-TAU_TRACE_EXPORT struct tau_trace_writer *tau_trace_writer_open(const char *path, const char *header_json,
-                                                                enum tau_trace_status *status);
-// Names a call site; returns its index (1 …), the same for the same pair. 0 if memory is short.
-TAU_TRACE_EXPORT uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *module, uint64_t offset);
+// Opens PATH for writing (fails if and only if the file cannot be created, or memory is short).
+// header_json is stored as it is.
+TAU_TRACE_EXPORT struct tau_trace_writer *
+tau_trace_writer_open(const char *path, const char *header_json, enum tau_trace_status *status);
+// Names a call site; returns its index (1 …), the same for the same pair. 0 if memory is short or
+// MODULE is longer than TAU_TRACE_MODULE_BYTES_MAX. O(1).
+TAU_TRACE_EXPORT uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *module,
+                                                uint64_t offset);
 // Appends COUNT events (any number). Slots must follow SPEC's rules; the writer keeps the totals.
-TAU_TRACE_EXPORT enum tau_trace_status tau_trace_writer_append(struct tau_trace_writer *writer,
-                                                               const struct tau_trace_columns *columns, size_t count);
+// site and align_log2 may be NULL: all 0. On TAU_TRACE_BAD_EVENT the events before the bad one are
+// kept, it and those after it are not. Any other failure is final: what reached the disk stays
+// readable.
+TAU_TRACE_EXPORT enum tau_trace_status
+tau_trace_writer_append(struct tau_trace_writer *writer, const struct tau_trace_columns *columns,
+                        size_t count);
+// The totals so far. The pointer lives as long as the writer.
+TAU_TRACE_EXPORT const struct tau_trace_totals *
+tau_trace_writer_totals(const struct tau_trace_writer *writer);
+// The rule that the last TAU_TRACE_BAD_EVENT broke, for people; the event's index is
+// totals->events.
+TAU_TRACE_EXPORT const char *tau_trace_writer_bad_rule(const struct tau_trace_writer *writer);
 // Writes the footer and frees the writer, whatever happens.
 TAU_TRACE_EXPORT enum tau_trace_status tau_trace_writer_close(struct tau_trace_writer *writer);
 
-TAU_TRACE_EXPORT struct tau_trace_reader *tau_trace_reader_open(const char *path, enum tau_trace_status *status);
-TAU_TRACE_EXPORT const struct tau_trace_totals *tau_trace_reader_totals(const struct tau_trace_reader *reader);
+// Opens a trace: O(1) with a footer, one pass over the file without.
+TAU_TRACE_EXPORT struct tau_trace_reader *tau_trace_reader_open(const char *path,
+                                                                enum tau_trace_status *status);
+TAU_TRACE_EXPORT const struct tau_trace_totals *
+tau_trace_reader_totals(const struct tau_trace_reader *reader);
 TAU_TRACE_EXPORT const char *tau_trace_reader_header(const struct tau_trace_reader *reader);
-// Decodes block INDEX (0 … totals.blocks - 1) into COLUMNS and *count. Any pointer in COLUMNS may be NULL: not wanted.
-TAU_TRACE_EXPORT enum tau_trace_status tau_trace_reader_block(struct tau_trace_reader *reader, uint64_t index,
-                                                              const struct tau_trace_columns *columns, size_t *count);
+// Decodes block INDEX (0 … totals.blocks - 1) into COLUMNS and *count. Any pointer in COLUMNS may
+// be NULL: not wanted. What it returns is in range (op, flags, align_log2 < 64, slot <
+// slots_count_max or TAU_TRACE_SLOT_NONE where flagged, thread < TAU_TRACE_THREADS_MAX, site <=
+// sites); that an allocation's slot is free and a free's is live holds for every trace that our
+// writer wrote, and tau_trace_checker tells for a stranger's.
+TAU_TRACE_EXPORT enum tau_trace_status
+tau_trace_reader_block(struct tau_trace_reader *reader, uint64_t index,
+                       const struct tau_trace_columns *columns, size_t *count);
+// The size table, by size; *count entries that live as long as the reader.
+TAU_TRACE_EXPORT const struct tau_trace_size *
+tau_trace_reader_sizes(const struct tau_trace_reader *reader, size_t *count);
+// Site INDEX (1 … totals.sites): its module (lives until the next call) and offset. Names are
+// unpacked a chunk at a time, so going through the indexes in order is cheap.
+TAU_TRACE_EXPORT enum tau_trace_status tau_trace_reader_site(struct tau_trace_reader *reader,
+                                                             uint32_t index, const char **module,
+                                                             uint64_t *offset);
+// How many events lie before block INDEX.
+TAU_TRACE_EXPORT uint64_t tau_trace_reader_first_event(const struct tau_trace_reader *reader,
+                                                       uint64_t index);
 TAU_TRACE_EXPORT void tau_trace_reader_close(struct tau_trace_reader *reader);
 
 // A one-line cause for people.
