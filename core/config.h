@@ -30,14 +30,16 @@
 #define TAU_BUDGET_CLASSES_MAX 64u
 
 // Smallest memory that can hold a heap, control block included.
-#define TAU_TLSF_POOL_MIN_BYTES 1024u
+#define TAU_TLSF_POOL_MIN_BYTES 256u
 
 #if TAU_WORD_BITS == 32
 typedef uint32_t tau_word;
+typedef int32_t tau_signed_word;
 #define TAU_ALIGNMENT 8u
 #define TAU_ALIGNMENT_LOG2 3u
 #elif TAU_WORD_BITS == 64
 typedef uint64_t tau_word;
+typedef int64_t tau_signed_word;
 #define TAU_ALIGNMENT 16u
 #define TAU_ALIGNMENT_LOG2 4u
 #else
