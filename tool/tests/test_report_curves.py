@@ -5,6 +5,8 @@ Method: random events (seed printed), one dictionary of live objects as the mode
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,11 @@ def random_events(seed: int, count: int) -> np.ndarray:
     return events
 
 
+def columns(events: np.ndarray) -> SimpleNamespace:
+    """Return events as a trace's reader does."""
+    return SimpleNamespace(**{name: events[name] for name in EVENT.names})
+
+
 def naive(events: np.ndarray) -> tuple[list[int], dict[int, list[int]]]:
     """Return live bytes, and live objects of each class, after every event."""
     held: dict[int, int] = {}
@@ -74,7 +81,7 @@ def test_curves_agree_with_a_naive_walk(seed: int, block_events: int, is_time: b
     duration = int(events["time_ns"][-1]) if is_time else 0
     bins = 50
     curves = curves_of(
-        (events[first : first + block_events] for first in range(0, 2000, block_events)),
+        (columns(events[first : first + block_events]) for first in range(0, 2000, block_events)),
         events=2000,
         duration_ns=duration,
         slots_count_max=int(events["slot"][events["slot"] != 0xFFFFFFFF].max()) + 1,
@@ -97,6 +104,6 @@ def test_curves_agree_with_a_naive_walk(seed: int, block_events: int, is_time: b
 def test_a_bin_without_events_keeps_the_value_before_it() -> None:
     events = np.zeros(3, EVENT)
     events["time_ns"], events["size_bytes"], events["slot"] = [0, 1, 100], [8, 16, 8], [0, 1, 2]
-    curves = curves_of([events], events=3, duration_ns=100, slots_count_max=3, bins=10)
+    curves = curves_of([columns(events)], events=3, duration_ns=100, slots_count_max=3, bins=10)
     assert curves.live_bytes.high.tolist() == [24, 24, 32]
     assert curves_of([], events=0, duration_ns=0, slots_count_max=0).live_bytes.high.tolist() == [0]

@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -38,10 +39,14 @@ def systems() -> list[dict]:
 
 def some_curves() -> Curves:
     """Curves of four events."""
-    fields = ("time_ns", "size_bytes", "slot", "op", "flags")
-    events = np.zeros(4, [(name, "u8") for name in fields])
-    events["time_ns"], events["size_bytes"] = [0, 10, 20, 30], [24, 1000, 104, 0]
-    events["slot"], events["op"] = [0, 1, 2, 1], [0, 0, 0, 4]
+    rows = {
+        "time_ns": [0, 10, 20, 30],
+        "size_bytes": [24, 1000, 104, 0],
+        "slot": [0, 1, 2, 1],
+        "op": [0, 0, 0, 4],
+        "flags": [0, 0, 0, 0],
+    }
+    events = SimpleNamespace(**{name: np.array(row, np.uint32) for name, row in rows.items()})
     return curves_of([events], events=4, duration_ns=30, slots_count_max=3, class_sizes=(24, 104))
 
 

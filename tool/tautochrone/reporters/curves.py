@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-SLOT_NONE = 0xFFFFFFFF
-DOUBLE_FREE = 4
-OP_FREE = 4
+from tautochrone.trace_format import FLAG_DOUBLE_FREE, OP_FREE, SLOT_NONE
+
+# The columns of a trace's blocks that are needed.
+COLUMNS = ("time_ns", "size_bytes", "slot", "op", "flags")
 
 
 @dataclass
@@ -77,7 +78,7 @@ def curves_of(
     granule_bytes: int = 8,
     bins: int = 1500,
 ) -> Curves:
-    """Run through `blocks` (arrays with the fields time_ns, size_bytes, slot, op, flags).
+    """Run through `blocks`, columns of events with at least those named in COLUMNS.
 
     `class_sizes` are the plan's sizes in bytes; an object belongs to the class that its size,
     rounded up to `granule_bytes`, equals. A trace without times (duration 0) runs over events.
@@ -92,15 +93,17 @@ def curves_of(
     size_of_slot = np.zeros(slots_count_max + 1, np.int64)
     first_event = 0
     for block in blocks:
-        position = np.asarray(block["time_ns"], np.int64)
+        position = block.time_ns.astype(np.int64)
         if not is_time:
             position = first_event + np.arange(len(position), dtype=np.int64)
         first_event += len(position)
-        counted = (block["slot"] != SLOT_NONE) & ((block["flags"] & DOUBLE_FREE) == 0)
+        counted = (block.slot != SLOT_NONE) & ((block.flags & FLAG_DOUBLE_FREE) == 0)
         if not counted.any():
             continue
         position = position[counted]
-        sizes, before = _sizes_before(block[counted], size_of_slot)
+        slots = block.slot[counted].astype(np.int64)
+        sizes = np.where(block.op == OP_FREE, 0, block.size_bytes)[counted].astype(np.int64)
+        before = _sizes_before(slots, sizes, size_of_slot)
         which = np.minimum(position * bins // (x_end + 1), bins - 1)
         starts = np.flatnonzero(np.append(True, which[1:] != which[:-1]))
         values = live + np.cumsum(sizes - before)
@@ -121,13 +124,13 @@ def curves_of(
     return Curves(x, is_time, live_band, peak, peak_at * scale, live, bands)
 
 
-def _sizes_before(block: Any, size_of_slot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each slot's bytes after and before its event; bring `size_of_slot` up to date.
+def _sizes_before(
+    slots: np.ndarray, sizes: np.ndarray, size_of_slot: np.ndarray
+) -> np.ndarray:
+    """Return the bytes that each event's slot held before it; bring `size_of_slot` up to date.
 
     The slot's previous event is found by a stable sort: within a slot, events stay in order.
     """
-    slots = block["slot"].astype(np.int64)
-    sizes = np.where(block["op"] == OP_FREE, 0, block["size_bytes"]).astype(np.int64)
     order = np.argsort(slots, kind="stable")
     sorted_slots, sorted_sizes = slots[order], sizes[order]
     is_first = np.append(True, sorted_slots[1:] != sorted_slots[:-1])
@@ -137,4 +140,4 @@ def _sizes_before(block: Any, size_of_slot: np.ndarray) -> tuple[np.ndarray, np.
     before[order] = sorted_before
     is_last = np.append(is_first[1:], True)
     size_of_slot[sorted_slots[is_last]] = sorted_sizes[is_last]
-    return sizes, before
+    return before

@@ -77,6 +77,6 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
     plot.legend.border_line_color = None
     caption = (
         f"Counted by emulation of every call of this recording on {isa}; moving and clearing"
-        " payload bytes is not counted. The bound holds for any sequence of calls, not just this one."
+        " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
     )
     return Panel("instructions", "Instructions a call", caption, plot, columns)

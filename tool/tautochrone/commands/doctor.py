@@ -1,0 +1,176 @@
+"""`tau doctor`: what works on this machine, and what to do about what does not."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+
+from tautochrone import native, output
+from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
+
+DISK_FREE_MIN_BYTES = 1 << 30
+STEP_SECONDS_MAX = 60
+LIBRARIES = ("libtautochrone.so", "libtau_core32.so", "libtau_core64.so")
+COMPILERS = {
+    "riscv64-unknown-elf-gcc": "gcc-riscv64-unknown-elf",
+    "arm-none-eabi-gcc": "gcc-arm-none-eabi",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. `is_main`: without it the main job cannot be done."""
+
+    name: str
+    works: bool
+    detail: str
+    needed_for: str
+    is_main: bool = False
+    next_step: str | None = None
+
+
+def libraries() -> Finding:
+    """Load the package's native libraries."""
+    try:
+        for name in LIBRARIES:
+            native.library(name)
+    except (TauError, OSError) as error:
+        step = getattr(error, "next_step", None) or "reinstall with `pipx install .`"
+        return Finding("native libraries", False, str(error), "everything", True, step)
+    return Finding("native libraries", True, ", ".join(LIBRARIES), "everything", True)
+
+
+def main_job() -> Finding:
+    """Record a small program, plan it and replay the plan, each as the command line does."""
+    name, use = "record, plan, replay", "the main job"
+    with tempfile.TemporaryDirectory() as folder:
+        trace, plan = Path(folder) / "doctor.tau", Path(folder) / "plan.toml"
+        steps = (
+            ["record", "-o", str(trace), "--", shutil.which("ls") or "ls", folder],
+            ["plan", str(trace), "-o", str(plan)],
+            ["replay", str(trace), "--on", "tlsf,budget", "--plan", str(plan)],
+        )
+        for step in steps:
+            command = [sys.executable, "-m", "tautochrone", *step]
+            try:
+                done = subprocess.run(
+                    command, capture_output=True, text=True, timeout=STEP_SECONDS_MAX, cwd=folder
+                )
+            except subprocess.TimeoutExpired:
+                cause = f"tau {step[0]} took over {STEP_SECONDS_MAX} s"
+                return Finding(name, False, cause, use, True, "run it by hand to see where")
+            if done.returncode:
+                said = (done.stderr.strip().splitlines() or ["no message"])[0]
+                cause = f"tau {step[0]} failed with {done.returncode}: {said}"
+                return Finding(name, False, cause, use, True, "tau record --help")
+    return Finding(name, True, "recorded, planned and replayed `ls`", use, True)
+
+
+def compilers() -> list[Finding]:
+    """Look for the cross compilers."""
+    findings = []
+    for program, package in COMPILERS.items():
+        path = shutil.which(program)
+        findings.append(
+            Finding(
+                program,
+                path is not None,
+                path or "not installed",
+                "instruction counts (replay --instructions)",
+                next_step=None if path else f"apt install {package}",
+            )
+        )
+    return findings
+
+
+def module(name: str, needed_for: str, next_step: str) -> Finding:
+    """Look for a Python package, without loading it."""
+    found = importlib.util.find_spec(name) is not None
+    detail = "installed" if found else "not installed"
+    return Finding(name, found, detail, needed_for, next_step=None if found else next_step)
+
+
+def program(names: tuple[str, ...], needed_for: str, package: str) -> Finding:
+    """Look for the first of several programs that is on the PATH."""
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    step = None if path else f"apt install {package}"
+    return Finding(names[0], path is not None, path or "not installed", needed_for, next_step=step)
+
+
+def systems() -> list[Finding]:
+    """Look for the allocators that replay runs in a process of their own."""
+    from tautochrone.replay import SYSTEMS, process_library
+
+    findings = []
+    for system in SYSTEMS.values():
+        if system.kind != "process":
+            continue
+        # Without a library to load first, it is the system's own malloc.
+        found = "the system's" if not system.library else process_library(system)
+        step = None if found else f"apt install {system.package}"
+        detail = found or "not installed"
+        use = f"replay --on {system.name}"
+        findings.append(Finding(system.name, bool(found), detail, use, next_step=step))
+    return findings
+
+
+def disk() -> Finding:
+    """Look at the room for traces in the current folder."""
+    free = shutil.disk_usage(".").free
+    works = free >= DISK_FREE_MIN_BYTES
+    step = None if works else "record to another disk with -o"
+    return Finding("disk", works, f"{free / 2**30:.1f} GiB free here", "traces", next_step=step)
+
+
+def examine() -> list[Finding]:
+    """Look at everything; what fails in an unforeseen way is a finding too."""
+    looks: list[Callable[[], Finding | list[Finding]]] = [
+        libraries,
+        main_job,
+        compilers,
+        lambda: module("unicorn", "instruction counts", "pip install unicorn"),
+        systems,
+        lambda: program(
+            ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
+        ),
+        lambda: program(("heaptrack",), "recordings to import", "heaptrack"),
+        lambda: module("pyarrow", "export to Parquet", "pip install 'tautochrone[parquet]'"),
+        disk,
+    ]
+    findings: list[Finding] = []
+    for look in output.progress(looks, "looking", len(looks)):
+        found = look()
+        findings += found if isinstance(found, list) else [found]
+    return findings
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def command(as_json: bool) -> int:
+    """Say what works on this machine, and what to do about what does not.
+
+    Exit status 0 if a program can be recorded, planned and replayed here, else 1.
+    """
+    findings = examine()
+    works = all(finding.works for finding in findings if finding.is_main)
+
+    def human() -> None:
+        for one in findings:
+            color = "green" if one.works else "red" if one.is_main else "yellow"
+            mark = output.styled("yes" if one.works else " no", sys.stdout, fg=color)
+            print(f"{mark}  {one.name:24} {one.detail}")
+            if one.next_step:
+                print(f"     {'':24} for {one.needed_for}: {one.next_step}")
+        print("The main job works here." if works else "The main job does not work here.")
+
+    result = {"main_job_works": works, "findings": [asdict(one) for one in findings]}
+    output.emit(as_json, "doctor", result, human)
+    return EXIT_DONE if works else EXIT_FAILED

@@ -1,0 +1,217 @@
+"""`tau report`: one HTML file that shows a recording, its plan and how the plan does."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tautochrone import __version__, output
+from tautochrone.errors import EXIT_USAGE, TauError
+
+ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
+
+
+@dataclass(frozen=True)
+class Replays:
+    """What was replayed: the systems as `tau replay --json` lists them, and on which machine."""
+
+    systems: list[dict[str, Any]]
+    isa: str
+
+
+@click.command()
+@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--plan", "plan_path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--replay",
+    "replay_paths",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What `tau replay --json` printed; may be given several times.",
+)
+@click.option("--on", "on", help="Replay on these systems now, as in tlsf,budget,glibc.")
+@click.option("-o", "--output", "path", type=click.Path(path_type=Path), default="report.html")
+@click.option("--picture", type=click.Path(path_type=Path), help="Also a PNG of its top.")
+@click.option("--title", help="The heading; else the recorded command.")
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--json", "as_json", is_flag=True, help="Print what the report says as JSON.")
+def command(
+    trace: Path,
+    plan_path: Path | None,
+    replay_paths: tuple[Path, ...],
+    on: str | None,
+    path: Path,
+    picture: Path | None,
+    title: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write one HTML file about TRACE that needs no network.
+
+    \b
+    tau report program.tau --plan plan.toml --on tlsf,budget,glibc -o report.html
+    tau report program.tau --plan plan.toml --replay replay.json -o report.html
+    """
+    for target in (path, picture):
+        if target is not None and target.exists() and not force:
+            raise TauError(f"{target} exists", "give another -o or --force", EXIT_USAGE)
+    replays = _read_replays(replay_paths)
+    if on:
+        replays = Replays(replays.systems + _replay_now(trace, plan_path, on), replays.isa)
+    result, html = build(trace, plan_path, replays, title)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(html, encoding="utf-8")
+    result["report"] = str(path)
+    if picture is not None:
+        from tautochrone.reporters.picture import take
+
+        take(path, picture)
+        result["picture"] = str(picture)
+
+    def human() -> None:
+        print(result["verdict"])
+        output.note(f"{path}: {len(html) / 1e6:.1f} MB; open it in a browser, it needs no network")
+
+    output.emit(as_json, "report", result, human)
+
+
+def build(
+    trace: Path, plan_path: Path | None, replays: Replays, title: str | None
+) -> tuple[dict[str, Any], str]:
+    """Return what the report says, as a JSON document, and the report itself as HTML."""
+    from tautochrone.plan import ALIGNMENT_BYTES, bucket_bytes, load_plan
+    from tautochrone.reporters import classes, footprints, instructions, live_bytes, page, sizes
+    from tautochrone.reporters.curves import COLUMNS, curves_of
+    from tautochrone.reporters.verdict import verdict
+    from tautochrone.trace import open_trace
+
+    plan = load_plan(plan_path) if plan_path else None
+    layout = plan.layout if plan else "32"
+    granule = ALIGNMENT_BYTES[layout]
+    entries = plan.classes if plan else ()
+    planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
+    with open_trace(trace) as reader:
+        totals, header = reader.totals, dict(reader.header)
+        asked = reader.sizes()
+        curves = curves_of(
+            output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
+            events=totals.events,
+            duration_ns=totals.duration_ns,
+            slots_count_max=totals.slots_count_max,
+            class_sizes=[size for size, _ in planned],
+            granule_bytes=granule,
+        )
+    panels = [live_bytes.draw(curves)]
+    if replays.systems:
+        panels.append(footprints.draw(replays.systems, curves.peak_bytes))
+        counted = instructions.draw(replays.systems, ISA_NAMES.get(replays.isa, replays.isa))
+        panels += [counted] if counted else []
+    if planned:
+        panels.append(classes.draw(curves, planned))
+    panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
+    said = verdict(curves.peak_bytes, replays.systems, plan.heap_bytes if plan else None)
+    facts = _facts(header, totals)
+    result = {
+        "trace": str(trace),
+        "events": totals.events,
+        "peak_live_bytes": curves.peak_bytes,
+        "verdict": said,
+        "systems": replays.systems,
+        "panels": [panel.name for panel in panels],
+    }
+    html = page.page(
+        title or facts.get("command") or trace.name,
+        said,
+        facts,
+        panels,
+        plan_path.read_text() if plan_path else None,
+        _provenance(trace, plan),
+    )
+    return result, html
+
+
+def _facts(header: Mapping[str, Any], totals: Any) -> dict[str, str]:
+    """Return what was recorded, for people. `header` is the recorder's, and may lack anything."""
+    recorded = header.get("command")
+    facts = {
+        "command": shlex.join(recorded) if isinstance(recorded, list) else str(recorded or ""),
+        "recorded": str(header.get("started") or ""),
+        "machine": str(header.get("machine") or ""),
+        "events": f"{totals.events:,}",
+        "duration": f"{totals.duration_ns / 1e9:.3f} s" if totals.duration_ns else "",
+        "threads": f"{totals.threads:,}",
+        "peak live objects": f"{totals.peak_live_objects:,}",
+    }
+    misuse = totals.unknown_count + totals.double_free_count
+    if misuse:
+        facts["events of misuse"] = f"{misuse:,} (left out)"
+    return {name: value for name, value in facts.items() if value}
+
+
+def _provenance(trace: Path, plan: Any) -> dict[str, str]:
+    """Return how the report was made: versions, command line and the trace's hash."""
+    import bokeh
+
+    from tautochrone.plan import trace_identity
+
+    made = {
+        "command line": shlex.join(["tau", *sys.argv[1:]]),
+        "trace": trace.name,
+        "SHA-256 of the trace": trace_identity(trace),
+        "versions": f"tautochrone {__version__}, Bokeh {bokeh.__version__},"
+        f" Python {platform.python_version()}",
+    }
+    if plan is not None:
+        made["planner"] = f"{plan.planner}, within {100 * plan.optimal_within:.3g} % of the optimum"
+    return made
+
+
+def _read_replays(paths: tuple[Path, ...]) -> Replays:
+    """Read what `tau replay --json` printed. A later file's system replaces an earlier one's."""
+    systems: dict[str, dict[str, Any]] = {}
+    isa = "rv32"
+    for path in paths:
+        try:
+            document = json.loads(path.read_text())
+            if document["command"] != "replay":
+                raise KeyError("systems")
+            for system in document["systems"]:
+                systems[system["name"]] = system
+                if not {"completed", "footprint_bytes"} <= system.keys():
+                    raise KeyError("footprint_bytes")
+        except (ValueError, KeyError, TypeError) as error:
+            raise TauError(
+                f"{path} is not what `tau replay --json` prints ({type(error).__name__}: {error})",
+                "make it with `tau replay T --on tlsf,budget --plan plan.toml --json`",
+            ) from None
+        isa = document.get("instructions") or isa
+    return Replays(list(systems.values()), isa)
+
+
+def _replay_now(trace: Path, plan_path: Path | None, on: str) -> list[dict[str, Any]]:
+    """Replay `trace` on the named systems and return them as `tau replay --json` does."""
+    from tautochrone.plan import load_plan
+    from tautochrone.replay import replay
+
+    plan = load_plan(plan_path) if plan_path else None
+    systems = []
+    for name in output.progress(on.split(","), "replaying"):
+        done = replay(trace, name, plan)
+        systems.append(
+            {
+                "name": done.system,
+                "completed": done.completed,
+                "footprint_bytes": done.footprint_bytes,
+                "footprint_ratio": done.footprint_ratio,
+                "operations": {},
+            }
+        )
+    return systems

@@ -1,0 +1,57 @@
+"""`tau doctor` tells what works and what to do, and its exit status says if the main job works.
+
+Method: the machine is made poorer through PATH and through a failing step.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tautochrone.commands import doctor
+
+
+def test_each_missing_program_names_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for finding in doctor.compilers():
+        assert not finding.works
+        assert finding.next_step == f"apt install {doctor.COMPILERS[finding.name]}"
+    found = doctor.program(("heaptrack",), "recordings to import", "heaptrack")
+    assert (found.works, found.next_step) == (False, "apt install heaptrack")
+
+
+def test_missing_native_libraries_are_a_finding_not_a_crash(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor.native, "DIRECTORY", tmp_path)
+    doctor.native.library.cache_clear()
+    found = doctor.libraries()
+    assert not found.works and found.is_main and "libtautochrone.so" in found.detail
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_exit_status_is_that_of_the_main_job(works: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = doctor.Finding("record, plan, replay", works, "", "the main job", True)
+    optional = doctor.Finding("heaptrack", False, "not installed", "", False, "apt install it")
+    monkeypatch.setattr(doctor, "examine", lambda: [finding, optional])
+    done = CliRunner().invoke(doctor.command, ["--json"], standalone_mode=False)
+    assert done.return_value == (0 if works else 1)
+    document = json.loads(done.stdout)
+    assert document["main_job_works"] is works
+    assert (document["version"], document["command"]) == (1, "doctor")
+
+
+def test_a_failing_step_is_named_with_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.sys, "executable", "/bin/false")
+    found = doctor.main_job()
+    assert not found.works and "tau record failed with 1: no message" in found.detail
+
+
+def test_the_main_job_works_here() -> None:
+    found = doctor.main_job()
+    assert found.works, found.detail

@@ -1,0 +1,100 @@
+"""`tau report` writes one file, says what is in it, and refuses what it cannot use.
+
+Method: a trace of a few events is written, and the command is called on it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from tautochrone.commands import report
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.plan import Plan, PlanClass, save_plan
+from tautochrone.trace import TraceWriter
+
+REPLAY = {
+    "version": 1,
+    "command": "replay",
+    "systems": [
+        {"name": "tlsf", "completed": True, "footprint_bytes": 2000, "operations": {}},
+        {"name": "budget", "completed": True, "footprint_bytes": 1500, "operations": {}},
+    ],
+}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A trace of four events with a peak of 1148 bytes."""
+    path = tmp_path / "program.tau"
+    with TraceWriter(path, {"command": ["./program", "--name", "a b"]}) as writer:
+        writer.append(
+            op=np.array([0, 0, 0, 4]),
+            slot=np.array([0, 1, 2, 1]),
+            size_bytes=np.array([24, 1000, 124, 0]),
+            time_ns=np.array([0, 10, 20, 30]),
+        )
+    return path
+
+
+def called(*arguments: str | Path) -> Result:
+    """Call `tau report` and return its result; a TauError comes through."""
+    words = [str(word) for word in arguments]
+    return CliRunner().invoke(report.command, words, standalone_mode=False, catch_exceptions=False)
+
+
+def test_json_says_what_the_report_holds(trace: Path, tmp_path: Path) -> None:
+    plan, replay = tmp_path / "plan.toml", tmp_path / "replay.json"
+    out = tmp_path / "new" / "r.html"
+    classes = (PlanClass(20, 1), PlanClass(124, 2))
+    save_plan(Plan(classes, 1500, "greedy", 0.0), plan, "a test")
+    replay.write_text(json.dumps(REPLAY))
+    done = called(trace, "--plan", plan, "--replay", replay, "-o", out, "--json")
+    document = json.loads(done.stdout)
+    assert document["events"] == 4 and document["peak_live_bytes"] == 1148
+    assert document["panels"] == ["live-bytes", "footprints", "classes", "sizes"]
+    assert "1,500 bytes" in document["verdict"] and "25 % less than plain" in document["verdict"]
+    text = out.read_text()
+    assert "./program --name &#x27;a b&#x27;" in text
+    assert "\n24,1,1,24\n128,2,1,256\n" in text, "the classes' CSV: N and P of rounded sizes"
+
+
+def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.html"
+    out.write_text("precious")
+    with pytest.raises(TauError) as raised:
+        called(trace, "-o", out)
+    assert raised.value.exit_code == EXIT_USAGE
+    assert out.read_text() == "precious"
+    called(trace, "-o", out, "--force")
+    assert "precious" not in out.read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"command": "plan"}',
+        '{"command": "replay"}',
+        '{"command": "replay", "systems": [{"name": "tlsf"}]}',
+        '{"command": "replay", "systems": 3}',
+    ],
+)
+def test_what_is_no_replay_is_refused(text: str, trace: Path, tmp_path: Path) -> None:
+    replay, out = tmp_path / "replay.json", tmp_path / "r.html"
+    replay.write_text(text)
+    with pytest.raises(TauError, match="is not what `tau replay --json` prints"):
+        called(trace, "--replay", replay, "-o", out)
+    assert not out.exists()
+
+
+def test_a_trace_without_events_still_makes_a_report(tmp_path: Path) -> None:
+    with TraceWriter(tmp_path / "empty.tau", {}):
+        pass
+    done = called(tmp_path / "empty.tau", "-o", tmp_path / "r.html", "--json")
+    assert json.loads(done.stdout)["peak_live_bytes"] == 0
