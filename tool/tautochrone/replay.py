@@ -213,9 +213,8 @@ def refuse_misuse(path: str | Path, skip_misuse: bool) -> None:
             f"{totals.unknown_count} of unknown objects (first: event {totals.unknown_first_event})"
         )
     if totals.double_free_count:
-        found.append(
-            f"{totals.double_free_count} double frees (first: event {totals.double_free_first_event})"
-        )
+        first = totals.double_free_first_event
+        found.append(f"{totals.double_free_count} double frees (first: event {first})")
     if found and not skip_misuse:
         raise TauError(
             f"{path} has frees that name no live object: {', '.join(found)}",

@@ -2,8 +2,8 @@
 
 What a trace needs is not monotone in the size of the heap: a larger one can place blocks elsewhere
 and fail. So the answer is defined by what was seen and not by an assumption: the size holds, the
-size RESOLUTION_BYTES below it does not, and neither do PROBES sizes further below (at distances that
-double). If a probe holds, the search goes on from there.
+size RESOLUTION_BYTES below it does not, and neither do PROBES sizes further below (at distances
+that double). If a probe holds, the search goes on from there.
 """
 
 from __future__ import annotations
