@@ -30,7 +30,7 @@ repro: .venv/stamp-check .venv/stamp-build ## every figure of repro/, theirs bes
 	$(PYTHON) scripts/run_all.py repro
 
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
-	$(PYTHON) bench/size/size.py
+	$(PYTHON) bench/size/run.py
 
 format: .venv/stamp-check ## lay out the C files of the core and the tool
 	clang-format-14 -i core/*.[ch] tool/native/*.[ch]

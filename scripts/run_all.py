@@ -1,0 +1,32 @@
+"""Run every question of a side: `run_all.py bench` or `run_all.py repro` calls each of its */run.py.
+
+Goes on after one that fails, and then exits 1.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run_all(folder: Path) -> list[str]:
+    """Run each run.py of `folder`, one after the other; return the names of those that failed."""
+    failed = []
+    for script in sorted(folder.glob("*/run.py")):
+        name = f"{folder.name}/{script.parent.name}"
+        print(f"---- {name}", file=sys.stderr, flush=True)
+        started = time.monotonic()
+        if subprocess.run([sys.executable, str(script)], cwd=ROOT).returncode:
+            failed.append(name)
+        print(f"---- {name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    failures = run_all(ROOT / sys.argv[1])
+    print("failed: " + ", ".join(failures) if failures else "all done", file=sys.stderr)
+    sys.exit(1 if failures else 0)

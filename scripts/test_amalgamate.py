@@ -1,0 +1,146 @@
+"""The single-file core compiles without a warning for each target and works there.
+
+Method: one small program uses both heaps; on the host it runs as it is, for RV32IMC and Cortex-M4
+it is linked as a bare image and emulated. The answer of each is the number of the step that failed.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+from amalgamate import ROOT, amalgamate, layers
+from elftools.elf.elffile import ELFFile
+from unicorn import UC_ARCH_ARM, UC_ARCH_RISCV, UC_MODE_MCLASS, UC_MODE_RISCV32, UC_MODE_THUMB, Uc
+from unicorn.arm_const import UC_ARM_REG_LR, UC_ARM_REG_R0, UC_ARM_REG_SP
+from unicorn.riscv_const import UC_RISCV_REG_A0, UC_RISCV_REG_RA, UC_RISCV_REG_SP
+
+PROGRAM = """
+#include "tautochrone.h"
+
+#define STEP(holds) do { ++step; if (!(holds)) { return step; } } while (0)
+
+static _Alignas(16) unsigned char memory[2][8192];
+
+int run(void);
+int run(void)
+{
+    int step = 0;
+    struct tau_tlsf *heap = tau_tlsf_init(memory[0], sizeof memory[0], 0);
+    STEP(heap != NULL);
+    unsigned char *object = tau_tlsf_malloc(heap, 100);
+    STEP(object != NULL);
+    object = tau_tlsf_realloc(heap, object, 300);
+    STEP(object != NULL && tau_tlsf_usable_size(heap, object) >= 300);
+    STEP(tau_tlsf_free(heap, object) == TAU_OK);
+    STEP(tau_tlsf_free(heap, object) == TAU_DOUBLE_FREE);
+    STEP(tau_tlsf_statistics(heap).used_bytes == 0);
+    struct tau_budget *budget = NULL;
+    const struct tau_budget_class classes[] = {{48, 4}, {16, 8}};
+    STEP(tau_budget_init(&budget, memory[1], sizeof memory[1], classes, 2) == TAU_OK);
+    STEP(tau_budget_malloc(budget, 48) != NULL);
+    STEP(tau_budget_class_statistics(budget, 0).used_count == 1);
+    STEP(tau_budget_malloc(budget, 2000) != NULL);
+    STEP(tau_budget_statistics(budget).shared.used_bytes >= 2000);
+    return 0;
+}
+"""
+HOST_MAIN = "int main(void) { return run(); }\n"
+# What a bare image needs from its C library.
+MEMORY_FUNCTIONS = """
+#include <stddef.h>
+void *memset(void *to, int value, size_t size);
+void *memset(void *to, int value, size_t size)
+{
+    for (unsigned char *byte = to; size > 0; --size) { *byte++ = (unsigned char)value; }
+    return to;
+}
+void *memmove(void *to, const void *from, size_t size);
+void *memmove(void *to, const void *from, size_t size)
+{
+    unsigned char *target = to;
+    const unsigned char *source = from;
+    for (size_t i = 0; i < size; ++i) {
+        size_t at = target < source ? i : size - 1 - i;
+        target[at] = source[at];
+    }
+    return to;
+}
+"""
+FLAGS = [
+    *("-std=c17", "-O2", "-ffreestanding", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow"),
+    *("-Wconversion", "-Werror"),
+]
+BARE = ["-nostdlib", "-fno-tree-loop-distribute-patterns", "-Wl,-e,run,-Ttext=0x10000,-n"]
+TARGETS = {
+    "rv32": ["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32"],
+    "m4": ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"],
+}
+BASE, SPACE_BYTES, STOP = 0x10000, 0x100000, 0x300000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the amalgamation and the program."""
+    made = tmp_path_factory.mktemp("amalgamation")
+    header, source = amalgamate(ROOT / "core")
+    (made / "tautochrone.h").write_text(header)
+    (made / "tautochrone.c").write_text(source)
+    (made / "program.c").write_text(PROGRAM)
+    (made / "host.c").write_text(PROGRAM + HOST_MAIN)
+    (made / "memory.c").write_text(MEMORY_FUNCTIONS)
+    return made
+
+
+def compiled(folder: Path, command: list[str], sources: list[str]) -> Path:
+    """Compile `sources` of `folder` into one program."""
+    made = folder / f"{command[0]}.elf"
+    paths = [str(folder / name) for name in sources]
+    whole = [*command, *paths, "-lgcc", "-o", str(made)]
+    done = subprocess.run(whole, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+def emulated(image: Path, is_riscv: bool) -> int:
+    """Run a bare image from its entry until it returns; return what it returned."""
+    mode = UC_MODE_RISCV32 if is_riscv else UC_MODE_THUMB | UC_MODE_MCLASS
+    machine = Uc(UC_ARCH_RISCV if is_riscv else UC_ARCH_ARM, mode)
+    machine.mem_map(BASE, SPACE_BYTES)
+    machine.mem_map(STOP, 0x1000)
+    elf = ELFFile(io.BytesIO(image.read_bytes()))
+    for segment in elf.iter_segments("PT_LOAD"):
+        machine.mem_write(segment["p_vaddr"], segment.data())
+    sp, link, answer = (
+        (UC_RISCV_REG_SP, UC_RISCV_REG_RA, UC_RISCV_REG_A0)
+        if is_riscv
+        else (UC_ARM_REG_SP, UC_ARM_REG_LR, UC_ARM_REG_R0)
+    )
+    machine.reg_write(sp, BASE + SPACE_BYTES - 64)
+    machine.reg_write(link, STOP | (0 if is_riscv else 1))
+    machine.emu_start(elf["e_entry"] | (0 if is_riscv else 1), STOP, count=1_000_000)
+    return machine.reg_read(answer)
+
+
+def test_host(folder: Path) -> None:
+    made = compiled(folder, ["gcc", *FLAGS], ["host.c", "tautochrone.c"])
+    assert subprocess.run([made]).returncode == 0
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_target(folder: Path, target: str) -> None:
+    sources = ["program.c", "tautochrone.c", "memory.c"]
+    made = compiled(folder, [*TARGETS[target], *FLAGS, *BARE], sources)
+    assert emulated(made, target == "rv32") == 0
+
+
+def test_it_stands_alone(folder: Path) -> None:
+    for name in ("tautochrone.h", "tautochrone.c"):
+        assert '#include "core/' not in (folder / name).read_text()
+
+
+def test_lower_layers_come_first() -> None:
+    order = layers(ROOT / "core")
+    assert order.index("tlsf.c") < order.index("budget.c")
