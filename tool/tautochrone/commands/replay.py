@@ -1,0 +1,241 @@
+"""`tau replay`: carry a recording out on allocators, and tell what each needs and takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tautochrone import output
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+
+if TYPE_CHECKING:
+    from tautochrone.emulator import Counts
+    from tautochrone.plan import Plan
+    from tautochrone.replay import ReplayResult
+
+ALWAYS_SHOWN = ("malloc", "free", "realloc")
+COUNTED_SYSTEMS = ("tlsf", "budget")
+PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("trace", type=PATH)
+@click.option("--on", "on", help="Systems, as in tlsf,budget,glibc (default: ours that can run).")
+@click.option("--plan", "plan_path", type=PATH, help="A plan from `tau plan`; budget needs one.")
+@click.option("--heap", "heap_bytes", type=click.IntRange(min=1), help="Bytes; else the smallest.")
+@click.option("--layout", type=click.Choice(("32", "host")), default="32", show_default=True)
+@click.option(
+    "--instructions", "isa", type=click.Choice(("rv32", "m4")), help="Count them on this target."
+)
+@click.option(
+    "--check-level", type=click.IntRange(0, 2), default=0, show_default=True, help="When counting."
+)
+@click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(
+    trace: Path,
+    on: str | None,
+    plan_path: Path | None,
+    heap_bytes: int | None,
+    layout: str,
+    isa: str | None,
+    check_level: int,
+    skip_misuse: bool,
+    as_json: bool,
+) -> int:
+    """Carry TRACE out on allocators and tell how much memory each needs.
+
+    \b
+    tau replay program.tau --on tlsf,budget,glibc --plan plan.toml
+    tau replay program.tau --plan plan.toml --heap 65536
+    tau replay program.tau --plan plan.toml --instructions rv32
+
+    Without --heap the smallest heap that holds is searched for. With it, exit status 3 says that a
+    system did not hold in it. Instructions are those of our systems, without payload copies.
+    """
+    from tautochrone.replay import refuse_misuse, replay, system_named
+
+    plan = _load(plan_path, layout)
+    names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
+    for name in names:
+        if system_named(name).needs_plan and plan is None:
+            raise TauError(
+                f"{name} needs a plan",
+                f"tau plan {trace} -o plan.toml, then give --plan plan.toml",
+                EXIT_USAGE,
+            )
+    refuse_misuse(trace, skip_misuse)
+    systems: list[dict[str, Any]] = []
+    for name in output.progress(names, "replaying", len(names)):
+        system_plan = plan if system_named(name).needs_plan else None
+        done = replay(trace, name, system_plan, heap_bytes, layout, skip_misuse)
+        counts = None
+        if isa is not None and name in COUNTED_SYSTEMS and done.completed:
+            from tautochrone.emulator import count
+
+            counts = count(trace, name, isa, system_plan, heap_bytes, check_level, skip_misuse)
+        systems.append(_system_of(done, counts, system_plan, trace))
+    result = {
+        "trace": str(trace),
+        "plan": str(plan_path) if plan_path else None,
+        "layout": layout,
+        "heap_bytes": heap_bytes,
+        "instructions": isa,
+        "check_level": check_level if isa else None,
+        "events": done.events,
+        "skipped_events": done.skipped,
+        "peak_live_bytes": done.peak_live_bytes,
+        "systems": systems,
+    }
+    output.emit(as_json, "replay", result, lambda: _print(result))
+    return EXIT_DONE if all(system["completed"] for system in systems) else EXIT_LIMIT_EXCEEDED
+
+
+def _load(plan_path: Path | None, layout: str) -> Plan | None:
+    """Read the plan; raise TauError if it was made for the other layout."""
+    if plan_path is None:
+        return None
+    from tautochrone.plan import load_plan
+
+    plan = load_plan(plan_path)
+    if plan.layout != layout:
+        raise TauError(
+            f"{plan_path} was made for the layout {plan.layout}, not for {layout}",
+            f"give --layout {plan.layout}, or plan again",
+            EXIT_USAGE,
+        )
+    return plan
+
+
+def _system_of(
+    done: ReplayResult, counts: Counts | None, plan: Plan | None, trace: Path
+) -> dict[str, Any]:
+    """One entry of "systems"."""
+    entry: dict[str, Any] = {
+        "name": done.system,
+        "completed": done.completed,
+        "footprint_bytes": done.footprint_bytes,
+        "footprint_ratio": done.footprint_ratio,
+        "failed_at_event": done.failed_at_event,
+        "cause": done.cause,
+    }
+    if plan is not None and done.completed:
+        from tautochrone.replay import completes
+
+        entry["plan_heap_bytes"] = plan.heap_bytes
+        entry["plan_holds"] = completes(trace, done.system, plan.heap_bytes, plan, done.layout)
+    entry["operations"] = {
+        name: _operation_of(name, count, counts)
+        for name, count in done.operations.items()
+        if count or name in ALWAYS_SHOWN
+    }
+    return entry
+
+
+def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any]:
+    """Events of one operation and, if they were counted, the instructions of its calls."""
+    entry: dict[str, Any] = {"count": count}
+    calls = counts.get(name) if counts is not None else None
+    if calls is None:
+        return entry
+    entry["max_instructions"] = calls.max
+    entry["p999_instructions"] = calls.p999
+    entry["bound_instructions"] = calls.bound
+    entry["mean_instructions"] = round(calls.mean, 2)
+    in_place = counts.get(f"{name}_in_place") if counts is not None else None
+    if in_place is not None:
+        entry["max_in_place_instructions"] = in_place.max
+    for part in ("hit", "miss"):
+        finer = counts.get(f"{name}_{part}") if counts is not None else None
+        if finer is not None:
+            entry[f"{part}s"] = finer.count
+            entry[f"max_{part}_instructions"] = finer.max
+    return entry
+
+
+# ---- for people ----
+
+
+def _print(result: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table(box=None, pad_edge=False)
+    for title, side in (("system", "left"), ("heap bytes", "right"), ("× peak", "right")):
+        table.add_column(title, justify=side)  # type: ignore[arg-type]
+    table.add_column("")
+    for system in result["systems"]:
+        ratio = system["footprint_ratio"]
+        remark = ""
+        if not system["completed"]:
+            remark = f"{system['cause']}, at event {system['failed_at_event']}"
+        elif not system.get("plan_holds", True):
+            remark = f"does not hold in the plan's {system['plan_heap_bytes']} bytes"
+        table.add_row(
+            system["name"],
+            f"{system['footprint_bytes']:,}".replace(",", " "),
+            f"{ratio:.3f}" if ratio else "",
+            remark,
+        )
+    console.print(table)
+    if result["instructions"]:
+        _print_instructions(console, result)
+    print(_verdict(result))
+    print(f"next: {_next_command(result)}")
+
+
+def _print_instructions(console: Any, result: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from tautochrone.images import ISAS
+
+    title = ISAS[result["instructions"]].title
+    print(f"\ninstructions per call on {title}, -O2, check level {result['check_level']}:")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("system")
+    table.add_column("operation")
+    for heading in ("calls", "p99.9", "max", "bound"):
+        table.add_column(heading, justify="right")
+    for system in result["systems"]:
+        for name, calls in system["operations"].items():
+            if "max_instructions" in calls:
+                bound = calls["bound_instructions"]
+                table.add_row(
+                    system["name"],
+                    name,
+                    str(calls["count"]),
+                    str(calls["p999_instructions"]),
+                    str(calls["max_instructions"]),
+                    "none" if bound is None else str(bound),
+                )
+    console.print(table)
+    uncounted = [s["name"] for s in result["systems"] if s["name"] not in COUNTED_SYSTEMS]
+    if uncounted:
+        print(f"not counted: {', '.join(uncounted)} (bench/allocators counts peers)")
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    """One sentence: who needs least, or who does not hold."""
+    failed = [system["name"] for system in result["systems"] if not system["completed"]]
+    if failed:
+        return f"{', '.join(failed)} did not hold the trace in {result['heap_bytes']} bytes."
+    if result["heap_bytes"] is not None:
+        return f"All hold the trace in {result['heap_bytes']} bytes."
+    ranked = sorted(result["systems"], key=lambda system: system["footprint_bytes"])
+    best = ranked[0]
+    if len(ranked) == 1 or best["footprint_bytes"] == 0:
+        return f"{best['name']} holds the trace in {best['footprint_bytes']} bytes."
+    less = 100 * (1 - best["footprint_bytes"] / ranked[1]["footprint_bytes"])
+    return f"{best['name']} needs least: {less:.1f} % less than {ranked[1]['name']}."
+
+
+def _next_command(result: dict[str, Any]) -> str:
+    trace, plan = result["trace"], result["plan"]
+    if not all(system["completed"] for system in result["systems"]):
+        return f"tau replay {trace}" + (f" --plan {plan}" if plan else "")
+    if plan is None:
+        return f"tau plan {trace} -o plan.toml"
+    return f"tau report {trace} --plan {plan} --on tlsf,budget,glibc -o report.html"
