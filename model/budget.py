@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from model.tlsf import Tlsf, round_up
 
-SHARED_MIN_BYTES = 1024
+SHARED_MIN_BYTES = 256
 
 
 @dataclass

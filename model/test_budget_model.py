@@ -70,7 +70,7 @@ def test_bad_plans_are_refused() -> None:
 
 def test_no_room_for_a_shared_region() -> None:
     """Requests that miss are refused and counted."""
-    heap = heap_of([(64, 2)], 256 + 128 + 1023)
+    heap = heap_of([(64, 2)], 256 + 128 + 255)
     assert heap.shared is None
     assert heap.malloc(65) is None
     assert heap.aligned_alloc(32, 64) is None

@@ -24,7 +24,7 @@ class Block:
 
 @dataclass
 class Pool:
-    """A row of blocks without gaps, in address order; the sentinel's payload is where it ends."""
+    """A row of blocks without gaps; the sentinel's payload address is where it ends."""
 
     blocks: list[Block] = field(default_factory=list)
     sentinel: int = 0
@@ -89,7 +89,7 @@ class Tlsf:
     def _place_pool(self, start: int, end: int) -> str:
         """Makes a pool of the bytes from offset START to END."""
         payload = round_up(self.base + start + self.word, self.unit) - self.base
-        sentinel = (self.base + end - self.word) // self.unit * self.unit - self.base
+        sentinel = (self.base + end) // self.unit * self.unit - self.base
         if sentinel - payload < 2 * self.unit:
             return "POOL_TOO_SMALL"
         block = Block(payload, sentinel - payload)
@@ -101,7 +101,8 @@ class Tlsf:
         """As tau_tlsf_add_pool, for memory at offset START (which may be negative) that overlaps nothing."""
         if size_bytes > self.pool_max_bytes:
             return "POOL_TOO_LARGE"
-        return self._place_pool(start, start + size_bytes)
+        descriptor = round_up(self.base + start, self.word) - self.base
+        return self._place_pool(descriptor + 3 * self.word, start + size_bytes)
 
     def _list_put(self, block: Block) -> None:
         block.is_free = True

@@ -6,10 +6,11 @@
 #include <stddef.h>
 
 struct test_port {
-    unsigned locks_count;           // times the lock was entered
-    unsigned lock_depth;            // 1 inside, 0 outside
-    unsigned nested_count;          // entered while inside, or left while outside
-    unsigned inside_count;          // hooks or payload bytes handled under the lock that belong outside of it
+    unsigned locks_count;    // times the lock was entered
+    unsigned lock_depth;     // 1 inside, 0 outside
+    unsigned nested_count;   // entered while inside, or left while outside
+    unsigned inside_count;   // payload bytes handled, or refusals told, under the lock
+    unsigned outside_count;  // traces outside of it
     unsigned misuse_count;
     const void *misuse_pointer;
     int misuse_reason;
@@ -21,7 +22,7 @@ struct test_port {
     size_t trace_size_bytes;
     size_t trace_alignment;
     unsigned moves_count;
-    void (*on_move)(void);          // stands for another thread that runs while a payload is moved, if set
+    void (*on_move)(void);   // another thread that runs just before and after a move, if set
 };
 
 extern struct test_port test_port;
@@ -30,7 +31,8 @@ void test_port_lock(const void *heap);
 void test_port_unlock(const void *heap);
 void test_port_misuse(const void *heap, const void *pointer, int reason);
 void test_port_out_of_memory(const void *heap, size_t size_bytes);
-void test_port_trace(const void *heap, const void *old, const void *pointer, size_t size_bytes, size_t alignment);
+void test_port_trace(const void *heap, const void *old, const void *pointer, size_t size_bytes,
+                     size_t alignment);
 void test_port_move(void *to, const void *from, size_t size_bytes);
 void test_port_fill(void *to, int value, size_t size_bytes);
 

@@ -1,7 +1,8 @@
-// The whole test framework: a test is a function, a file holds a table of them, a failure says where and goes on.
+// The whole test framework: a test is a function, a file holds a table of them, a failure says
+// where and goes on.
 //
-// Usage: TEST_MAIN(tests) at the end of the file. The program's argument filters tests by a part of their name. Random tests draw
-// from test_random, whose seed is printed at the start and read from TAU_TEST_SEED, so that a failing run can be repeated.
+// TEST_MAIN(tests) ends a file. The program's argument filters tests by a part of their name.
+// Random tests draw from test_random, whose seed is printed first and read from TAU_TEST_SEED.
 #ifndef TAU_TEST_H
 #define TAU_TEST_H
 
@@ -16,45 +17,45 @@ struct test {
     void (*run)(void);
 };
 
-#define TEST(function) {#function, function}
+enum { TEST_FAILURES_SHOWN = 20 };  // a broken core fails everywhere; the first places help
 
 static unsigned test_failures_count;
 static uint64_t test_random_state;
 
-static inline void test_fail(const char *file, int line, const char *what) {
-    test_failures_count++;
-    if (test_failures_count <= 20) {  // a broken core fails everywhere; the first places are the ones that help
-        printf("%s:%d: %s\n", file, line, what);
+#define TEST(function) {#function, function}
+#define EXPECT(condition) test_expect((condition), __FILE__, __LINE__, #condition, 0, 0)
+#define EXPECT_EQUAL(actual, expected)                                                             \
+    test_expect_equal((unsigned long long)(actual), (unsigned long long)(expected), __FILE__,      \
+                      __LINE__, #actual " is " #expected)
+// For what the rest of the test cannot do without.
+#define REQUIRE(condition) test_require((condition), __FILE__, __LINE__, #condition)
+
+static inline void test_expect(bool holds, const char *file, int line, const char *what,
+                               unsigned long long actual, unsigned long long expected)
+{
+    if (!holds && ++test_failures_count <= TEST_FAILURES_SHOWN) {
+        printf("%s:%d: not so: %s (0x%llx, 0x%llx)\n", file, line, what, actual, expected);
     }
 }
 
-// For use in tests. Both sides are shown, as numbers.
-#define EXPECT_EQUAL(actual, expected)                                                              \
-    do {                                                                                            \
-        unsigned long long test_actual = (unsigned long long)(actual);                              \
-        unsigned long long test_expected = (unsigned long long)(expected);                          \
-        if (test_actual != test_expected) {                                                         \
-            test_fail(__FILE__, __LINE__, #actual " is not " #expected);                            \
-            if (test_failures_count <= 20) {                                                        \
-                printf("    0x%llx is not 0x%llx\n", test_actual, test_expected);                   \
-            }                                                                                       \
-        }                                                                                           \
-    } while (0)
+static inline void test_expect_equal(unsigned long long actual, unsigned long long expected,
+                                     const char *file, int line, const char *what)
+{
+    test_expect(actual == expected, file, line, what, actual, expected);
+}
 
-#define EXPECT(condition) ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, #condition))
+static inline void test_require(bool holds, const char *file, int line, const char *what)
+{
+    test_expect(holds, file, line, what, 0, 0);
+    if (!holds) {
+        printf("cannot go on\n");
+        exit(1);
+    }
+}
 
-// For what the rest of the test cannot do without.
-#define REQUIRE(condition)                                     \
-    do {                                                       \
-        if (!(condition)) {                                    \
-            test_fail(__FILE__, __LINE__, #condition);         \
-            printf("cannot go on\n");                          \
-            exit(1);                                           \
-        }                                                      \
-    } while (0)
-
-// The next number of the sequence (splitmix64, public domain algorithm by S. Vigna).
-static inline uint64_t test_random(void) {
+// The next number of the sequence splitmix64 (S. Vigna).
+static inline uint64_t test_random(void)
+{
     test_random_state += 0x9e3779b97f4a7c15u;
     uint64_t z = test_random_state;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -63,16 +64,17 @@ static inline uint64_t test_random(void) {
 }
 
 // A number below LIMIT, which is not 0.
-static inline size_t test_random_below(size_t limit) {
+static inline size_t test_random_below(size_t limit)
+{
     return (size_t)(test_random() % limit);
 }
 
-// Runs the tests whose name contains FILTER (NULL: all). Returns the exit code.
-static inline int test_run(const struct test *tests, size_t count, const char *filter) {
+static inline int test_run(const struct test *tests, size_t count, const char *filter)
+{
     const char *seed = getenv("TAU_TEST_SEED");
     uint64_t first = seed ? strtoull(seed, NULL, 0) : 1;
-    printf("seed: %llu (repeat with TAU_TEST_SEED)\n", (unsigned long long)first);
     size_t run_count = 0;
+    printf("seed %llu\n", (unsigned long long)first);
     for (size_t i = 0; i < count; i++) {
         if (filter && !strstr(tests[i].name, filter)) {
             continue;
@@ -88,9 +90,10 @@ static inline int test_run(const struct test *tests, size_t count, const char *f
     return test_failures_count > 0 || run_count == 0;
 }
 
-#define TEST_MAIN(tests)                                                                       \
-    int main(int argc, char **argv) {                                                          \
-        return test_run(tests, sizeof(tests) / sizeof(tests)[0], argc > 1 ? argv[1] : NULL);   \
+#define TEST_MAIN(tests)                                                                           \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        return test_run(tests, sizeof(tests) / sizeof(tests)[0], argc > 1 ? argv[1] : NULL);       \
     }
 
 #endif

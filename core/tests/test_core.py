@@ -1,0 +1,81 @@
+"""Builds and runs the core's C tests, each program in each configuration one test.
+
+A few configurations run in `make check`; the whole matrix of word sizes, check levels, junk fill,
+optimization, sanitizers and compilers is marked slow. Failing programs show their output, which
+names the seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+import pytest
+from core_build import Build, build_program, run_program
+
+RUN_SECONDS_MAX = 300
+
+# One configuration each of what goes wrong apart: layouts, levels, junk, optimizers, compilers.
+QUICK = [
+    Build(32, 0, 0, "-O2", "gcc"),
+    Build(64, 1, 0, "-O2", "gcc"),
+    Build(32, 1, 0, "-O1", "gcc", sanitize=True),
+    Build(64, 2, 1, "-O1", "gcc", sanitize=True),
+    Build(32, 2, 1, "-O0", "clang-14"),
+]
+EVERY = [
+    Build(word_bits, level, junk, optimize, compiler, sanitize)
+    for word_bits, level, junk, optimize, compiler, sanitize in itertools.product(
+        (32, 64), (0, 1, 2), (0, 1), ("-O0", "-O2"), ("gcc", "clang-14"), (False, True)
+    )
+]
+EXAMPLES = [
+    "test_tlsf",
+    "test_tlsf_misuse",
+    "test_tlsf_pools",
+    "test_tlsf_checker",
+]
+
+
+def needs(build: Build) -> None:
+    """Skips the test if the compiler is not there."""
+    if shutil.which(build.compiler) is None:
+        pytest.skip(f"{build.compiler} is missing: install the Debian package {build.compiler}")
+
+
+def combinations() -> list[object]:
+    """Every program in every configuration that makes sense, the quick ones unmarked."""
+    result = []
+    for build in [*QUICK, *(build for build in EVERY if build not in QUICK)]:
+        for name in EXAMPLES:
+            if name == "test_tlsf_misuse" and build.check_level == 0:
+                continue
+            marks = [] if build in QUICK else [pytest.mark.slow]
+            result.append(pytest.param(name, build, id=f"{name}-{build}", marks=marks))
+    return result
+
+
+@pytest.mark.parametrize(("name", "build"), combinations())
+def test_examples(name: str, build: Build, tmp_path: Path) -> None:
+    """The C program's own tests pass."""
+    needs(build)
+    print(run_program(build_program(build, name, tmp_path), [], RUN_SECONDS_MAX))
+
+
+@pytest.mark.parametrize("word_bits", [32, 64])
+@pytest.mark.parametrize("scan", [0, 1])
+@pytest.mark.parametrize("optimize", ["-O2", "-Os"])
+def test_bits(word_bits: int, scan: int, optimize: str, tmp_path: Path) -> None:
+    """The scans by instruction, by table, and by the small table of a build for size."""
+    build = Build(word_bits, 1, 0, optimize, "gcc", sanitize=True)
+    program = build_program(build, "test_bits", tmp_path, extra=(f"-DTAU_BITS_SCAN={scan}",))
+    print(run_program(program, [], RUN_SECONDS_MAX))
+
+
+@pytest.mark.parametrize("arm", [False, True])
+def test_bitmaps_may_count_from_either_end(arm: bool, tmp_path: Path) -> None:
+    """Arm counts bitmap bits from the top; the heap must not care."""
+    build = Build(32, 1, 0, "-O1", "gcc", sanitize=True)
+    extra = ("-D__arm__",) if arm else ()
+    print(run_program(build_program(build, "test_tlsf", tmp_path, extra=extra), [], RUN_SECONDS_MAX))
