@@ -313,4 +313,7 @@ def count(
     for verb in FUNCTIONS:
         if verb in counts:
             counts[verb] = replace(counts[verb], bound=bound_of_image(image, verb))
+    if "realloc_in_place" in counts:
+        bound = bound_of_image(image, "realloc", copies=False)
+        counts["realloc_in_place"] = replace(counts["realloc_in_place"], bound=bound)
     return counts

@@ -179,6 +179,7 @@ def build_image(
                 "-static",
                 "-Wl,--gc-sections",
                 "-Wl,--build-id=none",
+                "-Wl,--no-warn-rwx-segments",
             ]
             command += [f"-Wl,-T,{IMAGE_SOURCES / 'link.ld'}", *keep, "-o", str(linked)]
             command += [*map(str, paths), *map(str, archives), "-lgcc"]

@@ -147,6 +147,7 @@ def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any
     in_place = counts.get(f"{name}_in_place") if counts is not None else None
     if in_place is not None:
         entry["max_in_place_instructions"] = in_place.max
+        entry["bound_in_place_instructions"] = in_place.bound
     for part in ("hit", "miss"):
         finer = counts.get(f"{name}_{part}") if counts is not None else None
         if finer is not None:

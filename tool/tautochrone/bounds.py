@@ -1,0 +1,243 @@
+"""A sound bound of the instructions that a call of a linked function takes: its longest path.
+
+    bound_instructions(elf, "tau_tlsf_malloc")   # an int; what emulator.py counts is never above it
+
+1. The code is decoded from the function's first instruction on, along every branch (capstone).
+2. A jump goes on where it leads, so a tail call needs no special case; a call adds the longest path
+   of what it calls. Calls of memmove, memcpy and memset are charged as the emulator charges them.
+3. The result is the longest path to a return. A path that no data can take counts too: the bound
+   may be larger than anything that is ever seen, never smaller.
+
+Refused, as TauError: loops, recursion, jumps and calls through registers. Thumb's conditional
+instructions count whether their condition holds or not, as the emulator counts them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import capstone
+from elftools.elf.elffile import ELFFile
+
+from tautochrone.errors import TauError
+from tautochrone.images import Image
+
+# What a call of these is charged, payload apart; the same number as in tool/native/emulator.h.
+PAYLOAD_CHARGES = {
+    name: 3 for name in ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove")
+}
+
+RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "blez", "bgez"}
+RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
+TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
+NEVER = -(10**12)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction as control flow sees it: an address it calls, and where control goes on."""
+
+    targets: tuple[int, ...]
+    calls: int | None = None
+
+
+class Code:
+    """The code of a linked file, decoded instruction by instruction."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            self.is_arm = elf["e_machine"] == "EM_ARM"
+            self.segments = [
+                (segment["p_vaddr"], segment.data())
+                for segment in elf.iter_segments()
+                if segment["p_type"] == "PT_LOAD"
+            ]
+            self.symbols = {
+                symbol.name: int(symbol["st_value"]) & (~1 if self.is_arm else -1)
+                for symbol in elf.get_section_by_name(".symtab").iter_symbols()
+                if symbol.name and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name[0] != "$"
+            }
+        self.names = {address: name for name, address in self.symbols.items()}
+        if self.is_arm:
+            mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
+            self.decoder = capstone.Cs(capstone.CS_ARCH_ARM, mode)
+        else:
+            mode = capstone.CS_MODE_RISCV32 | capstone.CS_MODE_RISCVC
+            self.decoder = capstone.Cs(capstone.CS_ARCH_RISCV, mode)
+        self.decoder.detail = True
+
+    def place(self, address: int) -> str:
+        """An address for people: the symbol at or before it, and the distance."""
+        below = [known for known in self.names if known <= address]
+        if not below:
+            return f"{address:#x}"
+        nearest = max(below)
+        return f"{self.names[nearest]}+{address - nearest:#x}"
+
+    def _bytes(self, address: int) -> bytes:
+        """Enough bytes for an instruction; on M4 also for the IT before it (see step)."""
+        for start, data in self.segments:
+            if start <= address < start + len(data):
+                return data[address - start : address - start + 4]
+        raise TauError(f"control leaves the code at {address:#x}")
+
+    def step(self, address: int, condition_left: int = 0) -> tuple[Step, int]:
+        """Decode one instruction.
+
+        `condition_left` says how many instructions of a Thumb IT block this one and those behind it
+        are; the second result is the same for the next instruction.
+        """
+        # The decoder forgets an IT block between calls, so the condition is tracked here.
+        decoded = list(self.decoder.disasm(self._bytes(address), address, 1))
+        if not decoded:
+            raise TauError(f"no instruction can be decoded at {self.place(address)}")
+        step = self._arm(decoded[0], condition_left > 0) if self.is_arm else self._riscv(decoded[0])
+        name = decoded[0].mnemonic
+        if self.is_arm and name.startswith("it") and set(name[2:]) <= set("te"):
+            return step, len(name) - 1
+        return step, max(condition_left - 1, 0)
+
+    def _refuse(self, insn: capstone.CsInsn) -> TauError:
+        place = self.place(insn.address)
+        return TauError(
+            f"{place}: `{insn.mnemonic} {insn.op_str}` goes where the code does not say: no bound",
+            "compile with -fno-jump-tables, and without calls through pointers",
+        )
+
+    def _riscv(self, insn: capstone.CsInsn) -> Step:
+        name = insn.mnemonic.removeprefix("c.")
+        following = insn.address + insn.size
+        operands = insn.operands
+        if name in RISCV_BRANCHES:
+            return Step((following, insn.address + operands[-1].imm))
+        if name == "j":
+            return Step((insn.address + operands[-1].imm,))
+        if name == "jal":
+            # Millicode is called with t0 as its link; anything else links ra.
+            return Step((following,), insn.address + operands[-1].imm)
+        if name in ("jr", "jalr", "ret", "mret"):
+            register = insn.reg_name(operands[0].reg) if operands else "ra"
+            if name == "ret" or (name == "jr" and register in ("ra", "t0")):
+                return Step(())
+            raise self._refuse(insn)
+        return Step(()) if name in TRAPS else Step((following,))
+
+    def _arm(self, insn: capstone.CsInsn, is_conditional: bool) -> Step:
+        name = insn.mnemonic.removesuffix(".w").removesuffix(".n")
+        following = insn.address + insn.size
+        operands = insn.operands
+        stays: tuple[int, ...] = (following,) if is_conditional else ()
+        if name in ("cbz", "cbnz"):
+            return Step((following, operands[-1].imm))
+        if name == "bl":
+            return Step((following,), operands[0].imm)
+        if insn.id == capstone.arm.ARM_INS_B:
+            is_always = name == "b" and not is_conditional
+            return Step((operands[0].imm,) if is_always else (following, operands[0].imm))
+        if insn.id == capstone.arm.ARM_INS_BX and insn.reg_name(operands[0].reg) == "lr":
+            return Step(stays)
+        if name in TRAPS:
+            return Step(())
+        writes = {insn.reg_name(register) for register in insn.regs_access()[1]}
+        if "pc" not in writes and name not in ("bx", "blx", "tbb", "tbh"):
+            return Step((following,))
+        if insn.id in (capstone.arm.ARM_INS_POP, capstone.arm.ARM_INS_LDM) or (
+            name == "ldr" and "[sp" in insn.op_str
+        ):
+            return Step(stays)
+        raise self._refuse(insn)
+
+
+class LongestPath:
+    """The longest paths of one file, each computed once. `charges` are what calls by name cost.
+
+    A charge of NEVER leaves out every path that makes this call.
+    """
+
+    def __init__(self, code: Code, charges: Mapping[str, int]) -> None:
+        self.code = code
+        self.charged = {
+            code.symbols[name]: charge for name, charge in charges.items() if name in code.symbols
+        }
+        self.known: dict[tuple[int, int], int] = {}
+
+    def from_address(self, start: int) -> int:
+        """The most instructions from `start` to a return, calls included."""
+        # A depth-first walk with its own stack; `open_nodes` are those whose result is under way.
+        root = (start, 0)
+        stack = [root]
+        open_nodes: set[tuple[int, int]] = set()
+        while stack:
+            node = stack[-1]
+            if node in self.known:
+                stack.pop()
+                continue
+            if node[0] in self.charged:
+                self.known[node] = self.charged[node[0]]
+                continue
+            step, condition_left = self.code.step(*node)
+            needed = [(target, condition_left) for target in step.targets]
+            if step.calls is not None:
+                needed.append((step.calls, 0))
+            missing = [other for other in needed if other not in self.known]
+            if missing:
+                open_nodes.add(node)
+                again = [other for other in missing if other in open_nodes]
+                if again:
+                    raise self._refuse(node[0], again[0][0], step)
+                stack.extend(missing)
+                continue
+            open_nodes.discard(node)
+            further = max((self.known[(t, condition_left)] for t in step.targets), default=0)
+            called = self.known[(step.calls, 0)] if step.calls is not None else 0
+            self.known[node] = 1 + called + further
+        return self.known[root]
+
+    def _refuse(self, address: int, target: int, step: Step) -> TauError:
+        kind = "recursion" if step.calls == target else "a loop"
+        return TauError(
+            f"{kind} at {self.code.place(address)}, back to {self.code.place(target)}: no bound",
+            "state bounds only for code without loops and recursion",
+        )
+
+
+@functools.lru_cache(maxsize=16)
+def _paths_of(path: Path, charges: tuple[tuple[str, int], ...]) -> LongestPath:
+    return LongestPath(Code(path), {**PAYLOAD_CHARGES, **dict(charges)})
+
+
+def bound_instructions(
+    elf: str | Path, function: str, charges: Mapping[str, int] | None = None
+) -> int:
+    """The most instructions that a call of `function` takes, payload apart, over all paths.
+
+    `charges` gives functions a cost instead of following them (hooks of a port, for instance), or
+    NEVER. Raises TauError if the code has no such bound.
+    """
+    paths = _paths_of(Path(elf), tuple(sorted((charges or {}).items())))
+    if function not in paths.code.symbols:
+        raise TauError(f"{Path(elf).name} has no function {function}")
+    bound = paths.from_address(paths.code.symbols[function])
+    if bound < 0:
+        raise TauError(f"{function} has no path without the calls that were left out")
+    return bound
+
+
+def bound_of_image(image: Image, verb: str, copies: bool = True) -> int | None:
+    """The bound of an image's operation ("malloc", …), None if its code has none.
+
+    With `copies` False only paths that neither move nor fill payload count.
+    """
+    name = image.function(verb)
+    if name is None:
+        return None
+    try:
+        return bound_instructions(
+            image.elf, name, None if copies else dict.fromkeys(PAYLOAD_CHARGES, NEVER)
+        )
+    except TauError:
+        return None
