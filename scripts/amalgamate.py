@@ -14,6 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PRIVATE_HEADERS = {"bits.h", "check.h", "port.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard>[^>]+)>).*$')
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
+# What a source defines for itself at file scope: functions that are not tau_…, and structures.
+PRIVATE = re.compile(
+    r"^(?:(?:static|[A-Z_]*INLINE)\b[^;=(]*?\b(?!tau_)(\w+)\(|struct (?!tau_)(\w+) \{)", re.M
+)
 
 
 class Amalgamation:
@@ -22,7 +26,9 @@ class Amalgamation:
     def __init__(self, core: Path, seen: set[str] | None = None) -> None:
         self.core = core
         self.seen: set[str] = seen if seen is not None else set()
+        self.standard: list[str] = []
         self.lines: list[str] = []
+        self.private: set[str] = set()
 
     def take(self, name: str) -> None:
         """Append the file `name` of the core, its includes first; nothing if it is in already."""
@@ -38,16 +44,22 @@ class Amalgamation:
                 self.take(found["ours"])
             elif found["standard"] not in self.seen:
                 self.seen.add(found["standard"])
-                own.append(line)
-        self.lines += ["", f"// ==== core/{name}", ""] + own
-        if name.endswith(".c"):
-            # A source's macros end with it: the next may use the same short names.
-            macros = dict.fromkeys(DEFINE.findall("\n".join(own)))
-            self.lines += [f"#undef {macro}" for macro in macros]
+                self.standard.append(line)
+        self.lines += ["", f"// ==== core/{name}", ""]
+        if not name.endswith(".c"):
+            self.lines += own
+            return
+        # A source's own names end with it: the next may use the same short ones.
+        text = "\n".join(own)
+        names = {found for pair in PRIVATE.findall(text) for found in pair if found}
+        renamed = sorted(names & self.private)
+        self.private |= names
+        self.lines += [f"#define {one} {Path(name).stem}_{one}" for one in renamed] + own
+        self.lines += [f"#undef {one}" for one in [*renamed, *dict.fromkeys(DEFINE.findall(text))]]
 
     def text(self, head: str) -> str:
         """Return everything taken, under `head`."""
-        return head + "\n".join(self.lines).strip("\n") + "\n"
+        return head + "\n".join([*self.standard, *self.lines]).strip("\n") + "\n"
 
 
 def layers(core: Path) -> list[str]:
