@@ -22,14 +22,8 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 OUT = REPOSITORY / "out" / "bench" / "images"
 
-RUST_CRATES = (
-    "rlsf",
-    "talc",
-    "dlmalloc",
-    "dlmalloc_growing",
-    "linked_list_allocator",
-    "buddy_system_allocator",
-)
+HOST_TARGET = "x86_64-unknown-linux-gnu"
+RUST_PACKAGES = "rustc-web cargo-web rust-web-src"
 
 
 INTERFACE = ("init", "malloc", "calloc", "aligned_alloc", "realloc", "free", "footprint")
@@ -138,30 +132,39 @@ def run(command: list[str], purpose: str, package: str, **options: Any) -> str:
     return str(done.stdout)
 
 
-def rust_library(peer: Peer, isa: Isa, profile: str = "release") -> Path:
-    """The peer's crate as a static library.
+def rust_library(peer: Peer, target: str, profile: str = "release") -> Path:
+    """The peer's crate as a static library for a Rust target.
 
-    Debian's rustc builds `core` itself, since no registry has it for these targets.
+    Debian's rustc builds `core` itself, since no registry has it for bare machines.
     """
-    target_folder = OUT / "rust"
-    library = OUT / f"{peer.name}-{isa.name}-{profile}.a"
+    library = OUT / f"{peer.name}-{target}-{profile}.a"
     newest = max(path.stat().st_mtime for path in (HERE / "rust_peers").rglob("*.[rt][so]*"))
     if library.exists() and library.stat().st_mtime >= newest:
         return library
     OUT.mkdir(parents=True, exist_ok=True)
-    environment = dict(
-        os.environ, RUSTC="/usr/bin/rustc", RUSTC_BOOTSTRAP="1", CARGO_TARGET_DIR=str(target_folder)
-    )
+    folder = OUT / "rust"
+    settings = {"RUSTC": "/usr/bin/rustc", "RUSTC_BOOTSTRAP": "1", "CARGO_TARGET_DIR": str(folder)}
     command = ["/usr/bin/cargo", "build", "--quiet", "--profile", profile, "--features", peer.name]
-    command += ["--target", isa.rust_target, "-Zbuild-std=core,alloc"]
-    run(
-        command,
-        f"crate {peer.name}",
-        "rustc-web cargo-web rust-web-src",
-        cwd=HERE / "rust_peers",
-        env=environment,
-    )
-    shutil.copy(target_folder / isa.rust_target / profile / "librust_peers.a", library)
+    command += ["--target", target]
+    if target != HOST_TARGET:
+        command.append("-Zbuild-std=core,alloc")
+    environment = {**os.environ, **settings}
+    crates = HERE / "rust_peers"
+    run(command, f"crate {peer.name}", RUST_PACKAGES, cwd=crates, env=environment)
+    shutil.copy(folder / target / profile / "librust_peers.a", library)
+    return library
+
+
+def host_library(name: str) -> Path:
+    """A crate as a shared library of this machine, with the interface that tau's replay drives."""
+    peer = PEERS[name]
+    if peer.kind != "rust":
+        raise PeerMissing(f"{peer.title} has no package for this machine")
+    archive = rust_library(peer, HOST_TARGET)
+    library = OUT / f"lib{name}.so"
+    if not library.exists() or library.stat().st_mtime < archive.stat().st_mtime:
+        keep = [f"-Wl,-u,peer_{verb}" for verb in INTERFACE]
+        run(["gcc", "-shared", "-o", str(library), *keep, str(archive)], library.name, "gcc")
     return library
 
 
@@ -233,7 +236,7 @@ def peer_image(
     functions = list(keep or tuple(f"peer_{verb}" for verb in INTERFACE))
     label = f"{name}-{isa_name}-{profile}-{len(functions)}.elf"
     if peer.kind == "rust":
-        library = rust_library(peer, isa, profile)
+        library = rust_library(peer, isa.rust_target, profile)
         # The C library gives memcpy and memset, nothing else.
         flags = isa.library_flags
         return link(isa, [str(library), "-lc"], functions, OUT / label, flags)

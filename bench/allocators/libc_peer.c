@@ -39,6 +39,11 @@ void *sbrk(ptrdiff_t increment) {
 void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes);
 void *peer_init(void *memory, size_t size_bytes, size_t pool_max_bytes) {
     (void)pool_max_bytes;
+#ifdef __riscv
+    // picolibc keeps errno in thread-local storage, and there is no start-up code that makes any.
+    static uint32_t thread_local_storage[4];
+    __asm__ volatile("mv tp, %0" : : "r"(thread_local_storage));
+#endif
     arena_start = memory;
     arena_next = memory;
     arena_end = arena_start + size_bytes;

@@ -11,7 +11,6 @@ SplitMix64, so a seed means the same trace on every machine and Python.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 # Table 2, bytes [P1-21].
 WORKLOADS: dict[str, tuple[int, ...]] = {
@@ -54,6 +53,7 @@ def events(
     """The workload as (op, id, size) with op "malloc" or "free"; ids are reused after a free."""
     random = SplitMix64(seed)
     live: list[list[int]] = [[] for _ in sizes]
+    # The most recently freed id first, so that ids are slots as a trace numbers them.
     spare: list[int] = list(range(len(sizes) * live_max - 1, -1, -1))
     for _ in range(steps):
         chosen = random.below(len(sizes))
@@ -89,11 +89,3 @@ def peak_live_bytes(
         else:
             live -= size_of.pop(name)
     return peak
-
-
-def write_csv(path: Path, workload: Iterator[Event]) -> None:
-    """Write a workload in the form that `tau import` reads."""
-    with path.open("w", encoding="ascii") as out:
-        out.write("op,id,size\n")
-        for op, name, size in workload:
-            out.write(f"{op},{name},{size or ''}\n")

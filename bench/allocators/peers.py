@@ -1,0 +1,105 @@
+"""Runs peers from packages: instructions per call and smallest arena, as bare code in the emulator
+or as a library of this machine.
+
+The emulator is the tool's (tautochrone.emulator); the peers are linked into its images. A peer
+without memalign or realloc of its own is driven as the emulator's head says.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+
+from tautochrone import emulator, replay
+from tautochrone.errors import TauError
+from tautochrone.search import search_steps
+
+from images import ISAS, OUT, PEERS, PeerMissing, compile_c, host_library, rust_library
+from images import HERE as SOURCES
+
+PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32imac/ilp32/libc.a")
+ARENA_BYTES_MAX = 1 << 28
+
+
+def c_library(name: str, isa_name: str) -> Path:
+    """The archive of a C library, as its package installs it."""
+    isa = ISAS[isa_name]
+    if name == "picolibc":
+        path = PICOLIBC
+    else:
+        archive = "libc_nano.a" if name == "newlib-nano" else "libc.a"
+        command = [isa.compiler, *isa.flags, f"-print-file-name={archive}"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        except OSError as error:
+            raise PeerMissing(f"{isa.compiler} cannot run", f"apt install {isa.package}") from error
+        path = Path(done.stdout.strip())
+    if not path.is_absolute() or not path.exists():
+        raise PeerMissing(f"{PEERS[name].title} is not installed", f"apt install {isa.package}")
+    return path
+
+
+@functools.cache
+def image(name: str, isa_name: str) -> emulator.Image:
+    """The peer linked for the emulator: crates opt-level 3, C libraries as packaged."""
+    peer, isa = PEERS[name], ISAS[isa_name]
+    if isa_name not in peer.isas:
+        raise PeerMissing(f"{peer.title} has no package for {isa.title}")
+    if peer.kind == "rust":
+        library = rust_library(peer, isa.rust_target)
+        return emulator.build_image(name, isa_name, [], (), [library], "peer")
+    options = ("-O2", "-DPEER_WITHOUT_MEMALIGN") if name == "newlib-nano" else ("-O2",)
+    adapter = compile_c(isa, SOURCES / "libc_peer.c", options, OUT / f"adapter-{name}.o")
+    return emulator.build_image(name, isa_name, [adapter], (), [c_library(name, isa_name)], "peer")
+
+
+def counts(name: str, isa_name: str, trace: Path, **options: int) -> emulator.Counts:
+    """Instructions per call of a peer on a trace."""
+    return emulator.count_calls(image(name, isa_name), trace, **options)
+
+
+def holds(name: str, isa_name: str, trace: Path, arena_bytes: int) -> bool:
+    """Whether a trace completes in an arena of this size."""
+    try:
+        emulator.count_calls(image(name, isa_name), trace, heap_bytes=arena_bytes)
+    except TauError as error:
+        refusals = (replay.FAULT_TEXT[replay.NO_MEMORY], replay.FAULT_TEXT[replay.INIT_FAILED])
+        if any(text in error.message for text in refusals):
+            return False
+        raise
+    return True
+
+
+def static_data_bytes(name: str, isa_name: str) -> int:
+    """Writable data that the peer keeps outside its arena, rounded up to 8; an adapter's three
+    words are in it.
+    """
+    from images import peer_image, sizes_of
+
+    if PEERS[name].kind == "rust":
+        return 0  # the state of a crate's heap is inside the arena
+    return (sizes_of(peer_image(name, isa_name))[1] + 7) // 8 * 8
+
+
+def footprint(name: str, isa_name: str, trace: Path) -> int:
+    """The smallest arena that completes TRACE, found as in tautochrone.search, with the peer's
+    static data.
+
+    ISA_NAME "host": the crate as a library of this machine, in its own 64-bit layout.
+    """
+    if isa_name == "host":
+        peer = PEERS[name]
+        system = replay.library_system(name, host_library(name), "peer", peer.grows)
+        opened = replay.open_trace_for_replay(trace)
+        with replay.Session(opened, system, None, "host") as session:
+            return session.smallest_heap()
+    peak = int(replay.open_trace_for_replay(trace).facts.peak_live_bytes)
+    found = 0
+    for found in search_steps(
+        lambda size: holds(name, isa_name, trace, size), peak, ARENA_BYTES_MAX
+    ):
+        pass
+    if not found:
+        raise TauError(f"{name} does not hold {trace.name} in {ARENA_BYTES_MAX} bytes")
+    return found + static_data_bytes(name, isa_name)

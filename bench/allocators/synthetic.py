@@ -1,0 +1,63 @@
+"""Traces that need no program: the same events on every machine, for numbers that are pinned.
+
+`small` has sizes of 1 to 256 bytes, `mixed` of 1 to 16 KiB in all magnitudes, `growing` is about
+realloc. Each step allocates, frees or resizes a random object; the number of live objects swings
+between few and many, so that blocks split, merge and are probed in every way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tautochrone.trace import OPS, TraceWriter
+
+from programs import TRACES, numbers
+
+STEPS = 30_000
+MALLOC, CALLOC, REALLOC, ALIGNED_ALLOC, FREE = range(len(OPS))
+# Name: bytes of the largest object as a power of two, percent of resizes, most live objects, seed.
+KINDS = {"small": (8, 5, 600, 11), "mixed": (14, 10, 300, 12), "growing": (12, 45, 150, 13)}
+
+
+def events(kind: str) -> list[tuple[int, int, int, int]]:
+    """(op, slot, size in bytes, log2 of the alignment or 0) of a kind."""
+    size_log2, resize_percent, live_max, seed = KINDS[kind]
+    below = numbers(seed)
+    live: list[int] = []
+    spare: list[int] = []
+    slots = 0
+    result = []
+    for step in range(STEPS):
+        # Long tides: a third of the time most steps allocate, then most free.
+        rising = 70 if (step // 1500) % 3 else 35
+        size = 1 + below(1 << (1 + below(size_log2)))
+        if live and below(100) < resize_percent:
+            result.append((REALLOC, live[below(len(live))], size, 0))
+        elif (below(100) < rising and len(live) < live_max) or not live:
+            slot = spare.pop() if spare else slots
+            slots = max(slots, slot + 1)
+            chance = below(20)
+            op = CALLOC if chance == 0 else ALIGNED_ALLOC if chance == 1 else MALLOC
+            live.append(slot)
+            result.append((op, slot, size, 4 + below(4) if op == ALIGNED_ALLOC else 0))
+        else:
+            position = below(len(live))
+            live[position], live[-1] = live[-1], live[position]
+            spare.append(live.pop())
+            result.append((FREE, spare[-1], 0, 0))
+    return result
+
+
+def trace(kind: str) -> Path:
+    """The trace of a kind in out/bench/traces, made if need be."""
+    path = TRACES / f"synthetic-{kind}.tau"
+    if not path.exists():
+        TRACES.mkdir(parents=True, exist_ok=True)
+        op, slot, size_bytes, align_log2 = (np.array(column) for column in zip(*events(kind)))
+        partial = path.with_suffix(".partial")
+        with TraceWriter(partial, {"command": ["bench/allocators/synthetic.py", kind]}) as writer:
+            writer.append(op=op, slot=slot, size_bytes=size_bytes, align_log2=align_log2)
+        partial.replace(path)
+    return path

@@ -1,0 +1,262 @@
+"""The numbers to reach that belong to allocators, each measured here: reached or missed.
+
+Instruction counts are maxima over the traces, without checks, -O2, payload moves apart; `bound` is
+the stated bound for any sequence of calls (tautochrone.bounds). Run with --quick for the synthetic
+traces only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from tautochrone import bounds, emulator, native  # noqa: E402  (after the path above)
+from tautochrone.output import note  # noqa: E402
+
+import code_size  # noqa: E402
+import ours  # noqa: E402
+import programs  # noqa: E402
+import synthetic  # noqa: E402
+from images import REPOSITORY  # noqa: E402
+
+RESULTS = REPOSITORY / "out" / "bench" / "targets.json"
+CLASSES_TRIED = (1, 4, 16, 64)
+CONTROL = ((16 << 10, 256), (64 << 10, 400), (1 << 20, 1000))
+# Ratio of footprint to peak live bytes, seed 0, and the check-list's cross-input limit.
+BUDGET_RATIO = {"W1": 1.001, "W2": 1.061, "W3": 1.025, "W4": 1.045, "W5": 1.002}
+
+
+@dataclass
+class Row:
+    """One number: what must be reached, what would be better still, what was measured."""
+
+    what: str
+    must: float
+    measured: float | None
+    stretch: float | None = None
+    note: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """reached, stretch (reached even that) or missed; not measured is missed too."""
+        if self.measured is None:
+            return "NOT MEASURED"
+        if self.stretch is not None and self.measured <= self.stretch:
+            return "stretch"
+        return "reached" if self.measured <= self.must else "MISSED"
+
+
+def maximum(counts: Iterable[emulator.Counts], *operations: str) -> int | None:
+    """The largest number of instructions of any of OPERATIONS; None if none was called."""
+    found = [c[name].max for c in counts for name in operations if name in c]
+    return max(found, default=None)
+
+
+def bound_of(system: str, isa: str, operation: str) -> int | None:
+    """The stated bound: the longest path of the linked code, payload moves charged as counted."""
+    return bounds.bound_of_image(emulator.core_image(system, isa), operation)
+
+
+def tlsf_rows(traces: list[Path]) -> list[Row]:
+    """malloc, free and realloc of TLSF: maxima over the traces, bounds, and what the checks add."""
+    goals = {
+        ("rv32", "malloc"): (150, 130),
+        ("rv32", "free"): (145, 125),
+        ("rv32", "realloc"): (350, 300),
+        ("m4", "malloc"): (110, 90),
+        ("m4", "free"): (105, 85),
+    }
+    checks = {"malloc": 12, "free": 20}
+    rows = []
+    for isa in ("rv32", "m4"):
+        plain = [ours.counts("tlsf", isa, trace) for trace in traces]
+        checked = [ours.counts("tlsf", isa, trace, 1) for trace in traces]
+        for operation in ("malloc", "free", "realloc"):
+            if (isa, operation) not in goals:
+                continue
+            must, stretch = goals[isa, operation]
+            title = f"tlsf {operation}, {isa}"
+            rows.append(Row(f"{title}, maximum", must, maximum(plain, operation), stretch))
+            rows.append(Row(f"{title}, bound", must, bound_of("tlsf", isa, operation), stretch))
+        for operation, limit in checks.items():
+            added = maximum(checked, operation) - maximum(plain, operation)
+            rows.append(Row(f"default checks add to {operation}, {isa}", limit, added))
+    return rows
+
+
+def hit_plan(classes: int) -> SimpleNamespace:
+    """A plan with this many classes, of which the smallest has buckets enough for what is counted.
+    """
+    return SimpleNamespace(classes=[(8 * (i + 1), 700) for i in range(classes)])
+
+
+def budget_rows(traces: list[Path]) -> list[Row]:
+    """A hit whatever the number of classes, and what a miss adds to TLSF."""
+    rows = []
+    small = synthetic.trace("small")
+    for isa in ("rv32", "m4"):
+        image = emulator.core_image("budget", isa)
+        by_classes = {
+            count: emulator.count_calls(image, small, 1 << 24, hit_plan(count))
+            for count in CLASSES_TRIED
+        }
+        hits = list(by_classes.values()) + [ours.counts("budget", isa, trace) for trace in traces]
+        if isa == "rv32":
+            rows.append(
+                Row("budget hit malloc, rv32, maximum", 45, maximum(hits, "malloc_hit"), 35)
+            )
+            rows.append(Row("budget hit free, rv32, maximum", 40, maximum(hits, "free_hit"), 30))
+            plain = [ours.counts("tlsf", isa, trace) for trace in traces]
+            for operation, must, stretch in (("malloc", 40, 25), ("free", 15, 10)):
+                missed = maximum(hits, f"{operation}_miss")
+                usual = maximum(plain, operation)
+                added = missed - usual if missed and usual else None
+                rows.append(Row(f"budget miss {operation} above tlsf, rv32", must, added, stretch))
+        spread = {maximum([c], "malloc_hit") for c in by_classes.values()}
+        what = f"budget hit malloc, {isa}: spread over {CLASSES_TRIED} classes"
+        rows.append(Row(what, 0, max(spread) - min(spread)))
+    return rows
+
+
+class Statistics(ctypes.Structure):
+    """struct tau_tlsf_statistics."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in "capacity used peak_used free largest_free out_of_memory control".split()
+    ]
+
+
+def heap_of(size_bytes: int) -> tuple[ctypes.CDLL, ctypes.c_void_p, Any]:
+    """A TLSF in SIZE_BYTES with the layout of a 32-bit machine; the last is its memory."""
+    core = native.library("libtau_core32.so")
+    core.tau_tlsf_init.restype = core.tau_tlsf_malloc.restype = ctypes.c_void_p
+    core.tau_tlsf_statistics.restype = Statistics
+    memory = ctypes.create_string_buffer(size_bytes + 8)
+    start = ctypes.c_void_p((ctypes.addressof(memory) + 7) & ~7)
+    heap = core.tau_tlsf_init(start, ctypes.c_size_t(size_bytes), ctypes.c_size_t(0))
+    return core, ctypes.c_void_p(heap), memory
+
+
+def overhead_rows() -> list[Row]:
+    """Bytes a block, the smallest block, and the control block."""
+    core, heap, memory = heap_of(1 << 16)
+
+    def taken(size_bytes: int) -> int:
+        before = core.tau_tlsf_statistics(heap).used
+        core.tau_tlsf_malloc(heap, ctypes.c_size_t(size_bytes))
+        return int(core.tau_tlsf_statistics(heap).used - before)
+
+    rows = [
+        Row("header: bytes that a block of 1020 takes above it", 4, taken(1020) - 1020),
+        Row("smallest block", 16, taken(1)),
+    ]
+    for size_bytes, must in CONTROL:
+        core, heap, memory = heap_of(size_bytes)
+        control = int(core.tau_tlsf_statistics(heap).control)
+        rows.append(Row(f"control block at {size_bytes >> 10} KiB", must, control))
+    del memory
+    return rows
+
+
+def code_rows() -> list[Row]:
+    """-Os malloc + free."""
+    goals = {"m4": (750, 650), "rv32": (1000, 900)}
+    rows = []
+    for isa, (must, stretch) in goals.items():
+        size = code_size.our_sizes("tlsf", isa, 0)["malloc_free"]
+        rows.append(Row(f"tlsf code -Os malloc+free, {isa}", must, size, stretch))
+    return rows
+
+
+def stored_rows(path: Path | None = None) -> list[Row]:
+    """Footprints, from the results of repro/budget, which measures them."""
+    folder = path or REPOSITORY / "repro" / "budget" / "results"
+
+    def stored(stage: str) -> dict[str, Any]:
+        file = folder / f"{stage}.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+    figure5, cross = stored("figure5"), stored("cross_input")
+    where = "from repro/budget/results"
+    rows = [
+        Row(
+            f"budgeted footprint / peak live, {name}",
+            must,
+            figure5.get("seed_0_over_peak", {}).get(name),
+            None,
+            where,
+        )
+        for name, must in BUDGET_RATIO.items()
+    ]
+    rows.append(
+        Row(
+            "replayed plan over tlsf, own recording",
+            1.0,
+            cross.get("own_over_tlsf_max"),
+            None,
+            where,
+        )
+    )
+    rows.append(
+        Row(
+            "replayed plan over tlsf, another input",
+            1.02,
+            cross.get("other_over_tlsf_max"),
+            1.0,
+            where,
+        )
+    )
+    return rows
+
+
+def measure(quick: bool) -> list[Row]:
+    """Every row. QUICK leaves out the traces of real programs."""
+    traces = [synthetic.trace(kind) for kind in synthetic.KINDS]
+    if not quick:
+        traces += [inputs["a"] for inputs in programs.record_all().values()]
+    groups: dict[str, Callable[[], list[Row]]] = {
+        "tlsf": lambda: tlsf_rows(traces),
+        "budget": lambda: budget_rows(traces),
+        "overhead": overhead_rows,
+        "code": code_rows,
+        "footprint": stored_rows,
+    }
+    rows: list[Row] = []
+    for name, group in groups.items():
+        note(f"measuring: {name}")
+        rows += group()
+    return rows
+
+
+def table(rows: list[Row]) -> str:
+    """The rows for people."""
+    lines = [f"{'number':54} {'must':>8} {'stretch':>8} {'measured':>10}  verdict"]
+    for row in rows:
+        stretch = "" if row.stretch is None else f"{row.stretch:g}"
+        measured = "-" if row.measured is None else f"{row.measured:.5g}"
+        lines.append(f"{row.what:54} {row.must:8g} {stretch:>8} {measured:>10}  {row.verdict}")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and store in out/bench/targets.json."""
+    rows = measure("--quick" in sys.argv[1:])
+    print(table(rows))
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    document = [{**asdict(row), "verdict": row.verdict} for row in rows]
+    RESULTS.write_text(
+        json.dumps({"version": 1, "rows": document}, indent=1) + "\n", encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()

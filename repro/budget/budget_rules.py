@@ -1,0 +1,126 @@
+"""The paper's rules of the budgeted heap [P1-1 … P1-8], tried one by one on the library itself.
+
+Each function does what one rule speaks of and returns what happened; nothing is assumed about how
+the library does it. The layout is that of a 32-bit machine (8-byte alignment).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from tautochrone import native
+
+HEAP_BYTES = 64 * 1024
+CLASSES = ((1024, 2), (40, 3))
+
+
+class BudgetClass(ctypes.Structure):
+    """struct tau_budget_class."""
+
+    _fields_ = [("size_bytes", ctypes.c_uint32), ("count", ctypes.c_uint32)]
+
+
+class ClassStatistics(ctypes.Structure):
+    """struct tau_budget_class_statistics."""
+
+    _fields_ = [
+        ("size_bytes", ctypes.c_uint32),
+        ("count", ctypes.c_uint32),
+        ("used_count", ctypes.c_uint32),
+        ("peak_used_count", ctypes.c_uint32),
+    ]
+
+
+class Heap:
+    """A budgeted heap in 64 KiB of its own."""
+
+    def __init__(self, classes: tuple[tuple[int, int], ...] = CLASSES) -> None:
+        self.core = native.library("libtau_core32.so")
+        self.core.tau_budget_malloc.restype = ctypes.c_void_p
+        self.core.tau_budget_malloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        self.core.tau_budget_free.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        self.core.tau_budget_class_statistics.restype = ClassStatistics
+        self.core.tau_budget_class_statistics.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        self.memory = ctypes.create_string_buffer(HEAP_BYTES + 8)
+        start = (ctypes.addressof(self.memory) + 7) & ~7
+        table = (BudgetClass * len(classes))(*(BudgetClass(*pair) for pair in classes))
+        self.handle = ctypes.c_void_p()
+        status = self.core.tau_budget_init(
+            ctypes.byref(self.handle),
+            ctypes.c_void_p(start),
+            ctypes.c_size_t(HEAP_BYTES),
+            table,
+            ctypes.c_size_t(len(classes)),
+        )
+        if status != 0:
+            raise RuntimeError(f"tau_budget_init answered {status}")
+
+    def malloc(self, size_bytes: int) -> int:
+        """Allocate and return the address; 0 if there is no memory."""
+        return self.core.tau_budget_malloc(self.handle, size_bytes) or 0
+
+    def free(self, address: int) -> int:
+        """Free and return the status."""
+        return int(self.core.tau_budget_free(self.handle, address))
+
+    def used(self, index: int) -> int:
+        """Buckets of a class in use."""
+        return int(self.core.tau_budget_class_statistics(self.handle, index).used_count)
+
+
+def same_size_one_class() -> bool:
+    """[P1-1] Objects of different types but equal size come from one class."""
+    heap = Heap()
+    heap.malloc(40), heap.malloc(40)
+    return heap.used(1) == 2
+
+
+def full_class_goes_to_shared() -> bool:
+    """[P1-3] The third object of a class with two buckets is served, and not from any bucket."""
+    heap = Heap()
+    addresses = [heap.malloc(1024) for _ in range(3)]
+    return all(addresses) and heap.used(0) == 2 and heap.used(1) == 0
+
+
+def never_a_larger_bucket() -> bool:
+    """[P1-3] A size without a class goes to the shared region though larger buckets are free."""
+    heap = Heap()
+    return heap.malloc(1000) != 0 and heap.used(0) == 0 and heap.used(1) == 0
+
+
+def dedicated_distance_bytes() -> list[int]:
+    """[P1-5] Distances between the buckets of a class, in address order: S_i each, so one
+    contiguous region.
+    """
+    heap = Heap()
+    addresses = sorted(heap.malloc(40) for _ in range(3))
+    return [after - before for before, after in zip(addresses, addresses[1:], strict=False)]
+
+
+def stack_order() -> bool:
+    """[P1-6] The bucket freed last is handed out first."""
+    heap = Heap()
+    first, second = heap.malloc(40), heap.malloc(40)
+    heap.free(first), heap.free(second)
+    return heap.malloc(40) == second and heap.malloc(40) == first
+
+
+def free_needs_only_the_pointer() -> bool:
+    """[P1-7] Free tells dedicated from shared by the address alone."""
+    heap = Heap()
+    dedicated, shared = heap.malloc(1024), heap.malloc(1000)
+    both_in_use = heap.used(0) == 1
+    return both_in_use and heap.free(dedicated) == 0 == heap.used(0) and heap.free(shared) == 0
+
+
+def measure() -> dict[str, Any]:
+    """Everything above, for the claims."""
+    return {
+        "same_size_one_class": same_size_one_class(),
+        "full_class_goes_to_shared": full_class_goes_to_shared(),
+        "never_a_larger_bucket": never_a_larger_bucket(),
+        "dedicated_distance_bytes": dedicated_distance_bytes(),
+        "stack_order": stack_order(),
+        "free_needs_only_the_pointer": free_needs_only_the_pointer(),
+    }

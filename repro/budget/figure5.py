@@ -1,0 +1,163 @@
+"""The paper's Fig. 5 [P1-23]: how much memory each allocator needs for the five workloads, over ten
+seeds.
+
+Two tables, because allocators are to be had for different machines. The first is the layout of a
+32-bit machine, as in the paper: ours, Kingsley and the static allocator placed byte for byte as on
+the target, Lea's allocator run as RV32IMC code. The second is this machine's own 64-bit layout,
+where the system's allocators live too. R_max of an allocator over a fixed arena is the smallest
+arena that completes the workload; of one that grows, what it took.
+
+The plan of each workload comes from its own recording, as in the paper; `budget (seed 0's plan)`
+keeps one plan for all seeds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from tautochrone.output import note
+
+import workload
+from measure import REPOSITORY, footprint, plan_of, trace_of
+
+sys.path.insert(0, str(REPOSITORY / "bench" / "allocators"))
+
+import peers  # noqa: E402  (a folder of its own, not a package)
+from images import PeerMissing  # noqa: E402
+
+Measure = Callable[[str, int, Path], int]
+
+
+def budgeted(planner: str, layout: str, plan_seed: int | None = None) -> Measure:
+    """The budgeted heap with a plan of this planner, from the workload's own seed or from
+    PLAN_SEED.
+    """
+
+    def measure_one(name: str, seed: int, trace: Path) -> int:
+        seed_of_plan = seed if plan_seed is None else plan_seed
+        label = f"{name}-{seed_of_plan}-{layout}"
+        plan = plan_of([trace_of(name, seed_of_plan)], planner, label, layout)
+        return footprint(trace, "budget", plan, layout)
+
+    return measure_one
+
+
+def plain(system: str, layout: str) -> Measure:
+    """A system of the replayer."""
+    return lambda name, seed, trace: footprint(trace, system, None, layout)
+
+
+def peer(name_of_peer: str, isa: str) -> Measure:
+    """A peer from a package: `isa` rv32 or m4 in the emulator, host as a library of this machine.
+    """
+    return lambda name, seed, trace: peers.footprint(name_of_peer, isa, trace)
+
+
+SYSTEMS_32: dict[str, Measure] = {
+    "budget (replayed)": budgeted("replayed", "32"),
+    "budget (greedy)": budgeted("greedy", "32"),
+    "budget (seed 0's plan)": budgeted("replayed", "32", 0),
+    "tlsf": plain("tlsf", "32"),
+    "static": plain("static", "32"),
+    "kingsley": plain("kingsley", "32"),
+    "lea, same arena": peer("dlmalloc", "rv32"),
+    "lea, 64 KiB steps": peer("dlmalloc_growing", "rv32"),
+    "lea of newlib, 4 KiB steps": peer("newlib", "m4"),
+}
+SYSTEMS_HOST: dict[str, Measure] = {
+    "budget (replayed)": budgeted("replayed", "host"),
+    "budget (greedy)": budgeted("greedy", "host"),
+    "tlsf": plain("tlsf", "host"),
+    "lea, same arena": peer("dlmalloc", "host"),
+    "lea, 64 KiB steps": peer("dlmalloc_growing", "host"),
+    "glibc": plain("glibc", "host"),
+    "mimalloc": plain("mimalloc", "host"),
+    "jemalloc": plain("jemalloc", "host"),
+}
+
+
+def measure_table(systems: dict[str, Measure], seeds: tuple[int, ...]) -> dict[str, Any]:
+    """R_max in bytes: workload -> system -> one number a seed; systems that cannot run are named
+    with the cause.
+    """
+    table: dict[str, dict[str, list[int]]] = {}
+    missing: dict[str, str] = {}
+    for name in workload.WORKLOADS:
+        note(f"figure 5: {name}")
+        table[name] = {}
+        for system, measure_one in systems.items():
+            if system in missing:
+                continue
+            try:
+                table[name][system] = [
+                    measure_one(name, seed, trace_of(name, seed)) for seed in seeds
+                ]
+            except PeerMissing as cause:
+                missing[system] = cause.message
+    return {"bytes": table, "missing": missing}
+
+
+def summarize(
+    table: dict[str, dict[str, list[int]]], peaks: dict[str, list[int]]
+) -> dict[str, Any]:
+    """Means over the seeds: over the budget's R_max (the paper's axis) and over the peak live
+    bytes.
+    """
+    relative: dict[str, dict[str, float]] = {}
+    over_peak: dict[str, dict[str, float]] = {}
+    for name, systems in table.items():
+        base = systems["budget (replayed)"]
+        relative[name] = {
+            system: mean(value / own for value, own in zip(values, base, strict=True))
+            for system, values in systems.items()
+        }
+        over_peak[name] = {
+            system: mean(value / peak for value, peak in zip(values, peaks[name], strict=True))
+            for system, values in systems.items()
+        }
+    return {"over_budget": relative, "over_peak": over_peak}
+
+
+def saving(table: dict[str, dict[str, list[int]]], ours: str, theirs: str) -> dict[str, float]:
+    """Mean of 1 - ours / theirs a workload, in percent [P1-23]; empty if theirs was not to be had.
+    """
+    return {
+        name: round(
+            100 * mean(1 - a / b for a, b in zip(systems[ours], systems[theirs], strict=True)), 2
+        )
+        for name, systems in table.items()
+        if theirs in systems
+    }
+
+
+def measure(seeds: tuple[int, ...] = workload.SEEDS) -> dict[str, Any]:
+    """Both tables, their summaries and the savings against each form of Lea's allocator."""
+    peaks = {
+        name: [workload.peak_live_bytes(sizes, seed) for seed in seeds]
+        for name, sizes in workload.WORKLOADS.items()
+    }
+    layout_32 = measure_table(SYSTEMS_32, seeds)
+    host = measure_table(SYSTEMS_HOST, seeds)
+    result: dict[str, Any] = {"seeds": list(seeds), "peak_live_bytes": peaks}
+    for label, table, systems in (("32", layout_32, SYSTEMS_32), ("host", host, SYSTEMS_HOST)):
+        result[label] = {**table, **summarize(table["bytes"], peaks)}
+        savings = {
+            theirs: saving(table["bytes"], "budget (replayed)", theirs)
+            for theirs in systems
+            if not theirs.startswith("budget")
+        }
+        result[label]["saving_percent"] = savings
+        result[label]["saving_range"] = {
+            theirs: [min(values.values()), max(values.values())]
+            for theirs, values in savings.items()
+            if values
+        }
+    seed_0 = layout_32["bytes"]
+    result["seed_0_over_peak"] = {
+        name: seed_0[name]["budget (replayed)"][0] / peaks[name][0] for name in workload.WORKLOADS
+    }
+    return result

@@ -1,0 +1,67 @@
+"""The paper's Fig. 7 [P1-26]: R_max plus code size of workload 5 as its sizes shrink, and where the
+budget starts to win.
+
+The paper divides the sizes of W5 by up to about 200 and finds the budgeted allocator's total
+smallest once R_max is above 16 KB. Sizes are divided by whole numbers here (at least one byte;
+equal classes after rounding share one). Code is Cortex-M4, -Os, malloc + free, since the paper's
+was ARM; for Lea's the crate with opt-level s.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tautochrone.output import note
+
+from figure5 import SYSTEMS_32, Measure
+from measure import footprint, plan_of, stored, trace_of
+
+DIVISORS = (1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400, 800)
+WORKLOAD = "W5"
+SEED = 0
+
+
+def code_bytes(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Code of each system on Cortex-M4: malloc + free, ours without checks."""
+    names = {"budget": "budget", "tlsf": "tlsf", "kingsley": "kingsley", "dlmalloc": "lea"}
+    return {
+        names[row["name"]]: row["malloc_free"]
+        for row in rows
+        if row["isa"] == "m4" and row["name"] in names and row.get("check_level", 0) == 0
+    }
+
+
+def heap_bytes(divide_by: int) -> dict[str, int]:
+    """R_max of each system at one scale."""
+    trace = trace_of(WORKLOAD, SEED, divide_by)
+    plan = plan_of([trace], "replayed", f"{WORKLOAD}-{SEED}-{divide_by}")
+    lea: Measure = SYSTEMS_32["lea, same arena"]
+    return {
+        "budget": footprint(trace, "budget", plan),
+        "tlsf": footprint(trace, "tlsf"),
+        "kingsley": footprint(trace, "kingsley"),
+        "lea": lea(WORKLOAD, SEED, trace),
+    }
+
+
+def crossover(rows: list[dict[str, Any]]) -> int | None:
+    """R_max of the budget from which on its total stays the smallest; None if it never is."""
+    smallest = None
+    for row in sorted(rows, key=lambda item: item["heap_bytes"]["budget"], reverse=True):
+        totals = row["total_bytes"]
+        if totals["budget"] > min(totals.values()):
+            break
+        smallest = row["heap_bytes"]["budget"]
+    return smallest
+
+
+def measure(divisors: tuple[int, ...] = DIVISORS) -> dict[str, Any]:
+    """One row a scale: heap, code and total of each system; and the crossover."""
+    code = code_bytes(stored("figure6")["rows"])
+    rows = []
+    for divide_by in divisors:
+        note(f"figure 7: sizes / {divide_by}")
+        heap = heap_bytes(divide_by)
+        total = {name: heap[name] + code[name] for name in heap if name in code}
+        rows.append({"divide_by": divide_by, "heap_bytes": heap, "total_bytes": total})
+    return {"code_bytes": code, "rows": rows, "crossover_heap_bytes": crossover(rows)}

@@ -1,0 +1,89 @@
+"""What the stages of the reproduction share: traces of the workloads, plans and footprints.
+
+Footprints are the smallest heap that completes the trace, control structures included (R_max of the
+paper [P1-22]); for a system that grows its heap, what it took. The layout is that of a 32-bit
+machine unless it says host.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tautochrone.plan import Plan, load_plan
+from tautochrone.replay import smallest_heap
+from tautochrone.trace import OPS, TraceWriter
+
+import workload
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+OUT = REPOSITORY / "out" / "repro" / "budget"
+RESULTS = HERE / "results"
+
+
+def tau(*arguments: str | Path) -> str:
+    """Run the command and return its standard output; raises CalledProcessError with its message.
+    """
+    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        raise RuntimeError(f"tau {' '.join(map(str, arguments))} failed:\n{done.stderr}")
+    return done.stdout
+
+
+def import_events(path: Path, events: Iterable[workload.Event]) -> Path:
+    """A trace at PATH with these events; made anew only if it is not there."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        columns = list(
+            zip(*((OPS.index(op), name, size) for op, name, size in events), strict=True)
+        )
+        op, slot, size_bytes = (np.array(column) for column in columns)
+        partial = path.with_suffix(".partial")
+        with TraceWriter(partial, {"command": ["repro/budget/workload.py", path.stem]}) as writer:
+            writer.append(op=op, slot=slot, size_bytes=size_bytes)
+        partial.replace(path)
+    return path
+
+
+def trace_of(name: str, seed: int, divide_by: int = 1, steps: int = workload.STEPS) -> Path:
+    """The trace of a workload of Table 2, with its sizes divided by DIVIDE_BY (at least one byte).
+    """
+    sizes = [max(size // divide_by, 1) for size in workload.WORKLOADS[name]]
+    label = f"{name}-{seed}-{divide_by}-{steps}.tau"
+    return import_events(OUT / "traces" / label, workload.events(sizes, seed, steps))
+
+
+def plan_of(traces: Sequence[Path], planner: str, label: str, layout: str = "32") -> Plan:
+    """A plan made by `tau plan` from TRACES, kept in out/ and made anew only if it is not there."""
+    path = OUT / "plans" / f"{label}-{planner}.toml"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tau("plan", *traces, "--planner", planner, "--layout", layout, "-o", path)
+    return load_plan(path)
+
+
+def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:
+    """R_max in bytes."""
+    return smallest_heap(trace, system, plan=plan, layout=layout)
+
+
+def store(stage: str, result: dict[str, Any]) -> dict[str, Any]:
+    """Write a stage's result where the repository keeps it, and return it."""
+    RESULTS.mkdir(exist_ok=True)
+    text = json.dumps(result, indent=1, sort_keys=True)
+    (RESULTS / f"{stage}.json").write_text(text + "\n", encoding="utf-8")
+    return result
+
+
+def stored(stage: str) -> dict[str, Any]:
+    """A stage's result as it was last measured; an empty dictionary if it never was."""
+    path = RESULTS / f"{stage}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
