@@ -1,4 +1,4 @@
-"""Run every question of a side: `run_all.py bench` or `run_all.py repro` calls each of its */run.py.
+"""Run every question of a side: `run_all.py bench`, or `repro`, calls each of its */run.py.
 
 Goes on after one that fails, and then exits 1.
 """

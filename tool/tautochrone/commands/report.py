@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import click
 from tautochrone import __version__, output
 from tautochrone.errors import EXIT_USAGE, TauError
 
+FACT_CHARACTERS_MAX = 200
 ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
 
 
@@ -41,6 +43,7 @@ class Replays:
 @click.option("-o", "--output", "path", type=click.Path(path_type=Path), default="report.html")
 @click.option("--picture", type=click.Path(path_type=Path), help="Also a PNG of its top.")
 @click.option("--title", help="The heading; else the recorded command.")
+@click.option("--skip-misuse", is_flag=True, help="With --on: leave out misuse of memory.")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print what the report says as JSON.")
 def command(
@@ -51,6 +54,7 @@ def command(
     path: Path,
     picture: Path | None,
     title: str | None,
+    skip_misuse: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -65,7 +69,8 @@ def command(
             raise TauError(f"{target} exists", "give another -o or --force", EXIT_USAGE)
     replays = _read_replays(replay_paths)
     if on:
-        replays = Replays(replays.systems + _replay_now(trace, plan_path, on), replays.isa)
+        now = _replay_now(trace, plan_path, on, skip_misuse)
+        replays = Replays(replays.systems + now, replays.isa)
     result, html = build(trace, plan_path, replays, title)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html, encoding="utf-8")
@@ -128,7 +133,7 @@ def build(
         "panels": [panel.name for panel in panels],
     }
     html = page.page(
-        title or facts.get("command") or trace.name,
+        title or Path(str(header.get("program") or trace.name)).name,
         said,
         facts,
         panels,
@@ -140,20 +145,37 @@ def build(
 
 def _facts(header: Mapping[str, Any], totals: Any) -> dict[str, str]:
     """Return what was recorded, for people. `header` is the recorder's, and may lack anything."""
-    recorded = header.get("command")
+    recorded, started_ns = header.get("command"), header.get("started_unix_ns")
+    where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
     facts = {
-        "command": shlex.join(recorded) if isinstance(recorded, list) else str(recorded or ""),
-        "recorded": str(header.get("started") or ""),
-        "machine": str(header.get("machine") or ""),
+        "command": shlex.join(map(str, recorded)) if isinstance(recorded, list) else "",
+        "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
+        "on": ", ".join(where),
         "events": f"{totals.events:,}",
         "duration": f"{totals.duration_ns / 1e9:.3f} s" if totals.duration_ns else "",
         "threads": f"{totals.threads:,}",
-        "peak live objects": f"{totals.peak_live_objects:,}",
+        "most objects at once": f"{totals.peak_live_objects:,}",
+        "recording stopped early": str(header.get("truncated_reason") or ""),
     }
     misuse = totals.unknown_count + totals.double_free_count
     if misuse:
         facts["events of misuse"] = f"{misuse:,} (left out)"
-    return {name: value for name, value in facts.items() if value}
+    return {name: _short(value) for name, value in facts.items() if value}
+
+
+def _date(unix_ns: int) -> str:
+    """Write an instant as UTC, to the second; nothing if no calendar has it."""
+    try:
+        instant = datetime.fromtimestamp(unix_ns // 10**9, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return instant.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _short(text: str) -> str:
+    """Leave out the middle of a text that would fill the page."""
+    half = FACT_CHARACTERS_MAX // 2
+    return text if len(text) <= FACT_CHARACTERS_MAX else f"{text[:half]} … {text[-half:]}"
 
 
 def _provenance(trace: Path, plan: Any) -> dict[str, str]:
@@ -196,15 +218,22 @@ def _read_replays(paths: tuple[Path, ...]) -> Replays:
     return Replays(list(systems.values()), isa)
 
 
-def _replay_now(trace: Path, plan_path: Path | None, on: str) -> list[dict[str, Any]]:
+def _replay_now(
+    trace: Path, plan_path: Path | None, on: str, skip_misuse: bool
+) -> list[dict[str, Any]]:
     """Replay `trace` on the named systems and return them as `tau replay --json` does."""
     from tautochrone.plan import load_plan
     from tautochrone.replay import replay
+    from tautochrone.systems import system_named
 
     plan = load_plan(plan_path) if plan_path else None
+    layout = plan.layout if plan else "32"
     systems = []
-    for name in output.progress(on.split(","), "replaying"):
-        done = replay(trace, name, plan)
+    for name in output.progress(on.split(","), "replaying", on.count(",") + 1):
+        needed = plan if system_named(name).needs_plan else None
+        if system_named(name).needs_plan and needed is None:
+            raise TauError(f"{name} needs a plan", "give --plan", EXIT_USAGE)
+        done = replay(trace, name, needed, None, layout, skip_misuse)
         systems.append(
             {
                 "name": done.system,

@@ -19,6 +19,8 @@ from tautochrone.reporters.panel import (
 
 BAR_PIXELS = 34
 OURS = ("budget", "tlsf")
+# These run as they are, in a process of their own; the others in the plan's layout.
+ON_HOST = ("glibc", "mimalloc", "jemalloc")
 
 
 def draw(systems: Sequence[dict[str, Any]], peak_live_bytes: int) -> Panel:
@@ -72,6 +74,9 @@ def draw(systems: Sequence[dict[str, Any]], peak_live_bytes: int) -> Panel:
         "Smallest heap in which the whole recording runs, control structures included; in brackets"
         " over the peak of the live bytes (dashed)."
     )
+    host = [name for name in columns["system"] if name in ON_HOST]
+    if host:
+        caption += f" Grown by this much in a 64-bit process: {', '.join(host)}."
     if failed:
         caption += f" Did not complete: {', '.join(failed)}."
     return Panel("footprints", "The heap each allocator needs", caption, plot, columns)

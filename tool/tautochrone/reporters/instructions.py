@@ -7,7 +7,7 @@ from typing import Any
 
 from bokeh.models import ColumnDataSource, HoverTool
 
-from tautochrone.reporters.panel import BLUE, GRAY, GREEN, RED, Panel, plain_figure
+from tautochrone.reporters.panel import BLUE, GRAY, GREEN, ORANGE, RED, Panel, plain_figure
 
 ROW_PIXELS = 30
 LOG_ABOVE_RATIO = 40
@@ -21,6 +21,7 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
             "calls": counted["count"],
             "p999": counted["p999_instructions"],
             "max": counted["max_instructions"],
+            "hit": counted.get("max_hit_instructions"),
             "bound": counted.get("bound_instructions"),
         }
         for system in systems
@@ -30,9 +31,9 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
     if not rows:
         return None
     rows.reverse()  # Bokeh lists factors from the bottom
-    names = ("row", "calls", "p999", "max", "bound")
+    names = ("row", "calls", "p999", "max", "hit", "bound")
     columns = {name: [row[name] for row in rows] for name in names}
-    values = [value for name in ("p999", "max", "bound") for value in columns[name] if value]
+    values = [value for name in names[2:] for value in columns[name] if value]
     is_log = max(values) > LOG_ABOVE_RATIO * min(values)
     plot = plain_figure(
         y_range=columns["row"],
@@ -48,9 +49,12 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
     marks = []
     for name, marker, color, size, label in (
         ("p999", "circle", BLUE, 9, "99.9 % of the calls"),
+        ("hit", "triangle", ORANGE, 9, "maximum of those that a bucket served"),
         ("max", "diamond", GREEN, 13, "maximum"),
         ("bound", "dash", RED, 18, "bound"),
     ):
+        if not any(columns[name]):
+            continue
         marks.append(
             plot.scatter(
                 name,
@@ -68,9 +72,10 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
         ("", "@row, @calls{0,0} calls"),
         ("99.9 %", "@p999{0,0}"),
         ("maximum", "@max{0,0}"),
+        ("maximum of hits", "@hit{0,0}"),
         ("bound", "@bound{0,0}"),
     ]
-    plot.add_tools(HoverTool(renderers=marks[1:2], tooltips=tips))
+    plot.add_tools(HoverTool(renderers=marks, tooltips=tips))
     plot.add_layout(plot.legend[0], "above")
     plot.legend.orientation = "horizontal"
     plot.legend.background_fill_alpha = 0
