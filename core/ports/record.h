@@ -1,0 +1,159 @@
+// Records what a firmware does with its heap: add record.c to the build, give it a clock and a way
+// out (UART, RTT, a file through semihosting), and `tau import` makes a trace of the bytes.
+//
+// Freestanding C17, no allocation, no globals: the state is a struct of yours. Every call is O(1):
+// at most TAU_RECORD_ROW_BYTES_MAX bytes are encoded, and when the buffer is full it is passed to
+// your write function once. Calls must not overlap: call from inside the allocator's own lock (as
+// the hooks below do), or define TAU_RECORD_LOCK. Record a malloc after it, a free before.
+//
+//   static struct tau_record recording;
+//   static bool send(void *uart, const void *bytes, size_t n) { return uart_send(uart, bytes, n); }
+//   static uint32_t cycles(void *unused) { return DWT->CYCCNT; }
+//   tau_record_start(&recording,
+//                    &(struct tau_record_port){send, cycles, UART1, SystemCoreClock});
+//
+// FreeRTOS (heap_1, 2, 4, 5), at the end of FreeRTOSConfig.h. The kernel calls these with the
+// scheduler suspended; the size it tells is the block's, with its header (heap_4: 8 bytes):
+//   #define traceMALLOC(p, n)
+//       if (p) tau_record_malloc(&recording, (uintptr_t)(p), (n) - 8u, CALLER)
+//   #define traceFREE(p, n) tau_record_free(&recording, (uintptr_t)(p), CALLER)
+//   where CALLER is (uintptr_t)__builtin_return_address(0), or 0
+//
+// Zephyr, with CONFIG_HEAP_LISTENER and CONFIG_SYS_HEAP_LISTENER:
+//   static void on_alloc(uintptr_t id, void *p, size_t n) {
+//       tau_record_malloc(&recording, (uintptr_t)p, n, 0); }
+//   static void on_free(uintptr_t id, void *p, size_t n) {
+//       tau_record_free(&recording, (uintptr_t)p, 0); }
+//   HEAP_LISTENER_ALLOC_DEFINE(allocs, HEAP_ID_LIBC, on_alloc);
+//   HEAP_LISTENER_FREE_DEFINE(frees, HEAP_ID_LIBC, on_free);
+//   heap_listener_register(&allocs);
+//   heap_listener_register(&frees);
+//
+// Anything linked by GNU ld, -Wl,--wrap=malloc,--wrap=free,--wrap=realloc (a static Linux program
+// too; several threads then need TAU_RECORD_LOCK):
+//   void *__wrap_malloc(size_t n) {
+//       void *p = __real_malloc(n);
+//       if (p) { tau_record_malloc(&recording, (uintptr_t)p, n, CALLER); }
+//       return p; }
+//   void __wrap_free(void *p) {
+//       if (p) { tau_record_free(&recording, (uintptr_t)p, CALLER); }
+//       __real_free(p); }
+//   void *__wrap_realloc(void *old, size_t n) {
+//       if (!old) { return __wrap_malloc(n); }
+//       tau_record_realloc_begin(&recording, (uintptr_t)old, CALLER);
+//       void *p = __real_realloc(old, n);
+//       tau_record_realloc_end(&recording, (uintptr_t)p, n, CALLER);
+//       return p; }
+//
+// The rows and the blocks are SPEC, "The raw recording".
+#ifndef TAU_CORE_PORTS_RECORD_H
+#define TAU_CORE_PORTS_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Bytes kept before they are written out: one block with its header.
+#ifndef TAU_RECORD_BUFFER_BYTES
+#define TAU_RECORD_BUFFER_BYTES 512u
+#endif
+// Call sites that cost one byte instead of five or more, within a block; a power of two up to 128.
+#ifndef TAU_RECORD_TARGET_SITES
+#define TAU_RECORD_TARGET_SITES 16u
+#endif
+#ifndef TAU_RECORD_LOCK
+#define TAU_RECORD_LOCK(record) ((void)(record))
+#define TAU_RECORD_UNLOCK(record) ((void)(record))
+#endif
+
+// ---- The row, shared with linux/recorder ----
+
+// A row is a tag byte (bits 0-2 op, 3-4 time code, 5-7 address code) and then, little-endian:
+//   time      1, 2, 3 or 8 bytes (code 0 … 3): ticks since the row before
+//   address   code 0 … 6: code + 1 bytes, the zigzag of the step from the last such address, in
+//             units of the address shift; code 7: 8 bytes, the address itself, which is no multiple
+//             of the unit and no base for later steps
+//   size      not for FREE and REALLOC_BEGIN: low bits 0, 01, 011, 111 tell 1, 2, 4, 8 bytes, the
+//             bits above are the value
+//   align     ALIGNED_ALLOC only: 1 byte, its binary logarithm
+//   site      1 byte: an index of the site cache; 0 = literal: then 1 byte index to be set and
+//             8 bytes address
+// A control row has its code in bits 3-7 and no fields but its own. A tag of 0 ends the chunk.
+enum tau_record_op {
+    TAU_RECORD_END = 0,
+    TAU_RECORD_MALLOC = 1,
+    TAU_RECORD_CALLOC = 2,
+    TAU_RECORD_REALLOC_BEGIN = 3,  // the address is given up, the object lives on
+    TAU_RECORD_REALLOC_END = 4,    // and goes on here, with a new size
+    TAU_RECORD_ALIGNED_ALLOC = 5,
+    TAU_RECORD_FREE = 6,
+    TAU_RECORD_CONTROL = 7,
+};
+
+enum tau_record_control {
+    TAU_RECORD_REALLOC_FAILED = 1,  // the thread's latest REALLOC_BEGIN changed nothing
+    TAU_RECORD_REALLOC_FREED = 2,   // … freed the object: realloc(p, 0)
+    TAU_RECORD_THREAD = 3,          // 4 bytes: the thread that the rows from here on are of
+};
+
+#define TAU_RECORD_SITES 256u
+#define TAU_RECORD_SITE_LITERAL 0u
+#define TAU_RECORD_ADDRESS_WHOLE 7u
+#define TAU_RECORD_ROW_BYTES_MAX 36u
+
+// ---- The stream: blocks that decode alone, so a capture may start anywhere and lose some ----
+
+#define TAU_RECORD_BLOCK_MAGIC 0x54756154u  // "TauT"
+#define TAU_RECORD_BLOCK_HEADER_BYTES 44u
+#define TAU_RECORD_BLOCK_VERSION 1u
+
+// What a firmware provides. write returns false if the bytes could not be sent: they are then
+// dropped and counted. ticks may wrap: it is extended to 64 bits as long as a row is recorded in
+// each of its periods.
+struct tau_record_port {
+    bool (*write)(void *context, const void *bytes, size_t size_bytes);
+    uint32_t (*ticks)(void *context);
+    void *context;
+    uint32_t ticks_per_second;
+};
+
+// Opaque; here for its size.
+struct tau_record {
+    struct tau_record_port port;
+    uint64_t ticks;
+    uint64_t last_address;
+    uint64_t dropped_rows;
+    uint32_t latest_ticks;
+    uint32_t sequence;
+    uint32_t thread;
+    uint16_t rows;
+    uint16_t used_bytes;
+    uintptr_t sites[TAU_RECORD_TARGET_SITES];
+    uint8_t buffer[TAU_RECORD_BUFFER_BYTES];
+};
+
+void tau_record_start(struct tau_record *record, const struct tau_record_port *port);
+// All rows from here on are of task THREAD (any number; 0 at the start). Costs five bytes when it
+// changes.
+void tau_record_thread(struct tau_record *record, uint32_t thread);
+// After an allocation that succeeded. SITE is the caller's address, or 0.
+void tau_record_malloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
+                       uintptr_t site);
+void tau_record_calloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
+                       uintptr_t site);
+// ALIGNMENT is a power of two.
+void tau_record_aligned_alloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
+                              size_t alignment, uintptr_t site);
+// Before an object is freed.
+void tau_record_free(struct tau_record *record, uintptr_t address, uintptr_t site);
+// Before and after realloc of an object; the calls come in pairs. ADDRESS 0 at the end says that
+// realloc failed, or, with SIZE_BYTES 0, that it freed the object.
+void tau_record_realloc_begin(struct tau_record *record, uintptr_t address, uintptr_t site);
+void tau_record_realloc_end(struct tau_record *record, uintptr_t address, size_t size_bytes,
+                            uintptr_t site);
+// Writes out what is buffered; for the end, and for quiet moments.
+void tau_record_flush(struct tau_record *record);
+// Rows that the write function refused.
+uint64_t tau_record_dropped(const struct tau_record *record);
+
+#endif

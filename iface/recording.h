@@ -1,0 +1,79 @@
+// The raw recording: what the preloaded recorder leaves on disk, one file a process, and what
+// `tau record` merges into a trace.
+//
+//   0         4096                                       end of file
+//   +---------+-----------+-----------+--------+-----------+--
+//   | header  | chunk     | chunk     | hole   | chunk     | …   each starts at a multiple of 4096
+//   +---------+-----------+-----------+--------+-----------+--
+//
+// A chunk belongs to one thread at a time and decodes alone: its rows are those of
+// core/ports/record.h, against the chunk's own start time, address 0 and an empty site cache. A tag
+// byte of 0 ends it. All numbers are little-endian.
+// SPEC, "The raw recording", has every bit.
+#ifndef TAU_IFACE_RECORDING_H
+#define TAU_IFACE_RECORDING_H
+
+#include <stdint.h>
+
+#define TAU_RAW_MAGIC "TAURAW\r\n"
+#define TAU_RAW_VERSION 1u
+#define TAU_RAW_PAGE_BYTES 4096u
+#define TAU_RAW_CHUNK_MAGIC 0x43756154u  // "TauC"
+#define TAU_RAW_CHUNK_BYTES_MAX (4u << 20)
+// On a 64-bit Linux all but the smallest objects of some allocators are at multiples of 16.
+#define TAU_RAW_ADDRESS_SHIFT 4u
+#define TAU_RAW_SUFFIX ".tauraw"
+
+enum tau_raw_clock {
+    TAU_RAW_CLOCK_MONOTONIC = 0,  // a tick is a nanosecond
+    TAU_RAW_CLOCK_TSC = 1,        // a tick is a cycle of the time-stamp counter
+};
+
+enum tau_raw_kind {
+    TAU_RAW_ROWS = 1,
+    TAU_RAW_MODULES = 2,  // lines of /proc/self/maps: executable ones, and each file's first
+};
+
+// The first page. What changes while the program runs is written by plain stores.
+struct tau_raw_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint64_t started_ticks;  // with pid: the recording's name
+    uint64_t started_ns;     // CLOCK_MONOTONIC at started_ticks
+    uint64_t started_unix_ns;
+    uint64_t latest_ticks;  // the latest pair of both clocks, for the rate
+    uint64_t latest_ns;
+    uint64_t ticks_per_second_hint;  // as measured by the tool before it started the program; 0 =
+                                     // not known
+    uint32_t clock;                  // enum tau_raw_clock
+    uint32_t address_shift;
+    uint32_t forked_from_pid;    // 0 = started by exec, not forked while recorded
+    uint32_t children_lost;      // forked children whose own recording could not be started
+    uint64_t forked_from_ticks;  // the parent recording's started_ticks
+    uint64_t forked_at_ticks;    // the forking thread's last row in the parent's recording
+    uint64_t stopped_ticks;      // when recording stopped early; rows behind it are incomplete
+    uint32_t stop_errno;         // not 0: recording stopped early, for this reason
+    uint32_t ended;              // 1 = the program ran its exit handlers
+    uint32_t program_bytes;
+    uint32_t directory_bytes;
+    uint32_t arguments_bytes;
+    uint32_t arguments_cut;  // 1 = the program has more arguments than fit here
+    char program[768];       // path of the executable
+    char directory[768];     // its working directory
+    char arguments[2400];    // as in /proc/self/cmdline: each ends with a 0 byte
+};
+_Static_assert(sizeof(struct tau_raw_header) <= TAU_RAW_PAGE_BYTES, "the header is one page");
+
+struct tau_raw_chunk {
+    uint32_t magic;  // written last
+    uint32_t kind;   // enum tau_raw_kind
+    uint32_t bytes;  // whole chunk, this header included; a multiple of TAU_RAW_PAGE_BYTES
+    uint32_t thread;
+    uint64_t started_ticks;
+    uint64_t offset;  // in the file: its own, so that a stray magic is no chunk
+};
+
+#endif

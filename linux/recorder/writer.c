@@ -1,0 +1,197 @@
+// Hands out chunks: one atomic add in the file, then fallocate, so that a full disk is an error
+// here and never a SIGBUS in the program, then a shared mapping. No lock, and no system call
+// between two chunks.
+//
+// Chunks grow 16, 64, 256 KiB with each writer, so that a thousand short threads do not take a
+// thousand large chunks; a dead thread's writer goes to a small table from which the next thread
+// takes it and goes on in the same chunk.
+#include "linux/recorder/writer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "linux/recorder/modules.h"
+#include "linux/recorder/process.h"
+
+#define CHUNK_BYTES_FIRST (16u << 10)
+#define CHUNK_BYTES_LAST (256u << 10)
+#define ORPHANS_MAX 64
+
+static _Atomic uint32_t alive_never;
+struct tau_writer_process tau_writer_process = {.alive = &alive_never};
+
+static struct tau_writer *_Atomic orphans[ORPHANS_MAX];
+static _Atomic uint32_t threads_count;
+static pthread_key_t thread_end_key;
+static bool thread_end_key_is_set;
+
+// ---- Writers without a thread ----
+
+static struct tau_writer *orphan_take(void) {
+    for (unsigned int i = 0; i < ORPHANS_MAX; i++) {
+        if (atomic_load_explicit(&orphans[i], memory_order_relaxed) != NULL) {
+            struct tau_writer *writer =
+                atomic_exchange_explicit(&orphans[i], NULL, memory_order_acquire);
+            if (writer != NULL) {
+                return writer;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void orphan_give(struct tau_writer *writer) {
+    for (unsigned int i = 0; i < ORPHANS_MAX; i++) {
+        struct tau_writer *expected = NULL;
+        if (atomic_compare_exchange_strong_explicit(&orphans[i], &expected, writer,
+                                                    memory_order_release, memory_order_relaxed)) {
+            return;
+        }
+    }
+    if (writer->chunk != NULL) {
+        munmap(writer->chunk, writer->chunk_bytes);
+    }
+    munmap(writer, sizeof(*writer));
+}
+
+static void thread_ends(void *value) {
+    struct tau_writer_thread *thread = value;
+    thread->ending = 1;
+    tau_writer_release(thread);
+}
+
+// ---- Chunks ----
+
+struct tau_raw_chunk *tau_writer_chunk_map(uint32_t kind, uint32_t thread, size_t bytes) {
+    uint64_t offset;
+    int file = tau_process_extend(bytes, &offset);
+    if (file < 0) {
+        return NULL;
+    }
+    struct tau_raw_chunk *chunk =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    if (chunk == MAP_FAILED) {
+        tau_process_stop(errno);
+        return NULL;
+    }
+    // A forked child must never write here: it has no mapping at all.
+    madvise(chunk, bytes, MADV_DONTFORK);
+#ifdef MADV_POPULATE_WRITE
+    // All pages in one call: 1 ns an event less than a fault each. An older kernel refuses, and
+    // faults.
+    madvise(chunk, bytes, MADV_POPULATE_WRITE);
+#endif
+    chunk->kind = kind;
+    chunk->bytes = (uint32_t)bytes;
+    chunk->thread = thread;
+    chunk->started_ticks = tau_clock_before(tau_writer_process.uses_counter);
+    chunk->offset = offset;
+    atomic_signal_fence(memory_order_release);
+    chunk->magic = TAU_RAW_CHUNK_MAGIC;
+    return chunk;
+}
+
+static bool chunk_next(struct tau_writer *writer) {
+    size_t bytes = CHUNK_BYTES_FIRST;
+    if (writer->chunk != NULL) {
+        bytes = writer->chunk_bytes < CHUNK_BYTES_LAST ? writer->chunk_bytes * 4 : CHUNK_BYTES_LAST;
+        munmap(writer->chunk, writer->chunk_bytes);
+        writer->chunk = NULL;
+    }
+    struct tau_raw_chunk *chunk = tau_writer_chunk_map(TAU_RAW_ROWS, writer->thread, bytes);
+    if (chunk == NULL) {
+        return false;
+    }
+    writer->chunk = (uint8_t *)chunk;
+    writer->chunk_bytes = bytes;
+    writer->end = writer->chunk + bytes - 2 * TAU_ENCODE_SLACK_BYTES;
+    writer->encode.at = writer->chunk + sizeof(*chunk);
+    writer->encode.last_ticks = chunk->started_ticks;
+    writer->encode.last_address = 0;
+    memset(writer->encode.sites, 0, sizeof(writer->encode.sites));
+    return true;
+}
+
+static struct tau_writer *writer_new(void) {
+    void *memory = mmap(NULL, sizeof(struct tau_writer), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        tau_process_stop(errno);
+        return NULL;
+    }
+    return memory;
+}
+
+static bool writer_get(struct tau_writer_thread *thread) {
+    if (thread->number == 0) {
+        thread->number = atomic_fetch_add(&threads_count, 1) + 1;
+    }
+    struct tau_writer *writer = orphan_take();
+    if (writer == NULL) {
+        writer = writer_new();
+        if (writer == NULL) {
+            return false;
+        }
+        writer->thread = thread->number;
+    }
+    thread->writer = writer;
+    if (thread_end_key_is_set && !thread->ending) {
+        pthread_setspecific(thread_end_key, thread);
+    }
+    if (writer->chunk != NULL && writer->thread != thread->number) {
+        // The slack behind `end` has room for this row and one more.
+        tau_encode_control(&writer->encode, TAU_RECORD_THREAD, thread->number);
+    }
+    writer->thread = thread->number;
+    return true;
+}
+
+// ---- Public ----
+
+bool tau_writer_prepare(struct tau_writer_thread *thread) {
+    if (tau_process_stopped()) {
+        return false;
+    }
+    int error = errno;
+    if (atomic_load_explicit(tau_writer_process.alive, memory_order_acquire) != 1) {
+        // First event of the program, or of a forked child: whatever writer there is belongs to the
+        // parent.
+        uint64_t forked_at_ticks = thread->writer != NULL ? thread->writer->encode.last_ticks : 0;
+        thread->writer = NULL;
+        thread->number = 0;
+        thread->ending = 0;
+        if (!tau_process_start(forked_at_ticks)) {
+            errno = error;
+            return false;
+        }
+    }
+    bool ready = thread->writer != NULL || writer_get(thread);
+    if (ready &&
+        (thread->writer->chunk == NULL || thread->writer->encode.at > thread->writer->end)) {
+        ready = chunk_next(thread->writer);
+    }
+    errno = error;
+    return ready;
+}
+
+void tau_writer_release(struct tau_writer_thread *thread) {
+    struct tau_writer *writer = thread->writer;
+    if (writer != NULL &&
+        atomic_load_explicit(tau_writer_process.alive, memory_order_relaxed) == 1) {
+        thread->writer = NULL;
+        orphan_give(writer);
+    }
+}
+
+void tau_writer_reset(void) {
+    for (unsigned int i = 0; i < ORPHANS_MAX; i++) {
+        atomic_store_explicit(&orphans[i], NULL, memory_order_relaxed);
+    }
+    atomic_store(&threads_count, 0);
+    tau_modules_reset();
+    if (!thread_end_key_is_set) {
+        thread_end_key_is_set = pthread_key_create(&thread_end_key, thread_ends) == 0;
+    }
+}

@@ -1,0 +1,351 @@
+"""`tau record`: run a program and write down what it does with its memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tautochrone import __version__, launch, merge, output, program
+from tautochrone.errors import TauError
+from tautochrone.program import EXIT_CANNOT_RECORD
+
+BAR_AFTER_S = 1.0
+OTHERS_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One process's trace, or with --raw its recording, under its final name."""
+
+    path: Path
+    header: merge.RawHeader
+    merged: merge.Merged | None
+
+    @property
+    def size_bytes(self) -> int:
+        """Return the bytes of the file."""
+        return self.path.stat().st_size
+
+    def document(self) -> dict[str, Any]:
+        """Return what --json says of it."""
+        header = self.header
+        said: dict[str, Any] = {
+            "path": str(self.path),
+            "file_bytes": self.size_bytes,
+            "program": header.program,
+            "pid": header.pid,
+            "parent": header.forked_from,
+            "ended": header.ended,
+            "truncated": os.strerror(header.stop_errno) if header.stop_errno else None,
+            "children_not_recorded": header.children_lost,
+        }
+        if self.merged is not None:
+            said |= vars(self.merged)
+        return said
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="The exit status is the program's own, 128 + n if signal n killed it, 125 if tau cannot "
+    "record it, 126 if it cannot be run, 127 if it is not found.",
+)
+@click.option(
+    "-o", "--output", "out", type=click.Path(path_type=Path), help="Where the trace goes."
+)
+@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option(
+    "--raw", is_flag=True, help="Keep the raw recordings (.tauraw) for `tau import`; merge nothing."
+)
+@click.option(
+    "--preset",
+    type=click.Choice(["auto", "none"]),
+    default="auto",
+    help="auto: make PHP, Python and GLib allocate through malloc.",
+)
+@click.option(
+    "--children/--no-children", default=True, help="Record child processes too (the default)."
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="The result as JSON; the program's output goes to stderr.",
+)
+@click.argument(
+    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]..."
+)
+def command(
+    out: Path | None,
+    force: bool,
+    raw: bool,
+    preset: str,
+    children: bool,
+    as_json: bool,
+    arguments: tuple[str, ...],
+) -> int:
+    """Run PROGRAM and record what it allocates and frees.
+
+    \b
+    tau record -- ./program --its arguments
+    tau record -o out.tau -- gcc -c x.c
+
+    One trace for each process. The process with the most events gets the name given with -o, the
+    others stand beside it with their program and pid; without -o each is called PROGRAM.PID.tau.
+    """
+    words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
+    if not words:
+        raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
+    program.check(words)
+    _check_output(out, force)
+    variables = launch.preset_of(dict(os.environ)) if preset == "auto" else {}
+    with _recordings_beside(out) as folder:
+        _announce(words[0], variables, children)
+        ended = launch.run(words, folder, variables, children, as_json)
+        traces = _finish(folder, out, raw, force, words[0])
+    _warn(traces)
+    result = {
+        "exit_status": ended.exit_status,
+        "signal": ended.signal_name,
+        "trace": traces[0].document(),
+        "others": [trace.document() for trace in traces[1:]],
+    }
+    if as_json:
+        output.emit(True, "record", result, lambda: None)
+    else:
+        _summarize(traces, ended)
+    return ended.exit_status
+
+
+def _check_output(out: Path | None, force: bool) -> None:
+    folder = Path(".") if out is None else out.parent
+    if out is not None and out.is_dir():
+        raise TauError(
+            f"{out} is a directory", f"name a file in it: -o {out}/program.tau", EXIT_CANNOT_RECORD
+        )
+    if out is not None and out.exists() and not force:
+        raise TauError(
+            f"{out} exists",
+            "name another with -o, or overwrite it with --force",
+            EXIT_CANNOT_RECORD,
+        )
+    if not folder.is_dir():
+        raise TauError(
+            f"{folder} is no directory", f"make it: mkdir -p {folder}", EXIT_CANNOT_RECORD
+        )
+
+
+@contextlib.contextmanager
+def _recordings_beside(out: Path | None) -> Iterator[Path]:
+    """Make the folder for raw recordings on the disk where the trace will be.
+
+    It is removed at the end, unless something failed while a recording was in it.
+    """
+    parent = Path(".") if out is None else out.parent
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".tau-recording-", dir=parent))
+    except OSError as error:
+        raise TauError(
+            f"cannot write in {parent.resolve()}: {error.strerror}",
+            "name a file elsewhere with -o",
+            EXIT_CANNOT_RECORD,
+        ) from error
+    try:
+        yield folder
+    except BaseException:
+        if any(folder.glob(f"*{merge.RAW_SUFFIX}")):
+            output.note(
+                f"tau: the raw recordings are kept: tau import {folder}/*{merge.RAW_SUFFIX}"
+            )
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _announce(name: str, variables: dict[str, str], children: bool) -> None:
+    family = " and its children" if children else ""
+    output.note(
+        f"tau: recording malloc, calloc, realloc, aligned_alloc and free of {name}{family}, "
+        "with time, thread and call site"
+    )
+    output.note(
+        "tau: not recorded: stacks, static data, mmap and brk of the program's own; children that are "
+        "static, setuid, of another C library or started with a cleared environment"
+    )
+    if variables:
+        text = " ".join(f"{name}={value}" for name, value in variables.items())
+        output.note(
+            f"tau: preset {text}: heaps above malloc are switched off (--preset none leaves them)"
+        )
+
+
+# ---- After the program's end
+
+
+def _finish(folder: Path, out: Path | None, raw: bool, force: bool, name: str) -> list[Trace]:
+    """Merge every recording in `folder` and name it; the one with the most events comes first."""
+    found = []
+    for path in sorted(folder.glob(f"*{merge.RAW_SUFFIX}")):
+        try:
+            found.append((path, merge.read_raw_header(path)))
+        except TauError:
+            output.note(f"tau: {path.name}: its process was killed before it began to record")
+    if not found:
+        raise TauError(
+            f"{name} left no recording: the recorder was not loaded into it, or could not write",
+            "check that it does not clear LD_PRELOAD, and that the disk has room; try `tau doctor`",
+            EXIT_CANNOT_RECORD,
+        )
+    made: list[tuple[Path, merge.RawHeader, merge.Merged | None]] = []
+    with _Bar(len(found)) as bar:
+        for path, header in found:
+            if raw:
+                made.append((path, header, None))
+                continue
+            target = path.with_suffix(".tau")
+            merged = merge.merge_raw(path, target, {"tautochrone": __version__}, bar.told)
+            bar.next()
+            path.unlink()
+            made.append((target, header, merged))
+    made.sort(key=lambda item: item[2].events if item[2] else item[0].stat().st_size, reverse=True)
+    kept = [item for item in made if item[2] is None or item[2].events > 0] or made[:1]
+    return _place(kept, out, force)
+
+
+def _place(
+    made: list[tuple[Path, merge.RawHeader, merge.Merged | None]], out: Path | None, force: bool
+) -> list[Trace]:
+    """Move files out of the recordings' folder, over existing ones only with --force."""
+    traces: list[Trace] = []
+    taken: set[Path] = set()
+    for path, header, merged in made:
+        name = f"{Path(header.program).name or 'program'}.{header.pid}"
+        if out is None:
+            wanted = Path(f"{name}{path.suffix}")
+        elif not traces:
+            wanted = out
+        else:
+            wanted = out.with_name(f"{out.stem}.{name}{out.suffix}")
+        final, number = wanted, 1
+        while final in taken or (final.exists() and not (force or final == out)):
+            number += 1
+            final = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+        taken.add(final)
+        shutil.move(path, final)
+        traces.append(Trace(final, header, merged))
+    return traces
+
+
+class _Bar:
+    """A progress bar on stderr for merging: after a second, and only on a terminal."""
+
+    def __init__(self, recordings: int) -> None:
+        self.recordings = recordings
+        self.done = 0
+        self.started = time.monotonic()
+        self.shown: Any = None
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown is not None:
+            self.shown.stop()
+
+    def next(self) -> None:
+        self.done += 1
+
+    def told(self, done_bytes: int, total_bytes: int) -> None:
+        if self.shown is None:
+            if not sys.stderr.isatty() or time.monotonic() - self.started < BAR_AFTER_S:
+                return
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self.shown = Progress(console=Console(stderr=True), transient=True)
+            self.shown.start()
+            self.shown.add_task("merging", total=float(self.recordings))
+        part = done_bytes / total_bytes if total_bytes else 0.0
+        self.shown.update(self.shown.task_ids[0], completed=self.done + part)
+
+
+def _warn(traces: list[Trace]) -> None:
+    for trace in traces:
+        header, merged = trace.header, trace.merged
+        who = f"{Path(header.program).name} (pid {header.pid})"
+        if header.stop_errno:
+            output.note(
+                f"tau: recording of {who} stopped early: {os.strerror(header.stop_errno)}; "
+                "its trace is truncated\n  next: free space or lift the limit (ulimit -f), or use -o "
+                "on another disk, and record again"
+            )
+        if header.children_lost:
+            output.note(
+                f"tau: {header.children_lost} forked children of {who} could not be recorded"
+            )
+        if merged is not None and merged.damaged_chunks:
+            output.note(
+                f"tau: {merged.damaged_chunks} damaged parts of the recording of {who} were left out"
+            )
+        if merged is not None and merged.unknown_count + merged.double_free_count:
+            output.note(
+                f"tau: {who} freed {merged.unknown_count} objects that the trace never saw and "
+                f"{merged.double_free_count} twice; `tau check {trace.path}` says where"
+            )
+    if traces[0].merged is not None and traces[0].merged.events == 0:
+        output.note(
+            "tau: no allocation was seen: the program makes none, or has an allocator of its own"
+        )
+
+
+def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
+    first = traces[0]
+    header, merged = first.header, first.merged
+    who = f"{Path(header.program).name} (pid {header.pid})"
+    if merged is None:
+        output.note(f"tau: raw recording of {who}: {first.path}, {_bytes(first.size_bytes)}")
+        for other in traces[1:]:
+            output.note(f"tau: beside it: {other.path}")
+        output.note(f"  next: tau import {first.path} -o {first.path.with_suffix('.tau')}")
+        return
+    threads = "1 thread" if merged.threads == 1 else f"{merged.threads} threads"
+    end = f"killed by {ended.signal_name}" if ended.signal_name else f"exit {ended.exit_status}"
+    each = f" ({first.size_bytes / merged.events:.2f} B an event)" if merged.events else ""
+    output.note(
+        f"tau: {merged.events:,} events of {who} in {merged.duration_ns / 1e9:.2f} s, {threads}; "
+        f"program: {end}"
+    )
+    output.note(
+        f"tau: at most {_bytes(merged.peak_live_bytes)} in {merged.peak_live_objects:,} objects alive"
+    )
+    output.note(f"tau: {first.path}, {_bytes(first.size_bytes)}{each}{_others(traces[1:])}")
+    output.note(f"  next: tau plan {first.path} -o plan.toml")
+
+
+def _others(traces: list[Trace]) -> str:
+    if not traces:
+        return ""
+    shown = [
+        f"{trace.path} ({trace.merged.events:,})" for trace in traces[:OTHERS_SHOWN] if trace.merged
+    ]
+    more = f" and {len(traces) - OTHERS_SHOWN} more" if len(traces) > OTHERS_SHOWN else ""
+    return f"; beside it {', '.join(shown)}{more}"
+
+
+def _bytes(count: int) -> str:
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"

@@ -1,0 +1,162 @@
+"""What a command line really starts, and whether the preloaded recorder can see into it.
+
+A script is followed along its #! line to the program that runs it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+from pathlib import Path
+
+from tautochrone.errors import TauError
+
+EXIT_CANNOT_RECORD = 125
+EXIT_CANNOT_RUN = 126
+EXIT_NOT_FOUND = 127
+
+SCRIPT_DEPTH_MAX = 4  # the kernel's own limit for a script whose interpreter is a script
+LINE_BYTES_MAX = 256
+MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
+SHIM = "core/ports/record.h (its header comment shows -Wl,--wrap=malloc)"
+
+
+def check(command: list[str]) -> Path:
+    """Return the ELF program that `command` starts; raises TauError if that cannot be recorded.
+
+    The error's exit code is 127: not found, 126: cannot be run, 125: cannot be recorded.
+    """
+    path = _find(command[0])
+    for _ in range(SCRIPT_DEPTH_MAX):
+        head = _head(path)
+        if head.startswith(b"\x7fELF"):
+            _check_privileges(path)
+            _check_elf(path)
+            return path
+        if not head.startswith(b"#!"):
+            raise TauError(
+                f"{path} is neither a program nor a script with a #! line",
+                f"name what runs it, for example `tau record -- sh {path}`",
+                EXIT_CANNOT_RUN,
+            )
+        path = _interpreter(path, head)
+    raise TauError(
+        f"{command[0]}: its #! lines lead too far", "name the program itself", EXIT_CANNOT_RUN
+    )
+
+
+def _find(name: str) -> Path:
+    found = shutil.which(name)
+    if found is not None:
+        return Path(found)
+    if os.path.isdir(name):
+        raise TauError(f"{name} is a directory", "name a program in it", EXIT_CANNOT_RUN)
+    if os.path.exists(name):
+        step = f"make it so: chmod +x {name}"
+        if "/" not in name:
+            step = f"a program of this directory is called ./{name}"
+        raise TauError(f"{name} is not executable", step, EXIT_CANNOT_RUN)
+    raise TauError(
+        f"{name}: command not found", "check the spelling, or give its path", EXIT_NOT_FOUND
+    )
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(LINE_BYTES_MAX)
+    except OSError as error:
+        raise TauError(
+            f"{path}: {error.strerror}", "make it readable for you", EXIT_CANNOT_RUN
+        ) from error
+
+
+def _interpreter(script: Path, head: bytes) -> Path:
+    """Return what a #! line runs; through env it is what env looks up."""
+    words = os.fsdecode(head[2:].split(b"\n")[0]).split()
+    if not words:
+        raise TauError(
+            f"{script}: its #! line names no program", "complete the line", EXIT_CANNOT_RUN
+        )
+    if Path(words[0]).name == "env":
+        names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        words = names[:1] or words[:1]
+    found = shutil.which(words[0])
+    if found is None:
+        raise TauError(
+            f"{script} is run by {words[0]}, which is not there",
+            "install it, or correct the script's #! line",
+            EXIT_NOT_FOUND,
+        )
+    return Path(found)
+
+
+def _check_privileges(path: Path) -> None:
+    """Refuse a program that gains rights when it starts: LD_PRELOAD is then ignored."""
+    status = path.stat()
+    gains = []
+    if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
+        gains.append("setuid")
+    if status.st_mode & stat.S_ISGID and status.st_gid != os.getgid():
+        gains.append("setgid")
+    if os.getuid() != 0 and "security.capability" in _attributes(path):
+        gains.append("has file capabilities")
+    if gains:
+        raise TauError(
+            f"{path} is {' and '.join(gains)}: the system lets nothing look into such a program",
+            f"record it as its own user (sudo tau record …), or a copy without them: cp {path} .",
+            EXIT_CANNOT_RECORD,
+        )
+
+
+def _attributes(path: Path) -> list[str]:
+    try:
+        return os.listxattr(path)
+    except OSError:
+        return []  # a file system without attributes
+
+
+def _check_elf(path: Path) -> None:
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    with open(path, "rb") as file:
+        try:
+            elf = ELFFile(file)
+            machine, bits = elf.header["e_machine"], elf.elfclass
+            interpreters = [s.get_interp_name() for s in elf.iter_segments("PT_INTERP")]
+            table = elf.get_section_by_name(".dynsym")
+            own = [] if table is None else table.get_symbol_by_name("malloc") or []
+            brings_malloc = any(symbol.entry.st_shndx != "SHN_UNDEF" for symbol in own)
+        except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
+            raise TauError(
+                f"{path} is a damaged ELF file: {error}", "build it again", EXIT_CANNOT_RUN
+            ) from error
+    here = platform.machine()
+    if machine != MACHINES.get(here, machine) or bits != 64:
+        raise TauError(
+            f"{path} is a {bits}-bit program for {str(machine).removeprefix('EM_')}, "
+            f"this machine is a 64-bit {here}",
+            f"record it where it runs, or link it with {SHIM} and import the stream",
+            EXIT_CANNOT_RECORD,
+        )
+    if not interpreters:
+        raise TauError(
+            f"{path} is statically linked: nothing can be preloaded into it",
+            f"link it dynamically (without -static), or link it with {SHIM} and import the stream",
+            EXIT_CANNOT_RECORD,
+        )
+    if "musl" in interpreters[0]:
+        raise TauError(
+            f"{path} uses the C library musl, and the recorder is built for glibc",
+            f"build it for glibc (gcc, not musl-gcc), or link it with {SHIM} and import the stream",
+            EXIT_CANNOT_RECORD,
+        )
+    if brings_malloc:
+        raise TauError(
+            f"{path} brings its own malloc, which no preloaded library can replace",
+            "build it without its allocator (often a build option: jemalloc, mimalloc, tcmalloc)",
+            EXIT_CANNOT_RECORD,
+        )
