@@ -110,8 +110,9 @@ static bool survey_op(struct static_heap *heap, struct tau_replay_op *live,
     const bool takes_object = op->op == TAU_TRACE_FREE || op->op == TAU_TRACE_REALLOC;
     if (op->op != TAU_TRACE_FREE) {
         const uint8_t align_log2 = takes_object ? old.align_log2 : op->align_log2;
-        const bool stays = takes_object && class_find(heap, old.size_bytes, align_log2) ==
-                                               class_find(heap, op->size_bytes, align_log2);
+        const bool stays = takes_object && old.size_bytes != 0 &&
+                           class_find(heap, old.size_bytes, align_log2) ==
+                               class_find(heap, op->size_bytes, align_log2);
         live[op->slot] = *op;
         live[op->slot].align_log2 = align_log2;
         if (stays) {

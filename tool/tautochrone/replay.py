@@ -23,7 +23,7 @@ from typing import Any
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.output import progress
-from tautochrone.search import search_steps
+from tautochrone.search import grid_sizes_of, search_steps
 from tautochrone.systems import SYSTEMS, System, library_system, system_named
 
 __all__ = [
@@ -325,7 +325,7 @@ class Session:
             )
         return result.fault == COMPLETED
 
-    def smallest_heap(self, guess_bytes: int | None = None) -> int:
+    def smallest_heap(self, guess_bytes: int | None = None, grid_sizes: int | None = None) -> int:
         """The smallest heap as search.py defines it. Raises TauError if none holds."""
         if self.system.grows:
             result = self.run(self.heap_bytes_max, checked=False)
@@ -335,8 +335,13 @@ class Session:
                     f" with {self.heap_bytes_max} bytes"
                 )
             return int(result.footprint_bytes)
+        facts = self.trace.facts
         steps = search_steps(
-            self._holds, int(self.trace.facts.peak_live_bytes), self.heap_bytes_max, guess_bytes
+            self._holds,
+            int(facts.peak_live_bytes),
+            self.heap_bytes_max,
+            guess_bytes,
+            grid_sizes_of(facts.events) if grid_sizes is None else grid_sizes,
         )
         found = 0
         for found in progress(steps, f"smallest heap of {self.system.name}"):
@@ -419,17 +424,18 @@ def smallest_heap(
     plan: Any | None = None,
     layout: str = "32",
     guess_bytes: int | None = None,
+    grid_sizes: int | None = None,
 ) -> int:
     """The smallest heap, control structures included, in which the trace completes (search.py).
 
-    `plan` needs only `.classes`, pairs of size and count. `guess_bytes` is a size that may hold, to
-    shorten the search.
+    `plan` needs only `.classes`, pairs of size and count. `guess_bytes` is a size that may hold;
+    `grid_sizes` says how thoroughly to look below what bisection finds (default: search.py).
     """
     chosen = system_named(system) if isinstance(system, str) else system
     if chosen.kind == "process":
         return _replay_in_process(open_trace_for_replay(trace_path), chosen).footprint_bytes
     with Session(open_trace_for_replay(trace_path), chosen, plan, layout) as session:
-        return session.smallest_heap(guess_bytes)
+        return session.smallest_heap(guess_bytes, grid_sizes)
 
 
 def completes(

@@ -1,9 +1,11 @@
 """The search for the smallest heap in which a trace completes.
 
 What a trace needs is not monotone in the size of the heap: a larger one can place blocks elsewhere
-and fail. So the answer is defined by what was seen and not by an assumption: the size holds, the
-size RESOLUTION_BYTES below it does not, and neither do PROBES sizes further below (at distances
-that double). If a probe holds, the search goes on from there.
+and fail, and on small traces the smallest size that holds may be a tenth below the one from which
+on all hold. So no assumption is made: after galloping and bisecting, a grid of sizes from the lower
+bound upward is tried, and the first of them that holds is refined in its turn. The answer is a size
+that holds, RESOLUTION_BYTES less does not, and no size of the grid below it does. Where the grid's
+pitch is RESOLUTION_BYTES, which it is for small traces, the answer is the smallest there is.
 """
 
 from __future__ import annotations
@@ -11,17 +13,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 RESOLUTION_BYTES = 8
-PROBES = 12
 GALLOP_FRACTION = 64  # the first step above the peak is a 64th of it
+GRID_EVENTS = 20_000_000  # the grid has as many sizes as carry out this many events
+GRID_SIZES_MIN = 12
+GRID_SIZES_MAX = 4096
+
+
+def grid_sizes_of(events: int) -> int:
+    """How many sizes the grid has for a trace of so many events."""
+    return min(max(GRID_EVENTS // max(events, 1), GRID_SIZES_MIN), GRID_SIZES_MAX)
 
 
 def search_steps(
-    holds: Callable[[int], bool], lower_bytes: int, limit_bytes: int, guess_bytes: int | None = None
+    holds: Callable[[int], bool],
+    lower_bytes: int,
+    limit_bytes: int,
+    guess_bytes: int | None = None,
+    grid_sizes: int = GRID_SIZES_MIN,
 ) -> Iterator[int]:
     """Yield the smallest size that is known to hold after each trial (0: none), the answer last.
 
-    Gallops up from `lower_bytes` (nothing below it can hold) or from `guess_bytes`, bisects to
-    RESOLUTION_BYTES, then probes below.
+    Nothing below `lower_bytes` can hold, nothing above `limit_bytes` is tried; `guess_bytes` is
+    tried first.
     """
     lowest = max(_round_up(lower_bytes), RESOLUTION_BYTES)
     fails, best = lowest - RESOLUTION_BYTES, 0
@@ -38,26 +51,27 @@ def search_steps(
             step *= 2
             trial = min(fails + step, limit_bytes)
         yield best
-    while True:
-        while best - fails > RESOLUTION_BYTES:
-            middle = fails + _round_up((best - fails) // 2)
-            if middle < best and holds(middle):
-                best = middle
-            else:
-                fails = middle
-            yield best
-        floor = best
-        for probe in range(1, PROBES + 1):
-            trial = best - (RESOLUTION_BYTES << probe)
-            if trial < lowest:
-                break
-            if holds(trial):
-                best, fails = trial, lowest - RESOLUTION_BYTES
-                yield best
-                break
-            yield best
-        if best == floor:
+    for smaller in _bisect(holds, fails, best):
+        best = smaller
+        yield best
+    pitch = _round_up(-(-(best - lowest) // max(grid_sizes, 1)) or RESOLUTION_BYTES)
+    for trial in range(lowest, best - RESOLUTION_BYTES, pitch):
+        if holds(trial):
+            yield from _bisect(holds, max(trial - pitch, lowest - RESOLUTION_BYTES), trial)
             return
+        yield best
+
+
+def _bisect(holds: Callable[[int], bool], fails: int, best: int) -> Iterator[int]:
+    """Yield sizes that hold, down to one that is RESOLUTION_BYTES above one that does not."""
+    yield best
+    while best - fails > RESOLUTION_BYTES:
+        middle = fails + _round_up((best - fails) // 2)
+        if holds(middle):
+            best = middle
+        else:
+            fails = middle
+        yield best
 
 
 def _round_up(size_bytes: int) -> int:

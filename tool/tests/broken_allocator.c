@@ -1,0 +1,84 @@
+// A first-come allocator with one mistake, chosen by BUG; 0 is correct. Each must be caught by
+// replay.
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define BUG_OVERLAP 1      // hands out the middle of a live object
+#define BUG_OVERWRITE 2    // writes into the object handed out last
+#define BUG_MISALIGN 3
+#define BUG_OUTSIDE 4
+#define BUG_NOT_CLEARED 5
+#define BUG_REFUSE_FREE 6
+#define BUG_LOSE_CONTENT 7 // realloc does not copy
+#define BUG_TAIL 8         // hands out 8 bytes too few between objects
+#define RARELY 100u
+
+static uint8_t *arena_end;
+static uint8_t *next;
+static uint8_t *last;
+static unsigned calls;
+
+void *broken_init(void *memory, size_t size_bytes, size_t unused) {
+    (void)unused;
+    next = memory;
+    last = NULL;
+    calls = 0;
+    arena_end = next + size_bytes;
+    memset(memory, 0x77, size_bytes);
+    return memory;
+}
+
+void *broken_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
+    (void)heap;
+    uint8_t *at = (uint8_t *)(((uintptr_t)next + alignment - 1) & ~(uintptr_t)(alignment - 1));
+    if (size_bytes == 0 || at > arena_end || size_bytes > (size_t)(arena_end - at)) {
+        return NULL;
+    }
+    const int now = ++calls % RARELY == 0;
+    next = at + ((size_bytes + 7) & ~(size_t)7);
+    if (now && BUG == BUG_OVERLAP && last != NULL) {
+        return last + 64;
+    }
+    if (now && BUG == BUG_OVERWRITE && last != NULL) {
+        memset(last, 0, 4);
+    }
+    if (now && BUG == BUG_MISALIGN) {
+        return at + 4;
+    }
+    if (now && BUG == BUG_OUTSIDE) {
+        return arena_end - size_bytes / 2;
+    }
+    if (now && BUG == BUG_TAIL && size_bytes > 8) {
+        next -= 8;
+    }
+    last = at;
+    return at;
+}
+
+void *broken_malloc(void *heap, size_t size_bytes) {
+    return broken_aligned_alloc(heap, 8, size_bytes);
+}
+
+void *broken_calloc(void *heap, size_t count, size_t size_bytes) {
+    void *pointer = broken_malloc(heap, count * size_bytes);
+    if (pointer != NULL && BUG != BUG_NOT_CLEARED) {
+        memset(pointer, 0, count * size_bytes);
+    }
+    return pointer;
+}
+
+int broken_free(void *heap, void *pointer) {
+    (void)heap;
+    last = pointer == last ? NULL : last;
+    return BUG == BUG_REFUSE_FREE && ++calls % RARELY == 0;
+}
+
+void *broken_realloc(void *heap, void *pointer, size_t size_bytes) {
+    uint8_t *moved = broken_aligned_alloc(heap, 4096, size_bytes);
+    if (moved != NULL && BUG != BUG_LOSE_CONTENT) {
+        memmove(moved, pointer, size_bytes);  // behind a shorter object is arena, too
+    }
+    (void)broken_free(heap, pointer);
+    return moved;
+}
