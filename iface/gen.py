@@ -1,6 +1,7 @@
-"""Writes the facts of iface/*.toml as a C header and a Python module, so that no side types them twice.
+"""Writes the facts of iface/*.toml as a C header and a Python module, so none is typed twice.
 
-`python iface/gen.py` rewrites the checked-in files; `--check` only compares and exits 1 if one is stale.
+`python iface/gen.py` rewrites the checked-in files; `--check` only compares, and exits 1 if one is
+stale.
 """
 
 from __future__ import annotations
@@ -38,14 +39,17 @@ def trace_constants(facts: Facts) -> list[Constant]:
 
 
 def plan_constants(facts: Facts) -> list[Constant]:
-    """Every number and string of iface/plan.toml, its tables' names in front; the version comes from [[versions]]."""
-    constants: list[Constant] = []
+    """The format's name and every whole number of iface/plan.toml, its tables' names in front.
+
+    VERSION is the last of [[versions]].
+    """
+    constants: list[Constant] = [("FORMAT", facts["format"])]
 
     def walk(prefix: str, value: Any) -> None:
         if isinstance(value, dict):
             for name, inner in value.items():
                 walk(f"{prefix}_{name}" if prefix else name, inner)
-        elif isinstance(value, int | str) and not isinstance(value, bool):
+        elif isinstance(value, int) and not isinstance(value, bool):
             constants.append((prefix.upper(), value))
 
     if "versions" in facts:
@@ -76,9 +80,10 @@ def c_header(source: str, prefix: str, constants: list[Constant]) -> str:
 
 
 def _c_value(value: int | str) -> str:
+    """A literal of C; numbers are not negative."""
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return f"{value}u" if value >= 0 else f"({value})"
+    return f"{value}{'u' if value < 2**32 else 'ull'}"
 
 
 def python_module(source: str, prefix: str, constants: list[Constant]) -> str:

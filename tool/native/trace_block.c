@@ -79,8 +79,7 @@ static inline void slot_advance(struct slot_state *state, uint32_t slot, bool ta
     state->depth += (uint32_t)gives - (uint32_t)from_stack;
 }
 
-// ---- packing
-// ---------------------------------------------------------------------------------------------------------
+// ---- packing --------------------------------------------------------------------------
 
 struct payload_writer {
     struct tau_trace_block_coder *coder;
@@ -197,8 +196,7 @@ size_t tau_trace_block_pack(struct tau_trace_block_coder *coder,
     return (size_t)(writer.to - payload);
 }
 
-// ---- unpacking
-// -------------------------------------------------------------------------------------------------------
+// ---- unpacking ------------------------------------------------------------------------
 
 struct payload_reader {
     struct tau_trace_block_coder *coder;

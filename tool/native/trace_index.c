@@ -49,8 +49,7 @@ static bool chunk_follows(const struct tau_trace_chunk *chunk, uint64_t events, 
            sites + chunk->count < UINT32_MAX;
 }
 
-// ---- the footer
-// ------------------------------------------------------------------------------------------------------
+// ---- the footer -----------------------------------------------------------------------
 
 // The footer's chunk is in reader->chunk when this returns TAU_TRACE_OK.
 static enum tau_trace_status find_footer(struct tau_trace_reader *reader, uint64_t *footer_offset,
@@ -213,8 +212,7 @@ enum tau_trace_status tau_trace_index_load(struct tau_trace_reader *reader) {
     return status;
 }
 
-// ---- recovery
-// --------------------------------------------------------------------------------------------------------
+// ---- recovery -------------------------------------------------------------------------
 
 // One block's columns for the scan, in one allocation.
 static bool scan_columns_open(struct tau_trace_columns *columns, uint8_t **memory) {

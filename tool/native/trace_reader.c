@@ -240,8 +240,7 @@ enum tau_trace_status tau_trace_reader_block(struct tau_trace_reader *reader, ui
     return TAU_TRACE_OK;
 }
 
-// ---- sites
-// -----------------------------------------------------------------------------------------------------------
+// ---- sites ----------------------------------------------------------------------------
 
 // Unpacks a chunk of sites and notes where each entry starts.
 static enum tau_trace_status load_site_chunk(struct tau_trace_reader *reader, size_t index) {

@@ -52,8 +52,7 @@ void tau_trace_packer_close(struct tau_trace_packer *packer) {
     memset(packer, 0, sizeof *packer);
 }
 
-// ---- packing
-// ---------------------------------------------------------------------------------------------------------
+// ---- packing --------------------------------------------------------------------------
 
 // The smallest number of planes that leaves few exceptions; values are relative to the base
 // already.
@@ -158,8 +157,7 @@ size_t tau_trace_stream_pack(struct tau_trace_packer *packer, uint32_t *values, 
     return (size_t)(to - out);
 }
 
-// ---- unpacking
-// -------------------------------------------------------------------------------------------------------
+// ---- unpacking ------------------------------------------------------------------------
 
 bool tau_trace_stream_size(const uint8_t *entry, uint32_t count, size_t *bytes) {
     uint32_t planes = tau_trace_load32(entry + ENTRY_PLANES);

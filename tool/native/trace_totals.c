@@ -83,8 +83,7 @@ struct tau_trace_totals *tau_trace_ledger_totals(struct tau_trace_ledger *ledger
     return &ledger->totals;
 }
 
-// ---- sizes
-// -----------------------------------------------------------------------------------------------------------
+// ---- sizes ----------------------------------------------------------------------------
 
 // Rounds up to an eighth of a power of two: at most an eighth too large, and at most
 // TAU_TRACE_SIZES_ROUNDED_MAX classes.
@@ -153,8 +152,7 @@ struct tau_trace_size *tau_trace_ledger_sizes(const struct tau_trace_ledger *led
     return sizes;
 }
 
-// ---- events
-// ----------------------------------------------------------------------------------------------------------
+// ---- events ---------------------------------------------------------------------------
 
 // Makes room for one more slot. False iff memory is short.
 static bool grow_slots(struct tau_trace_ledger *ledger) {

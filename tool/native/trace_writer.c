@@ -165,8 +165,7 @@ static enum tau_trace_status flush_block(struct tau_trace_writer *writer) {
     return write_block(writer, &writer->block, count);
 }
 
-// ---- opening and closing
-// ---------------------------------------------------------------------------------------------
+// ---- opening and closing --------------------------------------------------------------
 
 static bool block_open(struct tau_trace_columns *block) {
     *block = (struct tau_trace_columns){
@@ -351,8 +350,7 @@ enum tau_trace_status tau_trace_writer_close(struct tau_trace_writer *writer) {
     return status;
 }
 
-// ---- appending
-// -------------------------------------------------------------------------------------------------------
+// ---- appending ------------------------------------------------------------------------
 
 uint32_t tau_trace_writer_site(struct tau_trace_writer *writer, const char *module,
                                uint64_t offset) {

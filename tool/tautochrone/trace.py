@@ -62,7 +62,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """What a trace's footer holds, or a scan found; the meanings are those of tool/native/trace.h."""
+    """What a trace's footer holds, or a scan found; the meanings are in tool/native/trace.h."""
 
     events: int
     events_of_op: tuple[int, int, int, int, int]
@@ -195,6 +195,15 @@ class TraceReader:
             library().tau_trace_reader_close(self._handle)
             self._handle = None
 
+    @property
+    def handle(self) -> int:
+        """The native reader, for C code that reads from it."""
+        return self._handle
+
+    def first_event(self, block: int) -> int:
+        """How many events lie before a block."""
+        return library().tau_trace_reader_first_event(self._handle, block)
+
     def sizes(self) -> list[tuple[int, int, int]]:
         """(size_bytes, allocations, peak_live) for each size asked for, by size. O(sizes)."""
         count = ctypes.c_size_t(0)
@@ -251,7 +260,7 @@ def open_trace(path: str | Path) -> TraceReader:
 
 
 def _parse_header(text: bytes) -> dict[str, Any]:
-    """The header's JSON object; a header that is none is kept as {"text": …}, so nothing is lost."""
+    """The header's JSON object; what is none is kept as {"text": …}, so nothing is lost."""
     try:
         header = json.loads(text)
     except ValueError:
@@ -281,7 +290,7 @@ class TraceWriter:
         self.close()
 
     @property
-    def handle(self) -> ctypes.c_void_p:
+    def handle(self) -> int:
         """The native writer, for C code that appends to it."""
         return self._handle
 

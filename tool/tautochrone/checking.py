@@ -1,0 +1,121 @@
+"""Validates traces and plans: every rule of SPEC, over the whole file."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone import output, trace, trace_format
+from tautochrone.errors import TauError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, and where."""
+
+    place: str
+    cause: str
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    lib = trace.library()
+    handle = ctypes.c_void_p
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "tau_trace_checker_open": (handle, [handle]),
+        "tau_trace_checker_block": (ctypes.c_int, [handle, ctypes.c_uint64]),
+        "tau_trace_checker_rule": (ctypes.c_char_p, [handle]),
+        "tau_trace_checker_event": (ctypes.c_uint64, [handle]),
+        "tau_trace_checker_totals": (ctypes.c_char_p, [handle]),
+        "tau_trace_checker_close": (None, [handle]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def check_file(path: Path) -> tuple[str, list[Problem]]:
+    """Return ("trace" or "plan", its problems). A file that is neither has one problem."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+    if head == trace_format.MAGIC.encode():
+        return "trace", check_trace(path)
+    return check_plan(path)
+
+
+def check_plan(path: Path) -> tuple[str, list[Problem]]:
+    """Return the kind of a file that is no trace, and what is wrong with it as a plan."""
+    from tautochrone.plan import load_plan
+
+    looks_like_text = path.suffix == ".toml" or b"\0" not in path.read_bytes()[:4096]
+    try:
+        load_plan(path)
+    except TauError as error:
+        if looks_like_text:
+            return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
+        return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
+    return "plan", []
+
+
+def check_trace(path: Path) -> list[Problem]:
+    """Return everything that is wrong with a trace."""
+    try:
+        reader = trace.open_trace(path)
+    except TauError as error:
+        return [Problem("header", error.message.removeprefix(f"{path}: "))]
+    with reader:
+        problems = []
+        if reader.totals.recovered:
+            lost = f"; {reader.totals.dropped_bytes:,} bytes after the last whole block are dropped"
+            problems.append(
+                Problem(
+                    "footer", "missing or damaged" + (lost if reader.totals.dropped_bytes else "")
+                )
+            )
+        if "text" in reader.header and len(reader.header) == 1:
+            problems.append(Problem("header", "not a JSON object"))
+        problems += _check_sites(reader)
+        return problems + _check_blocks(reader)
+
+
+def _check_sites(reader: trace.TraceReader) -> list[Problem]:
+    """Read every call site's name."""
+    try:
+        reader.sites()
+    except TauError as error:
+        return [Problem("sites", error.message.removeprefix(f"{reader.path}: "))]
+    return []
+
+
+def _check_blocks(reader: trace.TraceReader) -> list[Problem]:
+    """Unpack every block and follow every object; then compare the footer with what was found."""
+    lib = _library()
+    problems = []
+    checker = lib.tau_trace_checker_open(reader.handle)
+    if not checker:
+        raise TauError("memory is short")
+    try:
+        blocks = range(reader.totals.blocks)
+        for index in output.progress(blocks, "checking", len(blocks)):
+            status = lib.tau_trace_checker_block(checker, index)
+            if status == trace.STATUS_BAD_EVENT:
+                event = lib.tau_trace_checker_event(checker)
+                rule = lib.tau_trace_checker_rule(checker).decode()
+                problems.append(Problem(f"event {event}", rule))
+            elif status:
+                first = reader.first_event(index)
+                cause = trace.status_error(status, reader.path).message
+                place = f"block {index}, from event {first}"
+                problems.append(Problem(place, cause.removeprefix(f"{reader.path}: ")))
+        if not problems:
+            wrong = lib.tau_trace_checker_totals(checker)
+            if wrong:
+                cause = f"{wrong.decode()} is not what the events say"
+                problems.append(Problem("footer", cause))
+    finally:
+        lib.tau_trace_checker_close(checker)
+    return problems

@@ -1,0 +1,90 @@
+"""`tau import`: makes a trace of another program's records."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tautochrone import output
+from tautochrone.errors import EXIT_USAGE, TauError
+
+
+@click.command(name="import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("-o", "--output", "out", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Replace the output if it exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
+    """Make a trace of FILE.
+
+    \b
+    tau import events.csv -o program.tau
+    tau import heaptrack.program.1234.raw.zst -o program.tau
+
+    FILE is CSV with the header op,id,size[,align][,time]; or heaptrack's raw file
+    (heaptrack --raw), packed or not; or a raw recording of `tau record`; or a target's stream. In CSV, op is malloc,
+    calloc, realloc, aligned_alloc or free, id names an object (any text, free to be used again
+    after its free), size and align are bytes, time is nanoseconds.
+    """
+    from tautochrone.importing import import_file
+
+    out = out or Path(file.name.split(".")[0] + ".tau")
+    if out.exists() and not force:
+        raise TauError(f"{out} exists", "name another with -o, or give --force", EXIT_USAGE)
+    with _Bar(f"reading {file.name}") as bar:
+        imported = import_file(file, out, bar.told)
+    result = {"trace": str(out), **asdict(imported)}
+
+    def human() -> None:
+        print(
+            f"{out}: {imported.events:,} events, at most {imported.peak_live_bytes:,} bytes"
+            f" in {imported.peak_live_objects:,} objects alive"
+        )
+        print(f"next: tau info {out}")
+
+    output.emit(as_json, "import", result, human)
+    for note in imported.notes:
+        output.note(f"tau: {note}")
+    _tell_misuse("frees of unknown objects", imported.unknown_count, imported.unknown_first_line)
+    _tell_misuse("double frees", imported.double_free_count, imported.double_free_first_line)
+
+
+def _tell_misuse(what: str, count: int, first_line: int) -> None:
+    """Say on stderr what the program did wrong, and that `plan` and `replay` will ask about it."""
+    if count:
+        place = f", the first in line {first_line}" if first_line else ""
+        output.note(f"tau: {count:,} {what}{place}; plan and replay need --skip-misuse to go on")
+
+
+class _Bar:
+    """A progress bar on stderr, told how many bytes are read: after a second, on a terminal."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.started = time.monotonic()
+        self.shown: Any = None
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown is not None:
+            self.shown.stop()
+
+    def told(self, done_bytes: int, total_bytes: int) -> None:
+        """Move the bar to `done_bytes` of `total_bytes`."""
+        if self.shown is None:
+            if not sys.stderr.isatty() or time.monotonic() - self.started < 1.0:
+                return
+            from rich.console import Console
+            from rich.progress import Progress
+
+            self.shown = Progress(console=Console(stderr=True), transient=True)
+            self.shown.start()
+            self.shown.add_task(self.label, total=float(total_bytes))
+        self.shown.update(self.shown.task_ids[0], completed=done_bytes)

@@ -1,0 +1,143 @@
+"""`tau info`: what a trace holds, from its footer alone."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tautochrone import output
+from tautochrone.trace import OPS, Totals, open_trace
+
+SIZES_SHOWN = 10
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
+def command(trace: Path, as_json: bool) -> None:
+    """Say what TRACE holds: who, when, how much, which sizes, what went wrong.
+
+    \b
+    tau info program.tau
+    tau info program.tau --json
+
+    Takes no longer for a long trace than for a short one: only the footer is read.
+    """
+    with open_trace(trace) as reader:
+        totals, header, sizes = reader.totals, reader.header, reader.sizes()
+    result = _result(trace, totals, header, sizes)
+    output.emit(as_json, "info", result, lambda: _print(result, totals))
+
+
+def _result(
+    trace: Path, totals: Totals, header: dict[str, Any], sizes: list[tuple[int, int, int]]
+) -> dict[str, Any]:
+    """Return the JSON document; sizes in bytes, by size, `peak_live` the most alive at once."""
+    return {
+        "trace": str(trace),
+        "file_bytes": trace.stat().st_size,
+        "header": header,
+        "events": totals.events,
+        "operations": dict(zip(OPS, totals.events_of_op, strict=True)),
+        "peak_live_bytes": totals.peak_live_bytes,
+        "peak_live_objects": totals.peak_live_objects,
+        "end_live_bytes": totals.end_live_bytes,
+        "end_live_objects": totals.end_live_objects,
+        "duration_ns": totals.duration_ns,
+        "threads": totals.threads,
+        "sites": totals.sites,
+        "blocks": totals.blocks,
+        "misuse": {
+            "unknown_frees": totals.unknown_count,
+            "unknown_first_event": totals.unknown_first_event if totals.unknown_count else None,
+            "double_frees": totals.double_free_count,
+            "double_free_first_event": totals.double_free_first_event
+            if totals.double_free_count
+            else None,
+            "inherited_frees": totals.inherited_count,
+        },
+        "recovered": totals.recovered,
+        "dropped_bytes": totals.dropped_bytes,
+        "sizes_rounded_count": totals.sizes_rounded_count,
+        "sizes": [
+            {"size_bytes": size, "allocations": allocations, "peak_live": peak}
+            for size, allocations, peak in sizes
+        ],
+    }
+
+
+def _print(result: dict[str, Any], totals: Totals) -> None:
+    """Print the document for people."""
+    header = result["header"]
+    recorded = header.get("command") or header.get("program") or header.get("imported_from")
+    if recorded:
+        text = shlex.join(recorded) if isinstance(recorded, list) else str(recorded)
+        print(f"program      {text}")
+    started = _started(header)
+    if started:
+        print(f"recorded     {started} by {header.get('recorder', 'an unnamed writer')}")
+    seconds = f" in {totals.duration_ns / 1e9:,.3f} s" if totals.duration_ns else ""
+    print(f"events       {totals.events:,}{seconds}, {totals.threads:,} threads")
+    operations = ", ".join(f"{count:,} {op}" for op, count in result["operations"].items() if count)
+    print(f"             {operations or 'none'}")
+    print(f"peak         {totals.peak_live_bytes:,} bytes, {totals.peak_live_objects:,} objects")
+    print(f"never freed  {totals.end_live_bytes:,} bytes, {totals.end_live_objects:,} objects")
+    _print_sizes(result["sizes"], totals)
+    _print_problems(totals, result["trace"])
+    print(f"next: tau plan {result['trace']} -o plan.toml")
+
+
+def _started(header: dict[str, Any]) -> str | None:
+    """When the recording started, in local time, from either of the header's forms."""
+    if header.get("started"):
+        return str(header["started"])
+    nanoseconds = header.get("started_unix_ns")
+    if not isinstance(nanoseconds, int) or not 0 < nanoseconds < 2**62:
+        return None
+    return datetime.datetime.fromtimestamp(nanoseconds / 1e9).isoformat(" ", "seconds")
+
+
+def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
+    """Print the sizes that hold most memory at their own peak."""
+    top = sorted(sizes, key=lambda size: -size["size_bytes"] * size["peak_live"])[:SIZES_SHOWN]
+    if not top:
+        return
+    rounded = (
+        f"; {totals.sizes_rounded_count:,} allocations are counted under a rounded size"
+        if totals.sizes_rounded_count
+        else ""
+    )
+    print(f"sizes        {len(sizes):,} different{rounded}; those that held most:")
+    print(f"             {'bytes':>20} {'allocations':>14} {'peak alive':>12}")
+    for size in top:
+        print(
+            f"             {size['size_bytes']:>20,} {size['allocations']:>14,}"
+            f" {size['peak_live']:>12,}"
+        )
+
+
+def _print_problems(totals: Totals, trace: str) -> None:
+    """Print what is wrong with the program or the file."""
+    if totals.unknown_count:
+        print(
+            f"misuse       {totals.unknown_count:,} frees of unknown objects,"
+            f" the first is event {totals.unknown_first_event:,}"
+        )
+    if totals.double_free_count:
+        print(
+            f"misuse       {totals.double_free_count:,} double frees,"
+            f" the first is event {totals.double_free_first_event:,}"
+        )
+    if totals.inherited_count:
+        print(f"inherited    {totals.inherited_count:,} frees of the parent process's objects")
+    if totals.recovered:
+        dropped = (
+            f"{totals.dropped_bytes:,} bytes after the last whole block were dropped"
+            if totals.dropped_bytes
+            else "nothing was lost"
+        )
+        print(f"recovered    the footer is missing or damaged ({dropped}); tau check {trace}")
