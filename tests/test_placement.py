@@ -1,0 +1,133 @@
+"""Model, host core and RV32 image put every object of a real recording at the same place.
+
+Method: the recording of `recorded` (conftest.py) is carried out by the Python model, by the core in
+its 32-bit layout on this machine, and by the core compiled for RV32IMC and Cortex-M4 in the
+emulator. Each chains (event, offset) of every object into the hash of tool/native/content.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model.budget import Budget
+from model.tlsf import Tlsf
+
+from tautochrone import emulator, native, trace_format
+from tautochrone.plan import Plan, PlanClass
+from tautochrone.profile import profile_of
+from tautochrone.replay import replay, smallest_heap
+from tautochrone.trace import open_trace
+
+WORD = 2**64
+CLASSES_MAX = 8
+
+
+class TlsfStatistics(ctypes.Structure):
+    """struct tau_tlsf_statistics."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in ("capacity", "used", "peak", "free", "largest", "refused", "control")
+    ]
+
+
+class BudgetStatistics(ctypes.Structure):
+    """struct tau_budget_statistics."""
+
+    _fields_ = [
+        ("shared", TlsfStatistics),
+        *((name, ctypes.c_size_t) for name in ("dedicated", "control", "classes")),
+    ]
+
+
+class BudgetClass(ctypes.Structure):
+    """struct tau_budget_class."""
+
+    _fields_ = [("size", ctypes.c_uint32), ("count", ctypes.c_uint32)]
+
+
+@pytest.fixture(scope="module")
+def plan(recorded: Path) -> Plan:
+    """A plan by hand: half of what each frequent class needs, so that both regions are used."""
+    sizes = sorted(profile_of([recorded]).sizes, key=lambda one: -one.peak_live)[:CLASSES_MAX]
+    chosen = tuple(PlanClass(one.size_bytes, max(1, one.peak_live // 2)) for one in sizes)
+    return Plan(chosen, 0, "greedy", 1.0)
+
+
+def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
+    """Return the model of a heap; the sizes of the control blocks are facts of the build."""
+    core = native.library("libtau_core32.so")
+    memory = ctypes.create_string_buffer(heap_bytes + 64)
+    start = ctypes.c_void_p((ctypes.addressof(memory) + 63) // 64 * 64)
+    if system == "tlsf":
+        core.tau_tlsf_init.restype = ctypes.c_void_p
+        heap = core.tau_tlsf_init(start, ctypes.c_size_t(heap_bytes), ctypes.c_size_t(0))
+        core.tau_tlsf_statistics.restype = TlsfStatistics
+        facts = core.tau_tlsf_statistics(ctypes.c_void_p(heap))
+        return Tlsf(heap_bytes, facts.control, check_level=0)
+    heap = ctypes.c_void_p()
+    classes = (BudgetClass * len(plan.classes))(*plan.classes)
+    size = ctypes.c_size_t(heap_bytes)
+    assert core.tau_budget_init(ctypes.byref(heap), start, size, classes, len(classes)) == 0
+    core.tau_budget_statistics.restype = BudgetStatistics
+    facts = core.tau_budget_statistics(heap)
+    pairs = [tuple(entry) for entry in plan.classes]
+    return Budget(heap_bytes, pairs, facts.control, facts.shared.control, check_level=0)
+
+
+def placement_of(model: Tlsf | Budget, trace: Path) -> int:
+    """Carry out `trace` on the model and return the hash of where each object was put."""
+    places: dict[int, int | None] = {}
+    hashed = 0
+    event = -1
+    with open_trace(trace) as reader:
+        for block in reader.blocks():
+            for row in block:
+                event += 1
+                if row["flags"]:
+                    continue
+                slot, size = int(row["slot"]), int(row["size_bytes"])
+                if row["op"] == trace_format.OP_FREE:
+                    assert model.free(places.pop(slot)) == "OK"
+                    continue
+                place = allocated(model, row, size, places.get(slot))
+                places[slot] = place
+                if size > 0:
+                    assert place is not None, f"the model refused event {event}"
+                    hashed = ((hashed ^ event) * 0x9E3779B97F4A7C15 + place) % WORD
+    return hashed
+
+
+def allocated(model: Tlsf | Budget, row: Any, size: int, old: int | None) -> int | None:
+    """Return where the model puts the object of one event."""
+    if row["op"] == trace_format.OP_REALLOC:
+        return model.realloc(old, size)
+    if row["op"] == trace_format.OP_CALLOC:
+        return model.calloc(1, size)
+    if row["align_log2"]:
+        return model.aligned_alloc(1 << int(row["align_log2"]), size)
+    return model.malloc(size)
+
+
+@pytest.mark.parametrize("system", ["tlsf", "budget"])
+@pytest.mark.parametrize("spare", [1.0, 1.5])
+def test_all_sides_place_alike(system: str, spare: float, recorded: Path, plan: Plan) -> None:
+    heap_bytes = int(smallest_heap(recorded, system, plan) * spare) // 8 * 8
+    core = replay(recorded, system, plan, heap_bytes)
+    assert core.completed and core.events > 1000
+    assert placement_of(model_of(system, heap_bytes, plan), recorded) == core.placement_hash
+    for isa in ("rv32", "m4"):
+        image = emulator.core_image(system, isa)
+        needed = plan if system == "budget" else None
+        counts = emulator.count_calls(image, recorded, heap_bytes, needed)
+        assert counts.placement_hash == core.placement_hash, isa
+
+
+def test_another_heap_places_otherwise(recorded: Path, plan: Plan) -> None:
+    """The hash tells placements apart: without this, agreement would mean nothing."""
+    tight = smallest_heap(recorded, "tlsf", plan)
+    hashes = {replay(recorded, name, plan, 2 * tight).placement_hash for name in ("tlsf", "budget")}
+    assert len(hashes) == 2
