@@ -8,6 +8,7 @@ names the seed.
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 from pathlib import Path
 
@@ -36,6 +37,7 @@ EXAMPLES = [
     "test_tlsf_pools",
     "test_tlsf_checker",
 ]
+FUZZERS = ["fuzz_tlsf"]
 
 
 def needs(build: Build) -> None:
@@ -79,3 +81,58 @@ def test_bitmaps_may_count_from_either_end(arm: bool, tmp_path: Path) -> None:
     build = Build(32, 1, 0, "-O1", "gcc", sanitize=True)
     extra = ("-D__arm__",) if arm else ()
     print(run_program(build_program(build, "test_tlsf", tmp_path, extra=extra), [], RUN_SECONDS_MAX))
+
+
+def random_seed() -> str:
+    """The first seed of random programs: TAU_TEST_SEED, or always the same."""
+    return os.environ.get("TAU_TEST_SEED", "1")
+
+
+@pytest.mark.parametrize("name", FUZZERS)
+@pytest.mark.parametrize("build", QUICK, ids=str)
+def test_random_programs(name: str, build: Build, tmp_path: Path) -> None:
+    """A quarter of a million random calls, a full walk after each."""
+    needs(build)
+    program = build_program(build, name, tmp_path)
+    print(run_program(program, [random_seed(), "250000"], RUN_SECONDS_MAX))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FUZZERS)
+@pytest.mark.parametrize("build", QUICK, ids=str)
+def test_random_programs_for_long(name: str, build: Build, tmp_path: Path) -> None:
+    """Ten million random calls."""
+    needs(build)
+    program = build_program(build, name, tmp_path)
+    seed = str(int(random_seed()) + 1_000_000)
+    print(run_program(program, [seed, "10000000"], 3 * RUN_SECONDS_MAX))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FUZZERS)
+@pytest.mark.parametrize("word_bits", [32, 64])
+def test_fuzzer_finds_nothing(name: str, word_bits: int, tmp_path: Path) -> None:
+    """A minute of libFuzzer with both sanitizers, which looks for programs that reach new code."""
+    build = Build(word_bits, 2, 1, "-O1", "clang-14", sanitize=True)
+    needs(build)
+    extra = ("-DTAU_FUZZER", "-fsanitize=fuzzer")
+    program = build_program(build, name, tmp_path, extra=extra)
+    arguments = ["-max_total_time=60", "-max_len=4000", f"-artifact_prefix={tmp_path}/"]
+    print(run_program(program, [*arguments, f"-seed={random_seed()}"], RUN_SECONDS_MAX)[-2000:])
+
+
+@pytest.mark.parametrize("word_bits", [32, 64])
+def test_every_state_of_a_small_heap(word_bits: int, tmp_path: Path) -> None:
+    """Every sequence of seven calls on 1 KiB, each state once; the states' number is printed."""
+    program = build_program(Build(word_bits), "explore_tlsf", tmp_path)
+    output = run_program(program, ["7", "4000000"], RUN_SECONDS_MAX)
+    assert "complete" in output, output
+    print(output)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word_bits", [32, 64])
+def test_every_state_of_a_small_heap_deeper(word_bits: int, tmp_path: Path) -> None:
+    """As many calls deep as fifty million states allow."""
+    program = build_program(Build(word_bits), "explore_tlsf", tmp_path)
+    print(run_program(program, ["12", "50000000"], 3 * RUN_SECONDS_MAX))

@@ -68,6 +68,28 @@ static void memory_need_not_be_aligned(void)
     }
 }
 
+// Regression: the handle's alignment depends on the number of classes, and links with it.
+static void lists_of_several_work_whatever_the_size(void)
+{
+    for (size_t size = 1024; size < 300000; size += size / 9) {
+        struct test_heap heap = heap_open(size);
+        void *objects[8];
+        for (size_t i = 0; i < 8; i++) {
+            objects[i] = tau_tlsf_malloc(heap.tlsf, 20);
+            REQUIRE(objects[i] != NULL);
+        }
+        for (size_t i = 0; i < 8; i += 2) {
+            EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, objects[i]), TAU_OK);
+        }
+        for (size_t i = 8; i > 0; i -= 2) {
+            EXPECT(tau_tlsf_malloc(heap.tlsf, 20) == objects[i - 2]);
+        }
+        EXPECT_EQUAL(test_port.misuse_count, 0);
+        EXPECT_SOUND(&heap);
+        heap_close(&heap);
+    }
+}
+
 static void bad_arguments_are_refused(void)
 {
     struct test_heap heap = heap_memory(4096, 0);
@@ -293,6 +315,7 @@ static void pools_may_be_larger_than_the_first(void)
 static const struct test tests[] = {
     TEST(every_small_size_works),
     TEST(memory_need_not_be_aligned),
+    TEST(lists_of_several_work_whatever_the_size),
     TEST(bad_arguments_are_refused),
     TEST(init_leaves_the_payload_alone),
     TEST(control_block_is_as_small_as_stated),

@@ -1,0 +1,174 @@
+"""The compiled heaps behind the same Python interface as their golden models.
+
+Pointers become offsets from the memory that the heap was given, statuses become names.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from pathlib import Path
+
+STATUS = (
+    "OK BAD_ARGUMENT POOL_TOO_SMALL POOL_TOO_LARGE POOL_OVERLAPS NO_MEMORY MISALIGNED_POINTER "
+    "FOREIGN_POINTER DOUBLE_FREE OVERWRITTEN PLAN_TOO_LARGE PLAN_INVALID"
+).split()
+
+
+class Statistics(ctypes.Structure):
+    """struct tau_tlsf_statistics."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            "capacity_bytes",
+            "used_bytes",
+            "peak_used_bytes",
+            "free_bytes",
+            "largest_free_bytes",
+            "out_of_memory_count",
+            "control_bytes",
+        )
+    ]
+
+
+class BudgetStatistics(ctypes.Structure):
+    """struct tau_budget_statistics."""
+
+    _fields_ = [
+        ("shared", Statistics),
+        ("dedicated_bytes", ctypes.c_size_t),
+        ("control_bytes", ctypes.c_size_t),
+        ("classes_count", ctypes.c_size_t),
+    ]
+
+
+class BudgetClass(ctypes.Structure):
+    """struct tau_budget_class."""
+
+    _fields_ = [("size_bytes", ctypes.c_uint32), ("count", ctypes.c_uint32)]
+
+
+class BudgetClassStatistics(ctypes.Structure):
+    """struct tau_budget_class_statistics."""
+
+    _fields_ = [
+        (name, ctypes.c_uint32) for name in ("size_bytes", "count", "used_count", "peak_used_count")
+    ]
+
+
+VISITOR = ctypes.CFUNCTYPE(
+    ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_bool
+)
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """The library at PATH with the types of its functions. Raises OSError if it cannot be loaded."""
+    library = ctypes.CDLL(str(path))
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    for mechanism in ("tlsf", "budget"):
+        for name, result, arguments in (
+            ("malloc", pointer, [size]),
+            ("calloc", pointer, [size, size]),
+            ("aligned_alloc", pointer, [size, size]),
+            ("realloc", pointer, [pointer, size]),
+            ("free", ctypes.c_int, [pointer]),
+            ("usable_size", size, [pointer]),
+            ("invariants_hold", ctypes.c_bool, []),
+            ("statistics", Statistics if mechanism == "tlsf" else BudgetStatistics, []),
+        ):
+            function = getattr(library, f"tau_{mechanism}_{name}", None)
+            if function is not None:
+                function.restype = result
+                function.argtypes = [pointer, *arguments]
+    library.tau_tlsf_init.restype = pointer
+    library.tau_tlsf_init.argtypes = [pointer, size, size]
+    library.tau_tlsf_add_pool.argtypes = [pointer, pointer, size]
+    library.tau_tlsf_walk.argtypes = [pointer, VISITOR, pointer]
+    return library
+
+
+class NativeHeap:
+    """What both mechanisms share: memory of its own, and the calls."""
+
+    mechanism = ""
+
+    def __init__(self, library: ctypes.CDLL, arena_bytes: int, start: int) -> None:
+        """ARENA_BYTES of cleared memory, of which the heap's begins START bytes behind a page."""
+        self.library = library
+        self.arena = mmap.mmap(-1, arena_bytes)
+        self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.arena)) + start
+        self.heap = 0
+
+    def _call(self, name: str, *arguments: int | None) -> int | None:
+        return getattr(self.library, f"tau_{self.mechanism}_{name}")(self.heap, *arguments)
+
+    def _offset(self, pointer: int | None) -> int | None:
+        return None if pointer is None else pointer - self.base
+
+    def _pointer(self, offset: int | None) -> int | None:
+        return None if offset is None else self.base + offset
+
+    def malloc(self, size_bytes: int) -> int | None:
+        """An offset, or None."""
+        return self._offset(self._call("malloc", size_bytes))
+
+    def calloc(self, count: int, size_bytes: int) -> int | None:
+        """An offset, or None."""
+        return self._offset(self._call("calloc", count, size_bytes))
+
+    def aligned_alloc(self, alignment: int, size_bytes: int) -> int | None:
+        """An offset, or None."""
+        return self._offset(self._call("aligned_alloc", alignment, size_bytes))
+
+    def realloc(self, offset: int | None, size_bytes: int) -> int | None:
+        """An offset, or None."""
+        return self._offset(self._call("realloc", self._pointer(offset), size_bytes))
+
+    def free(self, offset: int | None) -> str:
+        """The status's name."""
+        return STATUS[self._call("free", self._pointer(offset))]
+
+    def usable_size(self, offset: int) -> int:
+        """Bytes."""
+        return self._call("usable_size", self._pointer(offset))
+
+
+class NativeTlsf(NativeHeap):
+    """A compiled TLSF."""
+
+    mechanism = "tlsf"
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        size_bytes: int,
+        arena_bytes: int = 1 << 18,
+        start: int = 0,
+        pool_max_bytes: int = 0,
+    ) -> None:
+        """A heap of SIZE_BYTES; the arena's rest is for more pools."""
+        super().__init__(library, arena_bytes, start)
+        self.heap = library.tau_tlsf_init(self.base, size_bytes, pool_max_bytes)
+        assert self.heap is not None
+
+    @property
+    def statistics(self) -> Statistics:
+        """As the C structure."""
+        return self._call("statistics")
+
+    def add_pool(self, start: int, size_bytes: int) -> str:
+        """The status's name."""
+        status = self.library.tau_tlsf_add_pool(self.heap, self.base + start, size_bytes)
+        return STATUS[status]
+
+    def blocks(self) -> list[tuple[int, int, bool]]:
+        """(payload, usable bytes, is free) of every block, in the walk's order."""
+        found: list[tuple[int, int, bool]] = []
+
+        def visit(_context: object, payload: int, size_bytes: int, is_free: bool) -> bool:
+            found.append((payload - self.base, size_bytes, is_free))
+            return True
+
+        self.library.tau_tlsf_walk(self.heap, VISITOR(visit), None)
+        return found
