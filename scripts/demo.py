@@ -1,6 +1,6 @@
 """The main job on a real program: the C compiler compiling core/tlsf.c.
 
-Records it, plans its heap, replays the plan beside other allocators and writes out/demo/report.html;
+Records it, plans its heap, replays the plan beside other allocators, writes out/demo/report.html;
 prints what it found and the next command to try. What the steps say on the way goes to stderr.
 """
 
@@ -67,25 +67,25 @@ def main() -> None:
         *("report", trace, "--plan", plan, "--replay", replay, "-o", report),
         *("--title", " ".join(COMPILE[:2] + COMPILE[3:5])),
     )
-    events = recorded["trace"]["events"]
-    program = Path(recorded["trace"]["program"]).name
-    classes = planned["classes"]
-    budget = next(one for one in replayed["systems"] if one["name"] == "budget")["operations"]
-    print(f"{program} made {events:,} calls of malloc and free. {said['verdict']}")
-    print(
-        f"The plan: {len(classes)} pools of one size each, {planned['dedicated_bytes']:,} bytes, and"
-        f" {planned['shared_bytes']:,} bytes shared."
-    )
-    print(
-        "Instructions on RV32IMC at most: "
-        + ", ".join(
-            f"{name} {budget[name]['max_instructions']} (bound {budget[name]['bound_instructions']})"
-            for name in ("malloc", "free")
-        )
-        + "."
-    )
+    tell(recorded, planned, replayed, said["verdict"])
     print(f"The report: {report}")
     print("Next, your own program: .venv/bin/tau record -o program.tau -- ./program")
+
+
+def tell(recorded: dict, planned: dict, replayed: dict, verdict: str) -> None:
+    """Print what the steps found."""
+    program, events = recorded["trace"]["program"], recorded["trace"]["events"]
+    print(f"{Path(program).name} made {events:,} calls of malloc and free. {verdict}")
+    print(
+        f"The plan: {len(planned['classes'])} pools of one size each in"
+        f" {planned['dedicated_bytes']:,} bytes, and {planned['shared_bytes']:,} bytes shared."
+    )
+    budget = next(one for one in replayed["systems"] if one["name"] == "budget")["operations"]
+    counted = (
+        f"{name} {budget[name]['max_instructions']} (bound {budget[name]['bound_instructions']})"
+        for name in ("malloc", "free")
+    )
+    print(f"Instructions on RV32IMC at most: {', '.join(counted)}.")
 
 
 if __name__ == "__main__":

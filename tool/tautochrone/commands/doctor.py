@@ -68,10 +68,16 @@ def main_job() -> Finding:
                 cause = f"tau {step[0]} took over {STEP_SECONDS_MAX} s"
                 return Finding(name, False, cause, use, True, "run it by hand to see where")
             if done.returncode:
-                said = (done.stderr.strip().splitlines() or ["no message"])[0]
-                cause = f"tau {step[0]} failed with {done.returncode}: {said}"
+                cause = f"tau {step[0]} failed with {done.returncode}: {_message(done.stderr)}"
                 return Finding(name, False, cause, use, True, "tau record --help")
     return Finding(name, True, "recorded, planned and replayed `ls`", use, True)
+
+
+def _message(stderr: str) -> str:
+    """Return the line of `stderr` that says why: the one that names the cause, else the last."""
+    lines = stderr.strip().splitlines()
+    why = [line for line in lines if line.startswith(("tau:", "Error:"))]
+    return (why or lines or ["no message"])[-1]
 
 
 def compilers() -> list[Finding]:

@@ -15,19 +15,7 @@ LOG_ABOVE_RATIO = 40
 
 def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
     """Draw the operations of `systems` (as `tau replay --json` lists them); None if not counted."""
-    rows = [
-        {
-            "row": f"{system['name']} {operation}",
-            "calls": counted["count"],
-            "p999": counted["p999_instructions"],
-            "max": counted["max_instructions"],
-            "hit": counted.get("max_hit_instructions"),
-            "bound": counted.get("bound_instructions"),
-        }
-        for system in systems
-        for operation, counted in (system.get("operations") or {}).items()
-        if counted.get("max_instructions") is not None and counted.get("count")
-    ]
+    rows = _rows(systems)
     if not rows:
         return None
     rows.reverse()  # Bokeh lists factors from the bottom
@@ -85,3 +73,20 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
         " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
     )
     return Panel("instructions", "Instructions a call", caption, plot, columns)
+
+
+def _rows(systems: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for each system and operation whose instructions were counted."""
+    return [
+        {
+            "row": f"{system['name']} {operation}",
+            "calls": counted["count"],
+            "p999": counted["p999_instructions"],
+            "max": counted["max_instructions"],
+            "hit": counted.get("max_hit_instructions"),
+            "bound": counted.get("bound_instructions"),
+        }
+        for system in systems
+        for operation, counted in (system.get("operations") or {}).items()
+        if counted.get("max_instructions") is not None and counted.get("count")
+    ]
