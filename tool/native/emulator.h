@@ -8,8 +8,9 @@
 //    the loop the mailbox is filled with the next operation, so the emulator is entered once a run,
 //    not once a call.
 // 3. Every block outside the stub adds its instructions (their number follows from the lengths
-//    encoded in the code itself). With is_stepped each instruction is told instead: slower, and the
-//    same numbers by test.
+//    encoded in the code itself). With is_stepped each instruction is told instead, to check this:
+//    the same numbers, except that unicorn is silent about instructions in a Thumb IT block whose
+//    condition does not hold. Those take their cycle on a Cortex-M4 and count here.
 // 4. memmove, memcpy and memset belong to the stub: this side moves the bytes, each call is charged
 //    TAU_EMULATOR_COPY_INSTRUCTIONS, and the bytes are reported apart.
 // 5. The arena is memory of this process, so objects are looked at as in replay (content.h).

@@ -15,7 +15,7 @@ instructions count whether their condition holds or not, as the emulator counts 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,7 @@ RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "b
 RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
 TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
 NEVER = -(10**12)
+SHARED_FUNCTIONS = ("tau_tlsf_malloc", "tau_tlsf_free")
 
 
 @dataclass(frozen=True)
@@ -227,17 +228,16 @@ def bound_instructions(
     return bound
 
 
-def bound_of_image(image: Image, verb: str, copies: bool = True) -> int | None:
+def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:
     """The bound of an image's operation ("malloc", …), None if its code has none.
 
-    With `copies` False only paths that neither move nor fill payload count.
+    Paths that call or jump to a function in `without` do not count: PAYLOAD_CHARGES leaves those
+    that neither move nor fill payload, SHARED_FUNCTIONS those that a dedicated region answers.
     """
     name = image.function(verb)
     if name is None:
         return None
     try:
-        return bound_instructions(
-            image.elf, name, None if copies else dict.fromkeys(PAYLOAD_CHARGES, NEVER)
-        )
+        return bound_instructions(image.elf, name, dict.fromkeys(without, NEVER))
     except TauError:
         return None

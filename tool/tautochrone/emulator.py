@@ -306,14 +306,17 @@ def count(
 
     The bound (bounds.py) holds for every heap, trace and pointer, at this check level.
     """
-    from tautochrone.bounds import bound_of_image
+    from tautochrone.bounds import PAYLOAD_CHARGES, SHARED_FUNCTIONS, bound_of_image
 
     image = core_image(system, isa, check_level)
     counts = count_calls(image, trace_path, heap_bytes, plan, skip_misuse)
     for verb in FUNCTIONS:
         if verb in counts:
             counts[verb] = replace(counts[verb], bound=bound_of_image(image, verb))
-    if "realloc_in_place" in counts:
-        bound = bound_of_image(image, "realloc", copies=False)
-        counts["realloc_in_place"] = replace(counts["realloc_in_place"], bound=bound)
+    finer = {"realloc_in_place": ("realloc", PAYLOAD_CHARGES)}
+    finer |= {f"{verb}_hit": (verb, SHARED_FUNCTIONS) for verb in ("malloc", "free")}
+    for category, (verb, without) in finer.items():
+        if category in counts:
+            bound = bound_of_image(image, verb, without)
+            counts[category] = replace(counts[category], bound=bound)
     return counts

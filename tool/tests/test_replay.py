@@ -1,4 +1,4 @@
-"""Replay tells the truth about memory and catches allocators that err: by naive models, by mutants."""
+"""Replay tells the truth about memory and catches allocators that err: naive models, mutants."""
 
 from __future__ import annotations
 

@@ -153,6 +153,8 @@ def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any
         if finer is not None:
             entry[f"{part}s"] = finer.count
             entry[f"max_{part}_instructions"] = finer.max
+            if finer.bound is not None:
+                entry[f"bound_{part}_instructions"] = finer.bound
     return entry
 
 
