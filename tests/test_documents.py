@@ -1,0 +1,121 @@
+"""What the documents show works: C compiles, commands run, examples print what is printed there.
+
+Method: fenced blocks are taken out of README and the tutorials; numbers in printed examples may
+differ from machine to machine, words may not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+# Needs a device to be captured from; linux/recorder/tests has the whole way.
+LEFT_OUT = ("capture.bin",)
+GCC = ["gcc", "-std=c17", "-m32", "-Wall", "-Wextra", "-Werror", "-fno-builtin"]
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    """Return the fenced blocks of one language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", document.read_text(), re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the documents' commands find what they name; `tau` is on its PATH."""
+    folder = tmp_path_factory.mktemp("shell")
+    (folder / "program").write_text("#!/bin/sh\nexec date\n")
+    (folder / "program").chmod(0o755)
+    (folder / "bin").mkdir()
+    tau = f'#!/bin/sh\nexec "{sys.executable}" -m tautochrone "$@"\n'
+    (folder / "bin" / "tau").write_text(tau)
+    (folder / "bin" / "tau").chmod(0o755)
+    for name in ("scripts", "core"):
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "LICENSE", folder)
+    return folder
+
+
+def run(shell: Path, command: str) -> subprocess.CompletedProcess[str]:
+    """Run one line as a user types it."""
+    path = f"{shell / 'bin'}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
+    return subprocess.run(
+        command, shell=True, cwd=shell, env=environment, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.mark.parametrize("document", TUTORIALS, ids=lambda path: path.name)
+def test_a_tutorials_commands_work_in_order(document: Path, shell: Path) -> None:
+    lines = [line for block in blocks(document, "sh") for line in block.splitlines()]
+    assert lines
+    for line in lines:
+        if any(word in line for word in LEFT_OUT):
+            continue
+        for word in shlex.split(line):
+            if re.fullmatch(r"\w+day\.tau", word):
+                shutil.copy(shell / "program.tau", shell / word)
+        for name in ("plan.toml", "heap_plan.h"):
+            if f"-o {name}" in line or f"--header {name}" in line:
+                (shell / name).unlink(missing_ok=True)
+        done = run(shell, line)
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    for code in blocks(document, "c"):
+        (shell / "firmware" / "code.c").write_text(code)
+        compiled = run(shell, shlex.join([*GCC, "-c", "firmware/code.c", "-o", "code.o"]))
+        assert compiled.returncode == 0, compiled.stderr
+
+
+def test_the_readmes_program_runs(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "README.md", "c")
+    (tmp_path / "program.c").write_text(code)
+    sources = [str(path) for path in (ROOT / "core").glob("*.c")]
+    made = str(tmp_path / "program")
+    command = [*GCC, f"-I{ROOT}", str(tmp_path / "program.c"), *sources, "-o", made]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([made]).returncode == 0
+
+
+def test_the_readmes_example_prints_what_is_printed_there(shell: Path) -> None:
+    (example,) = blocks(ROOT / "README.md", "console")
+    parts = re.split(r"^\$ (.*)\n", example, flags=re.M)[1:]
+    assert len(parts) >= 6
+    for command, expected in zip(parts[0::2], parts[1::2], strict=True):
+        done = run(shell, command)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert shape_of(done.stdout) == shape_of(expected), command
+
+
+def shape_of(text: str) -> list[str]:
+    """Return the words of each line, numbers and the widths of columns left out."""
+    lines = (re.sub(r"[\d,.]*\d", "#", line) for line in text.splitlines())
+    return [" ".join(re.sub(r"# #", "#", line).split()) for line in lines if line.strip()]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
+        if "://" not in target:
+            assert (document.parent / target).exists(), f"{document}: {target}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_folders_and_files_that_are_named_exist(document: Path) -> None:
+    folders = "core|model|iface|tool|linux|bench|repro|tests|docs|scripts"
+    named = re.findall(rf"`((?:{folders})/[\w/.]*)`", document.read_text())
+    for name in named:
+        assert (ROOT / name).exists(), f"{document}: {name}"
+
+
+def test_the_readmes_picture_is_small() -> None:
+    assert (ROOT / "docs" / "report.png").stat().st_size < 200_000
