@@ -20,6 +20,7 @@ and a free (counted as these); without calloc or aligned_alloc a malloc takes th
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -231,7 +232,10 @@ def count_calls(
     )
     for size in tries:
         size = (size + 7) // 8 * 8
-        counts, fault = _count_once(image, trace, size, plan, instructions_max, stepped)
+        counts, fault = replaying.watched(
+            functools.partial(_count_once, image, trace, size, plan, instructions_max, stepped),
+            f"counting instructions of {image.name}",
+        )
         if fault in (replaying.NO_MEMORY, replaying.INIT_FAILED) and size < tries[-1]:
             continue
         if fault != replaying.COMPLETED:

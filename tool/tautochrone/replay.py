@@ -15,10 +15,13 @@ import functools
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
@@ -41,6 +44,8 @@ __all__ = [
 ]
 
 OPS_IN_MEMORY_MAX = 1 << 24
+TICK_S = 0.2
+Work = TypeVar("Work")
 HEAP_32_BYTES_MAX = 1 << 30  # what one pool of a 32-bit layout can be
 HEAP_HOST_BYTES_MAX = 1 << 44
 LAYOUTS = ("32", "host")
@@ -199,6 +204,22 @@ def open_trace_for_replay(path: str | Path) -> OpenTrace:
             f"{path}: {error.strerror}", "give the path of a trace that `tau record` wrote"
         ) from error
     return _opened(resolved, stat.st_mtime_ns, stat.st_size)
+
+
+def watched(work: Callable[[], Work], label: str) -> Work:
+    """Do `work`, which does not report how far it is, under a progress bar if it takes long."""
+    if not sys.stderr.isatty():
+        return work()
+
+    def ticks(future: Future[Work]) -> Iterator[None]:
+        while not wait([future], TICK_S).done:
+            yield
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        for _ in progress(ticks(future), label):
+            pass
+        return future.result()
 
 
 def refuse_misuse(path: str | Path, skip_misuse: bool) -> None:
@@ -475,10 +496,10 @@ def replay(
                 f"leave out --heap, or {chosen.name}",
                 EXIT_USAGE,
             )
-        return _replay_in_process(trace, chosen)
+        return watched(lambda: _replay_in_process(trace, chosen), f"replaying on {chosen.name}")
     with Session(trace, chosen, plan, layout) as session:
         size = heap_bytes if heap_bytes is not None else session.smallest_heap()
-        result = session.run(size)
+        result = watched(lambda: session.run(size), f"replaying on {chosen.name}")
     if result.fault == INIT_FAILED and result.init_status == PLAN_TOO_LARGE:
         raise TauError(
             f"the plan does not fit a heap of {size} bytes",

@@ -68,7 +68,7 @@ def command(
             )
     refuse_misuse(trace, skip_misuse)
     systems: list[dict[str, Any]] = []
-    for name in output.progress(names, "replaying", len(names)):
+    for name in names:
         system_plan = plan if system_named(name).needs_plan else None
         done = replay(trace, name, system_plan, heap_bytes, layout, skip_misuse)
         counts = None
