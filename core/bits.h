@@ -1,8 +1,8 @@
 // Bit scans and roundings, constant time on every machine.
 //
-// Machines without count-leading-zeros get two shifts and a table of 128 bytes, or a de Bruijn multiplication and a table of 32,
-// instead of a call into the compiler's library;
-// built for size, three shifts and a table of 16.
+// Machines without count-leading-zeros get two shifts and a table of 128 bytes, or a de Bruijn
+// multiplication and a table of 32, instead of a call into the compiler's library; built for size,
+// three shifts and a table of 16.
 #ifndef TAU_BITS_H
 #define TAU_BITS_H
 
@@ -11,7 +11,8 @@
 
 #include "core/config.h"
 
-// RISC-V without Zbb and ARMv6-M have no such instruction; there the builtin would be a library call.
+// RISC-V without Zbb and ARMv6-M have no such instruction; there the builtin would be a library
+// call.
 #ifndef TAU_BITS_SCAN
 #if (defined(__riscv) && !defined(__riscv_zbb)) || defined(__ARM_ARCH_6M__)
 #define TAU_BITS_SCAN 0
@@ -20,13 +21,12 @@
 #endif
 #endif
 
-#if TAU_BITS_SCAN
-// Largest value that tau_bits_log2 takes.
-#define TAU_BITS_LOG2_MAX UINT64_MAX
+// Largest value that tau_bits_log2 takes on every machine.
+#define TAU_BITS_LOG2_MAX 0x1fffffu
 
+#if TAU_BITS_SCAN
 // floor(log2(value)); 0 for 0.
-static inline unsigned tau_bits_log2(tau_word value)
-{
+static inline unsigned tau_bits_log2(tau_word value) {
 #if TAU_WORD_BITS == 64
     return 63u - (unsigned)__builtin_clzll(value | 1u);
 #else
@@ -35,23 +35,18 @@ static inline unsigned tau_bits_log2(tau_word value)
 }
 
 // Index of the lowest set bit of VALUE, which is not 0.
-static inline unsigned tau_bits_lowest(uint32_t value)
-{
+static inline unsigned tau_bits_lowest(uint32_t value) {
     return (unsigned)__builtin_ctz(value);
 }
 
 // Index of the highest set bit of VALUE, which is not 0.
-static inline unsigned tau_bits_highest(uint32_t value)
-{
+static inline unsigned tau_bits_highest(uint32_t value) {
     return 31u - (unsigned)__builtin_clz(value);
 }
 #elif defined(__OPTIMIZE_SIZE__)
-#define TAU_BITS_LOG2_MAX UINT32_MAX
-
 static const uint8_t tau_bits_log2_table[16] = {0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3};
 
-static unsigned tau_bits_log2(tau_word value)
-{
+static unsigned tau_bits_log2(tau_word value) {
     unsigned above = 0;
     if (value >> 16 != 0) {
         value >>= 16;
@@ -68,18 +63,14 @@ static unsigned tau_bits_log2(tau_word value)
     return above + tau_bits_log2_table[value];
 }
 
-static inline unsigned tau_bits_lowest(uint32_t value)
-{
+static inline unsigned tau_bits_lowest(uint32_t value) {
     return tau_bits_log2(value & -value);
 }
 
-static inline unsigned tau_bits_highest(uint32_t value)
-{
+static inline unsigned tau_bits_highest(uint32_t value) {
     return tau_bits_log2(value);
 }
 #else
-#define TAU_BITS_LOG2_MAX 0x1fffffu
-
 static const uint8_t tau_bits_log2_table[128] = {
     0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
     5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
@@ -87,12 +78,11 @@ static const uint8_t tau_bits_log2_table[128] = {
     6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
 };
 static const uint8_t tau_bits_de_bruijn_table[32] = {
-    0, 1, 28, 2, 29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4, 8,
-    31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5, 10, 9,
+    0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
+    31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9,
 };
 
-static inline unsigned tau_bits_log2(tau_word value)
-{
+static inline unsigned tau_bits_log2(tau_word value) {
     // The second return has the longest path, so it is laid straight.
     if (__builtin_expect(value >> 14 == 0, 1)) {
         if (__builtin_expect(value >> 7 != 0, 1)) {
@@ -103,84 +93,82 @@ static inline unsigned tau_bits_log2(tau_word value)
     return 14u + tau_bits_log2_table[value >> 14];
 }
 
-static inline unsigned tau_bits_lowest(uint32_t value)
-{
+static inline unsigned tau_bits_lowest(uint32_t value) {
     return tau_bits_de_bruijn_table[((value & -value) * 0x077cb531u) >> 27];
 }
 
-static inline unsigned tau_bits_highest(uint32_t value)
-{
+static inline unsigned tau_bits_highest(uint32_t value) {
     return value >> 16 != 0 ? 16u + tau_bits_log2(value >> 16) : tau_bits_log2(value);
 }
 #endif
 
-// Bitmaps count their bits from the end that the machine finds first: Arm has only count-leading-zeros.
+// Bitmaps count their bits from the end that the machine finds first: Arm has only
+// count-leading-zeros.
 #ifdef __arm__
-static inline uint32_t tau_bits_mask(unsigned index)
-{
+static inline uint32_t tau_bits_mask(unsigned index) {
     return 0x80000000u >> index;
 }
 
 // The bits from INDEX (0 ... 31) on.
-static inline uint32_t tau_bits_from(unsigned index)
-{
+static inline uint32_t tau_bits_from(unsigned index) {
     return 0xffffffffu >> index;
 }
 
 // The bits behind INDEX (0 ... 31).
-static inline uint32_t tau_bits_above(unsigned index)
-{
+static inline uint32_t tau_bits_above(unsigned index) {
     return 0x7fffffffu >> index;
 }
 
 // Index of the first set bit of WORD, which is not 0.
-static inline unsigned tau_bits_first(uint32_t word)
-{
+static inline unsigned tau_bits_first(uint32_t word) {
     return 31u - tau_bits_highest(word);
 }
 
-static inline unsigned tau_bits_last(uint32_t word)
-{
+static inline unsigned tau_bits_last(uint32_t word) {
     return 31u - tau_bits_lowest(word);
 }
 #else
-static inline uint32_t tau_bits_mask(unsigned index)
-{
+static inline uint32_t tau_bits_mask(unsigned index) {
     return 1u << index;
 }
 
 // The bits from INDEX (0 ... 31) on.
-static inline uint32_t tau_bits_from(unsigned index)
-{
+static inline uint32_t tau_bits_from(unsigned index) {
     return 0xffffffffu << index;
 }
 
 // The bits behind INDEX (0 ... 31).
-static inline uint32_t tau_bits_above(unsigned index)
-{
+static inline uint32_t tau_bits_above(unsigned index) {
     return 0xfffffffeu << index;
 }
 
 // Index of the first set bit of WORD, which is not 0.
-static inline unsigned tau_bits_first(uint32_t word)
-{
+static inline unsigned tau_bits_first(uint32_t word) {
     return tau_bits_lowest(word);
 }
 
-static inline unsigned tau_bits_last(uint32_t word)
-{
+static inline unsigned tau_bits_last(uint32_t word) {
     return tau_bits_highest(word);
 }
 #endif
 
-static inline bool tau_bits_is_power_of_two(uintptr_t value)
-{
+// The same value, which the compiler takes for another: it cannot compute it in another way, nor
+// keep what it read through it before.
+static inline uintptr_t tau_bits_hold(uintptr_t value) {
+    __asm__("" : "+r"(value));
+    return value;
+}
+
+static inline void *tau_bits_hold_pointer(void *value) {
+    return (void *)tau_bits_hold((uintptr_t)value);
+}
+
+static inline bool tau_bits_is_power_of_two(uintptr_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
 // ALIGNMENT is a power of two; the sum must not overflow.
-static inline uintptr_t tau_bits_round_up(uintptr_t value, uintptr_t alignment)
-{
+static inline uintptr_t tau_bits_round_up(uintptr_t value, uintptr_t alignment) {
     return (value + alignment - 1) & ~(alignment - 1);
 }
 

@@ -2,7 +2,8 @@
 #ifndef TAU_CHECK_H
 #define TAU_CHECK_H
 
-// 0 (default): off. 1: asserts. 2: also the constant-time invariants at the entry and exit of each operation.
+// 0 (default): off. 1: asserts. 2: also the constant-time invariants at the entry and exit of each
+// operation.
 #ifndef TAU_ASSERT_LEVEL
 #define TAU_ASSERT_LEVEL 0
 #endif

@@ -1,12 +1,13 @@
-// Every word size and limit of the core, checked against each other. A build may define any of the TAU_ settings below.
+// Every word size and limit of the core, checked against each other. A build may define any of the
+// TAU_ settings below.
 #ifndef TAU_CONFIG_H
 #define TAU_CONFIG_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// Width of headers and links, in bits. 32 on a 64-bit machine gives the exact layout of a 32-bit target (links become
-// offsets), which is how the tool replays a target's heap on a workstation.
+// Width of headers and links, in bits. 32 on a 64-bit machine gives the exact layout of a 32-bit
+// target (links become offsets), which is how the tool replays a target's heap on a workstation.
 #ifndef TAU_WORD_BITS
 #if UINTPTR_MAX > 0xffffffffu
 #define TAU_WORD_BITS 64
@@ -15,13 +16,15 @@
 #endif
 #endif
 
-// 0: nothing is checked. 1 (default): double free, foreign or misaligned pointer, overwritten neighbour header; no byte a block.
-// 2: as 1, and a canary word behind every block that is compared when the block is freed or resized.
+// 0: nothing is checked. 1 (default): double free, foreign or misaligned pointer, overwritten
+// neighbour header; no byte a block. 2: as 1, and a canary word behind every block that is compared
+// when the block is freed or resized.
 #ifndef TAU_CHECK_LEVEL
 #define TAU_CHECK_LEVEL 1
 #endif
 
-// 1: fill handed-out memory with 0xaa and freed memory with 0x55. For debugging; makes the cost proportional to size.
+// 1: fill handed-out memory with 0xaa and freed memory with 0x55. For debugging; makes the cost
+// proportional to size.
 #ifndef TAU_JUNK_FILL
 #define TAU_JUNK_FILL 0
 #endif
@@ -47,7 +50,8 @@ typedef int64_t tau_signed_word;
 #endif
 
 _Static_assert(TAU_ALIGNMENT == 1u << TAU_ALIGNMENT_LOG2, "the two forms of the alignment agree");
-_Static_assert(TAU_ALIGNMENT == 2 * sizeof(tau_word), "a payload starts one word behind an odd word");
+_Static_assert(TAU_ALIGNMENT == 2 * sizeof(tau_word),
+               "a payload starts one word behind an odd word");
 _Static_assert(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
 _Static_assert(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
 

@@ -1,5 +1,6 @@
-// What a machine provides to the core. Everything is optional: the defaults suit one thread without an operating system.
-// A build that needs more names its own header with -DTAU_PORT_HEADER='"my_port.h"', which defines any of these before the defaults.
+// What a machine provides to the core. Everything is optional: the defaults suit one thread without
+// an operating system. A build that needs more names its own header with
+// -DTAU_PORT_HEADER='"my_port.h"', which defines any of these before the defaults.
 #ifndef TAU_PORT_H
 #define TAU_PORT_H
 
@@ -9,29 +10,32 @@
 #include TAU_PORT_HEADER
 #endif
 
-// Entered before and left after every operation on a heap, never nested. HEAP is the heap's address. Payload bytes are
-// copied, cleared and filled outside the lock, so it is held for a bounded time.
+// Entered before and left after every operation on a heap, never nested. HEAP is the heap's
+// address. Payload bytes are copied, cleared and filled outside the lock, so it is held for a
+// bounded time.
 #ifndef TAU_PORT_LOCK
 #define TAU_PORT_LOCK(heap) ((void)(heap))
 #define TAU_PORT_UNLOCK(heap) ((void)(heap))
 #endif
 
-// Called when misuse is found; REASON is an enum tau_status. The operation has changed nothing. For a block that malloc finds
-// overwritten it is called inside the lock.
+// Called when misuse is found; REASON is an enum tau_status. The operation has changed nothing. For
+// a block that malloc finds overwritten it is called inside the lock.
 #ifndef TAU_PORT_MISUSE
 #define TAU_PORT_MISUSE(heap, pointer, reason) ((void)(heap), (void)(pointer), (void)(reason))
 #endif
 
-// Called when a request cannot be served, with its size in bytes (SIZE_MAX for a product that overflows), outside the lock.
+// Called when a request cannot be served, with its size in bytes (SIZE_MAX for a product that
+// overflows), outside the lock.
 #ifndef TAU_PORT_OUT_OF_MEMORY
 #define TAU_PORT_OUT_OF_MEMORY(heap, size_bytes) ((void)(heap), (void)(size_bytes))
 #endif
 
-// Called for each object that is handed out, resized in place or given up, inside the lock, so that the order of the calls is the
-// order of the heap's states. OLD is NULL for a new object, POINTER is NULL for a freed one; both are set when an object
-// was resized without a copy. A resize that must copy is a new object and then a freed one. Refused operations are not traced.
+// Called for each object that is handed out, resized in place or given up, inside the lock, so that
+// the order of the calls is the order of the heap's states. OLD is NULL for a new object, POINTER
+// is NULL for a freed one; both are set when an object was resized without a copy. A resize that
+// must copy is a new object and then a freed one. Refused operations are not traced.
 #ifndef TAU_PORT_TRACE
-#define TAU_PORT_TRACE(heap, old, pointer, size_bytes, alignment) \
+#define TAU_PORT_TRACE(heap, old, pointer, size_bytes, alignment)                                  \
     ((void)(heap), (void)(old), (void)(pointer), (void)(size_bytes), (void)(alignment))
 #endif
 

@@ -35,8 +35,13 @@ WORDS = (
 )
 
 # Which core files a core file may include; everyone may include BASE.
-BASE = {"bits", "check", "config", "port", "status"}
-CORE_ARROWS = {"tlsf": BASE, "budget": BASE | {"tlsf"}}
+BASE = {"bits", "check", "config", "link", "port", "status"}
+TLSF = {"tlsf", "tlsf_block", "tlsf_list"}
+BUDGET = {"budget", "budget_table", "budget_layout"}
+CORE_ARROWS = {
+    **{part: BASE | TLSF for part in TLSF},
+    **{part: BASE | BUDGET | {"tlsf"} for part in BUDGET},
+}
 # Which sides a side may include or import, itself apart; sides that are not named are free.
 SIDE_ARROWS = {
     "iface": set(),

@@ -1,0 +1,393 @@
+// The budgeted heap. SPEC.md, "The budgeted heap", has the rules, DESIGN.md the reasons. How both
+// lookups are constant:
+//
+// size -> class: a multiplication and a shift find the only class that can have this size (a
+// perfect hash, searched at init). address -> class: the regions are sorted, the largest in front.
+// Seen from the area's end, a region is never much smaller than all those behind it together: at
+// least 1/63. So a table over the distance to the end, with steps that grow with the distance,
+// meets at most one border of two regions a step, and one comparison decides.
+//
+//   | class n-1 ... class 0 | fields | owner table | size table | plan order | bits |   region 0 |
+//   region 1  | ... | shared |
+//                                    ^ handle
+#include "core/budget.h"
+
+#include "core/budget_layout.h"
+#include "core/budget_table.h"
+#include "core/port.h"
+
+// ---- Buckets -----------------------------------------------------------------------------------
+
+TAU_INLINE tau_word bucket_bytes(const struct class *class) {
+    return class->key << TAU_ALIGNMENT_LOG2;
+}
+
+// The word of bits that holds bucket INDEX.
+TAU_INLINE uint32_t *bits_of(const struct tau_budget *heap, const struct class *class,
+                             tau_word index) {
+    return (uint32_t *)(void *)tau_link_follow(heap, class->bits) + (index >> 5);
+}
+
+// Takes a bucket of CLASS, entered with the lock held; NULL if none is left, or if the one freed
+// last was overwritten: a free bucket holds its link and, from level 1 on, its index mixed with the
+// link.
+TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class, tau_word key) {
+    const tau_word link = class->free;
+    tau_word index;
+    tau_word *bucket;
+    if (link != 0) {
+        bucket = tau_link_follow(heap, link);
+        index = bucket[1] ^ bucket[0];
+        if (TAU_CHECK_LEVEL >= 1 && index >= class->count) {
+            TAU_PORT_MISUSE(heap, bucket, TAU_OVERWRITTEN);
+            return NULL;
+        }
+        class->free = bucket[0];
+    } else {
+        index = class->fresh_count;
+        if (index == class->count) {
+            return NULL;
+        }
+        bucket = tau_link_follow(heap, class->start + index * (key << TAU_ALIGNMENT_LOG2));
+        class->fresh_count = index + 1;
+    }
+    if (TAU_CHECK_LEVEL >= 1) {
+        *bits_of(heap, class, index) |= (uint32_t)1 << (index & 31u);
+    }
+    class->used_count++;
+    return bucket;
+}
+
+// Notes that BUCKET is free if it is a used bucket of CLASS; else says what it is.
+TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class *class,
+                                     tau_word *bucket) {
+    const tau_word offset =
+        (tau_word)((uintptr_t)bucket - (uintptr_t)tau_link_follow(heap, class->start));
+    const tau_word index = offset / bucket_bytes(class);
+    const uint32_t mask = (uint32_t)1 << (index & 31u);
+    if (index * bucket_bytes(class) != offset) {
+        return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
+    }
+    uint32_t *const word = bits_of(heap, class, index);
+    const uint32_t flipped = *word ^ mask;
+    if (flipped > *word) {  // the bit was 0
+        return index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER;
+    }
+    *word = flipped;
+    bucket[1] = index ^ class->free;
+    return TAU_OK;
+}
+
+static void *refuse(struct tau_budget *heap, size_t size_bytes) {
+    if (size_bytes != 0) {
+        TAU_PORT_LOCK(heap);
+        fields_of(heap)->refused_count++;
+        TAU_PORT_UNLOCK(heap);
+        TAU_PORT_OUT_OF_MEMORY(heap, size_bytes);
+    }
+    return NULL;
+}
+
+TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
+    if (TAU_JUNK_FILL) {
+        TAU_PORT_FILL(payload, value, size_bytes);
+    }
+}
+
+// ---- Public operations -------------------------------------------------------------------------
+
+void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
+    const tau_word key = key_of(size_bytes);
+    struct class *const class = candidate(heap, key);
+    if (class->key == key) {
+        TAU_PORT_LOCK(heap);
+        void *const bucket = take_bucket(heap, class, key);
+        if (bucket != NULL) {
+            TAU_PORT_TRACE(heap, NULL, bucket, size_bytes, TAU_ALIGNMENT);
+            TAU_PORT_UNLOCK(heap);
+            junk(bucket, 0xaa, size_bytes);
+            return bucket;
+        }
+        TAU_PORT_UNLOCK(heap);
+    }
+    struct tau_tlsf *const shared = shared_of(heap);
+    return shared != NULL ? tau_tlsf_malloc(shared, size_bytes) : refuse(heap, size_bytes);
+}
+
+void *tau_budget_calloc(struct tau_budget *heap, size_t count, size_t size_bytes) {
+    size_t total_bytes;
+    if (__builtin_mul_overflow(count, size_bytes, &total_bytes)) {
+        total_bytes = SIZE_MAX;  // no pool has it: refused, and reported as such
+    }
+    void *const payload = tau_budget_malloc(heap, total_bytes);
+    if (payload != NULL) {
+        TAU_PORT_FILL(payload, 0, total_bytes);
+    }
+    return payload;
+}
+
+void *tau_budget_aligned_alloc(struct tau_budget *heap, size_t alignment, size_t size_bytes) {
+    if (!tau_bits_is_power_of_two(alignment)) {
+        return NULL;
+    }
+    if (alignment <= TAU_ALIGNMENT) {
+        return tau_budget_malloc(heap, size_bytes);
+    }
+    struct tau_tlsf *const shared = shared_of(heap);
+    return shared != NULL ? tau_tlsf_aligned_alloc(shared, alignment, size_bytes)
+                          : refuse(heap, size_bytes);
+}
+
+static enum tau_status misused(struct tau_budget *heap, const void *pointer,
+                               enum tau_status reason) {
+    TAU_PORT_MISUSE(heap, pointer, reason);
+    return reason;
+}
+
+enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
+    uintptr_t offset;
+    tau_word *const bucket = pointer;
+    if (!is_dedicated(heap, pointer, &offset)) {
+        struct tau_tlsf *const shared = shared_of(heap);
+        if (shared != NULL) {
+            return tau_tlsf_free(shared, pointer);
+        }
+        return pointer == NULL ? TAU_OK : misused(heap, pointer, TAU_FOREIGN_POINTER);
+    }
+    struct class *const class = owner_of(heap, pointer, offset);
+    TAU_PORT_LOCK(heap);
+#if TAU_CHECK_LEVEL >= 1
+    const enum tau_status status = mark_free(heap, class, bucket);
+    if (status != TAU_OK) {
+        TAU_PORT_UNLOCK(heap);
+        return misused(heap, pointer, status);
+    }
+#endif
+    TAU_ASSERT(class->used_count > 0);
+    TAU_PORT_TRACE(heap, pointer, NULL, 0, 0);
+    bucket[0] = class->free;
+    class->free = tau_link_to(heap, bucket);
+    class->used_count--;
+    TAU_PORT_UNLOCK(heap);
+    return TAU_OK;
+}
+
+// Moves an object to a place from malloc of its new size.
+static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size_t size_bytes) {
+    void *const result = tau_budget_malloc(heap, size_bytes);
+    if (result != NULL) {
+        TAU_PORT_MOVE(result, pointer, old_bytes < size_bytes ? old_bytes : size_bytes);
+        (void)tau_budget_free(heap, pointer);
+    }
+    return result;
+}
+
+// What free would answer for the bucket at POINTER, without freeing.
+static enum tau_status check_bucket(const struct tau_budget *heap, const void *pointer,
+                                    const struct class *class) {
+    const tau_word offset =
+        (tau_word)((uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, class->start));
+    const tau_word index = offset / bucket_bytes(class);
+    if (index * bucket_bytes(class) != offset) {
+        return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
+    }
+    if (index >= class->fresh_count) {
+        return TAU_FOREIGN_POINTER;
+    }
+    if (TAU_CHECK_LEVEL >= 1 && (*bits_of(heap, class, index) >> (index & 31u) & 1u) == 0) {
+        return TAU_DOUBLE_FREE;
+    }
+    return TAU_OK;
+}
+
+void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_bytes) {
+    uintptr_t offset;
+    if (pointer == NULL) {
+        return tau_budget_malloc(heap, size_bytes);
+    }
+    if (size_bytes == 0) {
+        (void)tau_budget_free(heap, pointer);
+        return NULL;
+    }
+    if (is_dedicated(heap, pointer, &offset)) {
+        const struct class *const class = owner_of(heap, pointer, offset);
+        const enum tau_status status = check_bucket(heap, pointer, class);
+        if (status != TAU_OK) {
+            (void)misused(heap, pointer, status);
+            return NULL;
+        }
+        return size_bytes <= bucket_bytes(class)
+                   ? pointer
+                   : move(heap, pointer, bucket_bytes(class), size_bytes);
+    }
+    struct tau_tlsf *const shared = shared_of(heap);
+    if (shared == NULL) {
+        (void)misused(heap, pointer, TAU_FOREIGN_POINTER);
+        return NULL;
+    }
+    void *const result = tau_tlsf_realloc(shared, pointer, size_bytes);
+    if (result != NULL || tau_tlsf_check_pointer(shared, pointer) != TAU_OK ||
+        tau_tlsf_alignment(shared, pointer) > TAU_ALIGNMENT) {
+        return result;
+    }
+    const tau_word key = key_of(size_bytes);
+    struct class *const class = candidate(heap, key);
+    const bool has_room =
+        class->key == key && (class->free != 0 || class->fresh_count < class->count);
+    return has_room ? move(heap, pointer, tau_tlsf_usable_size(shared, pointer), size_bytes) : NULL;
+}
+
+size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer) {
+    uintptr_t offset;
+    if (is_dedicated(heap, pointer, &offset)) {
+        const struct class *const class = owner_of(heap, pointer, offset);
+        return check_bucket(heap, pointer, class) == TAU_OK ? bucket_bytes(class) : 0;
+    }
+    const struct tau_tlsf *const shared = shared_of(heap);
+    return shared != NULL ? tau_tlsf_usable_size(shared, pointer) : 0;
+}
+
+// ---- Looking at a heap -------------------------------------------------------------------------
+
+const struct tau_tlsf *tau_budget_shared(const struct tau_budget *heap) {
+    return shared_of(heap);
+}
+
+struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap) {
+    const struct fields *const fields = fields_of(heap);
+    const uintptr_t lowest =
+        (uintptr_t)class_at(heap, fields->classes == 0 ? 0 : fields->classes - 1u);
+    struct tau_budget_statistics statistics = {
+        .dedicated_bytes = fields->dedicated_bytes,
+        .control_bytes = (uintptr_t)tau_link_follow(heap, fields->dedicated) - lowest,
+        .classes_count = fields->classes,
+    };
+    if (fields->shared != 0) {
+        statistics.shared = tau_tlsf_statistics(shared_of(heap));
+    }
+    statistics.shared.out_of_memory_count += fields->refused_count;
+    return statistics;
+}
+
+struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_budget *heap,
+                                                               size_t index) {
+    if (index >= fields_of(heap)->classes) {
+        return (struct tau_budget_class_statistics){0};
+    }
+    const struct class *const class = class_at(heap, heap->owner[fields_of(heap)->order + index]);
+    return (struct tau_budget_class_statistics){
+        .size_bytes = (uint32_t)bucket_bytes(class),
+        .count = (uint32_t) class->count,
+        .used_count = (uint32_t) class->used_count,
+        .peak_used_count = (uint32_t) class->fresh_count,
+    };
+}
+
+bool tau_budget_invariants_hold(const struct tau_budget *heap) {
+    const struct fields *const fields = fields_of(heap);
+    uintptr_t start = (uintptr_t)tau_link_follow(heap, fields->dedicated);
+    const uintptr_t end = start + fields->dedicated_bytes;
+    for (unsigned index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
+        const struct class *const class = class_at(heap, index);
+        if (class->used_count > class->fresh_count || class->fresh_count > class->count ||
+            class->key == 0 || (uintptr_t)tau_link_follow(heap, class->start) != start ||
+            candidate(heap, class->key) != class) {
+            return false;
+        }
+        start += (uintptr_t)bucket_bytes(class) * class->count;
+        if ((uintptr_t)tau_link_follow(heap, class->end) != start) {
+            return false;
+        }
+    }
+    return start == end && (fields->shared == 0 || tau_tlsf_invariants_hold(shared_of(heap)));
+}
+
+// ---- Making a heap -----------------------------------------------------------------------------
+
+// Writes the classes, front to back, and the tables that find them.
+static void write_classes(struct tau_budget *heap, const struct layout *layout, uintptr_t start,
+                          uintptr_t bits) {
+    struct fields *const fields = fields_of(heap);
+    uint64_t units = layout->dedicated_units;
+    for (size_t index = 0; index < layout->count; index++) {
+        const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[index]];
+        const tau_word key = key_of(pair->size_bytes);
+        const uint64_t region = region_units(pair);
+        const uintptr_t end = start + ((uintptr_t)region << TAU_ALIGNMENT_LOG2);
+        *class_at(heap, index) = (struct class){
+            .key = key,
+            .count = pair->count,
+            .start = tau_link_to(heap, (void *)start),
+            .end = tau_link_to(heap, (void *)end),
+            .bits = tau_link_to(heap, (void *)bits),
+        };
+        heap->owner[fields->sizes + hash_of(key, fields->multiplier, fields->hash_shift)] =
+            (uint8_t)index;
+        heap->owner[fields->order + layout->pair_of[index]] = (uint8_t)index;
+        // A step that two regions share belongs to the one in front, which is written first.
+        const uintptr_t last_step = step_of((tau_word)units, layout->owner_level);
+        units -= region;
+        const uintptr_t first_step = step_of((tau_word)units + 1, layout->owner_level);
+        const bool shared_step =
+            index > 0 && last_step == step_of((tau_word)(units + region) + 1, layout->owner_level);
+        for (uintptr_t step = first_step; step + (shared_step ? 1 : 0) <= last_step;
+             step++) {  // bound: the owner table
+            heap->owner[step] = (uint8_t)index;
+        }
+        if (TAU_CHECK_LEVEL >= 1) {
+            bits += ((uintptr_t)pair->count + 31) / 32 * sizeof(uint32_t);
+        }
+        start = end;
+    }
+}
+
+enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t size_bytes,
+                                const struct tau_budget_class *classes, size_t count) {
+    struct layout layout;
+    const uintptr_t start = tau_bits_round_up((uintptr_t)memory, TAU_ALIGNMENT);
+    if (heap == NULL || memory == NULL || (uintptr_t)memory + size_bytes < (uintptr_t)memory) {
+        return TAU_BAD_ARGUMENT;
+    }
+    const enum tau_status status = lay_out(&layout, classes, count);
+    if (status != TAU_OK) {
+        return status;
+    }
+    const uintptr_t end = (uintptr_t)memory + size_bytes;
+    const uint64_t fixed_bytes = layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2);
+    if (start > end || fixed_bytes > end - start) {
+        return TAU_PLAN_TOO_LARGE;
+    }
+    struct tau_budget *const made = (struct tau_budget *)(start + layout.handle);
+    const uintptr_t dedicated = start + layout.dedicated;
+    const uintptr_t shared = start + (uintptr_t)fixed_bytes;
+    for (uintptr_t byte = start; byte < dedicated; byte++) {  // bound: the tables
+        *(uint8_t *)byte = 0;
+    }
+    const size_t sizes = layout.owner_bytes;
+    *fields_of(made) = (struct fields){
+        .dedicated = tau_link_to(made, (void *)dedicated),
+        .dedicated_bytes = (tau_word)(layout.dedicated_units << TAU_ALIGNMENT_LOG2),
+        .multiplier = layout.multiplier,
+        .sizes = (uint16_t)sizes,
+        .order = (uint16_t)(sizes + ((size_t)1 << layout.hash_log2)),
+        .classes = (uint16_t)count,
+        .hash_shift = (uint8_t)(32 - layout.hash_log2),
+        .owner_level = (uint8_t)layout.owner_level,
+    };
+    write_classes(made, &layout, dedicated, start + layout.bits);
+    void *const tlsf = tau_tlsf_init((void *)shared, (size_t)(end - shared), 0);
+    fields_of(made)->shared = tlsf != NULL ? tau_link_to(made, tlsf) : 0;
+    TAU_ASSERT(tau_budget_invariants_hold(made));
+    *heap = made;
+    return TAU_OK;
+}
+
+size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, size_t shared_bytes) {
+    struct layout layout;
+    if (lay_out(&layout, classes, count) != TAU_OK) {
+        return 0;
+    }
+    const uint64_t total =
+        layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2) + shared_bytes;
+    return total <= SIZE_MAX ? (size_t)total : 0;
+}
