@@ -79,12 +79,14 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
                                                uint32_t is_budget, const uint32_t *classes,
                                                uint64_t count, uint64_t alignment,
                                                const char **cause) {
+    if (count > TAU_BUDGET_CLASSES_MAX) {
+        *cause = "a plan has at most 64 classes";
+        return NULL;
+    }
     *cause = "memory is short";
     struct tau_replay_system *system = calloc(1, sizeof *system);
-    struct core_state *state = NULL;
-    if (count <= TAU_BUDGET_CLASSES_MAX) {
-        state = calloc(1, sizeof *state + (size_t)count * sizeof(struct tau_budget_class));
-    }
+    struct core_state *state =
+        calloc(1, sizeof *state + (size_t)count * sizeof(struct tau_budget_class));
     if (system == NULL || state == NULL) {
         free(system);
         free(state);

@@ -294,6 +294,13 @@ class Session:
                     f"tau plan {self.trace.path} -o plan.toml, then --plan plan.toml",
                     EXIT_USAGE,
                 )
+            made_for = getattr(plan, "layout", self.layout)
+            if made_for != self.layout:
+                raise TauError(
+                    f"the plan was made for the layout {made_for}, not for {self.layout}",
+                    f"replay with --layout {made_for}, or plan again",
+                    EXIT_USAGE,
+                )
             pairs = [
                 number
                 for size_bytes, count in plan.classes

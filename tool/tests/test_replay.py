@@ -285,6 +285,26 @@ def test_a_plan_that_does_not_fit_is_told(trace: Path) -> None:
         replay(trace, "budget", plan, heap_bytes=8192)
 
 
+def test_a_plan_for_another_layout_or_with_too_many_classes_is_refused(trace: Path) -> None:
+    with pytest.raises(TauError, match="made for the layout host, not for 32") as refused:
+        replay(trace, "budget", SimpleNamespace(classes=[(64, 2)], layout="host"))
+    assert refused.value.exit_code == EXIT_USAGE
+    many = SimpleNamespace(classes=[(8 * size, 1) for size in range(1, 66)])
+    with pytest.raises(TauError, match="at most 64 classes"):
+        replay(trace, "budget", many)
+    with pytest.raises(TauError, match="the plan is invalid"):
+        replay(trace, "budget", SimpleNamespace(classes=[(64, 1), (60, 1)]))
+
+
+def test_budget_replays_a_plan(trace: Path) -> None:
+    plan = SimpleNamespace(classes=[(104, 4), (24, 8)])
+    result = replay(trace, "budget", plan)
+    assert result.completed
+    assert result.placement_hash != replay(trace, "tlsf").placement_hash
+    nothing_dedicated = replay(trace, "budget", SimpleNamespace(classes=[]))
+    assert nothing_dedicated.completed
+
+
 # ---- processes ----
 
 

@@ -55,9 +55,10 @@ def command(
     Without --heap the smallest heap that holds is searched for. With it, exit status 3 says that a
     system did not hold in it. Instructions are those of our systems, without payload copies.
     """
+    from tautochrone.plan import load_plan
     from tautochrone.replay import refuse_misuse, replay, system_named
 
-    plan = _load(plan_path, layout)
+    plan = load_plan(plan_path) if plan_path else None
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
     for name in names:
         if system_named(name).needs_plan and plan is None:
@@ -91,22 +92,6 @@ def command(
     }
     output.emit(as_json, "replay", result, lambda: _print(result))
     return EXIT_DONE if all(system["completed"] for system in systems) else EXIT_LIMIT_EXCEEDED
-
-
-def _load(plan_path: Path | None, layout: str) -> Plan | None:
-    """Read the plan; raise TauError if it was made for the other layout."""
-    if plan_path is None:
-        return None
-    from tautochrone.plan import load_plan
-
-    plan = load_plan(plan_path)
-    if plan.layout != layout:
-        raise TauError(
-            f"{plan_path} was made for the layout {plan.layout}, not for {layout}",
-            f"give --layout {plan.layout}, or plan again",
-            EXIT_USAGE,
-        )
-    return plan
 
 
 def _system_of(
