@@ -53,10 +53,10 @@ static uint64_t larger_of(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-// N_i of Eq 17, at least LEAST and at most MOST. ROOM(t) is U_max minus Eq 4 with what is known so far, LEAST included, so
-// M_i(t) = ROOM(t) + S_i max(LEAST, P_i(t)).
-static uint64_t count_of_class(const struct tau_profile *profile, size_t class_index, uint64_t least,
-                               uint64_t most, int64_t *room) {
+// N_i of Eq 17, at least LEAST and at most MOST. ROOM(t) is U_max minus Eq 4 with what is known so
+// far, LEAST included, so M_i(t) = ROOM(t) + S_i max(LEAST, P_i(t)).
+static uint64_t count_of_class(const struct tau_profile *profile, size_t class_index,
+                               uint64_t least, uint64_t most, int64_t *room) {
     int64_t size = (int64_t)tau_profile_class_size(profile, class_index);
     size_t changes_count = tau_profile_changes_count(profile, class_index);
     int64_t bytes_min = INT64_MAX;  // M_i,min
@@ -80,8 +80,9 @@ static uint64_t count_of_class(const struct tau_profile *profile, size_t class_i
     return count;
 }
 
-enum tau_profile_status tau_budgeting_greedy(const struct tau_profile *profile, uint64_t limit_bytes,
-                                             const uint64_t *most, uint64_t *counts) {
+enum tau_profile_status tau_budgeting_greedy(const struct tau_profile *profile,
+                                             uint64_t limit_bytes, const uint64_t *most,
+                                             uint64_t *counts) {
     size_t classes_count = tau_profile_classes_count(profile);
     size_t instants_count = tau_profile_instants_count(profile);
     if (instants_count == 0) {

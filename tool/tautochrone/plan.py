@@ -1,6 +1,7 @@
-"""The plan: how a heap is divided, in a file that the tool, the core and people read. SPEC.md, "The plan".
+"""The plan: how a heap is divided, in a file that the tool, the core and people read.
 
-A plan file is TOML. Loading is strict: what is unknown, out of bounds, or does not add up is refused with its place.
+A plan file is TOML; SPEC.md, "The plan", has its rules. Loading is strict: what is unknown, out of
+bounds, or does not add up is refused with its place.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ class PlanClass(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanTrace:
-    """A recording that a plan was made from; `peak_live_bytes` counts sizes rounded up to the alignment."""
+    """A recording that a plan was made from.
+
+    `peak_live_bytes` counts sizes rounded up to the alignment.
+    """
 
     name: str
     sha256: str
@@ -51,7 +55,10 @@ class PlanTrace:
 
 @dataclass(frozen=True)
 class Plan:
-    """A heap's division. heap_bytes = dedicated_bytes + shared_bytes, `margin` (a fraction) included."""
+    """A heap's division.
+
+    Heap_bytes = dedicated_bytes + shared_bytes, `margin` (a fraction) included.
+    """
 
     classes: tuple[PlanClass, ...]
     heap_bytes: int
@@ -73,13 +80,19 @@ class Plan:
 
 
 def bucket_bytes(size_bytes: int, layout: str) -> int:
-    """What a bucket for objects of `size_bytes` takes: the size rounded up to the layout's alignment."""
+    """What a bucket for objects of `size_bytes` takes.
+
+    The size rounded up to the layout's alignment.
+    """
     alignment = ALIGNMENT_BYTES[layout]
     return -(-size_bytes // alignment) * alignment
 
 
 def with_margin(measured_bytes: int, margin: float, layout: str) -> int:
-    """[PLAN-6] The measured heap plus `margin` times it, rounded up to the alignment; all of it becomes shared region."""
+    """[PLAN-6] The measured heap plus `margin` times it, rounded up to the alignment.
+
+    All of it becomes shared region.
+    """
     alignment = ALIGNMENT_BYTES[layout]
     extra_bytes = Fraction(repr(margin)) * measured_bytes
     return measured_bytes + -(-extra_bytes // alignment) * alignment
@@ -91,7 +104,7 @@ def trace_identity(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# ---- loading -----------------------------------------------------------------------------------------------------------
+# ---- loading ----
 
 
 def load_plan(path: Path | str) -> Plan:
@@ -100,13 +113,17 @@ def load_plan(path: Path | str) -> Plan:
         with open(path, "rb") as file:
             data = file.read(FILE_BYTES_MAX + 1)
     except OSError as error:
-        raise TauError(f"{path}: {error.strerror}", "give the path of a file that `tau plan -o` wrote") from error
+        raise TauError(
+            f"{path}: {error.strerror}", "give the path of a file that `tau plan -o` wrote"
+        ) from error
     if len(data) > FILE_BYTES_MAX:
         raise TauError(f"{path}: not a plan: larger than {FILE_BYTES_MAX} bytes", NEXT_STEP)
     try:
         document = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise TauError(f"{path}: not a plan: {str(error) or type(error).__name__}", NEXT_STEP) from error
+        raise TauError(
+            f"{path}: not a plan: {str(error) or type(error).__name__}", NEXT_STEP
+        ) from error
     return _Loader(str(path)).plan(document)
 
 
@@ -124,8 +141,10 @@ class _Loader:
             raise self.fail(f'not a plan: it lacks format = "{FORMAT}"')
         version = self.integer(document, "version", "", 1, EVENTS_MAX)
         if version > VERSION:
-            raise TauError(f"{self.path}: made by a newer version (plan version {version}; this is {VERSION})",
-                           "install a newer tautochrone, or make the plan anew with this one")
+            raise TauError(
+                f"{self.path}: made by a newer version (plan version {version}; this is {VERSION})",
+                "install a newer tautochrone, or make the plan anew with this one",
+            )
         for name in RESERVED_TABLES:
             if name in document:
                 raise self.fail(f"[{name}] is reserved for a later version")
@@ -134,21 +153,40 @@ class _Loader:
         traces = document.get("trace", [])
         if not isinstance(heap, dict) or not isinstance(traces, list):
             raise self.fail("it lacks [heap], or [[trace]] is no list of tables")
-        plan = self.heap(heap, tuple(self.trace(trace, index) for index, trace in enumerate(traces)))
+        plan = self.heap(
+            heap, tuple(self.trace(trace, index) for index, trace in enumerate(traces))
+        )
         validate(plan, self.path)
         for key in ("dedicated_bytes", "shared_bytes"):
             if self.integer(heap, key, "heap.", 0, HEAP_BYTES_MAX) != getattr(plan, key):
-                raise self.fail(f"heap.{key} is {heap[key]}, but its classes and heap_bytes give {getattr(plan, key)}")
+                raise self.fail(
+                    f"heap.{key} is {heap[key]}, "
+                    f"but the classes and heap_bytes give {getattr(plan, key)}"
+                )
         return plan
 
     def heap(self, heap: dict[str, Any], traces: tuple[PlanTrace, ...]) -> Plan:
-        self.only(heap, ("layout", "planner", "margin", "optimal_within", "dedicated_bytes", "shared_bytes",
-                         "heap_bytes", "classes"), "heap.")
+        self.only(
+            heap,
+            (
+                "layout",
+                "planner",
+                "margin",
+                "optimal_within",
+                "dedicated_bytes",
+                "shared_bytes",
+                "heap_bytes",
+                "classes",
+            ),
+            "heap.",
+        )
         listed = heap.get("classes")
         if not isinstance(listed, list):
             raise self.fail("heap.classes is no list")
         if len(listed) > CLASSES_MAX:
-            raise self.fail(f"heap.classes has {len(listed)} classes, at most {CLASSES_MAX} are possible")
+            raise self.fail(
+                f"heap.classes has {len(listed)} classes, at most {CLASSES_MAX} are possible"
+            )
         return Plan(
             classes=tuple(self.plan_class(item, index) for index, item in enumerate(listed)),
             heap_bytes=self.integer(heap, "heap_bytes", "heap.", 0, HEAP_BYTES_MAX),
@@ -162,8 +200,10 @@ class _Loader:
     def plan_class(self, item: Any, index: int) -> PlanClass:
         place = f"heap.classes[{index}]."
         self.only(item, ("size_bytes", "count"), place)
-        return PlanClass(self.integer(item, "size_bytes", place, 1, SIZE_BYTES_MAX),
-                         self.integer(item, "count", place, 1, COUNT_MAX))
+        return PlanClass(
+            self.integer(item, "size_bytes", place, 1, SIZE_BYTES_MAX),
+            self.integer(item, "count", place, 1, COUNT_MAX),
+        )
 
     def trace(self, item: Any, index: int) -> PlanTrace:
         place = f"trace[{index}]."
@@ -171,9 +211,12 @@ class _Loader:
         digest = self.text(item, "sha256", place)
         if not re.fullmatch("[0-9a-f]{64}", digest):
             raise self.fail(f"{place}sha256 is not 64 hexadecimal digits")
-        return PlanTrace(self.text(item, "name", place), digest,
-                         self.integer(item, "events", place, 0, EVENTS_MAX),
-                         self.integer(item, "peak_live_bytes", place, 0, EVENTS_MAX))
+        return PlanTrace(
+            self.text(item, "name", place),
+            digest,
+            self.integer(item, "events", place, 0, EVENTS_MAX),
+            self.integer(item, "peak_live_bytes", place, 0, EVENTS_MAX),
+        )
 
     def only(self, table: Any, keys: tuple[str, ...], place: str) -> None:
         if not isinstance(table, dict):
@@ -185,7 +228,9 @@ class _Loader:
     def integer(self, table: dict[str, Any], key: str, place: str, least: int, most: int) -> int:
         value = table.get(key)
         if type(value) is not int or not least <= value <= most:
-            raise self.fail(f"{place}{key} is {_short(value)}, expected an integer from {least} to {most}")
+            raise self.fail(
+                f"{place}{key} is {_short(value)}, expected an integer from {least} to {most}"
+            )
         return value
 
     def fraction(self, table: dict[str, Any], key: str, most: float) -> float:
@@ -194,7 +239,9 @@ class _Loader:
             raise self.fail(f"heap.{key} is {_short(value)}, expected a number from 0 to {most:g}")
         return float(value)
 
-    def text(self, table: dict[str, Any], key: str, place: str, values: tuple[str, ...] = ()) -> str:
+    def text(
+        self, table: dict[str, Any], key: str, place: str, values: tuple[str, ...] = ()
+    ) -> str:
         value = table.get(key)
         if not isinstance(value, str) or (values and value not in values):
             expected = "one of " + ", ".join(values) if values else "a text"
@@ -214,89 +261,156 @@ def _short(value: Any) -> str:
 def validate(plan: Plan, where: str = "the plan") -> None:
     """Check what holds between the parts of a plan ([PLAN-3] … [PLAN-5]). Raises TauError."""
     if len(plan.classes) > CLASSES_MAX:
-        raise TauError(f"{where}: {len(plan.classes)} classes, at most {CLASSES_MAX} are possible", NEXT_STEP)
+        raise TauError(
+            f"{where}: {len(plan.classes)} classes, at most {CLASSES_MAX} are possible", NEXT_STEP
+        )
     seen: dict[int, int] = {}
     for item in plan.classes:
         if not (1 <= item.size_bytes <= SIZE_BYTES_MAX and 1 <= item.count <= COUNT_MAX):
             raise TauError(f"{where}: class {tuple(item)} is out of bounds", NEXT_STEP)
         rounded = bucket_bytes(item.size_bytes, plan.layout)
         if rounded in seen:
-            raise TauError(f"{where}: sizes {seen[rounded]} and {item.size_bytes} are the same class ({rounded} bytes)",
-                           NEXT_STEP)
+            raise TauError(
+                f"{where}: sizes {seen[rounded]} and {item.size_bytes} are the same class"
+                f" ({rounded} bytes)",
+                NEXT_STEP,
+            )
         seen[rounded] = item.size_bytes
     if plan.dedicated_bytes > plan.heap_bytes:
-        raise TauError(f"{where}: the classes take {plan.dedicated_bytes} bytes, the heap has {plan.heap_bytes}",
-                       NEXT_STEP)
+        raise TauError(
+            f"{where}: the classes take {plan.dedicated_bytes} bytes,"
+            f" the heap has {plan.heap_bytes}",
+            NEXT_STEP,
+        )
 
 
-# ---- writing -------------------------------------------------------------------------------------------------------------
+# ---- writing ----
 
 
 def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
-    """The plan file: comments that say what it is, then the document. Equal plans and comments give equal bytes."""
-    lines = ["# A heap plan: give heap_bytes of memory and these classes to the budgeted allocator.",
-             f"# Made by tautochrone {__version__}: {_comment(made_by)}"]
+    """The plan file.
+
+    Comments that say what it is, then the document. Equal plans and comments give equal bytes.
+    """
+    lines = [
+        "# A heap plan: give heap_bytes of memory and these classes to the budgeted allocator.",
+        f"# Made by tautochrone {__version__}: {_comment(made_by)}",
+    ]
     lines += [f"# {_comment(note)}" for note in notes]
     lines += ["", f'format = "{FORMAT}"', f"version = {VERSION}", "", "[heap]"]
-    lines += [f'layout = "{plan.layout}"', f'planner = "{plan.planner}"', f"margin = {float(plan.margin)!r}",
-              f"optimal_within = {_plain_fraction(plan.optimal_within)}", f"dedicated_bytes = {plan.dedicated_bytes}",
-              f"shared_bytes = {plan.shared_bytes}", f"heap_bytes = {plan.heap_bytes}"]
+    lines += [
+        f'layout = "{plan.layout}"',
+        f'planner = "{plan.planner}"',
+        f"margin = {float(plan.margin)!r}",
+        f"optimal_within = {_plain_fraction(plan.optimal_within)}",
+        f"dedicated_bytes = {plan.dedicated_bytes}",
+        f"shared_bytes = {plan.shared_bytes}",
+        f"heap_bytes = {plan.heap_bytes}",
+    ]
     lines += ["classes = ["]
     lines += [f"    {{ size_bytes = {size}, count = {count} }}," for size, count in plan.classes]
     lines += ["]"]
     for trace in plan.traces:
-        lines += ["", "[[trace]]", f"name = {_quoted(trace.name)}", f'sha256 = "{trace.sha256}"',
-                  f"events = {trace.events}", f"peak_live_bytes = {trace.peak_live_bytes}"]
+        lines += [
+            "",
+            "[[trace]]",
+            f"name = {_quoted(trace.name)}",
+            f'sha256 = "{trace.sha256}"',
+            f"events = {trace.events}",
+            f"peak_live_bytes = {trace.peak_live_bytes}",
+        ]
     return "\n".join(lines) + "\n"
 
 
 def header_text(plan: Plan, made_by: str) -> str:
-    """The plan as a C header for firmware; compiles against core/budget.h or the single-file core."""
+    """The plan as a C header for firmware.
+
+    Compiles against core/budget.h or the single-file core.
+    """
     words = {"32": "TAU_WORD_BITS == 32", "host": "TAU_WORD_BITS == 64"}[plan.layout]
-    rows = [f"    {{{size}u, {count}u}}," for size, count in plan.classes] or ["    {0u, 0u},  // none: all is shared"]
-    total = " + ".join(f"{bucket_bytes(size, plan.layout)}ull * {count}u" for size, count in plan.classes) or "0"
-    return "\n".join([
-        GENERATED_HEADER_START,
-        f"// tautochrone {__version__}: {_comment(made_by)}",
-        "//   static _Alignas(TAU_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];",
-        "//   tau_budget_init(&heap, memory, sizeof memory, tau_plan_classes, TAU_PLAN_CLASSES_COUNT);",
-        "#ifndef TAU_PLAN_H", "#define TAU_PLAN_H", "",
-        "#ifndef TAU_BUDGET_H  // the single-file core has it already", '#include "core/budget.h"',
-        '#include "core/config.h"', "#endif", "",
-        f"#define TAU_PLAN_CLASSES_COUNT {len(plan.classes)}u",
-        f"#define TAU_PLAN_DEDICATED_BYTES {plan.dedicated_bytes}u",
-        f"#define TAU_PLAN_SHARED_BYTES {plan.shared_bytes}u",
-        f"#define TAU_PLAN_HEAP_BYTES {plan.heap_bytes}u", "",
-        "static const struct tau_budget_class tau_plan_classes[] = {", *rows, "};", "",
-        f'_Static_assert({words}, "the plan was measured with another layout");',
-        '_Static_assert(TAU_PLAN_CLASSES_COUNT <= TAU_BUDGET_CLASSES_MAX, "more classes than the core takes");',
-        f"_Static_assert({total} == TAU_PLAN_DEDICATED_BYTES,\n" '               "the classes add up");',
-        "_Static_assert(TAU_PLAN_DEDICATED_BYTES + TAU_PLAN_SHARED_BYTES == TAU_PLAN_HEAP_BYTES,",
-        '               "the parts add up to the heap");', "", "#endif", ""])
+    rows = [f"    {{{size}u, {count}u}}," for size, count in plan.classes] or [
+        "    {0u, 0u},  // none: all is shared"
+    ]
+    total = (
+        " + ".join(
+            f"{bucket_bytes(size, plan.layout)}ull * {count}u" for size, count in plan.classes
+        )
+        or "0"
+    )
+    return "\n".join(
+        [
+            GENERATED_HEADER_START,
+            f"// tautochrone {__version__}: {_comment(made_by)}",
+            "//   static _Alignas(TAU_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];",
+            "//   tau_budget_init(&heap, memory, sizeof memory, tau_plan_classes,",
+            "//                   TAU_PLAN_CLASSES_COUNT);",
+            "#ifndef TAU_PLAN_H",
+            "#define TAU_PLAN_H",
+            "",
+            "#ifndef TAU_BUDGET_H  // the single-file core has it already",
+            '#include "core/budget.h"',
+            '#include "core/config.h"',
+            "#endif",
+            "",
+            f"#define TAU_PLAN_CLASSES_COUNT {len(plan.classes)}u",
+            f"#define TAU_PLAN_DEDICATED_BYTES {plan.dedicated_bytes}u",
+            f"#define TAU_PLAN_SHARED_BYTES {plan.shared_bytes}u",
+            f"#define TAU_PLAN_HEAP_BYTES {plan.heap_bytes}u",
+            "",
+            "static const struct tau_budget_class tau_plan_classes[] = {",
+            *rows,
+            "};",
+            "",
+            f'_Static_assert({words}, "the plan was measured with another layout");',
+            "_Static_assert(TAU_PLAN_CLASSES_COUNT <= TAU_BUDGET_CLASSES_MAX,",
+            '               "more classes than the core takes");',
+            f"_Static_assert({total} == TAU_PLAN_DEDICATED_BYTES,\n"
+            '               "the classes add up");',
+            "_Static_assert(TAU_PLAN_DEDICATED_BYTES + TAU_PLAN_SHARED_BYTES "
+            "== TAU_PLAN_HEAP_BYTES,",
+            '               "the parts add up to the heap");',
+            "",
+            "#endif",
+            "",
+        ]
+    )
 
 
-GENERATED_HEADER_START = "// A heap plan as a C header. Generated by `tau plan --header`; make it anew instead of editing it."
+GENERATED_HEADER_START = (
+    "// A heap plan as a C header, generated by `tau plan --header`: do not edit."
+)
 
 
 def save_plan(plan: Plan, path: Path | str, made_by: str, notes: tuple[str, ...] = ()) -> None:
-    """Write the plan file, whole or not at all. Raises TauError if PATH holds something that is not a plan."""
+    """Write the plan file, whole or not at all.
+
+    Raises TauError if PATH holds something that is not a plan.
+    """
     validate(plan)
     _replace(Path(path), plan_text(plan, made_by, notes), f'format = "{FORMAT}"')
 
 
 def save_header(plan: Plan, path: Path | str, made_by: str) -> None:
-    """Write the C header, whole or not at all. Raises TauError if PATH holds something that was not generated."""
+    """Write the C header, whole or not at all.
+
+    Raises TauError if PATH holds something that was not generated.
+    """
     validate(plan)
     _replace(Path(path), header_text(plan, made_by), GENERATED_HEADER_START)
 
 
 def _replace(path: Path, text: str, mark: str) -> None:
-    """Replace only what carries our mark, so that a slip of the hand cannot overwrite a recording or a source file."""
+    """Replace only what carries our mark, so that a slip of the hand cannot overwrite a recording
+    or a source file.
+    """
     try:
         if path.exists() and path.stat().st_size > 0:
             with open(path, "rb") as file:
                 if mark.encode() not in file.read(FILE_BYTES_MAX):
-                    raise TauError(f"{path} exists and is not something that `tau plan` wrote", "choose another name")
+                    raise TauError(
+                        f"{path} exists and is not something that `tau plan` wrote",
+                        "choose another name",
+                    )
         temporary = path.with_name(path.name + f".{os.getpid()}.tmp")
         try:
             temporary.write_text(text, encoding="utf-8")
@@ -320,4 +434,6 @@ def _comment(text: str) -> str:
 def _quoted(text: str) -> str:
     """A TOML basic string."""
     clean = text.encode("utf-8", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match.group()):04x}", clean) + '"'
+    return (
+        '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match.group()):04x}", clean) + '"'
+    )

@@ -1,7 +1,8 @@
-"""The profile of recordings: how many objects of each size are live, and the instants that bind a plan [P1-10].
+"""The profile of recordings: how many objects of each size are live, and the instants that bind a
+plan [P1-10].
 
-Everything is measured over sizes rounded up to a granule (the core's alignment). Several recordings are kept apart:
-each starts empty, and a plan must hold at every instant of each of them.
+Everything is measured over sizes rounded up to a granule (the core's alignment). Several recordings
+are kept apart: each starts empty, and a plan must hold at every instant of each of them.
 """
 
 from __future__ import annotations
@@ -19,15 +20,38 @@ from tautochrone.errors import TauError
 
 STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES, STATUS_BAD_SLOT = range(5)
 
-_SIZE = np.dtype([("size_bytes", "u8"), ("aligned", "u8"), ("allocations", "u8"), ("peak_live", "u8"),
-                  ("live_at_peak", "u8")])
+PREFIXES = 16  # TAU_PROFILE_PREFIXES
+
+_SIZE = np.dtype(
+    [
+        ("size_bytes", "u8"),
+        ("aligned", "u8"),
+        ("allocations", "u8"),
+        ("grown", "u8"),
+        ("peak_live", "u8"),
+        ("live_at_peak", "u8"),
+        ("live_at_prefix_peak", "u8", PREFIXES),
+    ]
+)
 _CHANGE = np.dtype([("instant", "u8"), ("count", "u8")])
 
 
 class _Survey(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in (
-        "events", "peak_live_bytes", "peak_event", "unknown_count", "unknown_first_event", "double_free_count",
-        "double_free_first_event", "inherited_count", "event", "trace_status")]
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in (
+            "events",
+            "peak_live_bytes",
+            "peak_event",
+            "unknown_count",
+            "unknown_first_event",
+            "double_free_count",
+            "double_free_first_event",
+            "inherited_count",
+            "event",
+            "trace_status",
+        )
+    ]
 
 
 @functools.cache
@@ -58,17 +82,32 @@ def _library() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class SizeProfile:
-    """One size over all recordings: the largest value of each figure, except allocations (the sum)."""
+    """One size over all recordings.
+
+    Sums of `allocations` and `grown` (those whose TLSF block is a granule larger than a bucket),
+    the largest `peak_live` (P_i,max) and `live_at_peak`, and for each prefix of the events (k /
+    PREFIXES of them) the smallest number live at the prefix's peak.
+    """
 
     size_bytes: int
     allocations: int
+    grown: int
     peak_live: int
     live_at_peak: int
+    live_at_prefix_peak: tuple[int, ...]
+
+    @property
+    def grown_fraction(self) -> float:
+        """The part of its allocations for which a bucket saves a granule over a TLSF block."""
+        return self.grown / self.allocations
 
 
 @dataclass(frozen=True)
 class TraceSurvey:
-    """What one pass found in one recording; peak_live_bytes counts sizes rounded up to the granule."""
+    """What one pass found in one recording.
+
+    Peak_live_bytes counts sizes rounded up to the granule.
+    """
 
     path: Path
     events: int
@@ -79,18 +118,23 @@ class TraceSurvey:
 
 
 class Profile:
-    """The sizes of some recordings, and on demand the instants that bind a plan of chosen classes."""
+    """The sizes of some recordings; on demand, the instants that bind a plan of chosen classes."""
 
-    def __init__(self, paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False) -> None:
+    def __init__(
+        self, paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False
+    ) -> None:
         """Survey each recording at `paths`.
 
-        Raises TauError if one cannot be read, holds unknown or double frees (unless `skip_misuse`), or has more
-        than 2^52 bytes live.
+        Raises TauError if one cannot be read, holds unknown or double frees (unless `skip_misuse`),
+        or has more than 2^52 bytes live.
         """
         self.granule_bytes = granule_bytes
         self._handle = _library().tau_profile_new(granule_bytes)
         if not self._handle:
-            raise TauError(f"no profile with a granule of {granule_bytes} bytes", "use a power of two from 2 to 4096")
+            raise TauError(
+                f"no profile with a granule of {granule_bytes} bytes",
+                "use a power of two from 2 to 4096",
+            )
         self.traces = tuple(self._survey(Path(path), skip_misuse) for path in paths)
         self.sizes = self._sizes()
         self.peak_live_bytes = max((trace.peak_live_bytes for trace in self.traces), default=0)
@@ -102,32 +146,57 @@ class Profile:
 
     def _survey(self, path: Path, skip_misuse: bool) -> TraceSurvey:
         survey = _Survey()
-        status = _library().tau_profile_survey(self._handle, str(path).encode(), ctypes.byref(survey))
+        status = _library().tau_profile_survey(
+            self._handle, str(path).encode(), ctypes.byref(survey)
+        )
         if not skip_misuse and (survey.unknown_count or survey.double_free_count):
-            raise TauError(_misuse_text(path, survey),
-                           "repair the program, or go on without these events: --skip-misuse")
+            raise TauError(
+                _misuse_text(path, survey),
+                "repair the program, or go on without these events: --skip-misuse",
+            )
         _raise_unless_ok(status, path, survey)
-        return TraceSurvey(path, survey.events, survey.peak_live_bytes, survey.unknown_count,
-                           survey.double_free_count, survey.inherited_count)
+        return TraceSurvey(
+            path,
+            survey.events,
+            survey.peak_live_bytes,
+            survey.unknown_count,
+            survey.double_free_count,
+            survey.inherited_count,
+        )
 
     def _sizes(self) -> list[SizeProfile]:
         """The sizes that can be a class (not over-aligned, more than 0 bytes), largest first."""
         table = np.zeros(_library().tau_profile_sizes_count(self._handle), dtype=_SIZE)
         _library().tau_profile_sizes(self._handle, table.ctypes.data)
-        rows = sorted(table[table["aligned"] == 0].tolist(), reverse=True)
-        return [SizeProfile(size, allocations, peak, at_peak) for size, _, allocations, peak, at_peak in rows]
+        rows = sorted(table[table["aligned"] == 0].tolist(), key=lambda row: -row[0])
+        return [
+            SizeProfile(
+                size, allocations, grown, peak, at_peak, tuple(int(live) for live in prefixes)
+            )
+            for size, _, allocations, grown, peak, at_peak, prefixes in rows
+        ]
 
     def reduce(self, sizes_bytes: Sequence[int]) -> Instants:
-        """The instants that can bind a plan with classes of `sizes_bytes` (any order). Invalidates earlier Instants."""
+        """The instants that can bind a plan with classes of `sizes_bytes` (any order).
+
+        Invalidates earlier Instants.
+        """
         ordered = np.array(sorted(sizes_bytes, reverse=True), dtype=np.uint64)
         library = _library()
-        if library.tau_profile_reduce_begin(self._handle, ordered.ctypes.data, len(ordered)) != STATUS_OK:
-            raise ValueError(f"sizes must differ and be multiples of {self.granule_bytes}: {sizes_bytes}")
+        if (
+            library.tau_profile_reduce_begin(self._handle, ordered.ctypes.data, len(ordered))
+            != STATUS_OK
+        ):
+            raise ValueError(
+                f"sizes must differ and be multiples of {self.granule_bytes}: {sizes_bytes}"
+            )
         starts = []
         for trace in self.traces:
             starts.append(library.tau_profile_instants_count(self._handle))
             survey = _Survey()
-            status = library.tau_profile_reduce(self._handle, str(trace.path).encode(), ctypes.byref(survey))
+            status = library.tau_profile_reduce(
+                self._handle, str(trace.path).encode(), ctypes.byref(survey)
+            )
             _raise_unless_ok(status, trace.path, survey)
         return Instants(self, [int(size) for size in ordered], starts)
 
@@ -135,7 +204,8 @@ class Profile:
 class Instants:
     """The kept instants of all recordings, one behind the other, for classes of falling size.
 
-    `peaks[i]` is P_i,max, `limit_bytes` is U_max, `trace_starts` the first instant of each recording.
+    `peaks[i]` is P_i,max, `limit_bytes` is U_max, `trace_starts` the first instant of each
+    recording.
     """
 
     def __init__(self, profile: Profile, sizes_bytes: list[int], trace_starts: list[int]) -> None:
@@ -166,7 +236,9 @@ class Instants:
 
     def holds(self, counts: Sequence[int]) -> bool:
         """Whether Eq 5 and Eq 6 [P1-13] hold for `counts` at every instant."""
-        within_peaks = all(0 <= count <= peak for count, peak in zip(counts, self.peaks, strict=True))
+        within_peaks = all(
+            0 <= count <= peak for count, peak in zip(counts, self.peaks, strict=True)
+        )
         return within_peaks and self.budgeted_bytes(counts).max(initial=0) <= self.limit_bytes
 
     def live_counts(self, instants: np.ndarray) -> np.ndarray:
@@ -178,18 +250,26 @@ class Instants:
                 rows[:, index] = changes["count"][at]
         return rows
 
-    def greedy(self, least: Sequence[int] | None = None, most: Sequence[int] | None = None) -> list[int]:
-        """The paper's greedy [P1-16], natively, in the order of `sizes_bytes`; the paper's bounds are 0 and P_i,max."""
+    def greedy(
+        self, least: Sequence[int] | None = None, most: Sequence[int] | None = None
+    ) -> list[int]:
+        """The paper's greedy [P1-16], natively, in the order of `sizes_bytes`.
+
+        The paper's bounds are 0 and P_i,max.
+        """
         counts = np.array([0] * len(self.sizes_bytes) if least is None else least, dtype=np.uint64)
         bounds = np.array(self.peaks if most is None else most, dtype=np.uint64)
-        status = _library().tau_budgeting_greedy(self._handle, self.limit_bytes, bounds.ctypes.data,
-                                                 counts.ctypes.data)
+        status = _library().tau_budgeting_greedy(
+            self._handle, self.limit_bytes, bounds.ctypes.data, counts.ctypes.data
+        )
         if status != STATUS_OK:
             raise TauError("memory is short for planning", "plan with fewer classes: --classes-max")
         return [int(count) for count in counts]
 
 
-def profile_of(paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False) -> Profile:
+def profile_of(
+    paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False
+) -> Profile:
     """The profile of the recordings at `paths`; see Profile."""
     return Profile(paths, granule_bytes, skip_misuse)
 
@@ -197,11 +277,15 @@ def profile_of(paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse:
 def _misuse_text(path: Path, survey: _Survey) -> str:
     parts = []
     if survey.unknown_count:
-        parts.append(f"{survey.unknown_count} events name an object that it never saw (first: event "
-                     f"{survey.unknown_first_event})")
+        parts.append(
+            f"{survey.unknown_count} events name an object that it never saw (first: event "
+            f"{survey.unknown_first_event})"
+        )
     if survey.double_free_count:
-        parts.append(f"{survey.double_free_count} objects are freed twice (first: event "
-                     f"{survey.double_free_first_event})")
+        parts.append(
+            f"{survey.double_free_count} objects are freed twice (first: event "
+            f"{survey.double_free_first_event})"
+        )
     return f"{path}: " + " and ".join(parts)
 
 
@@ -212,9 +296,16 @@ def _raise_unless_ok(status: int, path: Path, survey: _Survey) -> None:
         cause = _library().tau_trace_status_text(int(survey.trace_status)).decode()
         raise TauError(f"{path}: {cause}", f"look at it with `tau check {path}`")
     if status == STATUS_TOO_MANY_BYTES:
-        raise TauError(f"{path}: event {survey.event} asks for more memory than any machine has",
-                       "a size near the largest number is a failed allocation; leave it out of the recording")
+        raise TauError(
+            f"{path}: event {survey.event} asks for more memory than any machine has",
+            "a size near the largest number is a failed allocation; leave it out of the recording",
+        )
     if status == STATUS_BAD_SLOT:
-        raise TauError(f"{path}: event {survey.event} does not fit the objects before it",
-                       f"look at it with `tau check {path}`")
-    raise TauError(f"{path}: memory is short for its profile", "close other programs, or plan a shorter recording")
+        raise TauError(
+            f"{path}: event {survey.event} does not fit the objects before it",
+            f"look at it with `tau check {path}`",
+        )
+    raise TauError(
+        f"{path}: memory is short for its profile",
+        "close other programs, or plan a shorter recording",
+    )

@@ -1,14 +1,13 @@
 """Planners: each file answers how many buckets of each size a heap should dedicate, in its own way.
 
-A formula planner (greedy, exact, exhaustive) has `budget(instants, ...) -> Budget`; `replayed` measures its plans.
+A formula planner (greedy, exact, exhaustive) has `budget(instants, ...) -> Budget`; `replayed`
+measures its plans.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FORMULA_PLANNERS = ("greedy", "exact", "exhaustive")
-PLANNERS = ("replayed", *FORMULA_PLANNERS)
 CLASSES_MAX = 64  # TAU_BUDGET_CLASSES_MAX of core/config.h
 
 
@@ -16,8 +15,9 @@ CLASSES_MAX = 64  # TAU_BUDGET_CLASSES_MAX of core/config.h
 class Budget:
     """Counts of a planner, in the order of the instants' sizes.
 
-    `optimal_within` is the proved distance to the best value of Eq 7, as a fraction of it; None if nothing is proved.
+    `optimal_within` is a proved bound of the distance to the best value of Eq 7, as a fraction of
+    that.
     """
 
     counts: list[int]
-    optimal_within: float | None = None
+    optimal_within: float

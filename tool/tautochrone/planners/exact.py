@@ -1,17 +1,22 @@
-"""The best value of Eq 7 with a certificate: an integer program over the counts, its constraints made as they are needed.
+"""The best value of Eq 7 with a certificate: an integer program over the counts, its constraints
+made as they are needed.
 
-Eq 9 says, for every instant t: sum over i of S_i max(N_i, P_i(t)) <= U_max. The maximum is the larger of two linear terms,
-so the inequality is the same as 2^n linear ones: for every set A of classes,
+Eq 9 says, for every instant t: sum over i of S_i max(N_i, P_i(t)) <= U_max. The maximum is the
+larger of two linear terms, so the inequality is the same as 2^n linear ones: for every set A of
+classes,
 
     sum over i in A of S_i N_i  <=  U_max - U(t) + sum over i in A of S_i P_i(t).
 
 No variable is added. For given N only one set a instant can be broken: A = {i : N_i > P_i(t)}. So:
 
-1. At an instant where U(t) = U_max there is no room at all: N_i <= P_i(t). These are the bounds of the variables.
+1. At an instant where U(t) = U_max there is no room at all: N_i <= P_i(t). These are the bounds of
+   the variables.
 2. Solve the relaxation over the inequalities so far (linear first, then with whole counts, HiGHS).
-3. Evaluate Eq 4 at every kept instant (native). Add the inequalities of the worst instants; repeat from 2.
-4. Every relaxation's bound holds for the whole problem. The counts reported are made feasible by the greedy started from
-   the relaxation's whole parts, and are checked at every instant; `optimal_within` = (bound - value) / bound.
+3. Evaluate Eq 4 at every kept instant (native). Add the inequalities of the worst instants; repeat
+   from 2.
+4. Every relaxation's bound holds for the whole problem. The counts reported are made feasible by
+   the greedy started from the relaxation's whole parts, and are checked at every instant;
+   `optimal_within` = (bound - value) / bound.
 """
 
 from __future__ import annotations
@@ -24,13 +29,16 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from tautochrone.planners import Budget
 from tautochrone.profile import Instants
 
-SECONDS_MAX = 8.0        # then the best counts so far are given with their gap
-WINDOWS_COUNT = 32       # at most one inequality a window of time and round
-VIOLATION_MIN = 1e-6     # granules
+SECONDS_MAX = 8.0  # then the best counts so far are given with their gap
+WINDOWS_COUNT = 32  # at most one inequality a window of time and round
+VIOLATION_MIN = 1e-6  # granules
 
 
 def budget(instants: Instants, seconds_max: float = SECONDS_MAX) -> Budget:
-    """The best counts and their certificate; stops after about `seconds_max` with what is proved by then."""
+    """The best counts and their certificate.
+
+    Stops after about `seconds_max` with what is proved by then.
+    """
     if instants.count == 0 or not instants.sizes_bytes:
         return Budget([0] * len(instants.sizes_bytes), 0.0)
     return _Search(instants, seconds_max).run()
@@ -46,18 +54,12 @@ class _Search:
         self.sizes = np.array(instants.sizes_bytes) // self.granule
         self.limit = instants.limit_bytes // self.granule
         self.in_use = instants.budgeted_bytes([0] * len(self.sizes)) / self.granule
-        self.most = self._most()
+        self.most = np.array(instants.most_counts(), dtype=np.int64)
         self.rows: list[np.ndarray] = []
         self.rights: list[float] = []
         self.seen: set[tuple[int, bytes]] = set()
         self.bound = float(self.sizes @ self.most)
         self.best = self._completed(np.zeros(len(self.sizes)))
-
-    def _most(self) -> np.ndarray:
-        """The upper bound of each count: Eq 6, and the live count wherever U(t) = U_max."""
-        peaks = np.array(self.instants.peaks, dtype=np.int64)
-        full = np.flatnonzero(self.in_use >= self.limit)
-        return np.minimum(peaks, self.instants.live_counts(full).min(axis=0)) if len(full) else peaks
 
     def _completed(self, counts: np.ndarray) -> np.ndarray:
         """The greedy from the whole part of feasible `counts`: feasible, and at least as good."""
@@ -68,16 +70,24 @@ class _Search:
 
     def _offer(self, counts: np.ndarray) -> None:
         completed = self._completed(counts)
-        if self.sizes @ completed > self.sizes @ self.best and self.instants.holds(completed.tolist()):
+        if self.sizes @ completed > self.sizes @ self.best and self.instants.holds(
+            completed.tolist()
+        ):
             self.best = completed
 
     def _add_broken(self, counts: np.ndarray) -> bool:
-        """Add the inequalities that `counts` breaks most, at most one a window of time; whether there was any."""
+        """Add the inequalities that `counts` breaks most, at most one a window of time.
+
+        Whether there was any.
+        """
         excess = self.instants.budgeted_bytes(counts) / self.granule - self.limit
         if excess.max() <= VIOLATION_MIN:
             return False
-        chosen = [chunk[np.argmax(excess[chunk])] for chunk in np.array_split(np.arange(len(excess)), WINDOWS_COUNT)
-                  if len(chunk)]
+        chosen = [
+            chunk[np.argmax(excess[chunk])]
+            for chunk in np.array_split(np.arange(len(excess)), WINDOWS_COUNT)
+            if len(chunk)
+        ]
         chosen = np.array([t for t in chosen if excess[t] > VIOLATION_MIN])
         added = False
         for t, live in zip(chosen, self.instants.live_counts(chosen), strict=True):
@@ -86,7 +96,9 @@ class _Search:
             if key not in self.seen:
                 self.seen.add(key)
                 self.rows.append(np.where(above, self.sizes, 0).astype(float))
-                self.rights.append(float(self.limit - self.in_use[t] + (self.sizes * live)[above].sum()))
+                self.rights.append(
+                    float(self.limit - self.in_use[t] + (self.sizes * live)[above].sum())
+                )
                 added = True
         return added
 
@@ -110,13 +122,19 @@ class _Search:
     def _solve_linear(self) -> None:
         """Close in on the relaxation's optimum from both sides.
 
-        The linear optimum is a corner, and cutting corners off one by one converges slowly. Cutting half-way between a
-        feasible point and the corner cuts deep; when that middle is feasible, it is the better feasible point.
+        The linear optimum is a corner, and cutting corners off one by one converges slowly. Cutting
+        half-way between a feasible point and the corner cuts deep; when that middle is feasible, it
+        is the better feasible point.
         """
         inside = self.best.astype(float)
         while self._gap() > 0 and self._remaining() > 0 and self.rows:
-            solved = linprog(-self.sizes.astype(float), A_ub=np.array(self.rows), b_ub=np.array(self.rights),
-                             bounds=np.column_stack([np.zeros(len(self.most)), self.most]), method="highs")
+            solved = linprog(
+                -self.sizes.astype(float),
+                A_ub=np.array(self.rows),
+                b_ub=np.array(self.rights),
+                bounds=np.column_stack([np.zeros(len(self.most)), self.most]),
+                method="highs",
+            )
             if solved.status != 0:
                 return
             self.bound = min(self.bound, -float(solved.fun))
@@ -130,10 +148,13 @@ class _Search:
 
     def _solve_whole(self) -> None:
         while self._gap() > 0 and self._remaining() > 0.05 and self.rows:
-            solved = milp(-self.sizes.astype(float), integrality=np.ones(len(self.most)),
-                          bounds=Bounds(np.zeros(len(self.most)), self.most),
-                          constraints=LinearConstraint(np.array(self.rows), ub=np.array(self.rights)),
-                          options={"time_limit": self._remaining(), "mip_rel_gap": 0.0})
+            solved = milp(
+                -self.sizes.astype(float),
+                integrality=np.ones(len(self.most)),
+                bounds=Bounds(np.zeros(len(self.most)), self.most),
+                constraints=LinearConstraint(np.array(self.rows), ub=np.array(self.rights)),
+                options={"time_limit": self._remaining(), "mip_rel_gap": 0.0},
+            )
             if solved.mip_dual_bound is not None:
                 self.bound = min(self.bound, -float(solved.mip_dual_bound))
             if solved.x is None:

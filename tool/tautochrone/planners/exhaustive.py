@@ -1,4 +1,7 @@
-"""Exhaustive search [P1-15]: every combination of counts within Eq 6 against Eq 5. The baseline, for small profiles."""
+"""Exhaustive search [P1-15].
+
+Every combination of counts within Eq 6 against Eq 5. The baseline, for small profiles.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,31 @@ COMBINATIONS_MAX = 2_000_000  # the largest case of the paper's Table 1 has 161,
 
 
 def budget(instants: Instants) -> Budget:
-    """The best counts of Eq 7. Raises TauError if there are more than COMBINATIONS_MAX combinations."""
+    """The best counts of Eq 7.
+
+    Raises TauError if there are more than COMBINATIONS_MAX combinations.
+    """
     combinations = math.prod(peak + 1 for peak in instants.peaks)
     if combinations > COMBINATIONS_MAX:
-        raise TauError(f"{combinations:.3g} combinations of counts are too many for an exhaustive search "
-                       f"(at most {COMBINATIONS_MAX:,})", "use --planner exact, which proves the same optimum")
+        raise TauError(
+            f"{combinations:.3g} combinations of counts are too many for an exhaustive search "
+            f"(at most {COMBINATIONS_MAX:,})",
+            "use --planner exact, which proves the same optimum",
+        )
     if instants.count == 0:
         return Budget([0] * len(instants.sizes_bytes), 0.0)
     live = instants.live_counts(np.arange(instants.count))
-    other_bytes = instants.budgeted_bytes([0] * len(instants.sizes_bytes)) - live @ np.array(instants.sizes_bytes)
+    other_bytes = instants.budgeted_bytes([0] * len(instants.sizes_bytes)) - live @ np.array(
+        instants.sizes_bytes
+    )
     return Budget(_best(instants, live, other_bytes), 0.0)
 
 
 def _best(instants: Instants, live: np.ndarray, other_bytes: np.ndarray) -> list[int]:
-    """Counts up like an odometer; `sums[i]` is Eq 4 over the classes before i, so one step redoes only what changed."""
+    """Counts up like an odometer.
+
+    `sums[i]` is Eq 4 over the classes before i, so one step redoes only what changed.
+    """
     sizes, peaks = instants.sizes_bytes, instants.peaks
     counts = [0] * len(sizes)
     sums = [other_bytes] + [other_bytes] * len(sizes)

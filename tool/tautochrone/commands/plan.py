@@ -1,0 +1,207 @@
+"""`tau plan`: from recordings to a plan file, and on request a C header."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tautochrone import output
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+
+if TYPE_CHECKING:
+    from tautochrone.planners.making import Made
+
+PATH = click.Path(dir_okay=False, path_type=Path)
+PLANNERS = ("replayed", "greedy", "exact", "exhaustive")
+MARGIN_MAX = 10
+TO_STDOUT = Path("-")
+
+
+class Margin(click.ParamType):
+    """`10%` or `0.1`; a whole number without % is refused, since it could mean either."""
+
+    name = "PERCENT"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The margin as a fraction."""
+        if isinstance(value, float):
+            return value
+        try:
+            is_percent = value.endswith("%")
+            margin = Fraction(value.rstrip("%")) / (100 if is_percent else 1)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value!r} is no margin; write for example 10%", param, ctx)
+        if not is_percent and margin >= 1:
+            self.fail(f"{value!r} is unclear; write {value}%", param, ctx)
+        if not 0 <= margin <= MARGIN_MAX:
+            self.fail(f"{value!r} is not from 0% to {MARGIN_MAX * 100}%", param, ctx)
+        return float(margin)
+
+
+@click.command()
+@click.argument("traces", type=PATH, nargs=-1, required=True)
+@click.option("-o", "--output", "plan_path", type=PATH, help="The plan file to write; - is stdout.")
+@click.option("--planner", type=click.Choice(PLANNERS), default="replayed", show_default=True)
+@click.option("--classes-max", type=click.IntRange(0, 64), default=64, show_default=True)
+@click.option("--margin", type=Margin(), default=0.0, help="Added to the measured heap, as in 10%.")
+@click.option("--layout", type=click.Choice(("32", "host")), default="32", show_default=True)
+@click.option("--header", "header_path", type=PATH, help="Also write the plan as a C header.")
+@click.option("--limit", "limit_bytes", type=click.IntRange(min=1), help="Exit 3 if it needs more.")
+@click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(
+    traces: tuple[Path, ...],
+    plan_path: Path | None,
+    planner: str,
+    classes_max: int,
+    margin: float,
+    layout: str,
+    header_path: Path | None,
+    limit_bytes: int | None,
+    skip_misuse: bool,
+    as_json: bool,
+) -> int:
+    """Find pools and a heap size that hold every one of TRACES.
+
+    \b
+    tau plan program.tau -o plan.toml
+    tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
+    tau plan program.tau --limit 65536 --json
+
+    Planners: replayed measures its plans by replay and never needs more than plain TLSF on these
+    recordings; greedy, exact and exhaustive fill the dedicated bytes as the paper's formulas say.
+    The heap of each is measured by replay.
+    """
+    if as_json and plan_path == TO_STDOUT:
+        raise TauError("--json and -o - both want stdout", "give the plan a file", EXIT_USAGE)
+    from tautochrone.plan import save_header, save_plan
+    from tautochrone.planners.making import make_plan
+    from tautochrone.planners.replayed import REPLAYS_MAX
+
+    bar = output.progress(range(REPLAYS_MAX * 2), "replaying plans", None)
+    made = make_plan(
+        traces, planner, classes_max, margin, layout, skip_misuse, lambda: next(bar, None)
+    )
+    bar.close()
+    made_by = _made_by(traces, planner, classes_max, margin, layout, skip_misuse)
+    if plan_path == TO_STDOUT:
+        from tautochrone.plan import plan_text
+
+        sys.stdout.write(plan_text(made.plan, made_by, _notes(made)))
+    elif plan_path is not None:
+        save_plan(made.plan, plan_path, made_by, _notes(made))
+    if header_path is not None:
+        save_header(made.plan, header_path, made_by)
+    if plan_path != TO_STDOUT:
+        output.emit(
+            as_json,
+            "plan",
+            _result(made, limit_bytes),
+            lambda: _print(made, traces, plan_path, header_path),
+        )
+    if limit_bytes is not None and made.plan.heap_bytes > limit_bytes:
+        raise TauError(
+            f"the heap needs {made.plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
+            "raise the limit, or shrink what lives at the peak: tau report",
+            EXIT_LIMIT_EXCEEDED,
+        )
+    return EXIT_DONE
+
+
+def _made_by(
+    traces: tuple[Path, ...],
+    planner: str,
+    classes_max: int,
+    margin: float,
+    layout: str,
+    skip_misuse: bool,
+) -> str:
+    """The command line, without where its results go: those do not change the plan."""
+    words = ["tau plan", *(trace.name for trace in traces), "--planner", planner]
+    if classes_max != 64:
+        words += ["--classes-max", str(classes_max)]
+    if margin:
+        words += ["--margin", f"{margin * 100:g}%"]
+    if layout != "32":
+        words += ["--layout", layout]
+    if skip_misuse:
+        words.append("--skip-misuse")
+    return " ".join(words)
+
+
+def _notes(made: Made) -> tuple[str, ...]:
+    plan = made.plan
+    notes = [
+        f"Plain TLSF needs {made.plain_heap_bytes} bytes for these recordings, this plan "
+        f"{made.measured_heap_bytes}."
+    ]
+    if plan.margin:
+        notes.append(
+            f"heap_bytes is that plus {plan.margin * 100:g} %, all of it in the shared region."
+        )
+    if not plan.classes:
+        notes.append("No class saves anything here: give heap_bytes to tau_tlsf_init.")
+    notes.append("Next: tau replay RECORDING --on tlsf,budget --plan THIS_FILE")
+    return tuple(notes)
+
+
+def _result(made: Made, limit_bytes: int | None) -> dict[str, Any]:
+    plan = made.plan
+    result: dict[str, Any] = {
+        "planner": plan.planner,
+        "classes": [{"size_bytes": size, "count": count} for size, count in plan.classes],
+        "dedicated_bytes": plan.dedicated_bytes,
+        "shared_bytes": plan.shared_bytes,
+        "heap_bytes": plan.heap_bytes,
+        "optimal_within": plan.optimal_within,
+        "margin": plan.margin,
+        "layout": plan.layout,
+        "measured_heap_bytes": made.measured_heap_bytes,
+        "plain_heap_bytes": made.plain_heap_bytes,
+        "traces": [
+            {
+                "name": trace.name,
+                "sha256": trace.sha256,
+                "events": trace.events,
+                "peak_live_bytes": trace.peak_live_bytes,
+            }
+            for trace in plan.traces
+        ],
+    }
+    if limit_bytes is not None:
+        result["limit_bytes"] = limit_bytes
+        result["within_limit"] = plan.heap_bytes <= limit_bytes
+    return result
+
+
+def _print(
+    made: Made, paths: tuple[Path, ...], plan_path: Path | None, header_path: Path | None
+) -> None:
+    plan = made.plan
+    for trace in plan.traces:
+        print(
+            f"{trace.name}: {trace.events:,} events,"
+            f" {trace.peak_live_bytes:,} bytes live at the peak"
+        )
+    gain = made.measured_heap_bytes / made.plain_heap_bytes - 1 if made.plain_heap_bytes else 0.0
+    print(f"plain TLSF needs {made.plain_heap_bytes:>14,} bytes")
+    print(f"this plan needs  {made.measured_heap_bytes:>14,} bytes ({gain * 100:+.1f} %)")
+    if plan.margin:
+        print(f"with its margin  {plan.heap_bytes:>14,} bytes (+{plan.margin * 100:g} %)")
+    print(
+        f"{len(plan.classes)} of {made.sizes_count} sizes get a dedicated region:"
+        f" {plan.dedicated_bytes:,} bytes; {plan.shared_bytes:,} are shared"
+    )
+    for path in (plan_path, header_path):
+        if path is not None:
+            print(f"written: {path}")
+    if plan_path is not None:
+        print(f"next: tau replay {paths[0]} --on tlsf,budget --plan {plan_path}")
+    else:
+        print("next: keep it with -o plan.toml, then tau replay --plan plan.toml")
