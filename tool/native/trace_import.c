@@ -247,6 +247,10 @@ bool tau_trace_import_add(struct tau_trace_importer *importer,
 
 static bool take_line(struct tau_trace_importer *importer, const char *line, const char *end) {
     importer->facts.lines++;
+    if (end - line > (ptrdiff_t)LINE_BYTES_MAX) {
+        return tau_trace_import_fail(importer, "longer than %u bytes: this is not such a file",
+                                     LINE_BYTES_MAX);
+    }
     if (end > line && end[-1] == '\r') {
         end--;
     }

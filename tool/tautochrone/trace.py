@@ -241,8 +241,8 @@ class TraceReader:
             if status:
                 first = library().tau_trace_reader_first_event(self._handle, index)
                 error = status_error(status, self.path)
-                error.message += f" (block {index}, from event {first})"
-                raise error
+                place = f" (block {index}, from event {first})"
+                raise TauError(error.message + place, error.next_step)
             yield Columns(*(buffers[name][: count.value] for name in Columns._fields))
 
     def blocks(self) -> Iterator[np.ndarray]:
