@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,10 +134,10 @@ def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any
     if in_place is not None:
         entry["max_in_place_instructions"] = in_place.max
         entry["bound_in_place_instructions"] = in_place.bound
-    for part in ("hit", "miss"):
+    for part, parts in (("hit", "hits"), ("miss", "misses")):
         finer = counts.get(f"{name}_{part}") if counts is not None else None
         if finer is not None:
-            entry[f"{part}s"] = finer.count
+            entry[parts] = finer.count
             entry[f"max_{part}_instructions"] = finer.max
             if finer.bound is not None:
                 entry[f"bound_{part}_instructions"] = finer.bound
@@ -147,62 +148,58 @@ def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any
 
 
 def _print(result: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    table = Table(box=None, pad_edge=False)
-    for title, side in (("system", "left"), ("heap bytes", "right"), ("× peak", "right")):
-        table.add_column(title, justify=side)  # type: ignore[arg-type]
-    table.add_column("")
+    rows = [("system", "heap bytes", "× peak")]
     for system in result["systems"]:
-        ratio = system["footprint_ratio"]
-        remark = ""
+        ratio = f"{system['footprint_ratio']:.3f}" if system["footprint_ratio"] else ""
+        size = f"{system['footprint_bytes']:,}".replace(",", " ")
+        rows.append((system["name"], size, ratio if system["completed"] else ""))
+    _print_table(rows)
+    for system in result["systems"]:
         if not system["completed"]:
-            remark = f"{system['cause']}, at event {system['failed_at_event']}"
+            print(f"{system['name']} {system['cause']}, at event {system['failed_at_event']}.")
         elif not system.get("plan_holds", True):
-            remark = f"does not hold in the plan's {system['plan_heap_bytes']} bytes"
-        table.add_row(
-            system["name"],
-            f"{system['footprint_bytes']:,}".replace(",", " "),
-            f"{ratio:.3f}" if ratio else "",
-            remark,
-        )
-    console.print(table)
+            size = system["plan_heap_bytes"]
+            print(f"{system['name']} does not hold the trace in the plan's {size} bytes.")
     if result["instructions"]:
-        _print_instructions(console, result)
+        _print_instructions(result)
     print(_verdict(result))
     print(f"next: {_next_command(result)}")
 
 
-def _print_instructions(console: Any, result: dict[str, Any]) -> None:
-    from rich.table import Table
+def _print_table(rows: list[tuple[str, ...]], text_columns: int = 1) -> None:
+    """Print rows with columns as wide as they need; the first `text_columns` are to the left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = [
+            cell.ljust(width) if column < text_columns else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  ".join(cells).rstrip()
+        print(output.styled(line, sys.stdout, bold=True) if number == 0 else line)
 
+
+def _print_instructions(result: dict[str, Any]) -> None:
     from tautochrone.images import ISAS
 
     title = ISAS[result["instructions"]].title
     print(f"\ninstructions per call on {title}, -O2, check level {result['check_level']}:")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("system")
-    table.add_column("operation")
-    for heading in ("calls", "p99.9", "max", "bound"):
-        table.add_column(heading, justify="right")
+    rows = [("system", "operation", "calls", "p99.9", "max", "bound")]
     for system in result["systems"]:
         for name, calls in system["operations"].items():
-            if "max_instructions" in calls:
-                bound = calls["bound_instructions"]
-                table.add_row(
-                    system["name"],
-                    name,
-                    str(calls["count"]),
-                    str(calls["p999_instructions"]),
-                    str(calls["max_instructions"]),
-                    "none" if bound is None else str(bound),
-                )
-    console.print(table)
+            if "max_instructions" not in calls:
+                continue
+            numbers = (calls["count"], calls["p999_instructions"], calls["max_instructions"])
+            bound = calls["bound_instructions"]
+            rows.append((system["name"], name, *map(str, numbers), str(bound or "none")))
+            if "hits" in calls:
+                hit_bound = str(calls.get("bound_hit_instructions") or "none")
+                hits = (str(calls["hits"]), "", str(calls["max_hit_instructions"]), hit_bound)
+                rows.append(("", "  from its budget", *hits))
+    _print_table(rows, text_columns=2)
     uncounted = [s["name"] for s in result["systems"] if s["name"] not in COUNTED_SYSTEMS]
     if uncounted:
         print(f"not counted: {', '.join(uncounted)} (bench/allocators counts peers)")
+    print()
 
 
 def _verdict(result: dict[str, Any]) -> str:
