@@ -77,6 +77,7 @@ class Peer:
     isas: tuple[str, ...]
     kind: str  # "libc" or "rust"
     link_flags: tuple[str, ...] = ()
+    aligns: bool = True  # has memalign, or an equivalent that needs no more than free(pointer)
     grows: bool = False  # asks for memory in steps of its own instead of taking the arena at once
 
 
@@ -89,9 +90,10 @@ PEERS = {
         ("m4",),
         "libc",
         ("--specs=nano.specs",),
+        aligns=False,
         grows=True,
     ),
-    "rlsf": Peer("rlsf", "rlsf 0.2.3 (TLSF)", ("rv32", "m4"), "rust"),
+    "rlsf": Peer("rlsf", "rlsf 0.2.3 (TLSF)", ("rv32", "m4"), "rust", aligns=False),
     "talc": Peer("talc", "talc 5.1.1", ("rv32", "m4"), "rust"),
     "dlmalloc": Peer("dlmalloc", "dlmalloc 0.2.14 (Lea 2.8), fixed arena", ("rv32", "m4"), "rust"),
     "dlmalloc_growing": Peer(
@@ -233,7 +235,8 @@ def peer_image(
     peer, isa = PEERS[name], ISAS[isa_name]
     if isa_name not in peer.isas:
         raise PeerMissing(f"{peer.title} has no package for {isa.title}")
-    functions = list(keep or tuple(f"peer_{verb}" for verb in INTERFACE))
+    verbs = [verb for verb in INTERFACE if peer.aligns or verb != "aligned_alloc"]
+    functions = list(keep or [f"peer_{verb}" for verb in verbs])
     label = f"{name}-{isa_name}-{profile}-{len(functions)}.elf"
     if peer.kind == "rust":
         library = rust_library(peer, isa.rust_target, profile)

@@ -62,17 +62,13 @@ void *peer_calloc(void *heap, size_t count, size_t size_bytes) {
     return calloc(count, size_bytes);
 }
 
-// newlib-nano has no memalign: there the alignment is not kept, which favors it.
+#ifndef PEER_WITHOUT_MEMALIGN  // newlib-nano has none: malloc takes its place, which favors it
 void *peer_aligned_alloc(void *heap, size_t alignment, size_t size_bytes);
 void *peer_aligned_alloc(void *heap, size_t alignment, size_t size_bytes) {
     (void)heap;
-#ifdef PEER_WITHOUT_MEMALIGN
-    (void)alignment;
-    return malloc(size_bytes);
-#else
     return alignment <= ALIGNMENT ? malloc(size_bytes) : memalign(alignment, size_bytes);
-#endif
 }
+#endif
 
 void *peer_realloc(void *heap, void *pointer, size_t size_bytes);
 void *peer_realloc(void *heap, void *pointer, size_t size_bytes) {

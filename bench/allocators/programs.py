@@ -200,12 +200,12 @@ def runs() -> dict[str, dict[str, Run]]:
     return {
         "cc1": {"a": compiler_run("core/tlsf.c"), "b": compiler_run("core/budget.c")},
         "sqlite": {
-            "a": Run(sqlite, stdin=sql(20000, 30, 1)),
-            "b": Run(sqlite, stdin=sql(12000, 90, 2)),
+            "a": Run(sqlite, stdin=sql(8000, 30, 1)),
+            "b": Run(sqlite, stdin=sql(5000, 90, 2)),
         },
-        "jq": {"a": jq_run(4000, 6, 3, BY_GROUP), "b": jq_run(2500, 9, 4, BY_TAG)},
-        "python": {"a": python_run(3000, 6, 2, 5), "b": python_run(1800, 12, 3, 6)},
-        "php": {"a": php_run(7, 8, 4000), "b": php_run(8, 20, 2500)},
+        "jq": {"a": jq_run(2500, 6, 3, BY_GROUP), "b": jq_run(1500, 9, 4, BY_TAG)},
+        "python": {"a": python_run(1500, 6, 1, 5), "b": python_run(900, 12, 2, 6)},
+        "php": {"a": php_run(7, 8, 2000), "b": php_run(8, 20, 1200)},
         "ffmpeg": {
             "a": ffmpeg_run("testsrc=size=320x240:rate=25", 6, "-c:v", "mpeg4", "-c:a", "aac"),
             "b": ffmpeg_run("mandelbrot=size=176x144:rate=15", 4, "-c:v", "mpeg4", "-c:a", "mp2"),

@@ -27,20 +27,23 @@ def events(kind: str) -> list[tuple[int, int, int, int]]:
     below = numbers(seed)
     live: list[int] = []
     spare: list[int] = []
+    aligned: set[int] = set()  # never resized: C's realloc does not keep an alignment, ours does
     slots = 0
     result = []
     for step in range(STEPS):
         # Long tides: a third of the time most steps allocate, then most free.
         rising = 70 if (step // 1500) % 3 else 35
         size = 1 + below(1 << (1 + below(size_log2)))
-        if live and below(100) < resize_percent:
-            result.append((REALLOC, live[below(len(live))], size, 0))
+        resized = live[below(len(live))] if live and below(100) < resize_percent else None
+        if resized is not None and resized not in aligned:
+            result.append((REALLOC, resized, size, 0))
         elif (below(100) < rising and len(live) < live_max) or not live:
             slot = spare.pop() if spare else slots
             slots = max(slots, slot + 1)
             chance = below(20)
             op = CALLOC if chance == 0 else ALIGNED_ALLOC if chance == 1 else MALLOC
             live.append(slot)
+            (aligned.add if op == ALIGNED_ALLOC else aligned.discard)(slot)
             result.append((op, slot, size, 4 + below(4) if op == ALIGNED_ALLOC else 0))
         else:
             position = below(len(live))

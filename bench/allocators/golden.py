@@ -1,0 +1,71 @@
+"""The exact maxima of our systems on the synthetic traces: golden.json, and how it is made anew.
+
+    python bench/allocators/golden.py --update
+
+One instruction more fails test_allocators.py, so does one fewer: then the numbers are made anew and
+the change is seen in review. They hold for the compilers that the file names.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from tautochrone import emulator  # noqa: E402  (after the path above)
+
+import synthetic  # noqa: E402
+from images import ISAS, run  # noqa: E402
+
+PATH = HERE / "golden.json"
+# Enough buckets for every kind to hit and to miss, a fixed plan, so that no planner changes the
+# numbers.
+PLAN = SimpleNamespace(classes=[(16, 40), (24, 40), (64, 40), (120, 10), (256, 10), (4096, 2)])
+SYSTEMS = tuple((system, level) for system in ("tlsf", "budget") for level in (0, 1))
+
+
+def compilers() -> dict[str, str]:
+    """The first line that each cross compiler says about itself."""
+    return {
+        name: run([isa.compiler, "--version"], isa.compiler, isa.package).splitlines()[0]
+        for name, isa in ISAS.items()
+    }
+
+
+def maxima(system: str, level: int, isa: str) -> dict[str, dict[str, int]]:
+    """Kind of trace -> operation (and finer) -> most instructions."""
+    image = emulator.core_image(system, isa, level)
+    plan = PLAN if system == "budget" else None
+    return {
+        kind: {
+            name: calls.max
+            for name, calls in emulator.count_calls(image, synthetic.trace(kind), plan=plan).items()
+        }
+        for kind in synthetic.KINDS
+    }
+
+
+def measure() -> dict[str, Any]:
+    """Everything that golden.json holds."""
+    numbers = {
+        f"{system}, check {level}, {isa}": maxima(system, level, isa)
+        for system, level in SYSTEMS
+        for isa in ISAS
+    }
+    return {"compilers": compilers(), "max_instructions": numbers}
+
+
+def stored() -> dict[str, Any]:
+    """What is pinned."""
+    return json.loads(PATH.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    if "--update" not in sys.argv[1:]:
+        sys.exit("say --update to make golden.json anew")
+    PATH.write_text(json.dumps(measure(), indent=1, sort_keys=True) + "\n", encoding="utf-8")

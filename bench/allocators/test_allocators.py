@@ -1,0 +1,107 @@
+"""A small real case of the benchmark, the pinned instruction counts, and the parts that could lie.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from tautochrone import emulator, replay  # noqa: E402  (after the path above)
+
+import code_size  # noqa: E402
+import golden  # noqa: E402
+import images  # noqa: E402
+import peers  # noqa: E402
+import programs  # noqa: E402
+import synthetic  # noqa: E402
+import targets  # noqa: E402
+
+ISA = "m4"
+PEERS = ("newlib", "newlib-nano")
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The trace of small objects, made for this run."""
+    programs.TRACES = synthetic.TRACES = tmp_path_factory.mktemp("traces")
+    return synthetic.trace("small")
+
+
+def test_ours_and_two_peers_on_one_trace(trace: Path) -> None:
+    """All complete the same trace; every call is counted; ours has the smallest longest free."""
+    events = replay.open_trace_for_replay(trace).operations()
+    ours = emulator.count_calls(emulator.core_image("tlsf", ISA), trace)
+    assert ours["free"].count == events["free"]
+    assert ours["malloc"].count == events["malloc"]
+    for name in PEERS:
+        theirs = peers.counts(name, ISA, trace)
+        assert theirs["free"].count == events["free"]
+        assert theirs["malloc"].max > ours["malloc"].max, f"{name} is bounded more tightly"
+
+
+def test_a_footprint_is_the_edge(trace: Path) -> None:
+    """The arena found completes the trace and one just below it does not."""
+    name = "newlib-nano"
+    arena = peers.footprint(name, ISA, trace) - peers.static_data_bytes(name, ISA)
+    assert arena >= replay.open_trace_for_replay(trace).facts.peak_live_bytes
+    assert peers.holds(name, ISA, trace, arena)
+    assert not peers.holds(name, ISA, trace, arena - 8)
+
+
+@pytest.mark.parametrize(("system", "level"), golden.SYSTEMS)
+def test_not_one_instruction_more(system: str, level: int, trace: Path) -> None:
+    """The maxima are those of golden.json, for the compilers that it names."""
+    pinned = golden.stored()
+    if golden.compilers() != pinned["compilers"]:
+        pytest.skip(
+            "golden.json holds for other compilers; python bench/allocators/golden.py --update"
+        )
+    for isa in images.ISAS:
+        found = golden.maxima(system, level, isa)
+        assert found == pinned["max_instructions"][f"{system}, check {level}, {isa}"]
+
+
+def test_code_size_grows_with_what_is_kept() -> None:
+    """malloc + free, then init, then realloc: each keeps more code; ours is within the goal."""
+    sizes = code_size.our_sizes("tlsf", ISA, 0)
+    assert 0 < sizes["malloc_free"] < sizes["with_init"] < sizes["with_realloc"]
+    assert sizes["malloc_free"] <= 750
+    assert code_size.our_sizes("tlsf", ISA, 1)["malloc_free"] > sizes["malloc_free"]
+
+
+def test_an_image_without_a_function_is_refused(tmp_path: Path) -> None:
+    """The linker does not mind a missing function; the measurement does."""
+    source = tmp_path / "empty.c"
+    source.write_text("int peer_malloc(void) { return 0; }\n")
+    isa = images.ISAS[ISA]
+    part = images.compile_c(isa, source, ("-Os",), tmp_path / "empty.o")
+    with pytest.raises(images.PeerMissing, match="has no peer_free"):
+        images.link(isa, [str(part)], ["peer_malloc", "peer_free"], tmp_path / "empty.elf")
+
+
+def test_a_peer_of_another_machine_is_refused() -> None:
+    """Asking for a peer where no package has it names the cause."""
+    with pytest.raises(images.PeerMissing, match="no package"):
+        peers.image("picolibc", "m4")
+    with pytest.raises(images.PeerMissing, match="no package"):
+        images.host_library("newlib")
+
+
+def test_inputs_are_the_same_every_time() -> None:
+    """Generated inputs depend on their seed and on nothing else."""
+    assert programs.sql(10, 30, 1) == programs.sql(10, 30, 1) != programs.sql(10, 30, 2)
+    assert programs.records(5, 3, 1) == programs.records(5, 3, 1) != programs.records(5, 3, 2)
+    assert programs.three_sat(20, 400, 1) != programs.three_sat(20, 400, 2)
+    assert synthetic.events("growing") == synthetic.events("growing")
+
+
+def test_verdicts() -> None:
+    """A number is missed when it is above its goal or was not measured."""
+    assert targets.Row("x", 10, 10).verdict == "reached"
+    assert targets.Row("x", 10, 10.1).verdict == "MISSED"
+    assert targets.Row("x", 10, 5, 5).verdict == "stretch"
+    assert targets.Row("x", 10, None).verdict == "NOT MEASURED"

@@ -1,0 +1,146 @@
+"""Small real cases of the reproduction: Fig.
+
+3 as a test, a column of Table 1, one bar of Fig. 5, and that claims.md is not stale.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from tautochrone.planners import exact, exhaustive, greedy  # noqa: E402  (after the path above)
+
+import budget_report  # noqa: E402
+import budget_rules  # noqa: E402
+import claims  # noqa: E402
+import figure3  # noqa: E402
+import figure7  # noqa: E402
+import measure  # noqa: E402
+import table1  # noqa: E402
+import workload  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traces and plans go to a folder of the test's own."""
+    for module in (measure, budget_report):
+        monkeypatch.setattr(module, "OUT", tmp_path)
+
+
+def test_rules_of_the_budgeted_heap() -> None:
+    """[P1-1] [P1-3] [P1-5] [P1-6] [P1-7] Each rule of Fig. 2, on the library."""
+    result = budget_rules.measure()
+    assert result.pop("dedicated_distance_bytes") == [40, 40]
+    assert all(result.values()), result
+
+
+def test_figure3(tmp_path: Path) -> None:
+    """[P1-14] N_1 = P_1(t2) breaks the limit at t1; what the greedy finds does not."""
+    trace = measure.import_events(tmp_path / "figure3.tau", figure3.events())
+    instants = table1.instants_of(trace)
+    assert instants.limit_bytes == 256
+    result = figure3.measure(greedy.budget(instants).counts)
+    rows = result["rows"]
+    assert rows["none"]["t2_bytes"] == result["limit_bytes"]
+    assert rows["peak"]["t1_bytes"] > result["limit_bytes"]
+    assert rows["peak"]["t2_bytes"] == result["limit_bytes"]
+    assert rows["greedy"]["counts"] == [1, 1, 2]
+    assert max(rows["greedy"]["t1_bytes"], rows["greedy"]["t2_bytes"]) <= result["limit_bytes"]
+    assert not instants.holds([3, 0, 0])
+
+
+def test_a_column_of_table1(tmp_path: Path) -> None:
+    """[P1-15] [P1-18] The exact planner finds what exhaustive search finds; the greedy no more."""
+    sizes = table1.SIZES_BYTES[:3]
+    for seed in range(5):
+        workload_events = workload.events(sizes, seed, 2000, 6)
+        trace = measure.import_events(tmp_path / f"{seed}.tau", workload_events)
+        instants = table1.instants_of(trace)
+        best = table1.dedicated_bytes(instants, exhaustive.budget(instants))
+        proved = exact.budget(instants)
+        assert table1.dedicated_bytes(instants, proved) == best, f"seed {seed}"
+        assert proved.optimal_within == 0
+        assert 0 < table1.dedicated_bytes(instants, greedy.budget(instants)) <= best
+
+
+def test_a_workload_is_its_seed() -> None:
+    """[P1-20] [P1-21] The same seed gives the same events; live counts stay within P_max."""
+    sizes = workload.WORKLOADS["W4"]
+    first = list(workload.events(sizes, 3, 500))
+    assert first == list(workload.events(sizes, 3, 500)) != list(workload.events(sizes, 4, 500))
+    assert first[:3] == [("malloc", 0, first[0][2]), *first[1:3]]
+    live: dict[int, int] = {}
+    for op, name, size in first:
+        if op == "malloc":
+            assert name not in live
+            live[name] = size
+        else:
+            del live[name]
+        assert max(list(live.values()).count(size) for size in sizes) <= workload.LIVE_MAX
+    assert workload.peak_live_bytes(sizes, 3, 500) > 0
+
+
+def test_the_budget_needs_no_more_than_plain_tlsf() -> None:
+    """[P1-23] One bar of Fig.
+
+    5: W4, a short run, the replayed plan beside plain TLSF and peak live.
+    """
+    trace = measure.trace_of("W4", 0, 1, 3000)
+    plan = measure.plan_of([trace], "replayed", "short")
+    peak = workload.peak_live_bytes(workload.WORKLOADS["W4"], 0, 3000)
+    budget = measure.footprint(trace, "budget", plan)
+    assert peak <= budget <= measure.footprint(trace, "tlsf")
+
+
+def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
+    """[P1-26] The smallest heap from which on the budget's total stays the smallest."""
+    rows = [
+        {"heap_bytes": {"budget": heap}, "total_bytes": {"budget": budget, "tlsf": tlsf}}
+        for heap, budget, tlsf in (
+            (100, 300, 200),
+            (200, 250, 260),
+            (400, 500, 490),
+            (800, 900, 950),
+        )
+    ]
+    assert figure7.crossover(rows) == 800
+    assert figure7.crossover(rows[:1]) is None
+
+
+def test_claims_have_every_item_and_are_not_stale() -> None:
+    """Each item of the checklist has its line, in order, and every figure comes from results/."""
+    reasons = tomllib.loads((claims.HERE / "reasons.toml").read_text(encoding="utf-8"))
+    assert [item["id"] for item in reasons["item"]] == [f"P1-{n}" for n in range(1, 29)]
+    results = {stage: measure.stored(stage) for stage in claims.STAGES}
+    text = claims.claims_text(reasons, results)
+    assert (claims.HERE / "claims.md").read_text(encoding="utf-8") == text
+    assert "not measured" not in text
+    assert "**no**" not in text
+
+
+def test_a_figure_that_was_not_measured_says_so() -> None:
+    """A sentence never shows a figure that is not there."""
+    assert claims.filled("{figure5.a.0|.3f}", {}) == "not measured"
+    assert claims.filled("{x.a.1} {x.b|yes}", {"x": {"a": [1, 2], "b": False}}) == "2 **no**"
+
+
+def test_every_figure_draws() -> None:
+    """The report is made from the stored results and needs no network."""
+    names = [panel.name for panel in budget_report.panels()]
+    assert names == [
+        "figure5-32",
+        "figure5-host",
+        "cross-input",
+        "figure7",
+        "figure6",
+        "table1",
+        "figure3",
+    ]
+    budget_report.write()
+    html = (budget_report.OUT / "report.html").read_text(encoding="utf-8")
+    assert "<script src=" not in html and "https://" not in html.split("</style>")[-1][:2000]
