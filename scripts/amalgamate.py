@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRIVATE_HEADERS = {"bits.h", "check.h", "port.h"}
+PUBLIC_HEADERS = ("config.h", "status.h", "tlsf.h", "budget.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard>[^>]+)>).*$')
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
 # What a source defines for itself at file scope: functions that are not tau_…, and structures.
@@ -21,7 +21,7 @@ PRIVATE = re.compile(
 
 
 class Amalgamation:
-    """Text that grows by files, each of which is taken in once, after what it includes."""
+    """Text that grows by files, each taken in once, after what it includes."""
 
     def __init__(self, core: Path, seen: set[str] | None = None) -> None:
         self.core = core
@@ -31,31 +31,44 @@ class Amalgamation:
         self.private: set[str] = set()
 
     def take(self, name: str) -> None:
-        """Append the file `name` of the core, its includes first; nothing if it is in already."""
+        """Append the header `name`, its includes first; nothing if it is in already."""
+        own = self.read(name)
+        self.lines += own
+
+    def take_module(self, stem: str) -> None:
+        """Append the source `stem`.c with its own headers, `stem`_….h.
+
+        Their private names end with them: the next source may use the same short ones.
+        """
+        own = self.read(f"{stem}.c", stem)
+        text = re.sub(r"__attribute__\(\([^)]*\)\)", "", "\n".join(own))
+        names = {found for pair in PRIVATE.findall(text) for found in pair if found}
+        renamed = sorted(names & self.private)
+        self.private |= names
+        self.lines += [f"#define {one} {stem}_{one}" for one in renamed] + own
+        self.lines += [f"#undef {one}" for one in [*renamed, *dict.fromkeys(DEFINE.findall(text))]]
+
+    def read(self, name: str, module: str | None = None) -> list[str]:
+        """Return the lines of a file not yet taken, with those of its `module`'s headers inside.
+
+        Other headers that it includes are taken.
+        """
         if name in self.seen:
-            return
+            return []
         self.seen.add(name)
-        own: list[str] = []
+        own = ["", f"// ==== core/{name}", ""]
         for line in (self.core / name).read_text().splitlines():
             found = INCLUDE.match(line)
             if found is None:
                 own.append(line)
+            elif found["ours"] and module and found["ours"].startswith(f"{module}_"):
+                own += self.read(found["ours"], module)
             elif found["ours"]:
                 self.take(found["ours"])
             elif found["standard"] not in self.seen:
                 self.seen.add(found["standard"])
                 self.standard.append(line)
-        self.lines += ["", f"// ==== core/{name}", ""]
-        if not name.endswith(".c"):
-            self.lines += own
-            return
-        # A source's own names end with it: the next may use the same short ones.
-        text = "\n".join(own)
-        names = {found for pair in PRIVATE.findall(text) for found in pair if found}
-        renamed = sorted(names & self.private)
-        self.private |= names
-        self.lines += [f"#define {one} {Path(name).stem}_{one}" for one in renamed] + own
-        self.lines += [f"#undef {one}" for one in [*renamed, *dict.fromkeys(DEFINE.findall(text))]]
+        return own
 
     def text(self, head: str) -> str:
         """Return everything taken, under `head`."""
@@ -63,23 +76,21 @@ class Amalgamation:
 
 
 def layers(core: Path) -> list[str]:
-    """Return the core's sources, each after those whose headers it includes."""
+    """Return the stems of the core's sources, each after those whose headers it includes."""
+    stems = sorted(path.stem for path in core.glob("*.c"))
     order: list[str] = []
 
     def visit(stem: str) -> None:
-        text = "".join(
-            (core / f"{stem}{suffix}").read_text()
-            for suffix in (".c", ".h")
-            if (core / f"{stem}{suffix}").exists()
-        )
+        files = [core / f"{stem}.c", core / f"{stem}.h", *core.glob(f"{stem}_*.h")]
+        text = "".join(path.read_text() for path in files if path.exists())
         for below in re.findall(r'#include "core/(\w+)\.h"', text):
-            if below != stem and (core / f"{below}.c").exists() and f"{below}.c" not in order:
+            if below != stem and below in stems and below not in order:
                 visit(below)
-        if f"{stem}.c" not in order:
-            order.append(f"{stem}.c")
+        if stem not in order:
+            order.append(stem)
 
-    for path in sorted(core.glob("*.c")):
-        visit(path.stem)
+    for stem in stems:
+        visit(stem)
     return order
 
 
@@ -88,12 +99,11 @@ def amalgamate(core: Path) -> tuple[str, str]:
     license_lines = (ROOT / "LICENSE").read_text().splitlines()
     head = "".join(f"// {line}".rstrip() + "\n" for line in ["{0}", "", *license_lines]) + "\n"
     header = Amalgamation(core)
-    for path in sorted(core.glob("*.h")):
-        if path.name not in PRIVATE_HEADERS:
-            header.take(path.name)
+    for name in PUBLIC_HEADERS:
+        header.take(name)
     source = Amalgamation(core, header.seen)
-    for name in layers(core):
-        source.take(name)
+    for stem in layers(core):
+        source.take_module(stem)
     return (
         header.text(head.format("Tautochrone's core in one file: the interface.")),
         source.text(

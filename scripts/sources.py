@@ -26,6 +26,12 @@ def core_sources(root: Path, files: list[Path]) -> list[Path]:
     return [path for path in files if path.suffix == ".c" and path.parent == root / "core"]
 
 
+def module_of(path: Path) -> str:
+    """Return the mechanism that a file of the core belongs to: x_y.h is part of x.c."""
+    owners = [p.stem for p in path.parent.glob("*.c") if path.stem.startswith(f"{p.stem}_")]
+    return max(owners, key=len, default=path.stem)
+
+
 def is_test(path: Path) -> bool:
     """Tell whether `path` is a test or belongs to one."""
     return "tests" in path.parts or path.name.startswith(("test_", "conftest"))

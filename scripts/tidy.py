@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sources import core_sources, functions_of, is_test, tree_files, used_by
+from sources import core_sources, functions_of, is_test, module_of, tree_files, used_by
 
 LINE_COLUMNS_MAX = 100
 FUNCTION_LINES_MAX = 70
@@ -22,6 +22,7 @@ README_LINES_MAX = 150
 FILE_LINES_MAX = {".c": 600, ".py": 600, ".sh": 200, ".h": 200}
 TEST_FILE_LINES_MAX = 600
 ASSERTIONS_PER_FUNCTION_MIN = 2
+ASSERTION = re.compile(r"\b(?:TAU_ASSERT\w*|TAU_INVARIANT|_Static_assert|static_assert)\(")
 
 BANNED_NAMES = {"utils", "util", "common", "misc", "helpers", "helper", "manager"}
 # In pieces, so that this file does not break its own rules.
@@ -107,9 +108,11 @@ def arrows(root: Path, files: list[Path]) -> Iterator[str]:
             if target_side in SIDES - SIDE_ARROWS[side] - {side}:
                 yield f"{name}: {side} may not use {'/'.join(target)}"
         if side == "core" and len(name.parts) == 2:
-            wanted = {Path(target[1]).stem for target in used if len(target) == 2}
-            for extra in sorted(wanted - CORE_ARROWS.get(path.stem, BASE) - {path.stem}):
-                yield f"{name}: {path.stem} may not include {extra}"
+            module = module_of(path)
+            inside = [root / Path(*target) for target in used if target[0] == "core"]
+            wanted = {module_of(target) for target in inside if target.parent == path.parent}
+            for extra in sorted(wanted - CORE_ARROWS.get(module, BASE) - {module}):
+                yield f"{name}: {module} may not include {extra}"
 
 
 def generated(root: Path, files: list[Path]) -> Iterator[str]:
@@ -136,11 +139,12 @@ def symbols(root: Path, files: list[Path]) -> Iterator[str]:
 
 
 def assertions(root: Path, files: list[Path]) -> Iterator[str]:
-    """The core asserts at least twice a function, on average over a file."""
+    """The core asserts at least twice a function, on average over a source and its headers."""
     for path in core_sources(root, files):
-        made = r"\b(?:TAU_ASSERT\w*|_Static_assert|static_assert)\("
-        count = len(re.findall(made, path.read_text()))
-        functions = len(list(functions_of(path)))
+        beside = [part for part in files if part.parent == path.parent]
+        parts = [part for part in beside if module_of(part) == path.stem]
+        count = sum(len(ASSERTION.findall(part.read_text())) for part in parts)
+        functions = sum(len(list(functions_of(part))) for part in parts)
         if count < ASSERTIONS_PER_FUNCTION_MIN * functions:
             yield f"{path.relative_to(root)}: {count} assertions in {functions} functions"
 
