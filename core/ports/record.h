@@ -14,10 +14,10 @@
 //
 // FreeRTOS (heap_1, 2, 4, 5), at the end of FreeRTOSConfig.h. The kernel calls these with the
 // scheduler suspended; the size it tells is the block's, with its header (heap_4: 8 bytes):
-//   #define traceMALLOC(p, n)
-//       if (p) tau_record_malloc(&recording, (uintptr_t)(p), (n) - 8u, CALLER)
-//   #define traceFREE(p, n) tau_record_free(&recording, (uintptr_t)(p), CALLER)
-//   where CALLER is (uintptr_t)__builtin_return_address(0), or 0
+//   static inline void log_malloc(void *p, size_t n) {
+//       if (p) { tau_record_malloc(&recording, (uintptr_t)p, n - 8u, 0); } }
+//   #define traceMALLOC(p, n) log_malloc(p, n)
+//   #define traceFREE(p, n) tau_record_free(&recording, (uintptr_t)(p), 0)
 //
 // Zephyr, with CONFIG_HEAP_LISTENER and CONFIG_SYS_HEAP_LISTENER:
 //   static void on_alloc(uintptr_t id, void *p, size_t n) {
@@ -30,7 +30,8 @@
 //   heap_listener_register(&frees);
 //
 // Anything linked by GNU ld, -Wl,--wrap=malloc,--wrap=free,--wrap=realloc (a static Linux program
-// too; several threads then need TAU_RECORD_LOCK):
+// too; several threads then need TAU_RECORD_LOCK), CALLER being
+// (uintptr_t)__builtin_return_address(0):
 //   void *__wrap_malloc(size_t n) {
 //       void *p = __real_malloc(n);
 //       if (p) { tau_record_malloc(&recording, (uintptr_t)p, n, CALLER); }

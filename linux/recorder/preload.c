@@ -133,9 +133,7 @@ static inline __attribute__((always_inline)) void row(struct tau_writer_thread *
                                                       enum tau_record_op op, const void *pointer,
                                                       size_t size, size_t alignment,
                                                       uint64_t site) {
-    const bool ends = op == TAU_RECORD_FREE || op == TAU_RECORD_REALLOC_BEGIN;
-    const uint64_t ticks = ends ? tau_clock_before(tau_writer_process.uses_counter)
-                                : tau_clock_after(tau_writer_process.uses_counter);
+    const uint64_t ticks = tau_clock_now(tau_writer_process.uses_counter);
     if (UNLIKELY(!tau_writer_ready(thread)) && !prepare(thread)) {
         return;
     }

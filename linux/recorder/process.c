@@ -127,7 +127,7 @@ static uint32_t read_whole(const char *path, char *to, size_t bytes) {
 
 static void header_note_clocks(struct tau_raw_header *header) {
     header->latest_ns = tau_clock_nanoseconds(CLOCK_MONOTONIC);
-    header->latest_ticks = tau_clock_before(tau_writer_process.uses_counter);
+    header->latest_ticks = tau_clock_now(tau_writer_process.uses_counter);
 }
 
 static void header_fill(struct tau_raw_header *header, uint64_t started_ticks,
@@ -156,7 +156,7 @@ static void header_fill(struct tau_raw_header *header, uint64_t started_ticks,
 // Creates this process's file and maps its header; NULL with errno if that cannot be.
 static struct tau_raw_header *header_create(void) {
     uint64_t started_ns = tau_clock_nanoseconds(CLOCK_MONOTONIC);
-    uint64_t started_ticks = tau_clock_before(tau_writer_process.uses_counter);
+    uint64_t started_ticks = tau_clock_now(tau_writer_process.uses_counter);
     snprintf(process.path, sizeof(process.path), "%s/%u-%llx%s", process.directory,
              (unsigned int)getpid(), (unsigned long long)started_ticks, TAU_RAW_SUFFIX);
     int file = file_open(O_CREAT | O_EXCL);
@@ -288,7 +288,7 @@ int tau_process_extend(size_t bytes, uint64_t *offset) {
 
 void tau_process_stop(int error) {
     if (!atomic_exchange(&process.stopped, true) && process.header != NULL) {
-        process.header->stopped_ticks = tau_clock_before(tau_writer_process.uses_counter);
+        process.header->stopped_ticks = tau_clock_now(tau_writer_process.uses_counter);
         process.header->stop_errno = (uint32_t)error;
     }
 }

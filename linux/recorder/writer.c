@@ -86,7 +86,7 @@ struct tau_raw_chunk *tau_writer_chunk_map(uint32_t kind, uint32_t thread, size_
     chunk->kind = kind;
     chunk->bytes = (uint32_t)bytes;
     chunk->thread = thread;
-    chunk->started_ticks = tau_clock_before(tau_writer_process.uses_counter);
+    chunk->started_ticks = tau_clock_now(tau_writer_process.uses_counter);
     chunk->offset = offset;
     atomic_signal_fence(memory_order_release);
     chunk->magic = TAU_RAW_CHUNK_MAGIC;

@@ -7,6 +7,8 @@ firmware sent (core/ports/record.h).
 from __future__ import annotations
 
 import ctypes
+import errno
+import json
 import os
 import struct
 import zlib
@@ -33,6 +35,10 @@ STATUS_TRACE = 16
 TRACE_DISK_FULL = 6
 
 Progress = Callable[[int, int], None]
+
+
+class DiskFull(TauError):
+    """The trace does not fit on its disk; the recording is untouched."""
 
 
 class _Result(ctypes.Structure):
@@ -102,6 +108,14 @@ class RawHeader:
         """What names this recording for good: a pid alone comes back, after exec even at once."""
         return recording_name(self.pid, self.started_ticks)
 
+    @property
+    def stop_reason(self) -> str | None:
+        """Why recording stopped early, or None if it did not."""
+        if self.stop_errno == 0:
+            return None
+        known = self.stop_errno in errno.errorcode
+        return os.strerror(self.stop_errno) if known else f"error {self.stop_errno}"
+
     def trace_header(self) -> dict[str, Any]:
         """Return what the trace's header says of the recording."""
         header: dict[str, Any] = {
@@ -120,7 +134,7 @@ class RawHeader:
             "machine": os.uname().machine,
             "ended": "exit" if self.ended else "killed, _exit or exec",
             "truncated": self.stop_errno != 0,
-            "truncated_reason": os.strerror(self.stop_errno) if self.stop_errno else None,
+            "truncated_reason": self.stop_reason,
             "children_not_recorded": self.children_lost,
             "parent": None,
         }
@@ -243,8 +257,6 @@ def _merge(
     header: dict[str, Any],
     progress: Progress | None,
 ) -> Merged:
-    import json
-
     failure: list[BaseException] = []
 
     def told(_: None, done_bytes: int, total_bytes: int) -> bool:
@@ -271,8 +283,8 @@ def _merge(
     return Merged(**{field.name: getattr(result, field.name) for field in fields(Merged)})
 
 
-def _error_of(status: int, errno: int, source: Path | str, out: Path | str) -> TauError:
-    cause = os.strerror(errno) if errno else "unknown cause"
+def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> TauError:
+    cause = os.strerror(number) if number else "unknown cause"
     if status == STATUS_INPUT:
         return TauError(f"cannot read {source}: {cause}", "check the path and its permissions")
     if status == STATUS_NOT_A_RECORDING:
@@ -285,7 +297,7 @@ def _error_of(status: int, errno: int, source: Path | str, out: Path | str) -> T
             "merge it on a larger machine: it takes about 50 bytes for each object at the peak",
         )
     if status == STATUS_TRACE + TRACE_DISK_FULL:
-        return TauError(
+        return DiskFull(
             f"cannot write {out}: the disk is full", "free some space, or use -o on another disk"
         )
     return TauError(f"cannot write {out}: {cause}", "check the path and its permissions, or use -o")

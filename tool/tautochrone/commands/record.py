@@ -46,7 +46,7 @@ class Trace:
             "pid": header.pid,
             "parent": header.forked_from,
             "ended": header.ended,
-            "truncated": os.strerror(header.stop_errno) if header.stop_errno else None,
+            "truncated": header.stop_reason,
             "children_not_recorded": header.children_lost,
         }
         if self.merged is not None:
@@ -179,8 +179,8 @@ def _announce(name: str, variables: dict[str, str], children: bool) -> None:
         "with time, thread and call site"
     )
     output.note(
-        "tau: not recorded: stacks, static data, mmap and brk of the program's own; children that are "
-        "static, setuid, of another C library or started with a cleared environment"
+        "tau: not recorded: stacks, static data, mmap and brk of the program's own; children that "
+        "are static, setuid, of another C library or started with a cleared environment"
     )
     if variables:
         text = " ".join(f"{name}={value}" for name, value in variables.items())
@@ -213,13 +213,30 @@ def _finish(folder: Path, out: Path | None, raw: bool, force: bool, name: str) -
                 made.append((path, header, None))
                 continue
             target = path.with_suffix(".tau")
-            merged = merge.merge_raw(path, target, {"tautochrone": __version__}, bar.told)
-            bar.next()
-            path.unlink()
+            target, merged = _merge_one(path, bar)
             made.append((target, header, merged))
     made.sort(key=lambda item: item[2].events if item[2] else item[0].stat().st_size, reverse=True)
     kept = [item for item in made if item[2] is None or item[2].events > 0] or made[:1]
     return _place(kept, out, force)
+
+
+def _merge_one(raw: Path, bar: _Bar) -> tuple[Path, merge.Merged]:
+    """Merge one recording and remove it; on a full disk by way of the temporary directory."""
+    extra = {"tautochrone": __version__}
+    target = raw.with_suffix(".tau")
+    try:
+        merged = merge.merge_raw(raw, target, extra, bar.told)
+        raw.unlink()
+    except merge.DiskFull:
+        target.unlink(missing_ok=True)
+        with tempfile.TemporaryDirectory(prefix="tau-") as folder:
+            elsewhere = Path(folder) / target.name
+            merged = merge.merge_raw(raw, elsewhere, extra, bar.told)
+            # The recording makes room for its trace, which is smaller.
+            raw.unlink()
+            shutil.move(elsewhere, target)
+    bar.next()
+    return target, merged
 
 
 def _place(
@@ -285,9 +302,9 @@ def _warn(traces: list[Trace]) -> None:
         who = f"{Path(header.program).name} (pid {header.pid})"
         if header.stop_errno:
             output.note(
-                f"tau: recording of {who} stopped early: {os.strerror(header.stop_errno)}; "
-                "its trace is truncated\n  next: free space or lift the limit (ulimit -f), or use -o "
-                "on another disk, and record again"
+                f"tau: recording of {who} stopped early: {header.stop_reason}; "
+                "its trace is truncated\n  next: free space or lift the limit (ulimit -f), or use "
+                "-o on another disk, and record again"
             )
         if header.children_lost:
             output.note(
@@ -295,7 +312,7 @@ def _warn(traces: list[Trace]) -> None:
             )
         if merged is not None and merged.damaged_chunks:
             output.note(
-                f"tau: {merged.damaged_chunks} damaged parts of the recording of {who} were left out"
+                f"tau: {merged.damaged_chunks} damaged parts of the recording of {who} are left out"
             )
         if merged is not None and merged.unknown_count + merged.double_free_count:
             output.note(
@@ -326,7 +343,7 @@ def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
         f"program: {end}"
     )
     output.note(
-        f"tau: at most {_bytes(merged.peak_live_bytes)} in {merged.peak_live_objects:,} objects alive"
+        f"tau: peak {_bytes(merged.peak_live_bytes)} alive in {merged.peak_live_objects:,} objects"
     )
     output.note(f"tau: {first.path}, {_bytes(first.size_bytes)}{each}{_others(traces[1:])}")
     output.note(f"  next: tau plan {first.path} -o plan.toml")

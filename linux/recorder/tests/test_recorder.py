@@ -1,0 +1,228 @@
+"""The recorder under programs of every kind: threads, forks, sudden ends, other allocators.
+
+Each program runs recorded; its trace is compared with what the program is known to have done, and
+the program itself checks that results and errno are as they are without the recorder.
+"""
+
+from __future__ import annotations
+
+import glob
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+from tautochrone import trace_format
+from tautochrone.trace import open_trace
+
+MALLOC, FREE = trace_format.OP_MALLOC, trace_format.OP_FREE
+# The fixtures of conftest.py.
+Build = Callable[..., Path]
+Record = Callable[..., Any]
+
+
+@pytest.mark.parametrize("clock", ["counter", "monotonic"])
+def test_cross_thread_frees_are_in_order(build: Build, record: Record, clock: str) -> None:
+    """One thread frees what another allocated: a place's next owner is never before that."""
+    env = {"TAU_RECORD_CLOCK": clock}
+    recorded = record(build("threads"), 4, 100000, env=env)
+    recorded.assert_in_order()
+    events = recorded.events()
+    own = (events["op"] == MALLOC) & (events["size_bytes"] % 16 == 7)
+    assert own.sum() == 400000
+    assert len(np.unique(events["thread"])) == 5
+    assert (events["op"] == FREE).sum() >= 400000
+    wanted = "monotonic" if clock == "monotonic" else None
+    assert wanted is None or recorded.header()["clock"] == wanted
+
+
+def test_short_threads_share_chunks(build: Build, record: Record) -> None:
+    """2000 threads that come and go leave every event, but no mappings and no large file."""
+    recorded = record(build("storm"), 2000)
+    recorded.assert_in_order()
+    events = recorded.events()
+    assert (events["size_bytes"] == 39).sum() == 2000  # freed by a destructor at the thread's end
+    assert (events["size_bytes"] == 23).sum() == 20000
+    assert recorded.document["trace"]["chunks"] < 40
+    assert recorded.document["trace"]["threads"] == 2001
+    assert int(recorded.stderr.split("\n")[-2]) < 200
+
+
+def test_forks_and_execs(build: Build, record: Record) -> None:
+    """20 forks under running threads, 10 with exec: 31 traces, each with its own objects."""
+    recorded = record(build("forks"))
+    assert recorded.status == 0
+    recorded.assert_in_order()
+    assert len(recorded.traces) == 31
+    forked = 0
+    for index, trace in enumerate(recorded.traces):
+        header = recorded.header(index)
+        if header["pid"] == recorded.document["trace"]["pid"] and header["parent"] is None:
+            if trace["parent"] is None and trace["inherited_count"] == 0 and trace["events"] > 4000:
+                continue  # the program itself
+        assert (recorded.events(index)["size_bytes"] == 55).sum() == 1000
+        if header["parent"] is not None:
+            forked += 1
+            assert trace["inherited_count"] == 2  # the free and the realloc
+            assert header["parent"]["position_ns"] > 0
+            first = recorded.events(index)
+            moved = first[(first["op"] == MALLOC) & (first["size_bytes"] == 5000)]
+            assert len(moved) == 1  # from its realloc on, the parent's object is the child's
+    assert forked == 20
+
+
+def test_parent_is_named(build: Build, record: Record) -> None:
+    """A forked child's header names the recording that its inherited objects come from."""
+    recorded = record(build("forks"))
+    names = {recorded.header(index)["recording"] for index in range(len(recorded.traces))}
+    assert len(names) == len(recorded.traces)
+    parents = [trace["parent"] for trace in recorded.traces if trace["parent"]]
+    assert len(set(parents)) == 1 and parents[0] in names
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ("exit", 42),
+        ("_exit", 41),
+        ("abort", 128 + signal.SIGABRT),
+        ("segv", 128 + signal.SIGSEGV),
+        ("kill", 128 + signal.SIGKILL),
+        ("thread", 0),
+    ],
+)
+def test_every_end_leaves_a_whole_trace(
+    build: Build, record: Record, how: str, status: int
+) -> None:
+    """However a program ends, its events are in the trace and its status is passed on."""
+    recorded = record(build("ends"), how)
+    assert recorded.status == status == recorded.document["exit_status"]
+    recorded.assert_in_order()
+    events = recorded.events()
+    own = events[events["size_bytes"] == 33]
+    assert len(own) == 5000
+    freed = events[events["op"] == FREE]
+    assert np.isin(freed["slot"], own["slot"]).sum() >= 4000
+    assert recorded.document["trace"]["ended"] == (how in ("exit", "thread"))
+
+
+def test_exec_starts_a_new_trace(build: Build, record: Record) -> None:
+    """exec keeps the pid: two recordings of the same process, told apart."""
+    recorded = record(build("ends"), "exec")
+    assert recorded.status == 42
+    assert len(recorded.traces) == 2
+    assert recorded.traces[0]["pid"] == recorded.traces[1]["pid"]
+    for index in range(2):
+        assert (recorded.events(index)["size_bytes"] == 33).sum() == 5000
+
+
+def test_shapes(build: Build, record: Record) -> None:
+    """Each function's event is what SPEC says: order, size, alignment; failures are no events."""
+    recorded = record(build("shapes"))
+    assert recorded.status == 0, recorded.stderr
+    recorded.assert_in_order()
+    events = recorded.events()
+    own = events[(events["size_bytes"] >= 1000003) & (events["op"] != FREE)]
+    page = 4096
+    assert [(int(e["op"]), int(e["size_bytes"]), int(e["align_log2"])) for e in own] == [
+        (trace_format.OP_MALLOC, 1000003, 0),
+        (trace_format.OP_CALLOC, 1004000, 0),
+        (trace_format.OP_MALLOC, 1000033, 0),
+        (trace_format.OP_MALLOC, 1000053, 0),
+        (trace_format.OP_REALLOC, 5000054, 0),
+        (trace_format.OP_REALLOC, 5000055, 0),
+        (trace_format.OP_REALLOC, 1056000, 0),
+        (trace_format.OP_ALIGNED_ALLOC, 1000071, 6),
+        (trace_format.OP_ALIGNED_ALLOC, 1000192, 8),
+        (trace_format.OP_ALIGNED_ALLOC, 1000193, 10),
+        (trace_format.OP_ALIGNED_ALLOC, 1000194, 12),
+        (trace_format.OP_ALIGNED_ALLOC, (1000195 + page - 1) // page * page, 12),
+    ]
+    moved = own["slot"][3:7]
+    assert len(set(moved.tolist())) == 1  # realloc keeps the slot
+    # Every own object was freed once, realloc(p, 0) included.
+    for event in own:
+        at = int(np.flatnonzero((events == event))[0])
+        later = events[at + 1 :]
+        assert FREE in later["op"][later["slot"] == event["slot"]]
+    assert (events["size_bytes"] == 0)[events["op"] == MALLOC].any()  # malloc(0) is an object
+
+
+def test_library_opened_later(build: Build, record: Record) -> None:
+    """The sites of a library that is loaded in mid-flight have its name."""
+    plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
+    recorded = record(build("loader", "-ldl"), plugin)
+    assert recorded.status == 0
+    events = recorded.events()
+    site = int(events[events["size_bytes"] == 1000003]["site"][0])
+    with open_trace(recorded.traces[0]["path"]) as reader:
+        module, offset = reader.sites()[site - 1]
+    assert module == str(plugin)
+    assert 0 < offset < plugin.stat().st_size
+
+
+def test_allocation_while_the_allocator_is_looked_up(build: Build, record: Record) -> None:
+    """dlsym allocates before malloc is known, and the objects are moved and freed at the end."""
+    hook = build("boot", "-shared", "-fPIC", made="boot.so")
+    recorded = record(build("ends"), env={"LD_PRELOAD": str(hook)})
+    assert recorded.status == 42, recorded.stderr
+    recorded.assert_in_order()
+    assert (recorded.events()["size_bytes"] == 1000003).sum() == 1
+
+
+def other_allocators() -> list[str]:
+    """The other allocators that this machine has."""
+    found = [glob.glob(f"/usr/lib/*/{name}") for name in ("libjemalloc.so.2", "libmimalloc.so.2*")]
+    return [paths[0] for paths in found if paths]
+
+
+@pytest.mark.parametrize("library", other_allocators(), ids=lambda path: Path(path).name)
+def test_other_allocators(build: Build, record: Record, library: str) -> None:
+    """An allocator that is preloaded or linked does the work, and is recorded all the same."""
+    linked = build(
+        "threads", library, f"-Wl,-rpath,{Path(library).parent}", made=Path(library).name
+    )
+    for program, env in ((build("threads"), {"LD_PRELOAD": library}), (linked, {})):
+        recorded = record(program, 3, 20000, env=env, options=("--force",))
+        assert recorded.status == 0, recorded.stderr
+        recorded.assert_in_order()
+        events = recorded.events()
+        assert ((events["op"] == MALLOC) & (events["size_bytes"] % 16 == 7)).sum() == 60000
+
+
+@pytest.mark.parametrize("what", ["close-all", "no-files"])
+def test_descriptors_are_the_programs_own(build: Build, record: Record, what: str) -> None:
+    """A program that closes every descriptor, or may open no more, is recorded to its end."""
+    recorded = record(build("grind"), 300000, what)
+    assert recorded.status == 0
+    recorded.assert_in_order()
+    assert recorded.document["trace"]["events"] >= 600000
+    assert recorded.document["trace"]["truncated"] is None
+
+
+def test_program_runs_others(record: Record) -> None:
+    """vfork and posix_spawn share memory with the parent: nothing of theirs is mixed up."""
+    code = "import subprocess; [subprocess.run(['true']) for _ in range(5)]"
+    recorded = record("python3", "-c", code)
+    assert recorded.status == 0
+    recorded.assert_in_order()
+    assert len(recorded.traces) >= 6
+
+
+def test_random_programs(build: Build, record: Record) -> None:
+    """Any number of threads and rounds gives exactly the events that were made."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chosen = random.Random(seed)
+    for _ in range(4):
+        threads, rounds = chosen.randint(1, 12), chosen.randint(1, 60000)
+        recorded = record(build("threads"), threads, rounds, options=("--force",))
+        recorded.assert_in_order()
+        events = recorded.events()
+        own = (events["op"] == MALLOC) & (events["size_bytes"] % 16 == 7)
+        assert own.sum() == threads * rounds

@@ -1,0 +1,165 @@
+"""The target shim: what a firmware records comes back from its byte stream, event by event."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tautochrone import merge, trace_format
+from tautochrone.errors import TauError
+from tautochrone.trace import OPS, open_trace
+
+ROOT = Path(__file__).parents[3]
+SHIM = ROOT / "core" / "ports" / "record.c"
+Build = Callable[..., Path]
+
+
+@pytest.fixture
+def firmware(build: Build) -> Path:
+    """The firmware, with a small buffer so that blocks are many."""
+    return build("firmware", f"-I{ROOT}", str(SHIM), "-DTAU_RECORD_BUFFER_BYTES=256u")
+
+
+def run(firmware: Path, stream: Path, *words: object) -> tuple[list[dict[str, str]], int]:
+    """Run the firmware; returns the events it made, and the rows that could not be sent."""
+    command = [str(firmware), str(stream), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return list(csv.DictReader(done.stdout.splitlines())), int(done.stderr)
+
+
+def events_of(path: Path) -> np.ndarray:
+    """All events of a trace."""
+    with open_trace(path) as reader:
+        return np.concatenate([block.copy() for block in reader.blocks()])
+
+
+def test_round_trip(firmware: Path, tmp_path: Path) -> None:
+    """Each event comes back with its size, alignment, time, thread and object."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    made, dropped = run(firmware, tmp_path / "stream", seed, 20000)
+    assert dropped == 0
+    assert merge.is_target(tmp_path / "stream") and not merge.is_raw(tmp_path / "stream")
+    merged = merge.merge_target(tmp_path / "stream", tmp_path / "out.tau")
+    assert merged.events == len(made)
+    wrong = (merged.implied_frees, merged.unknown_count, merged.damaged_chunks, merged.lost_blocks)
+    assert wrong == (0, 0, 0, 0)
+    object_of_slot: dict[int, str] = {}
+    number_of_thread: dict[str, int] = {}
+    for event, expected in zip(events_of(tmp_path / "out.tau"), made, strict=True):
+        assert OPS[event["op"]] == expected["op"]
+        assert event["size_bytes"] == int(expected["size"])
+        assert event["align_log2"] == int(expected["align"])
+        assert abs(int(event["time_ns"]) - int(expected["time"]) * 1000) <= 1
+        number = number_of_thread.setdefault(expected["thread"], int(event["thread"]))
+        assert number == event["thread"] or int(expected["thread"]) >= 2**20
+        slot = int(event["slot"])
+        if expected["op"] in ("realloc", "free"):
+            assert object_of_slot[slot] == expected["id"]
+        object_of_slot[slot] = expected["id"]
+    with open_trace(tmp_path / "out.tau") as reader:
+        sites = reader.sites()
+    assert {offset for _, offset in sites} <= {0x08000001 + 64 * i for i in range(40)}
+
+
+def test_refused_writes_are_counted(firmware: Path, tmp_path: Path) -> None:
+    """Blocks that the link refused are known by number and by their rows."""
+    _, dropped = run(firmware, tmp_path / "stream", 7, 5000, 20)
+    assert dropped > 0
+    merged = merge.merge_target(tmp_path / "stream", tmp_path / "out.tau")
+    assert merged.lost_blocks == 3
+    assert merged.dropped_rows == dropped
+
+
+def test_capture_that_starts_late(firmware: Path, tmp_path: Path) -> None:
+    """Noise in front, in between and at the end costs the blocks it hits and no others."""
+    run(firmware, tmp_path / "stream", 11, 5000)
+    data = (tmp_path / "stream").read_bytes()
+    whole = merge.merge_target(tmp_path / "stream", tmp_path / "out.tau")
+    middle = len(data) // 2
+    noisy = b"boot: hello\r\nTauT" + data[100:middle] + b"\0TauT\xff" + data[middle + 40 :] + b"T"
+    (tmp_path / "noisy").write_bytes(noisy)
+    assert merge.is_target(tmp_path / "noisy")
+    merged = merge.merge_target(tmp_path / "noisy", tmp_path / "noisy.tau")
+    assert merged.lost_blocks == 1  # the first is not missed: nothing tells that it was there
+    assert whole.chunks - 3 <= merged.chunks < whole.chunks
+
+
+def test_restart_frees_everything(firmware: Path, tmp_path: Path) -> None:
+    """A firmware that begins again has an empty heap, and time goes on."""
+    run(firmware, tmp_path / "stream", 13, 3000)
+    data = (tmp_path / "stream").read_bytes()
+    (tmp_path / "twice").write_bytes(data + data)
+    once = merge.merge_target(tmp_path / "stream", tmp_path / "once.tau")
+    twice = merge.merge_target(tmp_path / "twice", tmp_path / "twice.tau")
+    assert twice.restarts == 1 and twice.unknown_count == 0
+    assert twice.events == 2 * once.events + twice.implied_frees
+    assert twice.peak_live_objects == once.peak_live_objects
+    assert twice.duration_ns == pytest.approx(2 * once.duration_ns, rel=0.01)
+
+
+def test_any_damage(firmware: Path, tmp_path: Path) -> None:
+    """A stream that is cut anywhere or bit-flipped is merged or refused, and never crashes."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    specification = importlib.util.spec_from_file_location(
+        "fuzz_of_merge", Path(__file__).with_name("test_merge.py")
+    )
+    assert specification is not None and specification.loader is not None
+    fuzz = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(fuzz)
+    chosen = random.Random(seed)
+    run(firmware, tmp_path / "stream", 17, 5000)
+    size = (tmp_path / "stream").stat().st_size
+    mutations = [fuzz.mutate(chosen, size) for _ in range(200)]
+    done = fuzz.merge_all("merge_target", tmp_path / "stream", tmp_path, mutations)
+    lines = len(done.stdout.splitlines())
+    assert done.returncode == 0, (mutations[lines : lines + 1], done.stderr)
+
+
+def test_newer_stream_is_refused(firmware: Path, tmp_path: Path) -> None:
+    """A block of a later version is not guessed at."""
+    import struct
+    import zlib
+
+    run(firmware, tmp_path / "stream", 19, 10)
+    data = bytearray((tmp_path / "stream").read_bytes())
+    data[4] = 9
+    payload_bytes = struct.unpack_from("<I", data, 8)[0]
+    crc = zlib.crc32(data[44 : 44 + payload_bytes], zlib.crc32(data[:40]))
+    struct.pack_into("<I", data, 40, crc)
+    (tmp_path / "newer").write_bytes(data)
+    with pytest.raises(TauError, match="newer"):
+        merge.merge_target(tmp_path / "newer", tmp_path / "out.tau")
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"),
+    [
+        ("arm-none-eabi-gcc", ["-mcpu=cortex-m4", "-mthumb"]),
+        ("riscv64-unknown-elf-gcc", ["-march=rv32imc", "-mabi=ilp32"]),
+    ],
+)
+def test_shim_is_freestanding(compiler: str, flags: list[str], tmp_path: Path) -> None:
+    """It compiles without warnings for both targets and needs nothing but memset and division."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    out = tmp_path / "record.o"
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+    command = [compiler, *flags, "-std=c17", "-Os", "-ffreestanding", *strict, f"-I{ROOT}"]
+    subprocess.run([*command, "-c", str(SHIM), "-o", str(out)], check=True, timeout=60)
+    tool = compiler.replace("gcc", "nm")
+    listing = subprocess.run(
+        [tool, "-u", str(out)], capture_output=True, text=True, check=True, timeout=60
+    )
+    needed = {line.split()[-1] for line in listing.stdout.splitlines()}
+    assert needed <= {"memcpy", "memset", "__aeabi_llsl", "__aeabi_llsr", "__ashldi3", "__lshrdi3"}
+    assert trace_format.SLOT_NONE == 0xFFFFFFFF
