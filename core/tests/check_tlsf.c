@@ -90,7 +90,7 @@ static bool find_rows(struct check_walk *walk)
     const struct fields *fields = fields_of(walk->heap);
     struct check_row *row = &walk->rows[0];
     row->first = first_behind((const unsigned char *)(walk->heap->bitmap + fields->words));
-    row->sentinel = row->first + fields->span_bytes;
+    row->sentinel = row->first + tau_tlsf_statistics(walk->heap).capacity_bytes;
     walk->rows_count = 1;
     for (tau_word link = fields->pools; link != 0;) {  // bound: POOLS_MAX
         if (walk->rows_count == POOLS_MAX) {
@@ -107,7 +107,7 @@ static bool find_rows(struct check_walk *walk)
     return true;
 }
 
-// [TLSF-11], and the span that pointers are tested against.
+// [TLSF-11]
 static bool control_holds(struct check_walk *walk)
 {
     const struct fields *fields = fields_of(walk->heap);
@@ -115,18 +115,13 @@ static bool control_holds(struct check_walk *walk)
         fields->words != fields->classes / 32 + 1 || !find_rows(walk)) {
         return false;
     }
-    const unsigned char *lowest = walk->rows[0].first;
-    const unsigned char *highest = walk->rows[0].sentinel;
     for (size_t i = 0; i < walk->rows_count; i++) {
         const struct check_row *row = &walk->rows[i];
-        lowest = row->first < lowest ? row->first : lowest;
-        highest = row->sentinel > highest ? row->sentinel : highest;
         if (slow_class(walk->heap, (size_t)(row->sentinel - row->first)) >= fields->classes) {
             return false;
         }
     }
-    return lowest == address_of(walk, fields->lowest) &&
-           (size_t)(highest - lowest) == fields->span_bytes;
+    return true;
 }
 
 static void remember_free(struct check_walk *walk, const unsigned char *payload, tau_word size)

@@ -28,6 +28,7 @@ COMPANIONS = {
     "explore_tlsf": ["check_tlsf.c", "port_test.c"],
     "fuzz_tlsf": ["check_tlsf.c", "port_test.c"],
     "test_budget": ["check_tlsf.c", "check_budget.c", "port_test.c"],
+    "test_budget_plans": ["check_tlsf.c", "check_budget.c", "port_test.c"],
     "test_budget_checker": ["check_tlsf.c", "port_test.c"],
     "fuzz_budget": ["check_tlsf.c", "check_budget.c", "port_test.c"],
 }

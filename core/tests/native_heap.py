@@ -77,10 +77,14 @@ def load(path: Path) -> ctypes.CDLL:
             ("invariants_hold", ctypes.c_bool, []),
             ("statistics", Statistics if mechanism == "tlsf" else BudgetStatistics, []),
         ):
-            function = getattr(library, f"tau_{mechanism}_{name}", None)
-            if function is not None:
-                function.restype = result
-                function.argtypes = [pointer, *arguments]
+            function = getattr(library, f"tau_{mechanism}_{name}")
+            function.restype = result
+            function.argtypes = [pointer, *arguments]
+    library.tau_budget_size.restype = size
+    library.tau_budget_size.argtypes = [pointer, size, size]
+    library.tau_budget_init.argtypes = [pointer, pointer, size, pointer, size]
+    library.tau_budget_class_statistics.restype = BudgetClassStatistics
+    library.tau_budget_class_statistics.argtypes = [pointer, size]
     library.tau_tlsf_init.restype = pointer
     library.tau_tlsf_init.argtypes = [pointer, size, size]
     library.tau_tlsf_add_pool.argtypes = [pointer, pointer, size]
@@ -172,3 +176,37 @@ class NativeTlsf(NativeHeap):
 
         self.library.tau_tlsf_walk(self.heap, VISITOR(visit), None)
         return found
+
+
+class NativeBudget(NativeHeap):
+    """A compiled budgeted heap."""
+
+    mechanism = "budget"
+
+    def __init__(
+        self, library: ctypes.CDLL, size_bytes: int, classes: list[tuple[int, int]], start: int = 0
+    ) -> None:
+        """A heap of SIZE_BYTES for CLASSES: (size in bytes, count). Raises ValueError if refused."""
+        super().__init__(library, 1 << 18, start)
+        self.classes = (BudgetClass * len(classes))(*classes)
+        heap = ctypes.c_void_p()
+        status = library.tau_budget_init(
+            ctypes.byref(heap), self.base, size_bytes, self.classes, len(classes)
+        )
+        if status != 0:
+            raise ValueError(STATUS[status])
+        self.heap = heap.value
+
+    @property
+    def statistics(self) -> BudgetStatistics:
+        """As the C structure."""
+        return self._call("statistics")
+
+    def class_statistics(self, index: int) -> BudgetClassStatistics:
+        """As the C structure, of the plan's class INDEX."""
+        return self.library.tau_budget_class_statistics(self.heap, index)
+
+
+def budget_size(library: ctypes.CDLL, classes: list[tuple[int, int]], shared_bytes: int) -> int:
+    """tau_budget_size."""
+    return library.tau_budget_size((BudgetClass * len(classes))(*classes), len(classes), shared_bytes)

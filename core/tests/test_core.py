@@ -36,8 +36,11 @@ EXAMPLES = [
     "test_tlsf_misuse",
     "test_tlsf_pools",
     "test_tlsf_checker",
+    "test_budget",
+    "test_budget_plans",
+    "test_budget_checker",
 ]
-FUZZERS = ["fuzz_tlsf"]
+FUZZERS = ["fuzz_tlsf", "fuzz_budget"]
 
 
 def needs(build: Build) -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 from core_build import Build, build_library
-from native_heap import NativeTlsf, load
+from native_heap import NativeBudget, NativeTlsf, budget_size, load
 
+from model.budget import Budget
 from model.tlsf import Tlsf
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
@@ -210,3 +211,93 @@ def test_tlsf_every_short_program(core: tuple[CDLL, int, int]) -> None:
 def test_tlsf_every_longer_program(core: tuple[CDLL, int, int]) -> None:
     """All sequences of five calls."""
     print(explore(core, 5), "sequences")
+
+
+def random_plan(source: random.Random, unit: int) -> list[tuple[int, int]]:
+    """Up to sixteen classes, in no order, sizes not multiples of the alignment."""
+    keys = source.sample(range(1, 80), source.randrange(17))
+    return [(key * unit - source.randrange(unit), source.randrange(1, 9)) for key in keys]
+
+
+def budget_pair(
+    core: tuple[CDLL, int, int], classes: list[tuple[int, int]], shared_bytes: int, start: int
+) -> tuple[NativeBudget, Budget]:
+    """A compiled budgeted heap and its model in memory of the same address."""
+    library, word_bits, check_level = core
+    size_bytes = budget_size(library, classes, shared_bytes)
+    assert size_bytes > 0
+    native = NativeBudget(library, size_bytes + 64, classes, start)
+    now = native.statistics
+    model = Budget(
+        size_bytes + 64,
+        classes,
+        now.control_bytes,
+        now.shared.control_bytes,
+        word_bits,
+        check_level,
+        native.base,
+    )
+    return native, model
+
+
+def assert_same_budget(native: NativeBudget, model: Budget) -> None:
+    """All statistics of the dedicated and the shared regions."""
+    now = native.statistics
+    assert now.dedicated_bytes == sum(region.end - region.start for region in model.regions)
+    assert now.classes_count == len(model.regions)
+    refused = model.refused_count
+    if model.shared is not None:
+        refused += model.shared.out_of_memory_count
+        assert now.shared.used_bytes == model.shared.used_bytes
+        assert now.shared.peak_used_bytes == model.shared.peak_used_bytes
+        assert now.shared.largest_free_bytes == model.shared.largest_free_bytes
+    else:
+        assert now.shared.capacity_bytes == 0
+    assert now.shared.out_of_memory_count == refused
+    for index, region in enumerate(model.regions):
+        theirs = native.class_statistics(index)
+        assert (theirs.size_bytes, theirs.count) == (region.bucket_bytes, region.count)
+        assert theirs.used_count == len(region.used)
+        assert theirs.peak_used_count == region.peak_used_count
+
+
+def budget_calls(
+    source: random.Random, classes: list[tuple[int, int]], live: list[int]
+) -> Iterator[tuple]:
+    """As random_calls, most sizes being a class's or one beside it."""
+    for call in random_calls(source, 4096, live):
+        if classes and source.randrange(4) and call[0] != "free":
+            size = max(source.choice(classes)[0] + source.randrange(-1, 2), 0)
+            yield (*call[:-1], size)
+        else:
+            yield call
+
+
+def budget_programs(core: tuple[CDLL, int, int], seeds: range, calls_count: int) -> None:
+    """One random plan and program a seed."""
+    for seed in seeds:
+        print(f"seed {seed} (TAU_TEST_SEED)")
+        source = random.Random(seed)
+        classes = random_plan(source, core[1] // 4)
+        shared_bytes = source.choice((0, 300, 2000, 2000, 6000))
+        native, model = budget_pair(core, classes, shared_bytes, source.randrange(16))
+        live: list[int] = []
+        calls = budget_calls(source, classes, live)
+        for number, call in enumerate(itertools.islice(calls, calls_count)):
+            run_both(native, model, call, live)
+            if number % 16 == 0:
+                assert_same_budget(native, model)
+        for offset in list(live):
+            run_both(native, model, ("free", offset), live)
+        assert_same_budget(native, model)
+
+
+def test_budget_places_as_the_model(core: tuple[CDLL, int, int]) -> None:
+    """Sixty thousand calls in each configuration."""
+    budget_programs(core, range(SEED, SEED + 60), 1000)
+
+
+@pytest.mark.slow
+def test_budget_places_as_the_model_for_long(core: tuple[CDLL, int, int]) -> None:
+    """Another million calls in each configuration."""
+    budget_programs(core, range(SEED + 1000, SEED + 1500), 2000)

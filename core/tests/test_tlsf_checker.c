@@ -103,7 +103,7 @@ static void tlsf_5_lists_hold_the_free_blocks(void)
 {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
-    tau_word *slot = at(tlsf, scene.other_hole[1]);
+    tau_word *slot = tau_link_follow(tlsf, scene.other_hole[1]);
     unsigned class = class_of(tlsf, key_of(size_of(scene.other_hole)));
     tau_word *other_slot = head_of(tlsf, 1);
     REQUIRE(slot == head_of(tlsf, class));
@@ -114,7 +114,7 @@ static void tlsf_5_lists_hold_the_free_blocks(void)
     expect_broken(&scene, 5);
     scene.hole[0] = *slot;  // a circle
     expect_broken(&scene, 5);
-    scene.hole[0] = link_to(tlsf, scene.used);  // a used block
+    scene.hole[0] = tau_link_to(tlsf, scene.used);  // a used block
     expect_broken(&scene, 5);
     *other_slot = *slot;  // another class
     *slot = 0;
@@ -127,7 +127,7 @@ static void tlsf_6_back_links(void)
     struct scene scene = scene_open();
     scene.hole[1] += TAU_ALIGNMENT;
     expect_broken(&scene, 6);
-    scene.other_hole[1] = link_to(scene.heap.tlsf, scene.hole);
+    scene.other_hole[1] = tau_link_to(scene.heap.tlsf, scene.hole);
     expect_broken(&scene, 6);
     heap_close(&scene.heap);
 }

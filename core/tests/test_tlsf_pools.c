@@ -99,8 +99,8 @@ static void bad_arguments_are_refused(void)
     EXPECT(tau_tlsf_init(heap.memory, SIZE_MAX, 0) == NULL);
     EXPECT(tau_tlsf_init(heap.memory, 4096, SIZE_MAX) == NULL);
     if (TAU_WORD_BITS == 32) {
-        EXPECT(tau_tlsf_init(heap.memory, ((size_t)1 << 30) + 1, 0) == NULL);
-        EXPECT(tau_tlsf_init(heap.memory, 4096, ((size_t)1 << 30) + 1) == NULL);
+        EXPECT(tau_tlsf_init(heap.memory, ((size_t)1 << 29) + 1, 0) == NULL);
+        EXPECT(tau_tlsf_init(heap.memory, 4096, ((size_t)1 << 29) + 1) == NULL);
         EXPECT(tau_tlsf_init(heap.memory, 4096, (size_t)1 << 32) == NULL);
         EXPECT(tau_tlsf_init(heap.memory, ((size_t)1 << 32) + 4096, 0) == NULL);
     }
@@ -136,7 +136,7 @@ static void control_block_is_as_small_as_stated(void)
 
 static void large_pools_work(void)
 {
-    unsigned bits_max = TAU_WORD_BITS == 32 ? 30 : 36;
+    unsigned bits_max = TAU_WORD_BITS == 32 ? 29 : 36;
     for (unsigned bits = 20; bits <= bits_max; bits++) {
         size_t size = (size_t)1 << bits;
         void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -235,7 +235,7 @@ static void bad_pools_change_nothing(void)
     for (size_t size = 0; size < 3 * UNIT; size++) {
         EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, memory + 16384, size), TAU_POOL_TOO_SMALL);
     }
-    EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, memory + 16384, 8193), TAU_POOL_TOO_LARGE);
+    EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, memory + 16384, 8192 + 5 * UNIT), TAU_POOL_TOO_LARGE);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, memory + 16384, (size_t)1 << 31), TAU_POOL_TOO_LARGE);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, memory + 16384, SIZE_MAX), TAU_BAD_ARGUMENT);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, NULL, 4096), TAU_BAD_ARGUMENT);
