@@ -39,9 +39,9 @@ TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class, tau_w
         bucket = tau_link_follow(heap, link);
         index = bucket[1] ^ bucket[0];
         if (TAU_CHECK_LEVEL >= 1 && index >= class->count) {
-            TAU_PORT_MISUSE(heap, bucket, TAU_OVERWRITTEN);
             return NULL;
         }
+        TAU_ASSERT((uintptr_t)bucket < (uintptr_t)tau_link_follow(heap, class->end));
         class->free = bucket[0];
     } else {
         index = class->fresh_count;
@@ -55,6 +55,8 @@ TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class, tau_w
         *bits_of(heap, class, index) |= (uint32_t)1 << (index & 31u);
     }
     class->used_count++;
+    TAU_ASSERT(class->used_count <= class->fresh_count);
+    TAU_ASSERT(class->fresh_count <= class->count);
     return bucket;
 }
 
@@ -64,6 +66,7 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
     const tau_word offset =
         (tau_word)((uintptr_t)bucket - (uintptr_t)tau_link_follow(heap, class->start));
     const tau_word index = offset / bucket_bytes(class);
+    TAU_ASSERT(class->key != 0);
     const uint32_t mask = (uint32_t)1 << (index & 31u);
     if (index * bucket_bytes(class) != offset) {
         return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
@@ -79,6 +82,7 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
 }
 
 static void *refuse(struct tau_budget *heap, size_t size_bytes) {
+    TAU_ASSERT(heap != NULL);
     if (size_bytes != 0) {
         TAU_PORT_LOCK(heap);
         fields_of(heap)->refused_count++;
@@ -99,6 +103,8 @@ TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
 void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
     const tau_word key = key_of(size_bytes);
     struct class *const class = candidate(heap, key);
+    TAU_INVARIANT(tau_budget_invariants_hold(heap));
+    TAU_ASSERT(class->count != 0 || class->key == 0);
     if (class->key == key) {
         TAU_PORT_LOCK(heap);
         void *const bucket = take_bucket(heap, class, key);
@@ -109,6 +115,9 @@ void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
             return bucket;
         }
         TAU_PORT_UNLOCK(heap);
+        if (TAU_CHECK_LEVEL >= 1 && class->free != 0) {
+            TAU_PORT_MISUSE(heap, NULL, TAU_OVERWRITTEN);
+        }
     }
     struct tau_tlsf *const shared = shared_of(heap);
     return shared != NULL ? tau_tlsf_malloc(shared, size_bytes) : refuse(heap, size_bytes);
@@ -119,6 +128,7 @@ void *tau_budget_calloc(struct tau_budget *heap, size_t count, size_t size_bytes
     if (__builtin_mul_overflow(count, size_bytes, &total_bytes)) {
         total_bytes = SIZE_MAX;  // no pool has it: refused, and reported as such
     }
+    TAU_ASSERT(total_bytes >= count || size_bytes == 0);
     void *const payload = tau_budget_malloc(heap, total_bytes);
     if (payload != NULL) {
         TAU_PORT_FILL(payload, 0, total_bytes);
@@ -140,6 +150,8 @@ void *tau_budget_aligned_alloc(struct tau_budget *heap, size_t alignment, size_t
 
 static enum tau_status misused(struct tau_budget *heap, const void *pointer,
                                enum tau_status reason) {
+    TAU_ASSERT(pointer != NULL);
+    TAU_ASSERT(reason != TAU_OK);
     TAU_PORT_MISUSE(heap, pointer, reason);
     return reason;
 }
@@ -155,6 +167,8 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
         return pointer == NULL ? TAU_OK : misused(heap, pointer, TAU_FOREIGN_POINTER);
     }
     struct class *const class = owner_of(heap, pointer, offset);
+    TAU_ASSERT((uintptr_t)pointer < (uintptr_t)tau_link_follow(heap, class->end));
+    TAU_INVARIANT(tau_budget_invariants_hold(heap));
     TAU_PORT_LOCK(heap);
 #if TAU_CHECK_LEVEL >= 1
     const enum tau_status status = mark_free(heap, class, bucket);
@@ -174,7 +188,10 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
 
 // Moves an object to a place from malloc of its new size.
 static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size_t size_bytes) {
+    TAU_ASSERT(pointer != NULL);
+    TAU_ASSERT(size_bytes != 0);
     void *const result = tau_budget_malloc(heap, size_bytes);
+    TAU_ASSERT(result != pointer);
     if (result != NULL) {
         TAU_PORT_MOVE(result, pointer, old_bytes < size_bytes ? old_bytes : size_bytes);
         (void)tau_budget_free(heap, pointer);
@@ -188,6 +205,8 @@ static enum tau_status check_bucket(const struct tau_budget *heap, const void *p
     const tau_word offset =
         (tau_word)((uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, class->start));
     const tau_word index = offset / bucket_bytes(class);
+    TAU_ASSERT(class->key != 0);
+    TAU_ASSERT(class->fresh_count <= class->count);
     if (index * bucket_bytes(class) != offset) {
         return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
     }
@@ -232,6 +251,7 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
     }
     const tau_word key = key_of(size_bytes);
     struct class *const class = candidate(heap, key);
+    TAU_ASSERT(tau_tlsf_usable_size(shared, pointer) < size_bytes);
     const bool has_room =
         class->key == key && (class->free != 0 || class->fresh_count < class->count);
     return has_room ? move(heap, pointer, tau_tlsf_usable_size(shared, pointer), size_bytes) : NULL;
@@ -244,6 +264,7 @@ size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer
         return check_bucket(heap, pointer, class) == TAU_OK ? bucket_bytes(class) : 0;
     }
     const struct tau_tlsf *const shared = shared_of(heap);
+    TAU_ASSERT(shared == NULL || tau_tlsf_invariants_hold(shared));
     return shared != NULL ? tau_tlsf_usable_size(shared, pointer) : 0;
 }
 
@@ -275,6 +296,8 @@ struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_
         return (struct tau_budget_class_statistics){0};
     }
     const struct class *const class = class_at(heap, heap->owner[fields_of(heap)->order + index]);
+    TAU_ASSERT(class->key != 0);
+    TAU_ASSERT(class->used_count <= class->fresh_count);
     return (struct tau_budget_class_statistics){
         .size_bytes = (uint32_t)bucket_bytes(class),
         .count = (uint32_t) class->count,
@@ -294,6 +317,7 @@ bool tau_budget_invariants_hold(const struct tau_budget *heap) {
             candidate(heap, class->key) != class) {
             return false;
         }
+        TAU_ASSERT(class->count != 0);
         start += (uintptr_t)bucket_bytes(class) * class->count;
         if ((uintptr_t)tau_link_follow(heap, class->end) != start) {
             return false;
@@ -314,6 +338,8 @@ static void write_classes(struct tau_budget *heap, const struct layout *layout, 
         const tau_word key = key_of(pair->size_bytes);
         const uint64_t region = region_units(pair);
         const uintptr_t end = start + ((uintptr_t)region << TAU_ALIGNMENT_LOG2);
+        TAU_ASSERT(key != 0);
+        TAU_ASSERT(region <= units);
         *class_at(heap, index) = (struct class){
             .key = key,
             .count = pair->count,
@@ -328,6 +354,8 @@ static void write_classes(struct tau_budget *heap, const struct layout *layout, 
         const uintptr_t last_step = step_of((tau_word)units, layout->owner_level);
         units -= region;
         const uintptr_t first_step = step_of((tau_word)units + 1, layout->owner_level);
+        TAU_ASSERT(first_step <= last_step);
+        TAU_ASSERT(last_step < fields->sizes);
         const bool shared_step =
             index > 0 && last_step == step_of((tau_word)(units + region) + 1, layout->owner_level);
         for (uintptr_t step = first_step; step + (shared_step ? 1 : 0) <= last_step;
@@ -358,6 +386,9 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
         return TAU_PLAN_TOO_LARGE;
     }
     struct tau_budget *const made = (struct tau_budget *)(start + layout.handle);
+    TAU_ASSERT(layout.handle < layout.dedicated);
+    TAU_ASSERT((layout.dedicated & (TAU_ALIGNMENT - 1)) == 0);
+    TAU_ASSERT(layout.owner_bytes + ((size_t)1 << layout.hash_log2) <= UINT16_MAX);
     const uintptr_t dedicated = start + layout.dedicated;
     const uintptr_t shared = start + (uintptr_t)fixed_bytes;
     for (uintptr_t byte = start; byte < dedicated; byte++) {  // bound: the tables
@@ -387,6 +418,7 @@ size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, siz
     if (lay_out(&layout, classes, count) != TAU_OK) {
         return 0;
     }
+    TAU_ASSERT(layout.dedicated != 0);
     const uint64_t total =
         layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2) + shared_bytes;
     return total <= SIZE_MAX ? (size_t)total : 0;

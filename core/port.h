@@ -18,8 +18,8 @@
 #define TAU_PORT_UNLOCK(heap) ((void)(heap))
 #endif
 
-// Called when misuse is found; REASON is an enum tau_status. The operation has changed nothing. For
-// a block that malloc finds overwritten it is called inside the lock.
+// Called when misuse is found, outside the lock; REASON is an enum tau_status. The operation has
+// changed nothing. POINTER is NULL where malloc found an overwritten block.
 #ifndef TAU_PORT_MISUSE
 #define TAU_PORT_MISUSE(heap, pointer, reason) ((void)(heap), (void)(pointer), (void)(reason))
 #endif

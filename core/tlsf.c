@@ -30,12 +30,15 @@ TAU_INLINE tau_word needed(const struct tau_tlsf *heap, size_t request, size_t e
         return request - 1 < BLOCK_MIN_BYTES ? BLOCK_MIN_BYTES
                                              : 0;  // 0, or so large that the sum went round
     }
+    TAU_ASSERT(size > request);
     return size <= fields_of(heap)->block_max_bytes ? (tau_word)size : 0;
 }
 
 // Returns NULL, after reporting why; a request that memory is too short for is counted.
 static __attribute__((noinline)) void *refuse(struct tau_tlsf *heap, size_t size_bytes,
                                               enum tau_status reason) {
+    TAU_ASSERT(heap != NULL);
+    TAU_ASSERT(reason == TAU_OVERWRITTEN || reason == TAU_NO_MEMORY);
     if (reason == TAU_OVERWRITTEN) {
         TAU_PORT_MISUSE(heap, NULL, reason);
     } else if (size_bytes != 0) {
@@ -225,8 +228,10 @@ static struct row row_of(const struct tau_tlsf *heap, const struct pool *pool,
 static bool each_row(const struct tau_tlsf *heap, bool (*visit)(void *context, struct row row),
                      void *context) {
     tau_word first_row_bytes = fields_of(heap)->span_bytes;
+    TAU_ASSERT(visit != NULL);
     for (tau_word link = fields_of(heap)->pools; link != 0; link = pool_at(heap, link)->older) {
         const struct pool *const pool = pool_at(heap, link);
+        TAU_ASSERT(pool->row_bytes >= BLOCK_MIN_BYTES);
         first_row_bytes = pool->capacity_before_bytes;
         if (!visit(context, row_of(heap, pool, 0))) {
             return false;
@@ -242,6 +247,8 @@ struct range {
 
 static bool is_apart(void *context, struct row row) {
     const struct range *const range = context;
+    TAU_ASSERT(range->start <= range->end);
+    TAU_ASSERT(row.memory < (uintptr_t)row.last);
     return range->end <= row.memory || (uintptr_t)row.last <= range->start;
 }
 
@@ -264,6 +271,7 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
         return TAU_POOL_TOO_LARGE;
     }
     TAU_PORT_LOCK(heap);
+    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
     const bool apart = each_row(heap, is_apart, &range);
     if (apart) {
         struct fields *const fields = fields_of(heap);
@@ -542,12 +550,15 @@ static bool walk_row(void *context, struct row row) {
 
 void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *context) {
     struct walk walk = {visit, context};
+    TAU_ASSERT(visit != NULL);
+    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
     (void)each_row(heap, walk_row, &walk);
 }
 
 struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
     const struct fields *const fields = fields_of(heap);
-    const struct row row = row_of(heap, NULL, 0);
+    const struct row row = row_of(heap, NULL, BLOCK_MIN_BYTES);
+    TAU_ASSERT(fields->used_bytes <= capacity_bytes(heap));
     struct tau_tlsf_statistics statistics = {
         .capacity_bytes = capacity_bytes(heap),
         .used_bytes = fields->used_bytes,

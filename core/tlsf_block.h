@@ -173,9 +173,10 @@ TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, st
     }
     used->previous_size = 0;
     if (ON_LONGEST_PATH((header & (FREE | PREVIOUS_FREE)) == PREVIOUS_FREE)) {
-        used->previous_size = payload[-2] & SIZE_MASK;
+        const tau_word footer = payload[-2];
+        used->previous_size = footer & SIZE_MASK;
         if (used->previous_size > offset ||
-            before(payload, used->previous_size)[-1] != used->previous_size + FREE) {
+            before(payload, used->previous_size)[-1] != footer + FREE) {
             return false;
         }
     } else if ((header & FREE) != 0) {
