@@ -1,7 +1,8 @@
-"""Golden model of the budgeted heap: dedicated exact-size regions before a shared TLSF, as SPEC.md, "The budgeted heap", says.
+"""Golden model of the budgeted heap: dedicated exact-size regions before a shared TLSF.
 
-Written from SPEC alone. A class is a list of bucket numbers given back (newest last) and a high-water mark; an address is looked up by
-trying every region. Addresses are offsets from the memory that the heap was given.
+Written from SPEC.md, "The budgeted heap", alone. A class is a list of bucket numbers given back
+(newest last) and a high-water mark; an address is looked up by trying every region. Addresses are
+offsets from the memory that the heap was given.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ class Region:
 
 
 class Budget:
-    """A heap of SIZE_BYTES at address BASE whose control block and tables take CONTROL_BYTES and its shared TLSF's own SHARED_CONTROL_BYTES.
+    """A heap of SIZE_BYTES at address BASE for the plan CLASSES.
 
-    CLASSES is the plan: (size in bytes, count). Both control sizes are facts of the build, so the caller says them.
+    Its control block and tables take CONTROL_BYTES, its shared TLSF's SHARED_CONTROL_BYTES. Both
+    are facts of the build, so the caller says them. CLASSES is the plan: (size in bytes, count).
     """
 
     def __init__(
@@ -66,7 +68,11 @@ class Budget:
         self.refused_count = 0
         if size_bytes - position >= SHARED_MIN_BYTES:
             self.shared = Tlsf(
-                size_bytes - position, shared_control_bytes, word_bits, check_level, base=base + position
+                size_bytes - position,
+                shared_control_bytes,
+                word_bits,
+                check_level,
+                base=base + position,
             )
 
     def _region_of_size(self, request_bytes: int) -> Region | None:

@@ -1,4 +1,4 @@
-"""The golden model of the budgeted heap against answers worked out by hand from SPEC [P1-2, P1-3]."""
+"""The golden model of the budgeted heap against answers worked out by hand [P1-2, P1-3]."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_regions_lie_in_order_of_their_bytes() -> None:
 
 
 def test_exact_size_only_then_shared() -> None:
-    """A size without a class, or whose class is full, goes to the shared region and never to a larger bucket [P1-3]."""
+    """What has no class, or whose class is full, goes to the shared region [P1-3]."""
     heap = heap_of([(24, 2), (64, 8)])
     small = heap.regions[0]
     first, second, third = heap.malloc(20), heap.malloc(24), heap.malloc(17)
@@ -41,7 +41,7 @@ def test_newest_bucket_first() -> None:
 
 
 def test_realloc_stays_while_it_fits() -> None:
-    """A bucket is kept down to one byte, left when too small, and taken when the shared region refuses."""
+    """A bucket is kept, left when too small, and taken when the shared region refuses."""
     heap = heap_of([(64, 1), (1600, 1)], 256 + 64 + 1600 + 1024)
     bucket = heap.malloc(60)
     assert heap.realloc(bucket, 1) == bucket

@@ -1,7 +1,8 @@
-"""The golden model of TLSF against answers worked out by hand from SPEC, and against its own invariants under random use."""
+"""The golden model of TLSF against answers worked out by hand, and its own invariants."""
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -34,7 +35,7 @@ def assert_sound(heap: Tlsf) -> None:
 
 @pytest.mark.parametrize(("word_bits", "first", "capacity"), [(32, 120, 904), (64, 128, 896)])
 def test_layout_of_the_first_pool(word_bits: int, first: int, capacity: int) -> None:
-    """Behind 112 bytes of control block: one header, blocks up to a sentinel that ends with the memory."""
+    """Behind 112 bytes of control block: a header, and blocks up to a sentinel at the end."""
     heap = Tlsf(1024, 112, word_bits)
     assert heap.blocks() == [(first, capacity, True)]
     assert heap.pools[0].sentinel == first + capacity
@@ -51,7 +52,7 @@ def test_classes_rise_by_at_most_one_and_never_fall() -> None:
     heap = Tlsf(1024, 112, 32)
     numbers = [heap.class_of(size) for size in range(16, 65536, 8)]
     assert numbers[0] == 1
-    assert all(after - before in (0, 1) for before, after in zip(numbers, numbers[1:], strict=False))
+    assert all(after - before in (0, 1) for before, after in itertools.pairwise(numbers))
 
 
 def test_power_of_two_requests_need_no_rounding_up() -> None:
@@ -87,7 +88,7 @@ def test_rest_too_small_for_a_block_stays() -> None:
 
 
 def test_probe_takes_the_newest_of_the_requests_own_class() -> None:
-    """A block of the class that is large enough is used, though not every one of that class would be."""
+    """A block of the class that is large enough is used, though not every one would be."""
     heap = Tlsf(65536, 400, 32)
     request = 20 * 8 + 4  # key 21, not the start of its class at L = 3
     large = heap.malloc(request)

@@ -1,10 +1,11 @@
-"""Golden model of the two-level segregated fit: what SPEC.md, "TLSF", says, done in the most obvious way.
+"""Golden model of the two-level segregated fit: SPEC.md, "TLSF", done in the most obvious way.
 
-Written from SPEC alone, never from the C code: where both agree, two readings of the same words agree. Blocks are a list in address
-order and free blocks a list per class, searched from the front. Addresses are offsets from the memory that the heap was given.
+Written from SPEC alone, never from the C code: where both agree, two readings of the same words
+agree. Blocks are a list in address order and free blocks a list per class, searched from the front.
+Addresses are offsets from the memory that the heap was given.
 
-Every operation answers what the C function answers: an offset or None for a pointer, a status name for a status. Cost: proportional
-to the number of blocks; this is a yardstick, not an allocator.
+Every operation answers what the C function answers: an offset or None for a pointer, a status name
+for a status. Cost: proportional to the number of blocks; this is a yardstick, not an allocator.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def second_level_bits(pool_max_bytes: int) -> int:
 class Tlsf:
     """A heap in SIZE_BYTES of memory at address BASE whose control block takes CONTROL_BYTES.
 
-    The control block's size is a fact of the build, so the caller says it (statistics.control_bytes). BASE matters for alignments only.
+    The control block's size is a fact of the build, so the caller says it
+    (statistics.control_bytes). BASE matters for alignments only.
     """
 
     def __init__(
@@ -92,15 +94,15 @@ class Tlsf:
         sentinel = (self.base + end) // self.unit * self.unit - self.base
         if sentinel - payload < 2 * self.unit:
             return "POOL_TOO_SMALL"
+        if sentinel - payload > self.pool_max_bytes:
+            return "POOL_TOO_LARGE"
         block = Block(payload, sentinel - payload)
         self.pools.append(Pool([block], sentinel))
         self._list_put(block)
         return "OK"
 
     def add_pool(self, start: int, size_bytes: int) -> str:
-        """As tau_tlsf_add_pool, for memory at offset START (which may be negative) that overlaps nothing."""
-        if size_bytes > self.pool_max_bytes:
-            return "POOL_TOO_LARGE"
+        """As tau_tlsf_add_pool, for memory at offset START that overlaps nothing."""
         descriptor = round_up(self.base + start, self.word) - self.base
         return self._place_pool(descriptor + 3 * self.word, start + size_bytes)
 
@@ -115,7 +117,7 @@ class Tlsf:
         members[:] = [member for member in members if member is not block]
 
     def _find(self, offset: int) -> tuple[Pool, int]:
-        """The pool and the place in it of the block whose payload is at OFFSET. Raises KeyError if there is none."""
+        """The pool, and the place in it, of the block at OFFSET, or raises KeyError."""
         for pool in self.pools:
             for index, block in enumerate(pool.blocks):
                 if block.payload == offset:
@@ -152,6 +154,10 @@ class Tlsf:
         pool, index = self._used(offset)
         return pool.blocks[index].alignment
 
+    def visible_size(self, block: Block) -> int:
+        """What the walk says of BLOCK: usable bytes if used, else all bytes behind the header."""
+        return block.size_bytes - self.word if block.is_free else self._usable(block)
+
     def _usable(self, block: Block) -> int:
         words = 1 + (1 if block.alignment else 0) + (1 if self.check_level >= 2 else 0)
         return block.size_bytes - words * self.word
@@ -159,12 +165,12 @@ class Tlsf:
     @property
     def used_bytes(self) -> int:
         """Blocks handed out, headers included."""
-        return sum(block.size_bytes for pool in self.pools for block in pool.blocks if not block.is_free)
+        return sum(size_bytes for _, size_bytes, is_free in self.blocks() if not is_free)
 
     @property
     def capacity_bytes(self) -> int:
         """All blocks of all pools, headers included."""
-        return sum(block.size_bytes for pool in self.pools for block in pool.blocks)
+        return sum(size_bytes for _, size_bytes, _ in self.blocks())
 
     @property
     def largest_free_bytes(self) -> int:
@@ -176,7 +182,11 @@ class Tlsf:
 
     def blocks(self) -> list[tuple[int, int, bool]]:
         """(payload, size with header, is free) of every block, pool by pool in address order."""
-        return [(block.payload, block.size_bytes, block.is_free) for pool in self.pools for block in pool.blocks]
+        return [
+            (block.payload, block.size_bytes, block.is_free)
+            for pool in self.pools
+            for block in pool.blocks
+        ]
 
     # Operations
 
@@ -200,7 +210,7 @@ class Tlsf:
             self._cut(pool, index, size_bytes)
 
     def _cut(self, pool: Pool, index: int, size_bytes: int) -> None:
-        """Makes the tail behind SIZE_BYTES of the block at INDEX a free block, merged with a free next one."""
+        """Makes what a block has behind SIZE_BYTES a free block, merged with a free next."""
         block = pool.blocks[index]
         rest = Block(block.payload + size_bytes, block.size_bytes - size_bytes)
         block.size_bytes = size_bytes
@@ -266,7 +276,7 @@ class Tlsf:
         return block.payload
 
     def free(self, offset: int | None) -> str:
-        """As tau_tlsf_free, for a pointer that is an object or None. Raises KeyError otherwise: misuse is tested in C."""
+        """As tau_tlsf_free, for an object or None. Raises KeyError otherwise."""
         if offset is None:
             return "OK"
         pool, index = self._used(offset)
@@ -309,7 +319,7 @@ class Tlsf:
         if (
             previous is not None
             and previous.size_bytes + block.size_bytes + following_bytes >= size_bytes
-            and (not block.alignment or (self.base + previous.payload) % block.alignment == 0)
+            and self._keeps_alignment(block, previous.payload)
         ):
             self._list_take(previous)
             block.payload = previous.payload
@@ -317,13 +327,16 @@ class Tlsf:
             del pool.blocks[index - 1]
             self._join(pool, index - 1, size_bytes)
             return block.payload
-        fresh = self.aligned_alloc(block.alignment, request_bytes) if block.alignment else self.malloc(request_bytes)
+        fresh = self.aligned_alloc(block.alignment or self.unit, request_bytes)
         if fresh is not None:
             self.free(offset)
         return fresh
 
+    def _keeps_alignment(self, block: Block, payload: int) -> bool:
+        return not block.alignment or (self.base + payload) % block.alignment == 0
+
     def _join(self, pool: Pool, index: int, size_bytes: int) -> None:
-        """Gives the used block at INDEX its free next one, if any, then splits it as malloc does."""
+        """Gives the used block at INDEX its free next one, if any, then splits it."""
         block = pool.blocks[index]
         following = self._neighbour(pool, index + 1)
         if following is not None:

@@ -15,8 +15,7 @@ struct test_budget {
 
 // A heap for CLASSES with a shared region of SHARED_BYTES.
 static inline struct test_budget budget_open(const struct tau_budget_class *classes, size_t count,
-                                             size_t shared_bytes)
-{
+                                             size_t shared_bytes) {
     struct test_budget heap = {.budget = NULL};
     size_t size_bytes = tau_budget_size(classes, count, shared_bytes);
     REQUIRE(size_bytes != 0);
@@ -32,16 +31,14 @@ static inline struct test_budget budget_open(const struct tau_budget_class *clas
 
 #define EXPECT_BUDGET_SOUND(heap) EXPECT_EQUAL(check_budget((heap)->budget), 0)
 
-static inline void budget_close(struct test_budget *heap)
-{
+static inline void budget_close(struct test_budget *heap) {
     EXPECT(tau_budget_invariants_hold(heap->budget));
     EXPECT_BUDGET_SOUND(heap);
     heap_close(&heap->memory);
 }
 
 // Whether POINTER lies before the shared region.
-static inline bool is_bucket(const struct test_budget *heap, const void *pointer)
-{
+static inline bool is_bucket(const struct test_budget *heap, const void *pointer) {
     size_t dedicated = tau_budget_statistics(heap->budget).dedicated_bytes;
     size_t control = tau_budget_statistics(heap->budget).control_bytes;
     size_t offset = (size_t)((const unsigned char *)pointer - heap->memory.memory);

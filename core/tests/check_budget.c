@@ -1,5 +1,5 @@
-// See check_budget.h. Written from SPEC.md, "The budgeted heap"; of the core the structures are used,
-// and the two lookups, which are what is compared with the walk.
+// See check_budget.h. Written from SPEC.md, "The budgeted heap"; of the core the structures are
+// used, and the two lookups, which are what is compared with the walk.
 #include "core/tests/check_budget.h"
 
 #include <stdlib.h>
@@ -7,25 +7,21 @@
 #include "../budget.c"
 #include "core/tests/check_tlsf.h"
 
-static const unsigned char *bytes_at(const struct tau_budget *heap, tau_word link)
-{
+static const unsigned char *bytes_at(const struct tau_budget *heap, tau_word link) {
     return (const unsigned char *)tau_link_follow(heap, link);
 }
 
-static size_t class_bytes(const struct class *class)
-{
-    return (size_t)class->key * TAU_ALIGNMENT;
+static size_t class_bytes(const struct class *class) {
+    return (size_t) class->key * TAU_ALIGNMENT;
 }
 
 // [BUDGET-2]
-static bool counts_hold(const struct class *class)
-{
+static bool counts_hold(const struct class *class) {
     return class->used_count <= class->fresh_count && class->fresh_count <= class->count;
 }
 
 // [BUDGET-3]: the regions follow each other, from the tables to the shared region.
-static bool regions_hold(const struct tau_budget *heap)
-{
+static bool regions_hold(const struct tau_budget *heap) {
     const struct fields *fields = fields_of(heap);
     const unsigned char *position = bytes_at(heap, fields->dedicated);
     const unsigned char *tables = &heap->owner[fields->order + fields->classes];
@@ -51,8 +47,7 @@ static bool regions_hold(const struct tau_budget *heap)
 
 // [BUDGET-1]: follows the list, marking what it meets. *LISTED says for each bucket whether it is
 // in the list.
-static bool list_holds(const struct tau_budget *heap, const struct class *class, bool *listed)
-{
+static bool list_holds(const struct tau_budget *heap, const struct class *class, bool *listed) {
     const unsigned char *start = bytes_at(heap, class->start);
     size_t length = 0;
     for (tau_word link = class->free; link != 0; length++) {  // bound: each bucket is met once
@@ -68,8 +63,8 @@ static bool list_holds(const struct tau_budget *heap, const struct class *class,
 }
 
 // [BUDGET-6]
-static bool bits_hold(const struct tau_budget *heap, const struct class *class, const bool *listed)
-{
+static bool bits_hold(const struct tau_budget *heap, const struct class *class,
+                      const bool *listed) {
     const uint32_t *words = (const uint32_t *)(const void *)bytes_at(heap, class->bits);
     for (size_t i = 0; TAU_CHECK_LEVEL >= 1 && i < class->count; i++) {
         bool is_used = i < class->fresh_count && !listed[i];
@@ -81,8 +76,7 @@ static bool bits_hold(const struct tau_budget *heap, const struct class *class, 
 }
 
 // [BUDGET-4]: each size up to a little more than the largest finds its class, if there is one.
-static bool sizes_hold(const struct tau_budget *heap)
-{
+static bool sizes_hold(const struct tau_budget *heap) {
     const struct fields *fields = fields_of(heap);
     const size_t slots = (size_t)1 << (32 - fields->hash_shift);
     for (size_t i = 0; i < fields->classes; i++) {
@@ -102,8 +96,7 @@ static bool sizes_hold(const struct tau_budget *heap)
 
 // [BUDGET-5]: the first and the last unit of every bucket of small regions, and of some of large
 // ones, lead to the bucket's class.
-static bool owners_hold(const struct tau_budget *heap)
-{
+static bool owners_hold(const struct tau_budget *heap) {
     const struct fields *fields = fields_of(heap);
     for (size_t i = 0; i < fields->classes; i++) {
         const struct class *class = class_at(heap, i);
@@ -126,12 +119,11 @@ static bool owners_hold(const struct tau_budget *heap)
 }
 
 // [BUDGET-1] and [BUDGET-6] of every class.
-static unsigned buckets_broken(const struct tau_budget *heap)
-{
+static unsigned buckets_broken(const struct tau_budget *heap) {
     unsigned broken = 0;
     for (size_t i = 0; i < fields_of(heap)->classes; i++) {
         const struct class *class = class_at(heap, i);
-        bool *listed = calloc((size_t)class->fresh_count + 1, sizeof *listed);
+        bool *listed = calloc((size_t) class->fresh_count + 1, sizeof *listed);
         if (listed == NULL) {
             abort();
         }
@@ -146,8 +138,7 @@ static unsigned buckets_broken(const struct tau_budget *heap)
     return broken;
 }
 
-unsigned check_budget(const struct tau_budget *heap)
-{
+unsigned check_budget(const struct tau_budget *heap) {
     const struct fields *fields = fields_of(heap);
     if (!regions_hold(heap)) {
         return 3;

@@ -30,30 +30,24 @@ struct check_walk {
     size_t total_bytes;
 };
 
-static tau_word word_at(const unsigned char *address)
-{
+static tau_word word_at(const unsigned char *address) {
     return *(const tau_word *)(const void *)address;
 }
 
-static tau_word header_at(const unsigned char *payload)
-{
+static tau_word header_at(const unsigned char *payload) {
     return word_at(payload - sizeof(tau_word));
 }
 
-static tau_word header_size(const unsigned char *payload)
-{
+static tau_word header_size(const unsigned char *payload) {
     return header_at(payload) & ~(tau_word)(TAU_ALIGNMENT - 1);
 }
 
-static const unsigned char *address_of(const struct check_walk *walk, tau_word link)
-{
-    return sizeof(tau_word) == sizeof(void *)
-               ? (const unsigned char *)(uintptr_t)link
-               : (const unsigned char *)walk->heap + (int32_t)link;
+static const unsigned char *address_of(const struct check_walk *walk, tau_word link) {
+    return sizeof(tau_word) == sizeof(void *) ? (const unsigned char *)(uintptr_t)link
+                                              : (const unsigned char *)walk->heap + (int32_t)link;
 }
 
-static unsigned slow_log2(size_t value)
-{
+static unsigned slow_log2(size_t value) {
     unsigned result = 0;
     while (value > 1) {  // bound: the width of size_t
         value >>= 1;
@@ -62,8 +56,7 @@ static unsigned slow_log2(size_t value)
     return result;
 }
 
-static size_t slow_class(const struct tau_tlsf *heap, size_t size)
-{
+static size_t slow_class(const struct tau_tlsf *heap, size_t size) {
     size_t key = size / TAU_ALIGNMENT - 1;
     unsigned log2 = slow_log2(key);
     unsigned level = fields_of(heap)->second_level_bits;
@@ -71,22 +64,19 @@ static size_t slow_class(const struct tau_tlsf *heap, size_t size)
     return ((size_t)shift << level) + (key >> shift);
 }
 
-static bool bit_of(const struct tau_tlsf *heap, size_t class)
-{
+static bool bit_of(const struct tau_tlsf *heap, size_t class) {
     return (heap->bitmap[class / 32] & tau_bits_mask((unsigned)class % 32)) != 0;
 }
 
 // The first payload behind ADDRESS that leaves room for its header.
-static const unsigned char *first_behind(const unsigned char *address)
-{
+static const unsigned char *first_behind(const unsigned char *address) {
     address += sizeof(tau_word);
     return address + (-(uintptr_t)address & (TAU_ALIGNMENT - 1));
 }
 
 // Where the pools are: the first one behind the control block, the others behind their descriptors.
 // False if there are too many to be true.
-static bool find_rows(struct check_walk *walk)
-{
+static bool find_rows(struct check_walk *walk) {
     const struct fields *fields = fields_of(walk->heap);
     struct check_row *row = &walk->rows[0];
     row->first = first_behind((const unsigned char *)(walk->heap->bitmap + fields->words));
@@ -108,8 +98,7 @@ static bool find_rows(struct check_walk *walk)
 }
 
 // [TLSF-11]
-static bool control_holds(struct check_walk *walk)
-{
+static bool control_holds(struct check_walk *walk) {
     const struct fields *fields = fields_of(walk->heap);
     if (fields->second_level_bits < 2 || fields->second_level_bits > 5 ||
         fields->words != fields->classes / 32 + 1 || !find_rows(walk)) {
@@ -124,12 +113,10 @@ static bool control_holds(struct check_walk *walk)
     return true;
 }
 
-static void remember_free(struct check_walk *walk, const unsigned char *payload, tau_word size)
-{
+static void remember_free(struct check_walk *walk, const unsigned char *payload, tau_word size) {
     if (walk->free_count == walk->free_max) {
         walk->free_max = walk->free_max * 2 + 64;
-        walk->free_blocks =
-            realloc(walk->free_blocks, walk->free_max * sizeof(struct free_block));
+        walk->free_blocks = realloc(walk->free_blocks, walk->free_max * sizeof(struct free_block));
         if (walk->free_blocks == NULL) {
             abort();
         }
@@ -139,8 +126,7 @@ static void remember_free(struct check_walk *walk, const unsigned char *payload,
 }
 
 // [TLSF-1], without which no other row is readable.
-static bool row_holds(struct check_walk *walk, const struct check_row *row)
-{
+static bool row_holds(struct check_walk *walk, const struct check_row *row) {
     const unsigned char *payload = row->first;
     const tau_word flags = FREE | PREVIOUS_FREE | ALIGNED;
     if (((uintptr_t)payload | (uintptr_t)row->sentinel) % TAU_ALIGNMENT != 0) {
@@ -163,8 +149,7 @@ static bool row_holds(struct check_walk *walk, const struct check_row *row)
     return header_size(payload) == 0 && (header_at(payload) & (FREE | ALIGNED)) == 0;
 }
 
-static bool aligned_holds(const unsigned char *payload, tau_word header, tau_word size)
-{
+static bool aligned_holds(const unsigned char *payload, tau_word header, tau_word size) {
     if ((header & ALIGNED) == 0) {
         return true;
     }
@@ -176,8 +161,7 @@ static bool aligned_holds(const unsigned char *payload, tau_word header, tau_wor
            (uintptr_t)payload % alignment == 0;
 }
 
-static bool canary_holds(const struct tau_tlsf *heap, const unsigned char *payload, tau_word size)
-{
+static bool canary_holds(const struct tau_tlsf *heap, const unsigned char *payload, tau_word size) {
     size_t tail_words = (header_at(payload) & ALIGNED) != 0 ? 2 : 1;
     const unsigned char *canary = payload + size - (1 + tail_words) * sizeof(tau_word);
     return TAU_CHECK_LEVEL < 2 || (header_at(payload) & FREE) != 0 ||
@@ -185,8 +169,8 @@ static bool canary_holds(const struct tau_tlsf *heap, const unsigned char *paylo
 }
 
 // Whether invariant NUMBER, one of those on single blocks and their neighbours, holds in ROW.
-static bool blocks_hold(const struct check_walk *walk, const struct check_row *row, unsigned number)
-{
+static bool blocks_hold(const struct check_walk *walk, const struct check_row *row,
+                        unsigned number) {
     bool previous_free = false;
     const unsigned char *payload = row->first;
     for (;;) {  // bound: as in row_holds
@@ -216,24 +200,21 @@ static bool blocks_hold(const struct check_walk *walk, const struct check_row *r
     }
 }
 
-static int by_address(const void *left, const void *right)
-{
+static int by_address(const void *left, const void *right) {
     uintptr_t a = (uintptr_t)((const struct free_block *)left)->payload;
     uintptr_t b = (uintptr_t)((const struct free_block *)right)->payload;
     return (a > b) - (a < b);
 }
 
-static struct free_block *find_free(const struct check_walk *walk, const unsigned char *payload)
-{
+static struct free_block *find_free(const struct check_walk *walk, const unsigned char *payload) {
     struct free_block wanted = {.payload = payload};
-    return walk->free_count == 0 ? NULL
-                                 : bsearch(&wanted, walk->free_blocks, walk->free_count,
-                                           sizeof wanted, by_address);
+    return walk->free_count == 0
+               ? NULL
+               : bsearch(&wanted, walk->free_blocks, walk->free_count, sizeof wanted, by_address);
 }
 
 // [TLSF-5], [TLSF-6] and the lists' part of [TLSF-7] for one class. Returns what is broken, or 0.
-static unsigned list_broken(const struct check_walk *walk, size_t class)
-{
+static unsigned list_broken(const struct check_walk *walk, size_t class) {
     const unsigned char *slot = (const unsigned char *)head_of(walk->heap, (unsigned)class);
     unsigned broken = 0;
     while (word_at(slot) != 0) {  // bound: each member is marked, and met once
@@ -251,11 +232,10 @@ static unsigned list_broken(const struct check_walk *walk, size_t class)
     return broken;
 }
 
-static unsigned lists_broken(const struct check_walk *walk)
-{
+static unsigned lists_broken(const struct check_walk *walk) {
     const struct tau_tlsf *heap = walk->heap;
     bool back_broken = false;
-    for (size_t class = 1; class < fields_of(heap)->classes; class++) {
+    for (size_t class = 1; class < fields_of(heap)->classes; class ++) {
         unsigned broken = list_broken(walk, class);
         if (broken == 5) {
             return 5;
@@ -270,10 +250,9 @@ static unsigned lists_broken(const struct check_walk *walk)
     return back_broken ? 6 : 0;
 }
 
-static bool bits_hold(const struct tau_tlsf *heap)
-{
+static bool bits_hold(const struct tau_tlsf *heap) {
     const struct fields *fields = fields_of(heap);
-    for (unsigned class = 0; class < fields->words * 32u; class++) {
+    for (unsigned class = 0; class < fields->words * 32u; class ++) {
         bool has_list = class >= 1 && class < fields->classes && *head_of(heap, class) != 0;
         if (bit_of(heap, class) != has_list) {
             return false;
@@ -288,8 +267,7 @@ static bool bits_hold(const struct tau_tlsf *heap)
     return true;
 }
 
-static bool statistics_hold(const struct check_walk *walk)
-{
+static bool statistics_hold(const struct check_walk *walk) {
     struct tau_tlsf_statistics statistics = tau_tlsf_statistics(walk->heap);
     return statistics.capacity_bytes == walk->total_bytes &&
            statistics.used_bytes == walk->used_bytes &&
@@ -298,8 +276,7 @@ static bool statistics_hold(const struct check_walk *walk)
            statistics.peak_used_bytes <= statistics.capacity_bytes;
 }
 
-static bool all_rows_hold(struct check_walk *walk, unsigned number)
-{
+static bool all_rows_hold(struct check_walk *walk, unsigned number) {
     for (size_t i = 0; i < walk->rows_count; i++) {
         const struct check_row *row = &walk->rows[i];
         if (!(number == 1 ? row_holds(walk, row) : blocks_hold(walk, row, number))) {
@@ -309,8 +286,7 @@ static bool all_rows_hold(struct check_walk *walk, unsigned number)
     return true;
 }
 
-static unsigned first_broken(struct check_walk *walk)
-{
+static unsigned first_broken(struct check_walk *walk) {
     if (!control_holds(walk)) {
         return 11;
     }
@@ -340,8 +316,7 @@ static unsigned first_broken(struct check_walk *walk)
     return 0;
 }
 
-unsigned check_tlsf(const struct tau_tlsf *heap)
-{
+unsigned check_tlsf(const struct tau_tlsf *heap) {
     struct check_walk walk = {.heap = heap};
     unsigned broken = first_broken(&walk);
     free(walk.free_blocks);

@@ -34,15 +34,13 @@ static size_t states_max;
 static size_t calls_count;
 static bool is_complete = true;
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
+static uint64_t mix(uint64_t hash, uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
     return hash ^ (hash >> 29);
 }
 
 // What the future depends on: the blocks, and through their links the order of the lists.
-static bool visit(void *context, void *payload, size_t size_bytes, bool is_free)
-{
+static bool visit(void *context, void *payload, size_t size_bytes, bool is_free) {
     struct state *state = context;
     tau_word words[3];
     memcpy(words, (unsigned char *)payload - WORD, sizeof words);
@@ -57,8 +55,7 @@ static bool visit(void *context, void *payload, size_t size_bytes, bool is_free)
 }
 
 // Whether the state is new, or known but not explored to DEPTH_LEFT; remembers it if so.
-static bool is_worth_exploring(uint64_t hash, size_t depth_left)
-{
+static bool is_worth_exploring(uint64_t hash, size_t depth_left) {
     size_t slot = (size_t)(hash % table_slots);
     hash |= 1;
     while (table[2 * slot] != 0 && table[2 * slot] != hash) {  // bound: the table is never full
@@ -79,18 +76,18 @@ static bool is_worth_exploring(uint64_t hash, size_t depth_left)
     return true;
 }
 
-static void expect_state_sound(const struct state *state)
-{
+static void expect_state_sound(const struct state *state) {
     EXPECT_EQUAL(check_tlsf(heap), 0);
     EXPECT(tau_tlsf_invariants_hold(heap));
-    EXPECT_EQUAL(test_port.misuse_count + test_port.nested_count + test_port.inside_count + test_port.outside_count, 0);
+    EXPECT_EQUAL(test_port.misuse_count + test_port.nested_count + test_port.inside_count +
+                     test_port.outside_count,
+                 0);
     for (size_t i = 0; i < state->live_count; i++) {
         EXPECT_EQUAL(tau_tlsf_check_pointer(heap, state->live[i]), TAU_OK);
     }
 }
 
-static void call(const struct state *state, size_t number)
-{
+static void call(const struct state *state, size_t number) {
     size_t kind = number / REQUESTS_COUNT;
     const struct request *request = &requests[number % REQUESTS_COUNT];
     calls_count++;
@@ -103,8 +100,7 @@ static void call(const struct state *state, size_t number)
     }
 }
 
-static void explore(size_t depth_left)
-{
+static void explore(size_t depth_left) {
     struct state state = {.hash = 1};
     unsigned char saved[BYTES];
     tau_tlsf_walk(heap, visit, &state);
@@ -129,8 +125,7 @@ static void explore(size_t depth_left)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     REQUIRE(argc == 3);
     size_t depth = strtoull(argv[1], NULL, 0);
     states_max = strtoull(argv[2], NULL, 0);

@@ -19,8 +19,7 @@ static size_t fuzz_input_left;
 static unsigned fuzz_salt;
 
 // A number below LIMIT, 0 when the input is used up.
-static inline size_t fuzz_choose(size_t limit)
-{
+static inline size_t fuzz_choose(size_t limit) {
     if (fuzz_input == NULL) {
         return test_random_below(limit);
     }
@@ -32,14 +31,12 @@ static inline size_t fuzz_choose(size_t limit)
     return value % limit;
 }
 
-static inline bool fuzz_is_over(void)
-{
+static inline bool fuzz_is_over(void) {
     return fuzz_input != NULL && fuzz_input_left == 0;
 }
 
 // A size that a pool of POOL_BYTES may just serve or just not, small ones being the most frequent.
-static inline size_t fuzz_size(size_t pool_bytes)
-{
+static inline size_t fuzz_size(size_t pool_bytes) {
     size_t kind = fuzz_choose(16);
     if (kind == 0) {
         return pool_bytes - fuzz_choose(pool_bytes);
@@ -50,15 +47,13 @@ static inline size_t fuzz_size(size_t pool_bytes)
     return fuzz_choose((size_t)1 << (1 + fuzz_choose(10)));
 }
 
-static inline unsigned char fuzz_byte(const struct fuzz_object *object, size_t index)
-{
+static inline unsigned char fuzz_byte(const struct fuzz_object *object, size_t index) {
     return (unsigned char)(object->salt * 37u + index * 11u);
 }
 
 // Writes the object's own bytes at both its ends, and USABLE - SIZE more that only must not harm.
 static inline void fuzz_begin(struct fuzz_object *object, size_t usable, size_t size,
-                              size_t alignment)
-{
+                              size_t alignment) {
     object->size = size;
     object->alignment = alignment;
     object->salt = ++fuzz_salt;
@@ -73,8 +68,7 @@ static inline void fuzz_begin(struct fuzz_object *object, size_t usable, size_t 
 }
 
 // The first COUNT bytes of the object, at most its size, are as written.
-static inline void fuzz_expect_intact(const struct fuzz_object *object, size_t count)
-{
+static inline void fuzz_expect_intact(const struct fuzz_object *object, size_t count) {
     for (size_t i = 0; i < count; i++) {
         bool is_edge = i < FUZZ_EDGE_BYTES || i + FUZZ_EDGE_BYTES >= object->size;
         if (is_edge && object->bytes[i] != fuzz_byte(object, i)) {
@@ -87,8 +81,7 @@ static inline void fuzz_expect_intact(const struct fuzz_object *object, size_t c
 #ifdef TAU_FUZZER
 #define FUZZ_MAIN(run_program)                                                                     \
     int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);                                  \
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                   \
-    {                                                                                              \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {                                 \
         if (size > 0) {                                                                            \
             fuzz_input = data;                                                                     \
             fuzz_input_left = size;                                                                \
@@ -101,8 +94,7 @@ static inline void fuzz_expect_intact(const struct fuzz_object *object, size_t c
     }
 #else
 #define FUZZ_MAIN(run_program)                                                                     \
-    int main(int argc, char **argv)                                                                \
-    {                                                                                              \
+    int main(int argc, char **argv) {                                                              \
         REQUIRE(argc == 3);                                                                        \
         size_t calls = 0;                                                                          \
         size_t calls_max = strtoull(argv[2], NULL, 0);                                             \

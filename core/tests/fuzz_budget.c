@@ -1,6 +1,6 @@
-// Goal: no sequence of legal calls breaks a budgeted heap. Method: random plans and random programs,
-// most of whose sizes have a class; after each call a full walk, the contents of every object
-// touched, and where it lies.
+// Goal: no sequence of legal calls breaks a budgeted heap. Method: random plans and random
+// programs, most of whose sizes have a class; after each call a full walk, the contents of every
+// object touched, and where it lies.
 //
 // Usage: fuzz_budget SEED CALLS. Built with -DTAU_FUZZER it is a libFuzzer target instead.
 #include "core/tests/budget_heap.h"
@@ -18,8 +18,7 @@ struct program {
 
 static _Alignas(4096) unsigned char arena[ARENA_BYTES];
 
-static void choose_plan(struct program *program)
-{
+static void choose_plan(struct program *program) {
     uint32_t key = 0;
     program->classes_count = fuzz_choose(CLASSES_MAX + 1);
     for (size_t i = 0; i < program->classes_count; i++) {
@@ -31,8 +30,7 @@ static void choose_plan(struct program *program)
 }
 
 // Mostly a size of the plan, or just beside it.
-static size_t choose_size(const struct program *program)
-{
+static size_t choose_size(const struct program *program) {
     if (program->classes_count == 0 || fuzz_choose(4) == 0) {
         return fuzz_size(program->shared_bytes + 1);
     }
@@ -41,8 +39,7 @@ static size_t choose_size(const struct program *program)
 
 // The plan's pair for SIZE, or NULL. *INDEX is its place in the plan.
 static const struct tau_budget_class *class_for(const struct program *program, size_t size,
-                                                size_t *index)
-{
+                                                size_t *index) {
     for (size_t i = 0; i < program->classes_count; i++) {
         size_t rounded = (program->plan[i].size_bytes + UNIT - 1u) / UNIT * UNIT;
         if (size <= rounded && size + UNIT > rounded) {
@@ -53,13 +50,11 @@ static const struct tau_budget_class *class_for(const struct program *program, s
     return NULL;
 }
 
-static size_t used_of(const struct program *program, size_t index)
-{
+static size_t used_of(const struct program *program, size_t index) {
     return tau_budget_class_statistics(program->heap, index).used_count;
 }
 
-static void allocate(struct program *program, struct fuzz_object *object)
-{
+static void allocate(struct program *program, struct fuzz_object *object) {
     size_t size = choose_size(program);
     size_t alignment = UNIT;
     size_t index = 0;
@@ -87,8 +82,7 @@ static void allocate(struct program *program, struct fuzz_object *object)
     }
 }
 
-static void give_back(struct program *program, struct fuzz_object *object)
-{
+static void give_back(struct program *program, struct fuzz_object *object) {
     unsigned char *bytes = object->bytes;
     fuzz_expect_intact(object, object->size);
     EXPECT_EQUAL(tau_budget_free(program->heap, bytes), TAU_OK);
@@ -99,8 +93,7 @@ static void give_back(struct program *program, struct fuzz_object *object)
     }
 }
 
-static void resize(struct program *program, struct fuzz_object *object)
-{
+static void resize(struct program *program, struct fuzz_object *object) {
     size_t size = choose_size(program);
     if (size == 0) {
         return;
@@ -116,8 +109,7 @@ static void resize(struct program *program, struct fuzz_object *object)
     fuzz_begin(object, tau_budget_usable_size(program->heap, moved), size, object->alignment);
 }
 
-static void expect_all_sound(const struct program *program)
-{
+static void expect_all_sound(const struct program *program) {
     EXPECT_EQUAL(check_budget(program->heap), 0);
     EXPECT(tau_budget_invariants_hold(program->heap));
     EXPECT_EQUAL(test_port.lock_depth + test_port.nested_count + test_port.inside_count, 0);
@@ -125,8 +117,7 @@ static void expect_all_sound(const struct program *program)
 }
 
 // One program. Returns its number of calls.
-static size_t run_program(void)
-{
+static size_t run_program(void) {
     struct program program = {.heap = NULL};
     size_t calls_max = 1 + fuzz_choose(CALLS_A_PROGRAM_MAX);
     size_t calls = 0;

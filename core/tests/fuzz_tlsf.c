@@ -1,6 +1,6 @@
-// Goal: no sequence of legal calls breaks a TLSF heap. Method: programs made of random numbers (or of
-// a fuzzer's bytes) run on heaps of random shape; after each call a full walk, the contents of every
-// object touched, and the promises that a caller can see.
+// Goal: no sequence of legal calls breaks a TLSF heap. Method: programs made of random numbers (or
+// of a fuzzer's bytes) run on heaps of random shape; after each call a full walk, the contents of
+// every object touched, and the promises that a caller can see.
 //
 // Usage: fuzz_tlsf SEED CALLS. Built with -DTAU_FUZZER it is a libFuzzer target instead.
 #include "core/tests/fuzz.h"
@@ -18,8 +18,7 @@ struct program {
 
 static _Alignas(4096) unsigned char arena[ARENA_BYTES];
 
-static void refused(const struct program *program, size_t size, size_t alignment)
-{
+static void refused(const struct program *program, size_t size, size_t alignment) {
     // A refusal is right only if the largest block that is known to be free could not serve either.
     size_t needed = alignment > UNIT ? size + 2 * alignment + 8 * UNIT : size;
     struct tau_tlsf_statistics now = tau_tlsf_statistics(program->heap);
@@ -27,8 +26,7 @@ static void refused(const struct program *program, size_t size, size_t alignment
     EXPECT_EQUAL(test_port.misuse_count, 0);
 }
 
-static void allocate(struct program *program, struct fuzz_object *object)
-{
+static void allocate(struct program *program, struct fuzz_object *object) {
     size_t size = fuzz_size(program->pool_bytes);
     size_t alignment = UNIT;
     size_t kind = fuzz_choose(8);
@@ -51,8 +49,7 @@ static void allocate(struct program *program, struct fuzz_object *object)
     EXPECT_EQUAL(tau_tlsf_check_pointer(program->heap, object->bytes), TAU_OK);
 }
 
-static void give_back(struct program *program, struct fuzz_object *object)
-{
+static void give_back(struct program *program, struct fuzz_object *object) {
     unsigned char *bytes = object->bytes;
     fuzz_expect_intact(object, object->size);
     if (fuzz_choose(8) == 0) {
@@ -67,8 +64,7 @@ static void give_back(struct program *program, struct fuzz_object *object)
     }
 }
 
-static void resize(struct program *program, struct fuzz_object *object)
-{
+static void resize(struct program *program, struct fuzz_object *object) {
     size_t size = fuzz_size(program->pool_bytes);
     if (size == 0) {
         return;
@@ -85,8 +81,7 @@ static void resize(struct program *program, struct fuzz_object *object)
     fuzz_begin(object, tau_tlsf_usable_size(program->heap, moved), size, object->alignment);
 }
 
-static void grow(struct program *program)
-{
+static void grow(struct program *program) {
     size_t size = fuzz_choose(program->pool_bytes) + 1;
     size_t skew = fuzz_choose(64);
     if (program->pools_count == POOLS_MAX || program->arena_used + skew + size > ARENA_BYTES) {
@@ -101,17 +96,17 @@ static void grow(struct program *program)
     }
 }
 
-static void expect_all_sound(const struct program *program)
-{
+static void expect_all_sound(const struct program *program) {
     EXPECT_EQUAL(check_tlsf(program->heap), 0);
     EXPECT(tau_tlsf_invariants_hold(program->heap));
     EXPECT_EQUAL(test_port.lock_depth, 0);
-    EXPECT_EQUAL(test_port.nested_count + test_port.inside_count + test_port.outside_count + test_port.misuse_count, 0);
+    EXPECT_EQUAL(test_port.nested_count + test_port.inside_count + test_port.outside_count +
+                     test_port.misuse_count,
+                 0);
 }
 
 // One program. Returns its number of calls.
-static size_t run_program(void)
-{
+static size_t run_program(void) {
     struct program program = {.pool_bytes = 1024 + fuzz_choose((size_t)1 << (1 + fuzz_choose(15)))};
     size_t skew = fuzz_choose(64);
     size_t calls_max = 1 + fuzz_choose(CALLS_A_PROGRAM_MAX);

@@ -63,7 +63,7 @@ VISITOR = ctypes.CFUNCTYPE(
 
 
 def load(path: Path) -> ctypes.CDLL:
-    """The library at PATH with the types of its functions. Raises OSError if it cannot be loaded."""
+    """The library at PATH with its functions' types. Raises OSError if it cannot be loaded."""
     library = ctypes.CDLL(str(path))
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
     for mechanism in ("tlsf", "budget"):
@@ -186,7 +186,7 @@ class NativeBudget(NativeHeap):
     def __init__(
         self, library: ctypes.CDLL, size_bytes: int, classes: list[tuple[int, int]], start: int = 0
     ) -> None:
-        """A heap of SIZE_BYTES for CLASSES: (size in bytes, count). Raises ValueError if refused."""
+        """A heap of SIZE_BYTES for CLASSES: (size in bytes, count). Raises ValueError if not."""
         super().__init__(library, 1 << 18, start)
         self.classes = (BudgetClass * len(classes))(*classes)
         heap = ctypes.c_void_p()
@@ -209,4 +209,5 @@ class NativeBudget(NativeHeap):
 
 def budget_size(library: ctypes.CDLL, classes: list[tuple[int, int]], shared_bytes: int) -> int:
     """tau_budget_size."""
-    return library.tau_budget_size((BudgetClass * len(classes))(*classes), len(classes), shared_bytes)
+    array = (BudgetClass * len(classes))(*classes)
+    return library.tau_budget_size(array, len(classes), shared_bytes)

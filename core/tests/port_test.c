@@ -5,16 +5,14 @@
 
 struct test_port test_port;
 
-void test_port_lock(const void *heap)
-{
+void test_port_lock(const void *heap) {
     (void)heap;
     test_port.nested_count += test_port.lock_depth != 0;
     test_port.lock_depth++;
     test_port.locks_count++;
 }
 
-void test_port_unlock(const void *heap)
-{
+void test_port_unlock(const void *heap) {
     (void)heap;
     if (test_port.lock_depth == 0) {
         test_port.nested_count++;
@@ -23,16 +21,14 @@ void test_port_unlock(const void *heap)
     }
 }
 
-void test_port_misuse(const void *heap, const void *pointer, int reason)
-{
+void test_port_misuse(const void *heap, const void *pointer, int reason) {
     (void)heap;
     test_port.misuse_count++;
     test_port.misuse_pointer = pointer;
     test_port.misuse_reason = reason;
 }
 
-void test_port_out_of_memory(const void *heap, size_t size_bytes)
-{
+void test_port_out_of_memory(const void *heap, size_t size_bytes) {
     (void)heap;
     test_port.inside_count += test_port.lock_depth;
     test_port.out_of_memory_count++;
@@ -40,8 +36,7 @@ void test_port_out_of_memory(const void *heap, size_t size_bytes)
 }
 
 void test_port_trace(const void *heap, const void *old, const void *pointer, size_t size_bytes,
-                     size_t alignment)
-{
+                     size_t alignment) {
     (void)heap;
     test_port.outside_count += test_port.lock_depth != 1;
     test_port.trace_count++;
@@ -51,8 +46,7 @@ void test_port_trace(const void *heap, const void *old, const void *pointer, siz
     test_port.trace_alignment = alignment;
 }
 
-static void run_other_thread(void)
-{
+static void run_other_thread(void) {
     void (*other)(void) = test_port.on_move;
     test_port.on_move = NULL;  // the other thread's own moves run undisturbed
     if (other) {
@@ -61,8 +55,7 @@ static void run_other_thread(void)
     test_port.on_move = other;
 }
 
-void test_port_move(void *to, const void *from, size_t size_bytes)
-{
+void test_port_move(void *to, const void *from, size_t size_bytes) {
     test_port.inside_count += test_port.lock_depth;
     test_port.moves_count++;
     run_other_thread();
@@ -70,8 +63,7 @@ void test_port_move(void *to, const void *from, size_t size_bytes)
     run_other_thread();
 }
 
-void test_port_fill(void *to, int value, size_t size_bytes)
-{
+void test_port_fill(void *to, int value, size_t size_bytes) {
     test_port.inside_count += test_port.lock_depth;
     memset(to, value, size_bytes);
 }

@@ -22,7 +22,7 @@ struct test_port {
     size_t trace_size_bytes;
     size_t trace_alignment;
     unsigned moves_count;
-    void (*on_move)(void);   // another thread that runs just before and after a move, if set
+    void (*on_move)(void);  // another thread that runs just before and after a move, if set
 };
 
 extern struct test_port test_port;
@@ -40,7 +40,7 @@ void test_port_fill(void *to, int value, size_t size_bytes);
 #define TAU_PORT_UNLOCK(heap) test_port_unlock(heap)
 #define TAU_PORT_MISUSE(heap, pointer, reason) test_port_misuse((heap), (pointer), (int)(reason))
 #define TAU_PORT_OUT_OF_MEMORY(heap, size_bytes) test_port_out_of_memory((heap), (size_bytes))
-#define TAU_PORT_TRACE(heap, old, pointer, size_bytes, alignment) \
+#define TAU_PORT_TRACE(heap, old, pointer, size_bytes, alignment)                                  \
     test_port_trace((heap), (old), (pointer), (size_bytes), (alignment))
 #define TAU_PORT_MOVE(to, from, size_bytes) test_port_move((to), (from), (size_bytes))
 #define TAU_PORT_FILL(to, value, size_bytes) test_port_fill((to), (value), (size_bytes))

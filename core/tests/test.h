@@ -22,7 +22,8 @@ enum { TEST_FAILURES_SHOWN = 20 };  // a broken core fails everywhere; the first
 static unsigned test_failures_count;
 static uint64_t test_random_state;
 
-#define TEST(function) {#function, function}
+#define TEST(function)                                                                             \
+    { #function, function }
 #define EXPECT(condition) test_expect((condition), __FILE__, __LINE__, #condition, 0, 0)
 #define EXPECT_EQUAL(actual, expected)                                                             \
     test_expect_equal((unsigned long long)(actual), (unsigned long long)(expected), __FILE__,      \
@@ -31,21 +32,18 @@ static uint64_t test_random_state;
 #define REQUIRE(condition) test_require((condition), __FILE__, __LINE__, #condition)
 
 static inline void test_expect(bool holds, const char *file, int line, const char *what,
-                               unsigned long long actual, unsigned long long expected)
-{
+                               unsigned long long actual, unsigned long long expected) {
     if (!holds && ++test_failures_count <= TEST_FAILURES_SHOWN) {
         printf("%s:%d: not so: %s (0x%llx, 0x%llx)\n", file, line, what, actual, expected);
     }
 }
 
 static inline void test_expect_equal(unsigned long long actual, unsigned long long expected,
-                                     const char *file, int line, const char *what)
-{
+                                     const char *file, int line, const char *what) {
     test_expect(actual == expected, file, line, what, actual, expected);
 }
 
-static inline void test_require(bool holds, const char *file, int line, const char *what)
-{
+static inline void test_require(bool holds, const char *file, int line, const char *what) {
     test_expect(holds, file, line, what, 0, 0);
     if (!holds) {
         printf("cannot go on\n");
@@ -54,8 +52,7 @@ static inline void test_require(bool holds, const char *file, int line, const ch
 }
 
 // The next number of the sequence splitmix64 (S. Vigna).
-static inline uint64_t test_random(void)
-{
+static inline uint64_t test_random(void) {
     test_random_state += 0x9e3779b97f4a7c15u;
     uint64_t z = test_random_state;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -64,13 +61,11 @@ static inline uint64_t test_random(void)
 }
 
 // A number below LIMIT, which is not 0.
-static inline size_t test_random_below(size_t limit)
-{
+static inline size_t test_random_below(size_t limit) {
     return (size_t)(test_random() % limit);
 }
 
-static inline int test_run(const struct test *tests, size_t count, const char *filter)
-{
+static inline int test_run(const struct test *tests, size_t count, const char *filter) {
     const char *seed = getenv("TAU_TEST_SEED");
     uint64_t first = seed ? strtoull(seed, NULL, 0) : 1;
     size_t run_count = 0;
@@ -91,8 +86,7 @@ static inline int test_run(const struct test *tests, size_t count, const char *f
 }
 
 #define TEST_MAIN(tests)                                                                           \
-    int main(int argc, char **argv)                                                                \
-    {                                                                                              \
+    int main(int argc, char **argv) {                                                              \
         return test_run(tests, sizeof(tests) / sizeof(tests)[0], argc > 1 ? argv[1] : NULL);       \
     }
 

@@ -4,8 +4,7 @@
 
 #include "../bits.h"
 
-static unsigned slow_highest(uint64_t value)
-{
+static unsigned slow_highest(uint64_t value) {
     unsigned bit = 0;
     while (value > 1) {  // bound: 64
         value >>= 1;
@@ -14,8 +13,7 @@ static unsigned slow_highest(uint64_t value)
     return bit;
 }
 
-static unsigned slow_lowest(uint64_t value)
-{
+static unsigned slow_lowest(uint64_t value) {
     unsigned bit = 0;
     while (value % 2 == 0) {  // bound: 64, as a bit is set
         value >>= 1;
@@ -24,8 +22,7 @@ static unsigned slow_lowest(uint64_t value)
     return bit;
 }
 
-static void expect_scans(uint64_t value)
-{
+static void expect_scans(uint64_t value) {
     if (value <= TAU_BITS_LOG2_MAX && (tau_word)value == value) {
         EXPECT_EQUAL(tau_bits_log2((tau_word)value), slow_highest(value));
     }
@@ -35,8 +32,7 @@ static void expect_scans(uint64_t value)
     }
 }
 
-static void every_small_value(void)
-{
+static void every_small_value(void) {
     for (uint64_t value = 1; value < 1u << 24; value += 1 + (value >> 16)) {
         expect_scans(value);
     }
@@ -47,8 +43,7 @@ static void every_small_value(void)
     EXPECT_EQUAL(tau_bits_log2(0), 0);
 }
 
-static void every_pair_of_bits(void)
-{
+static void every_pair_of_bits(void) {
     for (unsigned high = 0; high < 64; high++) {
         for (unsigned low = 0; low <= high; low++) {
             uint64_t value = (uint64_t)1 << high | (uint64_t)1 << low;
@@ -58,8 +53,7 @@ static void every_pair_of_bits(void)
     }
 }
 
-static void powers_of_two(void)
-{
+static void powers_of_two(void) {
     EXPECT(!tau_bits_is_power_of_two(0));
     for (unsigned bit = 0; bit < 8 * sizeof(uintptr_t); bit++) {
         uintptr_t power = (uintptr_t)1 << bit;
@@ -69,8 +63,7 @@ static void powers_of_two(void)
     }
 }
 
-static void rounding_up(void)
-{
+static void rounding_up(void) {
     for (uintptr_t alignment = 1; alignment <= 4096; alignment *= 2) {
         for (uintptr_t value = 0; value < 9000; value += 1 + value / 1000) {
             uintptr_t rounded = tau_bits_round_up(value, alignment);

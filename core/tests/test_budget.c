@@ -1,6 +1,6 @@
 // Goal: every function of budget.h keeps its contract [P1-1 … P1-8], also when a region, the shared
-// region or both are exhausted, and misuse is reported and never obeyed. Method: small plans, a full
-// walk (check_budget) after each step, a comparison of all bytes where nothing may change.
+// region or both are exhausted, and misuse is reported and never obeyed. Method: small plans, a
+// full walk (check_budget) after each step, a comparison of all bytes where nothing may change.
 #include "core/tests/budget_heap.h"
 
 enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT };
@@ -8,15 +8,13 @@ enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT };
 static const struct tau_budget_class plan[] = {{24, 4}, {100, 8}, {UNIT, 3}, {1000, 2}};
 enum { PLAN_COUNT = COUNT_OF(plan), SHARED_BYTES = 4096 };
 
-static size_t rounded(size_t size)
-{
+static size_t rounded(size_t size) {
     return (size + UNIT - 1) / UNIT * UNIT;
 }
 
 // ---- Where objects go -------------------------------------------------------------------------
 
-static void objects_go_to_their_exact_region(void)
-{
+static void objects_go_to_their_exact_region(void) {
     for (size_t i = 0; i < PLAN_COUNT; i++) {
         for (size_t size = rounded(plan[i].size_bytes) - UNIT + 1;
              size <= rounded(plan[i].size_bytes); size++) {
@@ -39,8 +37,7 @@ static void objects_go_to_their_exact_region(void)
     }
 }
 
-static void other_sizes_go_to_the_shared_region(void)
-{
+static void other_sizes_go_to_the_shared_region(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 65536);
     for (size_t size = 1; size < 1200; size++) {
         bool has_class = false;
@@ -57,8 +54,7 @@ static void other_sizes_go_to_the_shared_region(void)
     budget_close(&heap);
 }
 
-static void buckets_come_back_newest_first(void)
-{
+static void buckets_come_back_newest_first(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     void *buckets[8];
     for (size_t i = 0; i < 8; i++) {
@@ -80,8 +76,7 @@ static void buckets_come_back_newest_first(void)
     budget_close(&heap);
 }
 
-static void calloc_clears_buckets_and_others(void)
-{
+static void calloc_clears_buckets_and_others(void) {
     static const size_t sizes[] = {24, 100, 40};
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
@@ -98,8 +93,7 @@ static void calloc_clears_buckets_and_others(void)
     }
 }
 
-static void aligned_objects_go_to_the_shared_region(void)
-{
+static void aligned_objects_go_to_the_shared_region(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 65536);
     for (size_t alignment = 1; alignment <= 8192; alignment *= 2) {
         void *object = tau_budget_aligned_alloc(heap.budget, alignment, 24);
@@ -116,8 +110,7 @@ static void aligned_objects_go_to_the_shared_region(void)
 
 // ---- realloc ----------------------------------------------------------------------------------
 
-static void realloc_keeps_a_bucket_while_it_fits(void)
-{
+static void realloc_keeps_a_bucket_while_it_fits(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     unsigned char *object = tau_budget_malloc(heap.budget, 100);
     pattern_write(object, 100, 1);
@@ -142,8 +135,7 @@ static void realloc_keeps_a_bucket_while_it_fits(void)
 }
 
 // A shared object falls back to a bucket of its new size, unless that would lose its alignment.
-static void realloc_falls_back_to_a_bucket(void)
-{
+static void realloc_falls_back_to_a_bucket(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 700);
     unsigned char *object = tau_budget_malloc(heap.budget, 200);
     REQUIRE(object != NULL && !is_bucket(&heap, object));
@@ -163,8 +155,7 @@ static void realloc_falls_back_to_a_bucket(void)
 // ---- Exhaustion -------------------------------------------------------------------------------
 
 // With no bucket and no shared byte left, everything that needs memory is refused and counted.
-static void exhaustion_changes_nothing(void)
-{
+static void exhaustion_changes_nothing(void) {
     for (unsigned has_shared = 0; has_shared < 2; has_shared++) {
         struct test_budget heap = budget_open(plan, PLAN_COUNT, has_shared ? 1024 : 0);
         void *object = tau_budget_malloc(heap.budget, 24);
@@ -198,8 +189,7 @@ static void exhaustion_changes_nothing(void)
 }
 
 // No size, however large, is taken for a small one.
-static void huge_requests_are_refused(void)
-{
+static void huge_requests_are_refused(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     void *object = tau_budget_malloc(heap.budget, 100);
     for (unsigned bits = 13; bits <= 64; bits++) {
@@ -216,8 +206,7 @@ static void huge_requests_are_refused(void)
 
 // ---- Misuse -----------------------------------------------------------------------------------
 
-static void expect_misuse(struct test_budget *heap, void *pointer, enum tau_status reason)
-{
+static void expect_misuse(struct test_budget *heap, void *pointer, enum tau_status reason) {
     unsigned traces = test_port.trace_count;
     heap_remember(&heap->memory);
     test_port.misuse_count = 0;
@@ -233,8 +222,7 @@ static void expect_misuse(struct test_budget *heap, void *pointer, enum tau_stat
     EXPECT_UNCHANGED(&heap->memory);
 }
 
-static void misuse_of_buckets_is_reported(void)
-{
+static void misuse_of_buckets_is_reported(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     unsigned char *used = tau_budget_malloc(heap.budget, 100);
     unsigned char *freed = tau_budget_malloc(heap.budget, 100);
@@ -258,8 +246,7 @@ static void misuse_of_buckets_is_reported(void)
 }
 
 // Without a shared region every pointer outside is foreign.
-static void misuse_without_a_shared_region_is_reported(void)
-{
+static void misuse_without_a_shared_region_is_reported(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 0);
     EXPECT(tau_budget_shared(heap.budget) == NULL);
     void *used = tau_budget_malloc(heap.budget, 24);
@@ -273,8 +260,7 @@ static void misuse_without_a_shared_region_is_reported(void)
 }
 
 // Whoever writes on after free does not send the next objects elsewhere.
-static void an_overwritten_free_bucket_is_not_obeyed(void)
-{
+static void an_overwritten_free_bucket_is_not_obeyed(void) {
     static const int fills[] = {0x00, 0x01, 0x41, 0x55, 0x7f, 0x80, 0xaa, 0xff};
     for (size_t f = 0; TAU_CHECK_LEVEL >= 1 && f < COUNT_OF(fills); f++) {
         for (size_t bytes = 1; bytes <= 2 * WORD; bytes++) {
@@ -287,8 +273,8 @@ static void an_overwritten_free_bucket_is_not_obeyed(void)
             EXPECT_EQUAL(tau_budget_free(heap.budget, buckets[2]), TAU_OK);
             heap_remember(&heap.memory);
             memset(buckets[2], fills[f], bytes);
-            bool is_changed = memcmp(heap.memory.memory, heap.memory.copy,
-                                     heap.memory.size_bytes) != 0;
+            bool is_changed =
+                memcmp(heap.memory.memory, heap.memory.copy, heap.memory.size_bytes) != 0;
             for (size_t i = 0; i < 4; i++) {
                 void *object = tau_budget_malloc(heap.budget, 100);
                 EXPECT(object != NULL);
@@ -303,8 +289,7 @@ static void an_overwritten_free_bucket_is_not_obeyed(void)
 
 // ---- Hooks ------------------------------------------------------------------------------------
 
-static void buckets_are_traced_and_filled(void)
-{
+static void buckets_are_traced_and_filled(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
     unsigned char *object = tau_budget_malloc(heap.budget, 97);
     EXPECT(test_port.trace_old == NULL && test_port.trace_pointer == object);

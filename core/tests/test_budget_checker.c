@@ -1,6 +1,6 @@
 // Goal: the full walk sees each invariant of SPEC.md, "The budgeted heap", when it is broken, and
-// says which. Method: a sound heap with used, freed and fresh buckets; one word of it is changed, the
-// number is compared, the word is put back.
+// says which. Method: a sound heap with used, freed and fresh buckets; one word of it is changed,
+// the number is compared, the word is put back.
 #include "check_budget.c"
 
 #include "core/tests/budget_heap.h"
@@ -11,11 +11,10 @@ struct scene {
     struct test_budget heap;
     struct class *class;  // of 100 bytes: one freed bucket, two used ones, five fresh ones
     tau_word *freed;
-    tau_word *shared;     // an object in the shared region
+    tau_word *shared;  // an object in the shared region
 };
 
-static struct scene scene_open(void)
-{
+static struct scene scene_open(void) {
     struct scene scene = {.heap = budget_open(plan, COUNT_OF(plan), 4096)};
     void *objects[3];
     for (size_t i = 0; i < 3; i++) {
@@ -31,16 +30,14 @@ static struct scene scene_open(void)
     return scene;
 }
 
-static void expect_broken(struct scene *scene, unsigned number)
-{
+static void expect_broken(struct scene *scene, unsigned number) {
     struct test_heap *memory = &scene->heap.memory;
     EXPECT_EQUAL(check_budget(scene->heap.budget), number);
     memcpy(memory->memory, memory->copy, memory->size_bytes);
     EXPECT_BUDGET_SOUND(&scene->heap);
 }
 
-static void budget_1_lists(void)
-{
+static void budget_1_lists(void) {
     struct scene scene = scene_open();
     struct tau_budget *budget = scene.heap.budget;
     scene.class->free = 0;  // lost
@@ -56,8 +53,7 @@ static void budget_1_lists(void)
     budget_close(&scene.heap);
 }
 
-static void budget_2_counts(void)
-{
+static void budget_2_counts(void) {
     struct scene scene = scene_open();
     scene.class->used_count = scene.class->fresh_count + 1;
     EXPECT(!tau_budget_invariants_hold(scene.heap.budget));
@@ -68,8 +64,7 @@ static void budget_2_counts(void)
     budget_close(&scene.heap);
 }
 
-static void budget_3_regions(void)
-{
+static void budget_3_regions(void) {
     struct scene scene = scene_open();
     scene.class->start += TAU_ALIGNMENT;
     EXPECT(!tau_budget_invariants_hold(scene.heap.budget));
@@ -86,8 +81,7 @@ static void budget_3_regions(void)
     budget_close(&scene.heap);
 }
 
-static void budget_4_size_table(void)
-{
+static void budget_4_size_table(void) {
     struct scene scene = scene_open();
     struct tau_budget *budget = scene.heap.budget;
     uint8_t *slots = &budget->owner[fields_of(budget)->sizes];
@@ -104,8 +98,7 @@ static void budget_4_size_table(void)
     budget_close(&scene.heap);
 }
 
-static void budget_5_owner_table(void)
-{
+static void budget_5_owner_table(void) {
     struct scene scene = scene_open();
     struct tau_budget *budget = scene.heap.budget;
     size_t seen_count = 0;
@@ -120,8 +113,7 @@ static void budget_5_owner_table(void)
     budget_close(&scene.heap);
 }
 
-static void budget_6_bits(void)
-{
+static void budget_6_bits(void) {
     struct scene scene = scene_open();
     uint32_t *bits = (uint32_t *)(void *)tau_link_follow(scene.heap.budget, scene.class->bits);
     for (unsigned bit = 0; TAU_CHECK_LEVEL >= 1 && bit < scene.class->count; bit++) {
@@ -131,8 +123,7 @@ static void budget_6_bits(void)
     budget_close(&scene.heap);
 }
 
-static void budget_7_shared(void)
-{
+static void budget_7_shared(void) {
     struct scene scene = scene_open();
     scene.shared[-1] ^= 2;  // the flag that says whether the block before is free
     expect_broken(&scene, 7);
@@ -140,7 +131,7 @@ static void budget_7_shared(void)
 }
 
 static const struct test tests[] = {
-    TEST(budget_1_lists),      TEST(budget_2_counts), TEST(budget_3_regions),
+    TEST(budget_1_lists),      TEST(budget_2_counts),      TEST(budget_3_regions),
     TEST(budget_4_size_table), TEST(budget_5_owner_table), TEST(budget_6_bits),
     TEST(budget_7_shared),
 };

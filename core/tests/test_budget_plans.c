@@ -1,6 +1,6 @@
 // Goal: any valid plan is laid out so that every bucket is found, any other is refused, and nothing
-// is taken beside the memory. Method: plans at each limit and random ones, a full walk after init and
-// after every bucket was taken and given back.
+// is taken beside the memory. Method: plans at each limit and random ones, a full walk after init
+// and after every bucket was taken and given back.
 #include <sys/mman.h>
 
 #include "core/tests/budget_heap.h"
@@ -9,8 +9,7 @@ enum { UNIT = TAU_ALIGNMENT, CLASSES_MAX = TAU_BUDGET_CLASSES_MAX };
 
 // init of CLASSES in 64 KiB, in memory that must stay as it is.
 static void expect_refused(const struct tau_budget_class *classes, size_t count,
-                           enum tau_status reason)
-{
+                           enum tau_status reason) {
     struct test_heap memory = heap_memory(65536, 0);
     struct tau_budget *budget = NULL;
     EXPECT_EQUAL(tau_budget_init(&budget, memory.memory, 65536, classes, count), reason);
@@ -20,8 +19,7 @@ static void expect_refused(const struct tau_budget_class *classes, size_t count,
     heap_close(&memory);
 }
 
-static void invalid_plans_are_refused(void)
-{
+static void invalid_plans_are_refused(void) {
     static const struct tau_budget_class zero_size[] = {{8, 1}, {0, 1}};
     static const struct tau_budget_class zero_count[] = {{8, 1}, {64, 0}};
     static const struct tau_budget_class twice[] = {{UNIT, 1}, {64, 1}, {UNIT - 1, 1}};
@@ -44,8 +42,7 @@ static void invalid_plans_are_refused(void)
     EXPECT(tau_budget_size(many, CLASSES_MAX, 1024) > 0);
 }
 
-static void bad_arguments_are_refused(void)
-{
+static void bad_arguments_are_refused(void) {
     static const struct tau_budget_class one[] = {{64, 4}};
     struct test_heap memory = heap_memory(4096, 0);
     struct tau_budget *budget = NULL;
@@ -59,8 +56,7 @@ static void bad_arguments_are_refused(void)
 }
 
 // Every byte size around what the plan needs: too large, then without a shared region, then with.
-static void plans_fit_to_the_byte(void)
-{
+static void plans_fit_to_the_byte(void) {
     static const struct tau_budget_class plan[] = {{24, 5}, {200, 3}};
     size_t needed = tau_budget_size(plan, 2, 0);
     EXPECT_EQUAL(tau_budget_size(plan, 2, 1000), needed + 1000);
@@ -86,8 +82,7 @@ static void plans_fit_to_the_byte(void)
     }
 }
 
-static void memory_need_not_be_aligned(void)
-{
+static void memory_need_not_be_aligned(void) {
     static const struct tau_budget_class plan[] = {{24, 5}, {200, 3}};
     for (size_t skew = 0; skew < 64; skew++) {
         size_t size = tau_budget_size(plan, 2, 2048) + UNIT;
@@ -106,8 +101,7 @@ static void memory_need_not_be_aligned(void)
     }
 }
 
-static void no_classes_is_a_plain_heap(void)
-{
+static void no_classes_is_a_plain_heap(void) {
     struct test_budget heap = budget_open(NULL, 0, 4096);
     EXPECT_EQUAL(tau_budget_statistics(heap.budget).classes_count, 0);
     EXPECT_EQUAL(tau_budget_statistics(heap.budget).dedicated_bytes, 0);
@@ -123,8 +117,7 @@ static void no_classes_is_a_plain_heap(void)
 }
 
 // Sizes that add up to more than any integer holds must not come out small.
-static void totals_that_wrap_are_refused(void)
-{
+static void totals_that_wrap_are_refused(void) {
     for (unsigned shift = 31; shift <= 32; shift++) {
         const uint64_t modulus_units = shift == 32 ? (uint64_t)1 << (64 - TAU_ALIGNMENT_LOG2) : 0;
         struct tau_budget_class plan[CLASSES_MAX];
@@ -152,8 +145,7 @@ static void totals_that_wrap_are_refused(void)
 }
 
 // On a 64-bit machine a target's words cannot reach all of a large mapping.
-static void regions_beyond_a_word_are_refused(void)
-{
+static void regions_beyond_a_word_are_refused(void) {
     static const struct tau_budget_class plan[] = {{1u << 30, 5}};
     size_t size = (size_t)6 << 30;
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -171,10 +163,10 @@ static void regions_beyond_a_word_are_refused(void)
     EXPECT_EQUAL(munmap(memory, size), 0);
 }
 
-// Takes every bucket, writes all of it, gives all back in random order; returns how many there were.
+// Takes every bucket, writes all of it, gives all back in random order; returns how many there
+// were.
 static size_t use_wholly(struct test_budget *heap, const struct tau_budget_class *classes,
-                         size_t count)
-{
+                         size_t count) {
     static void *buckets[20000];
     size_t taken = 0;
     for (size_t i = 0; i < count; i++) {
@@ -196,8 +188,7 @@ static size_t use_wholly(struct test_budget *heap, const struct tau_budget_class
 }
 
 // Plans of random shape: equal regions, one giant among dwarfs, falling by powers of two.
-static void every_bucket_of_random_plans_is_found(void)
-{
+static void every_bucket_of_random_plans_is_found(void) {
     for (unsigned round = 0; round < 300; round++) {
         struct tau_budget_class plan[CLASSES_MAX];
         size_t count = 1 + test_random_below(CLASSES_MAX);

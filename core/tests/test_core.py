@@ -83,7 +83,8 @@ def test_bitmaps_may_count_from_either_end(arm: bool, tmp_path: Path) -> None:
     """Arm counts bitmap bits from the top; the heap must not care."""
     build = Build(32, 1, 0, "-O1", "gcc", sanitize=True)
     extra = ("-D__arm__",) if arm else ()
-    print(run_program(build_program(build, "test_tlsf", tmp_path, extra=extra), [], RUN_SECONDS_MAX))
+    program = build_program(build, "test_tlsf", tmp_path, extra=extra)
+    print(run_program(program, [], RUN_SECONDS_MAX))
 
 
 def random_seed() -> str:

@@ -1,6 +1,7 @@
-// Goal: every function of tlsf.h keeps its contract, also when memory is exhausted. Method: examples
-// worked out from SPEC.md, "TLSF", with a full walk (check_tlsf) after each step and a comparison of
-// all bytes where nothing may change. Misuse is test_tlsf_misuse.c, pools are test_tlsf_pools.c.
+// Goal: every function of tlsf.h keeps its contract, also when memory is exhausted. Method:
+// examples worked out from SPEC.md, "TLSF", with a full walk (check_tlsf) after each step and a
+// comparison of all bytes where nothing may change. Misuse is test_tlsf_misuse.c, pools are
+// test_tlsf_pools.c.
 #include "core/tests/tlsf_heap.h"
 
 enum {
@@ -11,16 +12,14 @@ enum {
 };
 
 // The block that serves REQUEST bytes, SPEC.md "malloc".
-static size_t block_size(size_t request, size_t extra_words)
-{
+static size_t block_size(size_t request, size_t extra_words) {
     size_t size = (request + (1 + CANARY_WORDS + extra_words) * WORD + UNIT - 1) / UNIT * UNIT;
     return size < 2 * UNIT ? 2 * UNIT : size;
 }
 
 // ---- Allocation -------------------------------------------------------------------------------
 
-static void malloc_serves_every_size(void)
-{
+static void malloc_serves_every_size(void) {
     for (size_t size = 1; size <= 600; size++) {
         struct test_heap heap = heap_open(4096);
         unsigned char *object = tau_tlsf_malloc(heap.tlsf, size);
@@ -37,8 +36,7 @@ static void malloc_serves_every_size(void)
     }
 }
 
-static void objects_do_not_overlap(void)
-{
+static void objects_do_not_overlap(void) {
     struct test_heap heap = heap_open(65536);
     void *objects[200];
     size_t sizes[200];
@@ -59,8 +57,7 @@ static void objects_do_not_overlap(void)
     heap_close(&heap);
 }
 
-static void size_zero_is_no_object(void)
-{
+static void size_zero_is_no_object(void) {
     struct test_heap heap = heap_open(2048);
     heap_remember(&heap);
     EXPECT(tau_tlsf_malloc(heap.tlsf, 0) == NULL);
@@ -79,8 +76,7 @@ static void size_zero_is_no_object(void)
     heap_close(&heap);
 }
 
-static void calloc_clears(void)
-{
+static void calloc_clears(void) {
     struct test_heap heap = heap_open(4096);
     for (size_t size = 1; size < 200; size++) {
         unsigned char *dirty = tau_tlsf_malloc(heap.tlsf, 3 * size);
@@ -96,8 +92,7 @@ static void calloc_clears(void)
     heap_close(&heap);
 }
 
-static void aligned_alloc_aligns(void)
-{
+static void aligned_alloc_aligns(void) {
     static const size_t sizes[] = {1, 7, 8, 24, 100, 1000, 4096};
     for (size_t alignment = 1; alignment <= ALIGNMENT_MAX; alignment *= 2) {
         struct test_heap heap = heap_open(131072);
@@ -110,7 +105,8 @@ static void aligned_alloc_aligns(void)
             size_t usable = tau_tlsf_usable_size(heap.tlsf, object);
             size_t extra = alignment > UNIT;
             EXPECT(usable >= sizes[i]);
-            EXPECT(usable <= block_size(sizes[i], extra) + UNIT - (1 + CANARY_WORDS + extra) * WORD);
+            EXPECT(usable <=
+                   block_size(sizes[i], extra) + UNIT - (1 + CANARY_WORDS + extra) * WORD);
             pattern_write(object, usable, i);
             EXPECT_SOUND(&heap);
             EXPECT(pattern_holds(object, usable, i));
@@ -121,8 +117,7 @@ static void aligned_alloc_aligns(void)
     }
 }
 
-static void bad_alignments_are_refused(void)
-{
+static void bad_alignments_are_refused(void) {
     static const size_t bad[] = {0, 3, 5, 6, 7, 12, 24, 48, 4095, 4097, SIZE_MAX, SIZE_MAX - 7};
     struct test_heap heap = heap_open(16384);
     heap_remember(&heap);
@@ -136,8 +131,7 @@ static void bad_alignments_are_refused(void)
 
 // ---- realloc ----------------------------------------------------------------------------------
 
-static void realloc_shrinks_in_place(void)
-{
+static void realloc_shrinks_in_place(void) {
     for (size_t size = 1; size <= 400; size++) {
         struct test_heap heap = heap_open(2048);
         unsigned char *object = tau_tlsf_malloc(heap.tlsf, 400);
@@ -146,8 +140,8 @@ static void realloc_shrinks_in_place(void)
         EXPECT(tau_tlsf_realloc(heap.tlsf, object, size) == object);
         EXPECT(pattern_holds(object, size, size));
         size_t tail = block_size(400, 0) - block_size(size, 0);
-        size_t kept = tail >= (wall ? 2u * UNIT : (size_t)UNIT) ? block_size(size, 0)
-                                                                : block_size(400, 0);
+        size_t kept =
+            tail >= (wall ? 2u * UNIT : (size_t)UNIT) ? block_size(size, 0) : block_size(400, 0);
         size_t usable = tau_tlsf_usable_size(heap.tlsf, object);
         EXPECT_EQUAL(usable, kept - (1 + CANARY_WORDS) * WORD);
         EXPECT_SOUND(&heap);
@@ -158,8 +152,7 @@ static void realloc_shrinks_in_place(void)
     }
 }
 
-static void realloc_grows_into_the_next_block(void)
-{
+static void realloc_grows_into_the_next_block(void) {
     struct test_heap heap = heap_open(4096);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 40);
     pattern_write(object, 40, 1);
@@ -172,8 +165,7 @@ static void realloc_grows_into_the_next_block(void)
     heap_close(&heap);
 }
 
-static void realloc_moves_down_into_the_previous_block(void)
-{
+static void realloc_moves_down_into_the_previous_block(void) {
     for (size_t size = 201 + UNIT; size < 500; size += 7) {
         struct test_heap heap = heap_open(2048);
         unsigned char *low = tau_tlsf_malloc(heap.tlsf, 300);
@@ -195,8 +187,7 @@ static void realloc_moves_down_into_the_previous_block(void)
     }
 }
 
-static void realloc_copies_when_it_must(void)
-{
+static void realloc_copies_when_it_must(void) {
     struct test_heap heap = heap_open(8192);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
     unsigned char *wall = tau_tlsf_malloc(heap.tlsf, 1);
@@ -209,8 +200,7 @@ static void realloc_copies_when_it_must(void)
     heap_close(&heap);
 }
 
-static void realloc_of_nothing_and_to_nothing(void)
-{
+static void realloc_of_nothing_and_to_nothing(void) {
     struct test_heap heap = heap_open(2048);
     void *object = tau_tlsf_realloc(heap.tlsf, NULL, 64);
     REQUIRE(object != NULL);
@@ -226,8 +216,7 @@ static void realloc_of_nothing_and_to_nothing(void)
 }
 
 // Whatever the neighbours are, the asked alignment survives every way of resizing.
-static void realloc_keeps_the_alignment(void)
-{
+static void realloc_keeps_the_alignment(void) {
     for (size_t alignment = 2 * UNIT; alignment <= ALIGNMENT_MAX; alignment *= 2) {
         for (unsigned round = 0; round < 40; round++) {
             struct test_heap heap = heap_open(262144);
@@ -277,8 +266,7 @@ static void realloc_keeps_the_alignment(void)
     } while (0)
 
 // Words that differ from the remembered ones.
-static size_t changed_words(const struct test_heap *heap)
-{
+static size_t changed_words(const struct test_heap *heap) {
     size_t changed = 0;
     for (size_t at = 0; at + WORD <= heap->size_bytes; at += WORD) {
         changed += memcmp(heap->memory + at, heap->copy + at, WORD) != 0;
@@ -286,8 +274,7 @@ static size_t changed_words(const struct test_heap *heap)
     return changed;
 }
 
-static void requests_near_the_maximum_are_refused(void)
-{
+static void requests_near_the_maximum_are_refused(void) {
     struct test_heap heap = heap_open(65536);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
     pattern_write(object, 100, 9);
@@ -313,11 +300,10 @@ static void requests_near_the_maximum_are_refused(void)
     heap_close(&heap);
 }
 
-static void calloc_overflow_is_refused(void)
-{
+static void calloc_overflow_is_refused(void) {
     static const size_t products[][2] = {
-        {SIZE_MAX, 2},         {2, SIZE_MAX},          {SIZE_MAX / 2 + 1, 2},
-        {SIZE_MAX, SIZE_MAX},  {SIZE_MAX / 3 + 1, 3},  {(size_t)1 << 32, (size_t)1 << 32},
+        {SIZE_MAX, 2},         {2, SIZE_MAX},         {SIZE_MAX / 2 + 1, 2},
+        {SIZE_MAX, SIZE_MAX},  {SIZE_MAX / 3 + 1, 3}, {(size_t)1 << 32, (size_t)1 << 32},
         {SIZE_MAX / 8 + 2, 8}, {8, SIZE_MAX / 8 + 2},
     };
     struct test_heap heap = heap_open(65536);
@@ -328,8 +314,7 @@ static void calloc_overflow_is_refused(void)
 }
 
 // With not one block left, every operation that needs memory fails once and changes nothing.
-static void exhaustion_changes_nothing(void)
-{
+static void exhaustion_changes_nothing(void) {
     struct test_heap heap = heap_open(2048);
     unsigned char *first = tau_tlsf_malloc(heap.tlsf, 64);
     unsigned char *aligned = tau_tlsf_aligned_alloc(heap.tlsf, 64, 64);
@@ -363,8 +348,7 @@ struct sums {
     bool is_right;  // in address order, with the sizes of the headers
 };
 
-static bool sum_block(void *context, void *payload, size_t size_bytes, bool is_free)
-{
+static bool sum_block(void *context, void *payload, size_t size_bytes, bool is_free) {
     struct sums *sums = context;
     tau_word header;
     memcpy(&header, (unsigned char *)payload - WORD, WORD);
@@ -379,8 +363,7 @@ static bool sum_block(void *context, void *payload, size_t size_bytes, bool is_f
 }
 
 // A request of largest_free_bytes succeeds; it takes the whole of the block that is meant.
-static void expect_honest(struct test_heap *heap)
-{
+static void expect_honest(struct test_heap *heap) {
     size_t largest = tau_tlsf_statistics(heap->tlsf).largest_free_bytes;
     if (largest != 0) {
         void *object = tau_tlsf_malloc(heap->tlsf, largest);
@@ -392,8 +375,7 @@ static void expect_honest(struct test_heap *heap)
     }
 }
 
-static void statistics_equal_the_walk(void)
-{
+static void statistics_equal_the_walk(void) {
     struct test_heap heap = heap_open(16384);
     struct tau_tlsf_statistics first = tau_tlsf_statistics(heap.tlsf);
     void *objects[64] = {NULL};
@@ -431,8 +413,7 @@ static void statistics_equal_the_walk(void)
     heap_close(&heap);
 }
 
-static void walk_stops_when_told(void)
-{
+static void walk_stops_when_told(void) {
     struct test_heap heap = heap_open(2048);
     for (unsigned i = 0; i < 5; i++) {
         EXPECT(tau_tlsf_malloc(heap.tlsf, 10) != NULL);
@@ -447,8 +428,7 @@ static void walk_stops_when_told(void)
 
 // ---- Hooks ------------------------------------------------------------------------------------
 
-static void hooks_tell_what_happened(void)
-{
+static void hooks_tell_what_happened(void) {
     struct test_heap heap = heap_open(8192);
     void *a = tau_tlsf_malloc(heap.tlsf, 33);
     EXPECT(test_port.trace_old == NULL && test_port.trace_pointer == a);
@@ -485,14 +465,12 @@ static struct test_heap *shared_heap;  // what the other thread of the next test
 
 // The walk meets the block that is being moved before its counters and tail words ([TLSF-8] to 10)
 // are written; everything that others work with ([TLSF-1] to 7, 11) holds.
-static void expect_workable(void)
-{
+static void expect_workable(void) {
     unsigned broken = check_tlsf(shared_heap->tlsf);
     EXPECT(broken == 0 || (broken >= 8 && broken <= 10));
 }
 
-static void other_thread(void)
-{
+static void other_thread(void) {
     expect_workable();
     void *small = tau_tlsf_malloc(shared_heap->tlsf, 8);
     void *large = tau_tlsf_malloc(shared_heap->tlsf, 100);
@@ -505,8 +483,7 @@ static void other_thread(void)
 }
 
 // A payload is moved outside the lock, so others may use the heap just before and just after.
-static void others_may_run_while_a_payload_moves(void)
-{
+static void others_may_run_while_a_payload_moves(void) {
     for (unsigned round = 0; round < 300; round++) {
         struct test_heap heap = heap_open(4096);
         size_t old_size = 1 + test_random_below(300);
@@ -534,8 +511,7 @@ static void others_may_run_while_a_payload_moves(void)
 }
 
 // Handed-out memory is 0xaa, freed memory 0x55 except for the words that lists need.
-static void junk_fills_what_changes_hands(void)
-{
+static void junk_fills_what_changes_hands(void) {
     struct test_heap heap = heap_open(4096);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 200);
     unsigned char *wall = tau_tlsf_malloc(heap.tlsf, 8);

@@ -15,8 +15,7 @@ struct scene {
     tau_word *last;
 };
 
-static struct scene scene_open(void)
-{
+static struct scene scene_open(void) {
     struct scene scene = {.heap = heap_open(8192)};
     struct tau_tlsf *tlsf = scene.heap.tlsf;
     scene.used = tau_tlsf_malloc(tlsf, 100);
@@ -33,20 +32,17 @@ static struct scene scene_open(void)
 }
 
 // The heap as damaged breaks NUMBER first; then it is as it was.
-static void expect_broken(struct scene *scene, unsigned number)
-{
+static void expect_broken(struct scene *scene, unsigned number) {
     EXPECT_EQUAL(check_tlsf(scene->heap.tlsf), number);
     memcpy(scene->heap.memory, scene->heap.copy, scene->heap.size_bytes);
     EXPECT_EQUAL(check_tlsf(scene->heap.tlsf), 0);
 }
 
-static tau_word *behind(tau_word *payload)
-{
+static tau_word *behind(tau_word *payload) {
     return payload + (payload[-1] & ~(tau_word)(TAU_ALIGNMENT - 1)) / sizeof(tau_word);
 }
 
-static void tlsf_1_sizes_and_the_row(void)
-{
+static void tlsf_1_sizes_and_the_row(void) {
     struct scene scene = scene_open();
     scene.used[-1] += TAU_ALIGNMENT;
     EXPECT(check_tlsf(scene.heap.tlsf) != 0);
@@ -68,8 +64,7 @@ static void tlsf_1_sizes_and_the_row(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_2_previous_free(void)
-{
+static void tlsf_2_previous_free(void) {
     struct scene scene = scene_open();
     scene.used[-1] ^= PREVIOUS_FREE;  // the pool's first block has none before it
     expect_broken(&scene, 2);
@@ -82,8 +77,7 @@ static void tlsf_2_previous_free(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_3_free_neighbours(void)
-{
+static void tlsf_3_free_neighbours(void) {
     struct scene scene = scene_open();
     scene.used[-1] |= FREE;
     scene.hole[-1] |= PREVIOUS_FREE;
@@ -91,16 +85,14 @@ static void tlsf_3_free_neighbours(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_4_footers(void)
-{
+static void tlsf_4_footers(void) {
     struct scene scene = scene_open();
     behind(scene.hole)[-2] += TAU_ALIGNMENT;
     expect_broken(&scene, 4);
     heap_close(&scene.heap);
 }
 
-static void tlsf_5_lists_hold_the_free_blocks(void)
-{
+static void tlsf_5_lists_hold_the_free_blocks(void) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
     tau_word *slot = tau_link_follow(tlsf, scene.other_hole[1]);
@@ -122,8 +114,7 @@ static void tlsf_5_lists_hold_the_free_blocks(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_6_back_links(void)
-{
+static void tlsf_6_back_links(void) {
     struct scene scene = scene_open();
     scene.hole[1] += TAU_ALIGNMENT;
     expect_broken(&scene, 6);
@@ -132,8 +123,7 @@ static void tlsf_6_back_links(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_7_bitmap(void)
-{
+static void tlsf_7_bitmap(void) {
     struct scene scene = scene_open();
     struct fields *fields = fields_of(scene.heap.tlsf);
     for (unsigned word = 0; word < fields->words; word++) {
@@ -150,8 +140,7 @@ static void tlsf_7_bitmap(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_8_statistics(void)
-{
+static void tlsf_8_statistics(void) {
     struct scene scene = scene_open();
     struct fields *fields = fields_of(scene.heap.tlsf);
     fields->used_bytes += TAU_ALIGNMENT;
@@ -165,8 +154,7 @@ static void tlsf_8_statistics(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_9_alignments(void)
-{
+static void tlsf_9_alignments(void) {
     static const tau_word alignments[] = {0, TAU_ALIGNMENT, 96, 63, 4096};
     struct scene scene = scene_open();
     tau_word *stored = behind(scene.aligned) - 2;
@@ -180,8 +168,7 @@ static void tlsf_9_alignments(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_10_canaries(void)
-{
+static void tlsf_10_canaries(void) {
     struct scene scene = scene_open();
     behind(scene.used)[-2] ^= 1;
     expect_broken(&scene, TAU_CHECK_LEVEL >= 2 ? 10 : 0);
@@ -190,8 +177,7 @@ static void tlsf_10_canaries(void)
     heap_close(&scene.heap);
 }
 
-static void tlsf_11_classes(void)
-{
+static void tlsf_11_classes(void) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
     struct fields *fields = fields_of(tlsf);

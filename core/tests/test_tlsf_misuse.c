@@ -1,6 +1,6 @@
-// Goal: what a caller does wrong is reported with its reason and never obeyed. Method: each wrong call
-// is made on a heap whose bytes are remembered, and answered by reading SPEC.md, "Checks", anew
-// (expected_answer); then every byte must be as before.
+// Goal: what a caller does wrong is reported with its reason and never obeyed. Method: each wrong
+// call is made on a heap whose bytes are remembered, and answered by reading SPEC.md, "Checks",
+// anew (expected_answer); then every byte must be as before.
 #include "core/tests/tlsf_heap.h"
 
 _Static_assert(TAU_CHECK_LEVEL >= 1, "level 0 checks nothing, so there is nothing to test");
@@ -13,46 +13,39 @@ struct span {
     size_t bytes;
 };
 
-static bool remember_first(void *context, void *payload, size_t size_bytes, bool is_free)
-{
+static bool remember_first(void *context, void *payload, size_t size_bytes, bool is_free) {
     (void)size_bytes;
     (void)is_free;
     *(const unsigned char **)context = payload;
     return false;
 }
 
-static struct span span_of(const struct tau_tlsf *heap)
-{
+static struct span span_of(const struct tau_tlsf *heap) {
     struct span span = {.bytes = tau_tlsf_statistics(heap).capacity_bytes};
     tau_tlsf_walk(heap, remember_first, &span.lowest);
     return span;
 }
 
-static tau_word word_before(const unsigned char *payload, size_t words)
-{
+static tau_word word_before(const unsigned char *payload, size_t words) {
     tau_word word;
     memcpy(&word, payload - words * WORD, WORD);
     return word;
 }
 
-static size_t size_of_header(const unsigned char *payload)
-{
+static size_t size_of_header(const unsigned char *payload) {
     return (size_t)(word_before(payload, 1) & ~(tau_word)(UNIT - 1));
 }
 
-static bool is_free(const unsigned char *payload)
-{
+static bool is_free(const unsigned char *payload) {
     return (word_before(payload, 1) & 1) != 0;
 }
 
-static bool follows_free(const unsigned char *payload)
-{
+static bool follows_free(const unsigned char *payload) {
     return (word_before(payload, 1) & 2) != 0;
 }
 
 // SPEC.md, "Checks" 1 to 6, read once more. The canary (7) is the core's own secret.
-static enum tau_status expected_answer(const struct tau_tlsf *heap, const unsigned char *pointer)
-{
+static enum tau_status expected_answer(const struct tau_tlsf *heap, const unsigned char *pointer) {
     struct span span = span_of(heap);
     if ((uintptr_t)pointer % UNIT != 0) {
         return TAU_MISALIGNED_POINTER;
@@ -90,8 +83,7 @@ static enum tau_status expected_answer(const struct tau_tlsf *heap, const unsign
 }
 
 // Every call that takes a pointer answers REASON and leaves every byte as it is.
-static void expect_misuse(struct test_heap *heap, void *pointer, enum tau_status reason)
-{
+static void expect_misuse(struct test_heap *heap, void *pointer, enum tau_status reason) {
     unsigned traces = test_port.trace_count;
     heap_remember(heap);
     test_port.misuse_count = 0;
@@ -114,8 +106,7 @@ static void expect_misuse(struct test_heap *heap, void *pointer, enum tau_status
 
 // ---- Double free ------------------------------------------------------------------------------
 
-static void double_free_is_reported(void)
-{
+static void double_free_is_reported(void) {
     for (size_t size = 1; size < 300; size++) {
         for (unsigned neighbours = 0; neighbours < 4; neighbours++) {
             struct test_heap heap = heap_open(4096);
@@ -136,8 +127,7 @@ static void double_free_is_reported(void)
 }
 
 // In whatever order neighbours are freed and merged, none can be freed twice.
-static void double_free_after_merging_is_reported(void)
-{
+static void double_free_after_merging_is_reported(void) {
     enum { OBJECTS = 8 };
     for (unsigned round = 0; round < 200; round++) {
         struct test_heap heap = heap_open(4096);
@@ -163,8 +153,7 @@ static void double_free_after_merging_is_reported(void)
 }
 
 // realloc gives memory up too: what it moved away from cannot be freed again.
-static void free_of_a_moved_object_is_reported(void)
-{
+static void free_of_a_moved_object_is_reported(void) {
     struct test_heap heap = heap_open(4096);
     void *object = tau_tlsf_malloc(heap.tlsf, 100);
     void *wall = tau_tlsf_malloc(heap.tlsf, 1);
@@ -179,8 +168,7 @@ static void free_of_a_moved_object_is_reported(void)
 
 // ---- Pointers that are no objects -------------------------------------------------------------
 
-static void foreign_pointers_are_reported(void)
-{
+static void foreign_pointers_are_reported(void) {
     static _Alignas(16) unsigned char elsewhere[64];
     _Alignas(16) unsigned char stack[64];
     struct test_heap heap = heap_open(4096);
@@ -211,8 +199,7 @@ static void foreign_pointers_are_reported(void)
     heap_close(&other);
 }
 
-static void misaligned_pointers_are_reported(void)
-{
+static void misaligned_pointers_are_reported(void) {
     struct test_heap heap = heap_open(4096);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 100);
     unsigned char *freed = tau_tlsf_malloc(heap.tlsf, 100);
@@ -228,8 +215,7 @@ static void misaligned_pointers_are_reported(void)
 }
 
 // An interior pointer finds the payload's bytes where a header would be.
-static void interior_pointers_are_reported(void)
-{
+static void interior_pointers_are_reported(void) {
     static const int fills[] = {0x00, 0x01, 0x41, 0x55, 0x80, 0xaa, 0xff};
     for (size_t f = 0; f < sizeof fills / sizeof *fills; f++) {
         struct test_heap heap = heap_open(4096);
@@ -251,12 +237,11 @@ struct damage {
     unsigned neighbours;  // bit 0: the block before is free, bit 1: the block behind
     int fill;
     size_t bytes;
-    bool is_behind;       // written behind the object's usable bytes, else before its first
+    bool is_behind;  // written behind the object's usable bytes, else before its first
 };
 
 // Damages the surroundings of a new object as told, then frees and resizes it.
-static void suffer(const struct damage *damage)
-{
+static void suffer(const struct damage *damage) {
     struct test_heap heap = heap_open(4096);
     void *low = tau_tlsf_malloc(heap.tlsf, 50);
     unsigned char *object = tau_tlsf_malloc(heap.tlsf, 90);
@@ -283,8 +268,7 @@ static void suffer(const struct damage *damage)
     heap_close(&heap);
 }
 
-static void overflow_and_underflow_are_reported(void)
-{
+static void overflow_and_underflow_are_reported(void) {
     static const int fills[] = {0x00, 0x01, 0x02, 0x03, 0x07, 0x41, 0x7f, 0x80, 0xc3, 0xff};
     for (size_t f = 0; f < sizeof fills / sizeof *fills; f++) {
         for (unsigned neighbours = 0; neighbours < 4; neighbours++) {
@@ -297,8 +281,7 @@ static void overflow_and_underflow_are_reported(void)
 }
 
 // Any bytes around an object, and any bits of them: the answer is the one that SPEC.md gives.
-static void random_damage_is_reported(void)
-{
+static void random_damage_is_reported(void) {
     unsigned reported_count = 0;
     for (unsigned round = 0; round < 5000; round++) {
         struct test_heap heap = heap_open(2048);
@@ -330,8 +313,7 @@ static void random_damage_is_reported(void)
 }
 
 // Level 2 sees a single changed bit behind the object, wherever it is in the first word.
-static void every_changed_bit_behind_is_reported(void)
-{
+static void every_changed_bit_behind_is_reported(void) {
     for (unsigned bit = 0; TAU_CHECK_LEVEL >= 2 && bit < 8 * WORD; bit++) {
         for (unsigned is_aligned = 0; is_aligned < 2; is_aligned++) {
             struct test_heap heap = heap_open(4096);
@@ -347,10 +329,9 @@ static void every_changed_bit_behind_is_reported(void)
     }
 }
 
-// malloc of REQUEST, where DAMAGED may be met: either it is not the block that is taken, or there is
-// no memory, one report, and every byte is as it was. Returns whether it was met.
-static bool expect_malloc_refuses(struct test_heap *heap, size_t request, const void *damaged)
-{
+// malloc of REQUEST, where DAMAGED may be met: either it is not the block that is taken, or there
+// is no memory, one report, and every byte is as it was. Returns whether it was met.
+static bool expect_malloc_refuses(struct test_heap *heap, size_t request, const void *damaged) {
     heap_remember(heap);
     test_port.misuse_count = 0;
     test_port.out_of_memory_count = 0;
@@ -369,8 +350,7 @@ static bool expect_malloc_refuses(struct test_heap *heap, size_t request, const 
 
 // The header, the links or the footer of a free block are written over: by the block before it, or
 // by whoever still uses what was freed.
-static void malloc_refuses_an_overwritten_block(void)
-{
+static void malloc_refuses_an_overwritten_block(void) {
     unsigned met_count = 0;
     for (unsigned round = 0; round < 5000; round++) {
         struct test_heap heap = heap_open(4096);

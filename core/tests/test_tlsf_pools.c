@@ -1,6 +1,6 @@
-// Goal: a heap fits any memory that it is given, from 1 KiB to gigabytes, at any address, in several
-// pools, and takes nothing beside it. Method: every byte size and every skew of small pools, sparse
-// mappings for large ones, every relation of two pools; a full walk after each step.
+// Goal: a heap fits any memory that it is given, from 1 KiB to gigabytes, at any address, in
+// several pools, and takes nothing beside it. Method: every byte size and every skew of small
+// pools, sparse mappings for large ones, every relation of two pools; a full walk after each step.
 #include <sys/mman.h>
 
 #include "core/tests/tlsf_heap.h"
@@ -10,8 +10,7 @@ enum { WORD = sizeof(tau_word), UNIT = TAU_ALIGNMENT };
 // ---- The first pool ---------------------------------------------------------------------------
 
 // Takes all there is, in one object and then in many, and gives it back.
-static void use_wholly(struct test_heap *heap)
-{
+static void use_wholly(struct test_heap *heap) {
     struct tau_tlsf_statistics empty = tau_tlsf_statistics(heap->tlsf);
     void *whole = tau_tlsf_malloc(heap->tlsf, empty.largest_free_bytes);
     EXPECT(whole != NULL);
@@ -29,8 +28,7 @@ static void use_wholly(struct test_heap *heap)
     EXPECT_SOUND(heap);
 }
 
-static void every_small_size_works(void)
-{
+static void every_small_size_works(void) {
     for (size_t size = 0; size <= 2048; size++) {
         struct test_heap heap = heap_memory(size, 0);
         memset(&test_port, 0, sizeof test_port);
@@ -49,8 +47,7 @@ static void every_small_size_works(void)
     }
 }
 
-static void memory_need_not_be_aligned(void)
-{
+static void memory_need_not_be_aligned(void) {
     for (size_t skew = 0; skew <= 64; skew++) {
         for (size_t size = 1024; size < 1100; size += 5) {
             struct test_heap heap = heap_memory(size + skew % 7, skew);
@@ -69,8 +66,7 @@ static void memory_need_not_be_aligned(void)
 }
 
 // Regression: the handle's alignment depends on the number of classes, and links with it.
-static void lists_of_several_work_whatever_the_size(void)
-{
+static void lists_of_several_work_whatever_the_size(void) {
     for (size_t size = 1024; size < 300000; size += size / 9) {
         struct test_heap heap = heap_open(size);
         void *objects[8];
@@ -90,8 +86,7 @@ static void lists_of_several_work_whatever_the_size(void)
     }
 }
 
-static void bad_arguments_are_refused(void)
-{
+static void bad_arguments_are_refused(void) {
     struct test_heap heap = heap_memory(4096, 0);
     EXPECT(tau_tlsf_init(NULL, 4096, 0) == NULL);
     EXPECT(tau_tlsf_init(NULL, 0, 0) == NULL);
@@ -109,8 +104,7 @@ static void bad_arguments_are_refused(void)
 }
 
 // Initialisation costs the control block, whatever the size: the payload keeps its bytes.
-static void init_leaves_the_payload_alone(void)
-{
+static void init_leaves_the_payload_alone(void) {
     for (size_t size = 4096; size <= 1 << 20; size *= 4) {
         struct test_heap heap = heap_memory(size, 0);
         memset(&test_port, 0, sizeof test_port);
@@ -124,8 +118,7 @@ static void init_leaves_the_payload_alone(void)
     }
 }
 
-static void control_block_is_as_small_as_stated(void)
-{
+static void control_block_is_as_small_as_stated(void) {
     static const size_t stated[][2] = {{16384, 256}, {65536, 400}, {1 << 20, 1000}};
     for (size_t i = 0; TAU_WORD_BITS == 32 && i < 3; i++) {
         struct test_heap heap = heap_open(stated[i][0]);
@@ -134,8 +127,7 @@ static void control_block_is_as_small_as_stated(void)
     }
 }
 
-static void large_pools_work(void)
-{
+static void large_pools_work(void) {
     unsigned bits_max = TAU_WORD_BITS == 32 ? 29 : 36;
     for (unsigned bits = 20; bits <= bits_max; bits++) {
         size_t size = (size_t)1 << bits;
@@ -162,8 +154,7 @@ static void large_pools_work(void)
 
 // ---- More pools -------------------------------------------------------------------------------
 
-static bool count_block(void *context, void *payload, size_t size_bytes, bool is_free)
-{
+static bool count_block(void *context, void *payload, size_t size_bytes, bool is_free) {
     (void)payload;
     (void)size_bytes;
     (void)is_free;
@@ -171,16 +162,14 @@ static bool count_block(void *context, void *payload, size_t size_bytes, bool is
     return true;
 }
 
-static size_t blocks_count(const struct tau_tlsf *heap)
-{
+static size_t blocks_count(const struct tau_tlsf *heap) {
     size_t count = 0;
     tau_tlsf_walk(heap, count_block, &count);
     return count;
 }
 
 // A heap of 4 KiB in the middle of 64 KiB, so that pools may be added on both sides.
-static struct test_heap open_in_the_middle(size_t pool_max_bytes)
-{
+static struct test_heap open_in_the_middle(size_t pool_max_bytes) {
     struct test_heap heap = heap_memory(65536, 0);
     memset(heap.memory, 0, 65536);
     memset(&test_port, 0, sizeof test_port);
@@ -189,8 +178,7 @@ static struct test_heap open_in_the_middle(size_t pool_max_bytes)
     return heap;
 }
 
-static void pools_are_used_and_given_back(void)
-{
+static void pools_are_used_and_given_back(void) {
     struct test_heap heap = open_in_the_middle(0);
     size_t capacity = tau_tlsf_statistics(heap.tlsf).capacity_bytes;
     static const size_t starts[] = {0, 5000, 10001, 40003, 50000, 29000, 60000, 36864};
@@ -219,15 +207,15 @@ static void pools_are_used_and_given_back(void)
         void *object = objects[chosen];
         objects[chosen] = objects[i];
         EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, object), TAU_OK);
-        EXPECT(tau_tlsf_check_pointer(heap.tlsf, object) == TAU_DOUBLE_FREE || TAU_CHECK_LEVEL == 0);
+        EXPECT(tau_tlsf_check_pointer(heap.tlsf, object) == TAU_DOUBLE_FREE ||
+               TAU_CHECK_LEVEL == 0);
     }
     EXPECT_EQUAL(blocks_count(heap.tlsf), 9);
     EXPECT_SOUND(&heap);
     heap_close(&heap);
 }
 
-static void bad_pools_change_nothing(void)
-{
+static void bad_pools_change_nothing(void) {
     struct test_heap heap = open_in_the_middle(8192);
     unsigned char *memory = heap.memory;
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, memory + 1000, 2000), TAU_OK);
@@ -259,8 +247,7 @@ static void bad_pools_change_nothing(void)
 }
 
 // Neighbouring pools stay apart: no block reaches over the border, in any order of frees.
-static void touching_pools_do_not_merge(void)
-{
+static void touching_pools_do_not_merge(void) {
     struct test_heap heap = open_in_the_middle(0);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, heap.memory + 36864, 1024), TAU_OK);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, heap.memory + 32768 - 1024, 1024), TAU_OK);
@@ -282,8 +269,7 @@ static void touching_pools_do_not_merge(void)
 }
 
 // Between pools lies what belongs to others: a pointer there is foreign though within the span.
-static void pointers_between_pools_are_foreign(void)
-{
+static void pointers_between_pools_are_foreign(void) {
     struct test_heap heap = open_in_the_middle(0);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, heap.memory + 50000, 1024), TAU_OK);
     for (size_t at = 36864 + UNIT; TAU_CHECK_LEVEL >= 1 && at < 50000; at += UNIT) {
@@ -292,8 +278,7 @@ static void pointers_between_pools_are_foreign(void)
     heap_close(&heap);
 }
 
-static void pools_may_be_larger_than_the_first(void)
-{
+static void pools_may_be_larger_than_the_first(void) {
     size_t size = 1 << 20;
     struct test_heap heap = heap_memory(size + 4096, 0);
     memset(&test_port, 0, sizeof test_port);

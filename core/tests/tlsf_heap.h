@@ -13,14 +13,13 @@ struct test_heap {
     unsigned char *block;   // what the C library gave
     unsigned char *memory;  // what the heap was given
     size_t size_bytes;
-    unsigned char *copy;    // the heap's bytes at the last heap_remember
+    unsigned char *copy;  // the heap's bytes at the last heap_remember
     struct tau_tlsf *tlsf;
 };
 
 // Memory of SIZE_BYTES that starts SKEW_BYTES behind a multiple of 64 KiB and ends where the C
 // library's own block ends.
-static inline struct test_heap heap_memory(size_t size_bytes, size_t skew_bytes)
-{
+static inline struct test_heap heap_memory(size_t size_bytes, size_t skew_bytes) {
     struct test_heap heap = {.size_bytes = size_bytes};
     void *block = NULL;
     REQUIRE(posix_memalign(&block, 65536, size_bytes + skew_bytes) == 0);
@@ -32,8 +31,7 @@ static inline struct test_heap heap_memory(size_t size_bytes, size_t skew_bytes)
     return heap;
 }
 
-static inline struct test_heap heap_open(size_t size_bytes)
-{
+static inline struct test_heap heap_open(size_t size_bytes) {
     struct test_heap heap = heap_memory(size_bytes, 0);
     memset(&test_port, 0, sizeof test_port);
     heap.tlsf = tau_tlsf_init(heap.memory, size_bytes, 0);
@@ -43,8 +41,7 @@ static inline struct test_heap heap_open(size_t size_bytes)
 
 // Also the place where every test shows that the lock was balanced, never nested, and left before
 // payload bytes were handled or the port was told of something.
-static inline void heap_close(struct test_heap *heap)
-{
+static inline void heap_close(struct test_heap *heap) {
     EXPECT_EQUAL(test_port.lock_depth, 0);
     EXPECT_EQUAL(test_port.nested_count, 0);
     EXPECT_EQUAL(test_port.inside_count, 0);
@@ -53,8 +50,7 @@ static inline void heap_close(struct test_heap *heap)
     free(heap->copy);
 }
 
-static inline void heap_remember(struct test_heap *heap)
-{
+static inline void heap_remember(struct test_heap *heap) {
     memcpy(heap->copy, heap->memory, heap->size_bytes);
 }
 
@@ -63,16 +59,14 @@ static inline void heap_remember(struct test_heap *heap)
 #define EXPECT_SOUND(heap) EXPECT_EQUAL(check_tlsf((heap)->tlsf), 0)
 
 // Bytes of an object that no other object has.
-static inline void pattern_write(void *object, size_t size_bytes, size_t salt)
-{
+static inline void pattern_write(void *object, size_t size_bytes, size_t salt) {
     unsigned char *bytes = object;
     for (size_t i = 0; i < size_bytes; i++) {
         bytes[i] = (unsigned char)(salt * 31u + i * 7u + (i >> 8));
     }
 }
 
-static inline bool pattern_holds(const void *object, size_t size_bytes, size_t salt)
-{
+static inline bool pattern_holds(const void *object, size_t size_bytes, size_t salt) {
     const unsigned char *bytes = object;
     for (size_t i = 0; i < size_bytes; i++) {
         if (bytes[i] != (unsigned char)(salt * 31u + i * 7u + (i >> 8))) {
@@ -82,8 +76,7 @@ static inline bool pattern_holds(const void *object, size_t size_bytes, size_t s
     return true;
 }
 
-static inline bool all_bytes_are(const void *object, size_t size_bytes, int value)
-{
+static inline bool all_bytes_are(const void *object, size_t size_bytes, int value) {
     const unsigned char *bytes = object;
     for (size_t i = 0; i < size_bytes; i++) {
         if (bytes[i] != (unsigned char)value) {
