@@ -172,6 +172,11 @@ bool tau_writer_prepare(struct tau_writer_thread *thread) {
         (thread->writer->chunk == NULL || thread->writer->encode.at > thread->writer->end)) {
         ready = chunk_next(thread->writer);
     }
+    if (!ready && thread->writer != NULL) {
+        // Without a chunk it is no writer; recording has stopped, so no other will be asked for.
+        munmap(thread->writer, sizeof(*thread->writer));
+        thread->writer = NULL;
+    }
     errno = error;
     return ready;
 }

@@ -162,7 +162,7 @@ def _recordings_beside(out: Path | None) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
-        if any(folder.glob(f"*{merge.RAW_SUFFIX}")):
+        if any(raw.stat().st_size for raw in folder.glob(f"*{merge.RAW_SUFFIX}")):
             output.note(
                 f"tau: the raw recordings are kept: tau import {folder}/*{merge.RAW_SUFFIX}"
             )
@@ -199,7 +199,7 @@ def _finish(folder: Path, out: Path | None, raw: bool, force: bool, name: str) -
         try:
             found.append((path, merge.read_raw_header(path)))
         except TauError:
-            output.note(f"tau: {path.name}: its process was killed before it began to record")
+            output.note(f"tau: {path.name} is empty: killed at its start, or the disk was full")
     if not found:
         raise TauError(
             f"{name} left no recording: the recorder was not loaded into it, or could not write",

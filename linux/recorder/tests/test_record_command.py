@@ -1,0 +1,327 @@
+"""`tau record`: what it says, where it writes, what it refuses, and what it gives back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tautochrone import merge
+from tautochrone.trace import open_trace
+
+Build = Callable[..., Path]
+Tau = Callable[..., Any]
+Record = Callable[..., Any]
+
+
+def script(path: Path, text: str, mode: int = 0o755) -> Path:
+    """Write a file with this mode."""
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+# ---- Names and output
+
+
+def test_default_name_and_summary(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """PROGRAM.PID.tau here; summary and next command on stderr, on stdout only its own."""
+    done = tau("record", "--", build("threads"), 1, 100)
+    assert done.returncode == 0
+    assert done.stdout == "100\n"
+    (trace,) = tmp_path.glob("threads.*.tau")
+    assert f"next: tau plan {trace.name} -o plan.toml" in done.stderr
+    assert "tau: recording malloc" in done.stderr and "tau: not recorded" in done.stderr
+    assert not list(tmp_path.glob(".tau-recording-*"))
+    with open_trace(trace) as reader:
+        assert reader.header["command"] == [str(build("threads")), "1", "100"]
+        assert reader.header["truncated"] is False
+
+
+def test_nothing_is_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """An existing file stops the command before the program starts; --force replaces it."""
+    out = script(tmp_path / "out.tau", "precious", 0o644)
+    done = tau("record", "-o", out, "--", "touch", tmp_path / "ran")
+    assert done.returncode == 125 and "--force" in done.stderr
+    assert out.read_text() == "precious" and not (tmp_path / "ran").exists()
+    assert tau("record", "--force", "-o", out, "--", build("ends")).returncode == 42
+    with open_trace(out) as reader:
+        assert reader.totals.events >= 9000
+
+
+def test_others_beside_are_not_overwritten(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """Two recordings of one pid (exec) get two names."""
+    tau("record", "-o", tmp_path / "x.tau", "--", build("ends"), "exec")
+    names = sorted(path.name for path in tmp_path.glob("*.tau"))
+    assert len(names) == 2 and names[1] == "x.tau" and names[0].startswith("x.ends.")
+
+
+def test_most_events_get_the_name(tau: Tau, tmp_path: Path) -> None:
+    """gcc runs cc1, which does the work: -o names the trace of cc1."""
+    script(tmp_path / "x.c", '#include <stdio.h>\nint main(void) { return puts("x"); }\n')
+    done = tau("record", "-o", "compiler.tau", "--", "gcc", "-c", "x.c", "-o", "x.o")
+    assert done.returncode == 0, done.stderr
+    with open_trace(tmp_path / "compiler.tau") as reader:
+        assert Path(reader.header["program"]).name == "cc1"
+    others = {path.name.split(".")[1] for path in tmp_path.glob("compiler.*.tau")}
+    assert any("gcc" in name for name in others)
+    assert "beside it" in done.stderr and (tmp_path / "x.o").exists()
+
+
+def test_json(record: Record, build: Build) -> None:
+    """One document on stdout, with version and command; what the program prints goes to stderr."""
+    recorded = record(build("threads"), 2, 1000)
+    document = recorded.document
+    assert document["version"] == 1 and document["command"] == "record"
+    assert document["exit_status"] == 0 and document["signal"] is None
+    assert document["trace"]["events"] >= 4000
+    assert "2000\n" in recorded.stderr
+
+
+def test_children_can_be_left_out(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """--no-children records the program itself, but not what it forks or starts."""
+    done = tau("record", "--no-children", "-o", "one.tau", "--", build("forks"))
+    assert done.returncode == 0
+    assert [path.name for path in tmp_path.glob("*.tau")] == ["one.tau"]
+
+
+def test_preset(tau: Tau, tmp_path: Path) -> None:
+    """Python's own heap hides most objects, unless the preset switches it off and says so."""
+    events = {}
+    for preset in ("auto", "none"):
+        out = tmp_path / f"{preset}.tau"
+        done = tau("record", "--preset", preset, "-o", out, "--", "python3", "-c", "pass")
+        assert done.returncode == 0, done.stderr
+        assert ("PYTHONMALLOC=malloc" in done.stderr) == (preset == "auto")
+        with open_trace(out) as reader:
+            events[preset] = reader.totals.events
+    assert events["auto"] > 3 * events["none"]
+
+
+def test_preset_leaves_the_users_choice(tau: Tau, tmp_path: Path) -> None:
+    """A variable that is set already is not touched, and not announced."""
+    env = dict(os.environ) | {"PYTHONMALLOC": "pymalloc"}
+    done = tau("record", "--", "python3", "-c", "pass", env=env)
+    assert "PYTHONMALLOC" not in done.stderr and "G_SLICE" in done.stderr
+
+
+def test_raw_is_kept(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """--raw merges nothing and says how to."""
+    done = tau("record", "--raw", "--", build("threads"), 1, 1000)
+    (raw,) = tmp_path.glob("threads.*.tauraw")
+    assert f"tau import {raw.name}" in done.stderr
+    assert merge.merge_raw(raw, tmp_path / "x.tau").events >= 2000
+
+
+def test_program_without_allocations(tau: Tau, tmp_path: Path) -> None:
+    """No event is a result too, and says so."""
+    source = script(tmp_path / "none.c", "int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-o", tmp_path / "none", source], check=True)
+    done = tau("record", "-o", "none.tau", "--", tmp_path / "none")
+    assert done.returncode == 0
+    with open_trace(tmp_path / "none.tau") as reader:
+        assert reader.totals.events == 0
+    assert "no allocation was seen" in done.stderr
+
+
+def test_blank_in_the_package_path(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """LD_PRELOAD cannot name a path with a blank; the recorder works all the same."""
+    import tautochrone
+
+    home = tmp_path / "a b"
+    shutil.copytree(Path(tautochrone.__file__).parent, home / "tautochrone")
+    env = dict(os.environ) | {"PYTHONPATH": str(home), "PYTHONSAFEPATH": "1"}
+    code = (
+        f"import sys; sys.path.insert(0, {str(home)!r}); from tautochrone.cli import main; main()"
+    )
+    words = [sys.executable, "-c", code, "record", "-o", "x.tau", "--", str(build("ends"))]
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 42, done.stderr
+    with open_trace(tmp_path / "x.tau") as reader:
+        assert reader.totals.events >= 9000
+
+
+# ---- What cannot be recorded
+
+
+def assert_refused(done: Any, status: int, *says: str) -> None:
+    """The exit status, the cause, and a next step."""
+    assert done.returncode == status, done.stderr
+    for text in (*says, "next:"):
+        assert text in done.stderr, done.stderr
+
+
+def test_missing_command(tau: Tau) -> None:
+    """127, as a shell."""
+    assert_refused(tau("record", "--", "no-such-program"), 127, "not found")
+
+
+def test_not_executable(tau: Tau, tmp_path: Path) -> None:
+    """126, as a shell; also for a directory and for what is no program."""
+    script(tmp_path / "plain", "hello", 0o644)
+    assert_refused(tau("record", "--", "./plain"), 126, "not executable", "chmod +x")
+    assert_refused(tau("record", "--", "plain"), 126, "./plain")
+    assert_refused(tau("record", "--", tmp_path), 126, "directory")
+    script(tmp_path / "words", "hello")
+    assert_refused(tau("record", "--", "./words"), 126, "#! line")
+
+
+def test_no_command(tau: Tau) -> None:
+    """A wrong call is 2."""
+    assert tau("record").returncode == 2
+    assert tau("record", "--").returncode == 2
+
+
+def test_static(tau: Tau, build: Build) -> None:
+    """No dynamic linker, nothing to preload into."""
+    program = build("ends", "-static", made="ends-static")
+    assert_refused(tau("record", "--", program), 125, "statically linked", "record.h")
+    pie = build("ends", "-static-pie", made="ends-static-pie")
+    assert_refused(tau("record", "--", pie), 125, "statically linked")
+
+
+def test_musl(tau: Tau, build: Build) -> None:
+    """Another C library: our recorder would break its start."""
+    program = build("ends", compiler="musl-gcc", made="ends-musl")
+    assert_refused(tau("record", "--", program), 125, "musl")
+
+
+def test_own_malloc(tau: Tau, tmp_path: Path) -> None:
+    """A program that defines malloc comes before every library."""
+    text = (
+        "#include <stddef.h>\nstatic char heap[1 << 20];\nstatic size_t used;\n"
+        "void *malloc(size_t n) { used += (n + 15) & ~15ul; return heap + used; }\n"
+        "void free(void *p) { (void)p; }\nint main(void) { return malloc(1) == 0; }\n"
+    )
+    source = script(tmp_path / "own.c", text)
+    flags = ["-fno-builtin", "-rdynamic"]
+    subprocess.run(["gcc", *flags, "-o", tmp_path / "own", source], check=True)
+    assert_refused(tau("record", "--", tmp_path / "own"), 125, "its own malloc")
+
+
+def test_setuid(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """A program that gains rights ignores LD_PRELOAD."""
+    program = Path(shutil.copy(build("ends"), tmp_path / "privileged"))
+    if os.getuid() != 0:
+        pytest.skip("only root can make a program of another user")
+    os.chown(program, 65534, 65534)
+    program.chmod(0o755 | stat.S_ISUID)
+    assert_refused(tau("record", "--", program), 125, "setuid", "sudo")
+    program.chmod(0o755 | stat.S_ISGID)
+    assert_refused(tau("record", "--", program), 125, "setgid")
+
+
+def test_other_machine(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """A program for another machine is named as such."""
+    data = bytearray(build("ends").read_bytes())
+    data[18] = 0xF3 if data[18] != 0xF3 else 0x3E  # e_machine
+    (tmp_path / "foreign").write_bytes(data)
+    (tmp_path / "foreign").chmod(0o755)
+    assert_refused(tau("record", "--", tmp_path / "foreign"), 125, "this machine")
+
+
+def test_damaged_program(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """An ELF file that ends in its header is no program."""
+    (tmp_path / "torn").write_bytes(build("ends").read_bytes()[:40])
+    (tmp_path / "torn").chmod(0o755)
+    assert_refused(tau("record", "--", tmp_path / "torn"), 126, "damaged")
+
+
+def test_scripts_are_followed(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """A script is what its #! line runs: recorded if that can be, else refused with the reason."""
+    script(tmp_path / "good", "#!/bin/sh\nexit 7\n")
+    done = tau("record", "-o", "good.tau", "--", "./good")
+    assert done.returncode == 7 and (tmp_path / "good.tau").exists()
+    script(tmp_path / "python", "#!/usr/bin/env python3\nimport sys\nsys.exit(8)\n")
+    assert tau("record", "-o", "python.tau", "--", "./python").returncode == 8
+    program = build("ends", "-static", made="ends-static")
+    script(tmp_path / "bad", f"#!{program}\n")
+    assert_refused(tau("record", "--", "./bad"), 125, "statically linked")
+    script(tmp_path / "gone", "#!/no/such/shell\n")
+    assert_refused(tau("record", "--", "./gone"), 127, "/no/such/shell")
+
+
+def test_output_that_cannot_be(tau: Tau, tmp_path: Path) -> None:
+    """Where the trace should go is checked before the program starts."""
+    for out in (tmp_path, tmp_path / "no" / "where.tau"):
+        assert_refused(tau("record", "-o", out, "--", "touch", "ran"), 125)
+    assert not (tmp_path / "ran").exists()
+
+
+# ---- A disk that fills up
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a tmpfs of this size; skips the test where that is not allowed."""
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tau", folder], capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("mount is not allowed here; the limit on file sizes tests the same path")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def test_full_disk(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """Recording stops, the program does not; the trace is marked, and fits on the disk."""
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        out = disk / "out.tau"
+        done = tau("record", "--json", "-o", out, "--", build("grind"), 2000000)
+        assert done.returncode == 0, done.stderr
+        assert "stopped early: No space left on device" in done.stderr and "next:" in done.stderr
+        trace = json.loads(done.stdout)["trace"]
+        assert trace["truncated"] == "No space left on device"
+        assert trace["implied_frees"] == trace["unknown_count"] == 0
+        with open_trace(out) as reader:
+            assert reader.totals.events > 10000
+            assert reader.header["truncated_reason"] == "No space left on device"
+        assert not list(disk.glob(".tau-recording-*"))
+
+
+def test_full_disk_with_threads(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """The trace ends where the first thread's recording ended, so no object is half known."""
+    with small_disk(tmp_path / "disk", "1m") as disk:
+        out = disk / "out.tau"
+        done = tau("record", "--json", "-o", out, "--", build("threads"), 6, 100000)
+        assert done.returncode == 0, done.stderr
+        trace = json.loads(done.stdout)["trace"]
+        assert trace["truncated"] and trace["events"] > 10000
+        assert trace["implied_frees"] == trace["unknown_count"] == trace["double_free_count"] == 0
+
+
+def test_disk_that_is_full_at_once(tau: Tau, build: Build, tmp_path: Path) -> None:
+    """Not even the first page fits: the program runs, and the message says what is wrong."""
+    with small_disk(tmp_path / "disk", "16k") as disk:
+        (disk / "filler").write_bytes(b"x" * 8192)
+        done = tau("record", "-o", disk / "out.tau", "--", build("ends"))
+        assert done.returncode == 42 and "stopped early: No space left" in done.stderr
+        (disk / "out.tau").unlink()
+        with contextlib.suppress(OSError):
+            (disk / "more").write_bytes(b"x" * 16384)
+        done = tau("record", "-o", disk / "none.tau", "--", build("ends"))
+        assert_refused(done, 125, "disk")
+        assert not list(disk.glob(".tau-recording-*"))
+
+
+def test_file_size_limit(tau: Tau, build: Build) -> None:
+    """A limit on file sizes, from outside or set by the program, is no SIGXFSZ."""
+    for words in (("sh", "-c", f"ulimit -f 600; {build('grind')} 300000"),):
+        done = tau("record", "--json", "-o", "out.tau", "--force", "--", *words)
+        assert done.returncode == 0, done.stderr
+        assert "File too large" in done.stderr
+    done = tau("record", "--json", "-o", "own.tau", "--", build("grind"), 300000, "limit-files")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["trace"]["truncated"] == "File too large"
