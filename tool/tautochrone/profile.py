@@ -250,6 +250,17 @@ class Instants:
                 rows[:, index] = changes["count"][at]
         return rows
 
+    def most_counts(self) -> list[int]:
+        """An upper bound of each count.
+
+        Eq 6, and the live count at every instant where U(t) = U_max leaves no room.
+        """
+        in_use = self.budgeted_bytes([0] * len(self.sizes_bytes))
+        full = np.flatnonzero(in_use >= self.limit_bytes)
+        peaks = np.array(self.peaks, dtype=np.int64)
+        most = np.minimum(peaks, self.live_counts(full).min(axis=0)) if len(full) else peaks
+        return [int(count) for count in most]
+
     def greedy(
         self, least: Sequence[int] | None = None, most: Sequence[int] | None = None
     ) -> list[int]:

@@ -29,7 +29,11 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from tautochrone.planners import Budget
 from tautochrone.profile import Instants
 
-SECONDS_MAX = 8.0  # then the best counts so far are given with their gap
+# The work is bounded by counts, so that equal input gives equal counts; the clock is a last resort.
+LINEAR_ROUNDS_MAX = 150
+WHOLE_ROUNDS_MAX = 2
+WHOLE_NODES_MAX = 200
+SECONDS_MAX = 9.0
 WINDOWS_COUNT = 32  # at most one inequality a window of time and round
 VIOLATION_MIN = 1e-6  # granules
 
@@ -127,7 +131,9 @@ class _Search:
         is the better feasible point.
         """
         inside = self.best.astype(float)
-        while self._gap() > 0 and self._remaining() > 0 and self.rows:
+        for _ in range(LINEAR_ROUNDS_MAX):
+            if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
+                return
             solved = linprog(
                 -self.sizes.astype(float),
                 A_ub=np.array(self.rows),
@@ -147,13 +153,19 @@ class _Search:
                 return
 
     def _solve_whole(self) -> None:
-        while self._gap() > 0 and self._remaining() > 0.05 and self.rows:
+        for _ in range(WHOLE_ROUNDS_MAX):
+            if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
+                return
             solved = milp(
                 -self.sizes.astype(float),
                 integrality=np.ones(len(self.most)),
                 bounds=Bounds(np.zeros(len(self.most)), self.most),
                 constraints=LinearConstraint(np.array(self.rows), ub=np.array(self.rights)),
-                options={"time_limit": self._remaining(), "mip_rel_gap": 0.0},
+                options={
+                    "time_limit": self._remaining(),
+                    "node_limit": WHOLE_NODES_MAX,
+                    "mip_rel_gap": 0.0,
+                },
             )
             if solved.mip_dual_bound is not None:
                 self.bound = min(self.bound, -float(solved.mip_dual_bound))
