@@ -154,11 +154,11 @@ static enum tau_replay_fault take_object(struct machine *machine, uint32_t addre
             asked > machine->image->alignment && machine->image->aligned_alloc != 0;
         object->alignment = is_kept ? asked : machine->image->alignment;
     }
+    const bool is_cleared =
+        op->op == TAU_TRACE_CALLOC && op->align_log2 == 0 && machine->image->calloc != 0;
     struct tau_replay_result *result = &machine->result->replay;
     result->placement_hash = tau_content_hash(result->placement_hash, machine->event, offset);
-    return (enum tau_replay_fault)tau_content_add(&machine->content, object, op->slot,
-                                                  op->op == TAU_TRACE_CALLOC &&
-                                                      machine->image->calloc != 0);
+    return (enum tau_replay_fault)tau_content_add(&machine->content, object, op->slot, is_cleared);
 }
 
 // ---- feeding operations ----

@@ -291,6 +291,12 @@ struct run {
     int free_status;
 };
 
+// An alignment goes before clearing: no system offers both, and where an object lies is the
+// question.
+static bool is_cleared(const struct tau_replay_op *op) {
+    return op->op == TAU_TRACE_CALLOC && op->align_log2 == 0;
+}
+
 static void *run_allocate(const struct run *run, const struct tau_replay_op *op) {
     const struct tau_replay_system *system = run->system;
     const size_t size_bytes = (size_t)op->size_bytes;
@@ -298,7 +304,7 @@ static void *run_allocate(const struct run *run, const struct tau_replay_op *op)
         return system->aligned_alloc(run->heap, (size_t)1 << op->align_log2, size_bytes);
     }
     // Unchecked, calloc's clearing would only cost time: the object lies where malloc puts it.
-    if (op->op == TAU_TRACE_CALLOC && run->content != NULL) {
+    if (is_cleared(op) && run->content != NULL) {
         return system->calloc(run->heap, 1, size_bytes);
     }
     return system->malloc(run->heap, size_bytes);
@@ -323,8 +329,7 @@ static enum tau_replay_fault run_new_object(struct run *run, const struct tau_re
     }
     const uint64_t offset = (uint64_t)(pointer - run->content->arena);
     run->placement_hash = tau_content_hash(run->placement_hash, run->event, offset);
-    return (enum tau_replay_fault)tau_content_add(run->content, object, op->slot,
-                                                  op->op == TAU_TRACE_CALLOC);
+    return (enum tau_replay_fault)tau_content_add(run->content, object, op->slot, is_cleared(op));
 }
 
 static enum tau_replay_fault run_realloc(struct run *run, const struct tau_replay_op *op) {

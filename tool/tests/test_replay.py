@@ -305,6 +305,21 @@ def test_budget_replays_a_plan(trace: Path) -> None:
     assert nothing_dedicated.completed
 
 
+def test_hostile_events_are_refused_or_survived(tmp_path: Path) -> None:
+    program = tmp_path / "hostile"
+    root = TESTS.parents[1]
+    native = [root / f"tool/native/{name}.c" for name in ("replay", "content")]
+    native += [root / f"tool/native/system_{name}.c" for name in ("kingsley", "static")]
+    command = ["gcc", "-std=c17", "-D_GNU_SOURCE", "-g", "-O1", f"-I{root}"]
+    command += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command += [str(TESTS / "hostile_replay.c"), *map(str, native), "-o", str(program)]
+    subprocess.run(command, check=True, capture_output=True)
+    done = subprocess.run([program, "5", "400"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    accepted, rounds = [int(word) for word in done.stdout.split() if word.isdigit()][-2:]
+    assert 0.1 * rounds < accepted < rounds
+
+
 # ---- processes ----
 
 
