@@ -34,7 +34,7 @@ struct reduction {
     size_t classes_count;
     uint64_t *sizes_bytes;
     uint64_t *value, *emitted;  // of each dimension: now, and at the last kept instant
-    uint64_t *reference;        // REFERENCES values of each dimension
+    uint64_t *reference;        // of each dimension, one reference behind the other
     struct change_list *changes;
     uint32_t *dirty;  // dimensions changed since the last kept instant
     uint8_t *is_dirty;

@@ -26,10 +26,10 @@ static uint64_t dimension_step(const struct reduction *reduction, size_t dimensi
 
 static void dimension_set(struct reduction *reduction, size_t dimension, uint64_t after) {
     uint64_t before = reduction->value[dimension];
-    const uint64_t *reference = &reduction->reference[dimension * REFERENCES];
-    for (unsigned k = 0; k < REFERENCES; k++) {
-        reduction->above[k] += (after > reference[k]) - (before > reference[k]);
-        reduction->below[k] += (after < reference[k]) - (before < reference[k]);
+    const uint64_t *reference = &reduction->reference[dimension];
+    for (unsigned k = 0; k < REFERENCES; k++, reference += reduction->classes_count + 1) {
+        reduction->above[k] += (after > *reference) - (before > *reference);
+        reduction->below[k] += (after < *reference) - (before < *reference);
     }
     reduction->value[dimension] = after;
     if (!reduction->is_dirty[dimension]) {
@@ -87,9 +87,9 @@ static bool instant_offer(struct reduction *reduction) {
         }
     }
     reduction->reference_instant[place] = reduction->instants_count;
-    for (size_t i = 0; i <= reduction->classes_count; i++) {
-        reduction->reference[i * REFERENCES + place] = reduction->value[i];
-    }
+    const size_t dimensions = reduction->classes_count + 1;
+    memcpy(&reduction->reference[place * dimensions], reduction->value,
+           dimensions * sizeof *reduction->value);
     reduction->above[place] = 0;
     reduction->below[place] = 0;
     return instant_append(reduction);
