@@ -35,6 +35,7 @@ static uint64_t region_units(const struct tau_budget_class *pair) {
 static bool order_regions(struct layout *layout) {
     for (size_t pair = 0; pair < layout->count; pair++) {
         const struct tau_budget_class *const added = &layout->pairs[pair];
+        TAU_ASSERT(pair < TAU_BUDGET_CLASSES_MAX);
         if (added->size_bytes == 0 || added->size_bytes > SIZE_MAX_BYTES || added->count == 0) {
             return false;
         }
@@ -58,6 +59,9 @@ static bool order_regions(struct layout *layout) {
 // Does MULTIPLIER give every class a slot of its own in a table of 2^LOG2?
 static bool is_perfect(const struct layout *layout, uint32_t multiplier, unsigned log2) {
     uint32_t taken[(1u << HASH_LOG2_MAX) / 32] = {0};
+    TAU_ASSERT(log2 >= 1);
+    TAU_ASSERT(log2 <= HASH_LOG2_MAX);
+    TAU_ASSERT((multiplier & 1u) != 0);
     for (size_t pair = 0; pair < layout->count; pair++) {
         const uint32_t slot =
             hash_of(key_of(layout->pairs[pair].size_bytes), multiplier, 32 - log2);
@@ -97,6 +101,7 @@ static void find_owner_level(struct layout *layout) {
         layout->owner_level = level;
         layout->owner_bytes = step_of((tau_word)units, level) + 1;
         for (size_t class = 0; class + 1 < layout->count; class ++) {
+            TAU_ASSERT(units > region_units(&layout->pairs[layout->pair_of[class]]));
             units -= region_units(&layout->pairs[layout->pair_of[class]]);
             const uintptr_t step = step_of((tau_word)units, level);
             if (step == step_of((tau_word)units + 1, level)) {  // the border lies inside this step
@@ -124,6 +129,9 @@ static enum tau_status lay_out(struct layout *layout, const struct tau_budget_cl
         return TAU_PLAN_INVALID;
     }
     find_owner_level(layout);
+    TAU_ASSERT(layout->owner_level <= OWNER_LEVEL_MAX);
+    TAU_ASSERT(layout->owner_bytes != 0);
+    TAU_ASSERT(layout->hash_log2 >= 1);
     layout->handle = (count == 0 ? 1 : count) * sizeof(struct class) + sizeof(struct fields);
     layout->bits = tau_bits_round_up(layout->handle + layout->owner_bytes +
                                          ((size_t)1 << layout->hash_log2) + count,

@@ -77,6 +77,8 @@ TAU_INLINE uint32_t hash_of(tau_word key, uint32_t multiplier, unsigned shift) {
 // The only class that may have KEY; the caller compares.
 TAU_INLINE struct class *candidate(const struct tau_budget *heap, tau_word key) {
     const struct fields *const fields = fields_of(heap);
+    TAU_ASSERT(fields->hash_shift >= 1);
+    TAU_ASSERT(fields->hash_shift < 32);
     const uint32_t slot = hash_of(key, fields->multiplier, fields->hash_shift);
     return class_at(heap, heap->owner[fields->sizes + slot]);
 }
@@ -98,6 +100,8 @@ TAU_INLINE bool is_dedicated(const struct tau_budget *heap, const void *pointer,
 TAU_INLINE struct class *owner_of(const struct tau_budget *heap, const void *pointer,
                                   uintptr_t offset) {
     const struct fields *const fields = fields_of(heap);
+    TAU_ASSERT(offset < fields->dedicated_bytes);
+    TAU_ASSERT(fields->owner_level <= OWNER_LEVEL_MAX);
     const tau_word units = (tau_word)(fields->dedicated_bytes - offset) >> TAU_ALIGNMENT_LOG2;
     struct class *class = class_at(heap, heap->owner[step_of(units, fields->owner_level)]);
     if (__builtin_expect((uintptr_t)pointer >= (uintptr_t)tau_link_follow(heap, class->end), 1)) {

@@ -11,9 +11,8 @@
 // "Bounds".
 #include "core/tlsf.h"
 
-#include <stdint.h>
-
 #include "core/tlsf_block.h"
+#include "core/tlsf_check.h"
 #include "core/tlsf_list.h"
 
 // ---- The operations, locked --------------------------------------------------------------------

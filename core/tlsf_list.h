@@ -4,6 +4,7 @@
 #define TAU_TLSF_LIST_H
 
 #include "core/tlsf_block.h"
+#include "core/tlsf_check.h"
 
 // The list at BIT of word INDEX has lost its last block.
 TAU_INLINE void mark_empty(struct tau_tlsf *heap, unsigned index, unsigned bit) {

@@ -1,0 +1,148 @@
+// What can be wrong with a block, found in constant time: SPEC.md, "Checks". Only core/tlsf.c and
+// its tests include this.
+#ifndef TAU_TLSF_CHECK_H
+#define TAU_TLSF_CHECK_H
+
+#include "core/tlsf_block.h"
+
+// The words behind the caller's part of a used block.
+TAU_INLINE tau_word tail_bytes(const tau_word *payload) {
+    return ((payload[-1] & ALIGNED) != 0 ? (tau_word)WORD_BYTES : 0) + (tau_word)CANARY_BYTES;
+}
+
+TAU_INLINE tau_word usable_bytes(const tau_word *payload) {
+    return size_of(payload) - (tau_word)WORD_BYTES - tail_bytes(payload);
+}
+
+TAU_INLINE tau_word canary_for(const struct tau_tlsf *heap, const tau_word *payload) {
+    return CANARY ^ link_to(heap, payload);
+}
+
+TAU_INLINE void seal(const struct tau_tlsf *heap, tau_word *payload) {
+    if (TAU_CHECK_LEVEL >= 2) {
+        *after(payload, usable_bytes(payload)) = canary_for(heap, payload);
+    }
+}
+
+// What free needs to know of a used block; `is_used` fills it while it checks, so that nothing is
+// read twice.
+struct used {
+    tau_word size;
+    tau_word next_size;      // 0 if the next block is in use
+    tau_word previous_size;  // 0 if the block before is in use
+};
+
+TAU_INLINE struct used look_at(const tau_word *payload) {
+    const tau_word header = payload[-1];
+    const tau_word size = header & SIZE_MASK;
+    const tau_word next_header = after(payload, size)[-1];
+    return (struct used){
+        .size = size,
+        .next_size = (next_header & FREE) != 0 ? next_header & SIZE_MASK : 0,
+        .previous_size = (header & PREVIOUS_FREE) != 0 ? payload[-2] : 0,
+    };
+}
+
+// SPEC.md, "Checks". Only constant-time looks at this block and its two neighbours. `reason_for`
+// says which one failed.
+TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, struct used *used) {
+    const uintptr_t offset =
+        tau_bits_hold((uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest));
+    const uintptr_t span = fields_of(heap)->span_bytes;
+    if (((uintptr_t)payload & (TAU_ALIGNMENT - 1)) != 0 || offset >= span) {
+        return false;
+    }
+    const tau_word header = payload[-1];
+    used->size = header & SIZE_MASK;
+    const uintptr_t room = span - offset;
+    if (used->size < BLOCK_MIN_BYTES || used->size > room) {
+        return false;
+    }
+    const tau_word *const next = after(payload, used->size);
+    const tau_word next_size = next[-1] - FREE;
+    used->next_size = 0;
+    if (ON_LONGEST_PATH((next_size & FLAGS) == 0)) {
+        used->next_size = next_size;
+        if (next_size > room - used->size || after(next, next_size)[-2] != next_size) {
+            return false;
+        }
+    } else if ((next[-1] & (FREE | PREVIOUS_FREE)) != 0) {
+        return false;
+    }
+    used->previous_size = 0;
+    if (ON_LONGEST_PATH((header & (FREE | PREVIOUS_FREE)) == PREVIOUS_FREE)) {
+        const tau_word footer = payload[-2];
+        used->previous_size = footer & SIZE_MASK;
+        if (used->previous_size > offset ||
+            before(payload, used->previous_size)[-1] != footer + FREE) {
+            return false;
+        }
+    } else if ((header & FREE) != 0) {
+        return false;
+    }
+    return TAU_CHECK_LEVEL < 2 ||
+           *after(payload, usable_bytes(payload)) == canary_for(heap, payload);
+}
+
+// Why `is_used` fails, in SPEC's order; TAU_OK if it does not. A block that was freed and merged
+// with the one before it still says where that one started, and finds it free and larger: that is a
+// double free.
+static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tlsf *heap,
+                                                            const tau_word *payload) {
+    struct used used;
+    const uintptr_t offset = (uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest);
+    const uintptr_t span = fields_of(heap)->span_bytes;
+    if (payload == NULL || is_used(heap, payload, &used)) {
+        return TAU_OK;
+    }
+    if (((uintptr_t)payload & (TAU_ALIGNMENT - 1)) != 0) {
+        return TAU_MISALIGNED_POINTER;
+    }
+    if (offset >= span) {
+        return TAU_FOREIGN_POINTER;
+    }
+    if ((payload[-1] & FREE) != 0) {
+        return TAU_DOUBLE_FREE;
+    }
+    if (size_of(payload) < BLOCK_MIN_BYTES || size_of(payload) > span - offset) {
+        return TAU_FOREIGN_POINTER;
+    }
+    const tau_word previous_size = payload[-2] & SIZE_MASK;
+    if ((payload[-1] & PREVIOUS_FREE) != 0 && previous_size != 0 && previous_size <= offset) {
+        const tau_word previous = before(payload, previous_size)[-1];
+        if ((previous & FREE) != 0 && (previous & SIZE_MASK) > previous_size) {
+            return TAU_DOUBLE_FREE;
+        }
+    }
+    return TAU_OVERWRITTEN;
+}
+
+// Leaves the lock and reports what is wrong with PAYLOAD; TAU_OK for NULL.
+static __attribute__((noinline)) enum tau_status misused(struct tau_tlsf *heap, tau_word *payload) {
+    const enum tau_status reason = reason_for(heap, payload);
+    TAU_PORT_UNLOCK(heap);
+    if (payload != NULL) {
+        TAU_PORT_MISUSE(heap, payload, reason);
+    }
+    return reason;
+}
+
+// A free block with HEADER that may leave its list for a request of SIZE: it is large enough,
+// header and footer agree inside the span.
+TAU_INLINE bool is_sound(const struct tau_tlsf *heap, const tau_word *payload, tau_word header,
+                         tau_word size) {
+    const tau_word *const end = after(payload, header & SIZE_MASK);
+    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
+    return header >= size && (uintptr_t)end - lowest <= fields_of(heap)->span_bytes &&
+           end[-2] + FREE == header;
+}
+
+// NEXT, which PAYLOAD's free block names as the next of its list, is a place for a block and points
+// back.
+TAU_INLINE bool points_back(const struct tau_tlsf *heap, const tau_word *payload, tau_word next) {
+    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
+    return (uintptr_t)at(heap, next) - lowest < fields_of(heap)->span_bytes &&
+           (next & (TAU_ALIGNMENT - 1)) == 0 && at(heap, next)[1] == link_to(heap, payload);
+}
+
+#endif
