@@ -140,7 +140,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "tau replay" in verdict(1480, [], None)
     assert "1,600 B, not replayed" in verdict(1480, [], 1600)
     worse = [dict(systems()[1], footprint_bytes=2100), systems()[0]]
-    assert "5 % more than plain TLSF" in verdict(1480, worse, None)
+    assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
 
 
 def test_a_missing_browser_says_what_to_install(

@@ -54,6 +54,8 @@ def _compared(ours: int, theirs: int, name: str) -> str:
 
 
 def _percent(fraction: float) -> str:
-    """Write a fraction as a percentage, with two significant digits where it is below ten."""
+    """Write a fraction as a percentage with as many digits as it takes to compare two."""
     percent = 100 * fraction
-    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+    if percent >= 10:
+        return f"{percent:.0f} %"
+    return f"{percent:.1f} %" if percent >= 0.1 else f"{percent:.2g} %"
