@@ -85,10 +85,16 @@ class Image:
 
 
 def cache_directory() -> Path:
-    """Where linked images are kept, below the user's cache directory; made if need be."""
+    """Where linked images are kept; made if need be. Raises TauError if it cannot be written."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     path = Path(base) / "tautochrone" / "images"
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TauError(
+            f"{path} cannot be made: {error.strerror}",
+            "set XDG_CACHE_HOME to a folder that can be written",
+        ) from error
     return path
 
 

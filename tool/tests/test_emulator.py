@@ -219,6 +219,15 @@ def test_images_are_cached_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
     assert build_image("own", "rv32", [source], ["-DWRONG=0"], prefix="p").elf != first.elf
 
 
+def test_a_cache_that_cannot_be_made_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(TauError, match="cannot be made"):
+        core_image("tlsf", "rv32")
+
+
 def test_the_categories_are_those_of_the_header() -> None:
     header = (Path(__file__).parents[1] / "native" / "emulator.h").read_text()
     listed = header.split("enum tau_emulator_category {")[1].split("}")[0]
