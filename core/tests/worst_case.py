@@ -59,7 +59,7 @@ class Scenes:
         return (key + 1) * self.unit
 
     def mallocs(self) -> Iterator[Operation]:
-        """A probe that fails, then a block far above is split: the heap's rest, or one before it."""
+        """A probe that fails, then a block far above is split: the rest, or one before it."""
         for low in self.keys:
             shift = max(low.bit_length() - 1 - self.level_bits, 0)
             probed, wanted = self.size(low), self.size(low + (1 << shift) - 1)
