@@ -80,7 +80,7 @@ static bool find_rows(struct check_walk *walk) {
     const struct fields *fields = fields_of(walk->heap);
     struct check_row *row = &walk->rows[0];
     row->first = first_behind((const unsigned char *)(walk->heap->bitmap + fields->words));
-    row->sentinel = row->first + tau_tlsf_statistics(walk->heap).capacity_bytes;
+    row->sentinel = row->first + capacity_bytes(walk->heap);
     walk->rows_count = 1;
     for (tau_word link = fields->pools; link != 0;) {  // bound: POOLS_MAX
         if (walk->rows_count == POOLS_MAX) {
