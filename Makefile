@@ -37,7 +37,7 @@ format: .venv/stamp-check ## lay out the C files of the core and the tool
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
 	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
-	  -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone
+	  -DZSTD_LIBRARY=zstd -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone
 	cmake --build build/native
 	cmake --install build/native
 
