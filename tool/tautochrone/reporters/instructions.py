@@ -32,7 +32,9 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
     )
     start = min(values) * 0.8 if is_log else 0
     plot.x_range.start, plot.x_range.end = start, max(values) * 1.06
-    source = ColumnDataSource({**columns, "start": [start] * len(rows)})
+    # What was not counted is drawn nowhere; None would be drawn at 0.
+    drawn = {name: [_or_nan(value) for value in values] for name, values in columns.items()}
+    source = ColumnDataSource({**drawn, "start": [start] * len(rows)})
     plot.segment("start", "row", "max", "row", source=source, color=GRAY, line_width=7, alpha=0.35)
     marks = []
     for name, marker, color, size, label in (
@@ -73,6 +75,11 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
         " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
     )
     return Panel("instructions", "Instructions a call", caption, plot, columns)
+
+
+def _or_nan(value: Any) -> Any:
+    """Return `value`, or what Bokeh takes for missing."""
+    return float("nan") if value is None else value
 
 
 def _rows(systems: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
