@@ -15,17 +15,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tautochrone import __version__
+from tautochrone import __version__, plan_format
 from tautochrone.errors import TauError
 
-FORMAT = "tautochrone plan"
-VERSION = 1
-FILE_BYTES_MAX = 1 << 20
-CLASSES_MAX = 64
-SIZE_BYTES_MAX = 1 << 30
-COUNT_MAX = (1 << 32) - 1
-HEAP_BYTES_MAX = 1 << 44
-EVENTS_MAX = (1 << 63) - 1
+FORMAT = plan_format.FORMAT
+VERSION = plan_format.VERSION
+FILE_BYTES_MAX = plan_format.FILE_BYTES_MAX
+CLASSES_MAX = plan_format.HEAP_CLASSES_MOST
+SIZE_BYTES_MAX = plan_format.HEAP_CLASSES_SIZE_BYTES_MOST
+COUNT_MAX = plan_format.HEAP_CLASSES_COUNT_MOST
+HEAP_BYTES_MAX = plan_format.HEAP_HEAP_BYTES_MOST
+EVENTS_MAX = plan_format.TRACE_EVENTS_MOST
 MARGIN_MAX = 10.0
 PLANNERS = ("replayed", "greedy", "exact", "exhaustive")
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout
