@@ -1,0 +1,224 @@
+"""Small wrong changes of the core, each of which the tests must notice.
+
+A mutant is one replacement in one file. `survives` builds the tests on a changed copy of the core
+and runs them until one fails. A mutant whose text is no longer there, or is there twice, is an
+error: it must be written anew for the changed code.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from core_build import CORE, Build, build_program, run_program
+
+RUN_SECONDS_MAX = 60
+TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf"]
+BUDGET_PROGRAMS = ["test_budget", "test_budget_plans", "fuzz_budget"]
+# Level 2 has every check; -O1 compiles fast and runs fast enough.
+BUILD = Build(32, 2, 0, "-O1", "gcc")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """In core/FILE, OLD becomes NEW; NAME says what goes wrong."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+MUTANTS = [
+    Mutant("empty list stays marked", "tlsf_list.h", "[index] ^ tau_bits_mask(bit);", "[index];"),
+    Mutant(
+        "summary cleared too early",
+        "tlsf_list.h",
+        "    if (ON_LONGEST_PATH(left == 0)) {",
+        "    if (left != 0) {",
+    ),
+    Mutant("footer with a flag", "tlsf_list.h", "size)[-2] = size;", "size)[-2] = header;"),
+    Mutant("back link lost", "tlsf_list.h", "payload[1] = link_to(heap, head);", "payload[1] = 0;"),
+    Mutant(
+        "second in list not told",
+        "tlsf_list.h",
+        "at(heap, next)[1] = link_to(heap, payload);",
+        "(void)next;",
+    ),
+    Mutant(
+        "summary not set",
+        "tlsf_list.h",
+        "fields_of(heap)->summary |= tau_bits_mask(class >> 5);",
+        "(void)0;",
+    ),
+    Mutant("unlinked from the middle", "tlsf_list.h", "at(heap, next)[1] = back;", "(void)back;"),
+    Mutant(
+        "highest class never emptied",
+        "tlsf_list.h",
+        "if (ON_LONGEST_PATH(class < fields_of(heap)->classes))",
+        "if (class + 1 < fields_of(heap)->classes)",
+    ),
+    Mutant(
+        "probe for class starts only",
+        "tlsf_list.h",
+        "(leading << shift != key)",
+        "(leading << shift == key)",
+    ),
+    Mutant("probe refuses an exact fit", "tlsf_list.h", "[-1] >= size) {", "[-1] > size + FREE) {"),
+    Mutant("search from the probed class", "tlsf_list.h", "        class ++;\n", ""),
+    Mutant("same word searched again", "tlsf_list.h", "tau_bits_above(index)", "tau_bits_from(index)"),
+    Mutant("rest of half a block", "tlsf_list.h", "key_of(rest) > 0", "key_of(rest) >= 0"),
+    Mutant(
+        "whole block taken silently",
+        "tlsf_list.h",
+        "after(payload, header - FREE)[-1] &= ~PREVIOUS_FREE;",
+        "(void)0;",
+    ),
+    Mutant("peak never noted", "tlsf_list.h", "(heap)->peak_used_bytes)) {", "(heap)->used_bytes)) {"),
+    Mutant("header not counted", "tlsf.c", "CANARY_BYTES + WORD_BYTES +", "CANARY_BYTES +"),
+    Mutant("refusal not counted", "tlsf.c", "fields_of(heap)->out_of_memory_count++;", "(void)0;"),
+    Mutant(
+        "free not told to the next block",
+        "tlsf.c",
+        "size += used.next_size;\n    } else {\n        next[-1] |= PREVIOUS_FREE;",
+        "size += used.next_size;",
+    ),
+    Mutant("previous block's bytes lost", "tlsf.c", "size += used.previous_size;", "(void)0;"),
+    Mutant("shrunk block keeps its size", "tlsf.c", "payload[-1] -= count;", "(void)0;"),
+    Mutant(
+        "pool of twice the size",
+        "tlsf.c",
+        "row_bytes > fields_of(heap)->block_max_bytes",
+        "row_bytes > 2 * fields_of(heap)->block_max_bytes",
+    ),
+    Mutant("touching pools refused", "tlsf.c", "range->end <= row.memory", "range->end < row.memory"),
+    Mutant(
+        "pools below are foreign",
+        "tlsf.c",
+        "(uintptr_t)first < lowest ? (uintptr_t)first : lowest",
+        "lowest",
+    ),
+    Mutant(
+        "gap of one unit",
+        "tlsf.c",
+        "(uintptr_t)payload - (uintptr_t)found == TAU_ALIGNMENT",
+        "(uintptr_t)payload == (uintptr_t)found + 1",
+    ),
+    Mutant("gap not told", "tlsf.c", "flags |= PREVIOUS_FREE;", "(void)0;"),
+    Mutant("alignment forgotten", "tlsf.c", "kept)[-2] = (tau_word)alignment;", "kept)[-2] = 0;"),
+    Mutant("tail of one unit", "tlsf.c", "tail != 0 && room != old", "tail != 0"),
+    Mutant(
+        "realloc loses the alignment",
+        "tlsf.c",
+        "(uintptr_t)before(payload, previous_size) % alignment == 0",
+        "previous_size > 0",
+    ),
+    Mutant("shrinking not counted", "tlsf.c", "->used_bytes -= tail;", "->used_bytes -= 0;"),
+    Mutant(
+        "payload moved under the lock",
+        "tlsf.c",
+        "TAU_PORT_UNLOCK(heap);\n        TAU_PORT_MOVE(result, payload, used_bytes);\n"
+        "        TAU_PORT_LOCK(heap);",
+        "TAU_PORT_MOVE(result, payload, used_bytes);",
+    ),
+    Mutant(
+        "last byte not copied",
+        "tlsf.c",
+        "TAU_PORT_MOVE(result, pointer, old_bytes);",
+        "TAU_PORT_MOVE(result, pointer, old_bytes - 1);",
+    ),
+    Mutant("block beyond the pools", "tlsf_check.h", "used->size > room", "used->size > 2 * room"),
+    Mutant(
+        "next block's flag believed",
+        "tlsf_check.h",
+        "(next[-1] & (FREE | PREVIOUS_FREE)) != 0",
+        "(next[-1] & FREE) != 0",
+    ),
+    Mutant(
+        "next footer believed",
+        "tlsf_check.h",
+        "after(next, next_size)[-2] != next_size",
+        "after(next, next_size)[-2] == 1",
+    ),
+    Mutant("previous block believed", "tlsf_check.h", "[-1] != footer + FREE", "[-1] == 1"),
+    Mutant(
+        "canary believed",
+        "tlsf_check.h",
+        "*after(payload, usable_bytes(payload)) == canary_for(heap, payload)",
+        "canary_for(heap, payload) != 1",
+    ),
+    Mutant("malloc believes a footer", "tlsf_check.h", "end[-2] + FREE == header", "end[-2] != 1"),
+    Mutant(
+        "malloc believes a link",
+        "tlsf_check.h",
+        "at(heap, next)[1] == link_to(heap, payload)",
+        "at(heap, next)[1] != 1",
+    ),
+    Mutant("list of buckets cut", "budget.c", "class->free = bucket[0];", "class->free = 0;"),
+    Mutant("bucket left out", "budget.c", "fresh_count = index + 1;", "fresh_count = index + 2;"),
+    Mutant(
+        "fresh bucket taken for freed",
+        "budget.c",
+        "index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER",
+        "TAU_DOUBLE_FREE",
+    ),
+    Mutant("freed bucket still counted", "budget.c", "class->used_count--;", "(void)0;"),
+    Mutant(
+        "full bucket moved",
+        "budget.c",
+        "return size_bytes <= bucket_bytes(class)",
+        "return size_bytes < bucket_bytes(class)",
+    ),
+    Mutant(
+        "alignment lost to a bucket",
+        "budget.c",
+        "tau_tlsf_alignment(shared, pointer) > TAU_ALIGNMENT",
+        "tau_tlsf_alignment(shared, pointer) == 0",
+    ),
+    Mutant("border given away", "budget_table.h", "(uintptr_t)pointer >= ", "(uintptr_t)pointer > "),
+    Mutant(
+        "area one byte too long",
+        "budget_table.h",
+        "*offset < fields_of(heap)->dedicated_bytes",
+        "*offset <= fields_of(heap)->dedicated_bytes",
+    ),
+    Mutant(
+        "equal sizes accepted",
+        "budget_layout.h",
+        "== key_of(added->size_bytes)",
+        "== key_of(added->size_bytes) + 1",
+    ),
+]
+
+
+class StaleMutant(Exception):
+    """The text that a mutant replaces is not in the core exactly once."""
+
+
+def changed_core(mutant: Mutant, folder: Path) -> Path:
+    """A copy of the folder core in FOLDER with MUTANT applied. Raises StaleMutant."""
+    core = folder / "core"
+    shutil.copytree(CORE, core, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
+    path = core / mutant.file
+    text = path.read_text()
+    if text.count(mutant.old) != 1:
+        raise StaleMutant(f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)} times there")
+    path.write_text(text.replace(mutant.old, mutant.new))
+    return core
+
+
+def survives(mutant: Mutant, folder: Path) -> bool:
+    """Whether all C tests of the mechanism pass in spite of MUTANT.
+
+    Raises StaleMutant, or CompileError if the change is no C.
+    """
+    core = changed_core(mutant, folder)
+    programs = BUDGET_PROGRAMS if mutant.file.startswith("budget") else TLSF_PROGRAMS
+    for name in programs:
+        program = build_program(BUILD, name, folder, core)
+        try:
+            run_program(program, ["1", "20000"] if "fuzz" in name else [], RUN_SECONDS_MAX)
+        except AssertionError:
+            return False
+    return True

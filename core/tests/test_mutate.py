@@ -1,0 +1,21 @@
+"""The tests of the core notice every one of some dozens of small wrong changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mutate import MUTANTS, Mutant, changed_core, survives
+
+
+def test_every_mutant_applies(tmp_path: Path) -> None:
+    """Each text is in the core exactly once, so that the slow test cannot rot unseen."""
+    for number, mutant in enumerate(MUTANTS):
+        changed_core(mutant, tmp_path / str(number))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))
+def test_no_mutant_survives(mutant: Mutant, tmp_path: Path) -> None:
+    """At least one C test fails."""
+    assert not survives(mutant, tmp_path), f"no test notices: {mutant}"
