@@ -61,9 +61,11 @@ struct tau_raw_header {
     uint32_t directory_bytes;
     uint32_t arguments_bytes;
     uint32_t arguments_cut;  // 1 = the program has more arguments than fit here
-    char program[768];       // path of the executable
-    char directory[768];     // its working directory
-    char arguments[2400];    // as in /proc/self/cmdline: each ends with a 0 byte
+    uint32_t deep_binds;     // libraries opened with RTLD_DEEPBIND: the flag was dropped
+    uint32_t reserved;
+    char program[768];     // path of the executable
+    char directory[768];   // its working directory
+    char arguments[2400];  // as in /proc/self/cmdline: each ends with a 0 byte
 };
 _Static_assert(sizeof(struct tau_raw_header) <= TAU_RAW_PAGE_BYTES, "the header is one page");
 

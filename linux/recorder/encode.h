@@ -38,11 +38,10 @@ static inline uint8_t *tau_encode_put(uint8_t *at, uint64_t value, unsigned int 
 
 // A size: one byte up to 127, two up to 16383, four up to 2^29 - 1, else eight.
 static inline uint8_t *tau_encode_put_size(uint8_t *at, uint64_t value) {
-    if (value < 1u << 7) {
-        return tau_encode_put(at, value << 1, 1);
-    }
-    if (value < 1u << 14) {
-        return tau_encode_put(at, value << 2 | 1u, 2);
+    if (__builtin_expect(value < 1u << 14, 1)) {
+        // Without a branch: which of the two it is cannot be foreseen.
+        const unsigned int two = value >= 1u << 7;
+        return tau_encode_put(at, value << (1u + two) | two, 1u + two);
     }
     if (value < 1u << 29) {
         return tau_encode_put(at, value << 3 | 3u, 4);
@@ -58,22 +57,13 @@ static inline bool tau_encode_knows_site(const struct tau_encode *encode, uint64
     return encode->sites[*index] == site;
 }
 
-static inline uint8_t *tau_encode_put_site(struct tau_encode *encode, uint8_t *at, uint64_t site) {
-    unsigned int index;
-    if (__builtin_expect(tau_encode_knows_site(encode, site, &index), 1)) {
-        return tau_encode_put(at, index, 1);
-    }
-    encode->sites[index] = site;
-    at = tau_encode_put(at, TAU_RECORD_SITE_LITERAL | index << 8, 2);
-    return tau_encode_put(at, site, 8);
-}
-
 // Writes the row of an event: OP with TICKS and ADDRESS; SIZE_BYTES unless it is the end of an
-// object; ALIGN_LOG2 for an aligned one. The caller has made sure that TAU_ENCODE_SLACK_BYTES are
-// left.
+// object; ALIGN_LOG2 for an aligned one; SITE with what tau_encode_knows_site told of it. The
+// caller has made sure that TAU_ENCODE_SLACK_BYTES are left.
 static inline __attribute__((always_inline)) void
 tau_encode_row(struct tau_encode *encode, enum tau_record_op op, uint64_t ticks, uint64_t address,
-               uint64_t size_bytes, unsigned int align_log2, uint64_t site) {
+               uint64_t size_bytes, unsigned int align_log2, uint64_t site, unsigned int site_index,
+               bool site_is_known) {
     uint8_t *tag_at = encode->at;
     uint8_t *at = tag_at + 1;
     uint64_t elapsed = ticks > encode->last_ticks ? ticks - encode->last_ticks : 0;
@@ -99,7 +89,13 @@ tau_encode_row(struct tau_encode *encode, enum tau_record_op op, uint64_t ticks,
     if (op == TAU_RECORD_ALIGNED_ALLOC) {
         at = tau_encode_put(at, align_log2, 1);
     }
-    at = tau_encode_put_site(encode, at, site);
+    if (__builtin_expect(site_is_known, 1)) {
+        at = tau_encode_put(at, site_index, 1);
+    } else {
+        encode->sites[site_index] = site;
+        at = tau_encode_put(at, TAU_RECORD_SITE_LITERAL | site_index << 8, 2);
+        at = tau_encode_put(at, site, 8);
+    }
     encode->at = at;
     __asm__ volatile("" ::: "memory");
     *tag_at = (uint8_t)((unsigned int)op | time_code << 3 | address_code << 5);

@@ -46,6 +46,7 @@ static struct {
     void (*free)(void *);
     void (*free_sized)(void *, size_t);
     void (*free_aligned_sized)(void *, size_t, size_t);
+    void *(*dlopen)(const char *, int);
 } real = {
     .malloc = boot_malloc,
     .calloc = boot_calloc,
@@ -66,6 +67,7 @@ static bool resolve(void) {
     if (!atomic_compare_exchange_strong(&resolving, &expected, 1)) {
         return expected == 2;
     }
+    *(void **)&real.dlopen = resolve_one("dlopen");
     *(void **)&real.aligned_alloc = resolve_one("aligned_alloc");
     *(void **)&real.posix_memalign = resolve_one("posix_memalign");
     *(void **)&real.valloc = resolve_one("valloc");
@@ -137,12 +139,14 @@ static inline __attribute__((always_inline)) void row(struct tau_writer_thread *
     if (UNLIKELY(!tau_writer_ready(thread)) && !prepare(thread)) {
         return;
     }
+    struct tau_encode *encode = &thread->writer->encode;
     unsigned int index;
-    if (UNLIKELY(!tau_encode_knows_site(&thread->writer->encode, site, &index))) {
+    const bool known = tau_encode_knows_site(encode, site, &index);
+    if (UNLIKELY(!known)) {
         cover(site);
     }
     const unsigned int align_log2 = alignment == 0 ? 0 : (unsigned int)__builtin_ctzll(alignment);
-    tau_encode_row(&thread->writer->encode, op, ticks, (uintptr_t)pointer, size, align_log2, site);
+    tau_encode_row(encode, op, ticks, (uintptr_t)pointer, size, align_log2, site, index, known);
     if (UNLIKELY(thread->ending)) {
         tau_writer_release(thread);
     }
@@ -363,6 +367,21 @@ void free_sized(void *pointer, size_t size) {
 
 void free_aligned_sized(void *pointer, size_t alignment, size_t size) {
     give_up_sized(pointer, alignment, size, SITE);
+}
+
+// ---- Libraries opened later ----
+
+// A library opened with RTLD_DEEPBIND binds malloc to the C library past us, and what it allocates
+// would be missing without a word. The call must stay a jump (it is one from -O2 on): dlopen looks
+// at its return address to find the caller's own search path.
+EXPORT void *dlopen(const char *path, int flags) {
+    if (UNLIKELY(real.dlopen == NULL)) {
+        free(malloc(1));  // the first call of all: look the real functions up
+    }
+    if (UNLIKELY((flags & RTLD_DEEPBIND) != 0) && tau_process_drops_deep_bind()) {
+        flags &= ~RTLD_DEEPBIND;
+    }
+    return real.dlopen(path, flags);
 }
 
 // ---- The program's start and end ----

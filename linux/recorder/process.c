@@ -34,6 +34,7 @@ static struct {
     char directory[PATH_BYTES - 64];
     uint64_t ticks_per_second_hint;
     uint32_t only_pid;
+    bool keeps_deep_bind;
     // This process's file.
     struct tau_raw_header *header;
     char path[PATH_BYTES];
@@ -205,6 +206,8 @@ void tau_process_configure(char *const *environment) {
             process.ticks_per_second_hint = strtoull(*entry + 28, NULL, 10);
         } else if (strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") == 0) {
             counter = false;
+        } else if (strcmp(*entry, "TAU_RECORD_DEEPBIND=keep") == 0) {
+            process.keeps_deep_bind = true;
         }
     }
     if (process.directory[0] != '/') {
@@ -295,6 +298,16 @@ void tau_process_stop(int error) {
 
 bool tau_process_stopped(void) {
     return atomic_load_explicit(&process.stopped, memory_order_relaxed);
+}
+
+bool tau_process_drops_deep_bind(void) {
+    const bool recorded = process.header != NULL && !tau_process_stopped() &&
+                          atomic_load(tau_writer_process.alive) == ON;
+    if (!recorded || process.keeps_deep_bind) {
+        return false;
+    }
+    __atomic_fetch_add(&process.header->deep_binds, 1, __ATOMIC_RELAXED);
+    return true;
 }
 
 void tau_process_end(void) {

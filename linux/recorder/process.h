@@ -11,6 +11,7 @@
 //   TAU_RECORD_ONLY_PID          record this process and no child
 //   TAU_RECORD_TICKS_PER_SECOND  the time-stamp counter's rate
 //   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
+//   TAU_RECORD_DEEPBIND=keep     leave RTLD_DEEPBIND alone
 void tau_process_configure(char *const *environment);
 
 // Starts this process's recording, in the program or in a forked child; there FORKED_AT_TICKS is
@@ -24,6 +25,9 @@ int tau_process_extend(size_t bytes, uint64_t *offset);
 // Recording ends here and for good, for the reason of an errno value; the program goes on.
 void tau_process_stop(int error);
 bool tau_process_stopped(void);
+
+// Whether dlopen is to drop RTLD_DEEPBIND; counted.
+bool tau_process_drops_deep_bind(void);
 
 // At the program's exit.
 void tau_process_end(void);

@@ -55,17 +55,21 @@ def preloaded_library() -> Iterator[str]:
 def run(
     command: list[str],
     directory: Path,
-    preset: dict[str, str],
+    preset: dict[str, str] | None,
     follow_children: bool,
     output_to_stderr: bool,
 ) -> Ended:
     """Run `command` to its end; each of its processes leaves a raw recording in `directory`.
 
+    `preset` None changes nothing in the program: RTLD_DEEPBIND then keeps libraries out of sight.
+
     Raises TauError with exit code 126 or 127 if it cannot be started. Ctrl-C is the program's, as a
     terminal sends it to both; the other usual signals are passed on.
     """
     with preloaded_library() as library:
-        environment = dict(os.environ) | preset
+        environment = dict(os.environ) | (
+            {"TAU_RECORD_DEEPBIND": "keep"} if preset is None else preset
+        )
         before = environment.get("LD_PRELOAD", "")
         environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
         environment["TAU_RECORD_DIRECTORY"] = str(directory.resolve())

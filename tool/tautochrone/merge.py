@@ -23,7 +23,7 @@ from tautochrone.errors import TauError
 RAW_MAGIC = b"TAURAW\r\n"
 RAW_VERSION = 1
 RAW_SUFFIX = ".tauraw"
-RAW_FIXED = struct.Struct("<8s4I6Q4I3Q6I")
+RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I")
 RAW_TEXT = (768, 768, 2400)
 TARGET_MAGIC = b"TauT"
 TARGET_BLOCK = struct.Struct("<4sBBHIIIQQII")
@@ -102,6 +102,7 @@ class RawHeader:
     directory: str
     arguments: list[str]
     arguments_cut: bool
+    deep_binds: int
 
     @property
     def name(self) -> str:
@@ -136,6 +137,7 @@ class RawHeader:
             "truncated": self.stop_errno != 0,
             "truncated_reason": self.stop_reason,
             "children_not_recorded": self.children_lost,
+            "deep_binds_dropped": self.deep_binds,
             "parent": None,
         }
         if self.forked_from is not None:
@@ -167,7 +169,7 @@ def read_raw_header(path: Path | str) -> RawHeader:
         raise _not_a_recording(path)
     (_, version, _, pid, parent_pid, started_ticks, started_ns, started_unix_ns, latest_ticks,
      latest_ns, hint, clock, _, forked_pid, lost, forked_ticks, forked_at, _, stop, ended,
-     *text_bytes, cut) = RAW_FIXED.unpack_from(page)  # fmt: skip
+     *text_bytes, cut, deep_binds, _) = RAW_FIXED.unpack_from(page)  # fmt: skip
     if version > RAW_VERSION:
         raise _newer(path, "raw recording")
     text, at = [], RAW_FIXED.size
@@ -194,6 +196,7 @@ def read_raw_header(path: Path | str) -> RawHeader:
         directory=os.fsdecode(text[1]),
         arguments=[os.fsdecode(word) for word in text[2].split(b"\0")[:-1]],
         arguments_cut=bool(cut),
+        deep_binds=deep_binds,
     )
 
 

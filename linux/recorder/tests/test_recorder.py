@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import random
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -164,6 +165,29 @@ def test_library_opened_later(build: Build, record: Record) -> None:
         module, offset = reader.sites()[site - 1]
     assert module == str(plugin)
     assert 0 < offset < plugin.stat().st_size
+
+
+def test_library_bound_deeply(build: Build, record: Record) -> None:
+    """RTLD_DEEPBIND would hide a library's allocations: the flag is dropped, and that is said."""
+    plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
+    recorded = record(build("loader", "-ldl"), plugin, "deep")
+    recorded.assert_in_order()
+    assert (recorded.events()["size_bytes"] == 1000003).sum() == 1
+    assert "RTLD_DEEPBIND" in recorded.stderr
+    kept = record(build("loader", "-ldl"), plugin, "deep", options=("--force", "--preset", "none"))
+    assert (kept.events()["size_bytes"] == 1000003).sum() == 0
+    assert kept.document["trace"]["unknown_count"] == 1  # freed where it can be seen
+
+
+def test_library_found_by_the_callers_path(build: Build, record: Record, tmp_path: Path) -> None:
+    """dlopen searches the RUNPATH of its caller: the recorder in between must not be the caller."""
+    plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
+    (tmp_path / "hidden").mkdir()
+    shutil.copy(plugin, tmp_path / "hidden" / "libhidden.so")
+    program = build("loader", "-ldl", f"-Wl,-rpath,{tmp_path / 'hidden'}", made="loader-rpath")
+    recorded = record(program, "libhidden.so")
+    assert recorded.status == 0
+    assert (recorded.events()["size_bytes"] == 1000003).sum() == 1
 
 
 def test_allocation_while_the_allocator_is_looked_up(build: Build, record: Record) -> None:

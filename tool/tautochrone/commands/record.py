@@ -107,7 +107,7 @@ def command(
         raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
     program.check(words)
     _check_output(out, force)
-    variables = launch.preset_of(dict(os.environ)) if preset == "auto" else {}
+    variables = launch.preset_of(dict(os.environ)) if preset == "auto" else None
     with _recordings_beside(out) as folder:
         _announce(words[0], variables, children)
         ended = launch.run(words, folder, variables, children, as_json)
@@ -172,7 +172,7 @@ def _recordings_beside(out: Path | None) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _announce(name: str, variables: dict[str, str], children: bool) -> None:
+def _announce(name: str, variables: dict[str, str] | None, children: bool) -> None:
     family = " and its children" if children else ""
     output.note(
         f"tau: recording malloc, calloc, realloc, aligned_alloc and free of {name}{family}, "
@@ -305,6 +305,11 @@ def _warn(traces: list[Trace]) -> None:
                 f"tau: recording of {who} stopped early: {header.stop_reason}; "
                 "its trace is truncated\n  next: free space or lift the limit (ulimit -f), or use "
                 "-o on another disk, and record again"
+            )
+        if header.deep_binds:
+            output.note(
+                f"tau: {who} opened {header.deep_binds} libraries with RTLD_DEEPBIND; the flag was "
+                "dropped so that they are recorded too (--preset none keeps it)"
             )
         if header.children_lost:
             output.note(

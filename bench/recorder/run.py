@@ -1,0 +1,177 @@
+"""What recording costs: nanoseconds and bytes an event, and percent of a program's CPU time.
+
+Run `python bench/recorder/run.py [--quick]`; it writes out/bench/recorder.json. Each figure is a
+difference or a ratio of CPU time (user and system) between runs with and without the recorder that
+alternate in one run, and the median over the rounds, since the machine is shared. heaptrack, where
+it is installed, takes its turn in the same rounds: its preloaded half alone, without its
+interpreter. It also walks the stack of every event, which we do not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone import merge, native
+from tautochrone.launch import PRESET
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+OUT = ROOT / "out" / "bench"
+HEAPTRACK = Path("/usr/lib/heaptrack/libheaptrack_preload.so")
+ROUNDS = 11
+MUST = {"nanoseconds_per_event": 30.0, "bytes_per_event": 8.0, "overhead_percent": 10.0}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A command to record; `heavy` says that it stands for malloc-heavy programs."""
+
+    name: str
+    command: list[str]
+    heavy: bool
+
+
+def programs(folder: Path, quick: bool) -> list[Program]:
+    """The programs that this machine has, built where they must be."""
+    pairs = folder / "pairs"
+    command = ["gcc", "-O2", "-pthread", "-o", str(pairs), str(HERE / "pairs.c")]
+    subprocess.run(command, check=True)
+    scale = 10 if quick else 1
+    found = [
+        Program("pairs", [str(pairs), str(4_000_000 // scale)], False),
+        Program("pairs, 4 threads", [str(pairs), str(1_000_000 // scale), "4"], False),
+    ]
+    if shutil.which("php"):
+        command = ["php", str(HERE / "network.php"), str(60_000 // scale)]
+        found.append(Program("php", command, True))
+    code = f"print(sum(len(str({{i: [i]}})) for i in range({600_000 // scale})))"
+    found.append(Program("python3", [os.path.realpath(sys.executable), "-S", "-c", code], True))
+    return found
+
+
+def cpu_seconds(command: list[str], extra: dict[str, str]) -> float:
+    """User and system time of one run with these variables added."""
+    environment = dict(os.environ) | PRESET | extra
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    quiet = subprocess.DEVNULL
+    subprocess.run(command, env=environment, check=True, stdout=quiet, stderr=quiet)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def recorded_seconds(command: list[str], folder: Path) -> float:
+    """The same, recorded into `folder`, where only this run's recording is left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    library = str(native.DIRECTORY / "libtau_record.so")
+    return cpu_seconds(command, {"LD_PRELOAD": library, "TAU_RECORD_DIRECTORY": str(folder)})
+
+
+def heaptrack_seconds(command: list[str], folder: Path) -> float:
+    """The same under heaptrack's preloaded library, whose output goes to a file."""
+    out = str(folder / "heaptrack.raw")
+    variables = {"LD_PRELOAD": str(HEAPTRACK), "DUMP_HEAPTRACK_OUTPUT": out}
+    return cpu_seconds(command, variables)
+
+
+def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
+    """All figures of one program; ratios are paired within a round."""
+    recordings = folder / "recordings"
+    plain, ours, theirs = [], [], []
+    with_heaptrack = HEAPTRACK.exists()
+    for turn in range(rounds + 1):
+        seconds = (
+            cpu_seconds(program.command, {}),
+            recorded_seconds(program.command, recordings),
+            heaptrack_seconds(program.command, folder) if with_heaptrack and turn % 4 == 1 else 0.0,
+        )
+        if turn > 0:  # the first round warms the caches
+            plain.append(seconds[0])
+            ours.append(seconds[1])
+            theirs += [seconds[2]] if seconds[2] else []
+    (raw,) = recordings.glob(f"*{merge.RAW_SUFFIX}")
+    started = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    merged = merge.merge_raw(raw, folder / "out.tau")
+    merge_seconds = resource.getrusage(resource.RUSAGE_SELF).ru_utime - started
+    raw_bytes = raw.stat().st_blocks * 512
+    events = merged.events
+    base = statistics.median(plain)
+    cost = statistics.median(b - a for a, b in zip(plain, ours, strict=True))
+    percent = statistics.median(100 * (b / a - 1) for a, b in zip(plain, ours, strict=True))
+    figures: dict[str, Any] = {
+        "program": program.name,
+        "command": [Path(program.command[0]).name, *program.command[1:]],
+        "heavy": program.heavy,
+        "events": events,
+        "threads": merged.threads,
+        "rounds": rounds,
+        "cpu_seconds": base,
+        "million_events_per_second": events / base / 1e6,
+        "nanoseconds_per_event": cost / events * 1e9,
+        "bytes_per_event": raw_bytes / events,
+        "overhead_percent": percent,
+        "trace_bytes_per_event": (folder / "out.tau").stat().st_size / events,
+        "merge_nanoseconds_per_event": merge_seconds / events * 1e9,
+        "implied_frees": merged.implied_frees,
+    }
+    if theirs:
+        extra = statistics.median(theirs) - base
+        figures["heaptrack_nanoseconds_per_event"] = extra / events * 1e9
+        figures["heaptrack_overhead_percent"] = 100 * extra / base
+    return figures
+
+
+def reached(all_figures: list[dict[str, Any]]) -> dict[str, bool]:
+    """Which of MUST hold: a cost for every program, the overhead for the malloc-heavy ones."""
+    return {
+        name: all(
+            figures[name] <= limit
+            for figures in all_figures
+            if figures["heavy"] or name != "overhead_percent"
+        )
+        for name, limit in MUST.items()
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, print a table, write the JSON."""
+    quick = "--quick" in arguments
+    OUT.mkdir(parents=True, exist_ok=True)
+    all_figures = []
+    print(f"{'':17} {'M ev/s':>7} {'ns/ev':>6} {'B/ev':>5} {'+%':>6}   heaptrack: ns/ev      +%")
+    # On the disk where a user's recording would go, not in a tmpfs.
+    with tempfile.TemporaryDirectory(prefix="recorder-", dir=OUT) as name:
+        folder = Path(name)
+        for program in programs(folder, quick):
+            figures = measure(program, folder, 3 if quick else ROUNDS)
+            all_figures.append(figures)
+            peer = ""
+            if "heaptrack_overhead_percent" in figures:
+                peer = f"{figures['heaptrack_nanoseconds_per_event']:18.0f}"
+                peer += f" {figures['heaptrack_overhead_percent']:7.0f}"
+            print(
+                f"{figures['program']:17} {figures['million_events_per_second']:7.1f}"
+                f" {figures['nanoseconds_per_event']:6.1f} {figures['bytes_per_event']:5.2f}"
+                f" {figures['overhead_percent']:6.1f} {peer}",
+                flush=True,
+            )
+    result = {"version": 1, "must": MUST, "reached": reached(all_figures), "programs": all_figures}
+    result["conditions"] = {"cores": os.cpu_count(), "load": os.getloadavg()[0]}
+    (OUT / "recorder.json").write_text(json.dumps(result, indent=2) + "\n")
+    for limit, held in result["reached"].items():
+        print(f"{limit} <= {MUST[limit]:g}: {'reached' if held else 'missed'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
