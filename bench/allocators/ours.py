@@ -3,30 +3,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import functools
 from pathlib import Path
 
 from tautochrone import emulator
-from tautochrone.plan import Plan, load_plan
+from tautochrone.plan import Plan
+from tautochrone.planners.making import make_plan
 from tautochrone.replay import smallest_heap
 
-from images import OUT
 
-PLANS = OUT.parent / "plans"
-
-
+@functools.cache
 def plan_of(trace: Path, planner: str = "replayed") -> Plan:
-    """The plan that `tau plan` makes of a trace; kept in out/bench until the next whole run."""
-    path = PLANS / f"{trace.stem}-{planner}.toml"
-    if not path.exists():
-        PLANS.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "tautochrone", "plan", str(trace)]
-        command += ["--planner", planner, "-o", str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-        if done.returncode != 0:
-            raise RuntimeError(f"planning {trace.name} failed: {done.stderr.strip()}")
-    return load_plan(path)
+    """The plan that `tau plan` makes of a trace."""
+    return make_plan([trace], planner).plan
 
 
 def counts(

@@ -36,6 +36,7 @@ import ours  # noqa: E402
 import peers  # noqa: E402
 import programs  # noqa: E402
 import synthetic  # noqa: E402
+import targets  # noqa: E402
 from images import PEERS, PeerMissing, REPOSITORY  # noqa: E402
 
 RESULTS = REPOSITORY / "out" / "bench" / "allocators.json"
@@ -162,7 +163,6 @@ def main() -> None:
     traces = [synthetic.trace(kind) for kind in synthetic.KINDS]
     if len(arguments) == len(sys.argv) - 1:
         traces += [run["a"] for run in programs.record_all(tuple(arguments)).values()]
-    shutil.rmtree(ours.PLANS, ignore_errors=True)  # plans are measured with the core as it is now
     results = []
     for trace in traces:
         started = time.monotonic()
@@ -180,7 +180,8 @@ def main() -> None:
     }
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(f"\n{RESULTS.relative_to(REPOSITORY)}")
+    print(f"\n{RESULTS.relative_to(REPOSITORY)}\n")
+    targets.main()
 
 
 if __name__ == "__main__":

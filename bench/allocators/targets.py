@@ -39,14 +39,16 @@ class Row:
     """One number: what must be reached, what would be better still, what was measured."""
 
     what: str
-    must: float
+    must: float | None
     measured: float | None
     stretch: float | None = None
     note: str = ""
 
     @property
     def verdict(self) -> str:
-        """reached, stretch (reached even that) or missed; not measured is missed too."""
+        """reached, stretch (even that) or missed; without a goal it is information."""
+        if self.must is None:
+            return "information"
         if self.measured is None:
             return "NOT MEASURED"
         if self.stretch is not None and self.measured <= self.stretch:
@@ -70,26 +72,44 @@ def tlsf_rows(traces: list[Path]) -> list[Row]:
     goals = {
         ("rv32", "malloc"): (150, 130),
         ("rv32", "free"): (145, 125),
-        ("rv32", "realloc"): (350, 300),
         ("m4", "malloc"): (110, 90),
         ("m4", "free"): (105, 85),
     }
-    checks = {"malloc": 12, "free": 20}
+    checks = {("rv32", "malloc"): 12, ("rv32", "free"): 20}
     rows = []
     for isa in ("rv32", "m4"):
         plain = [ours.counts("tlsf", isa, trace) for trace in traces]
         checked = [ours.counts("tlsf", isa, trace, 1) for trace in traces]
-        for operation in ("malloc", "free", "realloc"):
-            if (isa, operation) not in goals:
-                continue
+        for operation in ("malloc", "free"):
             must, stretch = goals[isa, operation]
             title = f"tlsf {operation}, {isa}"
             rows.append(Row(f"{title}, maximum", must, maximum(plain, operation), stretch))
             rows.append(Row(f"{title}, bound", must, bound_of("tlsf", isa, operation), stretch))
-        for operation, limit in checks.items():
-            added = maximum(checked, operation) - maximum(plain, operation)
+            added = (maximum(checked, operation) or 0) - (maximum(plain, operation) or 0)
+            limit = checks.get((isa, operation))
             rows.append(Row(f"default checks add to {operation}, {isa}", limit, added))
+        rows += realloc_rows(isa, plain)
     return rows
+
+
+def realloc_rows(isa: str, plain: list[emulator.Counts]) -> list[Row]:
+    """realloc without copying: calls that stay in place, and all calls with the payload's move
+    apart.
+
+    The goals are for RV32. What a path of the code could take is longer than any call seen: the
+    bound of a moving realloc adds up the longest malloc and the longest free.
+    """
+    must, stretch = (350, 300) if isa == "rv32" else (None, None)
+    image = emulator.core_image("tlsf", isa)
+    in_place = bounds.bound_of_image(image, "realloc", bounds.PAYLOAD_CHARGES)
+    moving = bounds.bound_of_image(image, "realloc")
+    title = f"tlsf realloc, {isa}"
+    return [
+        Row(f"{title}, in place, maximum", must, maximum(plain, "realloc_in_place"), stretch),
+        Row(f"{title}, paths without a move, bound", must, in_place, stretch),
+        Row(f"{title}, payload apart, maximum", must, maximum(plain, "realloc"), stretch),
+        Row(f"{title}, payload apart, bound", must, moving, stretch),
+    ]
 
 
 def hit_plan(classes: int) -> SimpleNamespace:
@@ -109,17 +129,24 @@ def budget_rows(traces: list[Path]) -> list[Row]:
             for count in CLASSES_TRIED
         }
         hits = list(by_classes.values()) + [ours.counts("budget", isa, trace) for trace in traces]
-        if isa == "rv32":
-            rows.append(
-                Row("budget hit malloc, rv32, maximum", 45, maximum(hits, "malloc_hit"), 35)
-            )
-            rows.append(Row("budget hit free, rv32, maximum", 40, maximum(hits, "free_hit"), 30))
-            plain = [ours.counts("tlsf", isa, trace) for trace in traces]
-            for operation, must, stretch in (("malloc", 40, 25), ("free", 15, 10)):
-                missed = maximum(hits, f"{operation}_miss")
-                usual = maximum(plain, operation)
-                added = missed - usual if missed and usual else None
-                rows.append(Row(f"budget miss {operation} above tlsf, rv32", must, added, stretch))
+        plain = [ours.counts("tlsf", isa, trace) for trace in traces]
+        for operation, goal, miss_goal in (
+            ("malloc", (45, 35), (40, 25)),
+            ("free", (40, 30), (15, 10)),
+        ):
+            must, stretch = goal if isa == "rv32" else (None, None)
+            title = f"budget hit {operation}, {isa}"
+            bound = bounds.bound_of_image(image, operation, bounds.SHARED_FUNCTIONS)
+            rows.append(Row(f"{title}, maximum", must, maximum(hits, f"{operation}_hit"), stretch))
+            rows.append(Row(f"{title}, bound", must, bound, stretch))
+            must, stretch = miss_goal if isa == "rv32" else (None, None)
+            title = f"budget miss {operation} above tlsf, {isa}"
+            missed, usual = maximum(hits, f"{operation}_miss"), maximum(plain, operation)
+            added = missed - usual if missed and usual else None
+            rows.append(Row(f"{title}, maximum", must, added, stretch))
+            whole, alone = bound_of("budget", isa, operation), bound_of("tlsf", isa, operation)
+            added = whole - alone if whole and alone else None
+            rows.append(Row(f"{title}, bound", must, added, stretch))
         spread = {maximum([c], "malloc_hit") for c in by_classes.values()}
         what = f"budget hit malloc, {isa}: spread over {CLASSES_TRIED} classes"
         rows.append(Row(what, 0, max(spread) - min(spread)))
@@ -239,11 +266,12 @@ def measure(quick: bool) -> list[Row]:
 
 def table(rows: list[Row]) -> str:
     """The rows for people."""
-    lines = [f"{'number':54} {'must':>8} {'stretch':>8} {'measured':>10}  verdict"]
+    lines = [f"{'number':56} {'must':>8} {'stretch':>8} {'measured':>10}  verdict"]
     for row in rows:
         stretch = "" if row.stretch is None else f"{row.stretch:g}"
         measured = "-" if row.measured is None else f"{row.measured:.5g}"
-        lines.append(f"{row.what:54} {row.must:8g} {stretch:>8} {measured:>10}  {row.verdict}")
+        must = "" if row.must is None else f"{row.must:g}"
+        lines.append(f"{row.what:56} {must:>8} {stretch:>8} {measured:>10}  {row.verdict}")
     return "\n".join(lines)
 
 

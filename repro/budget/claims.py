@@ -57,7 +57,7 @@ def claims_text(reasons: dict[str, Any], results: dict[str, Any]) -> str:
     lines = [
         "# Budgeted memory allocator (P1): each item, theirs and ours",
         "",
-        "Made by `make repro P=budget` from `results/` and `reasons.toml`; do not edit. The paper:",
+        "Made by `python repro/budget/run.py` from `results/` and `reasons.toml`; do not edit. The paper:",
         'J. Lee and J. Yi, "Budgeted Memory Allocator for Embedded Systems", 2008. Sizes in bytes.',
         "",
         f"Conditions: {filled(reasons['conditions'], results)}",

@@ -33,7 +33,7 @@ def measure_program(program: str, inputs: dict[str, Path]) -> dict[str, Any]:
             row["events"][which] = int(reader.totals.events)
         row["tlsf"][which] = footprint(trace, "tlsf")
     for planner in PLANNERS:
-        plan = plan_of([inputs["a"]], planner, f"program-{program}")
+        plan = plan_of(inputs["a"], planner)
         own, other = (footprint(inputs[which], "budget", plan) for which in ("a", "b"))
         row[planner] = {
             "a": own,

@@ -13,8 +13,10 @@ keeps one plan for all seeds.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -38,9 +40,8 @@ def budgeted(planner: str, layout: str, plan_seed: int | None = None) -> Measure
     """
 
     def measure_one(name: str, seed: int, trace: Path) -> int:
-        seed_of_plan = seed if plan_seed is None else plan_seed
-        label = f"{name}-{seed_of_plan}-{layout}"
-        plan = plan_of([trace_of(name, seed_of_plan)], planner, label, layout)
+        planned = trace if plan_seed is None else trace_of(name, plan_seed)
+        plan = plan_of(planned, planner, layout)
         return footprint(trace, "budget", plan, layout)
 
     return measure_one
@@ -80,24 +81,33 @@ SYSTEMS_HOST: dict[str, Measure] = {
 }
 
 
-def measure_table(systems: dict[str, Measure], seeds: tuple[int, ...]) -> dict[str, Any]:
-    """R_max in bytes: workload -> system -> one number a seed; systems that cannot run are named
-    with the cause.
-    """
+LAYOUTS = {"32": SYSTEMS_32, "host": SYSTEMS_HOST}
+PROCESSES = 2
+
+
+def measure_seed(layout: str, name: str, seed: int) -> dict[str, int | str]:
+    """R_max of every system on one workload and seed; the cause instead for one that cannot run."""
+    trace = trace_of(name, seed)
+    row: dict[str, int | str] = {}
+    for system, measure_one in LAYOUTS[layout].items():
+        try:
+            row[system] = measure_one(name, seed, trace)
+        except PeerMissing as cause:
+            row[system] = cause.message
+    return row
+
+
+def measure_table(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
+    """R_max in bytes: workload -> system -> one number a seed; what is missing, with the cause."""
     table: dict[str, dict[str, list[int]]] = {}
     missing: dict[str, str] = {}
-    for name in workload.WORKLOADS:
-        note(f"figure 5: {name}")
-        table[name] = {}
-        for system, measure_one in systems.items():
-            if system in missing:
-                continue
-            try:
-                table[name][system] = [
-                    measure_one(name, seed, trace_of(name, seed)) for seed in seeds
-                ]
-            except PeerMissing as cause:
-                missing[system] = cause.message
+    measure_seed(layout, "W2", seeds[0])  # builds what must be built, before there are two of us
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        for name in workload.WORKLOADS:
+            note(f"figure 5: {name}, layout {layout}")
+            rows = list(pool.map(functools.partial(measure_seed, layout, name), seeds))
+            missing |= {s: value for s, value in rows[0].items() if isinstance(value, str)}
+            table[name] = {s: [int(row[s]) for row in rows] for s in rows[0] if s not in missing}
     return {"bytes": table, "missing": missing}
 
 
@@ -140,8 +150,8 @@ def measure(seeds: tuple[int, ...] = workload.SEEDS) -> dict[str, Any]:
         name: [workload.peak_live_bytes(sizes, seed) for seed in seeds]
         for name, sizes in workload.WORKLOADS.items()
     }
-    layout_32 = measure_table(SYSTEMS_32, seeds)
-    host = measure_table(SYSTEMS_HOST, seeds)
+    layout_32 = measure_table("32", seeds)
+    host = measure_table("host", seeds)
     result: dict[str, Any] = {"seeds": list(seeds), "peak_live_bytes": peaks}
     for label, table, systems in (("32", layout_32, SYSTEMS_32), ("host", host, SYSTEMS_HOST)):
         result[label] = {**table, **summarize(table["bytes"], peaks)}

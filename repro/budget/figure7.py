@@ -34,7 +34,7 @@ def code_bytes(rows: list[dict[str, Any]]) -> dict[str, int]:
 def heap_bytes(divide_by: int) -> dict[str, int]:
     """R_max of each system at one scale."""
     trace = trace_of(WORKLOAD, SEED, divide_by)
-    plan = plan_of([trace], "replayed", f"{WORKLOAD}-{SEED}-{divide_by}")
+    plan = plan_of(trace, "replayed")
     lea: Measure = SYSTEMS_32["lea, same arena"]
     return {
         "budget": footprint(trace, "budget", plan),

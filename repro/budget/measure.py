@@ -7,16 +7,16 @@ machine unless it says host.
 
 from __future__ import annotations
 
+import functools
 import json
-import subprocess
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tautochrone.plan import Plan, load_plan
+from tautochrone.plan import Plan
+from tautochrone.planners.making import make_plan
 from tautochrone.replay import smallest_heap
 from tautochrone.trace import OPS, TraceWriter
 
@@ -26,16 +26,6 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
 OUT = REPOSITORY / "out" / "repro" / "budget"
 RESULTS = HERE / "results"
-
-
-def tau(*arguments: str | Path) -> str:
-    """Run the command and return its standard output; raises CalledProcessError with its message.
-    """
-    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    if done.returncode != 0:
-        raise RuntimeError(f"tau {' '.join(map(str, arguments))} failed:\n{done.stderr}")
-    return done.stdout
 
 
 def import_events(path: Path, events: Iterable[workload.Event]) -> Path:
@@ -61,13 +51,10 @@ def trace_of(name: str, seed: int, divide_by: int = 1, steps: int = workload.STE
     return import_events(OUT / "traces" / label, workload.events(sizes, seed, steps))
 
 
-def plan_of(traces: Sequence[Path], planner: str, label: str, layout: str = "32") -> Plan:
-    """A plan made by `tau plan` from TRACES, kept in out/ and made anew only if it is not there."""
-    path = OUT / "plans" / f"{label}-{planner}.toml"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tau("plan", *traces, "--planner", planner, "--layout", layout, "-o", path)
-    return load_plan(path)
+@functools.cache
+def plan_of(trace: Path, planner: str, layout: str = "32") -> Plan:
+    """The plan that `tau plan` makes of one recording."""
+    return make_plan([trace], planner, layout=layout).plan
 
 
 def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:

@@ -91,7 +91,7 @@ def test_the_budget_needs_no_more_than_plain_tlsf() -> None:
     5: W4, a short run, the replayed plan beside plain TLSF and peak live.
     """
     trace = measure.trace_of("W4", 0, 1, 3000)
-    plan = measure.plan_of([trace], "replayed", "short")
+    plan = measure.plan_of(trace, "replayed")
     peak = workload.peak_live_bytes(workload.WORKLOADS["W4"], 0, 3000)
     budget = measure.footprint(trace, "budget", plan)
     assert peak <= budget <= measure.footprint(trace, "tlsf")
