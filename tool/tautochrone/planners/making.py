@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,15 +17,9 @@ from tautochrone.plan import (
     validate,
     with_margin,
 )
-from tautochrone.planners import CLASSES_MAX, Budget, exact, exhaustive, greedy, replayed
+from tautochrone.planners import CLASSES_MAX, replayed
 from tautochrone.planners.recordings import Classes, ReplayedRecording
 from tautochrone.profile import Profile, profile_of
-
-FORMULAS: dict[str, Callable[..., Budget]] = {
-    "greedy": greedy.budget,
-    "exact": exact.budget,
-    "exhaustive": exhaustive.budget,
-}
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,8 @@ def formula_classes(profile: Profile, planner: str, classes_max: int) -> tuple[C
         profile.sizes, key=lambda size: (-size.size_bytes * size.peak_live, size.size_bytes)
     )
     instants = profile.reduce([size.size_bytes for size in ranked[:classes_max]])
-    budget = FORMULAS[planner](instants)
+    # Loaded when it is wanted: the exact planner takes a third of a second to load its solver.
+    budget = importlib.import_module(f"tautochrone.planners.{planner}").budget(instants)
     pairs = zip(instants.sizes_bytes, budget.counts, strict=True)
     return (
         tuple(PlanClass(size, count) for size, count in pairs if count > 0),

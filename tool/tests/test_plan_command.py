@@ -1,0 +1,129 @@
+"""`tau plan` as a user calls it: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tool.tests.plan_traces import come_and_go
+from tool.tests.random_trace import FREE, MALLOC, write_events
+
+from tautochrone.plan import load_plan
+
+UNKNOWN = 1
+SLOT_NONE = 0xFFFFFFFF
+
+
+def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """A small recording in which classes gain."""
+    return write_events(tmp_path / "program.tau", come_and_go(1, [2048, 1024, 56, 24], 10, 1500))
+
+
+def test_json_holds_what_others_build_on(tmp_path: Path, recording: Path) -> None:
+    done = tau("plan", recording, "-o", tmp_path / "plan.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["version"], result["command"], result["planner"]) == (1, "plan", "replayed")
+    dedicated = sum(item["size_bytes"] * item["count"] for item in result["classes"])
+    assert result["dedicated_bytes"] == dedicated > 0
+    assert result["heap_bytes"] == result["dedicated_bytes"] + result["shared_bytes"]
+    assert result["heap_bytes"] <= result["plain_heap_bytes"]
+    assert 0 <= result["optimal_within"] < 1
+    plan = load_plan(tmp_path / "plan.toml")
+    assert plan.heap_bytes == result["heap_bytes"]
+    assert [{"size_bytes": s, "count": c} for s, c in plan.classes] == result["classes"]
+
+
+def test_people_are_told_the_gain_and_the_next_command(tmp_path: Path, recording: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    done = tau("plan", recording, "-o", plan, "--margin", "10%", "--header", tmp_path / "plan.h")
+    assert done.returncode == 0, done.stderr
+    for text in ("plain TLSF needs", "this plan needs", "(+10 %)", "plan.h", "next: tau replay"):
+        assert text in done.stdout
+    assert "Next: tau replay" in plan.read_text()
+    assert "TAU_PLAN_HEAP_BYTES" in (tmp_path / "plan.h").read_text()
+    assert "next: keep it with -o" in tau("plan", recording).stdout
+
+
+def test_equal_calls_write_equal_bytes(tmp_path: Path, recording: Path) -> None:
+    for name in ("a", "b"):
+        header = tmp_path / f"{name}.h"
+        done = tau("plan", recording, "-o", tmp_path / f"{name}.toml", "--header", header)
+        assert done.returncode == 0
+    for ending in ("toml", "h"):
+        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+def test_a_plan_can_go_to_stdout(recording: Path, tmp_path: Path) -> None:
+    done = tau("plan", recording, "-o", "-")
+    (tmp_path / "plan.toml").write_text(done.stdout)
+    assert load_plan(tmp_path / "plan.toml").classes
+    both = tau("plan", recording, "-o", "-", "--json")
+    assert (both.returncode, both.stdout) == (2, "")
+
+
+def test_a_limit_that_is_exceeded_is_exit_3(tmp_path: Path, recording: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    done = tau("plan", recording, "-o", plan, "--limit", 5000, "--json")
+    assert done.returncode == 3
+    assert "the limit is 5,000" in done.stderr
+    assert json.loads(done.stdout)["within_limit"] is False
+    assert plan.exists(), "the plan is written, so that it can be looked at"
+    assert tau("plan", recording, "--limit", 10_000_000).returncode == 0
+
+
+def test_misuse_is_refused_unless_told_to_go_on(tmp_path: Path) -> None:
+    events = [(MALLOC, 0, 24, 0), (FREE, SLOT_NONE, 0, 0), (MALLOC, 1, 24, 0)]
+    path = write_events(tmp_path / "bad.tau", events, [0, UNKNOWN, 0])
+    refused = tau("plan", path)
+    assert refused.returncode == 1
+    assert "event 1" in refused.stderr
+    assert "--skip-misuse" in refused.stderr
+    assert tau("plan", path, "--skip-misuse").returncode == 0
+
+
+@pytest.mark.parametrize("margin", ["10", "-1%", "x", "1001%", "1/0"])
+def test_margins_that_are_unclear_are_usage_errors(recording: Path, margin: str) -> None:
+    done = tau("plan", recording, f"--margin={margin}")
+    assert done.returncode == 2
+    assert "margin" in done.stderr
+
+
+@pytest.mark.parametrize("planner", ["greedy", "exact", "exhaustive"])
+def test_every_planner_has_the_same_document(recording: Path, planner: str) -> None:
+    replayed = json.loads(tau("plan", recording, "--json").stdout)
+    other = tau("plan", recording, "--planner", planner, "--json")
+    if planner == "exhaustive":
+        assert other.returncode in (0, 1)
+    if other.returncode == 0:
+        assert json.loads(other.stdout).keys() == replayed.keys()
+    else:
+        assert "--planner exact" in other.stderr
+
+
+def test_a_recording_is_never_overwritten(recording: Path) -> None:
+    before = recording.read_bytes()
+    done = tau("plan", recording, "-o", recording)
+    assert done.returncode == 1
+    assert recording.read_bytes() == before
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    done = tau("plan", tmp_path / "none.tau")
+    assert done.returncode == 1
+    assert "none.tau" in done.stderr
+    assert "next:" in done.stderr
+    huge = write_events(tmp_path / "huge.tau", [(MALLOC, 0, 2**63, 0)])
+    done = tau("plan", huge)
+    assert done.returncode == 1
+    assert "event 0" in done.stderr
