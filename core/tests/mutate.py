@@ -16,8 +16,8 @@ from core_build import CORE, Build, build_program, run_program
 RUN_SECONDS_MAX = 60
 TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf"]
 BUDGET_PROGRAMS = ["test_budget", "test_budget_plans", "fuzz_budget"]
-# Level 2 has every check; -O1 compiles fast and runs fast enough.
-BUILD = Build(32, 2, 0, "-O1", "gcc")
+# Level 2 has every check, and the sanitizers see what only reads too far.
+BUILD = Build(32, 2, 0, "-O1", "gcc", sanitize=True)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,12 @@ class Mutant:
 
 
 MUTANTS = [
-    Mutant("empty list stays marked", "tlsf_list.h", "[index] ^ tau_bits_mask(bit);", "[index];"),
+    Mutant(
+        "empty list stays marked",
+        "tlsf_list.h",
+        "[index] ^ tau_bits_mask(bit);",
+        "[index] ^ (tau_bits_mask(bit) & 0);",
+    ),
     Mutant(
         "summary cleared too early",
         "tlsf_list.h",
@@ -153,7 +158,7 @@ MUTANTS = [
         "malloc believes a link",
         "tlsf_check.h",
         "at(heap, next)[1] == link_to(heap, payload)",
-        "at(heap, next)[1] != 1",
+        "at(heap, next)[1] != link_to(heap, payload) + 1",
     ),
     Mutant("list of buckets cut", "budget.c", "class->free = bucket[0];", "class->free = 0;"),
     Mutant("bucket left out", "budget.c", "fresh_count = index + 1;", "fresh_count = index + 2;"),
