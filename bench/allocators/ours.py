@@ -30,4 +30,6 @@ def counts(
 def footprint(system: str, trace: Path, layout: str = "32") -> int:
     """The smallest heap, control structures included."""
     plan = plan_of(trace) if system == "budget" else None
+    if plan is not None and not plan.classes:
+        system, plan = "tlsf", None  # as a plan without classes says of itself
     return smallest_heap(trace, system, plan=plan, layout=layout)

@@ -89,8 +89,7 @@ def footprint(name: str, isa_name: str, trace: Path) -> int:
     ISA_NAME "host": the crate as a library of this machine, in its own 64-bit layout.
     """
     if isa_name == "host":
-        peer = PEERS[name]
-        system = replay.library_system(name, host_library(name), "peer", peer.grows)
+        system = replay.library_system(name, host_library(name), "peer")
         opened = replay.open_trace_for_replay(trace)
         with replay.Session(opened, system, None, "host") as session:
             return session.smallest_heap()

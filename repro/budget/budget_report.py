@@ -100,9 +100,9 @@ def draw_figure3(result: dict[str, Any]) -> Panel:
     return Panel("figure3", "Why the peak alone does not say how many", caption, plot, columns)
 
 
-def draw_figure5(result: dict[str, Any], layout: str, title: str) -> Panel:
+def draw_figure5(result: dict[str, Any], name: str, title: str) -> Panel:
     """R_max of each allocator, the budget's being 100 %."""
-    table = result[layout]["over_budget"]
+    table = result["over_budget"]
     systems = list(next(iter(table.values())))
     series = {s: [100 * table[w][s] for w in table] for s in systems}
     most = max(max(values) for values in series.values())
@@ -111,11 +111,9 @@ def draw_figure5(result: dict[str, Any], layout: str, title: str) -> Panel:
     )
     plot.add_layout(Span(location=100, dimension="width", line_dash="dashed", line_color=BLUE))
     caption = f"Fig. 5: mean over {len(result['seeds'])} seeds. {title}"
-    if result[layout]["missing"]:
-        caption += " Not to be had here: " + ", ".join(result[layout]["missing"]) + "."
-    return Panel(
-        f"figure5-{layout}", f"Memory for the five workloads, {title}", caption, plot, columns
-    )
+    if result["missing"]:
+        caption += " Not to be had here: " + ", ".join(result["missing"]) + "."
+    return Panel(name, f"Memory for the five workloads, {title}", caption, plot, columns)
 
 
 def draw_figure6(result: dict[str, Any]) -> Panel:
@@ -209,8 +207,8 @@ def panels() -> list[Panel]:
     """Every figure whose results are stored."""
     drawn = []
     for stage, draw in (
-        ("figure5", lambda r: draw_figure5(r, "32", "layout of a 32-bit machine")),
-        ("figure5", lambda r: draw_figure5(r, "host", "this machine's 64-bit layout")),
+        ("figure5", lambda r: draw_figure5(r, "figure5", "layout of a 32-bit machine")),
+        ("figure5_host", lambda r: draw_figure5(r, "figure5-host", "this machine's layout")),
         ("cross_input", draw_cross_input),
         ("figure7", draw_figure7),
         ("figure6", draw_figure6),
@@ -228,7 +226,7 @@ def verdict() -> str:
     figure5, cross = stored("figure5"), stored("cross_input")
     parts = []
     if figure5:
-        saving = figure5["32"]["saving_percent"].get("lea, same arena", {})
+        saving = figure5["saving_percent"].get("lea, same arena", {})
         if saving:
             least, most = min(saving.values()), max(saving.values())
             parts.append(

@@ -12,7 +12,17 @@ from typing import Any
 
 from measure import HERE, stored
 
-STAGES = ("rules", "table1", "figure3", "figure5", "figure6", "figure7", "cross_input", "meta")
+STAGES = (
+    "rules",
+    "table1",
+    "figure3",
+    "figure5",
+    "figure5_host",
+    "figure6",
+    "figure7",
+    "cross_input",
+    "meta",
+)
 PLACE = re.compile(r"\{([a-z0-9_]+)((?:\.[^{}.|]+)*)(?:\|([^{}]+))?\}")
 
 
@@ -30,11 +40,18 @@ def value_at(results: dict[str, Any], stage: str, path: list[str]) -> Any:
 
 
 def text_of(value: Any, form: str | None) -> str:
-    """A value as it is printed: FORM is a Python format, or `list`, `yes`."""
+    """A value as it is printed: FORM is a Python format, or `list`, `yes`, `above` (percent above
+    1).
+    """
     if value is None:
         return "not measured"
     if form == "list":
         return ", ".join(str(item) for item in value)
+    if form == "above":
+        parts = value if isinstance(value, dict) else {"": value}
+        return ", ".join(
+            f"{name} {100 * (part - 1):+.1f} %".strip() for name, part in parts.items()
+        )
     if form == "yes":
         return "yes" if value else "**no**"
     if form:
@@ -57,8 +74,8 @@ def claims_text(reasons: dict[str, Any], results: dict[str, Any]) -> str:
     lines = [
         "# Budgeted memory allocator (P1): each item, theirs and ours",
         "",
-        "Made by `python repro/budget/run.py` from `results/` and `reasons.toml`; do not edit. The paper:",
-        'J. Lee and J. Yi, "Budgeted Memory Allocator for Embedded Systems", 2008. Sizes in bytes.',
+        "Made by `python repro/budget/run.py` from `results/` and `reasons.toml`; not edited.",
+        'Paper: J. Lee and J. Yi, "Budgeted Memory Allocator for Embedded Systems", 2008. Bytes.',
         "",
         f"Conditions: {filled(reasons['conditions'], results)}",
         "",

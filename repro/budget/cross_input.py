@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone.output import note
+from tautochrone.planners.making import make_plan
 from tautochrone.trace import open_trace
 
 from measure import REPOSITORY, footprint, plan_of
@@ -32,6 +33,11 @@ def measure_program(program: str, inputs: dict[str, Path]) -> dict[str, Any]:
             row["peak_live_bytes"][which] = int(reader.totals.peak_live_bytes)
             row["events"][which] = int(reader.totals.events)
         row["tlsf"][which] = footprint(trace, "tlsf")
+    both = make_plan(list(inputs.values()), "replayed").plan
+    row["both"] = {
+        which: footprint(trace, "budget", both) / row["tlsf"][which]
+        for which, trace in inputs.items()
+    }
     for planner in PLANNERS:
         plan = plan_of(inputs["a"], planner)
         own, other = (footprint(inputs[which], "budget", plan) for which in ("a", "b"))
@@ -56,6 +62,8 @@ def measure(chosen: tuple[str, ...] = ()) -> dict[str, Any]:
         "rows": rows,
         "own_over_tlsf_max": max(row["replayed"]["own_over_tlsf"] for row in rows),
         "other_over_tlsf_max": max(row["replayed"]["other_over_tlsf"] for row in rows),
+        "both_over_tlsf_max": max(max(row["both"].values()) for row in rows),
+        "other_over_tlsf": {row["program"]: row["replayed"]["other_over_tlsf"] for row in rows},
         "greedy_own_over_tlsf_max": max(row["greedy"]["own_over_tlsf"] for row in rows),
         "greedy_other_over_tlsf_max": max(row["greedy"]["other_over_tlsf"] for row in rows),
     }

@@ -58,7 +58,9 @@ def plan_of(trace: Path, planner: str, layout: str = "32") -> Plan:
 
 
 def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:
-    """R_max in bytes."""
+    """R_max in bytes. A plan without classes is plain TLSF, as the plan itself says."""
+    if plan is not None and not plan.classes:
+        system, plan = "tlsf", None
     return smallest_heap(trace, system, plan=plan, layout=layout)
 
 

@@ -126,6 +126,7 @@ def test_claims_have_every_item_and_are_not_stale() -> None:
 def test_a_figure_that_was_not_measured_says_so() -> None:
     """A sentence never shows a figure that is not there."""
     assert claims.filled("{figure5.a.0|.3f}", {}) == "not measured"
+    assert claims.filled("{x.c|above}", {"x": {"c": {"jq": 1.014}}}) == "jq +1.4 %"
     assert claims.filled("{x.a.1} {x.b|yes}", {"x": {"a": [1, 2], "b": False}}) == "2 **no**"
 
 
@@ -133,7 +134,7 @@ def test_every_figure_draws() -> None:
     """The report is made from the stored results and needs no network."""
     names = [panel.name for panel in budget_report.panels()]
     assert names == [
-        "figure5-32",
+        "figure5",
         "figure5-host",
         "cross-input",
         "figure7",
