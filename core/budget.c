@@ -18,10 +18,6 @@
 
 // ---- Buckets -----------------------------------------------------------------------------------
 
-TAU_INLINE tau_word bucket_bytes(const struct class *class) {
-    return class->key << TAU_ALIGNMENT_LOG2;
-}
-
 // The word of bits that holds bucket INDEX.
 TAU_INLINE uint32_t *bits_of(const struct tau_budget *heap, const struct class *class,
                              tau_word index) {
@@ -31,13 +27,13 @@ TAU_INLINE uint32_t *bits_of(const struct tau_budget *heap, const struct class *
 // Takes a bucket of CLASS, entered with the lock held; NULL if none is left, or if the one freed
 // last was overwritten: a free bucket holds its link and, from level 1 on, its index mixed with the
 // link.
-TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class, tau_word key) {
+TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class) {
     const tau_word link = class->free;
     tau_word index;
     tau_word *bucket;
     if (link != 0) {
         bucket = tau_link_follow(heap, link);
-        index = bucket[1] ^ bucket[0];
+        index = (bucket[1] ^ bucket[0]) - 1;
         if (TAU_CHECK_LEVEL >= 1 && index >= class->count) {
             return NULL;
         }
@@ -48,7 +44,7 @@ TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class, tau_w
         if (index == class->count) {
             return NULL;
         }
-        bucket = tau_link_follow(heap, class->start + index * (key << TAU_ALIGNMENT_LOG2));
+        bucket = tau_link_follow(heap, class->start + index * class->bucket_bytes);
         class->fresh_count = index + 1;
     }
     if (TAU_CHECK_LEVEL >= 1) {
@@ -65,10 +61,10 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
                                      tau_word *bucket) {
     const tau_word offset =
         (tau_word)((uintptr_t)bucket - (uintptr_t)tau_link_follow(heap, class->start));
-    const tau_word index = offset / bucket_bytes(class);
-    TAU_ASSERT(class->key != 0);
+    const tau_word index = offset / class->bucket_bytes;
+    TAU_ASSERT(class->bucket_bytes != 0);
     const uint32_t mask = (uint32_t)1 << (index & 31u);
-    if (index * bucket_bytes(class) != offset) {
+    if (index * class->bucket_bytes != offset) {
         return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
     }
     uint32_t *const word = bits_of(heap, class, index);
@@ -77,7 +73,27 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
         return index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER;
     }
     *word = flipped;
-    bucket[1] = index ^ class->free;
+    bucket[1] = (index + 1) ^ class->free;
+    return TAU_OK;
+}
+
+// What free would answer for the bucket at POINTER, without freeing.
+static enum tau_status check_bucket(const struct tau_budget *heap, const void *pointer,
+                                    const struct class *class) {
+    const tau_word offset =
+        (tau_word)((uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, class->start));
+    const tau_word index = offset / class->bucket_bytes;
+    TAU_ASSERT(class->bucket_bytes != 0);
+    TAU_ASSERT(class->fresh_count <= class->count);
+    if (index * class->bucket_bytes != offset) {
+        return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
+    }
+    if (index >= class->fresh_count) {
+        return TAU_FOREIGN_POINTER;
+    }
+    if (TAU_CHECK_LEVEL >= 1 && (*bits_of(heap, class, index) >> (index & 31u) & 1u) == 0) {
+        return TAU_DOUBLE_FREE;
+    }
     return TAU_OK;
 }
 
@@ -101,13 +117,13 @@ TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
 // ---- Public operations -------------------------------------------------------------------------
 
 void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
-    const tau_word key = key_of(size_bytes);
-    struct class *const class = candidate(heap, key);
+    const size_t bucket_bytes = bucket_for(size_bytes);
+    struct class *const class = candidate(heap, bucket_bytes);
     TAU_INVARIANT(tau_budget_invariants_hold(heap));
-    TAU_ASSERT(class->count != 0 || class->key == 0);
-    if (class->key == key) {
+    TAU_ASSERT(class->count != 0 || class->bucket_bytes == 0);
+    if (class->bucket_bytes == bucket_bytes) {
         TAU_PORT_LOCK(heap);
-        void *const bucket = take_bucket(heap, class, key);
+        void *const bucket = take_bucket(heap, class);
         if (bucket != NULL) {
             TAU_PORT_TRACE(heap, NULL, bucket, size_bytes, TAU_ALIGNMENT);
             TAU_PORT_UNLOCK(heap);
@@ -169,6 +185,9 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
     struct class *const class = owner_of(heap, pointer, offset);
     TAU_ASSERT((uintptr_t)pointer < (uintptr_t)tau_link_follow(heap, class->end));
     TAU_INVARIANT(tau_budget_invariants_hold(heap));
+    if (TAU_JUNK_FILL && check_bucket(heap, pointer, class) == TAU_OK) {
+        junk(pointer, 0x55, class->bucket_bytes);
+    }
     TAU_PORT_LOCK(heap);
 #if TAU_CHECK_LEVEL >= 1
     const enum tau_status status = mark_free(heap, class, bucket);
@@ -199,26 +218,6 @@ static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size
     return result;
 }
 
-// What free would answer for the bucket at POINTER, without freeing.
-static enum tau_status check_bucket(const struct tau_budget *heap, const void *pointer,
-                                    const struct class *class) {
-    const tau_word offset =
-        (tau_word)((uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, class->start));
-    const tau_word index = offset / bucket_bytes(class);
-    TAU_ASSERT(class->key != 0);
-    TAU_ASSERT(class->fresh_count <= class->count);
-    if (index * bucket_bytes(class) != offset) {
-        return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
-    }
-    if (index >= class->fresh_count) {
-        return TAU_FOREIGN_POINTER;
-    }
-    if (TAU_CHECK_LEVEL >= 1 && (*bits_of(heap, class, index) >> (index & 31u) & 1u) == 0) {
-        return TAU_DOUBLE_FREE;
-    }
-    return TAU_OK;
-}
-
 void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_bytes) {
     uintptr_t offset;
     if (pointer == NULL) {
@@ -235,9 +234,14 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
             (void)misused(heap, pointer, status);
             return NULL;
         }
-        return size_bytes <= bucket_bytes(class)
-                   ? pointer
-                   : move(heap, pointer, bucket_bytes(class), size_bytes);
+        TAU_ASSERT(class->used_count > 0);
+        if (size_bytes > class->bucket_bytes) {
+            return move(heap, pointer, class->bucket_bytes, size_bytes);
+        }
+        TAU_PORT_LOCK(heap);
+        TAU_PORT_TRACE(heap, pointer, pointer, size_bytes, TAU_ALIGNMENT);
+        TAU_PORT_UNLOCK(heap);
+        return pointer;
     }
     struct tau_tlsf *const shared = shared_of(heap);
     if (shared == NULL) {
@@ -249,11 +253,11 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
         tau_tlsf_alignment(shared, pointer) > TAU_ALIGNMENT) {
         return result;
     }
-    const tau_word key = key_of(size_bytes);
-    struct class *const class = candidate(heap, key);
+    const size_t bucket_bytes = bucket_for(size_bytes);
+    struct class *const class = candidate(heap, bucket_bytes);
     TAU_ASSERT(tau_tlsf_usable_size(shared, pointer) < size_bytes);
-    const bool has_room =
-        class->key == key && (class->free != 0 || class->fresh_count < class->count);
+    const bool has_room = class->bucket_bytes == bucket_bytes &&
+                          (class->free != 0 || class->fresh_count < class->count);
     return has_room ? move(heap, pointer, tau_tlsf_usable_size(shared, pointer), size_bytes) : NULL;
 }
 
@@ -261,7 +265,7 @@ size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer
     uintptr_t offset;
     if (is_dedicated(heap, pointer, &offset)) {
         const struct class *const class = owner_of(heap, pointer, offset);
-        return check_bucket(heap, pointer, class) == TAU_OK ? bucket_bytes(class) : 0;
+        return check_bucket(heap, pointer, class) == TAU_OK ? class->bucket_bytes : 0;
     }
     const struct tau_tlsf *const shared = shared_of(heap);
     TAU_ASSERT(shared == NULL || tau_tlsf_invariants_hold(shared));
@@ -296,10 +300,10 @@ struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_
         return (struct tau_budget_class_statistics){0};
     }
     const struct class *const class = class_at(heap, heap->owner[fields_of(heap)->order + index]);
-    TAU_ASSERT(class->key != 0);
+    TAU_ASSERT(class->bucket_bytes != 0);
     TAU_ASSERT(class->used_count <= class->fresh_count);
     return (struct tau_budget_class_statistics){
-        .size_bytes = (uint32_t)bucket_bytes(class),
+        .size_bytes = (uint32_t) class->bucket_bytes,
         .count = (uint32_t) class->count,
         .used_count = (uint32_t) class->used_count,
         .peak_used_count = (uint32_t) class->fresh_count,
@@ -313,12 +317,12 @@ bool tau_budget_invariants_hold(const struct tau_budget *heap) {
     for (unsigned index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
         const struct class *const class = class_at(heap, index);
         if (class->used_count > class->fresh_count || class->fresh_count > class->count ||
-            class->key == 0 || (uintptr_t)tau_link_follow(heap, class->start) != start ||
-            candidate(heap, class->key) != class) {
+            class->bucket_bytes == 0 || (uintptr_t)tau_link_follow(heap, class->start) != start ||
+            candidate(heap, class->bucket_bytes) != class) {
             return false;
         }
         TAU_ASSERT(class->count != 0);
-        start += (uintptr_t)bucket_bytes(class) * class->count;
+        start += (uintptr_t) class->bucket_bytes * class->count;
         if ((uintptr_t)tau_link_follow(heap, class->end) != start) {
             return false;
         }
@@ -335,19 +339,19 @@ static void write_classes(struct tau_budget *heap, const struct layout *layout, 
     uint64_t units = layout->dedicated_units;
     for (size_t index = 0; index < layout->count; index++) {
         const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[index]];
-        const tau_word key = key_of(pair->size_bytes);
+        const size_t bucket_bytes = bucket_for(pair->size_bytes);
         const uint64_t region = region_units(pair);
         const uintptr_t end = start + ((uintptr_t)region << TAU_ALIGNMENT_LOG2);
-        TAU_ASSERT(key != 0);
+        TAU_ASSERT(bucket_bytes != 0);
         TAU_ASSERT(region <= units);
         *class_at(heap, index) = (struct class){
-            .key = key,
+            .bucket_bytes = (tau_word)bucket_bytes,
             .count = pair->count,
             .start = tau_link_to(heap, (void *)start),
             .end = tau_link_to(heap, (void *)end),
             .bits = tau_link_to(heap, (void *)bits),
         };
-        heap->owner[fields->sizes + hash_of(key, fields->multiplier, fields->hash_shift)] =
+        heap->owner[fields->sizes + hash_of(bucket_bytes, fields->multiplier, fields->hash_shift)] =
             (uint8_t)index;
         heap->owner[fields->order + layout->pair_of[index]] = (uint8_t)index;
         // A step that two regions share belongs to the one in front, which is written first.

@@ -9,6 +9,7 @@
 #define SIZE_MAX_BYTES ((uint32_t)1 << 30)
 #define HASH_LOG2_MAX 11u
 #define HASH_TRIES 256u
+#define DEDICATED_UNITS_MAX ((uint64_t)TAU_BITS_LOG2_MAX << OWNER_LEVEL_MAX)
 
 // What init decides before it writes. All loops that fill it are bounded by TAU_BUDGET_CLASSES_MAX,
 // its square, or a table's size.
@@ -28,7 +29,7 @@ struct layout {
 };
 
 static uint64_t region_units(const struct tau_budget_class *pair) {
-    return (uint64_t)key_of(pair->size_bytes) * pair->count;
+    return (uint64_t)(bucket_for(pair->size_bytes) >> TAU_ALIGNMENT_LOG2) * pair->count;
 }
 
 // Orders the regions and adds them up. False if the plan is invalid.
@@ -41,7 +42,7 @@ static bool order_regions(struct layout *layout) {
         }
         size_t place = pair;
         for (size_t other = 0; other < pair; other++) {
-            if (key_of(layout->pairs[other].size_bytes) == key_of(added->size_bytes)) {
+            if (bucket_for(layout->pairs[other].size_bytes) == bucket_for(added->size_bytes)) {
                 return false;
             }
         }
@@ -52,6 +53,9 @@ static bool order_regions(struct layout *layout) {
         }
         layout->pair_of[place] = (uint8_t)pair;
         layout->dedicated_units += region_units(added);
+        if (layout->dedicated_units > DEDICATED_UNITS_MAX) {
+            layout->dedicated_units = DEDICATED_UNITS_MAX + 1;  // so that the sum never goes round
+        }
     }
     return true;
 }
@@ -64,7 +68,7 @@ static bool is_perfect(const struct layout *layout, uint32_t multiplier, unsigne
     TAU_ASSERT((multiplier & 1u) != 0);
     for (size_t pair = 0; pair < layout->count; pair++) {
         const uint32_t slot =
-            hash_of(key_of(layout->pairs[pair].size_bytes), multiplier, 32 - log2);
+            hash_of(bucket_for(layout->pairs[pair].size_bytes), multiplier, 32 - log2);
         if ((taken[slot >> 5] >> (slot & 31u) & 1u) != 0) {
             return false;
         }
@@ -122,7 +126,7 @@ static enum tau_status lay_out(struct layout *layout, const struct tau_budget_cl
     if (count > TAU_BUDGET_CLASSES_MAX || (pairs == NULL && count != 0) || !order_regions(layout)) {
         return TAU_PLAN_INVALID;
     }
-    if (layout->dedicated_units > (uint64_t)TAU_BITS_LOG2_MAX << OWNER_LEVEL_MAX) {
+    if (layout->dedicated_units > DEDICATED_UNITS_MAX) {
         return TAU_PLAN_TOO_LARGE;
     }
     if (!find_hash(layout)) {

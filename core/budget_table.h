@@ -20,9 +20,9 @@ _Static_assert(2 * sizeof(tau_word) <= TAU_ALIGNMENT, "a free bucket holds its l
 
 // Where a class stands. Eight words, so that an index needs one shift.
 struct class {
-    tau_word key;          // bucket bytes / TAU_ALIGNMENT; 0 in the entry of an empty plan
-    tau_word free;         // link: the bucket freed last
-    tau_word fresh_count;  // buckets that were ever handed out: those from there on were not
+    tau_word bucket_bytes;  // a multiple of TAU_ALIGNMENT; 0 in the entry of an empty plan
+    tau_word free;          // link: the bucket freed last
+    tau_word fresh_count;   // buckets that were ever handed out: those from there on were not
     tau_word count;
     tau_word start;  // link
     tau_word end;    // link
@@ -65,21 +65,21 @@ TAU_INLINE struct tau_tlsf *shared_of(const struct tau_budget *heap) {
 
 // ---- The two lookups ---------------------------------------------------------------------------
 
-// 0 for a request of 0 bytes and for one so large that the sum goes round: no class has that key.
-TAU_INLINE tau_word key_of(size_t size_bytes) {
-    return (tau_word)((size_bytes + TAU_ALIGNMENT - 1) >> TAU_ALIGNMENT_LOG2);
+// The bucket for a request. 0 for 0 bytes and for so many that the sum goes round: no class has it.
+TAU_INLINE size_t bucket_for(size_t size_bytes) {
+    return (size_bytes + TAU_ALIGNMENT - 1) & ~(size_t)(TAU_ALIGNMENT - 1);
 }
 
-TAU_INLINE uint32_t hash_of(tau_word key, uint32_t multiplier, unsigned shift) {
-    return (uint32_t)((uint32_t)key * multiplier) >> shift;
+TAU_INLINE uint32_t hash_of(size_t bucket_bytes, uint32_t multiplier, unsigned shift) {
+    return (uint32_t)((uint32_t)bucket_bytes * multiplier) >> shift;
 }
 
-// The only class that may have KEY; the caller compares.
-TAU_INLINE struct class *candidate(const struct tau_budget *heap, tau_word key) {
+// The only class that may have such buckets; the caller compares.
+TAU_INLINE struct class *candidate(const struct tau_budget *heap, size_t bucket_bytes) {
     const struct fields *const fields = fields_of(heap);
     TAU_ASSERT(fields->hash_shift >= 1);
     TAU_ASSERT(fields->hash_shift < 32);
-    const uint32_t slot = hash_of(key, fields->multiplier, fields->hash_shift);
+    const uint32_t slot = hash_of(bucket_bytes, fields->multiplier, fields->hash_shift);
     return class_at(heap, heap->owner[fields->sizes + slot]);
 }
 

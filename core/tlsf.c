@@ -22,7 +22,7 @@
 TAU_INLINE tau_word needed(const struct tau_tlsf *heap, size_t request, size_t extra) {
     const size_t beyond = extra + CANARY_BYTES + WORD_BYTES + TAU_ALIGNMENT - 1;
     const size_t size = (request + beyond) & ~(size_t)(TAU_ALIGNMENT - 1);
-    if (extra != 0 && request + beyond < request) {
+    if (extra != 0 && (request == 0 || request + beyond < request)) {
         return 0;
     }
     if ((intptr_t)(size >> TAU_ALIGNMENT_LOG2) - 1 <= 0) {
@@ -181,10 +181,6 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
     list_row(heap, first, last);
     TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
     return heap;
-}
-
-TAU_INLINE struct pool *pool_at(const struct tau_tlsf *heap, tau_word link) {
-    return (struct pool *)(void *)at(heap, link);
 }
 
 static tau_word capacity_bytes(const struct tau_tlsf *heap) {
@@ -459,6 +455,12 @@ static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_w
     return result;
 }
 
+TAU_INLINE void junk_beyond(void *payload, size_t old_bytes, size_t size_bytes) {
+    if (size_bytes > old_bytes) {
+        junk((char *)payload + old_bytes, 0xaa, size_bytes - old_bytes);
+    }
+}
+
 void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) {
     tau_word *const payload = pointer;
     if (pointer == NULL) {
@@ -488,18 +490,16 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
     void *result = resize_in_place(heap, payload, size);
     if (result != NULL) {
         TAU_PORT_TRACE(heap, pointer, result, size_bytes, alignment);
+        TAU_PORT_UNLOCK(heap);
+        junk_beyond(result, old_bytes, size_bytes);
+        return result;
     }
     TAU_PORT_UNLOCK(heap);
-    if (result == NULL) {
-        result = tau_tlsf_aligned_alloc(heap, alignment, size_bytes);
-        if (result == NULL) {
-            return NULL;
-        }
+    result = tau_tlsf_aligned_alloc(heap, alignment, size_bytes);
+    if (result != NULL) {
         TAU_PORT_MOVE(result, pointer, old_bytes);
         (void)tau_tlsf_free(heap, pointer);
-    }
-    if (size_bytes > old_bytes) {
-        junk((char *)result + old_bytes, 0xaa, size_bytes - old_bytes);
+        junk_beyond(result, old_bytes, size_bytes);
     }
     return result;
 }

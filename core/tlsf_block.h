@@ -104,4 +104,8 @@ TAU_INLINE tau_word *head_of(const struct tau_tlsf *heap, uintptr_t class) {
     return (tau_word *)((uintptr_t)fields_of(heap) - class * WORD_BYTES);
 }
 
+TAU_INLINE struct pool *pool_at(const struct tau_tlsf *heap, tau_word link) {
+    return (struct pool *)(void *)at(heap, link);
+}
+
 #endif

@@ -142,7 +142,8 @@ TAU_INLINE bool is_sound(const struct tau_tlsf *heap, const tau_word *payload, t
 TAU_INLINE bool points_back(const struct tau_tlsf *heap, const tau_word *payload, tau_word next) {
     const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
     return (uintptr_t)at(heap, next) - lowest < fields_of(heap)->span_bytes &&
-           (next & (TAU_ALIGNMENT - 1)) == 0 && at(heap, next)[1] == link_to(heap, payload);
+           ((uintptr_t)at(heap, next) & (TAU_ALIGNMENT - 1)) == 0 &&
+           at(heap, next)[1] == link_to(heap, payload);
 }
 
 #endif

@@ -12,7 +12,7 @@ static const unsigned char *bytes_at(const struct tau_budget *heap, tau_word lin
 }
 
 static size_t class_bytes(const struct class *class) {
-    return (size_t) class->key * TAU_ALIGNMENT;
+    return class->bucket_bytes;
 }
 
 // [BUDGET-2]
@@ -81,7 +81,7 @@ static bool sizes_hold(const struct tau_budget *heap) {
     const size_t slots = (size_t)1 << (32 - fields->hash_shift);
     for (size_t i = 0; i < fields->classes; i++) {
         const struct class *class = class_at(heap, i);
-        if (candidate(heap, class->key) != class) {
+        if (candidate(heap, class->bucket_bytes) != class) {
             return false;
         }
     }
@@ -91,7 +91,7 @@ static bool sizes_hold(const struct tau_budget *heap) {
             return false;
         }
     }
-    return fields->classes > 0 || class_at(heap, 0)->key == 0;
+    return fields->classes > 0 || class_at(heap, 0)->bucket_bytes == 0;
 }
 
 // [BUDGET-5]: the first and the last unit of every bucket of small regions, and of some of large

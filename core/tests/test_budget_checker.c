@@ -24,7 +24,7 @@ static struct scene scene_open(void) {
     REQUIRE(scene.shared != NULL);
     EXPECT_EQUAL(tau_budget_free(scene.heap.budget, objects[1]), TAU_OK);
     scene.freed = objects[1];
-    scene.class = candidate(scene.heap.budget, key_of(100));
+    scene.class = candidate(scene.heap.budget, bucket_for(100));
     EXPECT_BUDGET_SOUND(&scene.heap);
     heap_remember(&scene.heap.memory);
     return scene;
