@@ -17,6 +17,7 @@ void tau_tlsf_touch(int *cell)
     TAU_ASSERT(cell != 0);
     TAU_ASSERT(*cell == 0);
     *cell = 1;
+    cell[1] = 1;
 }
 """
 STEP = "    *cell = 1;\n"
@@ -27,7 +28,7 @@ HEADER = "#define TAU_ASSERT(holds) ((void)0)\n"
 # name of the mutant: (file, its text, a word of the finding)
 MUTANTS = {
     "long line": ("core/tlsf.c", GOOD_C + "// " + "x" * 98 + "\n", "101 columns"),
-    "long C function": ("core/tlsf.c", GOOD_C.replace(STEP, STEP * 70), "75 lines"),
+    "long C function": ("core/tlsf.c", GOOD_C.replace(STEP, STEP * 70), "76 lines"),
     "long Python function": ("tool/a.py", "def run():\n" + "    print()\n" * 70, "71 lines"),
     "long C file": ("core/tlsf.c", GOOD_C + "//\n" * 600, "at most 600"),
     "long header": ("core/config.h", HEADER + "//\n" * 200, "at most 200"),

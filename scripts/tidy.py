@@ -39,12 +39,7 @@ WORDS = (
 
 # Which core files a core file may include; everyone may include BASE.
 BASE = {"bits", "check", "config", "link", "port", "status"}
-TLSF = {"tlsf", "tlsf_block", "tlsf_check", "tlsf_list"}
-BUDGET = {"budget", "budget_table", "budget_layout"}
-CORE_ARROWS = {
-    **{part: BASE | TLSF for part in TLSF},
-    **{part: BASE | BUDGET | {"tlsf"} for part in BUDGET},
-}
+CORE_ARROWS = {"tlsf": BASE, "budget": BASE | {"tlsf"}}
 # Which sides a side may include or import, itself apart; sides that are not named are free.
 SIDE_ARROWS = {
     "iface": set(),
