@@ -71,30 +71,32 @@ static inline unsigned tau_bits_highest(uint32_t value) {
     return tau_bits_log2(value);
 }
 #else
-static const uint8_t tau_bits_log2_table[128] = {
-    0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
-    5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
-    6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6,
-};
-static const uint8_t tau_bits_de_bruijn_table[32] = {
-    0,  1,  28, 2,  29, 14, 24, 3, 30, 22, 20, 15, 25, 17, 4,  8,
-    31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9,
+// Logarithms of 0 ... 127, then the de Bruijn sequence's places; one table, so that both need its
+// address only once.
+#define TAU_BITS_DE_BRUIJN 128
+static const uint8_t tau_bits_table[160] = {
+    0,  0,  1,  1,  2, 2, 2,  2,  3,  3,  3,  3,  3,  3, 3,  3,  4,  4,  4,  4,  4,  4,  4,
+    4,  4,  4,  4,  4, 4, 4,  4,  4,  5,  5,  5,  5,  5, 5,  5,  5,  5,  5,  5,  5,  5,  5,
+    5,  5,  5,  5,  5, 5, 5,  5,  5,  5,  5,  5,  5,  5, 5,  5,  5,  5,  6,  6,  6,  6,  6,
+    6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  6, 6,  6,  6,  6,  6,  6,  6,  6,  6,
+    6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  6, 6,  6,  6,  6,  6,  6,  6,  6,  6,
+    6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  0, 1,  28, 2,  29, 14, 24, 3,  30, 22,
+    20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9,
 };
 
 static inline unsigned tau_bits_log2(tau_word value) {
     // The second return has the longest path, so it is laid straight.
     if (__builtin_expect(value >> 14 == 0, 1)) {
         if (__builtin_expect(value >> 7 != 0, 1)) {
-            return 7u + tau_bits_log2_table[value >> 7];
+            return 7u + tau_bits_table[value >> 7];
         }
-        return tau_bits_log2_table[value];
+        return tau_bits_table[value];
     }
-    return 14u + tau_bits_log2_table[value >> 14];
+    return 14u + tau_bits_table[value >> 14];
 }
 
 static inline unsigned tau_bits_lowest(uint32_t value) {
-    return tau_bits_de_bruijn_table[((value & -value) * 0x077cb531u) >> 27];
+    return tau_bits_table[TAU_BITS_DE_BRUIJN + (((value & -value) * 0x077cb531u) >> 27)];
 }
 
 static inline unsigned tau_bits_highest(uint32_t value) {

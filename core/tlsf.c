@@ -495,7 +495,8 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
         return result;
     }
     TAU_PORT_UNLOCK(heap);
-    result = tau_tlsf_aligned_alloc(heap, alignment, size_bytes);
+    result = is_aligned ? tau_tlsf_aligned_alloc(heap, alignment, size_bytes)
+                        : tau_tlsf_malloc(heap, size_bytes);
     if (result != NULL) {
         TAU_PORT_MOVE(result, pointer, old_bytes);
         (void)tau_tlsf_free(heap, pointer);
