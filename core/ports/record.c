@@ -60,6 +60,7 @@ static void block_begin(struct tau_record *record) {
     record->used_bytes = 0;
     record->rows = 0;
     record->last_address = 0;
+    record->last_site = 0;
     for (unsigned int i = 0; i < TAU_RECORD_TARGET_SITES; i++) {  // bound: a constant
         record->sites[i] = 0;
     }
@@ -100,6 +101,11 @@ static void make_room(struct tau_record *record) {
 
 // ---- Rows ----
 
+// Steps down become odd, steps up even, so that short ones of both kinds have few bytes.
+static uint64_t folded(uint64_t step) {
+    return step << 1 ^ (0u - (step >> 63));
+}
+
 static void put_size(struct tau_record *record, uint64_t value) {
     if (value < 1u << 7) {
         put(record, value << 1, 1);
@@ -122,7 +128,8 @@ static void put_site(struct tau_record *record, uintptr_t site) {
     record->sites[index] = site;
     put(record, TAU_RECORD_SITE_LITERAL, 1);
     put(record, index + 1u, 1);
-    put(record, site, 8);
+    put_size(record, folded(site - record->last_site));
+    record->last_site = site;
 }
 
 static void put_row(struct tau_record *record, enum tau_record_op op, uintptr_t address,
@@ -136,16 +143,15 @@ static void put_row(struct tau_record *record, enum tau_record_op op, uintptr_t 
     const unsigned int time_code = time_bytes > 3 ? 3 : time_bytes - 1;
     const bool whole = (address & ((1u << ADDRESS_SHIFT) - 1u)) != 0;
     const uint64_t units = (uint64_t)address >> ADDRESS_SHIFT;
-    const uint64_t step = units - record->last_address;
-    const uint64_t folded = step << 1 ^ (0u - (step >> 63));
-    const unsigned int address_bytes = bytes_of(folded);
+    const uint64_t step = folded(units - record->last_address);
+    const unsigned int address_bytes = bytes_of(step);
     const unsigned int address_code = whole ? TAU_RECORD_ADDRESS_WHOLE : address_bytes - 1;
     put(record, (unsigned int)op | time_code << 3 | address_code << 5, 1);
     put(record, elapsed, time_bytes > 3 ? 8 : time_bytes);
     if (whole) {
         put(record, address, 8);
     } else {
-        put(record, folded, address_bytes);
+        put(record, step, address_bytes);
         record->last_address = units;
     }
     if (op != TAU_RECORD_FREE && op != TAU_RECORD_REALLOC_BEGIN) {

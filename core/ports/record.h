@@ -77,8 +77,8 @@
 //   size      not for FREE and REALLOC_BEGIN: low bits 0, 01, 011, 111 tell 1, 2, 4, 8 bytes, the
 //             bits above are the value
 //   align     ALIGNED_ALLOC only: 1 byte, its binary logarithm
-//   site      1 byte: an index of the site cache; 0 = literal: then 1 byte index to be set and
-//             8 bytes address
+//   site      1 byte: an index of the site cache; 0 = literal: then 1 byte index to be set and,
+//             as a size, the zigzag of the step from the last literal
 // A control row has its code in bits 3-7 and no fields but its own. A tag of 0 ends the chunk.
 enum tau_record_op {
     TAU_RECORD_END = 0,
@@ -123,6 +123,7 @@ struct tau_record {
     struct tau_record_port port;
     uint64_t ticks;
     uint64_t last_address;
+    uint64_t last_site;
     uint64_t dropped_rows;
     uint32_t latest_ticks;
     uint32_t sequence;

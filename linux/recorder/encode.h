@@ -24,6 +24,7 @@ struct tau_encode {
     uint8_t *at;  // where the next row starts
     uint64_t last_ticks;
     uint64_t last_address;
+    uint64_t last_site;  // the last that was written out
     uint64_t sites[TAU_RECORD_SITES];
 };
 
@@ -94,7 +95,9 @@ tau_encode_row(struct tau_encode *encode, enum tau_record_op op, uint64_t ticks,
     } else {
         encode->sites[site_index] = site;
         at = tau_encode_put(at, TAU_RECORD_SITE_LITERAL | site_index << 8, 2);
-        at = tau_encode_put(at, site, 8);
+        const int64_t step = (int64_t)(site - encode->last_site);
+        at = tau_encode_put_size(at, (uint64_t)step << 1 ^ (uint64_t)(step >> 63));
+        encode->last_site = site;
     }
     encode->at = at;
     __asm__ volatile("" ::: "memory");

@@ -26,6 +26,7 @@
 
 #define DESCRIPTOR_LOWEST 800
 #define PATH_BYTES 1024
+#define ZEROS_BYTES 16384
 
 enum { OFF = 0, ON = 1, STARTING = 2 };
 
@@ -81,7 +82,27 @@ static int file_get(void) {
     return file;
 }
 
-// Disk space for certain, without ever raising SIGXFSZ.
+static bool file_write_zeros(int file, uint64_t offset, size_t bytes) {
+    static const char zeros[ZEROS_BYTES];
+    while (bytes > 0) {
+        const size_t part = bytes < sizeof(zeros) ? bytes : sizeof(zeros);
+        const long done = syscall(SYS_pwrite64, file, zeros, part, (long)offset);
+        if (done == 0) {
+            errno = ENOSPC;
+        }
+        if (done <= 0 && errno != EINTR) {
+            return false;
+        }
+        if (done > 0) {
+            offset += (uint64_t)done;
+            bytes -= (size_t)done;
+        }
+    }
+    return true;
+}
+
+// Disk space for certain, without ever raising SIGXFSZ. The zeros are for speed where there is
+// fallocate (pages that are in memory already map faster: 2 ns an event), else for the space.
 static bool file_allocate(int file, uint64_t offset, size_t bytes) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -93,19 +114,7 @@ static bool file_allocate(int file, uint64_t offset, size_t bytes) {
     do {
         result = syscall(SYS_fallocate, file, 0, (long)offset, (long)bytes);
     } while (result != 0 && errno == EINTR);
-    if (result == 0 || errno != EOPNOTSUPP) {
-        return result == 0;
-    }
-    // A file system without fallocate: write zeros.
-    static const char zeros[TAU_RAW_PAGE_BYTES];
-    for (uint64_t end = offset + bytes; offset < end; offset += sizeof(zeros)) {
-        if (syscall(SYS_pwrite64, file, zeros, sizeof(zeros), (long)offset) !=
-            (long)sizeof(zeros)) {
-            errno = errno == 0 ? ENOSPC : errno;
-            return false;
-        }
-    }
-    return true;
+    return (result == 0 || errno == EOPNOTSUPP) && file_write_zeros(file, offset, bytes);
 }
 
 // ---- The header ----
@@ -287,6 +296,10 @@ int tau_process_extend(size_t bytes, uint64_t *offset) {
     }
     header_note_clocks(process.header);
     return file;
+}
+
+uint64_t tau_process_file_bytes(void) {
+    return atomic_load_explicit(&process.file_bytes, memory_order_relaxed);
 }
 
 void tau_process_stop(int error) {

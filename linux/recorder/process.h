@@ -22,6 +22,9 @@ bool tau_process_start(uint64_t forked_at_ticks);
 // -1 (recording stops).
 int tau_process_extend(size_t bytes, uint64_t *offset);
 
+// Bytes of the file that are handed out so far.
+uint64_t tau_process_file_bytes(void);
+
 // Recording ends here and for good, for the reason of an errno value; the program goes on.
 void tau_process_stop(int error);
 bool tau_process_stopped(void);

@@ -2,9 +2,9 @@
 // here and never a SIGBUS in the program, then a shared mapping. No lock, and no system call
 // between two chunks.
 //
-// Chunks grow 16, 64, 256 KiB with each writer, so that a thousand short threads do not take a
-// thousand large chunks; a dead thread's writer goes to a small table from which the next thread
-// takes it and goes on in the same chunk.
+// Chunks grow from 16 to 256 KiB with their writer and with the file, so that neither a thousand
+// short threads nor a short program take much for nothing; a dead thread's writer goes to a small
+// table from which the next thread takes it and goes on in the same chunk.
 #include "linux/recorder/writer.h"
 
 #include <errno.h>
@@ -96,7 +96,10 @@ struct tau_raw_chunk *tau_writer_chunk_map(uint32_t kind, uint32_t thread, size_
 static bool chunk_next(struct tau_writer *writer) {
     size_t bytes = CHUNK_BYTES_FIRST;
     if (writer->chunk != NULL) {
-        bytes = writer->chunk_bytes < CHUNK_BYTES_LAST ? writer->chunk_bytes * 4 : CHUNK_BYTES_LAST;
+        const uint64_t share = tau_process_file_bytes() / 4;
+        while (bytes < CHUNK_BYTES_LAST && bytes < writer->chunk_bytes * 4 && bytes * 2 <= share) {
+            bytes *= 2;
+        }
         munmap(writer->chunk, writer->chunk_bytes);
         writer->chunk = NULL;
     }
@@ -110,6 +113,7 @@ static bool chunk_next(struct tau_writer *writer) {
     writer->encode.at = writer->chunk + sizeof(*chunk);
     writer->encode.last_ticks = chunk->started_ticks;
     writer->encode.last_address = 0;
+    writer->encode.last_site = 0;
     memset(writer->encode.sites, 0, sizeof(writer->encode.sites));
     return true;
 }

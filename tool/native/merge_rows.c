@@ -20,6 +20,10 @@ static bool take(struct tau_merge_rows *rows, unsigned int bytes, uint64_t *valu
     return true;
 }
 
+static uint64_t unfolded(uint64_t step) {
+    return step >> 1 ^ (0 - (step & 1));
+}
+
 static bool take_address(struct tau_merge_rows *rows, unsigned int code, uint64_t *address) {
     uint64_t value;
     if (code == TAU_RECORD_ADDRESS_WHOLE) {
@@ -28,8 +32,7 @@ static bool take_address(struct tau_merge_rows *rows, unsigned int code, uint64_
     if (!take(rows, code + 1, &value)) {
         return false;
     }
-    const uint64_t step = value >> 1 ^ (0 - (value & 1));
-    rows->last_address += step << rows->address_shift;
+    rows->last_address += unfolded(value) << rows->address_shift;
     *address = rows->last_address;
     return *address != 0;
 }
@@ -55,8 +58,13 @@ static bool take_site(struct tau_merge_rows *rows) {
         return false;
     }
     row->site_is_new = place == TAU_RECORD_SITE_LITERAL;
-    if (row->site_is_new && !(take(rows, 1, &place) && take(rows, 8, &row->site_address))) {
-        return false;
+    if (row->site_is_new) {
+        uint64_t step;
+        if (!take(rows, 1, &place) || !take_size(rows, &step)) {
+            return false;
+        }
+        rows->last_site += unfolded(step);
+        row->site_address = rows->last_site;
     }
     row->site = (uint8_t)place;
     return true;

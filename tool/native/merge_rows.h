@@ -32,6 +32,7 @@ struct tau_merge_rows {
     const uint8_t *end;
     uint64_t ticks;
     uint64_t last_address;
+    uint64_t last_site;
     uint32_t thread;
     unsigned int address_shift;
     uint32_t site_index[TAU_RECORD_SITES];  // the caller's: the trace's site of each place in the
