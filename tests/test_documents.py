@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.bounds import SHARED_FUNCTIONS, bound_of_image
+from tautochrone.images import core_image
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
@@ -117,3 +120,16 @@ def test_folders_and_files_that_are_named_exist(document: Path) -> None:
 
 def test_the_readmes_picture_is_small() -> None:
     assert (ROOT / "docs" / "report.png").stat().st_size < 200_000
+
+
+def test_the_readmes_bounds_are_those_of_the_code() -> None:
+    rows = {"TLSF": ("tlsf", ()), "budgeted heap": ("budget", ())}
+    rows["budgeted heap, served by a pool"] = ("budget", SHARED_FUNCTIONS)
+    text = (ROOT / "README.md").read_text()
+    for name, (system, without) in rows.items():
+        cells = []
+        for isa in ("rv32", "m4"):
+            image = core_image(system, isa)
+            malloc, free = (bound_of_image(image, verb, without) for verb in ("malloc", "free"))
+            cells.append(f"{malloc} / {free}")
+        assert f"| {name} | {' | '.join(cells)} |" in text

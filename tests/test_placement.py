@@ -16,6 +16,7 @@ from model.budget import Budget
 from model.tlsf import Tlsf
 
 from tautochrone import emulator, native, trace_format
+from tautochrone.images import core_image
 from tautochrone.plan import Plan, PlanClass
 from tautochrone.profile import profile_of
 from tautochrone.replay import replay, smallest_heap
@@ -120,7 +121,7 @@ def test_all_sides_place_alike(system: str, spare: float, recorded: Path, plan: 
     assert core.completed and core.events > 1000
     assert placement_of(model_of(system, heap_bytes, plan), recorded) == core.placement_hash
     for isa in ("rv32", "m4"):
-        image = emulator.core_image(system, isa)
+        image = core_image(system, isa)
         needed = plan if system == "budget" else None
         counts = emulator.count_calls(image, recorded, heap_bytes, needed)
         assert counts.placement_hash == core.placement_hash, isa
