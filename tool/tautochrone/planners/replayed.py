@@ -21,6 +21,8 @@ The work is bounded by replays and replayed events, not by time: equal input giv
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -28,31 +30,26 @@ from tautochrone.plan import PlanClass
 from tautochrone.planners.recordings import Classes, Meter, Recording
 from tautochrone.profile import PREFIXES, Profile, SizeProfile
 
-STRAY = (
-    0.02  # what a plan may cost over plain TLSF on a prefix: the bound promised for other inputs
-)
+# What a plan may cost over plain TLSF on a prefix: the bound promised for other inputs.
+STRAY = 0.02
 PREFIX_CHECKS = (2, 4, 8, 12)  # sixteenths of the events
-PREFIX_SHARE_MIN = 0.2  # a prefix that needs less than this part of the whole's heap is no guide
+# A prefix that needs less than this part of the whole's heap is no guide.
+PREFIX_SHARE_MIN = 0.2
 # If the recordings' heaps differ by this factor, nor is a prefix that needs less than the smallest.
 RECORDINGS_DIFFER = 1.25
-COUNT_PREFIXES = (
-    2,
-    3,
-    4,
-    6,
-    8,
-    12,
-    16,
-)  # counts live at the peak of every prefix from this many sixteenths on
-SHARES = (1.0, 0.8, 0.6)  # of those counts
-SAVINGS_MIN = (0.04, 0.02, 0.1, 0.0)  # saved bytes of a bucket as a fraction of its size
-RETURN_MIN = (
-    0.02  # the heap saved, as a fraction of the dedicated bytes: below that a plan is a bad bet
-)
+# Counts are those live at the peak of every prefix from so many sixteenths on, or a share of them.
+COUNT_PREFIXES = (2, 3, 4, 6, 8, 12, 16)
+SHARES = (1.0, 0.8, 0.6)
+# What a bucket must save, as a fraction of its size.
+SAVINGS_MIN = (0.04, 0.02, 0.1, 0.0)
+# What a plan must save, as a fraction of its dedicated bytes: a bet that the sizes come back. Where
+# there are few sizes they are predetermined, as the paper has it [P1-1], and will.
+RETURN_MIN = 1 / 16
+FEW_SIZES = 16
+COMBINATIONS_MAX = 256  # of counts that are tried for all sizes at once
+# What a change of one class must gain, as a fraction of the heap: less is noise of placement.
+GAIN_MIN = 1 / 1024
 RESOLUTION = 1 / 4096  # of the heap, while searching
-GAIN_MIN = (
-    1 / 1024
-)  # a change of one class must gain this fraction of the heap: less is placement noise
 REPLAYS_MAX = 1200
 EVENTS_MAX = 200_000_000
 
@@ -90,16 +87,18 @@ class _Search:
     best: Classes = ()
     heap_bytes: int = 0
 
+    def most_bytes(self, classes: Classes) -> int:
+        """The largest heap with which `classes` are worth what they risk."""
+        if len(self.profile.sizes) <= FEW_SIZES:
+            return self.plain_bytes
+        dedicated_bytes = sum(size_bytes * count for size_bytes, count in classes)
+        return self.plain_bytes - int(dedicated_bytes * RETURN_MIN)
+
     def admit(self, classes: Classes, gain_bytes: int) -> bool:
         """Take `classes` if they need at least `gain_bytes` less and pass every check."""
         if len(classes) > self.classes_max or self.meter.exhausted or not classes:
             return False
-        dedicated_bytes = sum(size_bytes * count for size_bytes, count in classes)
-        target = (
-            min(self.heap_bytes - gain_bytes, self.plain_bytes - int(dedicated_bytes * RETURN_MIN))
-            // 8
-            * 8
-        )
+        target = min(self.heap_bytes - gain_bytes, self.most_bytes(classes)) // 8 * 8
         for check in self.checks:
             if self.meter.completed(check.recording, classes, check.heap_bytes) < check.events:
                 return False
@@ -143,12 +142,16 @@ def plan(
 def _measured(search: _Search, plain: list[int]) -> Measured:
     """Measure the winner as `tau replay` does.
 
-    Plain TLSF wins what the finer measure does not confirm.
+    What this finer measure does not confirm loses its largest class until it is worth its risk;
+    in the end plain TLSF wins.
     """
-    if search.best:
-        heaps = [recording.smallest_heap(search.best) for recording in search.recordings]
-        if max(heaps) < max(plain):
-            return Measured(search.best, max(heaps), max(plain), search.meter.replays)
+    classes = search.best
+    while classes:
+        heap_bytes = max(recording.smallest_heap(classes) for recording in search.recordings)
+        if heap_bytes < max(plain) and heap_bytes <= search.most_bytes(classes):
+            return Measured(classes, heap_bytes, max(plain), search.meter.replays)
+        largest = max(classes, key=lambda item: item.size_bytes * item.count)
+        classes = tuple(item for item in classes if item != largest)
     return Measured((), max(plain, default=0), max(plain, default=0), search.meter.replays)
 
 
@@ -184,7 +187,25 @@ def _candidates(profile: Profile, classes_max: int) -> list[Classes]:
         for savings_min in SAVINGS_MIN:
             for share in SHARES:
                 found.append(_chosen(profile, counts, share, savings_min, classes_max))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found + _combinations(profile, classes_max)))
+
+
+def _combinations(profile: Profile, classes_max: int) -> list[Classes]:
+    """Where there are few sizes: none, the count live at the peak, or the most, of each."""
+    levels = [
+        [0, *dict.fromkeys(count for count in (size.live_at_peak, size.peak_live) if count)]
+        for size in profile.sizes
+    ]
+    if len(levels) > classes_max or math.prod(map(len, levels)) > COMBINATIONS_MAX:
+        return []
+    return [
+        tuple(
+            PlanClass(size.size_bytes, count)
+            for size, count in zip(profile.sizes, counts, strict=True)
+            if count
+        )
+        for counts in itertools.product(*levels)
+    ]
 
 
 def _greedy_counts(profile: Profile, classes_max: int) -> list[dict[int, int]]:
