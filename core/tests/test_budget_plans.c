@@ -116,29 +116,21 @@ static void no_classes_is_a_plain_heap(void) {
     budget_close(&heap);
 }
 
-// Sizes that add up to more than any integer holds must not come out small.
+// Sizes that add up to a little more than 2^64 bytes, or 2^64 units, must not come out small.
 static void totals_that_wrap_are_refused(void) {
-    for (unsigned shift = 31; shift <= 32; shift++) {
-        const uint64_t modulus_units = shift == 32 ? (uint64_t)1 << (64 - TAU_ALIGNMENT_LOG2) : 0;
+    for (unsigned in_units = 0; in_units < 2; in_units++) {
         struct tau_budget_class plan[CLASSES_MAX];
-        uint64_t units = 0;
+        uint64_t left = in_units ? UINT64_MAX : UINT64_MAX >> TAU_ALIGNMENT_LOG2;
         uint32_t key = (1u << 30) / UNIT;
         size_t count = 0;
-        while (count < CLASSES_MAX - 2) {
-            uint64_t left = modulus_units + 8 - units;  // modulo 2^64 if that is the modulus
-            uint64_t whole = left / key;
-            if (whole == 0) {
-                break;
-            }
-            uint32_t buckets = whole > UINT32_MAX ? UINT32_MAX : (uint32_t)whole;
+        while (count < CLASSES_MAX - 1 && left / key > 0) {
+            uint32_t buckets = left / key > UINT32_MAX ? UINT32_MAX : (uint32_t)(left / key);
             plan[count++] = (struct tau_budget_class){key * UNIT, buckets};
-            units += (uint64_t)key * buckets;
+            left -= (uint64_t)key * buckets;
             key--;
         }
-        uint64_t rest = modulus_units + 8 - units;
-        if (rest != 0 && rest <= UINT32_MAX) {
-            plan[count++] = (struct tau_budget_class){1, (uint32_t)rest};
-        }
+        uint32_t rest = left < UINT32_MAX - 9 ? (uint32_t)left + 9 : UINT32_MAX;
+        plan[count++] = (struct tau_budget_class){1, rest};
         expect_refused(plan, count, TAU_PLAN_TOO_LARGE);
         EXPECT_EQUAL(tau_budget_size(plan, count, 0), 0);
     }

@@ -30,7 +30,12 @@ def worst_case_operations(
     scenes = Scenes(heap_bytes, word_bits, check_level)
     return list(
         itertools.chain(
-            scenes.mallocs(), scenes.frees(), scenes.reallocs(), scenes.aligned_allocs()
+            scenes.frees_at_the_peak(),
+            scenes.mallocs(),
+            scenes.frees(),
+            scenes.reallocs(),
+            scenes.copies(),
+            scenes.aligned_allocs(),
         )
     )
 
@@ -127,14 +132,59 @@ class Scenes:
                     yield "free", 1, 0, 0
                     yield "free", 3, 0, 0
 
-    def aligned_allocs(self) -> Iterator[Operation]:
-        """A block before and one behind are cut off."""
-        for key in self.keys:
-            for alignment in (2 * self.unit, 8 * self.unit, 64 * self.unit):
-                size = self.size(key)
-                if 2 * size + 3 * alignment + 4 * self.unit > self.room:
+    def frees_at_the_peak(self) -> Iterator[Operation]:
+        """As frees, while more is in use than ever before: the peak must be noted."""
+        peak = 0
+        for sizes in sorted(self.rows(), key=sum):
+            before, middle, behind = sizes
+            extra = before + behind + 2 * self.unit
+            used = middle + extra + 2 * self.unit
+            if used <= peak or sum(sizes) + extra + 8 * self.unit > self.room:
+                continue
+            peak = used
+            yield from self.row_scene(sizes)
+            yield "malloc", 4, self.request(extra), 0
+            yield "free", 1, 0, 0
+            yield "free", 3, 0, 0
+            yield "free", 4, 0, 0
+
+    def copies(self) -> Iterator[Operation]:
+        """An aligned object between free neighbors that must be copied far away.
+
+        The block before it is of the class that the new place is searched in, and too small.
+        """
+        alignment = 2 * self.unit
+        for low in self.keys:
+            width = max(1 << (low.bit_length() - 1), 1) >> self.level_bits
+            wanted = self.size(low + width - 1) - alignment - self.unit
+            for behind in self.keys:
+                middle = 8 * self.unit
+                sizes = (self.size(low), middle, self.size(behind))
+                if sum(sizes) + 4 * alignment > wanted:
                     continue
-                yield "malloc", 0, self.unit * 3 // 2, 0
-                yield "aligned_alloc", 1, self.request(size), alignment
+                if sum(sizes) + wanted + 16 * alignment > self.room:
+                    continue
+                yield "malloc", 0, self.request(sizes[0]), 0
+                yield "aligned_alloc", 1, 1, alignment
+                yield "malloc", 2, self.request(sizes[2]), 0
+                yield "malloc", 3, GUARD_BYTES, 0
                 yield "free", 0, 0, 0
+                yield "free", 2, 0, 0
+                yield "realloc", 1, self.request(wanted) - self.word, 0
                 yield "free", 1, 0, 0
+                yield "free", 3, 0, 0
+
+    def aligned_allocs(self) -> Iterator[Operation]:
+        """After a probe that fails, a block before and one behind are cut off the heap's rest."""
+        for low, log2 in itertools.product(self.keys, range(1, 8)):
+            alignment = self.unit << log2
+            width = max(1 << (low.bit_length() - 1), 1) >> self.level_bits
+            wanted = self.size(low + width - 1) - alignment - self.unit
+            if wanted <= 4 * self.unit or 2 * self.size(low) + wanted > self.room:
+                continue
+            yield "malloc", 0, self.request(self.size(low)), 0
+            yield "malloc", 1, self.unit * 3 // 2, 0
+            yield "free", 0, 0, 0
+            yield "aligned_alloc", 2, self.request(wanted) - self.word, alignment
+            yield "free", 1, 0, 0
+            yield "free", 2, 0, 0
