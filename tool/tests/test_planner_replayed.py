@@ -171,7 +171,7 @@ def test_sizes_beyond_the_class_limit_are_shared(tmp_path: Path) -> None:
 
 @dataclass
 class StandIn:
-    """A recording whose heap is a formula: 80,000 bytes, less for each class in `good`, else more."""
+    """A recording whose heap is a formula: 80,000 bytes, less for each class in `good`, or more."""
 
     good: frozenset[int]
     events: int = 160
