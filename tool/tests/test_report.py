@@ -98,3 +98,22 @@ def test_a_trace_without_events_still_makes_a_report(tmp_path: Path) -> None:
         pass
     done = called(tmp_path / "empty.tau", "-o", tmp_path / "r.html", "--json")
     assert json.loads(done.stdout)["peak_live_bytes"] == 0
+
+
+def test_a_report_can_go_to_stdout(trace: Path, tmp_path: Path) -> None:
+    assert called(trace, "-o", "-").stdout.startswith("<!doctype html>")
+    with pytest.raises(TauError) as raised:
+        called(trace, "-o", "-", "--picture", tmp_path / "r.png")
+    assert raised.value.exit_code == EXIT_USAGE
+
+
+def test_budget_without_a_plan_is_a_usage_error(trace: Path, tmp_path: Path) -> None:
+    with pytest.raises(TauError, match="budget needs a plan"):
+        called(trace, "--on", "tlsf,budget", "-o", tmp_path / "r.html")
+
+
+def test_on_replays_and_shows_what_was_found(trace: Path, tmp_path: Path) -> None:
+    done = called(trace, "--on", "tlsf,static", "-o", tmp_path / "r.html", "--json")
+    systems = json.loads(done.stdout)["systems"]
+    assert [one["name"] for one in systems] == ["tlsf", "static"]
+    assert all(one["completed"] and one["footprint_bytes"] >= 1148 for one in systems)

@@ -17,6 +17,7 @@ import click
 from tautochrone import __version__, output
 from tautochrone.errors import EXIT_USAGE, TauError
 
+PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
 ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
 
@@ -30,18 +31,18 @@ class Replays:
 
 
 @click.command()
-@click.argument("trace", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--plan", "plan_path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("trace", type=PATH)
+@click.option("--plan", "plan_path", type=PATH, help="What `tau plan` wrote.")
 @click.option(
     "--replay",
     "replay_paths",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=PATH,
     help="What `tau replay --json` printed; may be given several times.",
 )
 @click.option("--on", "on", help="Replay on these systems now, as in tlsf,budget,glibc.")
-@click.option("-o", "--output", "path", type=click.Path(path_type=Path), default="report.html")
-@click.option("--picture", type=click.Path(path_type=Path), help="Also a PNG of its top.")
+@click.option("-o", "--output", "path", type=PATH, default="report.html", help="- is stdout.")
+@click.option("--picture", type=PATH, help="Also a PNG of its top.")
 @click.option("--title", help="The heading; else the recorded command.")
 @click.option("--skip-misuse", is_flag=True, help="With --on: leave out misuse of memory.")
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
@@ -64,14 +65,20 @@ def command(
     tau report program.tau --plan plan.toml --on tlsf,budget,glibc -o report.html
     tau report program.tau --plan plan.toml --replay replay.json -o report.html
     """
+    to_stdout = str(path) == "-"
+    if to_stdout and (picture is not None or as_json):
+        raise TauError("-o - leaves no room for --picture or --json", "give a file", EXIT_USAGE)
     for target in (path, picture):
         if target is not None and target.exists() and not force:
-            raise TauError(f"{target} exists", "give another -o or --force", EXIT_USAGE)
+            raise TauError(f"{target} exists", "give another name or --force", EXIT_USAGE)
     replays = _read_replays(replay_paths)
     if on:
         now = _replay_now(trace, plan_path, on, skip_misuse)
         replays = Replays(replays.systems + now, replays.isa)
     result, html = build(trace, plan_path, replays, title)
+    if to_stdout:
+        print(html)
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html, encoding="utf-8")
     result["report"] = str(path)
@@ -209,6 +216,8 @@ def _read_replays(paths: tuple[Path, ...]) -> Replays:
                 systems[system["name"]] = system
                 if not {"completed", "footprint_bytes"} <= system.keys():
                     raise KeyError("footprint_bytes")
+        except OSError as error:
+            raise TauError(f"{path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError) as error:
             raise TauError(
                 f"{path} is not what `tau replay --json` prints ({type(error).__name__}: {error})",
