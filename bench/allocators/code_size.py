@@ -8,7 +8,6 @@ malloc + free; the same + init; the same + realloc.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from images import ISAS, OUT, PEERS, PeerMissing, REPOSITORY, compile_c, link, peer_image, sizes_of

@@ -213,35 +213,21 @@ def stored_rows(path: Path | None = None) -> list[Row]:
         return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
     figure5, cross = stored("figure5"), stored("cross_input")
-    where = "from repro/budget/results"
-    rows = [
-        Row(
-            f"budgeted footprint / peak live, {name}",
-            must,
-            figure5.get("seed_0_over_peak", {}).get(name),
-            None,
-            where,
-        )
-        for name, must in BUDGET_RATIO.items()
-    ]
-    rows.append(
-        Row(
-            "replayed plan over tlsf, own recording",
-            1.0,
-            cross.get("own_over_tlsf_max"),
-            None,
-            where,
-        )
-    )
-    rows.append(
-        Row(
-            "replayed plan over tlsf, another input",
-            1.02,
-            cross.get("other_over_tlsf_max"),
-            1.0,
-            where,
-        )
-    )
+    full = figure5.get("full_peak_over_peak", {}).get("greedy", {})
+    seed = figure5.get("full_peak_seed")
+    rows = []
+    for name, must in BUDGET_RATIO.items():
+        title = f"budget / peak live, {name}"
+        measured = figure5.get("seed_0_over_peak", {}).get(name)
+        rows.append(Row(f"{title}, seed 0, replayed plan", must, measured))
+        rows.append(Row(f"{title}, seed {seed}, greedy plan", must, full.get(name)))
+    own, other = cross.get("own_over_tlsf_max"), cross.get("other_over_tlsf_max")
+    both = cross.get("both_over_tlsf_max")
+    rows.append(Row("replayed plan over tlsf, own recording", 1.0, own))
+    for program, ratio in cross.get("other_over_tlsf", {}).items():
+        rows.append(Row(f"plan of a over tlsf on b, {program}", 1.02, ratio, 1.0))
+    rows.append(Row("plan of a over tlsf on b, worst of all", 1.02, other, 1.0))
+    rows.append(Row("plan of a and b over tlsf, worst on either", 1.02, both, 1.0))
     return rows
 
 

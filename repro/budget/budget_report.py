@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bokeh.models import ColumnDataSource, FactorRange, HoverTool, Span
-from bokeh.palettes import Category10_10
 from bokeh.plotting import figure
 
 from tautochrone.reporters.page import page
@@ -17,13 +16,27 @@ from tautochrone.reporters.panel import (
     ORANGE,
     RED,
     Panel,
-    label_bytes,
     plain_figure,
 )
 
 from measure import OUT, stored
 
-COLORS = (BLUE, "#7fb8e6", "#b9d9f2", ORANGE, GREEN, RED, *Category10_10)
+COLORS = (BLUE, "#7fb8e6", "#b9d9f2", ORANGE, GREEN, RED)
+# One color a system in both tables of Fig. 5, in the order in which they are drawn: ours in blue.
+SYSTEMS = {
+    "budget (replayed)": BLUE,
+    "budget (greedy)": "#7fb8e6",
+    "budget (seed 0's plan)": "#b9d9f2",
+    "tlsf": "#2f5f8f",
+    "static": GRAY,
+    "lea, same arena": GREEN,
+    "lea of newlib, 4 KiB steps": "#7fcdb9",
+    "lea, 64 KiB steps": "#0d5c4d",
+    "kingsley": ORANGE,
+    "glibc": "#c9a227",
+    "mimalloc": RED,
+    "jemalloc": "#f0a07a",
+}
 
 
 def grouped_bars(
@@ -61,6 +74,7 @@ def grouped_bars(
         columns["series"] += [name] * len(rows)
         columns["value"] += [value for _, value in rows]
     plot.xaxis.major_label_text_font_size = "0px"
+    plot.xgrid.grid_line_color = None
     plot.xaxis.major_tick_line_color = None
     plot.x_range.range_padding = 0.02
     plot.add_layout(plot.legend[0], "right")
@@ -103,11 +117,16 @@ def draw_figure3(result: dict[str, Any]) -> Panel:
 def draw_figure5(result: dict[str, Any], name: str, title: str) -> Panel:
     """R_max of each allocator, the budget's being 100 %."""
     table = result["over_budget"]
-    systems = list(next(iter(table.values())))
+    present = next(iter(table.values()))
+    systems = [system for system in SYSTEMS if system in present]
     series = {s: [100 * table[w][s] for w in table] for s in systems}
     most = max(max(values) for values in series.values())
     plot, columns = grouped_bars(
-        list(table), series, "R_max, budget = 100 %", y_range=(80, most + 5)
+        list(table),
+        series,
+        "R_max, budget = 100 %",
+        [SYSTEMS[system] for system in systems],
+        y_range=(80, most + 5),
     )
     plot.add_layout(Span(location=100, dimension="width", line_dash="dashed", line_color=BLUE))
     caption = f"Fig. 5: mean over {len(result['seeds'])} seeds. {title}"
@@ -148,28 +167,25 @@ def draw_figure7(result: dict[str, Any]) -> Panel:
     systems = list(rows[0]["total_bytes"])
     plot = plain_figure(
         x_axis_type="log",
-        y_axis_type="log",
         height=380,
-        x_axis_label="R_max of the budgeted heap",
-        y_axis_label="R_max + code",
+        x_axis_label="R_max of the budgeted heap, bytes",
+        y_axis_label="R_max + code, over the budget's",
     )
-    label_bytes(plot.xaxis[0])
-    label_bytes(plot.yaxis[0])
     columns: dict[str, list[Any]] = {
         "divide_by": [row["divide_by"] for row in rows],
         "budget_heap_bytes": heap,
     }
     for color, system in zip((BLUE, ORANGE, GREEN, RED, GRAY), systems, strict=False):
-        total = [row["total_bytes"][system] for row in rows]
-        columns[f"{system}_total_bytes"] = total
-        plot.line(heap, total, color=color, line_width=2, legend_label=system)
-        plot.scatter(heap, total, color=color, size=6)
+        columns[f"{system}_total_bytes"] = [row["total_bytes"][system] for row in rows]
+        ratio = [row["total_bytes"][system] / row["total_bytes"]["budget"] for row in rows]
+        plot.line(heap, ratio, color=color, line_width=2, legend_label=system)
+        plot.scatter(heap, ratio, color=color, size=6)
     crossover = result["crossover_heap_bytes"]
     if crossover:
         plot.add_layout(
             Span(location=crossover, dimension="height", line_dash="dashed", line_color=BLUE)
         )
-    plot.legend.location = "top_left"
+    plot.legend.location = "top_right"
     plot.legend.background_fill_alpha = 0
     caption = (
         "Fig. 7: workload 5 with its sizes divided by 1 to 800, code of Cortex-M4. The budget's"

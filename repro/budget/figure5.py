@@ -166,7 +166,28 @@ def measure(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
         "seed_0_over_peak": {
             name: table[name]["budget (replayed)"][0] / peaks[name][0] for name in table
         },
+        **full_peak(table, peaks, seeds),
     }
+
+
+def full_peak(
+    table: dict[str, dict[str, list[int]]], peaks: dict[str, list[int]], seeds: tuple[int, ...]
+) -> dict[str, Any]:
+    """The first seed in which all sizes peak at once in every workload, and both planners there.
+
+    Only there can the heap be the dedicated regions and nothing else. Empty if no seed does it.
+    """
+    full = {name: sum(sizes) * workload.LIVE_MAX for name, sizes in workload.WORKLOADS.items()}
+    for index, seed in enumerate(seeds):
+        if all(peaks[name][index] == full[name] for name in full):
+            ratios = {
+                planner: {
+                    name: table[name][f"budget ({planner})"][index] / full[name] for name in full
+                }
+                for planner in ("replayed", "greedy")
+            }
+            return {"full_peak_seed": seed, "full_peak_over_peak": ratios}
+    return {}
 
 
 def measure_32() -> dict[str, Any]:
