@@ -13,10 +13,13 @@ DIRECTORY = Path(__file__).parent / "_native"
 
 @functools.cache
 def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
-    """Load one of the package's libraries; raises TauError if the package was installed without it."""
+    """Load one of the package's libraries; raises TauError if this installation lacks it."""
     path = DIRECTORY / name
     if not path.exists():
-        raise TauError(f"{name} is missing from this installation", "reinstall with `pipx install .`, or `make build`")
+        raise TauError(
+            f"{name} is missing from this installation",
+            "reinstall with `pipx install .`, or `make build`",
+        )
     return ctypes.CDLL(str(path))
 
 
