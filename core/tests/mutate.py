@@ -172,8 +172,8 @@ MUTANTS = [
     Mutant(
         "full bucket moved",
         "budget.c",
-        "return size_bytes <= bucket_bytes(class)",
-        "return size_bytes < bucket_bytes(class)",
+        "if (size_bytes > class->bucket_bytes) {",
+        "if (size_bytes >= class->bucket_bytes) {",
     ),
     Mutant(
         "alignment lost to a bucket",
@@ -191,8 +191,8 @@ MUTANTS = [
     Mutant(
         "equal sizes accepted",
         "budget_layout.h",
-        "== key_of(added->size_bytes)",
-        "== key_of(added->size_bytes) + 1",
+        "== bucket_for(added->size_bytes)",
+        "== bucket_for(added->size_bytes) + 1",
     ),
 ]
 

@@ -287,6 +287,25 @@ static void an_overwritten_free_bucket_is_not_obeyed(void) {
     }
 }
 
+// Regression: in a region of many buckets a changed low byte of a link is a likely index.
+static void one_overwritten_byte_of_many_buckets_is_not_obeyed(void) {
+    static const struct tau_budget_class many[] = {{100, 300}};
+    for (unsigned round = 0; TAU_CHECK_LEVEL >= 1 && round < 500; round++) {
+        struct test_budget heap = budget_open(many, 1, SHARED_BYTES);
+        unsigned char *buckets[10];
+        for (size_t i = 0; i < 10; i++) {
+            buckets[i] = tau_budget_malloc(heap.budget, 100);
+        }
+        for (size_t i = 0; i < 10; i++) {
+            EXPECT_EQUAL(tau_budget_free(heap.budget, buckets[i]), TAU_OK);
+        }
+        buckets[9][test_random_below(2 * WORD)] ^= (unsigned char)(1 + test_random_below(255));
+        EXPECT(tau_budget_malloc(heap.budget, 100) != buckets[9]);
+        EXPECT(test_port.misuse_count > 0);
+        heap_close(&heap.memory);
+    }
+}
+
 // ---- Hooks ------------------------------------------------------------------------------------
 
 static void buckets_are_traced_and_filled(void) {
@@ -316,6 +335,7 @@ static const struct test tests[] = {
     TEST(misuse_of_buckets_is_reported),
     TEST(misuse_without_a_shared_region_is_reported),
     TEST(an_overwritten_free_bucket_is_not_obeyed),
+    TEST(one_overwritten_byte_of_many_buckets_is_not_obeyed),
     TEST(buckets_are_traced_and_filled),
 };
 
