@@ -72,7 +72,12 @@ MUTANTS = [
     ),
     Mutant("probe refuses an exact fit", "tlsf_list.h", "[-1] >= size) {", "[-1] > size + FREE) {"),
     Mutant("search from the probed class", "tlsf_list.h", "        class ++;\n", ""),
-    Mutant("same word searched again", "tlsf_list.h", "tau_bits_above(index)", "tau_bits_from(index)"),
+    Mutant(
+        "same word searched again",
+        "tlsf_list.h",
+        "tau_bits_above(index)",
+        "tau_bits_from(index)",
+    ),
     Mutant("rest of half a block", "tlsf_list.h", "key_of(rest) > 0", "key_of(rest) >= 0"),
     Mutant(
         "whole block taken silently",
@@ -80,7 +85,12 @@ MUTANTS = [
         "after(payload, header - FREE)[-1] &= ~PREVIOUS_FREE;",
         "(void)0;",
     ),
-    Mutant("peak never noted", "tlsf_list.h", "(heap)->peak_used_bytes)) {", "(heap)->used_bytes)) {"),
+    Mutant(
+        "peak never noted",
+        "tlsf_list.h",
+        "(heap)->peak_used_bytes)) {",
+        "(heap)->used_bytes)) {",
+    ),
     Mutant("header not counted", "tlsf.c", "CANARY_BYTES + WORD_BYTES +", "CANARY_BYTES +"),
     Mutant("refusal not counted", "tlsf.c", "fields_of(heap)->out_of_memory_count++;", "(void)0;"),
     Mutant(
@@ -97,7 +107,12 @@ MUTANTS = [
         "row_bytes > fields_of(heap)->block_max_bytes",
         "row_bytes > 2 * fields_of(heap)->block_max_bytes",
     ),
-    Mutant("touching pools refused", "tlsf.c", "range->end <= row.memory", "range->end < row.memory"),
+    Mutant(
+        "touching pools refused",
+        "tlsf.c",
+        "range->end <= row.memory",
+        "range->end < row.memory",
+    ),
     Mutant(
         "pools below are foreign",
         "tlsf.c",
@@ -181,7 +196,12 @@ MUTANTS = [
         "tau_tlsf_alignment(shared, pointer) > TAU_ALIGNMENT",
         "tau_tlsf_alignment(shared, pointer) == 0",
     ),
-    Mutant("border given away", "budget_table.h", "(uintptr_t)pointer >= ", "(uintptr_t)pointer > "),
+    Mutant(
+        "border given away",
+        "budget_table.h",
+        "(uintptr_t)pointer >= ",
+        "(uintptr_t)pointer > ",
+    ),
     Mutant(
         "area one byte too long",
         "budget_table.h",
