@@ -135,10 +135,10 @@ static inline __attribute__((always_inline)) void row(struct tau_writer_thread *
                                                       enum tau_record_op op, const void *pointer,
                                                       size_t size, size_t alignment,
                                                       uint64_t site) {
-    const uint64_t ticks = tau_clock_now(tau_writer_process.uses_counter);
     if (UNLIKELY(!tau_writer_ready(thread)) && !prepare(thread)) {
         return;
     }
+    const uint64_t ticks = tau_clock_now(tau_writer_process.uses_counter);
     struct tau_encode *encode = &thread->writer->encode;
     unsigned int index;
     const bool known = tau_encode_knows_site(encode, site, &index);

@@ -74,7 +74,7 @@ def raw(build: Build, tau: Any, tmp_path: Path) -> Path:
 
 
 def test_raw_recording_merges_as_recorded(raw: Path, tmp_path: Path) -> None:
-    """--raw leaves what merge_raw needs, and merging is a function of its bytes alone."""
+    """--raw leaves what merge_raw needs, and merging is a function of its bytes alone [REC-12]."""
     assert merge.is_raw(raw) and not merge.is_target(raw)
     merged = merge.merge_raw(raw, tmp_path / "a.tau")
     assert merge.merge_raw(raw, tmp_path / "b.tau") == merged
@@ -83,7 +83,7 @@ def test_raw_recording_merges_as_recorded(raw: Path, tmp_path: Path) -> None:
 
 
 def test_any_damage(raw: Path, tmp_path: Path) -> None:
-    """A raw file that is cut anywhere or bit-flipped is merged or refused, and never crashes."""
+    """A raw file that is cut anywhere or bit-flipped is merged or refused, never a crash [REC-13]."""
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     chosen = random.Random(seed)
@@ -175,14 +175,14 @@ T_MALLOC, T_REALLOC, T_FREE = (
 
 
 def test_slots_are_reused_last_first(tmp_path: Path) -> None:
-    """A new object takes the slot that was freed last."""
+    """A new object takes the slot that was freed last [REC-14]."""
     rows = b"".join([row(MALLOC, A, 1), row(MALLOC, B, 2), row(FREE, A), row(MALLOC, C, 3)])
     _, events = merged_events(tmp_path, recording(rows))
     assert events == [(T_MALLOC, 0, 0), (T_MALLOC, 0, 1), (T_FREE, 0, 0), (T_MALLOC, 0, 0)]
 
 
 def test_misuse_is_flagged(tmp_path: Path) -> None:
-    """A second free is DOUBLE_FREE, one never seen UNKNOWN, or INHERITED in a forked child."""
+    """A second free is DOUBLE_FREE, one never seen UNKNOWN, in a child INHERITED [REC-9]."""
     rows = row(MALLOC, A, 1) + row(FREE, A) + row(FREE, A) + row(FREE, B)
     merged, events = merged_events(tmp_path, recording(rows))
     assert events[2:] == [
@@ -215,7 +215,7 @@ def test_realloc_that_fails_or_frees(tmp_path: Path) -> None:
 
 
 def test_free_that_was_not_seen(tmp_path: Path) -> None:
-    """A new object where one is alive: the missing free is put in front, and counted."""
+    """A new object where one is alive: the missing free is put in front, and counted [REC-10]."""
     merged, events = merged_events(tmp_path, recording(row(MALLOC, A, 1) + row(MALLOC, A, 2)))
     assert events == [(T_MALLOC, 0, 0), (T_FREE, 0, 0), (T_MALLOC, 0, 0)]
     assert merged.implied_frees == 1

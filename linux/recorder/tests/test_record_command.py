@@ -161,7 +161,7 @@ def assert_refused(done: Any, status: int, *says: str) -> None:
 
 
 def test_missing_command(tau: Tau) -> None:
-    """127, as a shell."""
+    """127, as a shell [REC-15]."""
     assert_refused(tau("record", "--", "no-such-program"), 127, "not found")
 
 
@@ -292,7 +292,7 @@ def test_full_disk(tau: Tau, build: Build, tmp_path: Path) -> None:
 
 
 def test_full_disk_with_threads(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """The trace ends where the first thread's recording ended, so no object is half known."""
+    """The trace ends where the first thread's recording ended, so no object is half known [REC-8]."""
     with small_disk(tmp_path / "disk", "1m") as disk:
         out = disk / "out.tau"
         done = tau("record", "--json", "-o", out, "--", build("threads"), 6, 100000)
@@ -317,7 +317,7 @@ def test_disk_that_is_full_at_once(tau: Tau, build: Build, tmp_path: Path) -> No
 
 
 def test_file_size_limit(tau: Tau, build: Build) -> None:
-    """A limit on file sizes, from outside or set by the program, is no SIGXFSZ."""
+    """A limit on file sizes, from outside or set by the program, is no SIGXFSZ [REC-4]."""
     for words in (("sh", "-c", f"ulimit -f 600; {build('grind')} 300000"),):
         done = tau("record", "--json", "-o", "out.tau", "--force", "--", *words)
         assert done.returncode == 0, done.stderr

@@ -29,7 +29,7 @@ Record = Callable[..., Any]
 
 @pytest.mark.parametrize("clock", ["counter", "monotonic"])
 def test_cross_thread_frees_are_in_order(build: Build, record: Record, clock: str) -> None:
-    """One thread frees what another allocated: a place's next owner is never before that."""
+    """One thread frees what another allocated: a place's next owner is never before that [REC-3]."""
     env = {"TAU_RECORD_CLOCK": clock}
     recorded = record(build("threads"), 4, 100000, env=env)
     recorded.assert_in_order()
@@ -43,7 +43,7 @@ def test_cross_thread_frees_are_in_order(build: Build, record: Record, clock: st
 
 
 def test_short_threads_share_chunks(build: Build, record: Record) -> None:
-    """2000 threads that come and go leave every event, but no mappings and no large file."""
+    """2000 threads that come and go leave every event, no mappings, a small file [REC-7]."""
     recorded = record(build("storm"), 2000)
     recorded.assert_in_order()
     events = recorded.events()
@@ -55,7 +55,7 @@ def test_short_threads_share_chunks(build: Build, record: Record) -> None:
 
 
 def test_forks_and_execs(build: Build, record: Record) -> None:
-    """20 forks under running threads, 10 with exec: 31 traces, each with its own objects."""
+    """20 forks under running threads, 10 with exec: 31 traces, each with its own objects [REC-6]."""
     recorded = record(build("forks"))
     assert recorded.status == 0
     recorded.assert_in_order()
@@ -100,7 +100,7 @@ def test_parent_is_named(build: Build, record: Record) -> None:
 def test_every_end_leaves_a_whole_trace(
     build: Build, record: Record, how: str, status: int
 ) -> None:
-    """However a program ends, its events are in the trace and its status is passed on."""
+    """However a program ends, its events are there and its status is passed on [REC-1]."""
     recorded = record(build("ends"), how)
     assert recorded.status == status == recorded.document["exit_status"]
     recorded.assert_in_order()
@@ -123,7 +123,7 @@ def test_exec_starts_a_new_trace(build: Build, record: Record) -> None:
 
 
 def test_shapes(build: Build, record: Record) -> None:
-    """Each function's event is what SPEC says: order, size, alignment; failures are no events."""
+    """Each function's event is what SPEC says: order, size, alignment; failures are none [REC-5]."""
     recorded = record(build("shapes"))
     assert recorded.status == 0, recorded.stderr
     recorded.assert_in_order()
