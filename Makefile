@@ -16,11 +16,9 @@ demo: .venv/stamp-build ## record a compiler, plan its heap, replay the plan, wr
 	$(PYTHON) scripts/demo.py
 
 check: .venv/stamp-check .venv/stamp-build ## every test that fits in ten minutes on two cores
-	$(PYTHON) scripts/tidy.py
 	$(PYTEST) -m 'not slow'
 
 check-all: .venv/stamp-check .venv/stamp-build ## every test
-	$(PYTHON) scripts/tidy.py
 	$(PYTEST)
 
 bench: .venv/stamp-check .venv/stamp-build ## every figure of bench/, peers beside us

@@ -78,6 +78,10 @@ def put(root: Path, name: str, text: str) -> None:
     (root / name).write_text(text)
 
 
+def test_this_repository_is_tidy() -> None:
+    assert tidy.findings(Path(__file__).resolve().parent.parent) == []
+
+
 def test_a_tidy_tree_has_no_findings(tree: Path) -> None:
     assert tidy.findings(tree) == []
 
