@@ -50,8 +50,10 @@ COMBINATIONS_MAX = 256  # of counts that are tried for all sizes at once
 # What a change of one class must gain, as a fraction of the heap: less is noise of placement.
 GAIN_MIN = 1 / 1024
 RESOLUTION = 1 / 4096  # of the heap, while searching
+# Work: so many replays, and in all so many events, or for a long recording so many of its replays.
 REPLAYS_MAX = 1200
 EVENTS_MAX = 200_000_000
+WHOLE_REPLAYS_MIN = 160
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,8 @@ def plan(
 
     `tick` is called after each replay.
     """
-    meter = Meter(REPLAYS_MAX, EVENTS_MAX, tick)
+    events = sum(recording.events for recording in recordings)
+    meter = Meter(REPLAYS_MAX, max(EVENTS_MAX, WHOLE_REPLAYS_MIN * events), tick)
     plain = [recording.smallest_heap(()) for recording in recordings]
     most = max(plain, default=0)
     search = _Search(profile, recordings, classes_max, meter, most, heap_bytes=most)
