@@ -12,6 +12,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 #define TAU_TRACE_VARINT_BYTES_MAX 10u
 
+// Before a function that is a plain loop over a column: it is compiled for wider vectors too, and
+// the machine takes the widest it has. Sanitizers cannot run what chooses.
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
+#define TAU_TRACE_VECTOR __attribute__((target_clones("avx2", "default")))
+#else
+#define TAU_TRACE_VECTOR
+#endif
+
 static inline uint32_t tau_trace_load32(const uint8_t *from) {
     uint32_t word;
     memcpy(&word, from, sizeof word);

@@ -115,7 +115,8 @@ static enum tau_trace_status load_index(struct tau_trace_reader *reader, const u
 // Unpacks the size table.
 static enum tau_trace_status load_sizes(struct tau_trace_reader *reader, const uint8_t *from,
                                         uint32_t stored, uint32_t raw, uint64_t count) {
-    const size_t lines_max = TAU_TRACE_SIZES_EXACT_MAX + TAU_TRACE_SIZES_ROUNDED_MAX + 1024u;
+    const size_t lines_max =
+        TAU_TRACE_SIZES_DIRECT + TAU_TRACE_SIZES_EXACT_MAX + TAU_TRACE_SIZES_ROUNDED_MAX;
     if (count > lines_max || raw > count * 3 * TAU_TRACE_VARINT_BYTES_MAX || raw < count * 3) {
         return TAU_TRACE_CORRUPT;
     }

@@ -7,7 +7,7 @@
 
 struct tau_trace_ledger;
 
-// NULL iff memory is short. Grows by 16 bytes a slot and 24 bytes a distinct size.
+// NULL iff memory is short. Grows by 4 bytes a slot (12 if large objects use it).
 struct tau_trace_ledger *tau_trace_ledger_open(void);
 void tau_trace_ledger_close(struct tau_trace_ledger *ledger);
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from tautochrone import trace, trace_format
 from tautochrone.errors import EXIT_USAGE, TauError
@@ -235,7 +235,7 @@ def _pieces(path: Path, progress: Progress | None) -> Iterator[tuple[bytes, bool
         head = file.read(4)
         file.seek(0)
         packed = head == ZSTD_MAGIC
-        source: BinaryIO = gzip.open(file) if head.startswith(GZIP_MAGIC) else file  # type: ignore[assignment]
+        source: Any = gzip.open(file) if head.startswith(GZIP_MAGIC) else file
         while True:
             try:
                 piece = source.read(PIECE_BYTES)

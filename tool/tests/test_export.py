@@ -1,4 +1,4 @@
-"""`tau export`: CSV that comes back as it was, Parquet that holds the same, pipes and full disks."""
+"""`tau export`: CSV that comes back as it was, Parquet that holds the same, pipes, full disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tau import`: CSV with all its errors, heaptrack against our own counts, and what must be refused."""
+"""`tau import`: CSV with all its errors, heaptrack against our own counts, what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged and hostile traces: every cut and every flipped bit of a small one, then fuzzing with sanitizers.
+"""Damaged and hostile traces: every cut and flipped bit of a small one, fuzzing with sanitizers.
 
 A damaged trace is refused, or read up to the damage and said to be recovered: never are other
 events read than were written.

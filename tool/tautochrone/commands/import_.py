@@ -27,9 +27,9 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
     tau import heaptrack.program.1234.raw.zst -o program.tau
 
     FILE is CSV with the header op,id,size[,align][,time]; or heaptrack's raw file
-    (heaptrack --raw), packed or not; or a raw recording of `tau record`; or a target's stream. In CSV, op is malloc,
-    calloc, realloc, aligned_alloc or free, id names an object (any text, free to be used again
-    after its free), size and align are bytes, time is nanoseconds.
+    (heaptrack --raw), packed or not; or a raw recording of `tau record`; or a target's stream.
+    In CSV, op is malloc, calloc, realloc, aligned_alloc or free, id names an object (any text, to
+    be used again after its free), size and align are bytes, time is nanoseconds.
     """
     from tautochrone.importing import import_file
 
