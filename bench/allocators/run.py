@@ -41,7 +41,7 @@ from images import PEERS, PeerMissing, REPOSITORY  # noqa: E402
 
 RESULTS = REPOSITORY / "out" / "bench" / "allocators.json"
 INSTRUCTIONS_MAX = 300_000_000
-# A footprint takes about twenty runs, so none is searched for a peer that is slower than this on a
+# A footprint takes about ten runs, so none is searched for a peer that is slower than this on a
 # trace.
 SEARCH_INSTRUCTIONS_MAX = 100_000_000
 OPERATIONS = ("malloc", "free", "realloc")
@@ -84,7 +84,7 @@ def peer_row(name: str, trace: Path, isa: str) -> dict[str, Any]:
     calls = [counts[name] for name in emulator.FUNCTIONS if name in counts]
     spent = sum(one.count * one.mean for one in calls)
     if isa == PEERS[name].isas[0] and spent < SEARCH_INSTRUCTIONS_MAX:
-        row["footprint_bytes"] = peers.footprint(name, isa, trace)
+        row["footprint_bytes"] = peers.footprint(name, isa, trace, coarse=True)
     return row
 
 

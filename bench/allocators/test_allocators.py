@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from tautochrone import emulator, replay  # noqa: E402  (after the path above)
+from tautochrone.errors import TauError  # noqa: E402
 
 import code_size  # noqa: E402
 import golden  # noqa: E402
@@ -50,6 +51,17 @@ def test_a_footprint_is_the_edge(trace: Path) -> None:
     assert arena >= replay.open_trace_for_replay(trace).facts.peak_live_bytes
     assert peers.holds(name, ISA, trace, arena)
     assert not peers.holds(name, ISA, trace, arena - 8)
+    peak = replay.open_trace_for_replay(trace).facts.peak_live_bytes
+    near = peers.footprint(name, ISA, trace, coarse=True) - peers.static_data_bytes(name, ISA)
+    assert arena <= near <= arena + max(peak // peers.COARSE, 8)
+
+
+@pytest.mark.parametrize(("lower", "edge"), [(1000, 1000), (1001, 1040), (64, 5000), (8, 8)])
+def test_the_coarse_search_ends_at_the_edge(lower: int, edge: int) -> None:
+    """Every small case ends, at the edge or within the resolution above it."""
+    found = list(peers.coarse_steps(lambda size: size >= edge, lower, 1 << 20))[-1]
+    assert edge <= found < edge + max(lower // peers.COARSE, 8) + 8
+    assert list(peers.coarse_steps(lambda size: False, lower, 1 << 12)) == [0]
 
 
 @pytest.mark.parametrize(("system", "level"), golden.SYSTEMS)
@@ -97,6 +109,18 @@ def test_inputs_are_the_same_every_time() -> None:
     assert programs.records(5, 3, 1) == programs.records(5, 3, 1) != programs.records(5, 3, 2)
     assert programs.three_sat(20, 400, 1) != programs.three_sat(20, 400, 2)
     assert synthetic.events("growing") == synthetic.events("growing")
+
+
+def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that is not installed is left out, and the message says what to install."""
+    monkeypatch.setattr(programs, "TRACES", tmp_path)
+    with pytest.raises(TauError, match="jq is not installed") as caught:
+        programs.record("jq", "a", programs.Run(("no-such-program",)))
+    assert caught.value.next_step == "apt install jq"
+    failing = programs.Run(("jq", "--no-such-option"))
+    with pytest.raises(TauError, match="recording jq failed"):
+        programs.record("jq", "b", failing)
+    assert not list(tmp_path.glob("*.tau")), "a failed recording is kept"
 
 
 def test_verdicts() -> None:
