@@ -133,6 +133,8 @@ static enum tau_status lay_out(struct layout *layout, const struct tau_budget_cl
         return TAU_PLAN_INVALID;
     }
     find_owner_level(layout);
+    TAU_ASSERT(layout->multiplier != 0);
+    TAU_ASSERT(layout->dedicated_units >= count);
     TAU_ASSERT(layout->owner_level <= OWNER_LEVEL_MAX);
     TAU_ASSERT(layout->owner_bytes != 0);
     TAU_ASSERT(layout->hash_log2 >= 1);
