@@ -127,3 +127,11 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     done = tau("plan", huge)
     assert done.returncode == 1
     assert "event 0" in done.stderr
+
+
+def test_what_a_32_bit_heap_cannot_hold_is_told(tmp_path: Path) -> None:
+    path = write_events(tmp_path / "big.tau", [(MALLOC, slot, 2**28, 0) for slot in range(8)])
+    refused = tau("plan", path)
+    assert refused.returncode == 1
+    assert "2,147,483,648 live bytes" in refused.stderr
+    assert "--layout host" in refused.stderr

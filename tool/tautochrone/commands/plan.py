@@ -11,13 +11,12 @@ import click
 
 from tautochrone import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+from tautochrone.plan import CLASSES_MAX, MARGIN_MAX, PLANNERS
 
 if TYPE_CHECKING:
     from tautochrone.planners.making import Made
 
 PATH = click.Path(dir_okay=False, path_type=Path)
-PLANNERS = ("replayed", "greedy", "exact", "exhaustive")
-MARGIN_MAX = 10
 TO_STDOUT = Path("-")
 
 
@@ -40,7 +39,7 @@ class Margin(click.ParamType):
         if not is_percent and margin >= 1:
             self.fail(f"{value!r} is unclear; write {value}%", param, ctx)
         if not 0 <= margin <= MARGIN_MAX:
-            self.fail(f"{value!r} is not from 0% to {MARGIN_MAX * 100}%", param, ctx)
+            self.fail(f"{value!r} is not from 0% to {MARGIN_MAX * 100:g}%", param, ctx)
         return float(margin)
 
 
@@ -48,7 +47,9 @@ class Margin(click.ParamType):
 @click.argument("traces", type=PATH, nargs=-1, required=True)
 @click.option("-o", "--output", "plan_path", type=PATH, help="The plan file to write; - is stdout.")
 @click.option("--planner", type=click.Choice(PLANNERS), default="replayed", show_default=True)
-@click.option("--classes-max", type=click.IntRange(0, 64), default=64, show_default=True)
+@click.option(
+    "--classes-max", type=click.IntRange(0, CLASSES_MAX), default=CLASSES_MAX, show_default=True
+)
 @click.option("--margin", type=Margin(), default=0.0, help="Added to the measured heap, as in 10%.")
 @click.option("--layout", type=click.Choice(("32", "host")), default="32", show_default=True)
 @click.option("--header", "header_path", type=PATH, help="Also write the plan as a C header.")
@@ -124,7 +125,7 @@ def _made_by(
 ) -> str:
     """The command line, without where its results go: those do not change the plan."""
     words = ["tau plan", *(trace.name for trace in traces), "--planner", planner]
-    if classes_max != 64:
+    if classes_max != CLASSES_MAX:
         words += ["--classes-max", str(classes_max)]
     if margin:
         words += ["--margin", f"{margin * 100:g}%"]

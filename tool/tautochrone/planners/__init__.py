@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-CLASSES_MAX = 64  # TAU_BUDGET_CLASSES_MAX of core/config.h
-
 
 @dataclass(frozen=True)
 class Budget:

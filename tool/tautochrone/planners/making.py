@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from tautochrone.errors import TauError
 from tautochrone.plan import (
     ALIGNMENT_BYTES,
+    CLASSES_MAX,
     Plan,
     PlanClass,
     PlanTrace,
@@ -17,7 +19,7 @@ from tautochrone.plan import (
     validate,
     with_margin,
 )
-from tautochrone.planners import CLASSES_MAX, replayed
+from tautochrone.planners import replayed
 from tautochrone.planners.recordings import Classes, ReplayedRecording
 from tautochrone.profile import Profile, profile_of
 
@@ -62,7 +64,7 @@ def make_plan(
         classes=found.classes,
         heap_bytes=_trusted_heap(found, recordings, margin, layout),
         planner=planner,
-        optimal_within=round(optimal_within, 6),
+        optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
         margin=margin,
         layout=layout,
         traces=tuple(

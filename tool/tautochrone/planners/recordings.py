@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from tautochrone.errors import TauError
 from tautochrone.plan import PlanClass
 
 Classes = tuple[PlanClass, ...]
@@ -52,6 +53,12 @@ class ReplayedRecording:
         self.highest_bytes = (
             replay.HEAP_32_BYTES_MAX if layout == "32" else replay.HEAP_HOST_BYTES_MAX
         )
+        if self.lowest_bytes > self.highest_bytes:
+            raise TauError(
+                f"{path}: {self.lowest_bytes:,} live bytes do not fit into a heap of the layout"
+                f" {layout} (at most {self.highest_bytes:,})",
+                "plan with --layout host" if layout == "32" else None,
+            )
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """See Recording."""
