@@ -1,5 +1,5 @@
-// The densest stream of events there is: of THREADS threads each allocates and frees at random, with
-// up to 1024 objects of 16 to 415 bytes, and does nothing else. Arguments: events a thread, threads.
+// The densest stream of events there is: of THREADS threads each allocates and frees at random, up
+// to 1024 objects of 16 to 415 bytes, and does nothing else. Arguments: events a thread, threads.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -292,7 +292,7 @@ def test_full_disk(tau: Tau, build: Build, tmp_path: Path) -> None:
 
 
 def test_full_disk_with_threads(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """The trace ends where the first thread's recording ended, so no object is half known [REC-8]."""
+    """The trace ends where the first thread's recording ended, so none is half known [REC-8]."""
     with small_disk(tmp_path / "disk", "1m") as disk:
         out = disk / "out.tau"
         done = tau("record", "--json", "-o", out, "--", build("threads"), 6, 100000)

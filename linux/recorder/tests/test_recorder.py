@@ -29,7 +29,7 @@ Record = Callable[..., Any]
 
 @pytest.mark.parametrize("clock", ["counter", "monotonic"])
 def test_cross_thread_frees_are_in_order(build: Build, record: Record, clock: str) -> None:
-    """One thread frees what another allocated: a place's next owner is never before that [REC-3]."""
+    """One thread frees what another allocated: no place has two owners at once [REC-3]."""
     env = {"TAU_RECORD_CLOCK": clock}
     recorded = record(build("threads"), 4, 100000, env=env)
     recorded.assert_in_order()
@@ -55,7 +55,7 @@ def test_short_threads_share_chunks(build: Build, record: Record) -> None:
 
 
 def test_forks_and_execs(build: Build, record: Record) -> None:
-    """20 forks under running threads, 10 with exec: 31 traces, each with its own objects [REC-6]."""
+    """20 forks under running threads, 10 with exec: 31 traces, each of its own objects [REC-6]."""
     recorded = record(build("forks"))
     assert recorded.status == 0
     recorded.assert_in_order()
@@ -123,7 +123,7 @@ def test_exec_starts_a_new_trace(build: Build, record: Record) -> None:
 
 
 def test_shapes(build: Build, record: Record) -> None:
-    """Each function's event is what SPEC says: order, size, alignment; failures are none [REC-5]."""
+    """Each function's event is what SPEC says; failures are none, errno is kept [REC-5]."""
     recorded = record(build("shapes"))
     assert recorded.status == 0, recorded.stderr
     recorded.assert_in_order()
