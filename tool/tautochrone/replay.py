@@ -317,10 +317,15 @@ class Session:
             path = native.DIRECTORY / path
         cause = ctypes.c_char_p()
         array = (ctypes.c_uint32 * max(len(pairs), 1))(*pairs)
+        # A plan without classes is a plain TLSF [PLAN-7]: the tables of a budget would only cost.
+        is_budget = self.system.needs_plan and len(pairs) > 0
+        prefix = self.system.prefix
+        if self.system.needs_plan and not is_budget:
+            prefix = SYSTEMS["tlsf"].prefix
         handle = _library().tau_system_core_open(
             os.fsencode(path),
-            self.system.prefix.encode(),
-            int(self.system.needs_plan),
+            prefix.encode(),
+            int(is_budget),
             array,
             len(pairs) // 2,
             bits // 4,
