@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -259,6 +260,21 @@ def test_cut_and_damaged_packed_files_are_refused(tmp_path: Path) -> None:
     damaged[len(packed) // 2] ^= 0xFF
     with pytest.raises(TauError):
         import_text(tmp_path, bytes(damaged), "t.raw.zst")
+
+
+def test_a_raw_recording_of_our_own_recorder(tmp_path: Path) -> None:
+    tau = [sys.executable, "-m", "tautochrone"]
+    subprocess.run(
+        [*tau, "record", "--raw", "--no-children", "-o", tmp_path / "a.raw", "--", "ls", "/"],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert form_of(tmp_path / "a.raw") == "recorder"
+    imported = import_file(tmp_path / "a.raw", tmp_path / "a.tau")
+    with open_trace(tmp_path / "a.tau") as reader:
+        assert reader.totals.events == imported.events > 10
+        assert reader.header["command"][0] == "ls"
 
 
 def test_heaptrack_of_a_real_program_equals_our_own_count(tmp_path: Path) -> None:

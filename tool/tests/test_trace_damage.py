@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tool.tests import trace_model as model
+from tool.tests.test_import import HEAPTRACK
 
 from tautochrone import trace_format as form
 from tautochrone.errors import TauError
+from tautochrone.exporting import export_csv
 from tautochrone.trace import Columns, open_trace
 
 ROOT = Path(__file__).parents[2]
@@ -30,9 +32,9 @@ SOURCES = [
 @pytest.fixture
 def small(tmp_path: Path) -> tuple[Path, dict[str, np.ndarray]]:
     """A trace of a few hundred bytes with sites, misuse and wide values, and its events."""
-    events = model.random_events(11, 40)
+    events = model.random_events(11, 16, sites=2)
     path = tmp_path / "small.tau"
-    model.write(path, events, sites=9, command="x")
+    model.write(path, events, sites=2, command="x")
     return path, events
 
 
@@ -107,23 +109,28 @@ def test_a_lost_footer_of_a_long_trace_loses_nothing(tmp_path: Path) -> None:
         }
 
 
-@pytest.fixture(scope="module")
-def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The fuzzer, with the address and undefined-behavior sanitizers."""
+def build_fuzzer(name: str, folder: Path) -> Path:
+    """Build tool/tests/NAME.c with the address and undefined-behavior sanitizers."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     assert compiler, "gcc or clang is needed: apt install gcc"
-    target = tmp_path_factory.mktemp("fuzz") / "fuzz_trace"
+    target = folder / name
     subprocess.run(
         [compiler, "-std=c17", "-O1", "-g", "-D_GNU_SOURCE", "-fsanitize=address,undefined",
          "-fno-sanitize-recover=all", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}",
-         ROOT / "tool/tests/fuzz_trace.c", *(ROOT / "tool/native" / name for name in SOURCES),
+         ROOT / f"tool/tests/{name}.c", *(ROOT / "tool/native" / source for source in SOURCES),
          "-lzstd", "-o", target],
-        check=True, timeout=120,
+        check=True, timeout=180,
     )  # fmt: skip
     return target
 
 
-@pytest.mark.parametrize(("events", "rounds"), [(40, 2500), (3000, 1200), (70_000, 40)])
+@pytest.fixture(scope="module")
+def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fuzzer of the reader."""
+    return build_fuzzer("fuzz_trace", tmp_path_factory.mktemp("fuzz"))
+
+
+@pytest.mark.parametrize(("events", "rounds"), [(40, 1500), (3000, 600), (70_000, 25)])
 def test_fuzzed_traces_never_crash(fuzzer: Path, tmp_path: Path, events: int, rounds: int) -> None:
     seed = time.time_ns() % 2**32
     print("seed", seed)
@@ -135,3 +142,23 @@ def test_fuzzed_traces_never_crash(fuzzer: Path, tmp_path: Path, events: int, ro
     )  # fmt: skip
     assert run.returncode == 0, f"seed {seed}\n{run.stderr[-4000:]}"
     assert int(run.stdout) < 400_000, "KiB: more memory than a block and its tables need"
+
+
+@pytest.mark.parametrize("form", ["csv", "heaptrack"])
+def test_fuzzed_texts_never_crash_the_importer(tmp_path: Path, form: str) -> None:
+    seed = time.time_ns() % 2**32
+    print("seed", seed)
+    text = tmp_path / "text"
+    if form == "csv":
+        model.write(tmp_path / "t.tau", model.random_events(seed, 60))
+        export_csv(tmp_path / "t.tau", text)
+        text.write_text(text.read_text() + 'malloc,"a,""b",1,,99999999999999,0,"m,+0x1",\n')
+    else:
+        text.write_bytes(HEAPTRACK)
+    fuzzer = build_fuzzer("fuzz_import", tmp_path)
+    number = str(("csv", "heaptrack").index(form))
+    run = subprocess.run(
+        [fuzzer, text, tmp_path / "scratch.tau", number, str(seed), "250"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert run.returncode == 0, f"seed {seed}\n{run.stderr[-4000:]}"

@@ -81,7 +81,8 @@ def _print(result: dict[str, Any], totals: Totals) -> None:
     if started:
         print(f"recorded     {started} by {header.get('recorder', 'an unnamed writer')}")
     seconds = f" in {totals.duration_ns / 1e9:,.3f} s" if totals.duration_ns else ""
-    print(f"events       {totals.events:,}{seconds}, {totals.threads:,} threads")
+    threads = "1 thread" if totals.threads == 1 else f"{totals.threads:,} threads"
+    print(f"events       {totals.events:,}{seconds}, {threads}")
     operations = ", ".join(f"{count:,} {op}" for op, count in result["operations"].items() if count)
     print(f"             {operations or 'none'}")
     print(f"peak         {totals.peak_live_bytes:,} bytes, {totals.peak_live_objects:,} objects")
