@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tautochrone.errors import TauError
 from tautochrone.output import note
+from tautochrone.trace import open_trace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRACES = REPOSITORY / "out" / "bench" / "traces"
@@ -214,13 +215,22 @@ def runs() -> dict[str, dict[str, Run]]:
     }
 
 
+def is_readable(trace: Path) -> bool:
+    """Whether a trace is there and of today's format."""
+    try:
+        with open_trace(trace):
+            return True
+    except TauError:
+        return False
+
+
 def record(program: str, which: str, run: Run) -> Path:
     """Record one run into out/bench/traces, unless it is there already.
 
     Raises TauError if the program is missing or fails.
     """
     trace = TRACES / f"{program}-{which}.tau"
-    if trace.exists():
+    if is_readable(trace):
         return trace
     if shutil.which(run.command[0]) is None:
         raise TauError(f"{program} is not installed", f"apt install {PACKAGES[program]}")
@@ -228,7 +238,17 @@ def record(program: str, which: str, run: Run) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in run.files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "tautochrone", "record", "-o", str(trace), "--", *run.command]
+    command = [
+        sys.executable,
+        "-m",
+        "tautochrone",
+        "record",
+        "--force",
+        "-o",
+        str(trace),
+        "--",
+        *run.command,
+    ]
     note(f"recording {program} {which}")
     environment = {**os.environ, **run.environment}
     done = subprocess.run(

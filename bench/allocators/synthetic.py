@@ -7,6 +7,8 @@ between few and many, so that blocks split, merge and are probed in every way.
 
 from __future__ import annotations
 
+import functools
+import os
 from pathlib import Path
 
 import numpy as np
@@ -53,14 +55,15 @@ def events(kind: str) -> list[tuple[int, int, int, int]]:
     return result
 
 
+@functools.cache
 def trace(kind: str) -> Path:
-    """The trace of a kind in out/bench/traces, made if need be."""
+    """The trace of a kind in out/bench/traces, made anew once a process."""
+    TRACES.mkdir(parents=True, exist_ok=True)
     path = TRACES / f"synthetic-{kind}.tau"
-    if not path.exists():
-        TRACES.mkdir(parents=True, exist_ok=True)
-        op, slot, size_bytes, align_log2 = (np.array(column) for column in zip(*events(kind)))
-        partial = path.with_suffix(".partial")
-        with TraceWriter(partial, {"command": ["bench/allocators/synthetic.py", kind]}) as writer:
-            writer.append(op=op, slot=slot, size_bytes=size_bytes, align_log2=align_log2)
-        partial.replace(path)
+    columns = zip(*events(kind), strict=True)
+    op, slot, size_bytes, align_log2 = (np.array(column) for column in columns)
+    partial = path.with_suffix(f".{os.getpid()}")
+    with TraceWriter(partial, {"command": ["bench/allocators/synthetic.py", kind]}) as writer:
+        writer.append(op=op, slot=slot, size_bytes=size_bytes, align_log2=align_log2)
+    partial.replace(path)
     return path

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -29,20 +30,18 @@ RESULTS = HERE / "results"
 
 
 def import_events(path: Path, events: Iterable[workload.Event]) -> Path:
-    """A trace at PATH with these events; made anew only if it is not there."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        columns = list(
-            zip(*((OPS.index(op), name, size) for op, name, size in events), strict=True)
-        )
-        op, slot, size_bytes = (np.array(column) for column in columns)
-        partial = path.with_suffix(".partial")
-        with TraceWriter(partial, {"command": ["repro/budget/workload.py", path.stem]}) as writer:
-            writer.append(op=op, slot=slot, size_bytes=size_bytes)
-        partial.replace(path)
+    """Write a trace with these events to PATH and return it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = zip(*((OPS.index(op), name, size) for op, name, size in events), strict=True)
+    op, slot, size_bytes = (np.array(column) for column in columns)
+    partial = path.with_suffix(f".{os.getpid()}")  # another process may be making the same
+    with TraceWriter(partial, {"command": ["repro/budget/workload.py", path.stem]}) as writer:
+        writer.append(op=op, slot=slot, size_bytes=size_bytes)
+    partial.replace(path)
     return path
 
 
+@functools.cache
 def trace_of(name: str, seed: int, divide_by: int = 1, steps: int = workload.STEPS) -> Path:
     """The trace of a workload of Table 2, with its sizes divided by DIVIDE_BY (at least one byte).
     """
