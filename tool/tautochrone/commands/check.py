@@ -36,7 +36,8 @@ def command(file: Path, as_json: bool) -> int:
     def human() -> None:
         for problem in problems:
             print(f"{file}: {problem.place}: {problem.cause}")
-        print(f"{file}: {kind}, {f'{len(problems)} problems' if problems else 'no problem'}")
+        plural = "" if len(problems) == 1 else "s"
+        print(f"{file}: {kind}, {len(problems) or 'no'} problem{plural}")
 
     output.emit(as_json, "check", result, human)
     return EXIT_FAILED if problems else 0
