@@ -203,17 +203,12 @@ MUTANTS = [
         "(uintptr_t)pointer > ",
     ),
     Mutant(
-        "area one byte too long",
+        "area too short",
         "budget_table.h",
         "*offset < fields_of(heap)->dedicated_bytes",
-        "*offset <= fields_of(heap)->dedicated_bytes",
+        "*offset + TAU_ALIGNMENT < fields_of(heap)->dedicated_bytes",
     ),
-    Mutant(
-        "equal sizes accepted",
-        "budget_layout.h",
-        "== bucket_for(added->size_bytes)",
-        "== bucket_for(added->size_bytes) + 1",
-    ),
+    Mutant("empty region accepted", "budget_layout.h", "|| added->count == 0)", "|| pair > 99)"),
 ]
 
 
