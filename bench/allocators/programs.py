@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tautochrone.errors import TauError
 from tautochrone.output import note
-from tautochrone.trace import open_trace
+from tautochrone.replay import open_trace_for_replay
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRACES = REPOSITORY / "out" / "bench" / "traces"
@@ -216,12 +216,12 @@ def runs() -> dict[str, dict[str, Run]]:
 
 
 def is_readable(trace: Path) -> bool:
-    """Whether a trace is there and of today's format."""
+    """Whether a trace is there and of today's format; reads all of it."""
     try:
-        with open_trace(trace):
-            return True
+        open_trace_for_replay(trace)
     except TauError:
         return False
+    return True
 
 
 def record(program: str, which: str, run: Run) -> Path:
