@@ -34,7 +34,8 @@ TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class) {
     if (link != 0) {
         bucket = tau_link_follow(heap, link);
         index = (bucket[1] ^ bucket[0]) - 1;
-        if (TAU_CHECK_LEVEL >= 1 && link != class->start + index * class->bucket_bytes) {
+        if (TAU_CHECK_LEVEL >= 1 &&
+            (index >= class->count || link != class->start + index * class->bucket_bytes)) {
             return NULL;
         }
         TAU_ASSERT((uintptr_t)bucket < (uintptr_t)tau_link_follow(heap, class->end));
