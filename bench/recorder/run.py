@@ -196,7 +196,8 @@ def main(arguments: list[str]) -> int:
                 f"{figures['program']:17} {figures['million_events_per_second']:7.1f}"
                 f" {figures['nanoseconds_per_event']:6.1f}"
                 f" ±{figures['nanoseconds_standard_error']:4.1f} {figures['bytes_per_event']:5.2f}"
-                f" {figures['overhead_percent']:6.1f} ±{figures['overhead_standard_error']:4.1f} {peer}",
+                f" {figures['overhead_percent']:6.1f} ±{figures['overhead_standard_error']:4.1f}"
+                f" {peer}",
                 flush=True,
             )
     result = {"version": 1, "must": MUST, "reached": reached(all_figures), "programs": all_figures}
