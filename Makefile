@@ -21,11 +21,11 @@ check: .venv/stamp-check .venv/stamp-build ## every test that fits in ten minute
 check-all: .venv/stamp-check .venv/stamp-build ## every test
 	$(PYTEST)
 
-bench: .venv/stamp-check .venv/stamp-build ## every figure of bench/, peers beside us
-	$(PYTHON) scripts/run_all.py bench
+bench: .venv/stamp-bench .venv/stamp-build ## every figure of bench/, peers beside us; B=name: one of them
+	$(PYTHON) scripts/run_all.py bench $(B)
 
-repro: .venv/stamp-check .venv/stamp-build ## every figure of repro/, theirs beside ours
-	$(PYTHON) scripts/run_all.py repro
+repro: .venv/stamp-bench .venv/stamp-build ## every figure of repro/, theirs beside ours; P=name: one of them
+	$(PYTHON) scripts/run_all.py repro $(P)
 
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
 	$(PYTHON) bench/size/run.py
@@ -35,7 +35,7 @@ format: .venv/stamp-check ## lay out the C files of the core and the tool
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
 	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
-	  -DZSTD_LIBRARY=zstd -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone
+	  -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone
 	cmake --build build/native
 	cmake --install build/native
 
@@ -48,6 +48,10 @@ clean: ## remove what was built and measured; .venv stays
 
 .venv/stamp-check: pyproject.toml scripts/setup.sh
 	scripts/setup.sh check
+	touch $@
+
+.venv/stamp-bench: pyproject.toml scripts/setup.sh
+	scripts/setup.sh bench
 	touch $@
 
 .venv/stamp-build: .venv/stamp-demo $(SOURCES)

@@ -1,4 +1,5 @@
-"""Run every question of a side: `run_all.py bench`, or `repro`, calls each of its */run.py.
+"""Run every question of a side: `run_all.py bench`, or `repro`, calls each of its */run.py;
+`run_all.py bench allocators` only that one's.
 
 Goes on after one that fails, and then exits 1.
 """
@@ -13,10 +14,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run_all(folder: Path) -> list[str]:
-    """Run each run.py of `folder`, one after the other; return the names of those that failed."""
+def run_all(folder: Path, only: str = "*") -> list[str]:
+    """Run each run.py of `folder`, or only that one's, one after the other; return the names of
+    those that failed. A name that is not there has failed."""
     failed = []
-    for script in sorted(folder.glob("*/run.py")):
+    scripts = sorted(folder.glob(f"{only}/run.py"))
+    if not scripts:
+        return [f"{folder.name}/{only}: there is no such thing"]
+    for script in scripts:
         name = f"{folder.name}/{script.parent.name}"
         print(f"---- {name}", file=sys.stderr, flush=True)
         started = time.monotonic()
@@ -27,6 +32,6 @@ def run_all(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    failures = run_all(ROOT / sys.argv[1])
+    failures = run_all(ROOT / sys.argv[1], *sys.argv[2:3])
     print("failed: " + ", ".join(failures) if failures else "all done", file=sys.stderr)
     sys.exit(1 if failures else 0)

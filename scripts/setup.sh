@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes a Debian 12 machine ready: `setup.sh demo` for `make demo`, `setup.sh check` for all tests.
+# Makes a Debian 12 machine ready: `setup.sh demo` for `make demo`, `check` for all tests, `bench`
+# also for the peers that only `make bench` and `make repro` need.
 # Installs Debian packages when root (else says in one line what is missing) and the pinned Python
 # packages of pyproject.toml into .venv. What is there is left alone: a second run takes a second.
 set -euo pipefail
@@ -10,11 +11,15 @@ demo_packages=(gcc make cmake ninja-build python3-venv libzstd-dev pkg-config
 check_packages=(python3-dev zstd libnewlib-arm-none-eabi picolibc-riscv64-unknown-elf gcc-multilib
     clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli ffmpeg
     minisat chromium)
+# Rust's cross-compiled standard library is built from its source, for the peers in Rust.
+bench_packages=(rustc-web cargo-web rust-web-src)
 
 case "${1:-}" in
     demo) packages=("${demo_packages[@]}") extra="" ;;
     check) packages=("${demo_packages[@]}" "${check_packages[@]}") extra="test" ;;
-    *) echo "usage: scripts/setup.sh demo|check" >&2; exit 2 ;;
+    bench) packages=("${demo_packages[@]}" "${check_packages[@]}" "${bench_packages[@]}")
+        extra="test" ;;
+    *) echo "usage: scripts/setup.sh demo|check|bench" >&2; exit 2 ;;
 esac
 
 missing=()
