@@ -38,7 +38,7 @@ def test_without_root_the_missing_packages_are_named_and_nothing_is_done(tmp_pat
 
 def test_an_unknown_purpose_is_a_usage_error() -> None:
     done = subprocess.run([SETUP, "nonsense"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, "usage: scripts/setup.sh demo|check\n")
+    assert (done.returncode, done.stderr) == (2, "usage: scripts/setup.sh demo|check|bench\n")
 
 
 def test_every_python_package_is_pinned() -> None:
