@@ -103,7 +103,7 @@ def realloc_rows(isa: str, plain: list[emulator.Counts]) -> list[Row]:
     must, stretch = (350, 300) if isa == "rv32" else (None, None)
     image = emulator.core_image("tlsf", isa)
     in_place = bounds.bound_of_image(image, "realloc", bounds.PAYLOAD_CHARGES)
-    moving = bounds.bound_of_image(image, "realloc", ("tau_tlsf_aligned_alloc",))
+    moving = bounds.bound_of_image(image, "realloc", bounds.OVER_ALIGNED_FUNCTIONS)
     aligned = bounds.bound_of_image(image, "realloc")
     title = f"tlsf realloc, {isa}"
     return [

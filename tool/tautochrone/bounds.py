@@ -34,6 +34,8 @@ RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "b
 RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
 TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
 NEVER = -(10**12)
+# What only objects with an alignment of their own are resized by.
+OVER_ALIGNED_FUNCTIONS = ("tau_tlsf_aligned_alloc",)
 SHARED_FUNCTIONS = ("tau_tlsf_malloc", "tau_tlsf_free")
 
 

@@ -308,15 +308,23 @@ def count(
 ) -> Counts:
     """Count the instructions of each call of one of our systems, beside the bound of its function.
 
-    The bound (bounds.py) holds for every heap, trace and pointer, at this check level.
+    The bound (bounds.py) holds for every heap and pointer, at this check level. In a trace without
+    aligned_alloc that of realloc leaves out the objects that were asked with an alignment.
     """
-    from tautochrone.bounds import PAYLOAD_CHARGES, SHARED_FUNCTIONS, bound_of_image
+    from tautochrone.bounds import (
+        OVER_ALIGNED_FUNCTIONS,
+        PAYLOAD_CHARGES,
+        SHARED_FUNCTIONS,
+        bound_of_image,
+    )
 
     image = core_image(system, isa, check_level)
     counts = count_calls(image, trace_path, heap_bytes, plan, skip_misuse)
     for verb in FUNCTIONS:
         if verb in counts:
-            counts[verb] = replace(counts[verb], bound=bound_of_image(image, verb))
+            aligns = verb != "realloc" or "aligned_alloc" in counts
+            without = () if aligns else OVER_ALIGNED_FUNCTIONS
+            counts[verb] = replace(counts[verb], bound=bound_of_image(image, verb, without))
     finer = {"realloc_in_place": ("realloc", PAYLOAD_CHARGES)}
     finer |= {f"{verb}_hit": (verb, SHARED_FUNCTIONS) for verb in ("malloc", "free")}
     for category, (verb, without) in finer.items():
