@@ -43,7 +43,8 @@ SHARES = (1.0, 0.8, 0.6)
 # What a bucket must save, as a fraction of its size.
 SAVINGS_MIN = (0.04, 0.02, 0.1, 0.0)
 # What a plan must save, as a fraction of its dedicated bytes: a bet that the sizes come back. Where
-# there are few sizes they are predetermined, as the paper has it [P1-1], and will.
+# there are few sizes they are predetermined, as the paper has it [P1-1], and will: then neither this
+# nor the prefixes are asked for.
 RETURN_MIN = 1 / 16
 FEW_SIZES = 16
 COMBINATIONS_MAX = 256  # of counts that are tried for all sizes at once
@@ -89,9 +90,14 @@ class _Search:
     best: Classes = ()
     heap_bytes: int = 0
 
+    @property
+    def has_few_sizes(self) -> bool:
+        """Whether the sizes are the program's types, so that a plan for them is no bet."""
+        return len(self.profile.sizes) <= FEW_SIZES
+
     def most_bytes(self, classes: Classes) -> int:
         """The largest heap with which `classes` are worth what they risk."""
-        if len(self.profile.sizes) <= FEW_SIZES:
+        if self.has_few_sizes:
             return self.plain_bytes
         dedicated_bytes = sum(size_bytes * count for size_bytes, count in classes)
         return self.plain_bytes - int(dedicated_bytes * RETURN_MIN)
@@ -162,6 +168,8 @@ def _prefix_checks(search: _Search, plain: list[int]) -> None:
     least = min(plain) if max(plain) >= min(plain) * RECORDINGS_DIFFER else 0
     for recording, heap_bytes in zip(search.recordings, plain, strict=True):
         search.checks.append(_Check(recording, recording.events, heap_bytes))
+        if search.has_few_sizes:
+            continue
         high = heap_bytes
         for sixteenths in reversed(PREFIX_CHECKS):
             events = recording.events * sixteenths // PREFIXES
