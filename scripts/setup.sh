@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-demo_packages=(gcc make cmake ninja-build python3-venv libzstd-dev pkg-config
+demo_packages=(gcc libc6-dev make cmake ninja-build python3-venv libzstd-dev pkg-config
     gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0)
 check_packages=(python3-dev zstd libnewlib-arm-none-eabi picolibc-riscv64-unknown-elf gcc-multilib
     clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli ffmpeg
