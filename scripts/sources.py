@@ -11,14 +11,19 @@ from pathlib import Path
 SKIPPED_FOLDERS = {".git", ".venv", "build", "out", "_native", "__pycache__", ".pytest_cache"}
 
 
-def tree_files(root: Path) -> list[Path]:
-    """Return the repository's files: git's list, or all of them where there is no git."""
+def tree_paths(root: Path) -> list[Path]:
+    """Return what the repository has: git's list, or all there is where there is no git."""
     if (root / ".git").exists():
         listing = ["git", "-C", str(root), "ls-files"]
         names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout
-        return [root / name for name in names.splitlines() if (root / name).is_file()]
-    files = (path for path in sorted(root.rglob("*")) if path.is_file())
-    return [path for path in files if not SKIPPED_FOLDERS & set(path.relative_to(root).parts)]
+        return [root / name for name in names.splitlines()]
+    paths = sorted(root.rglob("*"))
+    return [path for path in paths if not SKIPPED_FOLDERS & set(path.relative_to(root).parts)]
+
+
+def tree_files(root: Path) -> list[Path]:
+    """Return the repository's files."""
+    return [path for path in tree_paths(root) if path.is_file()]
 
 
 def core_sources(root: Path, files: list[Path]) -> list[Path]:

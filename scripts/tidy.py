@@ -1,6 +1,6 @@
 """House style as a test: prints each place that breaks a rule and exits 1 if there is one.
 
-The rules, in the order of RULES: line, function and file length; file names and words; include and
+The rules, in the order of RULES: line, function and file length; file names and words; links; include and
 import arrows; generated files that are stale; exported symbols; assertion density.
 scripts/test_tidy.py breaks each of them.
 """
@@ -14,7 +14,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sources import core_sources, functions_of, is_test, module_of, tree_files, used_by
+from sources import (
+    core_sources,
+    functions_of,
+    is_test,
+    module_of,
+    tree_files,
+    tree_paths,
+    used_by,
+)
 
 LINE_COLUMNS_MAX = 100
 FUNCTION_LINES_MAX = 70
@@ -92,6 +100,13 @@ def names_and_words(root: Path, files: list[Path]) -> Iterator[str]:
                     yield f"{name}:{number}: `{found.group()}` is {reason}"
 
 
+def links(root: Path, _files: list[Path]) -> Iterator[str]:
+    """No symbolic link: it may lead nowhere on another machine."""
+    for path in tree_paths(root):
+        if path.is_symlink():
+            yield f"{path.relative_to(root)}: a link"
+
+
 def arrows(root: Path, files: list[Path]) -> Iterator[str]:
     """Includes and imports follow the arrows of DESIGN.md."""
     for path in files:
@@ -147,7 +162,7 @@ def assertions(root: Path, files: list[Path]) -> Iterator[str]:
             yield f"{path.relative_to(root)}: {count} assertions in {functions} functions"
 
 
-RULES = (lengths, names_and_words, arrows, generated, symbols, assertions)
+RULES = (lengths, names_and_words, links, arrows, generated, symbols, assertions)
 
 
 def findings(root: Path) -> list[str]:

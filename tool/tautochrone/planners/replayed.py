@@ -43,8 +43,8 @@ SHARES = (1.0, 0.8, 0.6)
 # What a bucket must save, as a fraction of its size.
 SAVINGS_MIN = (0.04, 0.02, 0.1, 0.0)
 # What a plan must save, as a fraction of its dedicated bytes: a bet that the sizes come back. Where
-# there are few sizes they are predetermined, as the paper has it [P1-1], and will: then neither this
-# nor the prefixes are asked for.
+# there are few sizes they are predetermined, as the paper has it [P1-1], and will: then neither
+# this nor the prefixes are asked for.
 RETURN_MIN = 1 / 16
 FEW_SIZES = 16
 COMBINATIONS_MAX = 256  # of counts that are tried for all sizes at once
