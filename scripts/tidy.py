@@ -1,7 +1,7 @@
 """House style as a test: prints each place that breaks a rule and exits 1 if there is one.
 
-The rules, in the order of RULES: line, function and file length; file names and words; links; include and
-import arrows; generated files that are stale; exported symbols; assertion density.
+The rules, in the order of RULES: line, function and file length; file names and words; links;
+include and import arrows; generated files that are stale; exported symbols; assertion density.
 scripts/test_tidy.py breaks each of them.
 """
 
