@@ -1,15 +1,15 @@
 // The budgeted heap. SPEC.md, "The budgeted heap", has the rules, DESIGN.md the reasons. How both
 // lookups are constant:
 //
-// size -> class: a multiplication and a shift find the only class that can have this size (a
-// perfect hash, searched at init). address -> class: the regions are sorted, the largest in front.
-// Seen from the area's end, a region is never much smaller than all those behind it together: at
-// least 1/63. So a table over the distance to the end, with steps that grow with the distance,
-// meets at most one border of two regions a step, and one comparison decides.
+// 1. size -> class: a multiplication and a shift find the only class that can have this size (a
+//    perfect hash, searched at init).
+// 2. address -> class: the regions are sorted, the largest in front. Seen from the area's end, a
+//    region is never much smaller than all those behind it together: at least 1/63. So a table over
+//    the distance to the end, with steps that grow with the distance, meets at most one border of
+//    two regions a step, and one comparison decides.
 //
-//   | class n-1 ... class 0 | fields | owner table | size table | plan order | bits |   region 0 |
-//   region 1  | ... | shared |
-//                                    ^ handle
+//   | classes n-1 ... 0 | fields | owner table | size table | order | bits | regions | shared |
+//                                ^ handle
 #include "core/budget.h"
 
 #include "core/budget_layout.h"
@@ -131,8 +131,9 @@ void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
             junk(bucket, 0xaa, size_bytes);
             return bucket;
         }
+        const bool is_overwritten = TAU_CHECK_LEVEL >= 1 && class->free != 0;
         TAU_PORT_UNLOCK(heap);
-        if (TAU_CHECK_LEVEL >= 1 && class->free != 0) {
+        if (is_overwritten) {
             TAU_PORT_MISUSE(heap, NULL, TAU_OVERWRITTEN);
         }
     }

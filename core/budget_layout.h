@@ -104,7 +104,7 @@ static void find_owner_level(struct layout *layout) {
         bool fits = units >> level <= TAU_BITS_LOG2_MAX;
         layout->owner_level = level;
         layout->owner_bytes = step_of((tau_word)units, level) + 1;
-        for (size_t class = 0; class + 1 < layout->count; class ++) {
+        for (size_t class = 0; class + 1 < layout->count; class += 1) {
             TAU_ASSERT(units > region_units(&layout->pairs[layout->pair_of[class]]));
             units -= region_units(&layout->pairs[layout->pair_of[class]]);
             const uintptr_t step = step_of((tau_word)units, level);

@@ -172,7 +172,7 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
     };
     TAU_ASSERT((uintptr_t)head_of(heap, classes - 1) == heads);
     TAU_ASSERT((uintptr_t)(heap->bitmap + words) <= (uintptr_t)(first - 1));
-    for (unsigned class = 1; class < classes; class ++) {  // bound: at most 32 * WORDS_MAX
+    for (unsigned class = 1; class < classes; class += 1) {  // bound: at most 32 * WORDS_MAX
         *head_of(heap, class) = 0;
     }
     for (unsigned word = 0; word < words; word++) {  // bound: WORDS_MAX

@@ -82,7 +82,7 @@ TAU_INLINE tau_word *take(struct tau_tlsf *heap, tau_word size, tau_word *header
             bit = class & 31u;
             goto found;
         }
-        class ++;
+        class += 1;
     }
     index = class >> 5;
     const uint32_t word = heap->bitmap[index] & tau_bits_from(class & 31u);

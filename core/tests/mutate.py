@@ -71,7 +71,7 @@ MUTANTS = [
         "(leading << shift == key)",
     ),
     Mutant("probe refuses an exact fit", "tlsf_list.h", "[-1] >= size) {", "[-1] > size + FREE) {"),
-    Mutant("search from the probed class", "tlsf_list.h", "        class ++;\n", ""),
+    Mutant("search from the probed class", "tlsf_list.h", "        class += 1;\n", ""),
     Mutant(
         "same word searched again",
         "tlsf_list.h",
