@@ -35,6 +35,19 @@
 // Smallest memory that can hold a heap, control block included.
 #define TAU_TLSF_POOL_MIN_BYTES 256u
 
+// Bytes of a page and of a frame.
+#ifndef TAU_PAGE_LOG2
+#define TAU_PAGE_LOG2 12u
+#endif
+#define TAU_PAGE_BYTES (1u << TAU_PAGE_LOG2)
+
+// Pages of an address space: at least 2^MIN (a word of the region tree), at most 2^MAX. A build may
+// take any MAX up to 26; the region tree has a level for each five.
+#define TAU_SPACE_PAGES_LOG2_MIN 1u
+#ifndef TAU_SPACE_PAGES_LOG2_MAX
+#define TAU_SPACE_PAGES_LOG2_MAX 20u
+#endif
+
 #if TAU_WORD_BITS == 32
 typedef uint32_t tau_word;
 typedef int32_t tau_signed_word;
@@ -53,6 +66,7 @@ _Static_assert(TAU_ALIGNMENT == 1u << TAU_ALIGNMENT_LOG2, "the two forms of the 
 _Static_assert(TAU_ALIGNMENT == 2 * sizeof(tau_word),
                "a payload starts one word behind an odd word");
 _Static_assert(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
+_Static_assert(TAU_SPACE_PAGES_LOG2_MAX <= 26, "five bits of a word are left for a region's state");
 _Static_assert(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
 
 #endif

@@ -46,8 +46,17 @@ WORDS = (
 )
 
 # Which core files a core file may include; everyone may include BASE.
-BASE = {"bits", "check", "config", "link", "port", "status"}
-CORE_ARROWS = {"tlsf": BASE, "budget": BASE | {"tlsf"}}
+BASE = {"bits", "check", "config", "link", "page", "port", "status"}
+SPACE = BASE | {"frames", "region_tree", "validity"}
+CORE_ARROWS = {
+    "tlsf": BASE,
+    "budget": BASE | {"tlsf"},
+    "pagetable": BASE | {"frames"},
+    "vspace": SPACE,
+    "hierarchy": SPACE,
+    "page_heap": SPACE | {"tlsf", "vspace"},
+    "break_heap": BASE | {"frames", "tlsf", "pagetable"},
+}
 # Which sides a side may include or import, itself apart; sides that are not named are free.
 SIDE_ARROWS = {
     "iface": set(),

@@ -1,0 +1,53 @@
+// The virtual regions tree (VRT): which page starts the region that a page lies in.
+//
+// A set of starts over the pages 0 ... 2^k - 1, of which page 0 is always one. Source: the paper's
+// section IV-A5 [P0-17 ... P0-19]; what differs and what was measured is in DESIGN.md, "The virtual
+// regions tree"; layout and bounds are SPEC.md, "The virtual regions tree". No function but init
+// loops. The inlined forms, for the mechanisms above, are in region_tree_level.h.
+#ifndef TAU_REGION_TREE_H
+#define TAU_REGION_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/page.h"
+#include "core/status.h"
+
+#define TAU_REGION_TREE_LEVELS ((TAU_SPACE_PAGES_LOG2_MAX + 4u) / 5u)
+
+// A view of a tree, whose bits are in memory that the caller gives.
+struct tau_region_tree {
+    uint32_t *level[TAU_REGION_TREE_LEVELS];  // 0: a bit a page; i + 1: a bit a word of i
+    unsigned pages_log2;
+};
+
+// Bytes that a tree of 2^PAGES_LOG2 pages takes; 0 if PAGES_LOG2 is out of range.
+size_t tau_region_tree_size_bytes(unsigned pages_log2);
+
+// Makes the tree whose only start is page 0. Fails if and only if PAGES_LOG2 is out of range
+// (TAU_SPACE_TOO_SMALL, TAU_SPACE_TOO_LARGE), MEMORY is NULL or no multiple of 4, or SIZE_BYTES is
+// less than tau_region_tree_size_bytes (TAU_BAD_ARGUMENT). Cost: one step a word.
+enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory, size_t size_bytes,
+                                     unsigned pages_log2);
+
+// The start of the region that PAGE (inside the tree) lies in.
+struct tau_page tau_region_tree_find(const struct tau_region_tree *tree, struct tau_page page);
+
+// Whether a start lies behind PAGE; *START is the first one.
+bool tau_region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
+                          struct tau_page *start);
+
+// Whether PAGE is a start.
+bool tau_region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page);
+
+// Makes PAGE, which is none, a start.
+void tau_region_tree_split(struct tau_region_tree *tree, struct tau_page page);
+
+// Joins the region that starts at PAGE, a start but not page 0, to the one before it.
+void tau_region_tree_union(struct tau_region_tree *tree, struct tau_page page);
+
+// A bounded self test: the top levels agree. The full walk is core/tests/check_region_tree.c.
+bool tau_region_tree_invariants_hold(const struct tau_region_tree *tree);
+
+#endif
