@@ -28,22 +28,33 @@ struct tau_pagetable {
 // Bytes of table memory; 0 if PAGES_LOG2 is out of range.
 size_t tau_pagetable_size_bytes(unsigned pages_log2, enum tau_pagetable_walk walk);
 
-// As tau_vspace_init. Cost: one store a page.
+// Makes a table of 2^PAGES_LOG2 pages in MEMORY, nothing mapped. Fails if and only if PAGES_LOG2 is
+// out of range (TAU_SPACE_TOO_SMALL, TAU_SPACE_TOO_LARGE), or FRAMES is NULL, WALK is none of the
+// above, or MEMORY is NULL, misaligned (4) or smaller than tau_pagetable_size_bytes
+// (TAU_BAD_ARGUMENT). Cost: one store a page.
 enum tau_status tau_pagetable_init(struct tau_pagetable *table, void *memory, size_t size_bytes,
                                    unsigned pages_log2, struct tau_frames *frames,
                                    enum tau_pagetable_walk walk);
 
 // Maps a frame at PAGE with RIGHTS. Fails, with nothing changed, if and only if PAGE is 0 or beyond
-// the table, mapped (TAU_PAGE_MAPPED), or no frame is left (TAU_NO_FRAME). Constant time.
+// the table (TAU_PAGE_ZERO, TAU_PAGE_OUTSIDE), RIGHTS is 0 or holds anything but TAU_READ, _WRITE
+// and _EXECUTE (TAU_BAD_ARGUMENT), PAGE is mapped (TAU_PAGE_MAPPED), or no frame is left
+// (TAU_NO_FRAME). Constant time.
 enum tau_status tau_pagetable_map_page(struct tau_pagetable *table, struct tau_page page,
                                        uint32_t rights);
 
 // Unmaps every mapped page of the PAGES pages from START on. Fails, with nothing changed, if and
-// only if START is 0 or the range ends beyond the table. Cost: linear in PAGES.
+// only if START is 0 or beyond the table (TAU_PAGE_ZERO, TAU_PAGE_OUTSIDE), or the range ends
+// beyond it (TAU_REGION_TOO_LARGE). Cost: linear in PAGES.
 enum tau_status tau_pagetable_unmap(struct tau_pagetable *table, struct tau_page start,
                                     uint32_t pages);
 
+// What the MMU does: TAU_OK and *FRAME if PAGE is mapped and allows ACCESS; else TAU_ACCESS_DENIED,
+// or TAU_NOT_IN_REGION if it is not mapped. One word is read.
 enum tau_status tau_pagetable_translate(const struct tau_pagetable *table, struct tau_page page,
                                         uint32_t access, struct tau_frame *frame);
+
+// Constant-time self test. The full walk is core/tests/check_pagetable.c.
+bool tau_pagetable_invariants_hold(const struct tau_pagetable *table);
 
 #endif

@@ -1,0 +1,40 @@
+// The pages validity array's memories. What is done with them is inlined: validity_entry.h.
+#include "core/validity.h"
+
+#include "core/validity_entry.h"
+
+_Static_assert(sizeof(struct tau_validity_region) == 2 * sizeof(uint32_t), "two words, no padding");
+_Static_assert(sizeof(struct tau_validity_stack) == 2 * sizeof(uint32_t), "two words, no padding");
+_Static_assert((REGION_STATE & TAU_RIGHTS) == 0, "state and rights are different bits");
+_Static_assert(((REGION_STATE | TAU_RIGHTS) & TAU_NUMBER_MASK) == 0, "and none of a number's");
+
+#define PAGE_BYTES_OF_TABLES                                                                       \
+    (sizeof(struct tau_validity_region) + sizeof(struct tau_validity_stack) + sizeof(uint32_t))
+
+size_t tau_validity_size_bytes(uint32_t pages_count) {
+    return PAGE_BYTES_OF_TABLES * (size_t)pages_count;
+}
+
+enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, size_t size_bytes,
+                                  uint32_t pages_count) {
+    if (memory == NULL || (uintptr_t)memory % sizeof(uint32_t) != 0 || pages_count == 0 ||
+        pages_count > TAU_NUMBER_MASK || size_bytes < tau_validity_size_bytes(pages_count)) {
+        return TAU_BAD_ARGUMENT;
+    }
+    validity->regions = memory;
+    validity->stacks = (struct tau_validity_stack *)(validity->regions + pages_count);
+    validity->data = (uint32_t *)(validity->stacks + pages_count);
+    validity->pages_count = pages_count;
+    for (uint32_t page = 0; page < pages_count; page++) {  // bound: pages_count
+        validity->regions[page].top = 0;
+    }
+    TAU_ASSERT((unsigned char *)(validity->data + pages_count) ==
+               (unsigned char *)memory + tau_validity_size_bytes(pages_count));
+    return TAU_OK;
+}
+
+bool tau_validity_lookup(const struct tau_validity *validity, struct tau_page page,
+                         uint32_t *entry) {
+    TAU_ASSERT(entry != NULL);
+    return page.number < validity->pages_count && validity_lookup(validity, page.number, entry);
+}

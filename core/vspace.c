@@ -1,0 +1,196 @@
+// The address space. What it is made of is in SPEC.md, "The address space"; the steps:
+//
+// 1. map_region finds the free region that holds the range (find, next) and cuts it out (two
+//    splits). Nothing is mapped.
+// 2. map_page, at the first access to a page, finds the page's region and pushes the page onto its
+//    stack: that is what makes the table's entry valid, for as long as the stack says so.
+// 3. unmap_region empties the stack with one store, which invalidates all entries, puts the chain
+// of
+//    frames onto the pool's list, and unites the region with free neighbours.
+#include "core/vspace.h"
+
+#include "core/port.h"
+#include "core/vspace_region.h"
+
+#define NO_LIMIT UINT32_MAX
+
+TAU_INLINE uint32_t top_of(const struct tau_vspace *space, struct tau_page start) {
+    TAU_ASSERT(start.number < space->validity.pages_count);
+    return space->validity.regions[start.number].top;
+}
+
+TAU_INLINE bool is_free(const struct tau_vspace *space, struct tau_page start) {
+    return (top_of(space, start) & REGION_STATE) == REGION_FREE;
+}
+
+size_t tau_vspace_size_bytes(unsigned pages_log2) {
+    const size_t tree_bytes = tau_region_tree_size_bytes(pages_log2);
+    return tree_bytes == 0 ? 0 : tree_bytes + tau_validity_size_bytes(UINT32_C(1) << pages_log2);
+}
+
+enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t size_bytes,
+                                unsigned pages_log2, struct tau_frames *frames,
+                                enum tau_vspace_policy policy) {
+    if (pages_log2 < TAU_SPACE_PAGES_LOG2_MIN) {
+        return TAU_SPACE_TOO_SMALL;
+    }
+    if (pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
+        return TAU_SPACE_TOO_LARGE;
+    }
+    if (frames == NULL || size_bytes < tau_vspace_size_bytes(pages_log2)) {
+        return TAU_BAD_ARGUMENT;
+    }
+    const size_t tree_bytes = tau_region_tree_size_bytes(pages_log2);
+    const enum tau_status made = tau_region_tree_init(&space->tree, memory, tree_bytes, pages_log2);
+    if (made != TAU_OK) {
+        return made;
+    }
+    const enum tau_status laid =
+        tau_validity_init(&space->validity, (unsigned char *)memory + tree_bytes,
+                          size_bytes - tree_bytes, UINT32_C(1) << pages_log2);
+    TAU_ASSERT(laid == TAU_OK);
+    (void)laid;
+    space->frames = frames;
+    space->mapped_pages = 0;
+    space->committed_pages = 0;
+    space->commit_max_pages =
+        policy == TAU_VSPACE_COMMIT ? tau_frames_free_count(frames) : NO_LIMIT;
+    TAU_ASSERT(tau_vspace_invariants_hold(space));
+    return TAU_OK;
+}
+
+// The first page behind the region that starts at START or before it and holds PAGE.
+TAU_INLINE uint32_t end_after(const struct tau_vspace *space, struct tau_page page) {
+    struct tau_page next;
+    return tau_region_tree_next(&space->tree, page, &next) ? next.number
+                                                           : space->validity.pages_count;
+}
+
+// Why the PAGES pages from START on cannot become a region.
+static enum tau_status why_not_region(const struct tau_vspace *space, struct tau_page start,
+                                      uint32_t pages, uint32_t rights) {
+    if (pages == 0 || (rights & ~TAU_RIGHTS) != 0) {
+        return TAU_BAD_ARGUMENT;
+    }
+    if (start.number == 0) {
+        return TAU_PAGE_ZERO;
+    }
+    if (start.number >= space->validity.pages_count) {
+        return TAU_PAGE_OUTSIDE;
+    }
+    if (pages > space->validity.pages_count - start.number) {
+        return TAU_REGION_TOO_LARGE;
+    }
+    if (!is_free(space, tau_region_tree_find(&space->tree, start)) ||
+        end_after(space, start) - start.number < pages) {
+        return TAU_REGION_OVERLAPS;
+    }
+    return pages > space->commit_max_pages - space->committed_pages ? TAU_NOT_ADMITTED : TAU_OK;
+}
+
+enum tau_status tau_vspace_map_region(struct tau_vspace *space, struct tau_page start,
+                                      uint32_t pages, uint32_t rights) {
+    TAU_INVARIANT(tau_vspace_invariants_hold(space));
+    const enum tau_status reason = why_not_region(space, start, pages, rights);
+    if (reason != TAU_OK) {
+        return reason;
+    }
+    const struct tau_page end = {start.number + pages};
+    if (end.number < space->validity.pages_count && !region_tree_is_start(&space->tree, end)) {
+        region_empty(space, end.number, REGION_FREE);
+        tau_region_tree_split(&space->tree, end);
+    }
+    if (!region_tree_is_start(&space->tree, start)) {
+        tau_region_tree_split(&space->tree, start);
+    }
+    region_empty(space, start.number, REGION_OPEN | rights);
+    space->committed_pages += pages;
+    TAU_ASSERT(tau_region_tree_find(&space->tree, start).number == start.number);
+    TAU_ASSERT(end_after(space, start) == end.number);
+    return TAU_OK;
+}
+
+enum tau_status tau_vspace_map_page(struct tau_vspace *space, struct tau_page page,
+                                    uint32_t access) {
+    TAU_INVARIANT(tau_vspace_invariants_hold(space));
+    if (page.number - 1 >= space->validity.pages_count - 1) {
+        return page.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
+    }
+    const struct tau_page start = tau_region_tree_find(&space->tree, page);
+    const uint32_t top = top_of(space, start);
+    const uint32_t state = top & REGION_STATE;
+    TAU_ASSERT(start.number <= page.number);
+    if (state == REGION_FREE || (state == REGION_HEAP_HEAD && page.number != start.number)) {
+        return TAU_NOT_IN_REGION;
+    }
+    if ((access & ~(top & TAU_RIGHTS)) != 0) {
+        return TAU_ACCESS_DENIED;
+    }
+    if (validity_is_mapped(&space->validity, start.number, page.number)) {
+        return TAU_PAGE_MAPPED;
+    }
+    uint32_t frame;
+    if (!region_take_frame(space, &frame)) {
+        return TAU_NO_FRAME;
+    }
+    validity_push(&space->validity, space->frames->links, start.number, page.number, frame);
+    space->mapped_pages++;
+    TAU_ASSERT(validity_is_mapped(&space->validity, start.number, page.number));
+    return TAU_OK;
+}
+
+enum tau_status tau_vspace_unmap_region(struct tau_vspace *space, struct tau_page start) {
+    TAU_INVARIANT(tau_vspace_invariants_hold(space));
+    if (start.number - 1 >= space->validity.pages_count - 1) {
+        return start.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
+    }
+    const uint32_t top = top_of(space, start);
+    const uint32_t sp = validity_sp(top);
+    if (!region_tree_is_start(&space->tree, start) || (top & REGION_STATE) == REGION_FREE) {
+        return TAU_NOT_A_REGION;
+    }
+    if ((top & REGION_STATE) != REGION_OPEN) {
+        return TAU_REGION_IN_HEAP;
+    }
+    struct tau_page next;
+    const bool has_next = tau_region_tree_next(&space->tree, start, &next);
+    const uint32_t end = has_next ? next.number : space->validity.pages_count;
+    if (sp >= start.number) {
+        region_release(space, start.number, sp);
+    }
+    region_empty(space, start.number, REGION_FREE);
+    if (has_next && is_free(space, next)) {
+        tau_region_tree_union(&space->tree, next);
+    }
+    if (is_free(space, tau_region_tree_find(&space->tree, (struct tau_page){start.number - 1}))) {
+        tau_region_tree_union(&space->tree, start);
+    }
+    TAU_ASSERT(space->committed_pages >= end - start.number);
+    TAU_ASSERT(sp < end);
+    space->committed_pages -= end - start.number;
+    return TAU_OK;
+}
+
+enum tau_status tau_vspace_translate(const struct tau_vspace *space, struct tau_page page,
+                                     uint32_t access, struct tau_frame *frame) {
+    uint32_t entry;
+    TAU_ASSERT(frame != NULL);
+    TAU_ASSERT((access & ~TAU_RIGHTS) == 0);
+    if (page.number >= space->validity.pages_count ||
+        !validity_lookup(&space->validity, page.number, &entry)) {
+        return TAU_NOT_IN_REGION;
+    }
+    frame->number = entry & TAU_NUMBER_MASK;
+    return (access & ~entry) == 0 ? TAU_OK : TAU_ACCESS_DENIED;
+}
+
+bool tau_vspace_invariants_hold(const struct tau_vspace *space) {
+    const struct tau_page zero = {0};
+    return space->frames != NULL && is_free(space, zero) &&
+           space->mapped_pages < space->validity.pages_count &&
+           space->committed_pages < space->validity.pages_count &&
+           space->committed_pages <= space->commit_max_pages &&
+           space->mapped_pages <= space->committed_pages &&
+           region_tree_is_start(&space->tree, zero) &&
+           tau_region_tree_invariants_hold(&space->tree);
+}

@@ -1,0 +1,41 @@
+// What regions are made of, inlined, for vspace.c and the heaps that make regions of their own.
+#ifndef TAU_VSPACE_REGION_H
+#define TAU_VSPACE_REGION_H
+
+#include "core/frames_list.h"
+#include "core/region_tree_level.h"
+#include "core/validity_entry.h"
+#include "core/vspace.h"
+
+// Makes the region that starts at START empty, with FLAGS (state and rights).
+TAU_INLINE void region_empty(struct tau_vspace *space, uint32_t start, uint32_t flags) {
+    TAU_ASSERT(start != 0);
+    TAU_ASSERT((flags & TAU_NUMBER_MASK) == 0);
+    space->validity.regions[start].top = (start - 1) | flags;
+}
+
+// Gives the frames at the places from FIRST to the top of the stack of the region that starts at
+// START back, at least one. The region's word is the caller's to write.
+TAU_INLINE void region_release(struct tau_vspace *space, uint32_t first, uint32_t sp) {
+    const struct tau_validity *const validity = &space->validity;
+    TAU_ASSERT(first <= sp);
+    TAU_ASSERT(sp < validity->pages_count);
+    const uint32_t count = sp - first + 1;
+    frames_release(space->frames, validity_frame_at(validity, sp),
+                   validity_frame_at(validity, first), count);
+    space->mapped_pages -= count;
+}
+
+// Takes a frame that may be handed out, zeroing one if none is ready; false if there is none at
+// all.
+TAU_INLINE bool region_take_frame(struct tau_vspace *space, uint32_t *frame) {
+    struct tau_frames *const frames = space->frames;
+    if (__builtin_expect(frames->ready.count == 0, 0) && !tau_frames_clean_one(frames)) {
+        return false;
+    }
+    *frame = frames_take(frames);
+    TAU_ASSERT(*frame < frames->frames_count);
+    return true;
+}
+
+#endif
