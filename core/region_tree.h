@@ -16,9 +16,10 @@
 
 #define TAU_REGION_TREE_LEVELS ((TAU_SPACE_PAGES_LOG2_MAX + 4u) / 5u)
 
-// A view of a tree, whose bits are in memory that the caller gives.
+// A view of a tree, whose bits are in memory that the caller gives. Level 0 has a bit a page, level
+// i + 1 a bit a word of level i.
 struct tau_region_tree {
-    uint32_t *level[TAU_REGION_TREE_LEVELS];  // 0: a bit a page; i + 1: a bit a word of i
+    uint32_t *words;  // the end of level 0; the levels above are behind it (region_tree_level.h)
     unsigned pages_log2;
 };
 
