@@ -35,7 +35,7 @@ enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory,
 // The start of the region that PAGE (inside the tree) lies in.
 struct tau_page tau_region_tree_find(const struct tau_region_tree *tree, struct tau_page page);
 
-// Whether a start lies behind PAGE; *START is the first one.
+// Whether a start lies behind PAGE; *START is the first one, else UINT32_MAX.
 bool tau_region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
                           struct tau_page *start);
 

@@ -37,11 +37,17 @@ TAU_INLINE uint32_t *region_tree_word(const struct tau_region_tree *tree, unsign
                                       int32_t index) {
     TAU_ASSERT(index < 0);
     TAU_ASSERT((uint32_t)~index < region_tree_words(level, TAU_SPACE_PAGES_LOG2_MAX));
-    const int32_t number = level == REGION_TREE_TOP ? -1 : index;  // the top is one word
-    if (level == 0) {
-        return tree->words + number;
+    if (level == REGION_TREE_TOP) {
+        return level == 0 ? tree->words - 1 : tree->words;
     }
-    return tree->words - number + ((int32_t)region_tree_words_from(level + 1) - 1);
+    if (level == 0) {
+        return tree->words + index;
+    }
+    uint32_t *const first = tree->words - index;
+    const uint32_t offset = region_tree_words_from(level + 1) - 1;
+    // Held, for the compiler would add the constant to the index, for which it needs registers and
+    // instructions, instead of to the address, where it is free.
+    return offset == 0 ? first : (uint32_t *)tau_bits_hold_pointer(first) + offset;
 }
 
 // The bit that PLACE has in its word.
@@ -64,7 +70,8 @@ TAU_INLINE bool region_tree_is_start(const struct tau_region_tree *tree, struct 
            0;
 }
 
-// Sets the bit of PAGE; a word that was empty is announced one level up.
+// Sets the bit of PAGE; a word that was empty is announced in all levels above: to ask on the way
+// up whether it is known already would only make the longest path longer.
 TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page page) {
     int32_t place = (int32_t)~page.number;
 #pragma GCC unroll 6
@@ -72,7 +79,7 @@ TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page 
         uint32_t *const word = region_tree_word(tree, level, place >> 5);
         const uint32_t before = *word;
         *word = before | region_tree_bit(place);
-        if (before != 0) {
+        if (level == 0 && before != 0) {
             return;
         }
         place >>= 5;
@@ -97,40 +104,45 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
 
 // region_tree_first_<level>: the first place of the level, from PLACE on, whose bit is set; there
 // is one, as page 0, the last place, is a start.
-// region_tree_last_<level>: the last place in front of PLACE whose bit is set, or 0 if none is.
+// region_tree_last_<level>: whether a bit in front of PLACE is set; *LAST is the place of the last.
 #define REGION_TREE_LEVEL(level, above)                                                            \
     TAU_INLINE int32_t region_tree_first_##level(const struct tau_region_tree *tree,               \
                                                  int32_t place) {                                  \
-        const uint32_t rest = region_tree_rest(*region_tree_word(tree, level, place >> 5), place); \
+        const uint32_t word = *region_tree_word(tree, level, place >> 5);                          \
+        const uint32_t rest = region_tree_rest(word, place);                                       \
         if (level == REGION_TREE_TOP || rest != 0) {                                               \
             return place + (int32_t)tau_bits_first(rest);                                          \
         }                                                                                          \
         const int32_t index = region_tree_first_##above(tree, (place >> 5) + 1);                   \
         return index * 32 + (int32_t)tau_bits_first(*region_tree_word(tree, level, index));        \
     }                                                                                              \
-    TAU_INLINE int32_t region_tree_last_##level(const struct tau_region_tree *tree,                \
-                                                int32_t place) {                                   \
+    TAU_INLINE bool region_tree_last_##level(const struct tau_region_tree *tree, int32_t place,    \
+                                             int32_t *last) {                                      \
         int32_t index = place >> 5;                                                                \
         uint32_t word = *region_tree_word(tree, level, index);                                     \
         word &= ~tau_bits_from((uint32_t)place & 31u);                                             \
         if (word == 0) {                                                                           \
-            index = level == REGION_TREE_TOP ? 0 : region_tree_last_##above(tree, index);          \
-            if (index == 0) {                                                                      \
-                return 0;                                                                          \
+            if (level == REGION_TREE_TOP || !region_tree_last_##above(tree, index, &index)) {      \
+                return false;                                                                      \
             }                                                                                      \
             word = *region_tree_word(tree, level, index);                                          \
         }                                                                                          \
-        return index * 32 + (int32_t)tau_bits_last(word);                                          \
+        *last = index * 32 + (int32_t)tau_bits_last(word);                                         \
+        return true;                                                                               \
     }
 
+// Above the top; never called.
 TAU_INLINE int32_t region_tree_first_6(const struct tau_region_tree *tree, int32_t place) {
     (void)tree;
     return place;
 }
 
-TAU_INLINE int32_t region_tree_last_6(const struct tau_region_tree *tree, int32_t place) {
+TAU_INLINE bool region_tree_last_6(const struct tau_region_tree *tree, int32_t place,
+                                   int32_t *last) {
     (void)tree;
-    return place;
+    (void)place;
+    (void)last;
+    return false;
 }
 
 REGION_TREE_LEVEL(5, 6)
@@ -146,12 +158,13 @@ TAU_INLINE struct tau_page region_tree_find(const struct tau_region_tree *tree,
     return (struct tau_page){~(uint32_t)region_tree_first_0(tree, (int32_t)~page.number)};
 }
 
-// Whether a start lies behind PAGE; *START is the first one.
+// Whether a start lies behind PAGE; *START is the first one, else UINT32_MAX.
 TAU_INLINE bool region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
                                  struct tau_page *start) {
-    const int32_t place = region_tree_last_0(tree, (int32_t)~page.number);
+    int32_t place = 0;
+    const bool is_there = region_tree_last_0(tree, (int32_t)~page.number, &place);
     start->number = ~(uint32_t)place;
-    return place != 0;
+    return is_there;
 }
 
 #endif
