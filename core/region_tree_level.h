@@ -16,6 +16,7 @@
 
 // Words of LEVEL in a tree of 2^PAGES_LOG2 pages.
 TAU_INLINE uint32_t region_tree_words(unsigned level, unsigned pages_log2) {
+    TAU_ASSERT(level < TAU_REGION_TREE_LEVELS);
     const unsigned shift = 5 * (level + 1);
     return pages_log2 > shift ? UINT32_C(1) << (pages_log2 - shift) : 1;
 }
@@ -78,6 +79,7 @@ TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page 
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
         uint32_t *const word = region_tree_word(tree, level, place >> 5);
         const uint32_t before = *word;
+        TAU_ASSERT(level > 0 || (before & region_tree_bit(place)) == 0);
         *word = before | region_tree_bit(place);
         if (level == 0 && before != 0) {
             return;
@@ -92,8 +94,8 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
 #pragma GCC unroll 6
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
         uint32_t *const word = region_tree_word(tree, level, place >> 5);
+        TAU_ASSERT((*word & region_tree_bit(place)) != 0);
         const uint32_t left = *word ^ region_tree_bit(place);
-        TAU_ASSERT((left & region_tree_bit(place)) == 0);
         *word = left;
         if (left != 0) {
             return;
@@ -114,6 +116,8 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
             return place + (int32_t)tau_bits_first(rest);                                          \
         }                                                                                          \
         const int32_t index = region_tree_first_##above(tree, (place >> 5) + 1);                   \
+        TAU_ASSERT(index > place >> 5);                                                            \
+        TAU_ASSERT(*region_tree_word(tree, level, index) != 0);                                    \
         return index * 32 + (int32_t)tau_bits_first(*region_tree_word(tree, level, index));        \
     }                                                                                              \
     TAU_INLINE bool region_tree_last_##level(const struct tau_region_tree *tree, int32_t place,    \
@@ -125,7 +129,9 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
             if (level == REGION_TREE_TOP || !region_tree_last_##above(tree, index, &index)) {      \
                 return false;                                                                      \
             }                                                                                      \
+            TAU_ASSERT(index < place >> 5);                                                        \
             word = *region_tree_word(tree, level, index);                                          \
+            TAU_ASSERT(word != 0);                                                                 \
         }                                                                                          \
         *last = index * 32 + (int32_t)tau_bits_last(word);                                         \
         return true;                                                                               \
