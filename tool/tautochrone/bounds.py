@@ -1,8 +1,10 @@
-"""A sound bound of the instructions that a call of a linked function takes: its longest path.
+"""A sound bound of what a call of a linked function takes: its longest path.
 
     bound_instructions(elf, "tau_tlsf_malloc")   # an int; what emulator.py counts is never above it
+    bound_accesses(elf, "tau_tlsf_malloc")       # loads and stores, RISC-V only
 
-1. The code is decoded from the function's first instruction on, along every branch (capstone).
+1. The code is decoded from the function's first instruction on, along every branch (by capstone;
+   Zbb, which it does not know, has no jumps and no accesses).
 2. A jump goes on where it leads, so a tail call needs no special case; a call adds the longest path
    of what it calls. Calls of memmove, memcpy and memset are charged as the emulator charges them.
 3. The result is the longest path to a return. A path that no data can take counts too: the bound
@@ -32,7 +34,12 @@ PAYLOAD_CHARGES = {
 
 RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "blez", "bgez"}
 RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
+RISCV_ACCESSES = {"lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw", "lwsp", "swsp"}
 TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
+# Zbb's encodings: funct12 where the second operand is part of it, else funct7 and funct3.
+ZBB_UNARY = {(1, 0x600), (1, 0x601), (1, 0x602), (1, 0x604), (1, 0x605), (5, 0x287), (5, 0x698)}
+ZBB_BINARY = {(0x20, 4), (0x20, 6), (0x20, 7), (0x05, 4), (0x05, 5), (0x05, 6), (0x05, 7)}
+ZBB_BINARY |= {(0x30, 1), (0x30, 5)}
 NEVER = -(10**12)
 # What only objects with an alignment of their own are resized by.
 OVER_ALIGNED_FUNCTIONS = ("tau_tlsf_aligned_alloc",)
@@ -41,10 +48,23 @@ SHARED_FUNCTIONS = ("tau_tlsf_malloc", "tau_tlsf_free")
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction as control flow sees it: an address it calls, and where control goes on."""
+    """One instruction as control flow sees it: an address it calls, and where control goes on.
+
+    `accesses` says whether it loads or stores.
+    """
 
     targets: tuple[int, ...]
     calls: int | None = None
+    accesses: int = 0
+
+
+def is_zbb(word: int) -> bool:
+    """Whether the four bytes encode an instruction of Zbb (RV32)."""
+    funct3, funct7, funct12 = word >> 12 & 7, word >> 25, word >> 20
+    if word & 0x7F == 0x13:
+        return (funct3, funct12) in ZBB_UNARY or (funct3, funct7) == (5, 0x30)
+    is_zext_h = (funct7, funct3, word >> 20 & 31) == (0x04, 4, 0)
+    return word & 0x7F == 0x33 and ((funct7, funct3) in ZBB_BINARY or is_zext_h)
 
 
 class Code:
@@ -95,7 +115,10 @@ class Code:
         are; the second result is the same for the next instruction.
         """
         # The decoder forgets an IT block between calls, so the condition is tracked here.
-        decoded = list(self.decoder.disasm(self._bytes(address), address, 1))
+        encoded = self._bytes(address)
+        decoded = list(self.decoder.disasm(encoded, address, 1))
+        if not decoded and not self.is_arm and is_zbb(int.from_bytes(encoded, "little")):
+            return Step((address + 4,)), 0
         if not decoded:
             raise TauError(f"no instruction can be decoded at {self.place(address)}")
         step = self._arm(decoded[0], condition_left > 0) if self.is_arm else self._riscv(decoded[0])
@@ -127,7 +150,9 @@ class Code:
             if name == "ret" or (name == "jr" and register in ("ra", "t0")):
                 return Step(())
             raise self._refuse(insn)
-        return Step(()) if name in TRAPS else Step((following,))
+        if name in TRAPS:
+            return Step(())
+        return Step((following,), accesses=1 if name in RISCV_ACCESSES else 0)
 
     def _arm(self, insn: capstone.CsInsn, is_conditional: bool) -> Step:
         name = insn.mnemonic.removesuffix(".w").removesuffix(".n")
@@ -158,18 +183,20 @@ class Code:
 class LongestPath:
     """The longest paths of one file, each computed once. `charges` are what calls by name cost.
 
-    A charge of NEVER leaves out every path that makes this call.
+    A charge of NEVER leaves out every path that makes this call. The length of a path is the number
+    of its instructions, or with `of_accesses` of its loads and stores.
     """
 
-    def __init__(self, code: Code, charges: Mapping[str, int]) -> None:
+    def __init__(self, code: Code, charges: Mapping[str, int], of_accesses: bool = False) -> None:
         self.code = code
+        self.of_accesses = of_accesses
         self.charged = {
             code.symbols[name]: charge for name, charge in charges.items() if name in code.symbols
         }
         self.known: dict[tuple[int, int], int] = {}
 
     def from_address(self, start: int) -> int:
-        """The most instructions from `start` to a return, calls included."""
+        """The length of the longest path from `start` to a return, calls included."""
         # A depth-first walk with its own stack; `open_nodes` are those whose result is under way.
         root = (start, 0)
         stack = [root]
@@ -197,7 +224,8 @@ class LongestPath:
             open_nodes.discard(node)
             further = max((self.known[(t, condition_left)] for t in step.targets), default=0)
             called = self.known[(step.calls, 0)] if step.calls is not None else 0
-            self.known[node] = 1 + called + further
+            length = step.accesses if self.of_accesses else 1
+            self.known[node] = length + called + further
         return self.known[root]
 
     def _refuse(self, address: int, target: int, step: Step) -> TauError:
@@ -209,8 +237,25 @@ class LongestPath:
 
 
 @functools.lru_cache(maxsize=16)
-def _paths_of(path: Path, charges: tuple[tuple[str, int], ...]) -> LongestPath:
-    return LongestPath(Code(path), {**PAYLOAD_CHARGES, **dict(charges)})
+def _paths_of(
+    path: Path, charges: tuple[tuple[str, int], ...], of_accesses: bool = False
+) -> LongestPath:
+    payload = dict.fromkeys(PAYLOAD_CHARGES, 0) if of_accesses else PAYLOAD_CHARGES
+    return LongestPath(Code(path), {**payload, **dict(charges)}, of_accesses)
+
+
+def _bound(
+    elf: str | Path, function: str, charges: Mapping[str, int] | None, of_accesses: bool
+) -> int:
+    paths = _paths_of(Path(elf), tuple(sorted((charges or {}).items())), of_accesses)
+    if function not in paths.code.symbols:
+        raise TauError(f"{Path(elf).name} has no function {function}")
+    if of_accesses and paths.code.is_arm:
+        raise TauError("accesses are bounded on RISC-V only")
+    bound = paths.from_address(paths.code.symbols[function])
+    if bound < 0:
+        raise TauError(f"{function} has no path without the calls that were left out")
+    return bound
 
 
 def bound_instructions(
@@ -221,13 +266,17 @@ def bound_instructions(
     `charges` gives functions a cost instead of following them (hooks of a port, for instance), or
     NEVER. Raises TauError if the code has no such bound.
     """
-    paths = _paths_of(Path(elf), tuple(sorted((charges or {}).items())))
-    if function not in paths.code.symbols:
-        raise TauError(f"{Path(elf).name} has no function {function}")
-    bound = paths.from_address(paths.code.symbols[function])
-    if bound < 0:
-        raise TauError(f"{function} has no path without the calls that were left out")
-    return bound
+    return _bound(elf, function, charges, of_accesses=False)
+
+
+def bound_accesses(
+    elf: str | Path, function: str, charges: Mapping[str, int] | None = None
+) -> int:
+    """The most loads and stores that a call of `function` makes, payload apart, over all paths.
+
+    As bound_instructions; the path with the most accesses need not be the longest one.
+    """
+    return _bound(elf, function, charges, of_accesses=True)
 
 
 def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:

@@ -31,7 +31,10 @@ FUNCTIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
 
 @dataclass(frozen=True)
 class Isa:
-    """A target: its compiler, the Debian package that has it, the flags of the stated numbers."""
+    """A target: its compiler, the Debian package that has it, the flags of the stated numbers.
+
+    `stub` is the file in image/ that takes calls; `number` is enum tau_emulator_isa.
+    """
 
     name: str
     title: str
@@ -39,6 +42,7 @@ class Isa:
     compiler: str
     package: str
     flags: tuple[str, ...]
+    stub: str
 
 
 ISAS = {
@@ -51,6 +55,7 @@ ISAS = {
             "riscv64-unknown-elf-gcc",
             "gcc-riscv64-unknown-elf",
             ("-march=rv32imc", "-mabi=ilp32"),
+            "rv32.S",
         ),
         Isa(
             "m4",
@@ -59,6 +64,16 @@ ISAS = {
             "arm-none-eabi-gcc",
             "gcc-arm-none-eabi",
             ("-mcpu=cortex-m4", "-mthumb"),
+            "m4.S",
+        ),
+        Isa(
+            "rv32zbb",
+            "RV32IMC with Zbb",
+            2,
+            "riscv64-unknown-elf-gcc",
+            "gcc-riscv64-unknown-elf",
+            ("-march=rv32imc_zbb", "-mabi=ilp32"),
+            "rv32.S",
         ),
     )
 }
@@ -128,11 +143,11 @@ def _key(
     sources: Sequence[Path],
     flags: Sequence[str],
     libraries: Sequence[Path],
-    prefix: str,
+    kept: Sequence[str],
 ) -> str:
     """A hash of all that the linked code depends on; sources are hashed after preprocessing."""
     digest = hashlib.sha256()
-    digest.update("\0".join([_compiler_version(compiler), prefix, *flags]).encode())
+    digest.update("\0".join([_compiler_version(compiler), *kept, *flags]).encode())
     for source in sources:
         if source.suffix in (".c", ".S"):
             digest.update(
@@ -158,26 +173,28 @@ def build_image(
     prefix: str = "tau_peer",
     optimize: str = "-O2",
     alignment: int = 4,
+    keep: Sequence[str] = (),
 ) -> Image:
     """Compile and link an allocator for a target, or take it from the cache.
 
     `sources` are .c and .S files (compiled with COMPILE_FLAGS, `optimize`, then `cflags`) and
     object files; `libraries` are archives. What the allocator hands out is a multiple of
-    `alignment` bytes. Raises TauError with the compiler's message if building fails.
+    `alignment` bytes. Functions that nothing calls are left out, but for the allocator's and those
+    in `keep`. Raises TauError with the compiler's message if building fails.
     """
     compiler = compiler_of(isa)
     flags = [*ISAS[isa].flags, *COMPILE_FLAGS, optimize, *cflags]
-    paths = [IMAGE_SOURCES / f"{isa}.S", *(Path(source) for source in sources)]
+    paths = [IMAGE_SOURCES / ISAS[isa].stub, *(Path(source) for source in sources)]
     archives = [Path(library) for library in libraries]
     for path in (*paths, *archives):
         if not path.exists():
             raise TauError(f"{path} does not exist, which the image {name} needs")
-    elf = cache_directory() / f"{name}-{isa}-{_key(compiler, paths, flags, archives, prefix)}.elf"
+    kept = [f"{prefix}_{verb}" for verb in (*FUNCTIONS, "init")]
+    kept += ["tau_image_init", "tau_image_shared", *keep]
+    elf = cache_directory() / f"{name}-{isa}-{_key(compiler, paths, flags, archives, kept)}.elf"
     if not elf.exists():
         with tempfile.TemporaryDirectory(dir=elf.parent) as scratch:
             linked = Path(scratch) / "image.elf"
-            keep = [f"-Wl,-u,{prefix}_{verb}" for verb in (*FUNCTIONS, "init")]
-            keep += ["-Wl,-u,tau_image_init", "-Wl,-u,tau_image_shared"]
             command = [
                 compiler,
                 *flags,
@@ -187,7 +204,8 @@ def build_image(
                 "-Wl,--build-id=none",
                 "-Wl,--no-warn-rwx-segments",
             ]
-            command += [f"-Wl,-T,{IMAGE_SOURCES / 'link.ld'}", *keep, "-o", str(linked)]
+            command += [f"-Wl,-T,{IMAGE_SOURCES / 'link.ld'}", "-o", str(linked)]
+            command += [f"-Wl,-u,{name}" for name in kept]
             command += [*map(str, paths), *map(str, archives), "-lgcc"]
             _run(command, f"building the image {name} for {ISAS[isa].title}")
             linked.replace(elf)
