@@ -18,7 +18,7 @@ from tautochrone.trace import OPS, TraceWriter
 from programs import TRACES, numbers
 
 STEPS = 30_000
-MALLOC, CALLOC, REALLOC, ALIGNED_ALLOC, FREE = range(len(OPS))
+MALLOC, CALLOC, REALLOC, ALIGNED_ALLOC, FREE, TOUCH = range(len(OPS))
 # Name: bytes of the largest object as a power of two, percent of resizes, most live objects, seed.
 KINDS = {"small": (8, 5, 600, 11), "mixed": (14, 10, 300, 12), "growing": (12, 45, 150, 13)}
 

@@ -116,8 +116,8 @@ static enum tau_profile_status event_apply(struct pass *pass,
     struct tau_profile *profile = pass->profile;
     uint8_t op = columns->op[at];
     uint32_t slot = columns->slot[at];
-    if (columns->flags[at] != 0) {
-        return TAU_PROFILE_OK;  // names an object that is not there; the totals count it
+    if (columns->flags[at] != 0 || op == TAU_TRACE_TOUCH) {
+        return TAU_PROFILE_OK;  // names an object that is not there, or changes none
     }
     if (slot >= pass->survey->events) {
         return TAU_PROFILE_BAD_SLOT;  // slots are dense, so there are never more of them than

@@ -21,7 +21,10 @@ enum tau_trace_op {
     TAU_TRACE_REALLOC = TAU_TRACE_OP_REALLOC,
     TAU_TRACE_ALIGNED_ALLOC = TAU_TRACE_OP_ALIGNED_ALLOC,
     TAU_TRACE_FREE = TAU_TRACE_OP_FREE,
+    TAU_TRACE_TOUCH = TAU_TRACE_OP_TOUCH,  // not about the object's life: most readers pass it over
 };
+
+#define TAU_TRACE_OPS_COUNT (TAU_TRACE_OP_TOUCH + 1u)
 
 enum tau_trace_flag {
     TAU_TRACE_UNKNOWN = TAU_TRACE_FLAG_UNKNOWN,      // names an object this trace never saw
@@ -45,20 +48,21 @@ enum tau_trace_status {
 // to the caller.
 struct tau_trace_columns {
     uint64_t *time_ns;
-    uint64_t *size_bytes;  // 0 for free
+    uint64_t *size_bytes;  // 0 for free; a touch's byte offset
     uint32_t *slot;
     uint32_t *thread;
     uint32_t *site;  // 0 = none
     uint8_t *op;
     uint8_t *flags;
-    uint8_t *align_log2;  // 0 = the allocator's own alignment
+    uint8_t
+        *align_log2;  // 0 = the allocator's own alignment; a touch's number of granules, 1 … 255
 };
 
 // What the footer holds; recomputed by a scan when a crash left no footer. "First" fields are
 // meaningless while the count is 0.
 struct tau_trace_totals {
     uint64_t events;
-    uint64_t events_of_op[5];
+    uint64_t events_of_op[TAU_TRACE_OPS_COUNT];
     uint64_t blocks;
     uint64_t peak_live_bytes;  // UINT64_MAX if the sum does not fit
     uint64_t peak_live_objects;
@@ -74,6 +78,7 @@ struct tau_trace_totals {
     uint64_t end_live_objects, end_live_bytes;  // never freed
     uint64_t sizes_rounded_count;  // allocations that the size table counts under a rounded-up size
     uint64_t sites;                // indexes 1 … sites name a call site
+    uint64_t touched_granules;     // sum over all touches
 };
 
 // One line of the size table.
@@ -117,10 +122,10 @@ TAU_TRACE_EXPORT const struct tau_trace_totals *
 tau_trace_reader_totals(const struct tau_trace_reader *reader);
 TAU_TRACE_EXPORT const char *tau_trace_reader_header(const struct tau_trace_reader *reader);
 // Decodes block INDEX (0 … totals.blocks - 1) into COLUMNS and *count. Any pointer in COLUMNS may
-// be NULL: not wanted. What it returns is in range (op, flags, align_log2 < 64, slot <
-// slots_count_max or TAU_TRACE_SLOT_NONE where flagged, thread < TAU_TRACE_THREADS_MAX, site <=
-// sites); that an allocation's slot is free and a free's is live holds for every trace that our
-// writer wrote, and tau_trace_checker tells for a stranger's.
+// be NULL: not wanted. What it returns is in range (op, flags, align_log2 < 64, a touch's granules
+// > 0, slot < slots_count_max or TAU_TRACE_SLOT_NONE where flagged, thread < TAU_TRACE_THREADS_MAX,
+// site <= sites); that an allocation's slot is free and a free's is live holds for every trace that
+// our writer wrote, and tau_trace_checker tells for a stranger's.
 TAU_TRACE_EXPORT enum tau_trace_status
 tau_trace_reader_block(struct tau_trace_reader *reader, uint64_t index,
                        const struct tau_trace_columns *columns, size_t *count);

@@ -2,13 +2,13 @@
 //
 // 1. op and flags share a byte, in which free is 0 and malloc 1, so that most blocks need one bit;
 // time is the distance to the event before; thread and site are taken as they are.
-// 2. Sizes and alignments are kept for allocations only: a free has none.
+// 2. Sizes and alignments are kept for all but free, which has none.
 // 3. An allocation's slot is predicted: slots freed in this block lie on a stack, and the writer
 // takes them back in that order,
 //    so the distance to the prediction is nearly always 0 and the stream vanishes. With the stack
 //    empty the prediction is one above the slot taken last time it was empty.
-// 4. A free's slot is the distance to the slot of the event before: programs free what they just
-// used.
+// 4. The slot of a free, realloc or touch is the distance to the slot of the event before: programs
+// use and free what they just used.
 //
 // The slot loops have no branch that depends on the data: a random order of malloc and free would
 // mispredict every second one.
@@ -25,6 +25,8 @@
     (1u << TAU_TRACE_OP_MALLOC | 1u << TAU_TRACE_OP_CALLOC | 1u << TAU_TRACE_OP_ALIGNED_ALLOC)
 // A block's operations are noise if they take more than half a bit each: one byte in 16.
 #define NOISY_SHARE 16u
+// The largest code without a flag that is no touch.
+#define PLAIN_CODE_MAX TAU_TRACE_OP_FREE
 #define FLAGS_ALL (TAU_TRACE_FLAG_UNKNOWN | TAU_TRACE_FLAG_INHERITED | TAU_TRACE_FLAG_DOUBLE_FREE)
 
 bool tau_trace_block_coder_open(struct tau_trace_block_coder *coder, bool for_writing) {
@@ -50,7 +52,7 @@ void tau_trace_block_coder_close(struct tau_trace_block_coder *coder) {
 }
 
 static inline bool op_takes_slot(uint32_t op) {
-    return op != TAU_TRACE_OP_FREE && op != TAU_TRACE_OP_REALLOC;
+    return ((TAKES >> op) & 1u) != 0;
 }
 
 // Small distances either way become small numbers: 0, -1, 1, -2 … to 0, 1, 2, 3 …
@@ -125,7 +127,7 @@ static uint32_t pack_slots(uint32_t *stack, const struct tau_trace_columns *colu
         if (op == TAU_TRACE_OP_FREE) {
             *gives++ = slot - before;
             stack[depth++] = slot;
-        } else if (op == TAU_TRACE_OP_REALLOC) {
+        } else if (op == TAU_TRACE_OP_REALLOC || op == TAU_TRACE_OP_TOUCH) {
             *gives++ = slot - before;
         } else if (depth > 0) {
             *takes++ = slot - stack[--depth];
@@ -138,8 +140,8 @@ static uint32_t pack_slots(uint32_t *stack, const struct tau_trace_columns *colu
     return (uint32_t)(takes - takes_start);
 }
 
-// The same without a branch, for a block without flags whose operations come in no order that a
-// processor could predict: then it takes half the time.
+// The same without a branch, for a block without flags and touches whose operations come in no
+// order that a processor could predict: then it takes half the time.
 static uint32_t pack_noisy_slots(uint32_t *stack, const struct tau_trace_columns *columns,
                                  uint32_t count, uint32_t *takes, uint32_t *gives) {
     uint32_t depth = 0, next = 0, before = 0, takes_at = 0;
@@ -218,17 +220,17 @@ static void put_aligns(struct payload_writer *writer, const struct tau_trace_col
     put_stream(writer, TAU_TRACE_STREAM_ALIGN, values, kept, 0);
 }
 
-// Op and flags as one byte; returns the union of the flags.
+// Op and flags as one byte; returns the largest.
 TAU_TRACE_VECTOR static uint8_t code_ops(const struct tau_trace_columns *columns, uint32_t count,
                                          uint8_t *codes) {
     const uint8_t *ops = columns->op, *all_flags = columns->flags;
-    uint8_t flags = 0;
+    uint8_t max = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t code = ops[i] == TAU_TRACE_OP_FREE ? 0 : (uint8_t)(ops[i] + 1);
         codes[i] = (uint8_t)(code | all_flags[i] << FLAG_SHIFT);
-        flags |= all_flags[i];
+        max = codes[i] > max ? codes[i] : max;
     }
-    return flags;
+    return max;
 }
 
 size_t tau_trace_block_pack(struct tau_trace_block_coder *coder,
@@ -237,11 +239,11 @@ size_t tau_trace_block_pack(struct tau_trace_block_coder *coder,
     struct payload_writer writer = {.coder = coder, .directory = payload};
     writer.to = payload + TAU_TRACE_STREAMS_COUNT * TAU_TRACE_STREAM_ENTRY_BYTES;
     memset(payload, 0, TAU_TRACE_STREAMS_COUNT * TAU_TRACE_STREAM_ENTRY_BYTES);
-    uint8_t flags = code_ops(columns, count, coder->op_bytes);
+    uint8_t max = code_ops(columns, count, coder->op_bytes);
     size_t op_stored = tau_trace_stream_pack_bytes(&coder->packer, TAU_TRACE_STREAM_OP,
                                                    coder->op_bytes, count, payload, writer.to);
     writer.to += op_stored;
-    bool noisy = flags == 0 && op_stored > count / NOISY_SHARE;
+    bool noisy = max <= PLAIN_CODE_MAX && op_stored > count / NOISY_SHARE;
     put_times(&writer, columns->time_ns, count);
     memcpy(coder->values, columns->thread, count * sizeof *coder->values);
     put_stream(&writer, TAU_TRACE_STREAM_THREAD, coder->values, count, 0);
@@ -292,7 +294,8 @@ struct op_counts {
     uint32_t takes;  // malloc, calloc, aligned_alloc
     uint32_t sized;  // all but free
     bool flagged;
-    bool noisy;  // no flags, and the operations took more than half a bit each
+    bool mixed;  // flags or touches: an event's byte is not its op alone, or takes the long way
+    bool noisy;  // not mixed, and the operations took more than half a bit each
 };
 
 // The stream of ops and flags as bytes.
@@ -324,7 +327,27 @@ TAU_TRACE_VECTOR static void count_ops(const uint8_t *bytes, uint32_t count, uin
     }
 }
 
-// Flags are rare, so a block without them is told by its largest byte and takes the short way.
+// Decodes a block with flags or touches. Returns false if a byte is none that a writer makes.
+static bool decode_mixed_ops(uint8_t *bytes, uint32_t count, struct op_counts *counts) {
+    uint32_t takes = 0, frees = 0, flags = 0, bad = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t code = bytes[i] & OP_MASK, flag = bytes[i] >> FLAG_SHIFT;
+        uint32_t op = code == 0 ? TAU_TRACE_OP_FREE : code - 1;
+        bytes[i] = (uint8_t)((op & OP_MASK) | flag << FLAG_SHIFT);
+        bad |= (code == TAU_TRACE_OP_FREE + 1) | (op > TAU_TRACE_OP_TOUCH) | (flag > FLAGS_ALL) |
+               ((flag & (flag - 1)) != 0) |
+               ((flag != 0) & (op != TAU_TRACE_OP_FREE) & (op != TAU_TRACE_OP_REALLOC));
+        takes += op_takes_slot(op);
+        frees += op == TAU_TRACE_OP_FREE;
+        flags |= flag;
+    }
+    *counts = (struct op_counts){
+        .takes = takes, .sized = count - frees, .flagged = flags != 0, .mixed = true};
+    return bad == 0;
+}
+
+// Flags and touches are rare in most traces, so a block without them is told by its largest byte
+// and takes the short way.
 static bool take_ops(struct payload_reader *reader, uint32_t count, struct op_counts *counts) {
     uint8_t *bytes = reader->coder->op_bytes;
     const uint8_t *stored = reader->from;
@@ -336,29 +359,18 @@ static bool take_ops(struct payload_reader *reader, uint32_t count, struct op_co
     for (uint32_t i = 0; i < count; i++) {
         max = bytes[i] > max ? bytes[i] : max;
     }
-    uint32_t frees = 0, reallocs = 0, bad = 0;
-    if (max <= TAU_TRACE_OP_FREE) {
-        for (uint32_t i = 0; i < count; i++) {
-            bytes[i] = bytes[i] == 0 ? TAU_TRACE_OP_FREE : (uint8_t)(bytes[i] - 1);
-        }
-        count_ops(bytes, count, &frees, &reallocs);
-    } else {
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t code = bytes[i] & OP_MASK, flag = bytes[i] >> FLAG_SHIFT;
-            uint32_t op = code == 0 ? TAU_TRACE_OP_FREE : code - 1;
-            bytes[i] = (uint8_t)((op & OP_MASK) | flag << FLAG_SHIFT);
-            bad |= (code > TAU_TRACE_OP_FREE) | (flag > FLAGS_ALL) | ((flag & (flag - 1)) != 0) |
-                   (op_takes_slot(op) & (flag != 0));
-            frees += op == TAU_TRACE_OP_FREE;
-            reallocs += op == TAU_TRACE_OP_REALLOC;
-        }
+    if (max > PLAIN_CODE_MAX) {
+        return decode_mixed_ops(bytes, count, counts);
     }
-    *counts =
-        (struct op_counts){.takes = count - frees - reallocs,
-                           .sized = count - frees,
-                           .flagged = max > TAU_TRACE_OP_FREE,
-                           .noisy = max <= TAU_TRACE_OP_FREE && stored_bytes > count / NOISY_SHARE};
-    return bad == 0;
+    uint32_t frees = 0, reallocs = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes[i] = bytes[i] == 0 ? TAU_TRACE_OP_FREE : (uint8_t)(bytes[i] - 1);
+    }
+    count_ops(bytes, count, &frees, &reallocs);
+    *counts = (struct op_counts){.takes = count - frees - reallocs,
+                                 .sized = count - frees,
+                                 .noisy = stored_bytes > count / NOISY_SHARE};
+    return true;
 }
 
 static bool take_times(struct payload_reader *reader, uint32_t count, uint64_t start_ns,
@@ -401,11 +413,11 @@ static uint32_t unpack_slots(uint32_t *stack, const uint8_t *ops, uint32_t count
         if (ops[i] == TAU_TRACE_OP_FREE) {
             slot = before + *gives++;
             stack[depth++] = slot;
-        } else if (ops[i] > TAU_TRACE_OP_FREE) {
+        } else if (ops[i] > OP_MASK) {
             slot_out[i] = TAU_TRACE_SLOT_NONE + *gives++;
             max = slot_out[i] > max && slot_out[i] != TAU_TRACE_SLOT_NONE ? slot_out[i] : max;
             continue;
-        } else if (ops[i] == TAU_TRACE_OP_REALLOC) {
+        } else if (ops[i] == TAU_TRACE_OP_REALLOC || ops[i] == TAU_TRACE_OP_TOUCH) {
             slot = before + *gives++;
         } else if (depth > 0) {
             slot = stack[--depth] + *takes++;
@@ -420,8 +432,9 @@ static uint32_t unpack_slots(uint32_t *stack, const uint8_t *ops, uint32_t count
     return max;
 }
 
-// The same for a block without flags whose operations come in no order that a processor could
-// predict: without a branch on them it takes half the time; with an order it would take twice.
+// The same for a block without flags and touches whose operations come in no order that a
+// processor could predict: without a branch on them it takes half the time; with an order it would
+// take twice.
 static uint32_t unpack_noisy_slots(uint32_t *stack, const uint8_t *ops, uint32_t count,
                                    const uint32_t *takes, const uint32_t *gives,
                                    uint32_t *slot_out) {
@@ -499,35 +512,36 @@ static bool take_sizes(struct payload_reader *reader, uint32_t count, uint32_t s
     return true;
 }
 
-static bool take_aligns(struct payload_reader *reader, uint32_t count, uint32_t sized,
-                        uint8_t *align_out) {
+static bool take_aligns(struct payload_reader *reader, uint32_t count,
+                        const struct op_counts *counts, uint8_t *align_out) {
     struct tau_trace_block_coder *coder = reader->coder;
     const uint8_t *entry =
         reader->directory + TAU_TRACE_STREAM_ALIGN * TAU_TRACE_STREAM_ENTRY_BYTES;
     static const uint8_t absent[TAU_TRACE_STREAM_ENTRY_BYTES];
-    if (align_out != NULL && memcmp(entry, absent, sizeof absent) == 0) {
+    if (align_out != NULL && !counts->mixed && memcmp(entry, absent, sizeof absent) == 0) {
         memset(align_out, 0, count);  // nearly every block: no alignment was asked for
         return true;
     }
-    if (!take_stream(reader, TAU_TRACE_STREAM_ALIGN, sized,
+    if (!take_stream(reader, TAU_TRACE_STREAM_ALIGN, counts->sized,
                      align_out == NULL ? NULL : coder->values, NULL, NULL)) {
         return false;
     }
     if (align_out == NULL) {
         return true;
     }
-    uint32_t at = 0;
+    uint32_t at = 0, bad = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t is_sized = (coder->op_bytes[i] & OP_MASK) != TAU_TRACE_OP_FREE;
-        align_out[i] =
-            (uint8_t)(coder->values[at & (TAU_TRACE_BLOCK_EVENTS_MAX - 1)] & (0u - is_sized));
+        uint32_t op = coder->op_bytes[i] & OP_MASK, is_sized = op != TAU_TRACE_OP_FREE;
+        uint32_t value = coder->values[at & (TAU_TRACE_BLOCK_EVENTS_MAX - 1)] & (0u - is_sized);
+        bad |= op == TAU_TRACE_OP_TOUCH ? value - 1 >= TAU_TRACE_TOUCH_GRANULES_MAX : value >= 64;
+        align_out[i] = (uint8_t)value;
         at += is_sized;
     }
-    return max_of(coder->values, sized) < 64;
+    return bad == 0;
 }
 
 // Ops and flags apart, for the caller.
-static void give_ops(const struct tau_trace_block_coder *coder, uint32_t count, bool flagged,
+static void give_ops(const struct tau_trace_block_coder *coder, uint32_t count, bool mixed,
                      const struct tau_trace_columns *columns) {
     if (columns->op != NULL) {
         memcpy(columns->op, coder->op_bytes, count);
@@ -535,10 +549,10 @@ static void give_ops(const struct tau_trace_block_coder *coder, uint32_t count, 
     if (columns->flags != NULL) {
         memset(columns->flags, 0, count);
     }
-    for (uint32_t i = 0; flagged && columns->op != NULL && i < count; i++) {
+    for (uint32_t i = 0; mixed && columns->op != NULL && i < count; i++) {
         columns->op[i] &= OP_MASK;
     }
-    for (uint32_t i = 0; flagged && columns->flags != NULL && i < count; i++) {
+    for (uint32_t i = 0; mixed && columns->flags != NULL && i < count; i++) {
         columns->flags[i] = coder->op_bytes[i] >> FLAG_SHIFT;
     }
 }
@@ -562,10 +576,10 @@ bool tau_trace_block_unpack(struct tau_trace_block_coder *coder, const uint8_t *
         !take_slots(&reader, count, &counts, bounds->slots_count, columns->slot) ||
         !take_sizes(&reader, count, counts.sized, columns->size_bytes) ||
         !take_stream(&reader, TAU_TRACE_STREAM_SITE, count, columns->site, NULL, NULL) ||
-        !take_aligns(&reader, count, counts.sized, columns->align_log2)) {
+        !take_aligns(&reader, count, &counts, columns->align_log2)) {
         return false;
     }
-    give_ops(coder, count, counts.flagged, columns);
+    give_ops(coder, count, counts.mixed, columns);
     return reader.left == 0 &&
            (columns->thread == NULL || max_of(columns->thread, count) < TAU_TRACE_THREADS_MAX) &&
            (columns->site == NULL || max_of(columns->site, count) <= bounds->sites_count);

@@ -104,6 +104,8 @@ const char *tau_trace_checker_totals(const struct tau_trace_checker *checker) {
         {"events of realloc", said->events_of_op[2], found->events_of_op[2]},
         {"events of aligned_alloc", said->events_of_op[3], found->events_of_op[3]},
         {"events of free", said->events_of_op[4], found->events_of_op[4]},
+        {"events of touch", said->events_of_op[5], found->events_of_op[5]},
+        {"touched_granules", said->touched_granules, found->touched_granules},
         {"peak_live_bytes", said->peak_live_bytes, found->peak_live_bytes},
         {"peak_live_objects", said->peak_live_objects, found->peak_live_objects},
         {"slots_count_max", said->slots_count_max, found->slots_count_max},

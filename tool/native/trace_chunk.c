@@ -69,6 +69,8 @@ static void list_totals(struct tau_trace_totals *totals, uint64_t *words[TAU_TRA
         &totals->end_live_bytes,
         &totals->sizes_rounded_count,
         &totals->sites,
+        &totals->events_of_op[TAU_TRACE_OP_TOUCH],
+        &totals->touched_granules,
     };
     memcpy(words, all, sizeof all);
 }
@@ -82,11 +84,11 @@ void tau_trace_totals_store(const struct tau_trace_totals *totals, uint8_t *to) 
     }
 }
 
-void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from) {
+void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from, unsigned count) {
     uint64_t *words[TAU_TRACE_STORED_TOTALS];
     memset(totals, 0, sizeof *totals);
     list_totals(totals, words);
-    for (unsigned i = 0; i < TAU_TRACE_STORED_TOTALS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         *words[i] = tau_trace_load64(from + 8 * i);
     }
 }

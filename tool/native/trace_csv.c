@@ -2,9 +2,10 @@
 //
 //   op,id,size[,align][,time][,thread][,site][,flags]     in any order
 //
-// op is malloc, calloc, realloc, aligned_alloc or free; id names an object and may be used again
-// after its free; size and align are bytes, time is nanoseconds since the start. A field may be
-// quoted ("a, b", with "" for a quote). site is MODULE+0xOFFSET, flags (unknown, inherited,
+// op is malloc, calloc, realloc, aligned_alloc, free or touch; id names an object and may be used
+// again after its free; size and align are bytes, time is nanoseconds since the start. A field may
+// be quoted ("a, b", with "" for a quote). Of a touch, size is the byte offset of the first granule
+// and align the number of granules. site is MODULE+0xOFFSET, flags (unknown, inherited,
 // double_free) is what `tau export` writes for an object that nobody owns.
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,8 @@ enum column {
 
 static const char *const COLUMN_NAMES[COLUMNS] = {"op",   "id",     "size", "align",
                                                   "time", "thread", "site", "flags"};
-static const char *const OP_NAMES[5] = {"malloc", "calloc", "realloc", "aligned_alloc", "free"};
+static const char *const OP_NAMES[TAU_TRACE_OPS_COUNT] = {"malloc",        "calloc", "realloc",
+                                                          "aligned_alloc", "free",   "touch"};
 #define NO_FIELD UINT32_MAX
 
 struct field {
@@ -168,19 +170,27 @@ static bool bad_field(struct tau_trace_importer *importer, enum column column,
 }
 
 static bool take_op(struct tau_trace_importer *importer, const struct field *field, uint8_t *op) {
-    for (uint8_t i = 0; i < 5; i++) {
+    for (uint8_t i = 0; i < TAU_TRACE_OPS_COUNT; i++) {
         if (field_is(field, OP_NAMES[i])) {
             *op = i;
             return true;
         }
     }
-    return bad_field(importer, COLUMN_OP, field, "malloc, calloc, realloc, aligned_alloc or free");
+    return bad_field(importer, COLUMN_OP, field,
+                     "malloc, calloc, realloc, aligned_alloc, free or touch");
 }
 
 static bool take_align(struct tau_trace_importer *importer, const struct field *field, uint8_t op,
                        uint8_t *align_log2) {
     uint64_t align = 0;
     if (op == TAU_TRACE_OP_FREE) {
+        return true;
+    }
+    if (op == TAU_TRACE_OP_TOUCH) {
+        if (!parse_number(field, &align) || align == 0 || align > TAU_TRACE_TOUCH_GRANULES_MAX) {
+            return bad_field(importer, COLUMN_ALIGN, field, "a touch's granules, 1 to 255");
+        }
+        *align_log2 = (uint8_t)align;
         return true;
     }
     if (field->count == 0 && op == TAU_TRACE_OP_ALIGNED_ALLOC) {

@@ -112,7 +112,8 @@ static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint3
 }
 
 static enum tau_trace_status put_event(struct tau_trace_exporter *exporter, size_t i) {
-    static const char *const op_names[5] = {"malloc", "calloc", "realloc", "aligned_alloc", "free"};
+    static const char *const op_names[TAU_TRACE_OPS_COUNT] = {"malloc",        "calloc", "realloc",
+                                                              "aligned_alloc", "free",   "touch"};
     uint8_t op = exporter->op[i], flags = exporter->flags[i];
     put_text(exporter, op_names[op]);
     put_char(exporter, ',');
@@ -124,7 +125,9 @@ static enum tau_trace_status put_event(struct tau_trace_exporter *exporter, size
         put_number(exporter, exporter->size_bytes[i]);
     }
     put_char(exporter, ',');
-    if (exporter->align_log2[i] != 0 || op == TAU_TRACE_OP_ALIGNED_ALLOC) {
+    if (op == TAU_TRACE_OP_TOUCH) {
+        put_number(exporter, exporter->align_log2[i]);
+    } else if (exporter->align_log2[i] != 0 || op == TAU_TRACE_OP_ALIGNED_ALLOC) {
         put_number(exporter, 1ull << exporter->align_log2[i]);
     }
     put_char(exporter, ',');

@@ -143,7 +143,10 @@ static bool flush_batch(struct tau_trace_importer *importer) {
     importer->status = tau_trace_writer_append(importer->writer, &columns, batch->count);
     batch->count = 0;
     if (importer->status == TAU_TRACE_BAD_EVENT) {
-        return tau_trace_import_fail(importer, "%s", tau_trace_writer_bad_rule(importer->writer));
+        return tau_trace_import_fail(
+            importer, "in it or before, event %llu breaks %s",
+            (unsigned long long)tau_trace_writer_totals(importer->writer)->events,
+            tau_trace_writer_bad_rule(importer->writer));
     }
     if (importer->status != TAU_TRACE_OK) {
         return tau_trace_import_fail(importer, "%s", tau_trace_status_text(importer->status));
@@ -218,6 +221,10 @@ bool tau_trace_import_add(struct tau_trace_importer *importer,
     }
     uint32_t known = tau_trace_objects_find(&importer->objects, event->key);
     bool live = known != TAU_TRACE_OBJECT_FREED && known != TAU_TRACE_OBJECT_UNKNOWN;
+    if (event->op == TAU_TRACE_OP_TOUCH) {
+        return live ? put_event(importer, event, TAU_TRACE_OP_TOUCH, 0, known)
+                    : tau_trace_import_fail(importer, "this touches an object that is not alive");
+    }
     if (event->op == TAU_TRACE_OP_FREE || event->op == TAU_TRACE_OP_REALLOC) {
         if (live) {
             return event->op == TAU_TRACE_OP_FREE

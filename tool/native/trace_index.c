@@ -51,6 +51,11 @@ static bool chunk_follows(const struct tau_trace_chunk *chunk, uint64_t events, 
 
 // ---- the footer -----------------------------------------------------------------------
 
+// How many totals the footer has.
+static unsigned stored_totals(const struct tau_trace_reader *reader) {
+    return reader->version == 1 ? TAU_TRACE_STORED_TOTALS_1 : TAU_TRACE_STORED_TOTALS;
+}
+
 // The footer's chunk is in reader->chunk when this returns TAU_TRACE_OK.
 static enum tau_trace_status find_footer(struct tau_trace_reader *reader, uint64_t *footer_offset,
                                          uint32_t *payload_bytes) {
@@ -79,7 +84,7 @@ static enum tau_trace_status find_footer(struct tau_trace_reader *reader, uint64
     *payload_bytes = chunk.payload_bytes;
     bool fits =
         *footer_offset + TAU_TRACE_CHUNK_HEADER_BYTES + chunk.payload_bytes == trailer_offset;
-    bool holds_fixed = chunk.payload_bytes >= TAU_TRACE_FOOTER_FIXED_BYTES;
+    bool holds_fixed = chunk.payload_bytes >= TAU_TRACE_FOOTER_FIXED_BYTES(stored_totals(reader));
     return chunk.kind == TAU_TRACE_CHUNK_FOOTER && fits && holds_fixed ? TAU_TRACE_OK
                                                                        : TAU_TRACE_CORRUPT;
 }
@@ -154,7 +159,7 @@ static enum tau_trace_status load_sizes(struct tau_trace_reader *reader, const u
 // Totals that no writer makes are refused, because readers size their tables by them.
 static bool totals_possible(const struct tau_trace_totals *totals) {
     uint64_t ops = 0;
-    for (unsigned op = 0; op < 5; op++) {
+    for (unsigned op = 0; op < TAU_TRACE_OPS_COUNT; op++) {
         if (totals->events_of_op[op] > totals->events) {
             return false;
         }
@@ -167,6 +172,7 @@ static bool totals_possible(const struct tau_trace_totals *totals) {
             return false;
         }
     }
+    uint64_t touches = totals->events_of_op[TAU_TRACE_OP_TOUCH];
     uint64_t allocations =
         totals->events_of_op[0] + totals->events_of_op[1] + totals->events_of_op[3];
     return ops == totals->events && totals->slots_count_max <= allocations &&
@@ -174,7 +180,8 @@ static bool totals_possible(const struct tau_trace_totals *totals) {
            totals->peak_live_objects <= totals->slots_count_max &&
            totals->end_live_objects <= totals->peak_live_objects &&
            totals->end_live_bytes <= totals->peak_live_bytes &&
-           totals->threads <= TAU_TRACE_THREADS_MAX;
+           totals->threads <= TAU_TRACE_THREADS_MAX && totals->touched_granules >= touches &&
+           totals->touched_granules / TAU_TRACE_TOUCH_GRANULES_MAX <= touches;
 }
 
 enum tau_trace_status tau_trace_index_load(struct tau_trace_reader *reader) {
@@ -185,16 +192,17 @@ enum tau_trace_status tau_trace_index_load(struct tau_trace_reader *reader) {
         return status;
     }
     const uint8_t *payload = reader->chunk + TAU_TRACE_CHUNK_HEADER_BYTES;
-    const uint8_t *counts = payload + 8 * TAU_TRACE_STORED_TOTALS;
+    const unsigned totals_count = stored_totals(reader);
+    const uint8_t *counts = payload + 8 * totals_count;
     uint64_t index_count = tau_trace_load64(counts), sizes_count = tau_trace_load64(counts + 8);
     uint32_t sizes_raw = tau_trace_load32(counts + 16),
              sizes_stored = tau_trace_load32(counts + 20);
-    uint64_t left = payload_bytes - TAU_TRACE_FOOTER_FIXED_BYTES;
+    uint64_t left = payload_bytes - TAU_TRACE_FOOTER_FIXED_BYTES(totals_count);
     if (index_count > left / TAU_TRACE_INDEX_ENTRY_BYTES || sizes_stored > sizes_raw ||
         left - index_count * TAU_TRACE_INDEX_ENTRY_BYTES != sizes_stored) {
         return TAU_TRACE_CORRUPT;
     }
-    tau_trace_totals_load(&reader->totals, payload);
+    tau_trace_totals_load(&reader->totals, payload, totals_count);
     uint64_t blocks = reader->totals.blocks;
     status = totals_possible(&reader->totals) ? TAU_TRACE_OK : TAU_TRACE_CORRUPT;
     if (status == TAU_TRACE_OK) {

@@ -114,7 +114,8 @@ static enum tau_trace_status load_file_header(struct tau_trace_reader *reader) {
     if (memcmp(fixed, TAU_TRACE_MAGIC, 8) != 0) {
         return TAU_TRACE_NOT_A_TRACE;
     }
-    if (tau_trace_load32(fixed + 8) > TAU_TRACE_VERSION) {
+    reader->version = tau_trace_load32(fixed + 8);
+    if (reader->version > TAU_TRACE_VERSION) {
         return TAU_TRACE_NEWER_VERSION;
     }
     uint32_t json_bytes = tau_trace_load32(fixed + 12);
@@ -134,8 +135,7 @@ static enum tau_trace_status load_file_header(struct tau_trace_reader *reader) {
         tau_trace_load64(fixed + 16) == tau_trace_header_checksum(fixed, json, json_bytes);
     bool one_string = strlen(reader->header_json) == json_bytes;
     reader->chunks_offset = sizeof fixed + json_bytes;
-    return intact && one_string && tau_trace_load32(fixed + 8) > 0 ? TAU_TRACE_OK
-                                                                   : TAU_TRACE_CORRUPT;
+    return intact && one_string && reader->version > 0 ? TAU_TRACE_OK : TAU_TRACE_CORRUPT;
 }
 
 struct tau_trace_reader *tau_trace_reader_open(const char *path, enum tau_trace_status *status) {

@@ -8,6 +8,7 @@
 
 struct tau_trace_reader {
     int file;
+    uint32_t version;
     uint64_t file_bytes;
     uint64_t chunks_offset;  // end of the file header
     char *header_json;

@@ -197,9 +197,15 @@ static inline void add_live(struct tau_trace_ledger *ledger, uint32_t slot, uint
     ledger->live_high += ledger->live_low < size_bytes;
 }
 
+// The size of the object in a slot that is in use.
+static inline uint64_t live_size(const struct tau_trace_ledger *ledger, uint32_t slot) {
+    uint32_t line = ledger->line_of_slot[slot];
+    return line < DIRECT_SIZES ? line : ledger->size_of_slot[slot];
+}
+
 static inline void remove_live(struct tau_trace_ledger *ledger, uint32_t slot) {
     uint32_t line = ledger->line_of_slot[slot];
-    uint64_t size_bytes = line < DIRECT_SIZES ? line : ledger->size_of_slot[slot];
+    uint64_t size_bytes = live_size(ledger, slot);
     ledger->lines[line].live--;
     ledger->live_high -= ledger->live_low < size_bytes;
     ledger->live_low -= size_bytes;
@@ -261,6 +267,22 @@ static inline const char *take_live(struct tau_trace_ledger *ledger, uint8_t op,
     return NULL;
 }
 
+// A touch: only its own totals change.
+static const char *take_touch(struct tau_trace_ledger *ledger, uint32_t slot, uint64_t offset_bytes,
+                              uint64_t granules) {
+    if (slot >= ledger->totals.slots_count_max || ledger->line_of_slot[slot] == LINE_NONE) {
+        return "[TRACE-44] a touch names a slot in use";
+    }
+    uint64_t size_bytes = live_size(ledger, slot);
+    if (granules == 0 || offset_bytes % TAU_TRACE_GRANULE_BYTES != 0 ||
+        offset_bytes >= size_bytes ||
+        granules - 1 > (size_bytes - 1 - offset_bytes) / TAU_TRACE_GRANULE_BYTES) {
+        return "[TRACE-45] a touch names 1 to 255 granules inside its object";
+    }
+    ledger->totals.touched_granules += granules;
+    return NULL;
+}
+
 // A malloc, calloc or aligned_alloc.
 static inline const char *take_new(struct tau_trace_ledger *ledger, uint32_t slot,
                                    uint64_t size_bytes) {
@@ -296,8 +318,8 @@ static const char *note_thread(struct tau_trace_ledger *ledger, uint32_t thread)
 static inline const char *check_shape(struct tau_trace_ledger *ledger,
                                       const struct tau_trace_columns *columns, size_t i,
                                       uint64_t sites_count) {
-    if (columns->op[i] > TAU_TRACE_OP_FREE) {
-        return "[TRACE-19] the operation is one of the five";
+    if (columns->op[i] > TAU_TRACE_OP_TOUCH) {
+        return "[TRACE-19] the operation is one of the six";
     }
     if (columns->time_ns[i] < ledger->last_ns) {
         return "[TRACE-27] time never goes back";
@@ -306,6 +328,7 @@ static inline const char *check_shape(struct tau_trace_ledger *ledger,
         return "[TRACE-29] a site was named before it is used";
     }
     if (columns->align_log2 != NULL && columns->align_log2[i] != 0 &&
+        columns->op[i] != TAU_TRACE_OP_TOUCH &&
         (columns->align_log2[i] > 63 || columns->op[i] == TAU_TRACE_OP_FREE)) {
         return "[TRACE-30] an alignment is below 2^64, and a free has none";
     }
@@ -413,6 +436,9 @@ static const char *take_one(struct tau_trace_ledger *ledger,
         broken = take_flagged(ledger, op, flags, columns->slot[i], columns->size_bytes[i]);
     } else if (broken == NULL && (op == TAU_TRACE_OP_FREE || op == TAU_TRACE_OP_REALLOC)) {
         broken = take_live(ledger, op, columns->slot[i], columns->size_bytes[i]);
+    } else if (broken == NULL && op == TAU_TRACE_OP_TOUCH) {
+        broken = take_touch(ledger, columns->slot[i], columns->size_bytes[i],
+                            columns->align_log2 == NULL ? 0 : columns->align_log2[i]);
     } else if (broken == NULL) {
         broken = take_new(ledger, columns->slot[i], columns->size_bytes[i]);
     }

@@ -24,7 +24,7 @@ import numpy as np
 from tautochrone import native, trace_format
 from tautochrone.errors import TauError
 
-OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
+OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
 STATUS_IO_FAILED, STATUS_NOT_A_TRACE, STATUS_NEWER, STATUS_CORRUPT = 1, 2, 3, 4
 STATUS_NO_MEMORY, STATUS_DISK_FULL, STATUS_BAD_EVENT = 5, 6, 7
 
@@ -65,7 +65,7 @@ class Totals:
     """What a trace's footer holds, or a scan found; the meanings are in tool/native/trace.h."""
 
     events: int
-    events_of_op: tuple[int, int, int, int, int]
+    events_of_op: tuple[int, ...]  # in the order of OPS
     blocks: int
     peak_live_bytes: int
     peak_live_objects: int
@@ -83,6 +83,7 @@ class Totals:
     end_live_bytes: int
     sizes_rounded_count: int
     sites: int
+    touched_granules: int
 
 
 class NativeTotals(ctypes.Structure):
@@ -90,14 +91,14 @@ class NativeTotals(ctypes.Structure):
 
     _fields_ = [
         ("events", ctypes.c_uint64),
-        ("events_of_op", ctypes.c_uint64 * 5),
+        ("events_of_op", ctypes.c_uint64 * len(OPS)),
         *(
             (name, ctypes.c_uint64)
             for name in (
                 "blocks peak_live_bytes peak_live_objects slots_count_max duration_ns threads "
                 "unknown_count unknown_first_event inherited_count double_free_count "
                 "double_free_first_event recovered dropped_bytes end_live_objects end_live_bytes "
-                "sizes_rounded_count sites"
+                "sizes_rounded_count sites touched_granules"
             ).split()
         ),
     ]

@@ -48,7 +48,7 @@ def test_a_damaged_block_is_placed(tmp_path: Path) -> None:
     assert "damaged" in problem.cause
 
 
-@pytest.mark.parametrize("word", range(21))
+@pytest.mark.parametrize("word", range(23))
 def test_a_forged_total_is_found(tmp_path: Path, word: int) -> None:
     """Checksums that fit do not help a footer that lies: each of its totals in turn."""
     path = tmp_path / "a.tau"

@@ -98,6 +98,12 @@ def test_other_spellings(tmp_path: Path, text: str) -> None:
         ("op,id,size,flags\nmalloc,1,5,unknown\n", 'line 2: flags "unknown"'),
         ("op,id,size,flags\nfree,1,,lost\n", 'line 2: flags "lost"'),
         ("\n", "line 1: the file is empty"),
+        (HEADER + "malloc,1,5,,1\ntouch,1,0,256,1\n", 'line 3: align "256" is not a touch'),
+        (HEADER + "malloc,1,5,,1\ntouch,1,0,,1\n", 'line 3: align "" is not a touch'),
+        (HEADER + "malloc,1,5,,1\ntouch,1,,1,1\n", 'line 3: size "" is not a number of bytes'),
+        (HEADER + "touch,1,0,1,1\n", "line 2: this touches an object that is not alive"),
+        (HEADER + "malloc,1,5,,1\ntouch,1,16,1,1\n", "event 1 breaks [TRACE-45] a touch names"),
+        ("op,id,size,align,flags\ntouch,1,0,1,unknown\n", 'line 2: flags "unknown"'),
     ],
 )
 def test_each_malformed_line_is_named(tmp_path: Path, text: str, cause: str) -> None:
@@ -134,15 +140,14 @@ def test_random_csv_imports_as_the_model_says(tmp_path: Path) -> None:
     seed = time.time_ns() % 2**32
     print("seed", seed)
     events = model.random_events(seed, 30_000, misuse=False, sites=0)
-    names = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
+    names = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
     generation: Counter[int] = Counter()
     lines = ["op,id,size,align,time,thread"]
     for now, size, slot, thread, _, op, _, align in model.rows(events):
         generation[slot] += op in (model.MALLOC, model.CALLOC, model.ALIGNED)
-        one = "1" if op == model.ALIGNED else ""
+        last = str(1 << align) if op == model.ALIGNED else str(align or "")
         lines.append(
-            f"{names[op]},object {slot}/{generation[slot]},{size},"
-            f"{1 << align if align else one},{now},{thread}"
+            f"{names[op]},object {slot}/{generation[slot]},{size},{last},{now},{thread}"
         )
     for pack in (str.encode, lambda text: gzip.compress(text.encode())):
         (tmp_path / "events.csv.gz").write_bytes(pack("\n".join(lines)))

@@ -52,6 +52,20 @@ def test_text_tells_who_how_much_and_what_next(tmp_path: Path) -> None:
     assert "recovered" not in text
 
 
+def test_a_recording_of_accesses_tells_them_and_its_clock(tmp_path: Path) -> None:
+    events = model.random_events(3, 5000)
+    accesses = {"heap_loads": 7000, "heap_stores": 800, "other_loads": 90, "other_stores": 1}
+    model.write(tmp_path / "a.tau", events, clock="accesses", accesses=accesses)
+    document = json.loads(run(tmp_path / "a.tau", "--json"))
+    touched = model.totals_of(events)["touched_granules"]
+    assert document["touched_granules"] == touched > 0
+    assert document["clock"] == "accesses" and document["accesses"] == accesses
+    text = run(tmp_path / "a.tau")
+    for part in (f"in {document['duration_ns']:,} heap accesses", "7,800 of the heap, 91 of other",
+                 f"{document['operations']['touch']:,} touch", f"{16 * touched:,} bytes"):  # fmt: skip
+        assert part in text, part
+
+
 def test_an_empty_and_a_recovered_trace(tmp_path: Path) -> None:
     path = tmp_path / "a.tau"
     model.write(path, model.random_events(3, 0))

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tool.tests import trace_forge
 from tool.tests import trace_model as model
 
 from tautochrone import trace_format as form
+from tautochrone.checking import check_trace
 from tautochrone.errors import TauError
 from tautochrone.trace import EVENT, TraceWriter, open_trace
 
@@ -81,6 +83,12 @@ def test_structured_blocks_hold_the_same(tmp_path: Path) -> None:
         {"size_bytes": [0, 0]},
         {"thread": [form.THREADS_MAX - 1, 0]},
         {"align_log2": [63, 0], "op": [model.ALIGNED, model.ALIGNED]},
+        {
+            "op": [model.MALLOC, model.TOUCH],
+            "size_bytes": [2**64 - 1, 2**64 - 16],
+            "align_log2": [0, 1],
+            "slot": [0, 0],
+        },
     ],
 )
 def test_extremes_survive(tmp_path: Path, extreme: dict[str, list[int]]) -> None:
@@ -90,7 +98,42 @@ def test_extremes_survive(tmp_path: Path, extreme: dict[str, list[int]]) -> None
     model.write(tmp_path / "t.tau", events)
     assert_equal(model.read(tmp_path / "t.tau"), events)
     with open_trace(tmp_path / "t.tau") as reader:
-        assert reader.totals.peak_live_bytes == min(2**64 - 1, sum(events["size_bytes"].tolist()))
+        sizes = events["size_bytes"][events["op"] != model.TOUCH]
+        assert reader.totals.peak_live_bytes == min(2**64 - 1, sum(sizes.tolist()))
+
+
+@pytest.mark.parametrize("touches", [0.0, 0.5, 0.98])
+def test_touches_are_kept_and_change_nothing_else(tmp_path: Path, touches: float) -> None:
+    """Without its touches a trace has the same objects, sizes and peaks."""
+    seed = time.time_ns() % 2**32
+    print("seed", seed)
+    events = model.random_events(seed, 70_000, touches=touches)
+    is_touch = events["op"] == model.TOUCH
+    assert bool(is_touch.any()) == (touches > 0)
+    model.write(tmp_path / "all.tau", events)
+    assert_equal(model.read(tmp_path / "all.tau"), events)
+    model.write(tmp_path / "none.tau", {name: c[~is_touch] for name, c in events.items()})
+    with open_trace(tmp_path / "all.tau") as whole, open_trace(tmp_path / "none.tau") as bare:
+        assert whole.sizes() == bare.sizes()
+        assert whole.totals.touched_granules == events["align_log2"][is_touch].sum()
+        assert whole.totals.events_of_op[:5] == bare.totals.events_of_op[:5]
+        assert whole.totals.events_of_op[5] == is_touch.sum()
+        for name in ("peak_live_bytes", "peak_live_objects", "end_live_bytes", "slots_count_max"):
+            assert getattr(whole.totals, name) == getattr(bare.totals, name), name
+
+
+def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
+    """Version 1 had no touches and two totals fewer: made here from a file of today."""
+    events = model.random_events(9, 70_000, touches=0)
+    model.write(tmp_path / "a.tau", events)
+    today = (tmp_path / "a.tau").read_bytes()
+    (tmp_path / "a.tau").write_bytes(trace_forge.as_version_1(today))
+    assert_equal(model.read(tmp_path / "a.tau"), events)
+    with open_trace(tmp_path / "a.tau") as reader:
+        found = dataclasses.asdict(reader.totals) | {"sizes": reader.sizes()}
+    wanted = model.totals_of(events)
+    assert {name: found[name] for name in wanted} == wanted and not found["recovered"]
+    assert check_trace(tmp_path / "a.tau") == []
 
 
 def test_more_sizes_than_the_table_holds_are_rounded_and_said(tmp_path: Path) -> None:
@@ -111,7 +154,7 @@ def test_more_sizes_than_the_table_holds_are_rounded_and_said(tmp_path: Path) ->
 
 
 BROKEN = [
-    ("TRACE-19", {"op": 5}),
+    ("TRACE-19", {"op": 6}),
     ("TRACE-20", {"op": model.FREE, "slot": 0, "size_bytes": 1}),
     ("TRACE-21", {"op": model.FREE, "slot": form.SLOT_NONE, "flags": 3}),
     ("TRACE-22", {"op": model.MALLOC, "slot": form.SLOT_NONE, "flags": form.FLAG_UNKNOWN}),
@@ -127,6 +170,14 @@ BROKEN = [
     ("TRACE-29", {"op": model.FREE, "slot": 0, "site": 1}),
     ("TRACE-30", {"op": model.MALLOC, "slot": 1, "align_log2": 64}),
     ("TRACE-30", {"op": model.FREE, "slot": 0, "align_log2": 1}),
+    ("TRACE-22", {"op": model.TOUCH, "slot": form.SLOT_NONE, "flags": form.FLAG_UNKNOWN}),
+    ("TRACE-44", {"op": model.TOUCH, "slot": 1, "align_log2": 1}),
+    ("TRACE-44", {"op": model.TOUCH, "slot": form.SLOT_NONE, "align_log2": 1}),
+    ("TRACE-45", {"op": model.TOUCH, "slot": 0, "size_bytes": 0, "align_log2": 0}),
+    ("TRACE-45", {"op": model.TOUCH, "slot": 0, "size_bytes": 8, "align_log2": 1}),
+    ("TRACE-45", {"op": model.TOUCH, "slot": 0, "size_bytes": 48, "align_log2": 1}),
+    ("TRACE-45", {"op": model.TOUCH, "slot": 0, "size_bytes": 16, "align_log2": 3}),
+    ("TRACE-45", {"op": model.TOUCH, "slot": 0, "size_bytes": 2**64 - 16, "align_log2": 1}),
 ]
 
 
@@ -134,7 +185,7 @@ BROKEN = [
 def test_a_broken_rule_is_named_and_what_came_before_stays(
     tmp_path: Path, rule: str, event: dict[str, int]
 ) -> None:
-    good = {"op": model.MALLOC, "slot": 0, "time_ns": 10}
+    good = {"op": model.MALLOC, "slot": 0, "time_ns": 10, "size_bytes": 33}
     columns = {
         name: np.array([good.get(name, 0), event.get(name, 10 * (name == "time_ns")), 0], dtype)
         for name, dtype in ((name, EVENT[name]) for name in EVENT.names or ())
@@ -169,6 +220,7 @@ def test_what_is_no_trace_or_newer_is_refused_with_the_reason(tmp_path: Path) ->
 
 FULL = """
 import resource, sys
+from tool.tests import trace_forge
 from tool.tests import trace_model as model
 from tautochrone.errors import TauError
 from tautochrone.trace import TraceWriter
@@ -202,6 +254,7 @@ def test_a_full_disk_is_said_and_what_reached_it_stays(tmp_path: Path) -> None:
 
 KILLED = """
 import os, signal, sys
+from tool.tests import trace_forge
 from tool.tests import trace_model as model
 from tautochrone.trace import TraceWriter
 writer = TraceWriter(sys.argv[1], {"command": ["x"]})

@@ -76,7 +76,7 @@ def replace_first_block(data: bytes, donor: bytes) -> bytes:
     moved = (end - start) - (first_end - first)
     footer, footer_end = rest[-1]
     forged = bytearray(data[:first] + donor[start:end] + data[first_end:])
-    entry = footer + moved + form.CHUNK_HEADER_BYTES + 8 * 21 + 24
+    entry = footer + moved + form.CHUNK_HEADER_BYTES + 8 * 23 + 24
     payload_bytes = end - start - form.CHUNK_HEADER_BYTES
     forged[entry + 16 : entry + 20] = payload_bytes.to_bytes(4, "little")
     for number in range(1, len(rest)):
@@ -89,3 +89,19 @@ def replace_first_block(data: bytes, donor: bytes) -> bytes:
     checksum = xxh64(bytes(forged[trailer : trailer + 8]))
     forged[trailer + 8 : trailer + 16] = checksum.to_bytes(8, "little")
     return bytes(forged)
+
+
+def as_version_1(data: bytes) -> bytes:
+    """A file of version 2 without touches as version 1 wrote it: two totals fewer in the footer."""
+    json_bytes = int.from_bytes(data[12:16], "little")
+    head = bytearray(data[: form.FILE_HEADER_BYTES + json_bytes])
+    head[8:12] = (1).to_bytes(4, "little")
+    checksum = xxh64(bytes(head[form.FILE_HEADER_BYTES :]), xxh64(bytes(head[:16])))
+    head[16:24] = checksum.to_bytes(8, "little")
+    footer, end = chunks(data)[-1]
+    made = head + data[len(head) : footer + form.CHUNK_HEADER_BYTES + 8 * 21]
+    made += data[footer + form.CHUNK_HEADER_BYTES + 8 * 23 :]
+    payload_bytes = end - footer - form.CHUNK_HEADER_BYTES - 16
+    made[footer + 12 : footer + 16] = payload_bytes.to_bytes(4, "little")
+    seal_chunk(made, footer)
+    return bytes(made)

@@ -15,17 +15,26 @@ from tautochrone.trace import EVENT, Columns, TraceWriter, open_trace
 
 SIZES = (0, 1, 7, 8, 24, 100, 1023, 1024, 4096, 70_000, 2**32 - 1, 2**32, 2**40, 2**63, 2**64 - 1)
 MALLOC, CALLOC, REALLOC = form.OP_MALLOC, form.OP_CALLOC, form.OP_REALLOC
-ALIGNED, FREE = form.OP_ALIGNED_ALLOC, form.OP_FREE
+ALIGNED, FREE, TOUCH = form.OP_ALIGNED_ALLOC, form.OP_FREE, form.OP_TOUCH
 
 
 def random_events(
-    seed: int, count: int, misuse: bool = True, sites: int = 9, lifo: bool = True
+    seed: int,
+    count: int,
+    misuse: bool = True,
+    sites: int = 9,
+    lifo: bool = True,
+    touches: float = 0.1,
 ) -> dict[str, np.ndarray]:
-    """Columns of `count` events that keep every rule; slots are reused as `lifo` tells."""
+    """Columns of `count` events that keep every rule; slots are reused as `lifo` tells.
+
+    About a part `touches` of the events are touches of live objects.
+    """
     choose = random.Random(seed)
     rows: list[tuple[int, ...]] = []
     live: list[int] = []
     free: list[int] = []
+    size_of: dict[int, int] = {}
     slots = now = 0
     target = choose.choice([3, 40, 700])
     for _ in range(count):
@@ -38,8 +47,16 @@ def random_events(
             op = choose.choice([FREE, FREE, REALLOC])
             size = 0 if op == FREE else size
             rows.append((now, size, form.SLOT_NONE, thread, site, op, flag, 0))
+        elif live and choose.random() < touches and size_of[touched := choose.choice(live)]:
+            granules = -(-size_of[touched] // form.GRANULE_BYTES)
+            first = choose.choice([0, granules - 1, choose.randrange(granules)])
+            count_max = min(granules - first, form.TOUCH_GRANULES_MAX)
+            used = choose.choice([1, count_max, choose.randint(1, count_max)])
+            rows.append((now, first * form.GRANULE_BYTES, touched, thread, site, TOUCH, 0, used))
         elif live and kind < 0.06:
-            rows.append((now, size, choose.choice(live), thread, site, REALLOC, 0, 0))
+            slot = choose.choice(live)
+            size_of[slot] = size
+            rows.append((now, size, slot, thread, site, REALLOC, 0, 0))
         elif live and kind < 0.06 + 0.94 * len(live) / (2 * target):
             slot = live.pop(choose.randrange(len(live)))
             free.append(slot)
@@ -49,6 +66,7 @@ def random_events(
             slot = free.pop(at) if free else slots
             slots += slot == slots
             live.append(slot)
+            size_of[slot] = size
             op = choose.choice([MALLOC, MALLOC, CALLOC, ALIGNED])
             align = choose.choice([0, 3, 4, 12, 63]) if op == ALIGNED else 0
             rows.append((now, size, slot, thread, site, op, 0, align))
@@ -101,12 +119,15 @@ def totals_of(events: dict[str, np.ndarray]) -> dict[str, Any]:
     ops, flags = Counter[int](), Counter[int]()
     first: dict[int, int] = {}
     alive, peaks, asked = Counter[int](), Counter[int](), Counter[int]()
-    bytes_live = peak_bytes = peak_objects = slots = 0
-    for index, (_, size, slot, _, _, op, flag, _) in enumerate(rows(events)):
+    bytes_live = peak_bytes = peak_objects = slots = touched = 0
+    for index, (_, size, slot, _, _, op, flag, align) in enumerate(rows(events)):
         ops[op] += 1
         if flag:
             flags[flag] += 1
             first.setdefault(flag, index)
+            continue
+        if op == TOUCH:
+            touched += align
             continue
         if op in (FREE, REALLOC):
             bytes_live -= live[slot]
@@ -122,7 +143,8 @@ def totals_of(events: dict[str, np.ndarray]) -> dict[str, Any]:
         peak_objects = max(peak_objects, len(live))
     return {
         "events": sum(ops.values()),
-        "events_of_op": tuple(ops[op] for op in range(5)),
+        "events_of_op": tuple(ops[op] for op in range(6)),
+        "touched_granules": touched,
         "peak_live_bytes": min(peak_bytes, 2**64 - 1),
         "peak_live_objects": peak_objects,
         "slots_count_max": slots,

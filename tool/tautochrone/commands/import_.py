@@ -29,7 +29,9 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
     FILE is CSV with the header op,id,size[,align][,time]; or heaptrack's raw file
     (heaptrack --raw), packed or not; or a raw recording of `tau record`; or a target's stream.
     In CSV, op is malloc, calloc, realloc, aligned_alloc or free, id names an object (any text, to
-    be used again after its free), size and align are bytes, time is nanoseconds.
+    be used again after its free), size and align are bytes, time is nanoseconds. A row with the op
+    touch says that an object's memory was used: size is the offset of the first 16-byte granule,
+    align the number of granules (1 to 255).
     """
     from tautochrone.importing import import_file
 

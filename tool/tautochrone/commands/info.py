@@ -11,6 +11,7 @@ import click
 
 from tautochrone import output
 from tautochrone.trace import OPS, Totals, open_trace
+from tautochrone.trace_format import GRANULE_BYTES
 
 SIZES_SHOWN = 10
 
@@ -43,6 +44,9 @@ def _result(
         "header": header,
         "events": totals.events,
         "operations": dict(zip(OPS, totals.events_of_op, strict=True)),
+        "touched_granules": totals.touched_granules,
+        "clock": header.get("clock", "ns"),
+        "accesses": header.get("accesses"),
         "peak_live_bytes": totals.peak_live_bytes,
         "peak_live_objects": totals.peak_live_objects,
         "end_live_bytes": totals.end_live_bytes,
@@ -80,16 +84,38 @@ def _print(result: dict[str, Any], totals: Totals) -> None:
     started = _started(header)
     if started:
         print(f"recorded     {started} by {header.get('recorder', 'an unnamed writer')}")
-    seconds = f" in {totals.duration_ns / 1e9:,.3f} s" if totals.duration_ns else ""
+    seconds = _duration(totals.duration_ns, result["clock"])
     threads = "1 thread" if totals.threads == 1 else f"{totals.threads:,} threads"
     print(f"events       {totals.events:,}{seconds}, {threads}")
     operations = ", ".join(f"{count:,} {op}" for op, count in result["operations"].items() if count)
     print(f"             {operations or 'none'}")
+    _print_accesses(result)
     print(f"peak         {totals.peak_live_bytes:,} bytes, {totals.peak_live_objects:,} objects")
     print(f"never freed  {totals.end_live_bytes:,} bytes, {totals.end_live_objects:,} objects")
     _print_sizes(result["sizes"], totals)
     _print_problems(totals, result["trace"])
     print(f"next: tau plan {result['trace']} -o plan.toml")
+
+
+def _duration(last_time: int, clock: object) -> str:
+    """Return when the last event was, in the trace's own clock."""
+    if not last_time:
+        return ""
+    return f" in {last_time:,} heap accesses" if clock == "accesses" else (
+        f" in {last_time / 1e9:,.3f} s"
+    )
+
+
+def _print_accesses(result: dict[str, Any]) -> None:
+    """Print what a recording of accesses has beyond the others."""
+    said = result["accesses"]
+    if isinstance(said, dict) and all(isinstance(count, int) for count in said.values()):
+        heap = said.get("heap_loads", 0) + said.get("heap_stores", 0)
+        others = said.get("other_loads", 0) + said.get("other_stores", 0)
+        print(f"accesses     {heap:,} of the heap, {others:,} of other memory")
+    if result["touched_granules"]:
+        touched_bytes = result["touched_granules"] * GRANULE_BYTES
+        print(f"touched      {touched_bytes:,} bytes in granules of {GRANULE_BYTES}")
 
 
 def _started(header: dict[str, Any]) -> str | None:
