@@ -1,6 +1,6 @@
 // Bit scans and roundings, constant time on every machine.
 //
-// Machines without count-leading-zeros get two shifts and a table of 128 bytes, or a de Bruijn
+// Machines without count-leading-zeros get two shifts and a table of 256 bytes, or a de Bruijn
 // multiplication and a table of 32, instead of a call into the compiler's library; built for size,
 // three shifts and a table of 16.
 #ifndef TAU_BITS_H
@@ -22,7 +22,7 @@
 #endif
 
 // Largest value that tau_bits_log2 takes on every machine.
-#define TAU_BITS_LOG2_MAX 0x1fffffu
+#define TAU_BITS_LOG2_MAX 0xffffffu
 
 #if TAU_BITS_SCAN
 // floor(log2(value)); 0 for 0.
@@ -71,28 +71,33 @@ static inline unsigned tau_bits_highest(uint32_t value) {
     return tau_bits_log2(value);
 }
 #else
-// Logarithms of 0 ... 127, then the de Bruijn sequence's places; one table, so that both need its
+// Logarithms of 0 ... 255, then the de Bruijn sequence's places; one table, so that both need its
 // address only once.
-#define TAU_BITS_DE_BRUIJN 128
-static const uint8_t tau_bits_table[160] = {
-    0,  0,  1,  1,  2, 2, 2,  2,  3,  3,  3,  3,  3,  3, 3,  3,  4,  4,  4,  4,  4,  4,  4,
-    4,  4,  4,  4,  4, 4, 4,  4,  4,  5,  5,  5,  5,  5, 5,  5,  5,  5,  5,  5,  5,  5,  5,
-    5,  5,  5,  5,  5, 5, 5,  5,  5,  5,  5,  5,  5,  5, 5,  5,  5,  5,  6,  6,  6,  6,  6,
-    6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  6, 6,  6,  6,  6,  6,  6,  6,  6,  6,
-    6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  6, 6,  6,  6,  6,  6,  6,  6,  6,  6,
-    6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  0, 1,  28, 2,  29, 14, 24, 3,  30, 22,
-    20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6,  11, 5,  10, 9,
+#define TAU_BITS_DE_BRUIJN 256
+static const uint8_t tau_bits_table[288] = {
+    0,  0,  1,  1,  2,  2,  2, 2, 3,  3,  3,  3,  3,  3,  3,  3, 4,  4,  4,  4, 4,  4,  4,  4,
+    4,  4,  4,  4,  4,  4,  4, 4, 5,  5,  5,  5,  5,  5,  5,  5, 5,  5,  5,  5, 5,  5,  5,  5,
+    5,  5,  5,  5,  5,  5,  5, 5, 5,  5,  5,  5,  5,  5,  5,  5, 6,  6,  6,  6, 6,  6,  6,  6,
+    6,  6,  6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  6, 6,  6,  6,  6, 6,  6,  6,  6,
+    6,  6,  6,  6,  6,  6,  6, 6, 6,  6,  6,  6,  6,  6,  6,  6, 6,  6,  6,  6, 6,  6,  6,  6,
+    6,  6,  6,  6,  6,  6,  6, 6, 7,  7,  7,  7,  7,  7,  7,  7, 7,  7,  7,  7, 7,  7,  7,  7,
+    7,  7,  7,  7,  7,  7,  7, 7, 7,  7,  7,  7,  7,  7,  7,  7, 7,  7,  7,  7, 7,  7,  7,  7,
+    7,  7,  7,  7,  7,  7,  7, 7, 7,  7,  7,  7,  7,  7,  7,  7, 7,  7,  7,  7, 7,  7,  7,  7,
+    7,  7,  7,  7,  7,  7,  7, 7, 7,  7,  7,  7,  7,  7,  7,  7, 7,  7,  7,  7, 7,  7,  7,  7,
+    7,  7,  7,  7,  7,  7,  7, 7, 7,  7,  7,  7,  7,  7,  7,  7, 7,  7,  7,  7, 7,  7,  7,  7,
+    7,  7,  7,  7,  7,  7,  7, 7, 7,  7,  7,  7,  7,  7,  7,  7, 0,  1,  28, 2, 29, 14, 24, 3,
+    30, 22, 20, 15, 25, 17, 4, 8, 31, 27, 13, 23, 21, 19, 16, 7, 26, 12, 18, 6, 11, 5,  10, 9,
 };
 
 static inline unsigned tau_bits_log2(tau_word value) {
     // The second return has the longest path, so it is laid straight.
-    if (__builtin_expect(value >> 14 == 0, 1)) {
-        if (__builtin_expect(value >> 7 != 0, 1)) {
-            return 7u + tau_bits_table[value >> 7];
+    if (__builtin_expect(value >> 16 == 0, 1)) {
+        if (__builtin_expect(value >> 8 != 0, 1)) {
+            return 8u + tau_bits_table[value >> 8];
         }
         return tau_bits_table[value];
     }
-    return 14u + tau_bits_table[value >> 14];
+    return 16u + tau_bits_table[value >> 16];
 }
 
 static inline unsigned tau_bits_lowest(uint32_t value) {

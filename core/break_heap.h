@@ -17,7 +17,8 @@ struct tau_break_heap {
     uintptr_t origin;  // where the table's page 0 would be
     struct tau_page first;
     uint32_t pages_count;
-    uint32_t break_page;  // pages from here to the last one are not mapped
+    uint32_t break_page;  // pages from here to before the last one are not mapped
+    uintptr_t limit;      // the heap's end
 };
 
 // The operations are those of page_heap.h, the commitment apart.

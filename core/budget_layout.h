@@ -9,7 +9,8 @@
 #define SIZE_MAX_BYTES ((uint32_t)1 << 30)
 #define HASH_LOG2_MAX 11u
 #define HASH_TRIES 256u
-#define DEDICATED_UNITS_MAX ((uint64_t)TAU_BITS_LOG2_MAX << OWNER_LEVEL_MAX)
+#define OWNER_STEPS_MAX 0x1fffffu
+#define DEDICATED_UNITS_MAX ((uint64_t)OWNER_STEPS_MAX << OWNER_LEVEL_MAX)
 
 // What init decides before it writes. All loops that fill it are bounded by TAU_BUDGET_CLASSES_MAX,
 // its square, or a table's size.
@@ -101,7 +102,7 @@ static void find_owner_level(struct layout *layout) {
     for (unsigned level = 0; level <= OWNER_LEVEL_MAX; level++) {
         uint64_t units = layout->dedicated_units;
         uintptr_t border_step = UINTPTR_MAX;
-        bool fits = units >> level <= TAU_BITS_LOG2_MAX;
+        bool fits = units >> level <= OWNER_STEPS_MAX;
         layout->owner_level = level;
         layout->owner_bytes = step_of((tau_word)units, level) + 1;
         for (size_t class = 0; class + 1 < layout->count; class += 1) {

@@ -39,6 +39,7 @@ enum tau_status tau_frames_add(struct tau_frames *frames, struct tau_frame first
             return TAU_FRAME_TWICE;
         }
     }
+    TAU_ASSERT(first.number + count > first.number);
     for (uint32_t i = count; i > 0; i--) {  // bound: count; the lowest frame is taken first
         const uint32_t frame = first.number + i - 1;
         frames_splice(frames, &frames->dirty, frame, frame, 1);
@@ -99,6 +100,7 @@ uint32_t tau_frames_free_count(const struct tau_frames *frames) {
 
 bool tau_frames_invariants_hold(const struct tau_frames *frames) {
     const bool is_reserved = frames->released == &frames->ready;
+    TAU_ASSERT(frames != NULL);
     if (frames->links == NULL || frames->frames_count > TAU_FRAMES_MAX ||
         (!is_reserved && frames->released != &frames->dirty) ||
         (is_reserved && frames->dirty.count != 0)) {

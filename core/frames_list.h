@@ -19,6 +19,16 @@ TAU_INLINE uint32_t frames_take(struct tau_frames *frames) {
     return frame;
 }
 
+// Takes a frame that may be handed out, zeroing one if none is ready; false if there is none at
+// all.
+TAU_INLINE bool frames_take_clean(struct tau_frames *frames, uint32_t *frame) {
+    if (__builtin_expect(frames->ready.count == 0, 0) && !tau_frames_clean_one(frames)) {
+        return false;
+    }
+    *frame = frames_take(frames);
+    return true;
+}
+
 // Puts a chain of COUNT frames from NEWEST to OLDEST onto LIST.
 TAU_INLINE void frames_splice(struct tau_frames *frames, struct tau_frame_list *list,
                               uint32_t newest, uint32_t oldest, uint32_t count) {

@@ -14,69 +14,15 @@
 #include "core/tlsf_block.h"
 #include "core/tlsf_check.h"
 #include "core/tlsf_list.h"
+#include "core/tlsf_request.h"
 
 // ---- The operations, locked --------------------------------------------------------------------
 
-// Bytes of the block that serves REQUEST with EXTRA more bytes in its tail; 0 if REQUEST is 0 or
-// beyond every pool.
-TAU_INLINE tau_word needed(const struct tau_tlsf *heap, size_t request, size_t extra) {
-    const size_t beyond = extra + CANARY_BYTES + WORD_BYTES + TAU_ALIGNMENT - 1;
-    const size_t size = (request + beyond) & ~(size_t)(TAU_ALIGNMENT - 1);
-    if (extra != 0 && (request == 0 || request + beyond < request)) {
-        return 0;
-    }
-    if ((intptr_t)(size >> TAU_ALIGNMENT_LOG2) - 1 <= 0) {
-        return request - 1 < BLOCK_MIN_BYTES ? BLOCK_MIN_BYTES
-                                             : 0;  // 0, or so large that the sum went round
-    }
-    TAU_ASSERT(size > request);
-    return size <= fields_of(heap)->block_max_bytes ? (tau_word)size : 0;
-}
-
-// Returns NULL, after reporting why; a request that memory is too short for is counted.
-static __attribute__((noinline)) void *refuse(struct tau_tlsf *heap, size_t size_bytes,
-                                              enum tau_status reason) {
-    TAU_ASSERT(heap != NULL);
-    TAU_ASSERT(reason == TAU_OVERWRITTEN || reason == TAU_NO_MEMORY);
-    if (reason == TAU_OVERWRITTEN) {
-        TAU_PORT_MISUSE(heap, NULL, reason);
-    } else if (size_bytes != 0) {
-        TAU_PORT_LOCK(heap);
-        fields_of(heap)->out_of_memory_count++;
-        TAU_PORT_UNLOCK(heap);
-        TAU_PORT_OUT_OF_MEMORY(heap, size_bytes);
-    }
-    return NULL;
-}
-
-TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
-    if (TAU_JUNK_FILL) {
-        TAU_PORT_FILL(payload, value, size_bytes);
-    }
-}
-
 TAU_INLINE void release(struct tau_tlsf *heap, tau_word *payload, struct used used) {
-    tau_word size = used.size;
-    tau_word *const next = after(payload, size);
-    TAU_ASSERT(size == size_of(payload));
-    TAU_ASSERT(fields_of(heap)->used_bytes >= size);
-    TAU_ASSERT((payload[-1] & FREE) == 0);
-    TAU_ASSERT((next[-1] & PREVIOUS_FREE) == 0);
-    note_peak(heap);
-    fields_of(heap)->used_bytes -= size;
-    if (ON_LONGEST_PATH(used.next_size != 0)) {
-        unlink(heap, next);
-        size += used.next_size;
-    } else {
-        next[-1] |= PREVIOUS_FREE;
-    }
-    if (ON_LONGEST_PATH(used.previous_size != 0)) {
-        payload = before(payload, used.previous_size);
-        unlink(heap, payload);
-        size += used.previous_size;
-    }
-    TAU_ASSERT(size >= used.size);
-    insert(heap, payload, size + FREE);
+    const struct merged merged = merge(heap, payload, used);
+    TAU_ASSERT(merged.size >= used.size);
+    TAU_ASSERT(merged.payload <= payload);
+    insert(heap, merged.payload, merged.size + FREE);
 }
 
 // The last COUNT bytes of PAYLOAD's used block of OLD bytes become free, merged with a free next
@@ -117,6 +63,16 @@ static unsigned second_level_bits_for(tau_word pool_max_bytes) {
                                          : 5;
 }
 
+static unsigned classes_for(tau_word pool_max_bytes) {
+    const unsigned level = second_level_bits_for(pool_max_bytes);
+    const tau_word key = key_of(pool_max_bytes);
+    const unsigned shift = tau_bits_log2(key >> level);
+    const unsigned classes = (shift << level) + (unsigned)(key >> shift) + 1;
+    TAU_ASSERT(classes > 1);
+    TAU_ASSERT(TAU_BITS_SCAN || key >> level <= TAU_BITS_LOG2_MAX);
+    return classes;
+}
+
 // Lists the row of blocks from FIRST (its first payload) to END (the sentinel's payload) as one
 // free block.
 static void list_row(struct tau_tlsf *heap, tau_word *first, const tau_word *end) {
@@ -146,13 +102,9 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
         return NULL;
     }
     const unsigned level = second_level_bits_for((tau_word)pool_bytes);
-    const tau_word key = key_of((tau_word)pool_bytes);
-    const unsigned shift = tau_bits_log2(key >> level);
-    const unsigned classes = (shift << level) + (unsigned)(key >> shift) + 1;
+    const unsigned classes = classes_for((tau_word)pool_bytes);
     const unsigned words = classes / 32 + 1;
     TAU_ASSERT(words <= WORDS_MAX);
-    TAU_ASSERT(classes > 1);
-    TAU_ASSERT(TAU_BITS_SCAN || key >> level <= TAU_BITS_LOG2_MAX);
 
     const uintptr_t heads = tau_bits_round_up((uintptr_t)memory, TAU_ALIGNMENT);
     struct tau_tlsf *const heap =
@@ -181,6 +133,16 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
     list_row(heap, first, last);
     TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
     return heap;
+}
+
+size_t tau_tlsf_control_bytes(size_t pool_max_bytes) {
+    const unsigned classes = classes_for((tau_word)pool_max_bytes);
+    const unsigned words = classes / 32 + 1;
+    TAU_ASSERT(pool_max_bytes >= TAU_TLSF_POOL_MIN_BYTES);
+    TAU_ASSERT(pool_max_bytes <= POOL_MAX_BYTES);
+    return tau_bits_round_up((classes - 1) * WORD_BYTES + sizeof(struct fields) +
+                                 words * sizeof(uint32_t) + WORD_BYTES,
+                             TAU_ALIGNMENT);
 }
 
 static tau_word capacity_bytes(const struct tau_tlsf *heap) {

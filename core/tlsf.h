@@ -34,10 +34,14 @@ typedef bool (*tau_tlsf_visitor)(void *context, void *payload, size_t size_bytes
 // Makes a heap of SIZE_BYTES at MEMORY, which later pools may extend up to POOL_MAX_BYTES each (0:
 // as large as this one). Returns NULL if and only if MEMORY is NULL, SIZE_BYTES is less
 // than TAU_TLSF_POOL_MIN_BYTES or than POOL_MAX_BYTES' control block needs, or a pool is beyond
-// 2^29 bytes (32-bit words; 64-bit: 2^36, or 2^30 without a count-leading-zeros instruction). Cost:
+// 2^30 bytes (32-bit words; 64-bit: 2^36, or 2^33 without a count-leading-zeros instruction). Cost:
 // proportional to the control block (at most 1000 bytes for 1 MiB), not to SIZE_BYTES; the payload
 // is not touched.
 struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_bytes);
+
+// Bytes from the start of an aligned MEMORY to the first object of a heap whose pools have at most
+// POOL_MAX_BYTES, which init would take.
+size_t tau_tlsf_control_bytes(size_t pool_max_bytes);
 
 // Adds SIZE_BYTES at MEMORY. Fails if and only if it is too small for one block, its row of blocks
 // is larger than pool_max_bytes, it overlaps, or MEMORY is NULL. Cost: one step a pool.

@@ -1,5 +1,5 @@
-// A heap's layout: the control block, the blocks, their headers. Only core/tlsf.c and its tests
-// include this. SPEC.md, "TLSF", draws a block and numbers the invariants.
+// A heap's layout: the control block, the blocks, their headers. Only core/tlsf.c, the heaps
+// on pages and tests include this. SPEC.md, "TLSF", draws a block and numbers the invariants.
 #ifndef TAU_TLSF_BLOCK_H
 #define TAU_TLSF_BLOCK_H
 
@@ -29,9 +29,9 @@
 #define FLAGS (FREE | PREVIOUS_FREE | ALIGNED)
 
 #if TAU_WORD_BITS == 64
-#define POOL_MAX_BYTES ((tau_word)1 << (TAU_BITS_SCAN ? 36 : 30))
+#define POOL_MAX_BYTES ((tau_word)1 << (TAU_BITS_SCAN ? 36 : 33))
 #else
-#define POOL_MAX_BYTES ((tau_word)1 << 29)
+#define POOL_MAX_BYTES ((tau_word)1 << 30)
 #endif
 
 // The bound is the longest path, so that one is laid straight.

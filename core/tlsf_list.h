@@ -1,5 +1,5 @@
 // The lists of free blocks, one a class, and the bitmap that finds the first one that is not empty.
-// Only core/tlsf.c includes this.
+// Only core/tlsf.c and the heaps on pages include this.
 #ifndef TAU_TLSF_LIST_H
 #define TAU_TLSF_LIST_H
 
@@ -143,6 +143,37 @@ TAU_INLINE void note_peak(struct tau_tlsf *heap) {
     if (ON_LONGEST_PATH(fields_of(heap)->used_bytes > fields_of(heap)->peak_used_bytes)) {
         fields_of(heap)->peak_used_bytes = fields_of(heap)->used_bytes;
     }
+}
+
+// A block that leaves use, with the free blocks beside it.
+struct merged {
+    tau_word *payload;
+    tau_word size;
+};
+
+// Takes the free neighbours of PAYLOAD's used block, which free has looked at, off their lists. The
+// result is in no list yet.
+TAU_INLINE struct merged merge(struct tau_tlsf *heap, tau_word *payload, struct used used) {
+    struct merged merged = {payload, used.size};
+    tau_word *const next = after(payload, used.size);
+    TAU_ASSERT(used.size == size_of(payload));
+    TAU_ASSERT(fields_of(heap)->used_bytes >= used.size);
+    TAU_ASSERT((payload[-1] & FREE) == 0);
+    TAU_ASSERT((next[-1] & PREVIOUS_FREE) == 0);
+    note_peak(heap);
+    fields_of(heap)->used_bytes -= used.size;
+    if (ON_LONGEST_PATH(used.next_size != 0)) {
+        unlink(heap, next);
+        merged.size += used.next_size;
+    } else {
+        next[-1] |= PREVIOUS_FREE;
+    }
+    if (ON_LONGEST_PATH(used.previous_size != 0)) {
+        merged.payload = before(payload, used.previous_size);
+        unlink(heap, merged.payload);
+        merged.size += used.previous_size;
+    }
+    return merged;
 }
 
 #endif

@@ -59,7 +59,7 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
     return TAU_OK;
 }
 
-// The first page behind the region that starts at START or before it and holds PAGE.
+// The first page behind the region that holds PAGE.
 TAU_INLINE uint32_t end_after(const struct tau_vspace *space, struct tau_page page) {
     struct tau_page next;
     return tau_region_tree_next(&space->tree, page, &next) ? next.number
@@ -68,7 +68,7 @@ TAU_INLINE uint32_t end_after(const struct tau_vspace *space, struct tau_page pa
 
 // Why the PAGES pages from START on cannot become a region.
 static enum tau_status why_not_region(const struct tau_vspace *space, struct tau_page start,
-                                      uint32_t pages, uint32_t rights) {
+                                      uint32_t pages, uint32_t rights, uint32_t commit_pages) {
     if (pages == 0 || (rights & ~TAU_RIGHTS) != 0) {
         return TAU_BAD_ARGUMENT;
     }
@@ -85,13 +85,15 @@ static enum tau_status why_not_region(const struct tau_vspace *space, struct tau
         end_after(space, start) - start.number < pages) {
         return TAU_REGION_OVERLAPS;
     }
-    return pages > space->commit_max_pages - space->committed_pages ? TAU_NOT_ADMITTED : TAU_OK;
+    return commit_pages > space->commit_max_pages - space->committed_pages ? TAU_NOT_ADMITTED
+                                                                           : TAU_OK;
 }
 
-enum tau_status tau_vspace_map_region(struct tau_vspace *space, struct tau_page start,
-                                      uint32_t pages, uint32_t rights) {
+enum tau_status tau_vspace_claim(struct tau_vspace *space, struct tau_page start, uint32_t pages,
+                                 uint32_t rights, uint32_t commit_pages) {
     TAU_INVARIANT(tau_vspace_invariants_hold(space));
-    const enum tau_status reason = why_not_region(space, start, pages, rights);
+    TAU_ASSERT(commit_pages <= pages);
+    const enum tau_status reason = why_not_region(space, start, pages, rights, commit_pages);
     if (reason != TAU_OK) {
         return reason;
     }
@@ -104,10 +106,15 @@ enum tau_status tau_vspace_map_region(struct tau_vspace *space, struct tau_page 
         tau_region_tree_split(&space->tree, start);
     }
     region_empty(space, start.number, REGION_OPEN | rights);
-    space->committed_pages += pages;
+    space->committed_pages += commit_pages;
     TAU_ASSERT(tau_region_tree_find(&space->tree, start).number == start.number);
     TAU_ASSERT(end_after(space, start) == end.number);
     return TAU_OK;
+}
+
+enum tau_status tau_vspace_map_region(struct tau_vspace *space, struct tau_page start,
+                                      uint32_t pages, uint32_t rights) {
+    return tau_vspace_claim(space, start, pages, rights, pages);
 }
 
 enum tau_status tau_vspace_map_page(struct tau_vspace *space, struct tau_page page,
@@ -130,7 +137,7 @@ enum tau_status tau_vspace_map_page(struct tau_vspace *space, struct tau_page pa
         return TAU_PAGE_MAPPED;
     }
     uint32_t frame;
-    if (!region_take_frame(space, &frame)) {
+    if (!frames_take_clean(space->frames, &frame)) {
         return TAU_NO_FRAME;
     }
     validity_push(&space->validity, space->frames->links, start.number, page.number, frame);
@@ -169,6 +176,22 @@ enum tau_status tau_vspace_unmap_region(struct tau_vspace *space, struct tau_pag
     TAU_ASSERT(sp < end);
     space->committed_pages -= end - start.number;
     return TAU_OK;
+}
+
+void tau_vspace_close(struct tau_vspace *space) {
+    struct tau_page start = {0};
+    TAU_INVARIANT(tau_vspace_invariants_hold(space));
+    while (tau_region_tree_next(&space->tree, (struct tau_page){0}, &start)) {  // bound: regions
+        const uint32_t sp = validity_sp(top_of(space, start));
+        TAU_ASSERT(start.number != 0);
+        if (sp >= start.number) {
+            region_release(space, start.number, sp);
+        }
+        region_empty(space, start.number, REGION_FREE);
+        tau_region_tree_union(&space->tree, start);
+    }
+    space->committed_pages = 0;
+    TAU_ASSERT(space->mapped_pages == 0);
 }
 
 enum tau_status tau_vspace_translate(const struct tau_vspace *space, struct tau_page page,

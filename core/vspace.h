@@ -54,6 +54,11 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
 enum tau_status tau_vspace_map_region(struct tau_vspace *space, struct tau_page start,
                                       uint32_t pages, uint32_t rights);
 
+// As map_region, but admitted with COMMIT_PAGES (at most PAGES) instead of all its pages: for a
+// heap, which keeps within them by itself.
+enum tau_status tau_vspace_claim(struct tau_vspace *space, struct tau_page start, uint32_t pages,
+                                 uint32_t rights, uint32_t commit_pages);
+
 // The fault handler: maps a frame at PAGE for an ACCESS (one of the rights). Fails, with nothing
 // changed, if and only if PAGE is 0 or beyond the space (TAU_PAGE_ZERO, TAU_PAGE_OUTSIDE), in no
 // region or in a heap's free memory (TAU_NOT_IN_REGION), ACCESS is not among the region's rights
@@ -65,6 +70,10 @@ enum tau_status tau_vspace_map_page(struct tau_vspace *space, struct tau_page pa
 // and only if START is page 0 or beyond the space (TAU_PAGE_ZERO, TAU_PAGE_OUTSIDE), no region
 // starts there (TAU_NOT_A_REGION), or it belongs to a heap (TAU_REGION_IN_HEAP).
 enum tau_status tau_vspace_unmap_region(struct tau_vspace *space, struct tau_page start);
+
+// Gives back every region, those of heaps too, which are no heaps from then on. Cost: one
+// unmap_region a region.
+void tau_vspace_close(struct tau_vspace *space);
 
 // What the MMU does: TAU_OK and *FRAME if PAGE is mapped and allows ACCESS; else TAU_ACCESS_DENIED,
 // or TAU_NOT_IN_REGION for every other fault. The region tree is not asked.

@@ -26,16 +26,4 @@ TAU_INLINE void region_release(struct tau_vspace *space, uint32_t first, uint32_
     space->mapped_pages -= count;
 }
 
-// Takes a frame that may be handed out, zeroing one if none is ready; false if there is none at
-// all.
-TAU_INLINE bool region_take_frame(struct tau_vspace *space, uint32_t *frame) {
-    struct tau_frames *const frames = space->frames;
-    if (__builtin_expect(frames->ready.count == 0, 0) && !tau_frames_clean_one(frames)) {
-        return false;
-    }
-    *frame = frames_take(frames);
-    TAU_ASSERT(*frame < frames->frames_count);
-    return true;
-}
-
 #endif

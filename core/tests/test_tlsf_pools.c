@@ -94,8 +94,8 @@ static void bad_arguments_are_refused(void) {
     EXPECT(tau_tlsf_init(heap.memory, SIZE_MAX, 0) == NULL);
     EXPECT(tau_tlsf_init(heap.memory, 4096, SIZE_MAX) == NULL);
     if (TAU_WORD_BITS == 32) {
-        EXPECT(tau_tlsf_init(heap.memory, ((size_t)1 << 29) + 1, 0) == NULL);
-        EXPECT(tau_tlsf_init(heap.memory, 4096, ((size_t)1 << 29) + 1) == NULL);
+        EXPECT(tau_tlsf_init(heap.memory, ((size_t)1 << 30) + 1, 0) == NULL);
+        EXPECT(tau_tlsf_init(heap.memory, 4096, ((size_t)1 << 30) + 1) == NULL);
         EXPECT(tau_tlsf_init(heap.memory, 4096, (size_t)1 << 32) == NULL);
         EXPECT(tau_tlsf_init(heap.memory, ((size_t)1 << 32) + 4096, 0) == NULL);
     }
@@ -128,7 +128,7 @@ static void control_block_is_as_small_as_stated(void) {
 }
 
 static void large_pools_work(void) {
-    unsigned bits_max = TAU_WORD_BITS == 32 ? 29 : 36;
+    unsigned bits_max = TAU_WORD_BITS == 32 ? 30 : 36;
     for (unsigned bits = 20; bits <= bits_max; bits++) {
         size_t size = (size_t)1 << bits;
         void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
