@@ -1,0 +1,13 @@
+// The conventional way to unmap on the same tables as sv39.h, page by page, for comparison.
+#ifndef TAU_SV39_LINEAR_H
+#define TAU_SV39_LINEAR_H
+
+#include "core/ports/sv39.h"
+
+// Does and refuses what tau_sv39_unmap_region does and refuses. Every leaf entry is looked at and
+// cleared, every frame and table given back by itself; tables that do not exist are passed over in
+// one step. Tables are zero by then, so that they need no cleaning. Cost: in proportion to the
+// region.
+enum tau_status tau_sv39_linear_unmap_region(struct tau_sv39 *space, struct tau_page start);
+
+#endif
