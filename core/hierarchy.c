@@ -1,0 +1,469 @@
+// Hierarchical tables. What they are made of is in SPEC.md, "Hierarchical tables"; the ideas:
+//
+// 1. The chunks form regions of their own: one from each chunk in which a region of pages starts to
+//    the next such chunk. Of such an upper region only the last region of pages that starts in its
+//    first chunk reaches beyond that chunk. So when that region is unmapped, all records of the
+//    upper region but the first are given back at once: the page mechanism, one level up.
+// 2. Inside a chunk nothing of the kind is needed: a word forgets up to 32 pages at one store.
+// 3. A record that a chunk has is right as a whole, because its two bit words are written when it
+//    is taken. So hostile memory is the business of validity.h alone, and a translation reads no
+//    word of a region.
+#include "core/hierarchy.h"
+
+#include "core/frames_list.h"
+#include "core/hierarchy_record.h"
+
+#define NO_LIMIT UINT32_MAX
+
+// Chunks in which no region starts, between the ends of a region that starts in chunk FIRST and
+// ends before the first page of, or inside, chunk LAST.
+TAU_INLINE uint32_t inner_chunks(uint32_t first, uint32_t last) {
+    TAU_ASSERT(first <= last);
+    TAU_ASSERT(first != 0);
+    return last == first ? 0 : last - first - 1;
+}
+
+// Takes a record for CHUNK, which joins the stack of the upper region that starts at FIRST.
+TAU_INLINE struct tau_hierarchy_record *take_record(struct tau_hierarchy *space, uint32_t first,
+                                                    uint32_t chunk) {
+    struct tau_frames *const free = &space->tables->free;
+    TAU_ASSERT(first <= chunk);
+    TAU_ASSERT(free->ready.count != 0);
+    validity_push(&space->chunks, free->links, first, chunk, frames_take(free));
+    struct tau_hierarchy_record *const record = record_of(space, chunk);
+    record->starts = 0;
+    record->mapped = 0;
+    return record;
+}
+
+// Gives the records at the places from FIRST to SP of the stack of an upper region back.
+TAU_INLINE void give_records(struct tau_hierarchy *space, uint32_t first, uint32_t sp) {
+    struct tau_frames *const free = &space->tables->free;
+    TAU_ASSERT(first <= sp);
+    TAU_ASSERT(sp < space->chunks.pages_count);
+    frames_splice(free, &free->ready, validity_frame_at(&space->chunks, sp),
+                  validity_frame_at(&space->chunks, first), sp - first + 1);
+}
+
+// Makes PAGE, which lies in a free region, a start.
+static struct spot split(struct tau_hierarchy *space, uint32_t page) {
+    struct spot spot = {NULL, chunk_of(page), place_of(page)};
+    if (has_start(space, spot.chunk)) {
+        spot.record = record_of(space, spot.chunk);
+    } else {
+        space->chunks.regions[spot.chunk].top = spot.chunk - 1;
+        spot.record = take_record(space, spot.chunk, spot.chunk);
+        region_tree_split(&space->tree, (struct tau_page){spot.chunk - 1});
+    }
+    TAU_ASSERT((spot.record->starts & tau_bits_mask(spot.place)) == 0);
+    TAU_ASSERT((spot.record->mapped & tau_bits_mask(spot.place)) == 0);
+    spot.record->starts |= tau_bits_mask(spot.place);
+    return spot;
+}
+
+// Takes SPOT's region, which is free, out of the set of starts: it joins the one in front of it.
+// True: no region starts in the chunk any more, whose upper region has joined the one in front too.
+TAU_INLINE bool join(struct tau_hierarchy *space, const struct spot *spot) {
+    const uint32_t left = spot->record->starts & ~tau_bits_mask(spot->place);
+    TAU_ASSERT(is_free(spot));
+    spot->record->starts = left;
+    if (left != 0) {
+        return false;
+    }
+    TAU_ASSERT(spot->record->mapped == 0);
+    space->chunks.regions[spot->chunk].top = spot->chunk - 1;
+    region_tree_union(&space->tree, (struct tau_page){spot->chunk - 1});
+    return true;
+}
+
+size_t tau_hierarchy_tables_size_bytes(uint32_t records_count) {
+    return records_count * (sizeof(struct tau_hierarchy_record) + sizeof(uint32_t));
+}
+
+// The logarithm of the chunks of 2^PAGES_LOG2 pages; no region tree has fewer than two.
+static unsigned chunks_log2_of(unsigned pages_log2) {
+    const unsigned least = TAU_SPACE_PAGES_LOG2_MIN + CHUNK_LOG2;
+    TAU_ASSERT(pages_log2 >= TAU_SPACE_PAGES_LOG2_MIN);
+    TAU_ASSERT(pages_log2 <= TAU_SPACE_PAGES_LOG2_MAX);
+    return (pages_log2 > least ? pages_log2 : least) - CHUNK_LOG2;
+}
+
+uint32_t tau_hierarchy_tables_enough(unsigned pages_log2, uint32_t regions, uint32_t region_pages,
+                                     uint32_t mapped_pages) {
+    if (pages_log2 < TAU_SPACE_PAGES_LOG2_MIN || pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
+        return 0;
+    }
+    const uint32_t pages_count = UINT32_C(1) << pages_log2;
+    const uint32_t chunks = (pages_count + CHUNK_PAGES - 1) >> CHUNK_LOG2;
+    const uint32_t whole = region_pages >> CHUNK_LOG2;
+    const uint32_t inner = whole < mapped_pages ? whole : mapped_pages;
+    TAU_ASSERT(chunks != 0);
+    TAU_ASSERT(inner <= whole);
+    if (regions >= chunks || inner >= chunks || 1 + 2 * regions + inner >= chunks) {
+        return chunks;
+    }
+    return 1 + 2 * regions + inner;
+}
+
+enum tau_status tau_hierarchy_tables_init(struct tau_hierarchy_tables *tables, void *memory,
+                                          size_t size_bytes) {
+    size_t count = size_bytes / tau_hierarchy_tables_size_bytes(1);
+    if (memory == NULL || (uintptr_t)memory % sizeof(uint32_t) != 0 || count == 0) {
+        return TAU_BAD_ARGUMENT;
+    }
+    if (count > TAU_FRAMES_MAX) {
+        count = TAU_FRAMES_MAX;
+    }
+    uint32_t *const links = memory;
+    struct tau_frames all;
+    enum tau_status made = tau_frames_init(&all, links, (uint32_t)count, NULL);
+    TAU_ASSERT(made == TAU_OK);
+    made = tau_frames_add(&all, (struct tau_frame){0}, (uint32_t)count);
+    TAU_ASSERT(made == TAU_OK);
+    made = tau_frames_reserve(&all, &tables->free, (uint32_t)count);
+    TAU_ASSERT(made == TAU_OK);
+    (void)made;
+    tables->records = (struct tau_hierarchy_record *)(links + count);
+    tables->promised = 0;
+    return TAU_OK;
+}
+
+size_t tau_hierarchy_size_bytes(unsigned pages_log2) {
+    if (pages_log2 < TAU_SPACE_PAGES_LOG2_MIN || pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
+        return 0;
+    }
+    const unsigned chunks_log2 = chunks_log2_of(pages_log2);
+    const size_t tree_bytes = tau_region_tree_size_bytes(chunks_log2);
+    TAU_ASSERT(tree_bytes != 0);
+    TAU_ASSERT(tree_bytes % sizeof(uint32_t) == 0);
+    return tree_bytes + tau_validity_size_bytes((UINT32_C(1) << chunks_log2) + 1);
+}
+
+enum tau_status tau_hierarchy_init(struct tau_hierarchy *space, void *memory, size_t size_bytes,
+                                   unsigned pages_log2, struct tau_hierarchy_tables *tables,
+                                   struct tau_frames *frames, enum tau_hierarchy_policy policy) {
+    if (pages_log2 < TAU_SPACE_PAGES_LOG2_MIN) {
+        return TAU_SPACE_TOO_SMALL;
+    }
+    if (pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
+        return TAU_SPACE_TOO_LARGE;
+    }
+    if (tables == NULL || frames == NULL || memory == NULL ||
+        (uintptr_t)memory % sizeof(uint32_t) != 0 ||
+        size_bytes < tau_hierarchy_size_bytes(pages_log2)) {
+        return TAU_BAD_ARGUMENT;
+    }
+    if (tables->free.ready.count <= tables->promised) {
+        return TAU_NO_TABLE;
+    }
+    const unsigned chunks_log2 = chunks_log2_of(pages_log2);
+    const size_t tree_bytes = tau_region_tree_size_bytes(chunks_log2);
+    enum tau_status made = tau_region_tree_init(&space->tree, memory, tree_bytes, chunks_log2);
+    TAU_ASSERT(made == TAU_OK);
+    made = tau_validity_init(&space->chunks, (unsigned char *)memory + tree_bytes,
+                             size_bytes - tree_bytes, (UINT32_C(1) << chunks_log2) + 1);
+    TAU_ASSERT(made == TAU_OK);
+    (void)made;
+    space->tables = tables;
+    space->frames = frames;
+    space->pages_count = UINT32_C(1) << pages_log2;
+    space->mapped_pages = 0;
+    space->committed_pages = 0;
+    space->commit_max_pages =
+        policy == TAU_HIERARCHY_COMMIT ? tau_frames_free_count(frames) : NO_LIMIT;
+    struct tau_hierarchy_record *const record = take_record(space, 1, 1);
+    record->starts = tau_bits_mask(place_of(0));
+    record->header[place_of(0) + 1] = REGION_FREE;
+    TAU_ASSERT(tau_hierarchy_invariants_hold(space));
+    return TAU_OK;
+}
+
+enum tau_status tau_hierarchy_close(struct tau_hierarchy *space) {
+    TAU_INVARIANT(tau_hierarchy_invariants_hold(space));
+    if (space->committed_pages != 0) {
+        return TAU_BAD_ARGUMENT;
+    }
+    TAU_ASSERT(space->mapped_pages == 0);
+    TAU_ASSERT(sp_of(space, 1) == 1);
+    give_records(space, 1, 1);
+    space->chunks.regions[1].top = 0;
+    return TAU_OK;
+}
+
+// The first page behind the region at SPOT, and the region there, if there is one.
+TAU_INLINE uint32_t end_of(const struct tau_hierarchy *space, const struct spot *spot,
+                           struct spot *next, bool *has_next) {
+    *has_next = find_next(space, spot, next);
+    const uint32_t end = *has_next ? page_at(next->chunk, next->place) : space->pages_count;
+    TAU_ASSERT(end > page_at(spot->chunk, spot->place));
+    TAU_ASSERT(end <= space->pages_count);
+    return end;
+}
+
+// How a region is cut out of the free one that holds it.
+struct cut {
+    struct spot spot;   // the free region
+    uint32_t end;       // the first page behind it
+    uint32_t promised;  // records that the new region's faults may take, if the space commits
+};
+
+// Why the pages from START to before END, inside the space, cannot become a region; else *CUT.
+static enum tau_status why_not_region(const struct tau_hierarchy *space, uint32_t start,
+                                      uint32_t end, struct cut *cut) {
+    const struct tau_hierarchy_tables *const tables = space->tables;
+    const uint32_t first = chunk_of(start);
+    const uint32_t last = chunk_of(end);
+    struct spot next;
+    bool has_next;
+    TAU_ASSERT(start < end);
+    TAU_ASSERT(end <= space->pages_count);
+    cut->spot = find(space, start);
+    cut->end = end_of(space, &cut->spot, &next, &has_next);
+    if (!is_free(&cut->spot) || cut->end < end) {
+        return TAU_REGION_OVERLAPS;
+    }
+    if (end - start > space->commit_max_pages - space->committed_pages) {
+        return TAU_NOT_ADMITTED;
+    }
+    uint32_t needed = has_start(space, first) ? 0 : 1;
+    if (end != cut->end && last != first && !has_start(space, last)) {
+        needed++;
+    }
+    cut->promised = space->commit_max_pages == NO_LIMIT ? 0 : inner_chunks(first, last);
+    return needed + cut->promised > tables->free.ready.count - tables->promised ? TAU_NO_TABLE
+                                                                                : TAU_OK;
+}
+
+enum tau_status tau_hierarchy_map_region(struct tau_hierarchy *space, struct tau_page start,
+                                         uint32_t pages, uint32_t rights) {
+    TAU_INVARIANT(tau_hierarchy_invariants_hold(space));
+    if (pages == 0 || (rights & ~TAU_RIGHTS) != 0) {
+        return TAU_BAD_ARGUMENT;
+    }
+    if (start.number - 1 >= space->pages_count - 1) {
+        return start.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
+    }
+    if (pages > space->pages_count - start.number) {
+        return TAU_REGION_TOO_LARGE;
+    }
+    struct cut cut;
+    const uint32_t end = start.number + pages;
+    const enum tau_status reason = why_not_region(space, start.number, end, &cut);
+    if (reason != TAU_OK) {
+        return reason;
+    }
+    if (end != cut.end) {
+        const struct spot behind = split(space, end);
+        *header_of(&behind) = REGION_FREE;
+    }
+    if (page_at(cut.spot.chunk, cut.spot.place) != start.number) {
+        cut.spot = split(space, start.number);
+    }
+    *header_of(&cut.spot) = REGION_OPEN | rights;
+    if (!is_single(&cut.spot)) {
+        cut.spot.record->header[cut.spot.place] = 0;
+    }
+    space->committed_pages += pages;
+    space->tables->promised += cut.promised;
+    TAU_ASSERT(page_at(cut.spot.chunk, cut.spot.place) == start.number);
+    return TAU_OK;
+}
+
+// Puts FRAME into the ring of the region at SPOT: from the newest frame to the oldest, which links
+// to the newest.
+TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, uint32_t frame) {
+    uint32_t *const links = space->frames->links;
+    uint32_t *const header = header_of(spot);
+    TAU_ASSERT(frame < space->frames->frames_count);
+    TAU_ASSERT((*header & REGION_STATE) == REGION_OPEN);
+    uint32_t count = 0;
+    if (!is_single(spot)) {
+        count = spot->record->header[spot->place];
+        spot->record->header[spot->place] = count + 1;
+    }
+    if (count == 0) {
+        links[frame] = frame;
+        *header = (*header & ~TAU_NUMBER_MASK) | frame;
+    } else {
+        const uint32_t oldest = *header & TAU_NUMBER_MASK;
+        links[frame] = links[oldest];
+        links[oldest] = frame;
+    }
+}
+
+// The record of CHUNK, in which the region at SPOT has pages; NULL: it has none.
+TAU_INLINE struct tau_hierarchy_record *record_in(const struct tau_hierarchy *space,
+                                                  const struct spot *spot, uint32_t chunk) {
+    TAU_ASSERT(spot->chunk <= chunk);
+    TAU_ASSERT(has_start(space, spot->chunk));
+    if (spot->chunk == chunk) {
+        return spot->record;
+    }
+    return has_start(space, chunk) || validity_is_mapped(&space->chunks, spot->chunk, chunk)
+               ? record_of(space, chunk)
+               : NULL;
+}
+
+// Whether a fault may take a record.
+TAU_INLINE bool has_record(const struct tau_hierarchy *space) {
+    const struct tau_hierarchy_tables *const tables = space->tables;
+    const bool commits = space->commit_max_pages != NO_LIMIT;
+    TAU_ASSERT(tables->promised <= tables->free.ready.count);
+    TAU_ASSERT(!commits || tables->promised != 0);
+    return commits || tables->free.ready.count != tables->promised;
+}
+
+enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_page page,
+                                       uint32_t access) {
+    TAU_INVARIANT(tau_hierarchy_invariants_hold(space));
+    if (page.number - 1 >= space->pages_count - 1) {
+        return page.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
+    }
+    const struct spot spot = find(space, page.number);
+    const uint32_t chunk = chunk_of(page.number);
+    const uint32_t place = place_of(page.number);
+    const uint32_t header = *header_of(&spot);
+    if ((header & REGION_STATE) == REGION_FREE) {
+        return TAU_NOT_IN_REGION;
+    }
+    if ((access & ~(header & TAU_RIGHTS)) != 0) {
+        return TAU_ACCESS_DENIED;
+    }
+    struct tau_hierarchy_record *record = record_in(space, &spot, chunk);
+    if (record != NULL && (record->mapped & tau_bits_mask(place)) != 0) {
+        return TAU_PAGE_MAPPED;
+    }
+    if (record == NULL && !has_record(space)) {
+        return TAU_NO_TABLE;
+    }
+    uint32_t frame;
+    if (!frames_take_clean(space->frames, &frame)) {
+        return TAU_NO_FRAME;
+    }
+    if (record == NULL) {
+        record = take_record(space, spot.chunk, chunk);
+        space->tables->promised -= space->commit_max_pages == NO_LIMIT ? 0 : 1;
+    }
+    record->mapped |= tau_bits_mask(place);
+    record->data[place] = frame | (header & TAU_RIGHTS);
+    ring_push(space, &spot, frame);
+    space->mapped_pages++;
+    TAU_ASSERT(space->mapped_pages <= space->committed_pages);
+    return TAU_OK;
+}
+
+// Gives the frames of the region at SPOT back.
+TAU_INLINE void release_frames(struct tau_hierarchy *space, const struct spot *spot) {
+    const uint32_t oldest = *header_of(spot) & TAU_NUMBER_MASK;
+    const uint32_t mapped = spot->record->mapped & tau_bits_mask(spot->place);
+    const uint32_t count = is_single(spot) ? mapped != 0 : spot->record->header[spot->place];
+    TAU_ASSERT(count <= space->mapped_pages);
+    if (count != 0) {
+        TAU_ASSERT(oldest < space->frames->frames_count);
+        frames_release(space->frames, space->frames->links[oldest], oldest, count);
+        space->mapped_pages -= count;
+    }
+}
+
+// Forgets which pages of the region at SPOT are mapped, in its first chunk and in the chunk of the
+// region behind it. The chunks between lose their records.
+TAU_INLINE void forget_pages(const struct spot *spot, const struct spot *next, bool has_next) {
+    const uint32_t front = tau_bits_above(spot->place);
+    TAU_ASSERT(spot->record != NULL);
+    TAU_ASSERT(!has_next || next->record != NULL);
+    if (!has_next || next->record != spot->record) {
+        spot->record->mapped &= front;
+        if (has_next) {
+            next->record->mapped &= ~tau_bits_above(next->place);
+        }
+    } else {
+        spot->record->mapped &= front | ~tau_bits_above(next->place);
+    }
+}
+
+// Joins the region at SPOT, which has become free, to free neighbors, and gives back the records
+// that are needed no more: at most two chains, one of which is one record long.
+TAU_INLINE void join_neighbors(struct tau_hierarchy *space, const struct spot *spot,
+                               const struct spot *next, bool has_next) {
+    const uint32_t sp = sp_of(space, spot->chunk);
+    bool is_last = !has_next || next->chunk != spot->chunk;
+    uint32_t kept = spot->chunk;  // the stack's top afterwards
+    TAU_ASSERT(is_free(spot));
+    TAU_ASSERT(sp >= spot->chunk);
+    if (has_next && is_free(next) && join(space, next)) {
+        give_records(space, next->chunk, next->chunk);
+    }
+    const struct spot before = find_before(space, spot);
+    if (is_free(&before) && join(space, spot)) {
+        kept--;
+        is_last = true;
+    }
+    if (is_last && sp != kept) {
+        give_records(space, kept + 1, sp);
+        space->chunks.regions[spot->chunk].top = kept;
+    }
+}
+
+enum tau_status tau_hierarchy_unmap_region(struct tau_hierarchy *space, struct tau_page start) {
+    TAU_INVARIANT(tau_hierarchy_invariants_hold(space));
+    if (start.number - 1 >= space->pages_count - 1) {
+        return start.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
+    }
+    struct spot spot = {NULL, chunk_of(start.number), place_of(start.number)};
+    if (!has_start(space, spot.chunk)) {
+        return TAU_NOT_A_REGION;
+    }
+    spot.record = record_of(space, spot.chunk);
+    if ((spot.record->starts & tau_bits_mask(spot.place)) == 0 || is_free(&spot)) {
+        return TAU_NOT_A_REGION;
+    }
+    struct spot next;
+    bool has_next;
+    const uint32_t end = end_of(space, &spot, &next, &has_next);
+    if (space->commit_max_pages != NO_LIMIT && (!has_next || next.chunk != spot.chunk)) {
+        const uint32_t taken = sp_of(space, spot.chunk) - spot.chunk;
+        space->tables->promised -= inner_chunks(spot.chunk, chunk_of(end)) - taken;
+    }
+    release_frames(space, &spot);
+    forget_pages(&spot, &next, has_next);
+    *header_of(&spot) = REGION_FREE;
+    space->committed_pages -= end - start.number;
+    join_neighbors(space, &spot, &next, has_next);
+    TAU_ASSERT(space->mapped_pages <= space->committed_pages);
+    TAU_ASSERT(tau_hierarchy_invariants_hold(space));
+    return TAU_OK;
+}
+
+enum tau_status tau_hierarchy_translate(const struct tau_hierarchy *space, struct tau_page page,
+                                        uint32_t access, struct tau_frame *frame) {
+    uint32_t index;
+    TAU_ASSERT(frame != NULL);
+    TAU_ASSERT((access & ~TAU_RIGHTS) == 0);
+    if (page.number >= space->pages_count ||
+        !validity_lookup(&space->chunks, chunk_of(page.number), &index)) {
+        return TAU_NOT_IN_REGION;
+    }
+    const struct tau_hierarchy_record *const record = &space->tables->records[index];
+    const uint32_t place = place_of(page.number);
+    if ((record->mapped & tau_bits_mask(place)) == 0) {
+        return TAU_NOT_IN_REGION;
+    }
+    const uint32_t entry = record->data[place];
+    frame->number = entry & TAU_NUMBER_MASK;
+    return (access & ~entry) == 0 ? TAU_OK : TAU_ACCESS_DENIED;
+}
+
+bool tau_hierarchy_invariants_hold(const struct tau_hierarchy *space) {
+    const struct tau_hierarchy_tables *const tables = space->tables;
+    if (tables == NULL || space->frames == NULL || !has_start(space, 1) ||
+        tables->promised > tables->free.ready.count) {
+        return false;
+    }
+    const struct spot zero = {record_of(space, 1), 1, place_of(0)};
+    return (zero.record->starts & tau_bits_mask(zero.place)) != 0 && is_free(&zero) &&
+           (zero.record->mapped & tau_bits_mask(zero.place)) == 0 &&
+           space->mapped_pages <= space->committed_pages &&
+           space->committed_pages < space->pages_count &&
+           space->committed_pages <= space->commit_max_pages &&
+           tau_region_tree_invariants_hold(&space->tree);
+}
