@@ -66,6 +66,9 @@ enum tau_status tau_frames_reserve(struct tau_frames *frames, struct tau_frames 
                                    uint32_t count) {
     TAU_INVARIANT(tau_frames_invariants_hold(frames));
     TAU_ASSERT(reserved != frames);
+    if (frames->released != &frames->dirty) {
+        return TAU_BAD_ARGUMENT;
+    }
     if (count > tau_frames_free_count(frames)) {
         return TAU_NO_FRAME;
     }

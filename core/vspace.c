@@ -37,7 +37,8 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
     if (pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
         return TAU_SPACE_TOO_LARGE;
     }
-    if (frames == NULL || size_bytes < tau_vspace_size_bytes(pages_log2)) {
+    if (frames == NULL || size_bytes < tau_vspace_size_bytes(pages_log2) ||
+        (policy == TAU_VSPACE_COMMIT && frames->released != &frames->ready)) {
         return TAU_BAD_ARGUMENT;
     }
     const size_t tree_bytes = tau_region_tree_size_bytes(pages_log2);

@@ -39,8 +39,9 @@ size_t tau_vspace_size_bytes(unsigned pages_log2);
 
 // Makes a space of 2^PAGES_LOG2 pages, of which page 0 is never used, with its tables in MEMORY,
 // which may hold anything. Fails if and only if PAGES_LOG2 is out of range (TAU_SPACE_TOO_SMALL,
-// TAU_SPACE_TOO_LARGE), or MEMORY is NULL, misaligned (4) or smaller than tau_vspace_size_bytes
-// (TAU_BAD_ARGUMENT). Cost: one store a page and one a word of the tree.
+// TAU_SPACE_TOO_LARGE), FRAMES is NULL, or not a reserved pool with TAU_VSPACE_COMMIT, or MEMORY is
+// NULL, misaligned (4) or smaller than tau_vspace_size_bytes (TAU_BAD_ARGUMENT). Cost: one store a
+// page and one a word of the tree.
 enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t size_bytes,
                                 unsigned pages_log2, struct tau_frames *frames,
                                 enum tau_vspace_policy policy);
@@ -59,10 +60,11 @@ enum tau_status tau_vspace_map_region(struct tau_vspace *space, struct tau_page 
 enum tau_status tau_vspace_claim(struct tau_vspace *space, struct tau_page start, uint32_t pages,
                                  uint32_t rights, uint32_t commit_pages);
 
-// The fault handler: maps a frame at PAGE for an ACCESS (one of the rights). Fails, with nothing
-// changed, if and only if PAGE is 0 or beyond the space (TAU_PAGE_ZERO, TAU_PAGE_OUTSIDE), in no
-// region or in a heap's free memory (TAU_NOT_IN_REGION), ACCESS is not among the region's rights
-// (TAU_ACCESS_DENIED), the page is mapped (TAU_PAGE_MAPPED), or no frame is left (TAU_NO_FRAME).
+// The fault handler: maps a frame at PAGE for an ACCESS (some of the rights; 0 asks for none).
+// Fails, with nothing changed, if and only if PAGE is 0 or beyond the space (TAU_PAGE_ZERO,
+// TAU_PAGE_OUTSIDE), in no region or in a heap's free memory (TAU_NOT_IN_REGION), ACCESS is not
+// among the region's rights (TAU_ACCESS_DENIED), the page is mapped (TAU_PAGE_MAPPED), or no frame
+// is left (TAU_NO_FRAME).
 enum tau_status tau_vspace_map_page(struct tau_vspace *space, struct tau_page page,
                                     uint32_t access);
 
