@@ -36,7 +36,9 @@ enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory,
     }
     tree->words = words + low_words(0, pages_log2);
     tree->pages_log2 = pages_log2;
-    region_tree_split(tree, (struct tau_page){0});
+    for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {  // page 0
+        *region_tree_word(tree, level, -1) = region_tree_bit(-1);
+    }
     TAU_ASSERT(tau_region_tree_invariants_hold(tree));
     return TAU_OK;
 }

@@ -31,13 +31,18 @@ TAU_INLINE uint32_t region_tree_words_from(unsigned level) {
     return count;
 }
 
+// The pages of LEVEL, as a logarithm: levels 0 and 1 have the tree's size, the others the largest.
+TAU_INLINE unsigned region_tree_log2(const struct tau_region_tree *tree, unsigned level) {
+    return level < 2 ? tree->pages_log2 : TAU_SPACE_PAGES_LOG2_MAX;
+}
+
 // The word with number INDEX (-1, -2, ...) of LEVEL. Level 0 ends where the tree's pointer points;
-// the other levels begin there, the top first, and all but level 1, the last, have the size of the
-// largest tree: so one pointer and constants reach everything, whatever the tree's size.
+// the other levels begin there, the top first and level 1 last: so one pointer and constants reach
+// everything, whatever the tree's size.
 TAU_INLINE uint32_t *region_tree_word(const struct tau_region_tree *tree, unsigned level,
                                       int32_t index) {
     TAU_ASSERT(index < 0);
-    TAU_ASSERT((uint32_t)~index < region_tree_words(level, TAU_SPACE_PAGES_LOG2_MAX));
+    TAU_ASSERT((uint32_t)~index < region_tree_words(level, region_tree_log2(tree, level)));
     if (level == REGION_TREE_TOP) {
         return level == 0 ? tree->words - 1 : tree->words;
     }
@@ -65,6 +70,19 @@ TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 #endif
 }
 
+// The invariant VRT-1 at one word: the level above has its bit if and only if one of its own is
+// set. The top has one, page 0's. Operations state it for each word whose content they rely on; the
+// proofs (core/tests/proofs) assume it there and nowhere else.
+TAU_INLINE bool region_tree_agrees(const struct tau_region_tree *tree, unsigned level,
+                                   int32_t index) {
+    const bool is_used = *region_tree_word(tree, level, index) != 0;
+    if (level == REGION_TREE_TOP) {
+        return is_used;
+    }
+    return is_used ==
+           ((*region_tree_word(tree, level + 1, index >> 5) & region_tree_bit(index)) != 0);
+}
+
 TAU_INLINE bool region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page) {
     const int32_t place = (int32_t)~page.number;
     return (region_tree_rest(*region_tree_word(tree, 0, place >> 5), place) & tau_bits_mask(0)) !=
@@ -79,6 +97,7 @@ TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page 
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
         uint32_t *const word = region_tree_word(tree, level, place >> 5);
         const uint32_t before = *word;
+        TAU_INVARIANT(region_tree_agrees(tree, level, place >> 5));
         TAU_ASSERT(level > 0 || (before & region_tree_bit(place)) == 0);
         *word = before | region_tree_bit(place);
         if (level == 0 && before != 0) {
@@ -94,6 +113,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
 #pragma GCC unroll 6
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
         uint32_t *const word = region_tree_word(tree, level, place >> 5);
+        TAU_INVARIANT(region_tree_agrees(tree, level, place >> 5));
         TAU_ASSERT((*word & region_tree_bit(place)) != 0);
         const uint32_t left = *word ^ region_tree_bit(place);
         *word = left;
@@ -116,6 +136,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
             return place + (int32_t)tau_bits_first(rest);                                          \
         }                                                                                          \
         const int32_t index = region_tree_first_##above(tree, (place >> 5) + 1);                   \
+        TAU_INVARIANT(region_tree_agrees(tree, level, index));                                     \
         TAU_ASSERT(index > place >> 5);                                                            \
         TAU_ASSERT(*region_tree_word(tree, level, index) != 0);                                    \
         return index * 32 + (int32_t)tau_bits_first(*region_tree_word(tree, level, index));        \
@@ -129,6 +150,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
             if (level == REGION_TREE_TOP || !region_tree_last_##above(tree, index, &index)) {      \
                 return false;                                                                      \
             }                                                                                      \
+            TAU_INVARIANT(region_tree_agrees(tree, level, index));                                 \
             TAU_ASSERT(index < place >> 5);                                                        \
             word = *region_tree_word(tree, level, index);                                          \
             TAU_ASSERT(word != 0);                                                                 \
