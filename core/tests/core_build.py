@@ -18,7 +18,11 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werr
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 COMPILE_SECONDS_MAX = 120
 
-# What each program needs beside its own file. A checker includes the mechanism that it checks.
+SPACE = ["../frames.c", "../region_tree.c", "../validity.c", "../vspace.c"]
+SPACE += ["check_frames.c", "check_validity.c", "check_vspace.c", "port_test.c"]
+
+# What each program needs beside its own file. The checkers of heaps include the mechanism that they
+# check; those of pages walk what the headers show.
 COMPANIONS = {
     "test_bits": [],
     "test_tlsf": ["check_tlsf.c", "port_test.c"],
@@ -31,6 +35,12 @@ COMPANIONS = {
     "test_budget_plans": ["check_tlsf.c", "check_budget.c", "port_test.c"],
     "test_budget_checker": ["check_tlsf.c", "port_test.c"],
     "fuzz_budget": ["check_tlsf.c", "check_budget.c", "port_test.c"],
+    "test_frames": SPACE,
+    "test_validity": SPACE,
+    "test_vspace": SPACE,
+    "test_vspace_checker": SPACE,
+    "fuzz_vspace": SPACE,
+    "explore_vspace": SPACE,
 }
 
 
