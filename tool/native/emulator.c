@@ -208,7 +208,7 @@ static void feed(struct machine *machine) {
     while (next_op(machine)) {
         struct tau_replay_op *op = &machine->op;
         struct tau_content_object *object = &machine->objects[op->slot];
-        if (op->op == TAU_REPLAY_OP_SKIP || (op->op == TAU_TRACE_FREE && object->pointer == NULL)) {
+        if (tau_replay_passes_over(op) || (op->op == TAU_TRACE_FREE && object->pointer == NULL)) {
             continue;
         }
         if (op->op == TAU_TRACE_REALLOC && object->pointer == NULL) {

@@ -96,14 +96,21 @@ struct survey {
 
 static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
                       const struct tau_replay_op *op, uint64_t event) {
-    if (op->op >= TAU_REPLAY_OP_SKIP) {
+    if (op->op == TAU_REPLAY_OP_SKIP) {
         facts->skipped++;
-        return op->op == TAU_REPLAY_OP_SKIP;
+        return true;
     }
-    if (op->slot >= facts->slots_count || op->align_log2 > 63) {
+    if (op->op >= TAU_TRACE_OPS_COUNT || op->slot >= facts->slots_count) {
         return false;
     }
     uint64_t *size_plus_one = &survey->size_plus_one[op->slot];
+    if (op->op == TAU_TRACE_TOUCH) {
+        facts->events_of_op[TAU_TRACE_TOUCH]++;
+        return *size_plus_one != 0;
+    }
+    if (op->align_log2 > 63) {
+        return false;
+    }
     const bool takes_object = op->op == TAU_TRACE_FREE || op->op == TAU_TRACE_REALLOC;
     if (takes_object != (*size_plus_one != 0) || op->size_bytes >= UINT64_MAX / 2) {
         return false;
@@ -371,6 +378,7 @@ static enum tau_replay_fault run_op(struct run *run, const struct tau_replay_op 
         return run_free(run, op);
     case TAU_TRACE_REALLOC:
         return run_realloc(run, op);
+    case TAU_TRACE_TOUCH:
     case TAU_REPLAY_OP_SKIP:
         return TAU_REPLAY_COMPLETED;
     default:

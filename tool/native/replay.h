@@ -27,21 +27,26 @@
 // Both the arena here and the one in the emulator start at a multiple of this, so that objects with
 // an asked alignment up to it have the same offsets in both.
 #define TAU_REPLAY_ARENA_ALIGNMENT (UINT64_C(1) << 21)
-#define TAU_REPLAY_OP_SKIP 5u
+#define TAU_REPLAY_OP_SKIP 255u
 
 struct tau_replay_op {
-    uint64_t size_bytes;
+    uint64_t size_bytes;  // a touch's offset
     uint32_t slot;
     uint8_t op;          // enum tau_trace_op, or TAU_REPLAY_OP_SKIP: a misuse event
-    uint8_t align_log2;  // 0: the allocator's own
+    uint8_t align_log2;  // 0: the allocator's own; a touch's granules
     uint16_t unused;
 };
 _Static_assert(sizeof(struct tau_replay_op) == 16, "the bound of memory counts on it");
 
+// Whether a system that is not about pages has nothing to do.
+static inline bool tau_replay_passes_over(const struct tau_replay_op *op) {
+    return op->op == TAU_REPLAY_OP_SKIP || op->op == TAU_TRACE_TOUCH;
+}
+
 // What the whole trace holds, skipped events apart.
 struct tau_replay_facts {
     uint64_t events;
-    uint64_t events_of_op[5];
+    uint64_t events_of_op[TAU_TRACE_OPS_COUNT];
     uint64_t skipped;
     uint64_t slots_count;
     uint64_t peak_live_bytes;
@@ -63,6 +68,12 @@ enum tau_replay_fault {
     TAU_REPLAY_FREE_REFUSED,  // the system called a proper free a misuse
     TAU_REPLAY_TRACE_FAILED,  // the file could not be read again
     TAU_REPLAY_HOST_MEMORY,   // this machine has not enough memory for the arena or the tables
+    // On pages only (paging.h):
+    TAU_REPLAY_UNMAPPED,       // the allocator touched a page that is not mapped, or did not return
+    TAU_REPLAY_PAGE_LOST,      // a page that a live object touched was given back
+    TAU_REPLAY_NO_FRAME,       // a page was touched and no frame was left
+    TAU_REPLAY_FAULT_REFUSED,  // the fault handler does not map a page of a live object
+    TAU_REPLAY_MISCOUNTED,     // a walk finds another number of mapped pages than was counted
 };
 
 struct tau_replay_result {

@@ -72,7 +72,7 @@ static bool child_op(struct child *child, const struct tau_replay_op *op) {
     void **pointer = &child->pointers[op->slot];
     const size_t size_bytes = (size_t)op->size_bytes;
     void *fresh = NULL;
-    if (op->op == TAU_REPLAY_OP_SKIP) {
+    if (tau_replay_passes_over(op)) {
         return true;
     }
     if (op->op == TAU_TRACE_FREE) {
@@ -108,7 +108,7 @@ static int64_t child_run(struct child *child) {
         const size_t count = length / sizeof(struct tau_replay_op);
         for (size_t i = 0; i < count; i++, child->event++) {
             if (child->buffer[i].slot >= child->slots_count &&
-                child->buffer[i].op != TAU_REPLAY_OP_SKIP) {
+                !tau_replay_passes_over(&child->buffer[i])) {
                 return (int64_t)child->event;
             }
             if (!child_op(child, &child->buffer[i])) {

@@ -103,7 +103,7 @@ static bool class_enter(struct static_heap *heap, uint64_t size_bytes, uint32_t 
 // taken.
 static bool survey_op(struct static_heap *heap, struct tau_replay_op *live,
                       const struct tau_replay_op *op) {
-    if (op->op == TAU_REPLAY_OP_SKIP) {
+    if (tau_replay_passes_over(op)) {
         return true;
     }
     const struct tau_replay_op old = live[op->slot];

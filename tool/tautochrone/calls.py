@@ -200,7 +200,7 @@ class Machine:
     def call_many(
         self, function: str | int, rows: np.ndarray, instructions_max: int = INSTRUCTIONS_MAX
     ) -> CallArrays:
-        """Call a function once for each row of arguments. Raises TauError if one does not return."""
+        """Call a function once a row of arguments. Raises TauError if a call does not return."""
         name = function if isinstance(function, str) else f"{function:#x}"
         if isinstance(function, str):
             if function not in self.image.symbols:

@@ -28,6 +28,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.output import progress
 from tautochrone.search import grid_sizes_of, search_steps
 from tautochrone.systems import SYSTEMS, System, library_system, system_named
+from tautochrone.trace_format import OP_TOUCH
 
 __all__ = [
     "SYSTEMS",
@@ -52,6 +53,7 @@ LAYOUTS = ("32", "host")
 
 COMPLETED, NO_MEMORY, INIT_FAILED, OUTSIDE, MISALIGNED, OVERLAPS, OVERWRITTEN = range(7)
 NOT_CLEARED, FREE_REFUSED, TRACE_FAILED, HOST_MEMORY = range(7, 11)
+UNMAPPED, PAGE_LOST, NO_FRAME, FAULT_REFUSED, MISCOUNTED = range(11, 16)
 FAULT_TEXT = {
     NO_MEMORY: "refused a request that the heap has no room for",
     INIT_FAILED: "cannot start in a heap of this size",
@@ -63,6 +65,11 @@ FAULT_TEXT = {
     FREE_REFUSED: "called a proper free a misuse",
     TRACE_FAILED: "did not run: the trace cannot be read a second time",
     HOST_MEMORY: "did not run: this machine has not enough memory",
+    UNMAPPED: "touched a page that is not mapped",
+    PAGE_LOST: "gave a page back that a live object has touched",
+    NO_FRAME: "had no frame left for a page that was touched",
+    FAULT_REFUSED: "refused to map a page of a live object",
+    MISCOUNTED: "counts its mapped pages wrongly",
 }
 PLAN_TOO_LARGE = 10  # enum tau_status
 PLAN_INVALID = 11
@@ -74,7 +81,7 @@ class _Facts(ctypes.Structure):
 
     _fields_ = [
         ("events", ctypes.c_uint64),
-        ("events_of_op", ctypes.c_uint64 * 5),
+        ("events_of_op", ctypes.c_uint64 * 6),
         ("skipped", ctypes.c_uint64),
         ("slots_count", ctypes.c_uint64),
         ("peak_live_bytes", ctypes.c_uint64),
@@ -185,8 +192,14 @@ class OpenTrace:
             self.handle = None
 
     def operations(self) -> dict[str, int]:
-        """Events by operation, in the order of OPERATIONS."""
-        return dict(zip(OPERATIONS, (int(count) for count in self.facts.events_of_op), strict=True))
+        """Events by operation, in the order of OPERATIONS; touches are none."""
+        counts = (int(count) for count in self.facts.events_of_op)
+        return dict(zip(OPERATIONS, counts, strict=False))
+
+    @property
+    def touches(self) -> int:
+        """Events that say that memory was accessed."""
+        return int(self.facts.events_of_op[OP_TOUCH])
 
 
 @functools.lru_cache(maxsize=4)
@@ -451,6 +464,15 @@ def _replay_in_process(trace: OpenTrace, system: System) -> ReplayResult:
 # ---- what others call ----
 
 
+def _refuse_pages(system: System) -> None:
+    if system.is_on_pages:
+        raise TauError(
+            f"{system.name} maps pages: it is replayed by tautochrone.paging.page_replay",
+            f"tau replay T --on {system.name}",
+            EXIT_USAGE,
+        )
+
+
 def smallest_heap(
     trace_path: str | Path,
     system: str | System,
@@ -465,6 +487,7 @@ def smallest_heap(
     `grid_sizes` says how thoroughly to look below what bisection finds (default: search.py).
     """
     chosen = system_named(system) if isinstance(system, str) else system
+    _refuse_pages(chosen)
     if chosen.kind == "process":
         return _replay_in_process(open_trace_for_replay(trace_path), chosen).footprint_bytes
     with Session(open_trace_for_replay(trace_path), chosen, plan, layout) as session:
@@ -499,6 +522,7 @@ def replay(
     plan that does not fit the heap, and a system that errs.
     """
     chosen = system_named(system) if isinstance(system, str) else system
+    _refuse_pages(chosen)
     refuse_misuse(trace_path, skip_misuse)
     trace = open_trace_for_replay(trace_path)
     if chosen.kind == "process":

@@ -14,8 +14,9 @@ class System:
 
     `kind`: "core" lives in `library` (`{bits}` stands for 32 or 64) with functions `prefix`_init …;
     "budget" is the same with a plan; "own" is built in; "process" runs in a process of its own with
-    `library` loaded first. `grows`: takes memory as it needs it, so one run tells the footprint and
-    nothing is searched. `package`: the Debian package, for a message.
+    `library` loaded first; "pages" is a heap over pages, run in the emulator (paging.py).
+    `grows`: takes memory as it needs it, so one run tells the footprint and nothing is searched.
+    `package`: the Debian package, for a message.
     """
 
     name: str
@@ -30,6 +31,11 @@ class System:
         """Whether the system cannot be made without a plan."""
         return self.kind == "budget"
 
+    @property
+    def is_on_pages(self) -> bool:
+        """Whether the system maps pages, and is replayed by paging.py."""
+        return self.kind == "pages"
+
 
 SYSTEMS: dict[str, System] = {
     system.name: system
@@ -41,6 +47,9 @@ SYSTEMS: dict[str, System] = {
         System("glibc", "process", grows=True, package="libc6"),
         System("mimalloc", "process", "mimalloc", grows=True, package="libmimalloc2.0"),
         System("jemalloc", "process", "jemalloc", grows=True, package="libjemalloc2"),
+        System("rtvm", "pages", grows=True),
+        System("conventional", "pages", grows=True),
+        System("conventional-mapped", "pages", grows=True),
     )
 }
 

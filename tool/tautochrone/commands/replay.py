@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from tautochrone import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tautochrone.emulator import Counts
     from tautochrone.plan import Plan
     from tautochrone.replay import ReplayResult
@@ -28,10 +31,23 @@ PATH = click.Path(dir_okay=False, path_type=Path)
 @click.option("--heap", "heap_bytes", type=click.IntRange(min=1), help="Bytes; else the smallest.")
 @click.option("--layout", type=click.Choice(("32", "host")), default="32", show_default=True)
 @click.option(
-    "--instructions", "isa", type=click.Choice(("rv32", "m4")), help="Count them on this target."
+    "--instructions",
+    "isa",
+    type=click.Choice(("rv32", "m4", "rv32zbb")),
+    help="Count them on this target; systems on pages always count, on rv32.",
 )
 @click.option(
     "--check-level", type=click.IntRange(0, 2), default=0, show_default=True, help="When counting."
+)
+@click.option(
+    "--frames", type=click.IntRange(min=1), help="Pages that can be mapped at once; else enough."
+)
+@click.option(
+    "--touch",
+    type=click.Choice(("recorded", "all")),
+    default="recorded",
+    show_default=True,
+    help="Pages: what the program touched, or all of each object.",
 )
 @click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -43,6 +59,8 @@ def command(
     layout: str,
     isa: str | None,
     check_level: int,
+    frames: int | None,
+    touch: str,
     skip_misuse: bool,
     as_json: bool,
 ) -> int:
@@ -52,33 +70,39 @@ def command(
     tau replay program.tau --on tlsf,budget,glibc --plan plan.toml
     tau replay program.tau --plan plan.toml --heap 65536
     tau replay program.tau --plan plan.toml --instructions rv32
+    tau replay program.tau --on rtvm,conventional
 
     Without --heap the smallest heap that holds is searched for. With it, exit status 3 says that a
     system did not hold in it. Instructions are those of our systems, without payload copies.
+    rtvm and conventional are heaps over pages: they tell the pages mapped at once, and what malloc,
+    free and a page fault cost. What was touched, `tau record --accesses` records.
     """
     from tautochrone.plan import load_plan
-    from tautochrone.replay import refuse_misuse, replay, system_named
+    from tautochrone.replay import open_trace_for_replay, refuse_misuse
 
     plan = load_plan(plan_path) if plan_path else None
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
-    for name in names:
-        if system_named(name).needs_plan and plan is None:
-            raise TauError(
-                f"{name} needs a plan",
-                f"tau plan {trace} -o plan.toml, then give --plan plan.toml",
-                EXIT_USAGE,
-            )
+    _refuse_settings(names, trace, plan is not None, layout, frames)
     refuse_misuse(trace, skip_misuse)
+    opened = open_trace_for_replay(trace)
+    given = _Given(trace, plan, heap_bytes, layout, isa, check_level, skip_misuse)
     systems: list[dict[str, Any]] = []
     for name in names:
-        system_plan = plan if system_named(name).needs_plan else None
-        done = replay(trace, name, system_plan, heap_bytes, layout, skip_misuse)
-        counts = None
-        if isa is not None and name in COUNTED_SYSTEMS and done.completed:
-            from tautochrone.emulator import count
+        if name in _names_on_pages(names):
+            from tautochrone.paging_entries import page_entry
 
-            counts = count(trace, name, isa, system_plan, heap_bytes, check_level, skip_misuse)
-        systems.append(_system_of(done, counts, system_plan, trace))
+            systems.append(
+                page_entry(
+                    *(trace, name, frames, heap_bytes, check_level, skip_misuse, touch == "all")
+                )[0]
+            )
+        else:
+            systems.append(_replayed(name, given))
+    if _names_on_pages(names) and not opened.touches and touch == "recorded":
+        output.note(
+            f"{trace} holds no accesses: pages are mapped for headers and calloc only;"
+            " record with `tau record --accesses`, or take --touch all"
+        )
     result = {
         "trace": str(trace),
         "plan": str(plan_path) if plan_path else None,
@@ -86,13 +110,76 @@ def command(
         "heap_bytes": heap_bytes,
         "instructions": isa,
         "check_level": check_level if isa else None,
-        "events": done.events,
-        "skipped_events": done.skipped,
-        "peak_live_bytes": done.peak_live_bytes,
+        "events": int(opened.facts.events),
+        "touches": opened.touches,
+        "touch": touch,
+        "skipped_events": int(opened.facts.skipped),
+        "peak_live_bytes": int(opened.facts.peak_live_bytes),
         "systems": systems,
     }
     output.emit(as_json, "replay", result, lambda: _print(result))
     return EXIT_DONE if all(system["completed"] for system in systems) else EXIT_LIMIT_EXCEEDED
+
+
+def _names_on_pages(names: Sequence[str]) -> list[str]:
+    """Those of `names` that are systems on pages. Raises TauError if there is no such system."""
+    from tautochrone.replay import system_named
+
+    return [name for name in names if system_named(name).is_on_pages]
+
+
+def _refuse_settings(
+    names: Sequence[str], trace: Path, has_plan: bool, layout: str, frames: int | None
+) -> None:
+    """Raise TauError (usage) for options that the systems cannot follow."""
+    from tautochrone.replay import system_named
+
+    for name in names:
+        if system_named(name).needs_plan and not has_plan:
+            raise TauError(
+                f"{name} needs a plan",
+                f"tau plan {trace} -o plan.toml, then give --plan plan.toml",
+                EXIT_USAGE,
+            )
+    on_pages = _names_on_pages(names)
+    if on_pages and layout != "32":
+        raise TauError(
+            f"{on_pages[0]} runs as 32-bit code", "leave out --layout, or the system", EXIT_USAGE
+        )
+    if frames is not None and not on_pages:
+        raise TauError(
+            "--frames is for systems on pages", "add rtvm or conventional to --on", EXIT_USAGE
+        )
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What the command line gave, for systems that are not on pages."""
+
+    trace: Path
+    plan: Plan | None
+    heap_bytes: int | None
+    layout: str
+    isa: str | None
+    check_level: int
+    skip_misuse: bool
+
+
+def _replayed(name: str, given: _Given) -> dict[str, Any]:
+    """Replay on a system that is not on pages; its entry of "systems"."""
+    from tautochrone.replay import replay, system_named
+
+    plan = given.plan if system_named(name).needs_plan else None
+    done = replay(given.trace, name, plan, given.heap_bytes, given.layout, given.skip_misuse)
+    counts = None
+    if given.isa is not None and name in COUNTED_SYSTEMS and done.completed:
+        from tautochrone.emulator import count
+
+        counts = count(
+            *(given.trace, name, given.isa, plan, given.heap_bytes, given.check_level),
+            skip_misuse=given.skip_misuse,
+        )
+    return _system_of(done, counts, plan, given.trace)
 
 
 def _system_of(
@@ -148,6 +235,56 @@ def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any
 
 
 def _print(result: dict[str, Any]) -> None:
+    plain = [system for system in result["systems"] if "peak_mapped_pages" not in system]
+    on_pages = [system for system in result["systems"] if "peak_mapped_pages" in system]
+    if on_pages:
+        _print_pages(on_pages, result)
+    if plain:
+        _print_plain({**result, "systems": plain})
+    print(f"next: {_next_command(result)}")
+
+
+def _print_pages(systems: list[dict[str, Any]], result: dict[str, Any]) -> None:
+    """Tables of systems on pages: what they map, and what their calls cost."""
+    rows = [("system", "pages at most", "mean", "faults", "table bytes")]
+    for system in systems:
+        mean = f"{system['mean_mapped_pages']:.1f}"
+        numbers = (system["peak_mapped_pages"], mean, system["faults"], system["table_bytes"])
+        rows.append((system["name"], *map(str, numbers)))
+    _print_table(rows)
+    for system in systems:
+        if not system["completed"]:
+            print(f"{system['name']} {system['cause']}, at event {system['failed_at_event']}.")
+    print("\ninstructions and accesses per call on RV32IMC, -O2 (in brackets with Zbb):")
+    head = ("system", "operation", "calls", "p99.9", "max", "bound", "accesses", "bound")
+    rows = [head]
+    for system in systems:
+        for name, calls in system["operations"].items():
+            grows = calls["grows"] or ""
+            bound = _with_zbb(calls, "bound_instructions") if not grows else grows
+            accesses_bound = _with_zbb(calls, "bound_accesses") if not grows else grows
+            rows.append(
+                (
+                    *(system["name"], name, str(calls["count"])),
+                    _with_zbb(calls, "p999_instructions"),
+                    _with_zbb(calls, "max_instructions"),
+                    bound,
+                    _with_zbb(calls, "max_accesses"),
+                    accesses_bound,
+                )
+            )
+    _print_table(rows, text_columns=2)
+    print()
+    from tautochrone.paging_entries import pages_verdict
+
+    print(pages_verdict(systems))
+
+
+def _with_zbb(calls: dict[str, Any], key: str) -> str:
+    return f"{calls[key]} ({calls[key + '_zbb']})"
+
+
+def _print_plain(result: dict[str, Any]) -> None:
     rows = [("system", "heap bytes", "× peak")]
     for system in result["systems"]:
         ratio = f"{system['footprint_ratio']:.3f}" if system["footprint_ratio"] else ""
@@ -163,7 +300,6 @@ def _print(result: dict[str, Any]) -> None:
     if result["instructions"]:
         _print_instructions(result)
     print(_verdict(result))
-    print(f"next: {_next_command(result)}")
 
 
 def _print_table(rows: list[tuple[str, ...]], text_columns: int = 1) -> None:
@@ -221,6 +357,8 @@ def _next_command(result: dict[str, Any]) -> str:
     trace, plan = result["trace"], result["plan"]
     if not all(system["completed"] for system in result["systems"]):
         return f"tau replay {trace}" + (f" --plan {plan}" if plan else "")
+    if any("peak_mapped_pages" in system for system in result["systems"]):
+        return f"tau report {trace} --on rtvm,conventional -o report.html"
     if plan is None:
         return f"tau plan {trace} -o plan.toml"
     return f"tau report {trace} --plan {plan} --on tlsf,budget,glibc -o report.html"

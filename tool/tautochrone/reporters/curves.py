@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tautochrone.trace_format import FLAG_DOUBLE_FREE, OP_FREE, SLOT_NONE
+from tautochrone.trace_format import FLAG_DOUBLE_FREE, OP_FREE, OP_TOUCH, SLOT_NONE
 
 # The columns of a trace's blocks that are needed.
 COLUMNS = ("time_ns", "size_bytes", "slot", "op", "flags")
@@ -98,6 +98,7 @@ def curves_of(
             position = first_event + np.arange(len(position), dtype=np.int64)
         first_event += len(position)
         counted = (block.slot != SLOT_NONE) & ((block.flags & FLAG_DOUBLE_FREE) == 0)
+        counted &= block.op != OP_TOUCH
         if not counted.any():
             continue
         position = position[counted]
