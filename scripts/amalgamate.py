@@ -1,17 +1,20 @@
-"""Make the core one file: build/tautochrone.c beside its one header, build/tautochrone.h.
+"""Make the core's heaps one file: build/tautochrone.c beside its one header, build/tautochrone.h.
 
-A firmware copies the two and compiles the .c. The header holds the public headers; the .c holds the
-private ones and the sources, lower layers first. Usage: amalgamate.py [FOLDER], FOLDER is build.
+A firmware without an MMU copies the two and compiles the .c; what is about pages stays in core/.
+The header holds the public headers; the .c holds the private ones and the sources, lower layers
+first. Usage: amalgamate.py [FOLDER], FOLDER is build.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC_HEADERS = ("config.h", "status.h", "tlsf.h", "budget.h")
+SOURCES = ("tlsf", "budget")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard>[^>]+)>).*$')
 DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
 # What a source defines for itself at file scope: functions that are not tau_…, and structures.
@@ -75,9 +78,8 @@ class Amalgamation:
         return head + "\n".join([*self.standard, *self.lines]).strip("\n") + "\n"
 
 
-def layers(core: Path) -> list[str]:
-    """Return the stems of the core's sources, each after those whose headers it includes."""
-    stems = sorted(path.stem for path in core.glob("*.c"))
+def layers(core: Path, stems: Sequence[str] = SOURCES) -> list[str]:
+    """Return the stems of sources of the core, each after those whose headers it includes."""
     order: list[str] = []
 
     def visit(stem: str) -> None:

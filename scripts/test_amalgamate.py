@@ -142,5 +142,5 @@ def test_it_stands_alone(folder: Path) -> None:
 
 
 def test_lower_layers_come_first() -> None:
-    order = layers(ROOT / "core")
+    order = layers(ROOT / "core", ["budget", "tlsf"])
     assert order.index("tlsf") < order.index("budget")
