@@ -37,7 +37,7 @@ enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory,
     tree->words = words + low_words(0, pages_log2);
     tree->pages_log2 = pages_log2;
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {  // page 0
-        *region_tree_word(tree, level, -1) = region_tree_bit(-1);
+        region_tree_write(tree, level, -1, region_tree_bit(-1));
     }
     TAU_ASSERT(tau_region_tree_invariants_hold(tree));
     return TAU_OK;
@@ -84,13 +84,13 @@ bool tau_region_tree_invariants_hold(const struct tau_region_tree *tree) {
     if (REGION_TREE_TOP == 0) {
         return true;
     }
-    const uint32_t top = *region_tree_word(tree, REGION_TREE_TOP, -1);
+    const uint32_t top = region_tree_read(tree, REGION_TREE_TOP, -1);
     const unsigned below = REGION_TREE_TOP - 1;
     const uint32_t count =
         region_tree_words(below, below < 2 ? tree->pages_log2 : TAU_SPACE_PAGES_LOG2_MAX);
     for (int32_t index = -1; index >= -(int32_t)count; index--) {  // bound: 32 words
         const bool is_announced = (top & region_tree_bit(index)) != 0;
-        if (is_announced != (*region_tree_word(tree, below, index) != 0)) {
+        if (is_announced != (region_tree_read(tree, below, index) != 0)) {
             return false;
         }
     }

@@ -11,50 +11,7 @@
 #include "core/check.h"
 #include "core/link.h"
 #include "core/region_tree.h"
-
-#define REGION_TREE_TOP (TAU_REGION_TREE_LEVELS - 1u)
-
-// Words of LEVEL in a tree of 2^PAGES_LOG2 pages.
-TAU_INLINE uint32_t region_tree_words(unsigned level, unsigned pages_log2) {
-    TAU_ASSERT(level < TAU_REGION_TREE_LEVELS);
-    const unsigned shift = 5 * (level + 1);
-    return pages_log2 > shift ? UINT32_C(1) << (pages_log2 - shift) : 1;
-}
-
-// Words of LEVEL and all above it in the largest tree.
-TAU_INLINE uint32_t region_tree_words_from(unsigned level) {
-    uint32_t count = 0;
-#pragma GCC unroll 6
-    for (unsigned above = TAU_REGION_TREE_LEVELS; above > level; above--) {
-        count += region_tree_words(above - 1, TAU_SPACE_PAGES_LOG2_MAX);
-    }
-    return count;
-}
-
-// The pages of LEVEL, as a logarithm: levels 0 and 1 have the tree's size, the others the largest.
-TAU_INLINE unsigned region_tree_log2(const struct tau_region_tree *tree, unsigned level) {
-    return level < 2 ? tree->pages_log2 : TAU_SPACE_PAGES_LOG2_MAX;
-}
-
-// The word with number INDEX (-1, -2, ...) of LEVEL. Level 0 ends where the tree's pointer points;
-// the other levels begin there, the top first and level 1 last: so one pointer and constants reach
-// everything, whatever the tree's size.
-TAU_INLINE uint32_t *region_tree_word(const struct tau_region_tree *tree, unsigned level,
-                                      int32_t index) {
-    TAU_ASSERT(index < 0);
-    TAU_ASSERT((uint32_t)~index < region_tree_words(level, region_tree_log2(tree, level)));
-    if (level == REGION_TREE_TOP) {
-        return level == 0 ? tree->words - 1 : tree->words;
-    }
-    if (level == 0) {
-        return tree->words + index;
-    }
-    uint32_t *const first = tree->words - index;
-    const uint32_t offset = region_tree_words_from(level + 1) - 1;
-    // Held, for the compiler would add the constant to the index, for which it needs registers and
-    // instructions, instead of to the address, where it is free.
-    return offset == 0 ? first : (uint32_t *)tau_bits_hold_pointer(first) + offset;
-}
+#include "core/region_tree_word.h"
 
 // The bit that PLACE has in its word.
 TAU_INLINE uint32_t region_tree_bit(int32_t place) {
@@ -75,18 +32,17 @@ TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 // proofs (core/tests/proofs) assume it there and nowhere else.
 TAU_INLINE bool region_tree_agrees(const struct tau_region_tree *tree, unsigned level,
                                    int32_t index) {
-    const bool is_used = *region_tree_word(tree, level, index) != 0;
+    const bool is_used = region_tree_read(tree, level, index) != 0;
     if (level == REGION_TREE_TOP) {
         return is_used;
     }
     return is_used ==
-           ((*region_tree_word(tree, level + 1, index >> 5) & region_tree_bit(index)) != 0);
+           ((region_tree_read(tree, level + 1, index >> 5) & region_tree_bit(index)) != 0);
 }
 
 TAU_INLINE bool region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page) {
     const int32_t place = (int32_t)~page.number;
-    return (region_tree_rest(*region_tree_word(tree, 0, place >> 5), place) & tau_bits_mask(0)) !=
-           0;
+    return (region_tree_rest(region_tree_read(tree, 0, place >> 5), place) & tau_bits_mask(0)) != 0;
 }
 
 // Sets the bit of PAGE; a word that was empty is announced in all levels above: to ask on the way
@@ -95,11 +51,10 @@ TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page 
     int32_t place = (int32_t)~page.number;
 #pragma GCC unroll 6
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
-        uint32_t *const word = region_tree_word(tree, level, place >> 5);
-        const uint32_t before = *word;
+        const uint32_t before = region_tree_read(tree, level, place >> 5);
         TAU_INVARIANT(region_tree_agrees(tree, level, place >> 5));
         TAU_ASSERT(level > 0 || (before & region_tree_bit(place)) == 0);
-        *word = before | region_tree_bit(place);
+        region_tree_write(tree, level, place >> 5, before | region_tree_bit(place));
         if (level == 0 && before != 0) {
             return;
         }
@@ -112,11 +67,11 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
     int32_t place = (int32_t)~page.number;
 #pragma GCC unroll 6
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {
-        uint32_t *const word = region_tree_word(tree, level, place >> 5);
+        const uint32_t before = region_tree_read(tree, level, place >> 5);
+        const uint32_t left = before ^ region_tree_bit(place);
         TAU_INVARIANT(region_tree_agrees(tree, level, place >> 5));
-        TAU_ASSERT((*word & region_tree_bit(place)) != 0);
-        const uint32_t left = *word ^ region_tree_bit(place);
-        *word = left;
+        TAU_ASSERT((left & region_tree_bit(place)) == 0);
+        region_tree_write(tree, level, place >> 5, left);
         if (left != 0) {
             return;
         }
@@ -130,7 +85,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
 #define REGION_TREE_LEVEL(level, above)                                                            \
     TAU_INLINE int32_t region_tree_first_##level(const struct tau_region_tree *tree,               \
                                                  int32_t place) {                                  \
-        const uint32_t word = *region_tree_word(tree, level, place >> 5);                          \
+        const uint32_t word = region_tree_read(tree, level, place >> 5);                           \
         const uint32_t rest = region_tree_rest(word, place);                                       \
         if (level == REGION_TREE_TOP || rest != 0) {                                               \
             return place + (int32_t)tau_bits_first(rest);                                          \
@@ -138,13 +93,13 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
         const int32_t index = region_tree_first_##above(tree, (place >> 5) + 1);                   \
         TAU_INVARIANT(region_tree_agrees(tree, level, index));                                     \
         TAU_ASSERT(index > place >> 5);                                                            \
-        TAU_ASSERT(*region_tree_word(tree, level, index) != 0);                                    \
-        return index * 32 + (int32_t)tau_bits_first(*region_tree_word(tree, level, index));        \
+        TAU_ASSERT(region_tree_read(tree, level, index) != 0);                                     \
+        return index * 32 + (int32_t)tau_bits_first(region_tree_read(tree, level, index));         \
     }                                                                                              \
     TAU_INLINE bool region_tree_last_##level(const struct tau_region_tree *tree, int32_t place,    \
                                              int32_t *last) {                                      \
         int32_t index = place >> 5;                                                                \
-        uint32_t word = *region_tree_word(tree, level, index);                                     \
+        uint32_t word = region_tree_read(tree, level, index);                                      \
         word &= ~tau_bits_from((uint32_t)place & 31u);                                             \
         if (word == 0) {                                                                           \
             if (level == REGION_TREE_TOP || !region_tree_last_##above(tree, index, &index)) {      \
@@ -152,7 +107,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
             }                                                                                      \
             TAU_INVARIANT(region_tree_agrees(tree, level, index));                                 \
             TAU_ASSERT(index < place >> 5);                                                        \
-            word = *region_tree_word(tree, level, index);                                          \
+            word = region_tree_read(tree, level, index);                                           \
             TAU_ASSERT(word != 0);                                                                 \
         }                                                                                          \
         *last = index * 32 + (int32_t)tau_bits_last(word);                                         \
