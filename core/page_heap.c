@@ -177,6 +177,8 @@ enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace
 // Whether POINTER may be looked at: its block's header would lie in one of the heap's edges.
 TAU_INLINE bool is_at_edge(const struct tau_page_heap *heap, const tau_word *block) {
     const uint32_t edge = edge_of(ORIGIN(heap), block);
+    TAU_ASSERT(heap->pages_count >= 2);
+    TAU_ASSERT(heap->space != NULL);
     return edge - heap->first.number < heap->pages_count &&
            region_tree_is_start(&heap->space->tree, (struct tau_page){edge}) &&
            ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
@@ -239,6 +241,7 @@ void *tau_page_heap_calloc(struct tau_page_heap *heap, size_t count, size_t size
     }
     void *const pointer = tau_page_heap_malloc(heap, total_bytes);
     if (pointer != NULL) {
+        TAU_ASSERT(tau_page_heap_usable_size(heap, pointer) >= total_bytes);
         TAU_PORT_FILL(pointer, 0, total_bytes);
     }
     return pointer;
