@@ -27,17 +27,27 @@ TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 #endif
 }
 
-// The invariant VRT-1 at one word: the level above has its bit if and only if one of its own is
-// set. The top has one, page 0's. Operations state it for each word whose content they rely on; the
-// proofs (core/tests/proofs) assume it there and nowhere else.
+// The invariants at one word: no bit beyond the tree's pages is set (VRT-2), and the level above
+// has the word's bit if and only if one of its own is set (VRT-1); the top has one, page 0's.
+// Operations state it for each word whose content they rely on; the proofs (core/tests/proofs)
+// assume it there and nowhere else.
 TAU_INLINE bool region_tree_agrees(const struct tau_region_tree *tree, unsigned level,
                                    int32_t index) {
-    const bool is_used = region_tree_read(tree, level, index) != 0;
-    if (level == REGION_TREE_TOP) {
-        return is_used;
+    const uint32_t word = region_tree_read(tree, level, index);
+    const unsigned below_log2 = 5 * level;
+    const int32_t last =
+        tree->pages_log2 > below_log2 ? -(INT32_C(1) << (tree->pages_log2 - below_log2)) : -1;
+    const uint32_t beyond = index > last >> 5    ? 0
+                            : index == last >> 5 ? ~tau_bits_from((uint32_t)last & 31u)
+                                                 : UINT32_MAX;
+    if ((word & beyond) != 0) {
+        return false;
     }
-    return is_used ==
-           ((region_tree_read(tree, level + 1, index >> 5) & region_tree_bit(index)) != 0);
+    if (level == REGION_TREE_TOP) {
+        return word != 0;
+    }
+    const uint32_t above = region_tree_read(tree, level + 1, index >> 5);
+    return (word != 0) == ((above & region_tree_bit(index)) != 0);
 }
 
 TAU_INLINE bool region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page) {
@@ -100,6 +110,7 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
                                              int32_t *last) {                                      \
         int32_t index = place >> 5;                                                                \
         uint32_t word = region_tree_read(tree, level, index);                                      \
+        TAU_INVARIANT(region_tree_agrees(tree, level, index));                                     \
         word &= ~tau_bits_from((uint32_t)place & 31u);                                             \
         if (word == 0) {                                                                           \
             if (level == REGION_TREE_TOP || !region_tree_last_##above(tree, index, &index)) {      \
