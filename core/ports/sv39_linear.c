@@ -4,21 +4,34 @@
 #include "core/frames_list.h"
 #include "core/ports/sv39_entry.h"
 
-// Clears the COUNT leaf entries from ENTRY on and gives their frames back; says how many there
-// were.
-TAU_INLINE uint32_t clear_leaves(struct tau_sv39 *space, uint64_t *entry, uint32_t count) {
-    uint32_t cleared = 0;
+// What the walk has collected.
+struct chain {
+    uint32_t newest;
+    uint32_t oldest;
+    uint32_t count;
+};
+
+// Clears the COUNT leaf entries from ENTRY on and links their frames.
+TAU_INLINE void clear_leaves(const struct tau_sv39 *space, uint64_t *entry, uint32_t count,
+                             struct chain *frames) {
+    uint32_t *links = space->frames->links;
+    const uint32_t physical_first = (uint32_t)space->physical_first;
     TAU_ASSERT(count <= ENTRIES);
     for (const uint64_t *end = entry + count; entry != end; entry++) {  // bound: count
-        if (*entry != 0) {
-            const uint32_t frame = sv39_entry_frame(space, *entry);
-            *entry = 0;
-            frames_release(space->frames, frame, frame, 1);
-            cleared++;
+        const uint64_t leaf = *entry;
+        if (leaf == 0) {
+            continue;
         }
+        const uint32_t frame = (uint32_t)(leaf >> ENTRY_NUMBER_SHIFT) - physical_first;
+        *entry = 0;
+        if (frames->count == 0) {
+            frames->oldest = frame;
+        }
+        links[frame] = frames->newest;
+        frames->newest = frame;
+        frames->count++;
     }
-    TAU_ASSERT(cleared <= count);
-    return cleared;
+    TAU_ASSERT(frames->count <= TAU_SV39_REGION_PAGES_MAX);
 }
 
 // A table whose entries are all cleared is as good as zeroed.
@@ -44,7 +57,7 @@ enum tau_status tau_sv39_linear_unmap_region(struct tau_sv39 *space, struct tau_
         return TAU_NOT_A_REGION;
     }
     uint64_t *table = sv39_next(space, *slot);
-    uint32_t cleared = 0;
+    struct chain frames = {0, 0, 0};
     if (slot == &space->root[start.number >> TAU_SV39_LARGE_LOG2]) {
         uint32_t page = start.number;
         const uint32_t end = start.number + record->pages;
@@ -54,16 +67,19 @@ enum tau_status tau_sv39_linear_unmap_region(struct tau_sv39 *space, struct tau_
             uint64_t *entry = &table[(page >> TAU_SV39_SMALL_LOG2) % ENTRIES];
             if (*entry != 0) {
                 uint64_t *leaves = &sv39_next(space, *entry)[page % ENTRIES];
-                cleared += clear_leaves(space, leaves, stop - page);
+                clear_leaves(space, leaves, stop - page, &frames);
                 give_table(space, entry);
             }
             page = stop;
         }
     } else {
-        cleared = clear_leaves(space, &table[start.number % ENTRIES], record->pages);
+        clear_leaves(space, &table[start.number % ENTRIES], record->pages, &frames);
     }
-    TAU_ASSERT(cleared == record->used);
-    space->mapped_pages -= cleared;
+    TAU_ASSERT(frames.count == record->used);
+    if (frames.count != 0) {
+        space->mapped_pages -= frames.count;
+        frames_release(space->frames, frames.newest, frames.oldest, frames.count);
+    }
     space->records[sv39_frame_of(space, slot)].used--;
     give_table(space, slot);
     TAU_SV39_FLUSH_SPACE(space->asid);

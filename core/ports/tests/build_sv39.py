@@ -1,0 +1,86 @@
+"""Compiles the Sv39 port with its tests: for a workstation, for QEMU's virt, and for the emulator."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+COMPILER = "riscv64-unknown-elf-gcc"
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+# What the numbers are of; QEMU's program has the registers of supervisor mode too.
+MARCH = "-march=rv64imac"
+TARGET = ["-mabi=lp64", "-mcmodel=medany", "-ffreestanding", "-nostdlib", "-fno-jump-tables", "-O2"]
+PORT = ("ports/sv39.c", "ports/sv39_linear.c", "frames.c")
+SCRIPT_ADDRESS = 0x81000000
+SECONDS_MAX = 120
+
+
+def _compile(compiler: str, flags: list[str], core: Path, sources: list[str], made: Path) -> Path:
+    path = shutil.which(compiler)
+    if path is None:
+        raise FileNotFoundError(f"{compiler} is missing: install the Debian package that has it")
+    files = [str(core / source) for source in (*PORT, *sources)]
+    command = [path, "-std=c17", *WARNINGS, *flags, f"-I{core.parent}", *files, "-o", str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ValueError(f"{' '.join(command)}\n{done.stderr}")
+    return made
+
+
+def build_host(made: Path, core: Path = ROOT / "core", compiler: str = "gcc") -> Path:
+    """The script's program for this machine, with sanitizers and all checks; CORE may be a copy."""
+    sources = [f"ports/tests/{name}_sv39.c" for name in ("host", "script", "check")]
+    flags = ["-O1", "-g", "-DTAU_ASSERT_LEVEL=2", *SANITIZERS]
+    return _compile(compiler, flags, core, sources, made)
+
+
+def build_qemu(made: Path, core: Path = ROOT / "core", assert_level: int = 0) -> Path:
+    """The script's program for QEMU's machine virt."""
+    sources = [f"ports/tests/{name}_sv39.c" for name in ("qemu", "script", "check")]
+    flags = ["-march=rv64imac_zicsr_zifencei", *TARGET, f"-DTAU_ASSERT_LEVEL={assert_level}"]
+    layout = ["-T", str(HERE / "qemu_sv39.ld")]
+    return _compile(COMPILER, flags + layout, core, [*sources, "ports/tests/qemu_sv39.S"], made)
+
+
+def build_emulated(made: Path) -> Path:
+    """The port as it is measured, linked with what unmap_cost.py needs."""
+    flags = [MARCH, *TARGET, "-Wl,-Ttext=0x10000", "-Wl,-e,0"]
+    return _compile(COMPILER, flags, ROOT / "core", ["ports/tests/measure_sv39.c"], made)
+
+
+def run_host(program: Path, script: Path) -> tuple[bool, str]:
+    """Carry a script out here: whether all was as expected, and what was said."""
+    command = [str(program), str(script)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False
+    )
+    return done.returncode == 0 and done.stdout.startswith("ok:"), done.stdout + done.stderr
+
+
+def run_qemu(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:
+    """Carry a script out on QEMU: whether all was as expected, and what was said.
+
+    A program that hangs counts as failed.
+    """
+    emulator = shutil.which("qemu-system-riscv64")
+    if emulator is None:
+        raise FileNotFoundError("qemu-system-riscv64 is missing: apt install qemu-system-misc")
+    loader = f"loader,file={script},addr={SCRIPT_ADDRESS:#x},force-raw=on"
+    command = [emulator, "-machine", "virt", "-m", "512M", "-nographic", "-monitor", "none"]
+    command += ["-bios", "none", "-no-reboot", "-kernel", str(program), "-device", loader]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds_max,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        return False, f"more than {seconds_max} s\n{error.stdout!r}"
+    return done.returncode == 0 and done.stdout.startswith("ok:"), done.stdout + done.stderr
