@@ -74,12 +74,22 @@ def run(
         environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
         environment["TAU_RECORD_DIRECTORY"] = str(directory.resolve())
         environment["TAU_RECORD_TICKS_PER_SECOND"] = str(merge.ticks_per_second())
-        pid, failure = _start(command, environment, follow_children, output_to_stderr)
-        if failure:
-            os.waitpid(pid, 0)
-            code = EXIT_NOT_FOUND if failure == 2 else EXIT_CANNOT_RUN
-            raise TauError(f"cannot start {command[0]}: {os.strerror(failure)}", None, code)
-        return _wait(pid)
+        return run_in(command, environment, output_to_stderr, follow_children)
+
+
+def run_in(
+    command: list[str],
+    environment: dict[str, str],
+    output_to_stderr: bool,
+    follow_children: bool = True,
+) -> Ended:
+    """Run `command` to its end in an environment; errors and signals as with run."""
+    pid, failure = _start(command, environment, follow_children, output_to_stderr)
+    if failure:
+        os.waitpid(pid, 0)
+        code = EXIT_NOT_FOUND if failure == 2 else EXIT_CANNOT_RUN
+        raise TauError(f"cannot start {command[0]}: {os.strerror(failure)}", None, code)
+    return _wait(pid)
 
 
 def _start(

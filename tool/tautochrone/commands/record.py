@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tautochrone import __version__, launch, merge, output, program
+from tautochrone import __version__, access_record, launch, merge, output, program, recordings
 from tautochrone.errors import TauError
 from tautochrone.program import EXIT_CANNOT_RECORD
 
@@ -67,6 +65,19 @@ class Trace:
     "--raw", is_flag=True, help="Keep the raw recordings (.tauraw) for `tau import`; merge nothing."
 )
 @click.option(
+    "--accesses",
+    type=click.Choice(["first", "full"]),
+    is_flag=False,
+    flag_value="first",
+    help="Record under Valgrind which 16-byte granules of each object are used, and when: their "
+    "first uses, or with --accesses=full every one.",
+)
+@click.option(
+    "--max-events",
+    type=click.IntRange(min=1),
+    help="With --accesses: write no event after so many.",
+)
+@click.option(
     "--preset",
     type=click.Choice(["auto", "none"]),
     default="auto",
@@ -88,6 +99,8 @@ def command(
     out: Path | None,
     force: bool,
     raw: bool,
+    accesses: str | None,
+    max_events: int | None,
     preset: str,
     children: bool,
     as_json: bool,
@@ -98,6 +111,7 @@ def command(
     \b
     tau record -- ./program --its arguments
     tau record -o out.tau -- gcc -c x.c
+    tau record --accesses -o out.tau -- ./program
 
     One trace for each process. The process with the most events gets the name given with -o, the
     others stand beside it with their program and pid; without -o each is called PROGRAM.PID.tau.
@@ -106,9 +120,14 @@ def command(
     if not words:
         raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
     program.check(words)
-    _check_output(out, force)
+    if max_events is not None and accesses is None:
+        raise click.UsageError("--max-events is for --accesses")
+    recordings.check_output(out, force)
     variables = launch.preset_of(dict(os.environ)) if preset == "auto" else None
-    with _recordings_beside(out) as folder:
+    if accesses is not None:
+        how = access_record.How(variables, children, accesses == "full", max_events, raw, as_json)
+        return access_record.record(words, out, force, how)
+    with recordings.beside(out, merge.RAW_SUFFIX) as folder:
         _announce(words[0], variables, children)
         ended = launch.run(words, folder, variables, children, as_json)
         traces = _finish(folder, out, raw, force, words[0])
@@ -124,52 +143,6 @@ def command(
     else:
         _summarize(traces, ended)
     return ended.exit_status
-
-
-def _check_output(out: Path | None, force: bool) -> None:
-    folder = Path(".") if out is None else out.parent
-    if out is not None and out.is_dir():
-        raise TauError(
-            f"{out} is a directory", f"name a file in it: -o {out}/program.tau", EXIT_CANNOT_RECORD
-        )
-    if out is not None and out.exists() and not force:
-        raise TauError(
-            f"{out} exists",
-            "name another with -o, or overwrite it with --force",
-            EXIT_CANNOT_RECORD,
-        )
-    if not folder.is_dir():
-        raise TauError(
-            f"{folder} is no directory", f"make it: mkdir -p {folder}", EXIT_CANNOT_RECORD
-        )
-
-
-@contextlib.contextmanager
-def _recordings_beside(out: Path | None) -> Iterator[Path]:
-    """Make the folder for raw recordings on the disk where the trace will be.
-
-    It is removed at the end, unless something failed while a recording was in it.
-    """
-    parent = Path(".") if out is None else out.parent
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=".tau-recording-", dir=parent))
-    except OSError as error:
-        raise TauError(
-            f"cannot write in {parent.resolve()}: {error.strerror}",
-            "name a file elsewhere with -o",
-            EXIT_CANNOT_RECORD,
-        ) from error
-    try:
-        yield folder
-    except BaseException:
-        if any(raw.stat().st_size for raw in folder.glob(f"*{merge.RAW_SUFFIX}")):
-            output.note(
-                f"tau: the raw recordings are kept: tau import {folder}/*{merge.RAW_SUFFIX}"
-            )
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _announce(name: str, variables: dict[str, str] | None, children: bool) -> None:
@@ -243,24 +216,12 @@ def _place(
     made: list[tuple[Path, merge.RawHeader, merge.Merged | None]], out: Path | None, force: bool
 ) -> list[Trace]:
     """Move files out of the recordings' folder, over existing ones only with --force."""
-    traces: list[Trace] = []
-    taken: set[Path] = set()
-    for path, header, merged in made:
-        name = f"{Path(header.program).name or 'program'}.{header.pid}"
-        if out is None:
-            wanted = Path(f"{name}{path.suffix}")
-        elif not traces:
-            wanted = out
-        else:
-            wanted = out.with_name(f"{out.stem}.{name}{out.suffix}")
-        final, number = wanted, 1
-        while final in taken or (final.exists() and not (force or final == out)):
-            number += 1
-            final = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
-        taken.add(final)
-        shutil.move(path, final)
-        traces.append(Trace(final, header, merged))
-    return traces
+    files = [(path, recordings.Who(header.program, header.pid)) for path, header, _ in made]
+    places = recordings.place(files, out, force)
+    return [
+        Trace(final, header, merged)
+        for final, (_, header, merged) in zip(places, made, strict=True)
+    ]
 
 
 class _Bar:
@@ -299,7 +260,7 @@ class _Bar:
 def _warn(traces: list[Trace]) -> None:
     for trace in traces:
         header, merged = trace.header, trace.merged
-        who = f"{Path(header.program).name} (pid {header.pid})"
+        who = str(recordings.Who(header.program, header.pid))
         if header.stop_errno:
             output.note(
                 f"tau: recording of {who} stopped early: {header.stop_reason}; "
@@ -333,9 +294,10 @@ def _warn(traces: list[Trace]) -> None:
 def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
     first = traces[0]
     header, merged = first.header, first.merged
-    who = f"{Path(header.program).name} (pid {header.pid})"
+    who = str(recordings.Who(header.program, header.pid))
     if merged is None:
-        output.note(f"tau: raw recording of {who}: {first.path}, {_bytes(first.size_bytes)}")
+        size = recordings.bytes_text(first.size_bytes)
+        output.note(f"tau: raw recording of {who}: {first.path}, {size}")
         for other in traces[1:]:
             output.note(f"tau: beside it: {other.path}")
         output.note(f"  next: tau import {first.path} -o {first.path.with_suffix('.tau')}")
@@ -348,9 +310,11 @@ def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
         f"program: {end}"
     )
     output.note(
-        f"tau: peak {_bytes(merged.peak_live_bytes)} alive in {merged.peak_live_objects:,} objects"
+        f"tau: peak {recordings.bytes_text(merged.peak_live_bytes)} alive in "
+        f"{merged.peak_live_objects:,} objects"
     )
-    output.note(f"tau: {first.path}, {_bytes(first.size_bytes)}{each}{_others(traces[1:])}")
+    size = recordings.bytes_text(first.size_bytes)
+    output.note(f"tau: {first.path}, {size}{each}{_others(traces[1:])}")
     output.note(f"  next: tau plan {first.path} -o plan.toml")
 
 
@@ -362,12 +326,3 @@ def _others(traces: list[Trace]) -> str:
     ]
     more = f" and {len(traces) - OTHERS_SHOWN} more" if len(traces) > OTHERS_SHOWN else ""
     return f"; beside it {', '.join(shown)}{more}"
-
-
-def _bytes(count: int) -> str:
-    amount = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            break
-        amount /= 1024
-    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"

@@ -1,0 +1,203 @@
+// Each access gets a call under the condition that its address is within the heap's span, so that
+// accesses to the stack and to static data cost a subtraction and a comparison. Counts of all
+// accesses are known when the code is translated and added once for each straight piece of it.
+//
+// A load or store through the stack pointer, or a fixed distance from it, is counted as the
+// stack's; its address is still compared, since a program may run on a stack out of malloc.
+//
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "access_instrument.h"
+
+#include "access_rows.h"
+#include "access_shadow.h"
+#include "pub_tool_libcassert.h"
+#include "pub_tool_libcbase.h"
+#include "pub_tool_machine.h"
+#include "pub_tool_mallocfree.h"
+
+struct access_calls access_calls;
+
+// One block of code while it is instrumented.
+struct block {
+    IRSB *out;
+    Int stack_pointer;           // its offset in the guest state
+    Bool *is_stack;              // temporaries that are a fixed distance from the stack pointer
+    UWord loads, stores, stack;  // since they were added to the counts last
+};
+
+static IRExpr *temporary(struct block *block, IRType type, IRExpr *value) {
+    IRTemp made = newIRTemp(block->out->tyenv, type);
+    addStmtToIRSB(block->out, IRStmt_WrTmp(made, value));
+    return IRExpr_RdTmp(made);
+}
+
+static IRExpr *word_at(const void *place) {
+    return IRExpr_Load(Iend_LE, Ity_I64, mkIRExpr_HWord((HWord)place));
+}
+
+static void add_to(struct block *block, ULong *count, IRExpr *amount) {
+    IRExpr *before = temporary(block, Ity_I64, word_at(count));
+    IRExpr *after = temporary(block, Ity_I64, IRExpr_Binop(Iop_Add64, before, amount));
+    addStmtToIRSB(block->out, IRStmt_Store(Iend_LE, mkIRExpr_HWord((HWord)count), after));
+}
+
+// Adds what was counted since the last time: before every way out of the block.
+static void add_counts(struct block *block) {
+    if (block->loads > 0) {
+        add_to(block, &access_counts.all_loads, mkIRExpr_HWord(block->loads));
+    }
+    if (block->stores > 0) {
+        add_to(block, &access_counts.all_stores, mkIRExpr_HWord(block->stores));
+    }
+    if (block->stack > 0) {
+        add_to(block, &access_counts.stack, mkIRExpr_HWord(block->stack));
+    }
+    block->loads = block->stores = block->stack = 0;
+}
+
+static Bool is_stack(const struct block *block, const IRExpr *expression) {
+    return expression->tag == Iex_RdTmp && block->is_stack[expression->Iex.RdTmp.tmp];
+}
+
+// Notes whether a new temporary is a fixed distance from the stack pointer.
+static void follow_stack(struct block *block, IRTemp made, const IRExpr *value) {
+    Bool found = is_stack(block, value);
+    if (value->tag == Iex_Get) {
+        found = value->Iex.Get.offset == block->stack_pointer && value->Iex.Get.ty == Ity_I64;
+    } else if (value->tag == Iex_Binop && value->Iex.Binop.arg2->tag == Iex_Const) {
+        IROp operation = value->Iex.Binop.op;
+        found = (operation == Iop_Add64 || operation == Iop_Sub64 || operation == Iop_And64) &&
+                is_stack(block, value->Iex.Binop.arg1);
+    }
+    block->is_stack[made] = found;
+}
+
+// Adds the call for one access of SIZE_BYTES. GUARD (or NULL) is a condition of the program's own.
+static void add_access(struct block *block, IRExpr *address, UWord size_bytes, Bool is_store,
+                       IRExpr *guard) {
+    UWord *count = is_store ? &block->stores : &block->loads;
+    if (guard == NULL) {
+        *count += 1;
+        block->stack += is_stack(block, address) ? 1 : 0;
+    } else {
+        IRExpr *one = temporary(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, guard));
+        add_to(block, is_store ? &access_counts.all_stores : &access_counts.all_loads, one);
+    }
+    IRExpr *low = temporary(block, Ity_I64, word_at(&shadow_low));
+    IRExpr *span = temporary(block, Ity_I64, word_at(&shadow_span));
+    IRExpr *distance = temporary(block, Ity_I64, IRExpr_Binop(Iop_Sub64, address, low));
+    IRExpr *within = temporary(block, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, distance, span));
+    if (guard != NULL) {
+        IRExpr *both = temporary(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, within));
+        IRExpr *mask = temporary(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, guard));
+        IRExpr *bits = temporary(block, Ity_I64, IRExpr_Binop(Iop_And64, both, mask));
+        within = temporary(block, Ity_I1, IRExpr_Unop(Iop_64to1, bits));
+    }
+    const HChar *name = is_store ? access_calls.store_name : access_calls.load_name;
+    void *function = is_store ? access_calls.store : access_calls.load;
+    IRDirty *call = unsafeIRDirty_0_N(2, name, VG_(fnptr_to_fnentry)(function),
+                                      mkIRExprVec_2(address, mkIRExpr_HWord(size_bytes)));
+    call->guard = within;
+    addStmtToIRSB(block->out, IRStmt_Dirty(call));
+}
+
+static void add_for_dirty(struct block *block, const IRDirty *dirty) {
+    if (dirty->mFx == Ifx_None) {
+        return;
+    }
+    IRExpr *guard = dirty->guard->tag == Iex_Const ? NULL : dirty->guard;
+    if (dirty->mFx == Ifx_Read || dirty->mFx == Ifx_Modify) {
+        add_access(block, dirty->mAddr, (UWord)dirty->mSize, False, guard);
+    }
+    if (dirty->mFx == Ifx_Write || dirty->mFx == Ifx_Modify) {
+        add_access(block, dirty->mAddr, (UWord)dirty->mSize, True, guard);
+    }
+}
+
+static UWord size_of(const struct block *block, const IRExpr *value) {
+    return (UWord)sizeofIRType(typeOfIRExpr(block->out->tyenv, value));
+}
+
+static void add_for_cas(struct block *block, const IRCAS *cas) {
+    UWord size_bytes = size_of(block, cas->dataLo) * (cas->dataHi == NULL ? 1 : 2);
+    add_access(block, cas->addr, size_bytes, False, NULL);
+    add_access(block, cas->addr, size_bytes, True, NULL);
+}
+
+static void add_for_linked(struct block *block, const IRStmt *statement) {
+    const IRExpr *stored = statement->Ist.LLSC.storedata;
+    if (stored != NULL) {
+        add_access(block, statement->Ist.LLSC.addr, size_of(block, stored), True, NULL);
+        return;
+    }
+    IRType type = typeOfIRTemp(block->out->tyenv, statement->Ist.LLSC.result);
+    add_access(block, statement->Ist.LLSC.addr, (UWord)sizeofIRType(type), False, NULL);
+}
+
+static void add_for_guarded_load(struct block *block, const IRLoadG *load) {
+    IRType wide, type;
+    typeOfIRLoadGOp(load->cvt, &wide, &type);
+    add_access(block, load->addr, (UWord)sizeofIRType(type), False, load->guard);
+}
+
+// What goes in front of one statement.
+static void add_before(struct block *block, const IRStmt *statement) {
+    switch (statement->tag) {
+    case Ist_WrTmp: {
+        const IRExpr *value = statement->Ist.WrTmp.data;
+        if (value->tag == Iex_Load) {
+            add_access(block, value->Iex.Load.addr, (UWord)sizeofIRType(value->Iex.Load.ty), False,
+                       NULL);
+        }
+        follow_stack(block, statement->Ist.WrTmp.tmp, value);
+        break;
+    }
+    case Ist_Store:
+        add_access(block, statement->Ist.Store.addr, size_of(block, statement->Ist.Store.data),
+                   True, NULL);
+        break;
+    case Ist_StoreG:
+        add_access(block, statement->Ist.StoreG.details->addr,
+                   size_of(block, statement->Ist.StoreG.details->data), True,
+                   statement->Ist.StoreG.details->guard);
+        break;
+    case Ist_LoadG:
+        add_for_guarded_load(block, statement->Ist.LoadG.details);
+        break;
+    case Ist_CAS:
+        add_for_cas(block, statement->Ist.CAS.details);
+        break;
+    case Ist_LLSC:
+        add_for_linked(block, statement);
+        break;
+    case Ist_Dirty:
+        add_for_dirty(block, statement->Ist.Dirty.details);
+        break;
+    case Ist_Exit:
+        add_counts(block);
+        break;
+    default:
+        break;
+    }
+}
+
+IRSB *access_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
+                        const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
+                        IRType host_word) {
+    (void)closure;
+    (void)extents;
+    (void)host;
+    tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
+    struct block block = {.out = deepCopyIRSBExceptStmts(in), .stack_pointer = layout->offset_SP};
+    // Temporaries that are made here are never asked about.
+    block.is_stack = VG_(calloc)("tau.stack", (SizeT)in->tyenv->types_used, sizeof(Bool));
+    for (Int i = 0; i < in->stmts_used; i++) {
+        if (in->stmts[i] != NULL && in->stmts[i]->tag != Ist_NoOp) {
+            add_before(&block, in->stmts[i]);
+            addStmtToIRSB(block.out, in->stmts[i]);
+        }
+    }
+    add_counts(&block);
+    VG_(free)(block.is_stack);
+    return block.out;
+}
