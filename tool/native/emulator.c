@@ -7,11 +7,12 @@
 #include <sys/mman.h>
 
 #include "tool/native/content.h"
+#include "tool/native/rv32.h"
 #include "tool/native/unicorn.h"
 
 #define IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
 #define STACK_GAP_BYTES 64u
-#define HISTOGRAM_LENGTH_MAX (UINT64_C(1) << 22)
+#define OUR_STOPS 1000u
 #define UNTIL_NEVER UINT64_C(0xfffffffc)
 
 // Words of the mailbox; the stubs know their offsets.
@@ -36,6 +37,7 @@ enum step {
 struct block {
     uint32_t size_bytes;
     uint32_t instructions;
+    uint32_t accesses;
 };
 
 struct machine {
@@ -51,7 +53,7 @@ struct machine {
     struct tau_content_object *objects;
     struct tau_content content;
     uint64_t heap_bytes;
-    uint64_t instructions;  // of the call under way
+    struct tau_emulator_cost cost;  // of the call under way
     uint64_t instructions_left;
     uint32_t heap;    // the handle
     uint32_t shared;  // 0: not a budgeted heap
@@ -64,60 +66,32 @@ struct machine {
     uint8_t *old_pointer;  // of a realloc
     uint64_t old_bytes;
     bool is_started;
+    bool is_stopped;
 };
 
 // ---- counting ----
 
-static uint32_t instructions_in(const struct machine *machine, uint64_t offset, uint32_t size) {
-    uint32_t count = 0;
-    for (uint32_t at = 0; at < size; count++) {
-        uint16_t half = 0;
-        memcpy(&half, machine->memory + offset + at, sizeof half);
-        const bool is_long =
-            machine->image->isa == TAU_EMULATOR_RV32 ? (half & 3) == 3 : (half >> 11) >= 0x1d;
-        at += is_long ? 4 : 2;
-    }
-    return count;
-}
-
-static uint32_t block_instructions(struct machine *machine, uint64_t address, uint32_t size) {
+static struct block *block_at(struct machine *machine, uint64_t address, uint32_t size) {
     const uint64_t offset = address - machine->image->address;
     if (offset >= IMAGE_BYTES || size > IMAGE_BYTES - offset) {
-        return 0;
+        return NULL;
     }
     struct block *block = &machine->blocks[offset / 2];
     if (block->size_bytes != size) {
-        block->size_bytes = size;
-        block->instructions = instructions_in(machine, offset, size);
+        const struct tau_emulator_cost cost = tau_emulator_cost_of(
+            machine->memory + offset, size, machine->image->isa == TAU_EMULATOR_M4 ? 1 : 0);
+        *block = (struct block){size, (uint32_t)cost.instructions, (uint32_t)cost.accesses};
     }
-    return block->instructions;
-}
-
-static void calls_add(struct tau_emulator_calls *calls, uint64_t instructions, uint64_t event) {
-    const uint64_t place =
-        instructions < HISTOGRAM_LENGTH_MAX ? instructions : HISTOGRAM_LENGTH_MAX - 1;
-    if (place >= calls->histogram_length) {
-        const uint64_t length = 2 * place < 1024 ? 1024 : 2 * place;
-        uint64_t *histogram = realloc(calls->histogram, length * sizeof(uint64_t));
-        if (histogram == NULL) {
-            abort();  // a few MiB on a workstation; nothing sensible is left to do
-        }
-        memset(histogram + calls->histogram_length, 0,
-               (length - calls->histogram_length) * sizeof(uint64_t));
-        calls->histogram = histogram;
-        calls->histogram_length = length;
-    }
-    calls->histogram[place]++;
-    calls->count++;
-    calls->total_instructions += instructions;
-    if (instructions > calls->max_instructions) {
-        calls->max_instructions = instructions;
-        calls->max_event = event;
-    }
+    return block;
 }
 
 static void count_call(struct machine *machine, enum tau_emulator_category category) {
-    calls_add(&machine->result->calls[category], machine->instructions, machine->event);
+    struct tau_emulator_calls *calls = &machine->result->calls[category];
+    calls->count++;
+    tau_emulator_tally_add(&calls->instructions, machine->cost.instructions, machine->event);
+    if (machine->image->isa != TAU_EMULATOR_M4) {
+        tau_emulator_tally_add(&calls->accesses, machine->cost.accesses, machine->event);
+    }
 }
 
 // ---- the objects ----
@@ -131,7 +105,10 @@ static void stop(struct machine *machine, enum tau_replay_fault fault) {
     machine->result->replay.fault_event = machine->event;
     machine->result->replay.fault_size_bytes = machine->op.size_bytes;
     machine->mail[MAIL_FUNCTION] = (uint32_t)machine->image->stub_return;
-    (void)machine->unicorn->emu_stop(machine->engine);
+    machine->is_stopped = true;
+    if (machine->engine != NULL) {
+        (void)machine->unicorn->emu_stop(machine->engine);
+    }
 }
 
 // Notes where OP's object is now. Returns the fault it shows.
@@ -168,7 +145,7 @@ static void call(struct machine *machine, uint64_t function, uint32_t second, ui
     machine->mail[MAIL_ARGUMENTS + 1] = second;
     machine->mail[MAIL_ARGUMENTS + 2] = third;
     machine->mail[MAIL_FUNCTION] = (uint32_t)function;
-    machine->instructions = 0;
+    machine->cost = (struct tau_emulator_cost){0};
 }
 
 static bool next_op(struct machine *machine) {
@@ -370,12 +347,13 @@ static void at_copy(struct machine *machine, bool is_move) {
     } else {
         memset(to, (int)machine->mail[MAIL_FROM], size);
     }
-    machine->instructions += TAU_EMULATOR_COPY_INSTRUCTIONS;
+    machine->cost.instructions += TAU_EMULATOR_COPY_INSTRUCTIONS;
     machine->result->payload_bytes += size;
 }
 
-static void count(struct machine *machine, uint64_t instructions) {
-    machine->instructions += instructions;
+static void count(struct machine *machine, uint64_t instructions, uint64_t accesses) {
+    machine->cost.instructions += instructions;
+    machine->cost.accesses += accesses;
     if (instructions >= machine->instructions_left) {
         machine->result->is_truncated = 1;
         stop(machine, TAU_REPLAY_COMPLETED);
@@ -401,16 +379,21 @@ static void on_block(uc_engine *engine, uint64_t address, uint32_t size, void *c
     if (address >= machine->image->stub_start && address < machine->image->stub_end) {
         at_stub(machine, address);
     } else {
-        count(machine, block_instructions(machine, address, size));
+        const struct block *block = block_at(machine, address, size);
+        if (block != NULL) {
+            count(machine, block->instructions, block->accesses);
+        }
     }
 }
 
 static void on_instruction(uc_engine *engine, uint64_t address, uint32_t size, void *context) {
     struct machine *machine = context;
     (void)engine;
-    (void)size;
     if (address < machine->image->stub_start || address >= machine->image->stub_end) {
-        count(machine, 1);
+        const uint8_t *code = memory_at(machine, (uint32_t)address, size);
+        const bool is_arm = machine->image->isa == TAU_EMULATOR_M4;
+        count(machine, 1,
+              code == NULL || is_arm ? 0 : tau_emulator_cost_of(code, size, 0).accesses);
     } else {
         at_stub(machine, address);
     }
@@ -470,6 +453,47 @@ static const char *machine_run(struct machine *machine) {
     return NULL;
 }
 
+// Runs the code on our own processor: calls are made from here, the stub is not needed.
+static const char *machine_run_ours(struct machine *machine) {
+    const struct tau_emulator_image *image = machine->image;
+    struct tau_rv32 cpu = {
+        .regions = {{(uint32_t)image->address, IMAGE_BYTES, machine->memory, false},
+                    {TAU_EMULATOR_ARENA, (uint32_t)machine->heap_bytes, machine->arena, false}},
+        .regions_count = 2,
+        .has_zbb = image->isa == TAU_EMULATOR_RV32_ZBB,
+        .move_function = (uint32_t)image->move_function,
+        .copy_function = (uint32_t)image->copy_function,
+        .fill_function = (uint32_t)image->fill_function,
+    };
+    const uint32_t stack = (uint32_t)image->address + IMAGE_BYTES - STACK_GAP_BYTES;
+    if (!tau_rv32_start(&cpu, (uint32_t)image->bytes_count)) {
+        return "memory is short";
+    }
+    (void)tau_replay_rewind(machine->replay);
+    for (at_loop(machine); !machine->is_stopped; at_loop(machine)) {
+        cpu.instructions = 0;
+        cpu.accesses = 0;
+        cpu.instructions_max = machine->instructions_left;
+        const enum tau_rv32_stop stopped =
+            tau_rv32_call(&cpu, machine->mail[MAIL_FUNCTION], machine->mail + MAIL_ARGUMENTS, 4,
+                          stack, &machine->mail[MAIL_RESULT]);
+        if (stopped == TAU_RV32_LIMIT) {
+            machine->result->is_truncated = 1;
+            break;
+        }
+        if (stopped != TAU_RV32_RETURNED) {
+            machine->result->emulator_error = OUR_STOPS + (uint64_t)stopped;
+            machine->result->fault_address = cpu.pc;
+            machine->result->replay.fault_event = machine->event;
+            break;
+        }
+        count(machine, cpu.instructions, cpu.accesses);
+    }
+    machine->result->payload_bytes += cpu.payload_bytes;
+    tau_rv32_release(&cpu);
+    return NULL;
+}
+
 static const char *machine_prepare(struct machine *machine, const uint32_t *classes,
                                    uint64_t classes_count, bool is_stepped) {
     const struct tau_emulator_image *image = machine->image;
@@ -503,7 +527,7 @@ static const char *machine_prepare(struct machine *machine, const uint32_t *clas
 const char *tau_emulator_run(const char *unicorn_library, const struct tau_emulator_image *image,
                              struct tau_replay *replay, uint64_t heap_bytes,
                              const uint32_t *classes, uint64_t classes_count,
-                             uint64_t instructions_max, uint32_t is_stepped,
+                             uint64_t instructions_max, uint32_t way,
                              struct tau_emulator_result *result) {
     memset(result, 0, sizeof *result);
     struct tau_unicorn unicorn = {0};
@@ -518,9 +542,11 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
         .heap_bytes = heap_bytes,
         .instructions_left = instructions_max,
     };
-    const char *cause = machine_prepare(&machine, classes, classes_count, is_stepped != 0);
+    const bool is_ours = way == TAU_EMULATOR_OURS || image->isa == TAU_EMULATOR_RV32_ZBB;
+    const char *cause =
+        machine_prepare(&machine, classes, classes_count, way == TAU_EMULATOR_BY_INSTRUCTIONS);
     if (cause == NULL) {
-        cause = machine_run(&machine);
+        cause = is_ours ? machine_run_ours(&machine) : machine_run(&machine);
     }
     if (machine.engine != NULL) {
         (void)unicorn.close(machine.engine);
@@ -537,7 +563,8 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
 
 void tau_emulator_free(struct tau_emulator_result *result) {
     for (size_t i = 0; i < TAU_EMULATOR_CATEGORIES; i++) {
-        free(result->calls[i].histogram);
-        result->calls[i].histogram = NULL;
+        free(result->calls[i].instructions.histogram);
+        free(result->calls[i].accesses.histogram);
+        result->calls[i] = (struct tau_emulator_calls){0};
     }
 }

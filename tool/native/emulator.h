@@ -7,10 +7,10 @@
 //    result back. The emulator tells this side of each basic block before it runs; at the head of
 //    the loop the mailbox is filled with the next operation, so the emulator is entered once a run,
 //    not once a call.
-// 3. Every block outside the stub adds its instructions (their number follows from the lengths
-//    encoded in the code itself). With is_stepped each instruction is told instead, to check this:
-//    the same numbers, except that unicorn is silent about instructions in a Thumb IT block whose
-//    condition does not hold. Those take their cycle on a Cortex-M4 and count here.
+// 3. Every block outside the stub adds its instructions and, on RV32, its loads and stores (their
+//    number follows from the code itself). By instructions, each instruction is told instead, to
+//    check this: the same numbers, except that unicorn is silent about instructions in a Thumb IT
+//    block whose condition does not hold. Those take their cycle on a Cortex-M4 and count here.
 // 4. memmove, memcpy and memset belong to the stub: this side moves the bytes, each call is charged
 //    TAU_EMULATOR_COPY_INSTRUCTIONS, and the bytes are reported apart.
 // 5. The arena is memory of this process, so objects are looked at as in replay (content.h).
@@ -23,13 +23,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tool/native/emulator_count.h"
 #include "tool/native/replay.h"
 
 #define TAU_EMULATOR_COPY_INSTRUCTIONS 3u
 #define TAU_EMULATOR_ARENA UINT32_C(0x40000000)
 #define TAU_EMULATOR_CLASSES_MAX 64u
 
-enum tau_emulator_isa { TAU_EMULATOR_RV32 = 0, TAU_EMULATOR_M4 = 1 };
+enum tau_emulator_isa { TAU_EMULATOR_RV32 = 0, TAU_EMULATOR_M4 = 1, TAU_EMULATOR_RV32_ZBB = 2 };
+
+// Who runs the code, and how it is counted. Unicorn does not know Zbb: such code is run by rv32.h.
+enum tau_emulator_way {
+    TAU_EMULATOR_BY_BLOCKS = 0,
+    TAU_EMULATOR_BY_INSTRUCTIONS = 1,
+    TAU_EMULATOR_OURS = 2,  // rv32.h instead of unicorn; no Cortex-M4
+};
 
 // What calls are counted under. Each call counts for its operation; some also for one of the finer
 // ones.
@@ -58,15 +66,13 @@ struct tau_emulator_image {
     uint64_t alignment;  // what each object without an asked alignment has at least
     uint64_t shared;     // tells where a budgeted heap's shared region starts
     uint64_t stub_start, stub_end, stub_loop, stub_move_done, stub_set_done, stub_return, mailbox;
+    uint64_t move_function, copy_function, fill_function;  // for TAU_EMULATOR_OURS
 };
 
 struct tau_emulator_calls {
     uint64_t count;
-    uint64_t total_instructions;
-    uint64_t max_instructions;
-    uint64_t max_event;   // the first event that took max_instructions
-    uint64_t *histogram;  // calls by instructions; the last entry has all that are longer
-    uint64_t histogram_length;
+    struct tau_emulator_tally instructions;
+    struct tau_emulator_tally accesses;  // RV32 only
 };
 
 struct tau_emulator_result {
@@ -74,8 +80,8 @@ struct tau_emulator_result {
     struct tau_emulator_calls calls[TAU_EMULATOR_CATEGORIES];
     uint64_t payload_bytes;   // moved and filled by this side
     uint64_t is_truncated;    // stopped at the limit of instructions
-    uint64_t emulator_error;  // unicorn's uc_err; the program counter is fault_address
-    uint64_t fault_address;
+    uint64_t emulator_error;  // unicorn's uc_err, or 1000 + enum tau_rv32_stop
+    uint64_t fault_address;   // the program counter then
 };
 
 // Carries REPLAY out on IMAGE in an arena of HEAP_BYTES, with CLASSES_COUNT pairs at CLASSES for a
@@ -85,7 +91,7 @@ TAU_TRACE_EXPORT const char *tau_emulator_run(const char *unicorn_library,
                                               const struct tau_emulator_image *image,
                                               struct tau_replay *replay, uint64_t heap_bytes,
                                               const uint32_t *classes, uint64_t classes_count,
-                                              uint64_t instructions_max, uint32_t is_stepped,
+                                              uint64_t instructions_max, uint32_t way,
                                               struct tau_emulator_result *result);
 TAU_TRACE_EXPORT void tau_emulator_free(struct tau_emulator_result *result);
 

@@ -292,3 +292,14 @@ def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> in
         return bound_instructions(image.elf, name, dict.fromkeys(without, NEVER))
     except TauError:
         return None
+
+
+def accesses_bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:
+    """As bound_of_image, of loads and stores; None on a target that is not RISC-V, too."""
+    name = image.function(verb)
+    if name is None or image.isa == "m4":
+        return None
+    try:
+        return bound_accesses(image.elf, name, dict.fromkeys(without, NEVER))
+    except TauError:
+        return None

@@ -30,7 +30,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone import replay as replaying
-from tautochrone.errors import TauError
+from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.images import (
     CODE_ADDRESS,
     FUNCTIONS,
@@ -54,6 +54,7 @@ __all__ = [
 
 INSTRUCTIONS_MAX = 6_000_000_000
 HEAP_BYTES_MIN = 65536
+WAYS = ("blocks", "instructions", "ours")  # enum tau_emulator_way
 HEAP_TRIES = 4  # 2, 4, 8, 16 times the peak
 CATEGORIES = (
     "malloc",
@@ -93,20 +94,28 @@ class _Image(ctypes.Structure):
         ("stub_set_done", ctypes.c_uint64),
         ("stub_return", ctypes.c_uint64),
         ("mailbox", ctypes.c_uint64),
+        ("move_function", ctypes.c_uint64),
+        ("copy_function", ctypes.c_uint64),
+        ("fill_function", ctypes.c_uint64),
+    ]
+
+
+class _Tally(ctypes.Structure):
+    """struct tau_emulator_tally."""
+
+    _fields_ = [
+        ("total", ctypes.c_uint64),
+        ("max", ctypes.c_uint64),
+        ("max_event", ctypes.c_uint64),
+        ("histogram", ctypes.POINTER(ctypes.c_uint64)),
+        ("histogram_length", ctypes.c_uint64),
     ]
 
 
 class _Calls(ctypes.Structure):
     """struct tau_emulator_calls."""
 
-    _fields_ = [
-        ("count", ctypes.c_uint64),
-        ("total_instructions", ctypes.c_uint64),
-        ("max_instructions", ctypes.c_uint64),
-        ("max_event", ctypes.c_uint64),
-        ("histogram", ctypes.POINTER(ctypes.c_uint64)),
-        ("histogram_length", ctypes.c_uint64),
-    ]
+    _fields_ = [("count", ctypes.c_uint64), ("instructions", _Tally), ("accesses", _Tally)]
 
 
 class _Result(ctypes.Structure):
@@ -124,7 +133,10 @@ class _Result(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of one operation: instructions each, payload apart. `bound` is None if unknown."""
+    """The calls of one operation: instructions each, payload apart. `bound` is None if unknown.
+
+    Accesses are loads and stores, of RV32 only (else None); `histogram` is of instructions.
+    """
 
     count: int
     mean: float
@@ -134,6 +146,10 @@ class Calls:
     max_event: int
     histogram: dict[int, int] = field(repr=False)
     bound: int | None = None
+    max_accesses: int | None = None
+    p999_accesses: int | None = None
+    accesses_histogram: dict[int, int] | None = field(default=None, repr=False)
+    bound_accesses: int | None = None
 
 
 class Counts(dict[str, Calls]):
@@ -182,28 +198,39 @@ def _native_image(image: Image) -> _Image:
         stub_set_done=plain("tau_stub_set_done"),
         stub_return=symbols["tau_stub_return"],
         mailbox=symbols["tau_stub_mailbox"],
+        move_function=plain("memmove"),
+        copy_function=plain("memcpy"),
+        fill_function=plain("memset"),
         **functions,
     )
 
 
+def _histogram(tally: _Tally) -> dict[int, int]:
+    numbers = np.ctypeslib.as_array(tally.histogram, (tally.histogram_length,))
+    return {int(place): int(numbers[place]) for place in np.nonzero(numbers)[0]}
+
+
+def _percentile(histogram: dict[int, int], per_mille: int) -> int:
+    """The smallest number that this share of the calls does not exceed."""
+    wanted = -(-sum(histogram.values()) * per_mille // 1000)
+    running = np.cumsum(list(histogram.values()))
+    return list(histogram)[int(np.searchsorted(running, wanted))]
+
+
 def _calls_of(raw: _Calls) -> Calls:
-    numbers = np.ctypeslib.as_array(raw.histogram, (raw.histogram_length,))
-    places = np.nonzero(numbers)[0]
-    running = np.cumsum(numbers[places])
-
-    def percentile(per_mille: int) -> int:
-        """The smallest number of instructions that this share of the calls does not exceed."""
-        wanted = -(-raw.count * per_mille // 1000)
-        return int(places[np.searchsorted(running, wanted)])
-
+    instructions = _histogram(raw.instructions)
+    accesses = _histogram(raw.accesses) if raw.accesses.histogram_length else None
     return Calls(
         count=int(raw.count),
-        mean=raw.total_instructions / raw.count,
-        p50=percentile(500),
-        p999=percentile(999),
-        max=int(raw.max_instructions),
-        max_event=int(raw.max_event),
-        histogram={int(place): int(numbers[place]) for place in places},
+        mean=raw.instructions.total / raw.count,
+        p50=_percentile(instructions, 500),
+        p999=_percentile(instructions, 999),
+        max=int(raw.instructions.max),
+        max_event=int(raw.instructions.max_event),
+        histogram=instructions,
+        max_accesses=None if accesses is None else int(raw.accesses.max),
+        p999_accesses=None if accesses is None else _percentile(accesses, 999),
+        accesses_histogram=accesses,
     )
 
 
@@ -215,12 +242,14 @@ def count_calls(
     skip_misuse: bool = False,
     instructions_max: int = INSTRUCTIONS_MAX,
     stepped: bool = False,
+    ours: bool = False,
 ) -> Counts:
     """Carry a trace out on an image and count the instructions of each call.
 
     `heap_bytes` is the arena (default: twice the trace's peak of live bytes, doubled until it
     holds). Stops, with `is_truncated`, after `instructions_max`. `stepped` counts each instruction
-    by itself, to check the counting by blocks. Raises TauError if the allocator fails or errs.
+    by itself, to check the counting by blocks; `ours` runs RV32 code on the processor of rv32.h
+    instead of unicorn, as code with Zbb always is. Raises TauError if the allocator fails or errs.
     """
     replaying.refuse_misuse(trace_path, skip_misuse)
     trace = replaying.open_trace_for_replay(trace_path)
@@ -230,10 +259,13 @@ def count_calls(
         if heap_bytes
         else [max(2 * peak, HEAP_BYTES_MIN) << i for i in range(HEAP_TRIES)]
     )
+    if ours and image.isa == "m4":
+        raise TauError("our processor is an RV32", "count on rv32", EXIT_USAGE)
+    way = WAYS.index("ours" if ours else "instructions" if stepped else "blocks")
     for size in tries:
         size = (size + 7) // 8 * 8
         counts, fault = replaying.watched(
-            functools.partial(_count_once, image, trace, size, plan, instructions_max, stepped),
+            functools.partial(_count_once, image, trace, size, plan, instructions_max, way),
             f"counting instructions of {image.name}",
         )
         if fault in (replaying.NO_MEMORY, replaying.INIT_FAILED) and size < tries[-1]:
@@ -251,7 +283,7 @@ def _count_once(
     heap_bytes: int,
     plan: Any | None,
     limit: int,
-    stepped: bool,
+    way: int,
 ) -> tuple[Counts, int]:
     library = native.library()
     library.tau_emulator_run.restype = ctypes.c_char_p
@@ -270,7 +302,7 @@ def _count_once(
         array,
         ctypes.c_uint64(len(pairs) // 2),
         ctypes.c_uint64(limit),
-        ctypes.c_uint32(stepped),
+        ctypes.c_uint32(way),
         ctypes.byref(raw),
     )
     try:
@@ -279,7 +311,7 @@ def _count_once(
         if raw.emulator_error:
             raise TauError(
                 f"{image.name} went wrong at {raw.fault_address:#x} in event"
-                f" {raw.replay.fault_event} (unicorn error {raw.emulator_error})"
+                f" {raw.replay.fault_event} (emulator's error {raw.emulator_error})"
             )
         counts = Counts(
             {
@@ -315,6 +347,7 @@ def count(
         OVER_ALIGNED_FUNCTIONS,
         PAYLOAD_CHARGES,
         SHARED_FUNCTIONS,
+        accesses_bound_of_image,
         bound_of_image,
     )
 
@@ -324,7 +357,11 @@ def count(
         if verb in counts:
             aligns = verb != "realloc" or "aligned_alloc" in counts
             without = () if aligns else OVER_ALIGNED_FUNCTIONS
-            counts[verb] = replace(counts[verb], bound=bound_of_image(image, verb, without))
+            counts[verb] = replace(
+                counts[verb],
+                bound=bound_of_image(image, verb, without),
+                bound_accesses=accesses_bound_of_image(image, verb, without),
+            )
     finer = {"realloc_in_place": ("realloc", PAYLOAD_CHARGES)}
     finer |= {f"{verb}_hit": (verb, SHARED_FUNCTIONS) for verb in ("malloc", "free")}
     for category, (verb, without) in finer.items():

@@ -217,6 +217,10 @@ def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any
     entry["p999_instructions"] = calls.p999
     entry["bound_instructions"] = calls.bound
     entry["mean_instructions"] = round(calls.mean, 2)
+    if calls.max_accesses is not None:
+        entry["max_accesses"] = calls.max_accesses
+        entry["p999_accesses"] = calls.p999_accesses
+        entry["bound_accesses"] = calls.bound_accesses
     in_place = counts.get(f"{name}_in_place") if counts is not None else None
     if in_place is not None:
         entry["max_in_place_instructions"] = in_place.max

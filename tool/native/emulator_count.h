@@ -1,0 +1,27 @@
+// What the emulator counts: sums and histograms of calls, and what a piece of code executes.
+#ifndef TAU_EMULATOR_COUNT_H
+#define TAU_EMULATOR_COUNT_H
+
+#include <stdint.h>
+
+// One number a call.
+struct tau_emulator_tally {
+    uint64_t total;
+    uint64_t max;
+    uint64_t max_event;   // the first event that reached max
+    uint64_t *histogram;  // calls by number; the last entry has all that are larger
+    uint64_t histogram_length;
+};
+
+// What a call, or a block of code, executes. Accesses are known on RV32 only.
+struct tau_emulator_cost {
+    uint64_t instructions;
+    uint64_t accesses;
+};
+
+void tau_emulator_tally_add(struct tau_emulator_tally *tally, uint64_t number, uint64_t event);
+
+// What the SIZE bytes of code at CODE execute from the first to the last.
+struct tau_emulator_cost tau_emulator_cost_of(const uint8_t *code, uint32_t size, uint32_t is_arm);
+
+#endif
