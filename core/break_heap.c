@@ -31,11 +31,29 @@ TAU_INLINE bool cut_pages(struct tau_break_heap *heap, struct cut cut, uintptr_t
     return true;
 }
 
-// Whether BLOCK may be looked at: it is aligned, and its header's page is mapped.
+// Whether the header in front of BLOCK may be looked at: it is aligned and its page is mapped.
 TAU_INLINE bool is_mapped_block(const struct tau_break_heap *heap, const tau_word *block) {
     const uint32_t edge = edge_of(ORIGIN(heap), block);
+    TAU_ASSERT(heap->pages_count >= 2);
+    TAU_ASSERT(heap->table != NULL);
     return edge - heap->first.number < heap->pages_count &&
            pagetable_is_mapped(heap->table, edge) && ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
+}
+
+// As page_heap.c's.
+TAU_INLINE bool can_look_at(const struct tau_break_heap *heap, tau_word *block) {
+    if (!is_mapped_block(heap, block)) {
+        return false;
+    }
+    const tau_word header = block[-1];
+    tau_word *const next = after(block, header & SIZE_MASK);
+    TAU_ASSERT(block != NULL);
+    if (!is_mapped_block(heap, next) ||
+        ((next[-1] & FREE) != 0 && !is_mapped_block(heap, after(next, size_of(next))))) {
+        return false;
+    }
+    return (header & PREVIOUS_FREE) == 0 ||
+           is_mapped_block(heap, before(block, block[-2] & SIZE_MASK));
 }
 
 // Why POINTER is no object of the heap; reports it and leaves the lock.
@@ -43,7 +61,8 @@ static __attribute__((noinline)) enum tau_status misused_object(struct tau_break
                                                                 tau_word *block, void *pointer) {
     TAU_ASSERT(heap->blocks != NULL);
     TAU_ASSERT(pointer != NULL);
-    return misused_at(heap->blocks, block, pointer, is_mapped_block(heap, block));
+    return misused_at(heap->blocks, block, pointer, is_mapped_block(heap, block),
+                      can_look_at(heap, block));
 }
 
 static enum tau_status why_no_heap(const struct tau_pagetable *table, uintptr_t origin,
@@ -216,7 +235,7 @@ enum tau_status tau_break_heap_free(struct tau_break_heap *heap, void *pointer) 
     TAU_INVARIANT(tau_tlsf_invariants_hold(blocks));
     if (TAU_CHECK_LEVEL == 0) {
         used = look_at(block);
-    } else if (!is_mapped_block(heap, block) || !is_used(blocks, block, &used)) {
+    } else if (!can_look_at(heap, block) || !is_used(blocks, block, &used)) {
         return misused_object(heap, block, pointer);
     }
     TAU_PORT_TRACE(blocks, pointer, NULL, 0, 0);
@@ -233,7 +252,7 @@ enum tau_status tau_break_heap_free(struct tau_break_heap *heap, void *pointer) 
 
 size_t tau_break_heap_usable_size(const struct tau_break_heap *heap, const void *pointer) {
     tau_word *const block = block_of((void *)(uintptr_t)pointer);
-    if (pointer == NULL || !is_mapped_block(heap, block) ||
+    if (pointer == NULL || !can_look_at(heap, block) ||
         tau_tlsf_check_pointer(heap->blocks, block) != TAU_OK) {
         return 0;
     }
@@ -274,7 +293,7 @@ bool tau_break_heap_resize(struct tau_break_heap *heap, void *pointer, size_t si
     }
     TAU_PORT_LOCK(blocks);
     TAU_INVARIANT(tau_tlsf_invariants_hold(blocks));
-    if (TAU_CHECK_LEVEL >= 1 && (!is_mapped_block(heap, block) || !is_used(blocks, block, &used))) {
+    if (TAU_CHECK_LEVEL >= 1 && (!can_look_at(heap, block) || !is_used(blocks, block, &used))) {
         (void)misused_object(heap, block, pointer);
         return false;
     }

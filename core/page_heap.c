@@ -49,32 +49,38 @@ TAU_INLINE void edge_release(struct tau_vspace *space, uint32_t edge, bool is_ke
     }
 }
 
+// Opens the region of EDGE, of which only the edge is mapped, for a block that reaches beyond it.
+TAU_INLINE void edge_extend(struct tau_vspace *space, uint32_t edge) {
+    TAU_ASSERT(validity_sp(space->validity.regions[edge].top) == edge);
+    TAU_ASSERT((space->validity.regions[edge].top & REGION_STATE) == REGION_HEAP_HEAD);
+    space->validity.regions[edge].top = edge | REGION_HEAP_OPEN | HEAP_RIGHTS;
+}
+
 // Makes the pages of CUT what they will be: false, with nothing changed, if they exceed the
 // commitment or a frame is missing.
 TAU_INLINE bool cut_pages(struct tau_page_heap *heap, struct cut cut) {
     struct tau_vspace *const space = heap->space;
-    const bool is_new = cut.split != cut.end;
     uint32_t frame;
     if (cut.split == cut.start) {
         return true;
     }
-    const uint32_t pages = cut.split - cut.start - (is_new ? 0 : 1);
-    if (pages > heap->commit_max_pages - heap->committed_pages) {
-        return false;
-    }
-    if (ON_LONGEST_PATH(is_new)) {
-        if (!frames_take_clean(space->frames, &frame)) {
+    uint32_t committed_pages = heap->committed_pages + (cut.split - cut.start);
+    if (ON_LONGEST_PATH(cut.split != cut.end)) {
+        if (committed_pages > heap->commit_max_pages || !frames_take_clean(space->frames, &frame)) {
             return false;
         }
         edge_open(space, cut.split, frame);
+    } else {
+        committed_pages -= 1;  // the edge behind is one already
+        if (committed_pages > heap->commit_max_pages) {
+            return false;
+        }
     }
-    TAU_ASSERT(heap->committed_pages + pages <= heap->commit_max_pages);
-    heap->committed_pages += pages;
-    space->validity.regions[cut.start].top |= REGION_OPEN;  // HEAP_HEAD becomes HEAP_OPEN
+    heap->committed_pages = committed_pages;
+    edge_extend(space, cut.start);
+    TAU_ASSERT(committed_pages >= 2);
     return true;
 }
-
-_Static_assert((REGION_HEAP_HEAD | REGION_OPEN) == REGION_HEAP_OPEN, "one bit opens a region");
 
 // A used block left: START and END are its edges, LOW and HIGH those of the free block that it is
 // part of now; IS_JOINED says whether END lies inside that one.
@@ -184,17 +190,34 @@ TAU_INLINE bool is_at_edge(const struct tau_page_heap *heap, const tau_word *blo
            ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
 }
 
+// Whether a look at BLOCK and its neighbors, as is_used takes it, stays in mapped pages: all
+// headers are in edges, and what is no header may lead anywhere.
+TAU_INLINE bool can_look_at(const struct tau_page_heap *heap, tau_word *block) {
+    if (!is_at_edge(heap, block)) {
+        return false;
+    }
+    const tau_word header = block[-1];
+    tau_word *const next = after(block, header & SIZE_MASK);
+    TAU_ASSERT(block != NULL);
+    if (!is_at_edge(heap, next) ||
+        ((next[-1] & FREE) != 0 && !is_at_edge(heap, after(next, size_of(next))))) {
+        return false;
+    }
+    return (header & PREVIOUS_FREE) == 0 || is_at_edge(heap, before(block, block[-2] & SIZE_MASK));
+}
+
 // Why POINTER is no object of the heap; reports it and leaves the lock.
 static __attribute__((noinline)) enum tau_status misused_object(struct tau_page_heap *heap,
                                                                 tau_word *block, void *pointer) {
     TAU_ASSERT(heap->blocks != NULL);
     TAU_ASSERT(pointer != NULL);
-    return misused_at(heap->blocks, block, pointer, is_at_edge(heap, block));
+    return misused_at(heap->blocks, block, pointer, is_at_edge(heap, block),
+                      can_look_at(heap, block));
 }
 
 size_t tau_page_heap_usable_size(const struct tau_page_heap *heap, const void *pointer) {
     tau_word *const block = block_of((void *)(uintptr_t)pointer);
-    if (pointer == NULL || !is_at_edge(heap, block) ||
+    if (pointer == NULL || !can_look_at(heap, block) ||
         tau_tlsf_check_pointer(heap->blocks, block) != TAU_OK) {
         return 0;
     }
@@ -247,6 +270,18 @@ void *tau_page_heap_calloc(struct tau_page_heap *heap, size_t count, size_t size
     return pointer;
 }
 
+// Whether frames and commitment suffice for CUT, which starts in a free block whose edge is LOW: it
+// has two boundaries, so up to two new edges.
+static bool is_cut_admitted(const struct tau_page_heap *heap, struct cut cut, uint32_t low) {
+    const uint32_t start_edges = cut.start != low && cut.start != cut.end ? 1 : 0;
+    const uint32_t split_edges = cut.split != cut.start && cut.split != cut.end ? 1 : 0;
+    const uint32_t between = cut.split != cut.start ? cut.split - cut.start - 1 : 0;
+    TAU_ASSERT(low <= cut.start);
+    TAU_ASSERT(heap->committed_pages <= heap->commit_max_pages);
+    return start_edges + split_edges + between <= heap->commit_max_pages - heap->committed_pages &&
+           start_edges + split_edges <= tau_frames_free_count(heap->space->frames);
+}
+
 void *tau_page_heap_aligned_alloc(struct tau_page_heap *heap, size_t alignment, size_t size_bytes) {
     struct tau_tlsf *const blocks = heap->blocks;
     if (!tau_bits_is_power_of_two(alignment)) {
@@ -272,26 +307,21 @@ void *tau_page_heap_aligned_alloc(struct tau_page_heap *heap, size_t alignment, 
     void *pointer;
     tau_word *const block = aligned_block(found, alignment, &pointer);
     const tau_word gap = (tau_word)((uintptr_t)block - (uintptr_t)found);
-    const uint32_t low = edge_of(ORIGIN(heap), found);
-    struct cut cut = cut_of(ORIGIN(heap), block, header - gap, size);
-    bool is_open = false;
-    const bool is_new = cut.start != low && cut.start != cut.end;
-    uint32_t frame = 0;
-    if (is_new && heap->committed_pages < heap->commit_max_pages &&
-        frames_take_clean(heap->space->frames, &frame)) {
-        edge_open(heap->space, cut.start, frame);
-        heap->committed_pages += 1;
-        is_open = true;
-    }
-    if (is_open != is_new || !cut_pages(heap, cut)) {
-        if (is_open) {
-            edge_release(heap->space, cut.start, false);
-            heap->committed_pages -= 1;
-        }
+    const struct cut cut = cut_of(ORIGIN(heap), block, header - gap, size);
+    if (!is_cut_admitted(heap, cut, edge_of(ORIGIN(heap), found))) {
         insert(blocks, found, header);
         TAU_PORT_UNLOCK(blocks);
         return refuse(blocks, size_bytes, TAU_NO_MEMORY);
     }
+    uint32_t frame = 0;
+    if (cut.start != edge_of(ORIGIN(heap), found) && cut.start != cut.end &&
+        frames_take_clean(heap->space->frames, &frame)) {
+        edge_open(heap->space, cut.start, frame);
+        heap->committed_pages += 1;
+    }
+    const bool is_cut = cut_pages(heap, cut);
+    TAU_ASSERT(is_cut);
+    (void)is_cut;
     if (gap != 0) {
         insert(blocks, found, gap + FREE);
     }
@@ -316,7 +346,7 @@ enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer) {
     TAU_INVARIANT(tau_page_heap_invariants_hold(heap));
     if (TAU_CHECK_LEVEL == 0) {
         used = look_at(block);
-    } else if (!is_at_edge(heap, block) || !is_used(blocks, block, &used)) {
+    } else if (!can_look_at(heap, block) || !is_used(blocks, block, &used)) {
         return misused_object(heap, block, pointer);
     }
     TAU_PORT_TRACE(blocks, pointer, NULL, 0, 0);
@@ -402,7 +432,7 @@ bool tau_page_heap_resize(struct tau_page_heap *heap, void *pointer, size_t size
     }
     TAU_PORT_LOCK(blocks);
     TAU_INVARIANT(tau_page_heap_invariants_hold(heap));
-    if (TAU_CHECK_LEVEL >= 1 && (!is_at_edge(heap, block) || !is_used(blocks, block, &used))) {
+    if (TAU_CHECK_LEVEL >= 1 && (!can_look_at(heap, block) || !is_used(blocks, block, &used))) {
         (void)misused_object(heap, block, pointer);
         return false;
     }

@@ -46,17 +46,24 @@ TAU_INLINE uint32_t control_pages(size_t heap_bytes) {
     return (uint32_t)((first_payload_bytes(heap_bytes) - TAU_ALIGNMENT) >> TAU_PAGE_LOG2) + 1;
 }
 
-// Why POINTER, whose block would be BLOCK, is no object; reports it and leaves the lock. BLOCK's
-// header is looked at only if IS_THERE.
+// Why POINTER, whose block would be BLOCK, is no object; reports it and leaves the lock.
+// HAS_HEADER: the block's header may be read; CAN_LOOK: what it leads to as well.
 TAU_INLINE enum tau_status misused_at(struct tau_tlsf *blocks, tau_word *block, void *pointer,
-                                      bool is_there) {
-    if (is_there) {
+                                      bool has_header, bool can_look) {
+    enum tau_status reason = TAU_OVERWRITTEN;
+    TAU_ASSERT(has_header || !can_look);
+    TAU_ASSERT(pointer != NULL);
+    if (can_look) {
         return misused(blocks, block);
     }
+    if (((uintptr_t)pointer & (TAU_ALIGNMENT - 1)) != 0) {
+        reason = TAU_MISALIGNED_POINTER;
+    } else if (!has_header || size_of(block) < BLOCK_MIN_BYTES) {
+        reason = TAU_FOREIGN_POINTER;
+    } else if ((block[-1] & FREE) != 0) {
+        reason = TAU_DOUBLE_FREE;
+    }
     TAU_PORT_UNLOCK(blocks);
-    const enum tau_status reason = ((uintptr_t)pointer & (TAU_ALIGNMENT - 1)) != 0
-                                       ? TAU_MISALIGNED_POINTER
-                                       : TAU_FOREIGN_POINTER;
     TAU_PORT_MISUSE(blocks, pointer, reason);
     return reason;
 }
