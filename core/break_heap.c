@@ -146,6 +146,7 @@ void *tau_break_heap_malloc(struct tau_break_heap *heap, size_t size_bytes) {
     fields_of(blocks)->used_bytes += cut.size;
     TAU_ASSERT(!starts_page(payload));
     TAU_ASSERT(usable_bytes(payload) >= size_bytes);
+    TAU_ASSERT(pagetable_is_mapped(heap->table, edge_of(ORIGIN(heap), payload)));
     seal(blocks, payload);
     TAU_PORT_TRACE(blocks, NULL, payload, size_bytes, TAU_ALIGNMENT);
     TAU_PORT_UNLOCK(blocks);
