@@ -12,7 +12,7 @@
 
 // Speed needs the small functions inlined; a build for size gets one copy of each.
 #ifdef __OPTIMIZE_SIZE__
-#define TAU_INLINE static
+#define TAU_INLINE static __attribute__((unused))
 #else
 #define TAU_INLINE static inline __attribute__((always_inline))
 #endif
