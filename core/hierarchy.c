@@ -217,7 +217,8 @@ static enum tau_status why_not_region(const struct tau_hierarchy *space, uint32_
     bool has_next;
     TAU_ASSERT(start < end);
     TAU_ASSERT(end <= space->pages_count);
-    cut->spot = find(space, start);
+    struct tau_hierarchy_record *const own = record_with_start(space, first);
+    cut->spot = find(space, start, own);
     cut->end = end_of(space, &cut->spot, &next, &has_next);
     if (!is_free(&cut->spot) || cut->end < end) {
         return TAU_REGION_OVERLAPS;
@@ -225,7 +226,7 @@ static enum tau_status why_not_region(const struct tau_hierarchy *space, uint32_
     if (end - start > space->commit_max_pages - space->committed_pages) {
         return TAU_NOT_ADMITTED;
     }
-    uint32_t needed = has_start(space, first) ? 0 : 1;
+    uint32_t needed = own == NULL;
     if (end != cut->end && last != first && !has_start(space, last)) {
         needed++;
     }
@@ -291,19 +292,6 @@ TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, 
     }
 }
 
-// The record of CHUNK, in which the region at SPOT has pages; NULL: it has none.
-TAU_INLINE struct tau_hierarchy_record *record_in(const struct tau_hierarchy *space,
-                                                  const struct spot *spot, uint32_t chunk) {
-    TAU_ASSERT(spot->chunk <= chunk);
-    TAU_ASSERT(has_start(space, spot->chunk));
-    if (spot->chunk == chunk) {
-        return spot->record;
-    }
-    return has_start(space, chunk) || validity_is_mapped(&space->chunks, spot->chunk, chunk)
-               ? record_of(space, chunk)
-               : NULL;
-}
-
 // Whether a fault may take a record.
 TAU_INLINE bool has_record(const struct tau_hierarchy *space) {
     const struct tau_hierarchy_tables *const tables = space->tables;
@@ -319,8 +307,9 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
     if (page.number - 1 >= space->pages_count - 1) {
         return page.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
     }
-    const struct spot spot = find(space, page.number);
     const uint32_t chunk = chunk_of(page.number);
+    struct tau_hierarchy_record *record = record_with_start(space, chunk);
+    const struct spot spot = find(space, page.number, record);
     const uint32_t place = place_of(page.number);
     const uint32_t header = *header_of(&spot);
     if ((header & REGION_STATE) == REGION_FREE) {
@@ -329,7 +318,9 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
     if ((access & ~(header & TAU_RIGHTS)) != 0) {
         return TAU_ACCESS_DENIED;
     }
-    struct tau_hierarchy_record *record = record_in(space, &spot, chunk);
+    if (record == NULL && validity_is_mapped(&space->chunks, spot.chunk, chunk)) {
+        record = record_of(space, chunk);
+    }
     if (record != NULL && (record->mapped & tau_bits_mask(place)) != 0) {
         return TAU_PAGE_MAPPED;
     }

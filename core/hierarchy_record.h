@@ -67,19 +67,25 @@ TAU_INLINE struct spot find_in_front(const struct tau_hierarchy *space, uint32_t
     return spot;
 }
 
-// The region that PAGE lies in.
-TAU_INLINE struct spot find(const struct tau_hierarchy *space, uint32_t page) {
-    struct spot spot = {NULL, chunk_of(page), place_of(page)};
-    if (has_start(space, spot.chunk)) {
-        spot.record = record_of(space, spot.chunk);
-        const uint32_t rest = spot.record->starts & tau_bits_from(spot.place);
+// The record of CHUNK if a region starts there, else NULL.
+TAU_INLINE struct tau_hierarchy_record *record_with_start(const struct tau_hierarchy *space,
+                                                          uint32_t chunk) {
+    return has_start(space, chunk) ? record_of(space, chunk) : NULL;
+}
+
+// The region that PAGE lies in; OWN is what record_with_start says of its chunk.
+TAU_INLINE struct spot find(const struct tau_hierarchy *space, uint32_t page,
+                            struct tau_hierarchy_record *own) {
+    const uint32_t chunk = chunk_of(page);
+    if (own != NULL) {
+        const uint32_t rest = own->starts & tau_bits_from(place_of(page));
         if (rest != 0) {
-            spot.place = tau_bits_first(rest);
-            return spot;
+            return (struct spot){own, chunk, tau_bits_first(rest)};
         }
     }
-    TAU_ASSERT(spot.chunk != 1);  // page 0 starts a region
-    return find_in_front(space, spot.chunk);
+    TAU_ASSERT(chunk != 1);  // page 0 starts a region
+    TAU_ASSERT((own != NULL) == has_start(space, chunk));
+    return find_in_front(space, chunk);
 }
 
 // The last region in front of the one at SPOT, which is not page 0's.

@@ -69,6 +69,67 @@ enum tau_status tau_pagetable_map_page(struct tau_pagetable *table, struct tau_p
     return TAU_OK;
 }
 
+// Forgets the pages of BITS, which are set in WORD: all mapped.
+TAU_INLINE void forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_t bits,
+                            struct pagetable_chain *chain) {
+    const uint32_t base = (uint32_t)(word - table->mapped) * 32;
+    TAU_ASSERT((*word & bits) == bits);
+    TAU_ASSERT(base < table->pages_count);
+    *word ^= bits;
+    if (bits == ~UINT32_C(0)) {
+        pagetable_forget(table, base, base + 32, chain);
+        return;
+    }
+    while (bits != 0) {  // bound: 32
+        const unsigned index = tau_bits_first(bits);
+        uint32_t *const entry = &table->entries[base + index];
+        pagetable_collect(*entry, chain);
+        *entry = 0;
+        bits ^= tau_bits_mask(index);
+    }
+}
+
+// Forgets the pages from FIRST to before END, at least one, by the bits that say which are mapped:
+// one look at 32 pages of which none is, no look at the bits of 32 of which all are.
+TAU_INLINE void forget_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end,
+                              struct pagetable_chain *chain) {
+    uint32_t *word = &table->mapped[first >> 5];
+    uint32_t *const last = &table->mapped[(end - 1) >> 5];
+    uint32_t within = tau_bits_from(first & 31u);
+    TAU_ASSERT(first < end);
+    TAU_ASSERT(end <= table->pages_count);
+    for (;;) {  // bound: a step a word of the range
+        if (word == last) {
+            within &= ~tau_bits_above((end - 1) & 31u);
+        }
+        const uint32_t bits = *word & within;
+        if (bits != 0) {
+            forget_bits(table, word, bits, chain);
+        }
+        if (word == last) {
+            return;
+        }
+        do {
+            word++;
+        } while (word != last && *word == 0);
+        within = ~UINT32_C(0);
+    }
+}
+
+void tau_pagetable_unmap_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end) {
+    struct tau_frame_list *const released = table->frames->released;
+    struct pagetable_chain chain = {table->frames->links, released->head, 0};
+    TAU_ASSERT(table->mapped != NULL);
+    TAU_ASSERT(end <= table->pages_count);
+    if (first < end) {
+        forget_mapped(table, first, end, &chain);
+    }
+    released->head = chain.newest;
+    released->count += chain.count;
+    TAU_ASSERT(chain.count <= table->mapped_pages);
+    table->mapped_pages -= chain.count;
+}
+
 enum tau_status tau_pagetable_unmap(struct tau_pagetable *table, struct tau_page start,
                                     uint32_t pages) {
     TAU_INVARIANT(tau_pagetable_invariants_hold(table));

@@ -49,6 +49,10 @@ enum tau_status tau_pagetable_map_page(struct tau_pagetable *table, struct tau_p
 enum tau_status tau_pagetable_unmap(struct tau_pagetable *table, struct tau_page start,
                                     uint32_t pages);
 
+// The same for the pages from FIRST to before END, inside a table with TAU_PAGETABLE_MAPPED; for
+// pagetable_entry.h.
+void tau_pagetable_unmap_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end);
+
 // What the MMU does: TAU_OK and *FRAME if PAGE is mapped and allows ACCESS; else TAU_ACCESS_DENIED,
 // or TAU_NOT_IN_REGION if it is not mapped. One word is read.
 enum tau_status tau_pagetable_translate(const struct tau_pagetable *table, struct tau_page page,

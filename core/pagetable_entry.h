@@ -61,61 +61,19 @@ TAU_INLINE void pagetable_forget(struct tau_pagetable *table, uint32_t first, ui
     }
 }
 
-// Forgets the pages of BITS, which stand for the 32 pages from BASE on and are all mapped.
-TAU_INLINE void pagetable_forget_bits(struct tau_pagetable *table, uint32_t base, uint32_t bits,
-                                      struct pagetable_chain *chain) {
-    TAU_ASSERT((base & 31u) == 0);
-    TAU_ASSERT(base < table->pages_count);
-    while (bits != 0) {  // bound: 32
-        const unsigned index = tau_bits_first(bits);
-        uint32_t *const entry = &table->entries[base + index];
-        pagetable_collect(*entry, chain);
-        *entry = 0;
-        bits ^= tau_bits_mask(index);
-    }
-}
-
-// The same for FIRST to before END, by the bits that say which pages are mapped: one look at 32
-// pages of which none is mapped, no look at the bits of 32 of which all are.
-TAU_INLINE void pagetable_forget_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end,
-                                        struct pagetable_chain *chain) {
-    TAU_ASSERT(first < end);
-    TAU_ASSERT(table->mapped != NULL);
-    uint32_t base = first & ~UINT32_C(31);
-    uint32_t within = tau_bits_from(first & 31u);
-    for (; base < end; base += 32) {  // bound: a step a word of the range
-        uint32_t *const word = &table->mapped[base >> 5];
-        if (end - base < 32) {
-            within &= ~tau_bits_from((unsigned)(end - base));
-        }
-        const uint32_t bits = *word & within;
-        within = ~UINT32_C(0);
-        if (bits == 0) {
-            continue;
-        }
-        *word ^= bits;
-        if (bits == ~UINT32_C(0)) {
-            pagetable_forget(table, base, base + 32, chain);
-        } else {
-            pagetable_forget_bits(table, base, bits, chain);
-        }
-    }
-}
-
 // Unmaps every mapped page from FIRST to before END and gives the frames back.
 TAU_INLINE void pagetable_unmap(struct tau_pagetable *table, uint32_t first, uint32_t end) {
     struct tau_frame_list *const released = table->frames->released;
     struct pagetable_chain chain = {table->frames->links, released->head, 0};
     TAU_ASSERT(first <= end);
     TAU_ASSERT(end <= table->pages_count);
-    if (table->mapped == NULL) {
-        pagetable_forget(table, first, end, &chain);
-    } else if (first != end) {
-        pagetable_forget_mapped(table, first, end, &chain);
+    if (table->mapped != NULL) {
+        tau_pagetable_unmap_mapped(table, first, end);
+        return;
     }
+    pagetable_forget(table, first, end, &chain);
     released->head = chain.newest;
     released->count += chain.count;
-    TAU_ASSERT(chain.count <= table->mapped_pages);
     table->mapped_pages -= chain.count;
 }
 
