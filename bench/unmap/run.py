@@ -1,0 +1,163 @@
+"""What giving a region back costs at each size, ours beside the conventional ways.
+
+Writes out/bench/unmap.json, a list of {backend, pages, instructions, accesses, placements}: the
+largest over the placements, of regions that were mapped as a whole. `direct` (core/vspace.c),
+`hierarchical` (core/hierarchy.c), `conventional` (core/pagetable.c, each page is looked at) and
+`conventional-mapped` (mapped pages are) are RV32IMC code in a space of 2^20 pages, with Zbb in the
+fields that end with `_zbb`. `sv39` and `sv39-linear` (core/ports) are RV64IMAC code on ordinary
+RISC-V page tables. Exits 1 if a constant-time way is not flat (1.05) or exceeds its bound.
+
+The placements are half random; the others start where every word of the region tree, on all of its
+levels, holds nothing but the region's own ends, which is the longest path there is. --quick takes
+few sizes and placements.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUT = ROOT / "out" / "bench" / "unmap.json"
+PAGES_LOG2 = 20
+SIZES_LOG2 = 17
+SIZES_QUICK = (1, 2, 33, 512)
+PLACEMENTS, PLACEMENTS_QUICK = 256, 100
+PLACEMENTS_LINEAR = 8  # of large regions: the cost is the same wherever they lie
+LARGE_PAGES = 256
+CONSTANT = ("direct", "hierarchical", "sv39")
+LINEAR = ("conventional", "conventional-mapped", "sv39-linear")
+FLAT_MAX = 1.05
+SUFFIXES = {"rv32": "", "rv32zbb": "_zbb"}
+UNITS = ("instructions", "accesses")
+
+
+def beside(path: str) -> ModuleType:
+    """A module of the repository that is in no package, by its path."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def cost_of(tables: Any, placements: Iterable[tuple[int, bool, bool]], pages: int) -> list[int]:
+    """The most instructions and accesses of unmapping `pages` mapped pages, wherever they lie."""
+    worst = [0, 0]
+    for start, before, behind in placements:
+        others = [start - 1] * before + [start + pages] * behind
+        for other in others:
+            tables.map_region(other, 1)
+        tables.map_region(start, pages)
+        tables.map_pages(start, pages)
+        done = tables.unmap(start, pages)
+        worst = [max(worst[0], done.instructions), max(worst[1], done.accesses)]
+        if tables.backend in CONSTANT:
+            for other in others:
+                tables.unmap(other, 1)
+    return worst
+
+
+def rows_of(backend: str, sizes: Iterable[int], placements_count: int) -> list[dict[str, Any]]:
+    """A row for each size of a way to unmap that is 32-bit code."""
+    costs = beside("core/tests/table_cost.py")
+    found = {
+        pages: {"backend": backend, "pages": pages, "instructions": 0, "accesses": 0}
+        for pages in sizes
+    }
+    for isa, suffix in SUFFIXES.items():
+        for pages, row in found.items():
+            is_large = backend in LINEAR and pages > LARGE_PAGES
+            count = PLACEMENTS_LINEAR if is_large else placements_count
+            # Each size starts from fresh tables, so that none depends on those before it.
+            with costs.Tables(backend, isa, PAGES_LOG2) as tables:
+                places = costs.placements(pages, PAGES_LOG2, count, seed=pages)[:count]
+                worst = cost_of(tables, places, pages)
+            row.update({f"{unit}{suffix}": worst[i] for i, unit in enumerate(UNITS)})
+            row["placements"] = len(places)
+            if backend in CONSTANT:
+                bounds = costs.bounds_of(backend, "unmap_region", isa)
+                row.update({f"bound_{unit}{suffix}": bounds[i] for i, unit in enumerate(UNITS)})
+    return list(found.values())
+
+
+def flatness(rows: Iterable[dict[str, Any]], key: str) -> float:
+    """The largest number of any size over the smallest of any."""
+    numbers = np.array([row[key] for row in rows])
+    return float(numbers.max() / numbers.min())
+
+
+def complaints(rows: list[dict[str, Any]]) -> list[str]:
+    """What is not as it must be: a constant-time way that is not flat, or above its bound."""
+    found = []
+    for backend in CONSTANT:
+        chosen = [row for row in rows if row["backend"] == backend]
+        for unit in UNITS:
+            if chosen and flatness(chosen, unit) > FLAT_MAX:
+                found.append(f"{backend}: {unit} vary by {flatness(chosen, unit):.3f}")
+            for suffix in SUFFIXES.values():
+                for row in chosen:
+                    bound = row.get(f"bound_{unit}{suffix}")
+                    if bound is not None and row[f"{unit}{suffix}"] > bound:
+                        found.append(f"{backend}, {row['pages']} pages: {unit}{suffix} > {bound}")
+    return found
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The rows for people: a line a size, a column a way, instructions / accesses."""
+    backends = list(dict.fromkeys(row["backend"] for row in rows))
+    lines = ["     pages" + "".join(f"{backend:>24}" for backend in backends)]
+    cells = {
+        (row["pages"], row["backend"]): f"{row['instructions']:,} / {row['accesses']:,}"
+        for row in rows
+    }
+    for pages in sorted({row["pages"] for row in rows}):
+        lines.append(
+            f"{pages:10,}" + "".join(f"{cells.get((pages, name), ''):>24}" for name in backends)
+        )
+    for backend in backends:
+        chosen = [row for row in rows if row["backend"] == backend]
+        by_unit = ", ".join(f"{flatness(chosen, unit):.3f} in {unit}" for unit in UNITS)
+        bound = chosen[0].get("bound_instructions")
+        lines.append(
+            f"{backend}: largest over smallest {by_unit}"
+            + (f"; bound {bound} / {chosen[0]['bound_accesses']}" if bound else "")
+        )
+    return "\n".join(lines)
+
+
+def measure(quick: bool) -> list[dict[str, Any]]:
+    """All rows."""
+    sizes = SIZES_QUICK if quick else tuple(1 << power for power in range(SIZES_LOG2))
+    count = PLACEMENTS_QUICK if quick else PLACEMENTS
+    rows = []
+    for backend in ("direct", "hierarchical", "conventional", "conventional-mapped"):
+        print(f"unmap: {backend} …", file=sys.stderr, flush=True)
+        rows += rows_of(backend, sizes, count)
+    print("unmap: sv39 …", file=sys.stderr, flush=True)
+    return rows + beside("core/ports/tests/unmap_cost.py").rows(quick)
+
+
+def main() -> int:
+    """Measure, print, write; 1 if something is not as it must be."""
+    rows = measure("--quick" in sys.argv[1:])
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps(rows, indent=1) + "\n")
+    print(table(rows))
+    wrong = complaints(rows)
+    for complaint in wrong:
+        print(f"unmap: {complaint}", file=sys.stderr)
+    print(f"{OUT.relative_to(ROOT)}: {len(rows)} rows", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
