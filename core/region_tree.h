@@ -3,7 +3,8 @@
 // A set of starts over the pages 0 ... 2^k - 1, of which page 0 is always one. Source: the paper's
 // section IV-A5 [P0-17 ... P0-19]; what differs and what was measured is in DESIGN.md, "The virtual
 // regions tree"; layout and bounds are SPEC.md, "The virtual regions tree". No function but init
-// loops. The inlined forms, for the mechanisms above, are in region_tree_level.h.
+// loops, the self test apart. Costs are stated for 2^20 pages and hold for any state and page, and
+// for every smaller tree. The inlined forms, for the mechanisms above, are in region_tree_level.h.
 #ifndef TAU_REGION_TREE_H
 #define TAU_REGION_TREE_H
 
@@ -32,20 +33,23 @@ size_t tau_region_tree_size_bytes(unsigned pages_log2);
 enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory, size_t size_bytes,
                                      unsigned pages_log2);
 
-// The start of the region that PAGE (inside the tree) lies in.
+// The start of the region that PAGE (inside the tree) lies in. O(log log N): on RV32IMC -O2 at most
+// 75 instructions, 47 with Zbb; 8 memory accesses and 4 in the table that replaces Zbb.
 struct tau_page tau_region_tree_find(const struct tau_region_tree *tree, struct tau_page page);
 
-// Whether a start lies behind PAGE; *START is the first one, else UINT32_MAX.
+// Whether a start lies behind PAGE; *START is the first one, else UINT32_MAX. At most 89
+// instructions, 58 with Zbb; 9 memory accesses and 4 in the table.
 bool tau_region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
                           struct tau_page *start);
 
-// Whether PAGE is a start.
+// Whether PAGE is a start. At most 9 instructions, 9 with Zbb; 2 memory accesses.
 bool tau_region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page);
 
-// Makes PAGE, which is none, a start.
+// Makes PAGE, which is none, a start. At most 30 instructions, 30 with Zbb; 9 memory accesses.
 void tau_region_tree_split(struct tau_region_tree *tree, struct tau_page page);
 
-// Joins the region that starts at PAGE, a start but not page 0, to the one before it.
+// Joins the region that starts at PAGE, a start but not page 0, to the one before it. At most 32
+// instructions, 32 with Zbb; 9 memory accesses.
 void tau_region_tree_union(struct tau_region_tree *tree, struct tau_page page);
 
 // A bounded self test: the top levels agree. The full walk is core/tests/check_region_tree.c.
