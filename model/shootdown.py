@@ -1,6 +1,6 @@
 """Every interleaving of harts that unmap, walk, flush and reuse frames: DESIGN.md, "Several harts".
 
-    explore(Protocol(), harts=2).states    # the reachable states; raises Reached if the promise breaks
+    explore(Protocol(), harts=2).states    # how many; raises Reached if the promise breaks
 
 The protocol. Frames that a region leaves are *parked*, not freed. Time is cut into epochs; an epoch
 ends when every hart has, since it began, read its number, then flushed all its translations, then
@@ -245,12 +245,26 @@ def acknowledgements_to_free(protocol: Protocol, world: World) -> int:
     return count
 
 
+def canonical(world: World) -> World:
+    """The same world with the harts in an order of their own, as the protocol treats them alike."""
+
+    def key(pair: tuple[int, Hart]) -> tuple:
+        number, hart = pair
+        ways = (sorted(hart.tables), sorted(hart.leaves))
+        return (*ways, *hart[2:], number == world.owner)
+
+    order = sorted(enumerate(world.harts), key=key)
+    owner = next((place for place, (n, _) in enumerate(order) if n == world.owner), None)
+    return world._replace(harts=tuple(hart for _, hart in order), owner=owner)
+
+
 def explore(
     protocol: Protocol, harts: int = 2, slots: int = 1, frames: int = 3, states_max: int = 10**7
 ) -> Result:
-    """Visit every reachable state. Raises Reached with a shortest way to a broken promise.
+    """Visit every reachable state, once for all orders of the harts.
 
-    Raises ValueError beyond STATES_MAX states: then nothing is shown.
+    Raises Reached with a shortest way to a broken promise (its harts may change numbers on the
+    way), ValueError beyond STATES_MAX states: then nothing is shown.
     """
     first = World(
         (None,) * slots,
@@ -270,6 +284,7 @@ def explore(
                 count = acknowledgements_to_free(protocol, world)
                 acknowledgements_max = max(acknowledgements_max, count)
             for name, after in steps(protocol, world):
+                after = canonical(after) if protocol.waits_for_all else after
                 if after in came_from:
                     continue
                 came_from[after] = (world, name)

@@ -8,10 +8,10 @@
 // are shared; one stays when it is empty and serves the next region in its GiB. Design: DESIGN.md,
 // "Sv39"; bits, invariants, cost in tables and address space: SPEC.md, "Sv39".
 //
-// Nothing but init's and close's loops; the bounds are of RV64IMAC -O2 without asserts, flushes
-// included, zeroing apart: one page for each table page or page that the pools had not yet zeroed.
-// Not reentrant: one lock a space and one a frame table, by the caller. One hart; for several, see
-// DESIGN.md, "Sv39 on several harts".
+// No operation but close loops. Bounds are instructions on RV64IMAC at -O2, asserts off, flushes
+// included; "with zeroing" is when the pools have no frame zeroed beforehand, and leaves out the
+// bytes: one page for each frame taken. Not reentrant: one lock a space and one a frame table, by
+// the caller. One hart; for several, see DESIGN.md, "Sv39: several harts".
 #ifndef TAU_SV39_H
 #define TAU_SV39_H
 
@@ -42,7 +42,7 @@
 #define TAU_SV39_FLUSH_PAGE(page, asid) ((void)(page), (void)(asid))
 #endif
 
-// What is known of a frame that is a table other than a region's level-0 tables beyond its first.
+// What is known of a frame that is a root, a shared table or the table that a region hangs from.
 struct tau_sv39_table {
     uint32_t start;   // the region's first page
     uint32_t pages;   // its size; 0: a root or a shared table
@@ -57,7 +57,7 @@ struct tau_sv39_table {
 struct tau_sv39 {
     struct tau_frames *frames;
     struct tau_frames *tables;
-    struct tau_sv39_table *records;  // one a frame of the machine, shared by all spaces
+    struct tau_sv39_table *records;  // by number of the table's frame
     uint64_t *root;
     uint64_t physical_first;  // physical page number of frame 0
     uint32_t asid;
@@ -65,11 +65,12 @@ struct tau_sv39 {
 };
 
 // Makes an empty space with identifier ASID. Pages come from FRAMES, tables from TABLES, which may
-// be the same pool; RECORDS has one word group a frame and may hold anything; frame 0 has the
-// physical page number PHYSICAL_FIRST. Fails, with nothing changed, if and only if ASID is above 16
-// bits, the pools are over different links, TABLES is a reserved pool or has no memory (its pages
-// would not be zero), RECORDS is NULL or PHYSICAL_FIRST is too large for Sv39 (TAU_BAD_ARGUMENT),
-// or no table page is left (TAU_NO_TABLE). The upper half of the root is the caller's.
+// be the same pool; RECORDS has one record for each frame up to the highest of TABLES, shared by
+// all spaces, and may hold anything; frame 0 has the physical page number PHYSICAL_FIRST. Fails,
+// with nothing changed, if and only if ASID is above 16 bits, the pools are over different links,
+// TABLES is a reserved pool or has no aligned memory (its pages would not be zero), RECORDS is NULL
+// or PHYSICAL_FIRST is too large for Sv39 (TAU_BAD_ARGUMENT), or no table page is left
+// (TAU_NO_TABLE). The upper half of the root is the caller's.
 enum tau_status tau_sv39_init(struct tau_sv39 *space, struct tau_frames *frames,
                               struct tau_frames *tables, struct tau_sv39_table *records,
                               uint64_t physical_first, uint32_t asid);
@@ -82,7 +83,7 @@ uint64_t tau_sv39_satp(const struct tau_sv39 *space);
 // no entry can express RIGHTS (none, others, or writing without reading; TAU_BAD_ARGUMENT), START
 // is page 0 (TAU_PAGE_ZERO) or beyond the space (TAU_PAGE_OUTSIDE), the region does not lie within
 // one large slot (TAU_REGION_TOO_LARGE), its slot holds a region (TAU_REGION_OVERLAPS) or no table
-// page is left (TAU_NO_TABLE). At most MAP_REGION instructions.
+// page is left (TAU_NO_TABLE). At most 145 instructions, 219 with zeroing.
 enum tau_status tau_sv39_map_region(struct tau_sv39 *space, struct tau_page start, uint32_t pages,
                                     uint32_t rights);
 
@@ -91,16 +92,16 @@ enum tau_status tau_sv39_map_region(struct tau_sv39 *space, struct tau_page star
 // only if PAGE is 0 or beyond the space (TAU_PAGE_ZERO, TAU_PAGE_OUTSIDE), in no region
 // (TAU_NOT_IN_REGION), ACCESS is not among the region's rights (TAU_ACCESS_DENIED), the page is
 // mapped (TAU_PAGE_MAPPED), no frame is left (TAU_NO_FRAME) or no table page (TAU_NO_TABLE). At
-// most MAP_PAGE instructions.
+// most 154 instructions, 233 with zeroing.
 enum tau_status tau_sv39_map_page(struct tau_sv39 *space, struct tau_page page, uint32_t access);
 
 // Gives the region that starts at START back, with all its frames and tables. Fails, with nothing
 // changed, if and only if START is page 0 or beyond the space (TAU_PAGE_ZERO, TAU_PAGE_OUTSIDE) or
-// no region starts there (TAU_NOT_A_REGION). At most UNMAP_REGION instructions.
+// no region starts there (TAU_NOT_A_REGION). At most 85 instructions, of which 37 load or store.
 enum tau_status tau_sv39_unmap_region(struct tau_sv39 *space, struct tau_page start);
 
 // What the MMU does: TAU_OK and *FRAME if PAGE is mapped and allows ACCESS; else TAU_ACCESS_DENIED,
-// or TAU_NOT_IN_REGION for every other fault. At most TRANSLATE instructions.
+// or TAU_NOT_IN_REGION for every other fault. At most 46 instructions.
 enum tau_status tau_sv39_translate(const struct tau_sv39 *space, struct tau_page page,
                                    uint32_t access, struct tau_frame *frame);
 

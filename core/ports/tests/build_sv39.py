@@ -1,4 +1,4 @@
-"""Compiles the Sv39 port with its tests: for a workstation, for QEMU's virt, and for the emulator."""
+"""Compiles the Sv39 port and its tests: for a workstation, QEMU's virt, and the emulator."""
 
 from __future__ import annotations
 
@@ -52,35 +52,36 @@ def build_emulated(made: Path) -> Path:
     return _compile(COMPILER, flags, ROOT / "core", ["ports/tests/measure_sv39.c"], made)
 
 
-def run_host(program: Path, script: Path) -> tuple[bool, str]:
-    """Carry a script out here: whether all was as expected, and what was said."""
-    command = [str(program), str(script)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS_MAX, check=False
-    )
-    return done.returncode == 0 and done.stdout.startswith("ok:"), done.stdout + done.stderr
-
-
-def run_qemu(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:
-    """Carry a script out on QEMU: whether all was as expected, and what was said.
-
-    A program that hangs counts as failed.
-    """
-    emulator = shutil.which("qemu-system-riscv64")
-    if emulator is None:
-        raise FileNotFoundError("qemu-system-riscv64 is missing: apt install qemu-system-misc")
-    loader = f"loader,file={script},addr={SCRIPT_ADDRESS:#x},force-raw=on"
-    command = [emulator, "-machine", "virt", "-m", "512M", "-nographic", "-monitor", "none"]
-    command += ["-bios", "none", "-no-reboot", "-kernel", str(program), "-device", loader]
+def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:
     try:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=seconds_max,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
         return False, f"more than {seconds_max} s\n{error.stdout!r}"
     return done.returncode == 0 and done.stdout.startswith("ok:"), done.stdout + done.stderr
+
+
+def run_host(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:
+    """Carry a script out here: whether all was as expected, and what was said.
+
+    A program that hangs counts as failed.
+    """
+    return _run([str(program), str(script)], seconds_max)
+
+
+def run_qemu(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:
+    """The same on QEMU."""
+    emulator = shutil.which("qemu-system-riscv64")
+    if emulator is None:
+        raise FileNotFoundError("qemu-system-riscv64 is missing: apt install qemu-system-misc")
+    loader = f"loader,file={script},addr={SCRIPT_ADDRESS:#x},force-raw=on"
+    command = [emulator, "-machine", "virt", "-m", "512M", "-nographic", "-monitor", "none"]
+    command += ["-bios", "none", "-no-reboot", "-kernel", str(program), "-device", loader]
+    return _run(command, seconds_max)

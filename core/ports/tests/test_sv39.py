@@ -1,5 +1,5 @@
-"""Regions on Sv39 tables against model/sv39.py: on a workstation with sanitizers, and under QEMU with
-real loads, stores, fetches and page faults. TAU_TEST_SEED repeats a run."""
+"""Regions on Sv39 tables against model/sv39.py: here with sanitizers, on QEMU with real loads,
+stores, fetches and page faults. TAU_TEST_SEED repeats a run."""
 
 from __future__ import annotations
 
@@ -176,13 +176,15 @@ def exhaustion_script(frames: int, tables: int | None) -> script_sv39.Script:
     return script
 
 
+# Frames, and table pages apart: every number that matters to exhaustion_script.
+SHORT_POOLS = [*((n, None) for n in range(4, 26)), (3, 20), *((30, n) for n in range(3, 13))]
 DIRECTED = {
     "boundary": boundary_script,
     "rights": rights_script,
     "isolation": isolation_script,
     **{
         f"exhaustion-{frames}-{tables}": (lambda f=frames, t=tables: exhaustion_script(f, t))
-        for frames, tables in [*((n, None) for n in range(4, 26)), (3, 20), *((30, n) for n in range(3, 13))]
+        for frames, tables in SHORT_POOLS
     },
 }
 
@@ -200,7 +202,7 @@ def test_directed_on_qemu(name: str, board: Path, tmp_path: Path) -> None:
 
 
 def test_exhaustion_reaches_every_refusal() -> None:
-    """The scripts of exhaustion contain each way to run out, so that none is tested in name only."""
+    """The scripts of exhaustion contain each way to run out."""
     seen = set()
     for name, make in DIRECTED.items():
         if name.startswith("exhaustion"):

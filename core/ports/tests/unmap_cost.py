@@ -102,7 +102,7 @@ class Machine:
 
 
 def place(choose: random.Random, pages: int) -> int:
-    """Return where a region of `pages` pages may start: in a slot, or across a small one's border."""
+    """Return where `pages` pages may start: in a slot, or across a small slot's border."""
     large = choose.randrange(256) * LARGE
     if pages <= SMALL and (pages == 1 or choose.random() < 0.75):
         start = large + choose.randrange(LARGE // SMALL) * SMALL
@@ -119,7 +119,9 @@ def bystanders(machine: Machine, choose: random.Random, space: int, start: int) 
     made = []
     for _ in range(choose.randrange(4)):
         other = start // LARGE * LARGE + choose.randrange(1, LARGE // SMALL) * SMALL
-        if other // SMALL != start // SMALL and machine.call("measure_map", space, other, 1, 1).result == 1:
+        if other // SMALL == start // SMALL:
+            continue
+        if machine.call("measure_map", space, other, 1, 1).result == 1:
             made.append(other)
     return made
 
@@ -158,7 +160,8 @@ def rows(quick: bool) -> list[dict[str, int | str]]:
                 pages = 1 << log2
                 is_linear = backend == "sv39-linear"
                 step = SMALL if quick and pages > SMALL and not is_linear else 1
-                count = LINEAR_PLACEMENTS[quick] if is_linear and (quick or log2 > 9) else PLACEMENTS
+                is_few = is_linear and (quick or pages > SMALL)
+                count = LINEAR_PLACEMENTS[quick] if is_few else PLACEMENTS
                 cost = cost_of(machine, function, pages, step, count)
                 found.append(
                     {

@@ -1,0 +1,147 @@
+"""Unmapping on Sv39 tables costs the same at every size, and never more than the headers say.
+
+The emulator counts; the longest path of the linked code bounds. Numbers are those of Debian 12's
+gcc 12.2 and are pinned.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import build_sv39
+import capstone
+import pytest
+import unicorn
+from unmap_cost import LARGE, SMALL, Machine, rows
+
+from tautochrone import bounds
+
+HEADER = (build_sv39.ROOT / "core" / "ports" / "sv39.h").read_text().replace("\n// ", " ")
+ACCESSES_64 = {"ld", "sd", "lwu", "ldsp", "sdsp"}
+UNMAP_INSTRUCTIONS, UNMAP_ACCESSES = 85, 37
+
+
+class Code64(bounds.Code):
+    """The code of a file for RV64."""
+
+    def __init__(self, path: Path) -> None:
+        """Decode with the wider instructions."""
+        super().__init__(path)
+        mode = capstone.CS_MODE_RISCV64 | capstone.CS_MODE_RISCVC
+        self.decoder = capstone.Cs(capstone.CS_ARCH_RISCV, mode)
+        self.decoder.detail = True
+
+    def _riscv(self, insn: capstone.CsInsn) -> bounds.Step:
+        step = super()._riscv(insn)
+        is_wide = insn.mnemonic.removeprefix("c.") in ACCESSES_64
+        return bounds.Step(step.targets, step.calls, 1 if is_wide else step.accesses)
+
+
+@pytest.fixture(scope="module")
+def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The linked port."""
+    return build_sv39.build_emulated(tmp_path_factory.mktemp("sv39") / "measure.elf")
+
+
+def bound(elf: Path, name: str, with_zeroing: bool, of_accesses: bool = False) -> int:
+    """Return the longest path of tau_sv39_NAME, bytes that are zeroed apart."""
+    charges = {"memset": 0} if with_zeroing else {"tau_frames_clean_one": bounds.NEVER}
+    code = Code64(elf)
+    paths = bounds.LongestPath(code, charges, of_accesses)
+    return paths.from_address(code.symbols[f"tau_sv39_{name}"])
+
+
+def stated(name: str) -> list[int]:
+    """Return the numbers of the sentence before the declaration of tau_sv39_NAME."""
+    before = HEADER[: HEADER.index(f"tau_sv39_{name}(")]
+    sentence = before[before.rindex("At most") :].split("instructions")
+    return [int(number) for number in re.findall(r"\b\d+\b", " ".join(sentence))]
+
+
+@pytest.mark.parametrize("name", ["map_region", "map_page"])
+def test_headers_state_the_longest_path(name: str, elf: Path) -> None:
+    """Without and with frames to be zeroed."""
+    assert stated(name) == [bound(elf, name, False), bound(elf, name, True)]
+
+
+def test_header_states_unmap_and_translate(elf: Path) -> None:
+    """Unmapping never zeroes; its accesses are stated too."""
+    longest = [bound(elf, "unmap_region", zeroing) for zeroing in (False, True)]
+    assert longest == [UNMAP_INSTRUCTIONS] * 2
+    assert stated("unmap_region") == [UNMAP_INSTRUCTIONS, UNMAP_ACCESSES]
+    assert bound(elf, "unmap_region", False, of_accesses=True) == UNMAP_ACCESSES
+    assert stated("translate") == [bound(elf, "translate", True)]
+
+
+def test_unmap_is_flat_and_linear_is_not() -> None:
+    """Over 256 placements a size, the largest is within 5 % at all sizes [P0-10, P0-27]."""
+    table = rows(quick=True)
+    ours = [row for row in table if row["backend"] == "sv39"]
+    theirs = [row for row in table if row["backend"] == "sv39-linear"]
+    assert [row["pages"] for row in ours] == [row["pages"] for row in theirs]
+    assert ours[0]["pages"] == 1 and ours[-1]["pages"] == LARGE
+    for measure, most in (("instructions", UNMAP_INSTRUCTIONS), ("accesses", UNMAP_ACCESSES)):
+        seen = [row[measure] for row in ours]
+        assert max(seen) == most
+        assert max(seen) <= 1.05 * min(seen)
+        assert [row[measure] for row in theirs] == sorted(row[measure] for row in theirs)
+    assert all(row["placements"] >= 256 for row in ours)
+    # A page is a load, a test, a store and a link at least.
+    assert all(row["instructions"] > 7 * row["pages"] for row in theirs)
+
+
+def test_sparse_and_full_cost_the_same(elf: Path) -> None:
+    """What quick rows leave out cannot be seen: 2^13 pages, all mapped or every 512th."""
+    machine = Machine(elf)
+    machine.count_in("tau_sv39_unmap_region")
+    seen = []
+    for step in (1, SMALL):
+        assert machine.call("measure_map", machine.spaces[0], LARGE, 1 << 13, step).result
+        seen.append(machine.call("tau_sv39_unmap_region", machine.spaces[0], LARGE))
+        machine.call("measure_clean", 100)
+    assert seen[0] == seen[1]
+
+
+def test_blocks_count_what_single_steps_count(elf: Path) -> None:
+    """The counting by blocks against a count of each instruction and access as it happens."""
+    machine = Machine(elf)
+    machine.count_in("tau_sv39_linear_unmap_region")
+    machine.call("measure_map", machine.spaces[0], LARGE + 300, 600, 3)
+    steps = [0, 0]
+
+    def step(*_: object) -> None:
+        steps[0] += 1
+
+    def access(*_: object) -> None:
+        steps[1] += 1
+
+    machine.uc.hook_add(unicorn.UC_HOOK_CODE, step)
+    machine.uc.hook_add(unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE, access)
+    cost = machine.call("tau_sv39_linear_unmap_region", machine.spaces[0], LARGE + 300)
+    assert [cost.instructions, cost.accesses] == steps
+
+
+def test_fault_stays_below_its_bound(elf: Path) -> None:
+    """First page and next page of a small and of a large region, with zeroed frames at hand."""
+    machine = Machine(elf)
+    machine.call("measure_clean", 100)
+    machine.count_in("tau_sv39_map_page")
+    space = machine.spaces[0]
+    costs = {}
+    for name, start, pages in (("small", LARGE + 3, 9), ("large", 2 * LARGE + 3, 9000)):
+        assert machine.call("measure_map", space, start, pages, LARGE).result == 1
+        costs[name] = machine.call("tau_sv39_map_page", space, start + 1, 1 << 28).instructions
+    far = machine.call("tau_sv39_map_page", space, 2 * LARGE + 8000, 1 << 28).instructions
+    assert costs["small"] < costs["large"] < far <= bound(elf, "map_page", False)
+    assert (costs["small"], costs["large"], far) == (118, 128, 153)
+
+
+@pytest.mark.slow
+def test_unmap_is_flat_with_every_page_mapped() -> None:
+    """All sizes 1 … 2^18, 256 placements each, every page mapped."""
+    ours = [row for row in rows(quick=False) if row["backend"] == "sv39"]
+    assert len(ours) == 19
+    for measure, most in (("instructions", UNMAP_INSTRUCTIONS), ("accesses", UNMAP_ACCESSES)):
+        seen = [row[measure] for row in ours]
+        assert max(seen) == most and max(seen) <= 1.05 * min(seen)
