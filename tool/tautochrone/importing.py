@@ -106,8 +106,10 @@ def form_of(path: Path) -> str:
 
 def _recorder_form(path: Path) -> str | None:
     """Tell whether the project's own recorder or a target wrote the file."""
-    from tautochrone import merge
+    from tautochrone import access, merge
 
+    if access.is_recording(path):
+        return "accesses"
     if merge.is_raw(path):
         return "recorder"
     return "target" if merge.is_target(path) else None
@@ -137,6 +139,8 @@ def import_file(path: Path, out: Path, progress: Progress | None = None) -> Impo
     try:
         if form in ("csv", "heaptrack"):
             imported = _import_text(path, partial, form, progress)
+        elif form == "accesses":
+            imported = _import_accesses(path, partial)
         else:
             imported = _import_recorded(path, partial, form, progress)
         partial.replace(out)
@@ -175,6 +179,28 @@ def _import_recorded(path: Path, out: Path, form: str, progress: Progress | None
         implied_frees=merged.implied_frees,
         timed=True,
         notes=tuple(notes),
+    )
+
+
+def _import_accesses(path: Path, out: Path) -> Imported:
+    """Import a recording of accesses."""
+    from tautochrone import access
+
+    made = access.convert(path, out, {"imported_from": path.name})
+    totals = made.totals
+    return Imported(
+        form="accesses",
+        events=totals.events,
+        peak_live_bytes=totals.peak_live_bytes,
+        peak_live_objects=totals.peak_live_objects,
+        unknown_count=totals.unknown_count,
+        unknown_first_line=0,
+        double_free_count=totals.double_free_count,
+        double_free_first_line=0,
+        inherited_count=totals.inherited_count,
+        implied_frees=0,
+        timed=True,
+        notes=tuple(access.advice(made, 0)),
     )
 
 

@@ -1,6 +1,10 @@
 // Rows wait in a small buffer that is written when it is full and before each system call, so that
 // a process which is killed leaves all but the last few hundred of them.
 //
+// A touch waits too: the next event may be one of the granules behind its own, and then both are
+// one row, with the time of the first. The order of events stays, and no time is wrong by more
+// than JOIN_CLOCK_MAX.
+//
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "access_rows.h"
 
@@ -20,6 +24,7 @@
 #define TEXT_BYTES_MAX 3500
 #define NAME_BYTES 64
 #define TOUCH_GRANULES_MAX 255
+#define JOIN_CLOCK_MAX 1024
 #define FILES_OF_A_PID_MAX 10000
 // Without an event, the counts are written after so many accesses, at a system call.
 #define COUNTS_EVERY 100000
@@ -29,8 +34,17 @@ extern Int VG_(safe_fd)(Int fd);
 
 struct access_counts access_counts;
 
+// A touch that is not in the buffer yet.
+struct waiting_touch {
+    ThreadId tid;
+    UInt slot;
+    UWord first, count;  // none waits while the count is 0
+    ULong clock;
+};
+
 static struct {
     Int file;
+    Bool is_full;     // every access is a row of its own
     Bool is_stopped;  // no event is written any more
     UInt used;
     ULong last_clock;
@@ -39,6 +53,7 @@ static struct {
     UInt sites_count;
     ULong events_left;
     ULong counts_written;  // loads and stores when the counts were written last
+    struct waiting_touch touch;
     HChar name[NAME_BYTES];
     UChar buffer[BUFFER_BYTES];
 } rows = {.file = -1};
@@ -129,7 +144,9 @@ void rows_open(const HChar *folder, Bool is_full, ULong events_max, const HChar 
         give_up("cannot make the recording", path);
     }
     rows.file = VG_(safe_fd)((Int)sr_Res(opened));
+    rows.is_full = is_full;
     rows.is_stopped = False;
+    rows.touch.count = 0;
     rows.used = 0;
     rows.last_clock = 0;
     rows.last_slot = 0;
@@ -155,34 +172,8 @@ void rows_forget(void) {
     rows.used = 0;
 }
 
-static void write_counts(void) {
-    rows.counts_written = access_counts.all_loads + access_counts.all_stores;
-    make_room(ROW_BYTES_MAX);
-    put_byte(TAU_ACCESSES_TOTALS);
-    put_number(access_counts.heap_loads);
-    put_number(access_counts.heap_stores);
-    put_number(access_counts.all_loads);
-    put_number(access_counts.all_stores);
-    put_number(access_counts.stack);
-    write_buffer();
-}
-
-void rows_flush(void) {
-    ULong all = access_counts.all_loads + access_counts.all_stores;
-    if (rows.used > 0 || all - rows.counts_written >= COUNTS_EVERY) {
-        write_counts();
-    }
-}
-
-void rows_end(Int status) {
-    write_counts();
-    put_byte(TAU_ACCESSES_END);
-    put_number((ULong)(status & 255));
-    write_buffer();
-}
-
 // Starts a row of an event: its tag, thread and time. False if no event is written any more.
-static Bool start_event(ThreadId tid, UInt tag) {
+static Bool start_event(ThreadId tid, UInt tag, ULong clock) {
     if (rows.is_stopped) {
         return False;
     }
@@ -198,7 +189,6 @@ static Bool start_event(ThreadId tid, UInt tag) {
         put_byte(TAU_ACCESSES_THREAD);
         put_number(rows.last_thread);
     }
-    ULong clock = access_clock();
     put_byte(tag);
     put_number(clock - rows.last_clock);
     rows.last_clock = clock;
@@ -211,9 +201,49 @@ static void put_slot(UInt slot) {
     rows.last_slot = slot;
 }
 
+// Writes the touch that waits.
+static void put_touch(void) {
+    struct waiting_touch *touch = &rows.touch;
+    UInt small = touch->count < 16 ? (UInt)touch->count : 0;
+    if (touch->count > 0 &&
+        start_event(touch->tid, TAU_ACCESSES_TOUCH | small << 4, touch->clock)) {
+        put_slot(touch->slot);
+        put_number(touch->first);
+        if (small == 0) {
+            put_number(touch->count);
+        }
+    }
+    touch->count = 0;
+}
+
+// Starts the row of an event that is no touch.
+static Bool start_other(ThreadId tid, UInt tag) {
+    put_touch();
+    return start_event(tid, tag, access_clock());
+}
+
+void rows_touch(ThreadId tid, UInt slot, UWord first, UWord count) {
+    struct waiting_touch *touch = &rows.touch;
+    ULong clock = access_clock();
+    while (count > 0) {
+        Bool joins = touch->count > 0 && touch->count < TOUCH_GRANULES_MAX && !rows.is_full &&
+                     touch->slot == slot && touch->first + touch->count == first &&
+                     touch->tid == tid && clock - touch->clock <= JOIN_CLOCK_MAX;
+        if (!joins) {
+            put_touch();
+            *touch = (struct waiting_touch){tid, slot, first, 0, clock};
+        }
+        UWord part = TOUCH_GRANULES_MAX - touch->count;
+        part = count < part ? count : part;
+        touch->count += part;
+        first += part;
+        count -= part;
+    }
+}
+
 void rows_allocation(ThreadId tid, UInt kind, UInt slot, UInt site, SizeT size_bytes,
                      UInt align_log2) {
-    if (start_event(tid, kind)) {
+    if (start_other(tid, kind)) {
         put_slot(slot);
         put_number(site);
         put_number(size_bytes);
@@ -224,32 +254,15 @@ void rows_allocation(ThreadId tid, UInt kind, UInt slot, UInt site, SizeT size_b
 }
 
 void rows_free(ThreadId tid, UInt slot, UInt site) {
-    if (start_event(tid, TAU_ACCESSES_FREE)) {
+    if (start_other(tid, TAU_ACCESSES_FREE)) {
         put_slot(slot);
         put_number(site);
     }
 }
 
 void rows_misuse(ThreadId tid, UInt flag, UInt site) {
-    if (start_event(tid, TAU_ACCESSES_MISUSE | flag << 4)) {
+    if (start_other(tid, TAU_ACCESSES_MISUSE | flag << 4)) {
         put_number(site);
-    }
-}
-
-void rows_touch(ThreadId tid, UInt slot, UWord first, UWord count) {
-    while (count > 0) {
-        UWord part = count < TOUCH_GRANULES_MAX ? count : TOUCH_GRANULES_MAX;
-        UInt small = part < 16 ? (UInt)part : 0;
-        if (!start_event(tid, TAU_ACCESSES_TOUCH | small << 4)) {
-            return;
-        }
-        put_slot(slot);
-        put_number(first);
-        if (small == 0) {
-            put_number(part);
-        }
-        first += part;
-        count -= part;
     }
 }
 
@@ -262,4 +275,31 @@ UInt rows_site(const HChar *module, ULong offset) {
     put_bytes(module, bytes);
     put_number(offset);
     return ++rows.sites_count;
+}
+
+static void write_counts(void) {
+    put_touch();
+    rows.counts_written = access_counts.all_loads + access_counts.all_stores;
+    make_room(ROW_BYTES_MAX);
+    put_byte(TAU_ACCESSES_TOTALS);
+    put_number(access_counts.heap_loads);
+    put_number(access_counts.heap_stores);
+    put_number(access_counts.all_loads);
+    put_number(access_counts.all_stores);
+    put_number(access_counts.stack);
+    write_buffer();
+}
+
+void rows_flush(void) {
+    ULong all = access_counts.all_loads + access_counts.all_stores;
+    if (rows.used > 0 || rows.touch.count > 0 || all - rows.counts_written >= COUNTS_EVERY) {
+        write_counts();
+    }
+}
+
+void rows_end(Int status) {
+    write_counts();
+    put_byte(TAU_ACCESSES_END);
+    put_number((ULong)(status & 255));
+    write_buffer();
 }
