@@ -99,8 +99,17 @@ def build(
     trace: Path, plan_path: Path | None, replays: Replays, title: str | None
 ) -> tuple[dict[str, Any], str]:
     """Return what the report says, as a JSON document, and the report itself as HTML."""
+    from tautochrone.paging_entries import pages_verdict
     from tautochrone.plan import ALIGNMENT_BYTES, bucket_bytes, load_plan
-    from tautochrone.reporters import classes, footprints, instructions, live_bytes, page, sizes
+    from tautochrone.reporters import (
+        classes,
+        footprints,
+        instructions,
+        live_bytes,
+        page,
+        pages,
+        sizes,
+    )
     from tautochrone.reporters.curves import COLUMNS, curves_of
     from tautochrone.reporters.verdict import verdict
     from tautochrone.trace import open_trace
@@ -116,20 +125,27 @@ def build(
         curves = curves_of(
             output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
             events=totals.events,
-            duration_ns=totals.duration_ns,
+            # A recording of accesses counts them in the place of time.
+            duration_ns=totals.duration_ns if header.get("clock", "ns") == "ns" else 0,
             slots_count_max=totals.slots_count_max,
             class_sizes=[size for size, _ in planned],
             granule_bytes=granule,
         )
     panels = [live_bytes.draw(curves)]
+    on_pages = pages.on_pages(replays.systems)
+    plain = [system for system in replays.systems if system not in on_pages]
+    if plain:
+        panels.append(footprints.draw(plain, curves.peak_bytes))
+    panels += pages.draw(on_pages)
     if replays.systems:
-        panels.append(footprints.draw(replays.systems, curves.peak_bytes))
         counted = instructions.draw(replays.systems, ISA_NAMES.get(replays.isa, replays.isa))
         panels += [counted] if counted else []
     if planned:
         panels.append(classes.draw(curves, planned))
     panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
-    said = verdict(curves.peak_bytes, replays.systems, plan.heap_bytes if plan else None)
+    said = verdict(curves.peak_bytes, plain, plan.heap_bytes if plan else None)
+    if on_pages:
+        said = pages_verdict(on_pages) if not plain else f"{said} {pages_verdict(on_pages)}"
     facts = _facts(header, totals)
     result = {
         "trace": str(trace),
@@ -153,13 +169,14 @@ def build(
 def _facts(header: Mapping[str, Any], totals: Any) -> dict[str, str]:
     """Return what was recorded, for people. `header` is the recorder's, and may lack anything."""
     recorded, started_ns = header.get("command"), header.get("started_unix_ns")
+    is_time = header.get("clock", "ns") == "ns"
     where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
     facts = {
         "command": shlex.join(map(str, recorded)) if isinstance(recorded, list) else "",
         "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
         "on": ", ".join(where),
         "events": f"{totals.events:,}",
-        "duration": f"{totals.duration_ns / 1e9:.3f} s" if totals.duration_ns else "",
+        "duration": f"{totals.duration_ns / 1e9:.3f} s" if is_time and totals.duration_ns else "",
         "threads": f"{totals.threads:,}",
         "most objects at once": f"{totals.peak_live_objects:,}",
         "recording stopped early": str(header.get("truncated_reason") or ""),
@@ -205,6 +222,8 @@ def _provenance(trace: Path, plan: Any) -> dict[str, str]:
 
 def _read_replays(paths: tuple[Path, ...]) -> Replays:
     """Read what `tau replay --json` printed. A later file's system replaces an earlier one's."""
+    from tautochrone.reporters.pages import check
+
     systems: dict[str, dict[str, Any]] = {}
     isa = "rv32"
     for path in paths:
@@ -216,6 +235,8 @@ def _read_replays(paths: tuple[Path, ...]) -> Replays:
                 systems[system["name"]] = system
                 if not {"completed", "footprint_bytes"} <= system.keys():
                     raise KeyError("footprint_bytes")
+                if "peak_mapped_pages" in system:
+                    check(system)
         except OSError as error:
             raise TauError(f"{path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError) as error:
@@ -237,8 +258,13 @@ def _replay_now(
 
     plan = load_plan(plan_path) if plan_path else None
     layout = plan.layout if plan else "32"
-    systems = []
+    systems: list[dict[str, Any]] = []
     for name in output.progress(on.split(","), "replaying", on.count(",") + 1):
+        if system_named(name).is_on_pages:
+            from tautochrone.paging_entries import page_entry
+
+            systems.append(page_entry(trace, name, skip_misuse=skip_misuse)[0])
+            continue
         needed = plan if system_named(name).needs_plan else None
         if system_named(name).needs_plan and needed is None:
             raise TauError(f"{name} needs a plan", "give --plan", EXIT_USAGE)

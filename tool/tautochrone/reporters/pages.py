@@ -1,0 +1,174 @@
+"""Heaps over pages: pages mapped over time, and what each call takes by the object's size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bokeh.models import ColumnDataSource, HoverTool, Label, LogTicker, Span
+
+from tautochrone.reporters.panel import (
+    BLUE,
+    GRAY,
+    GREEN,
+    ORANGE,
+    RED,
+    Panel,
+    label_bytes,
+    plain_figure,
+)
+
+COLORS = {"rtvm": BLUE, "conventional": ORANGE, "conventional-mapped": GREEN}
+MARKERS = {"rtvm": "circle", "conventional": "x", "conventional-mapped": "triangle"}
+OPERATIONS = ("malloc", "free")
+LOG_ABOVE_RATIO = 40
+
+
+def on_pages(systems: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of `systems` (as `tau replay --json` lists them) that map pages."""
+    return [system for system in systems if "peak_mapped_pages" in system]
+
+
+def check(system: Mapping[str, Any]) -> None:
+    """Raise KeyError if an entry of a system on pages lacks what is drawn of it."""
+    curve = system["mapped_pages"]
+    if len({len(curve[name]) for name in ("event", "min", "max")}) != 1:
+        raise KeyError("mapped_pages")
+    for calls in system["operations"].values():
+        points = calls.get("by_size", {"size_bytes": (), "instructions": ()})
+        if len(points["size_bytes"]) != len(points["instructions"]):
+            raise KeyError("by_size")
+    for name in ("mean_mapped_pages", "faults", "table_bytes"):
+        system[name]
+
+
+def draw(systems: Sequence[Mapping[str, Any]]) -> list[Panel]:
+    """Draw what `systems` on pages mapped and took; nothing if there is none."""
+    if not systems:
+        return []
+    costs = [_by_size(systems, operation) for operation in OPERATIONS]
+    return [_mapped(systems), *(panel for panel in costs if panel is not None)]
+
+
+def _mapped(systems: Sequence[Mapping[str, Any]]) -> Panel:
+    """Pages mapped over the recording's events, one band a system."""
+    plot = plain_figure(x_axis_label="event of the recording", y_axis_label="mapped pages")
+    plot.y_range.start = 0
+    columns: dict[str, list[Any]] = {"system": [], "event": [], "min": [], "max": []}
+    lines = []
+    for system in systems:
+        curve, name = system["mapped_pages"], system["name"]
+        columns["system"] += [name] * len(curve["event"])
+        for key in ("event", "min", "max"):
+            columns[key] += curve[key]
+        data = {key: list(curve[key]) for key in ("event", "min", "max")}
+        source = ColumnDataSource({**data, "system": [name] * len(data["event"])})
+        color = COLORS.get(name, GRAY)
+        plot.varea(x="event", y1="min", y2="max", source=source, color=color, alpha=0.3)
+        lines.append(
+            plot.step(
+                *("event", "max"),
+                source=source,
+                color=color,
+                line_width=1.6,
+                mode="after",
+                legend_label=name,
+            )
+        )
+    tips = [("", "@system"), ("event", "@event{0,0}"), ("at most", "@max{0,0} pages")]
+    plot.add_tools(HoverTool(renderers=lines, tooltips=tips))
+    plot.legend.background_fill_alpha = 0
+    plot.legend.border_line_color = None
+    plot.add_layout(plot.legend[0], "above")
+    plot.legend.orientation = "horizontal"
+    told = "; ".join(
+        f"{system['name']}: at most {system['peak_mapped_pages']:,} pages, on average"
+        f" {system['mean_mapped_pages']:,.1f}, {system['faults']:,} faults"
+        + ("" if system["completed"] else f", {system['cause']}")
+        for system in systems
+    )
+    caption = (
+        f"Pages of 4 KiB that hold a frame. rtvm gives back what becomes free at once and anywhere;"
+        f" the conventional heap only where its end shrinks. {told}. No maximum is thinned out."
+    )
+    return Panel("mapped-pages", "Pages mapped over time", caption, plot, columns)
+
+
+def _by_size(systems: Sequence[Mapping[str, Any]], operation: str) -> Panel | None:
+    """Instructions of the calls of an operation over the object's size; None without any."""
+    drawn = [
+        (system["name"], system["operations"][operation])
+        for system in systems
+        if system["operations"].get(operation, {}).get("by_size")
+    ]
+    if not drawn:
+        return None
+    costs = [cost for _, calls in drawn for cost in calls["by_size"]["instructions"]]
+    is_log = max(costs) > LOG_ABOVE_RATIO * max(min(costs), 1)
+    plot = plain_figure(
+        x_axis_type="log",
+        y_axis_type="log" if is_log else "linear",
+        x_axis_label="size of the object",
+        y_axis_label=f"instructions of {operation}",
+    )
+    label_bytes(plot.xaxis[0])
+    plot.xaxis[0].ticker = LogTicker(base=4)
+    bounds = [calls.get("bound_instructions") or 0 for _, calls in drawn]
+    plot.y_range.start = 0.8 * max(min(costs), 1) if is_log else 0
+    plot.y_range.end = 1.1 * max(costs + bounds)
+    columns: dict[str, list[Any]] = {"system": [], "size_bytes": [], "instructions": []}
+    marks = []
+    for name, calls in drawn:
+        points = calls["by_size"]
+        data = {
+            "size_bytes": [max(size, 1) for size in points["size_bytes"]],
+            "instructions": list(points["instructions"]),
+            "system": [name] * len(points["size_bytes"]),
+        }
+        for key in columns:
+            columns[key] += data[key]
+        marks.append(
+            plot.scatter(
+                *("size_bytes", "instructions"),
+                source=ColumnDataSource(data),
+                marker=MARKERS.get(name, "square"),
+                color=COLORS.get(name, GRAY),
+                size=5,
+                alpha=0.7,
+                legend_label=name,
+            )
+        )
+        if calls.get("bound_instructions"):
+            _bound_line(plot, name, calls["bound_instructions"])
+    tips = [("", "@system"), ("size", "@size_bytes{0,0} B"), ("took", "@instructions{0,0}")]
+    plot.add_tools(HoverTool(renderers=marks, tooltips=tips))
+    plot.add_layout(plot.legend[0], "above")
+    plot.legend.orientation = "horizontal"
+    plot.legend.background_fill_alpha = 0
+    plot.legend.border_line_color = None
+    linear = [name for name, calls in drawn if calls.get("grows")]
+    caption = (
+        f"Every distinct cost of a call of {operation} on RV32IMC, by size; the largest of"
+        " each size is always there. Dashed: the bound, which holds whatever the sequence of calls."
+    )
+    if linear:
+        caption += f" {', '.join(linear)}: no bound, the cost grows with the pages given back."
+    title = f"What {operation} takes, by size"
+    return Panel(f"{operation}-by-size", title, caption, plot, columns)
+
+
+def _bound_line(plot: Any, name: str, bound: int) -> None:
+    color = COLORS.get(name, RED)
+    plot.add_layout(
+        Span(location=bound, dimension="width", line_color=color, line_dash="dashed", line_width=1)
+    )
+    plot.add_layout(
+        Label(
+            x=6,
+            y=bound,
+            x_units="screen",
+            text=f"bound of {name}: {bound}",
+            text_color=color,
+            text_font_size="11px",
+        )
+    )
