@@ -8,7 +8,7 @@ from model.sv39 import LARGE_PAGES, READ, SMALL_PAGES, SPACE_PAGES, WRITE, Pools
 
 
 def test_tables_of_each_kind_of_region() -> None:
-    """Small: one, and one that its GiB's small regions share. Large: one, and one for each 2 MiB."""
+    """Small: one, and one that its GiB's small ones share. Large: one, and one for each 2 MiB."""
     pools = Pools(10_000, 1000)
     space = Space(pools)
     assert pools.tables_free == 999
@@ -33,7 +33,7 @@ def test_tables_of_each_kind_of_region() -> None:
 
 
 def test_slots_exclude_each_other() -> None:
-    """A region keeps its whole slot, and a large one keeps small ones out and the other way round."""
+    """A region keeps its whole slot; large and small ones keep each other out."""
     space = Space(Pools(100, None))
     assert space.map_region(SMALL_PAGES, 1, READ) == "OK"
     assert space.map_region(2 * SMALL_PAGES - 1, 1, READ) == "REGION_OVERLAPS"

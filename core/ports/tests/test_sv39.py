@@ -176,6 +176,33 @@ def exhaustion_script(frames: int, tables: int | None) -> script_sv39.Script:
     return script
 
 
+def exhaustive_script(length: int) -> script_sv39.Script:
+    """Every sequence of LENGTH operations out of twelve on one GiB, each from a new space."""
+    script = script_sv39.Script(5, 1, 40, 20)
+    small, beside, across = LARGE + 3, LARGE + SMALL, LARGE + 3 * SMALL - 1
+    operations = (
+        lambda: script.map_region(0, small, 2, READ | WRITE),
+        lambda: script.map_region(0, beside, SMALL, READ),
+        lambda: script.map_region(0, across, 2, READ | WRITE),
+        lambda: script.access(0, small, 0, WRITE, 1),
+        lambda: script.access(0, small + 1, 8, READ),
+        lambda: script.access(0, beside, 0, READ),
+        lambda: script.access(0, across, 8, WRITE, 2),
+        lambda: script.access(0, across + 1, 8, READ),
+        lambda: script.unmap_region(0, small),
+        lambda: script.unmap_region(0, beside),
+        lambda: script.unmap_region(0, across),
+        lambda: script.unmap_region(0, across, "UNMAP_LINEAR"),
+    )
+    for sequence in itertools.product(operations, repeat=length):
+        for operation in sequence:
+            operation()
+        script.counts(0)
+        script.walk()
+        script.reopen(0)
+    return script
+
+
 # Frames, and table pages apart: every number that matters to exhaustion_script.
 SHORT_POOLS = [*((n, None) for n in range(4, 26)), (3, 20), *((30, n) for n in range(3, 13))]
 DIRECTED = {
@@ -210,6 +237,17 @@ def test_exhaustion_reaches_every_refusal() -> None:
             names = {number: status for status, number in script.statuses.items()}
             seen |= {(script_sv39.CODES[row[0]], names[row[3]]) for row in script.rows}
     assert seen >= {("MAP_REGION", "NO_TABLE"), ("STORE", "NO_TABLE"), ("STORE", "NO_FRAME")}
+
+
+def test_every_short_sequence_on_host(host: Path, tmp_path: Path) -> None:
+    """All 1,728 sequences of three operations, each followed by the full walk."""
+    carry_out(exhaustive_script(3), host, tmp_path)
+
+
+@pytest.mark.slow
+def test_every_sequence_on_host(host: Path, tmp_path: Path) -> None:
+    """All 248,832 sequences of five."""
+    carry_out(exhaustive_script(5), host, tmp_path)
 
 
 def test_random_on_host(host: Path, tmp_path: Path) -> None:
