@@ -1,6 +1,7 @@
 """The main job on a real program: the C compiler compiling core/tlsf.c.
 
-Records it, plans its heap, replays the plan beside other allocators, writes out/demo/report.html;
+Records it, plans its heap, replays the plan beside other allocators; records its accesses too and
+replays those on heaps over pages, ours and the conventional one; writes out/demo/report.html;
 prints what it found and the next command to try. What the steps say on the way goes to stderr.
 """
 
@@ -19,6 +20,7 @@ OUT = Path("out/demo")
 TAU = str(Path(sys.executable).parent / "tau")
 COMPILE = ["gcc", "-O2", "-I.", "-c", "core/tlsf.c", "-o", str(OUT / "tlsf.o")]
 SYSTEMS = "tlsf,budget,kingsley,static,glibc"
+PAGED_SYSTEMS = "rtvm,conventional"
 # Replayed too where the library is installed.
 OPTIONAL_SYSTEMS = ("mimalloc", "jemalloc")
 
@@ -62,12 +64,21 @@ def main() -> None:
         *("replay", trace, "--on", systems, "--plan", plan, "--instructions", "rv32"),
     )
     (ROOT / replay).write_text(json.dumps(replayed))
+    accesses, pages = str(OUT / "cc1-accesses.tau"), str(OUT / "pages.json")
+    step(
+        "recording which memory it touches",
+        *("record", "--accesses", "--json", "-o", accesses, "--", *COMPILE),
+    )
+    paged = step(f"replaying on {PAGED_SYSTEMS}", "replay", accesses, "--on", PAGED_SYSTEMS)
+    (ROOT / pages).write_text(json.dumps(paged))
     said = step(
         "writing the report",
-        *("report", trace, "--plan", plan, "--replay", replay, "-o", report),
+        *("report", trace, "--plan", plan, "--replay", replay, "--replay", pages),
+        *("-o", report),
         *("--title", " ".join(COMPILE[:2] + COMPILE[3:5])),
     )
     tell(recorded, planned, replayed, said["verdict"])
+    tell_pages(paged)
     print(f"The report: {report}")
     print("Next, your own program: .venv/bin/tau record -o program.tau -- ./program")
 
@@ -86,6 +97,21 @@ def tell(recorded: dict, planned: dict, replayed: dict, verdict: str) -> None:
         for name in ("malloc", "free")
     )
     print(f"Instructions on RV32IMC at most: {', '.join(counted)}.")
+
+
+def tell_pages(paged: dict) -> None:
+    """Print what giving pages back at once is worth."""
+    ours, theirs = (
+        next(one for one in paged["systems"] if one["name"] == name)
+        for name in PAGED_SYSTEMS.split(",")
+    )
+    print(
+        f"On pages: at most {ours['peak_mapped_pages']} mapped instead of"
+        f" {theirs['peak_mapped_pages']}; the slowest free takes"
+        f" {ours['operations']['free']['max_instructions']} instructions (bound"
+        f" {ours['operations']['free']['bound_instructions']}) instead of"
+        f" {theirs['operations']['free']['max_instructions']}, which has no bound."
+    )
 
 
 if __name__ == "__main__":
