@@ -76,12 +76,14 @@ def run_host(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tup
     return _run([str(program), str(script)], seconds_max)
 
 
-def run_qemu(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:
-    """The same on QEMU."""
+def run_qemu(
+    program: Path, script: Path, seconds_max: int = SECONDS_MAX, counted: bool = False
+) -> tuple[bool, str]:
+    """The same on QEMU. `counted` makes its instruction counter exact, and the run slower."""
     emulator = shutil.which("qemu-system-riscv64")
     if emulator is None:
         raise FileNotFoundError("qemu-system-riscv64 is missing: apt install qemu-system-misc")
     loader = f"loader,file={script},addr={SCRIPT_ADDRESS:#x},force-raw=on"
     command = [emulator, "-machine", "virt", "-m", "512M", "-nographic", "-monitor", "none"]
     command += ["-bios", "none", "-no-reboot", "-kernel", str(program), "-device", loader]
-    return _run(command, seconds_max)
+    return _run(command + (["-icount", "shift=0"] if counted else []), seconds_max)

@@ -86,6 +86,12 @@ void machine_say(const char *text) {
     }
 }
 
+uint64_t machine_instructions(void) {
+    uint64_t count;
+    READ_REGISTER(instret, count);
+    return count;
+}
+
 enum machine_outcome machine_try(const struct tau_sv39 *space, uint64_t address, uint32_t access,
                                  uint64_t *value) {
     uint64_t cause;

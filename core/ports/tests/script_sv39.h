@@ -65,6 +65,9 @@ void machine_put_code(unsigned char *page);
 
 void machine_say(const char *text);
 
+// Instructions executed so far; 0 always where they are not counted.
+uint64_t machine_instructions(void);
+
 // Memory for the frames, with the physical page number of its first byte, and for the tables of it.
 struct machine_memory {
     unsigned char *frames;
@@ -74,7 +77,9 @@ struct machine_memory {
     unsigned char *marks;
 };
 
-// Carries SCRIPT out; 0 if everything was as expected, else it says what was not.
+// Carries SCRIPT out; 0 if everything was as expected, else it says what was not. In the end it
+// says how many operations and faults there were, and the most instructions of a
+// tau_sv39_unmap_region.
 int script_run(const struct script *script, const struct machine_memory *memory);
 
 #endif
