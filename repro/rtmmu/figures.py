@@ -1,0 +1,177 @@
+"""Figures 5, 6 and 7: each call of the synthetic workload, told apart by what it had to do.
+
+What a call had to do is not read off its cost: it comes from page_model.py, which counts by the
+rule. So that a band is explained means that calls of one kind cost what no other kind costs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from repro.rtmmu import page_model, synthetic
+from repro.rtmmu.measure import CONVENTIONAL, MEASURES, OURS, SYSTEMS, replayed
+from repro.rtmmu.page_model import PAGE_BYTES, Pages, count
+from repro.rtmmu.table1 import PAPER, synthetic_trace
+
+MALLOC_KINDS = ("split, page mapped", "split, nothing mapped", "not split")
+FREE_KINDS = ("inside the heap", "last, used before it", "last, free before it")
+CURVE_POINTS = 600
+ARC_PAGES_MIN = 40_000  # an arc of Fig. 7b: at least this high, then below a tenth of it
+
+
+def summary(values: np.ndarray) -> dict[str, Any]:
+    """How many, least, median, the one above which 1 in 1,000 lies, and the largest."""
+    if not len(values):
+        return {"count": 0}
+    low, middle, high = np.percentile(values, [0.1, 50, 99.9], method="nearest")
+    return {
+        "count": len(values),
+        "min": int(values.min()),
+        "p001": int(low),
+        "median": int(middle),
+        "p999": int(high),
+        "max": int(values.max()),
+    }
+
+
+def cells(sizes: np.ndarray, costs: np.ndarray, kinds: np.ndarray, columns: int) -> list[list[int]]:
+    """The points that can be seen: one for each column of sizes, cost and kind."""
+    width = max(int(sizes.max()) // columns, 1)
+    seen = np.stack([sizes // width * width, costs, kinds], axis=1)
+    return np.unique(seen, axis=0).astype(int).tolist()
+
+
+def figure5(runs: dict[str, Any], pages: Pages) -> dict[str, Any]:
+    """Costs of malloc against the size, in three bands [P0-39]."""
+    kinds_of = {
+        OURS: np.array(pages.malloc_kinds),
+        CONVENTIONAL: np.array(pages.conventional_malloc_kinds),
+    }
+    result: dict[str, Any] = {}
+    for system, kinds in kinds_of.items():
+        calls = runs[system].calls["malloc"]
+        result[system] = {
+            measure: {
+                name: summary(getattr(calls, measure)[kinds == kind])
+                for kind, name in enumerate(MALLOC_KINDS)
+            }
+            for measure in MEASURES
+        }
+        result[system]["median_size_bytes"] = {
+            name: float(np.median(calls.size_bytes[kinds == kind])) if (kinds == kind).any() else 0
+            for kind, name in enumerate(MALLOC_KINDS)
+        }
+        result[system]["apart"] = apart(calls.instructions, kinds)
+    return result
+
+
+def apart(costs: np.ndarray, kinds: np.ndarray) -> float:
+    """The share of calls whose kind the cost alone tells: each cost stands for its commonest."""
+    told = 0
+    for value in np.unique(costs):
+        told += int(np.bincount(kinds[costs == value]).max())
+    return told / len(costs)
+
+
+def line_of(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """The straight line of least squares and how much of y it explains."""
+    slope, start = np.polyfit(x, y, 1)
+    rest = y - (slope * x + start)
+    return {
+        "instructions_per_page": float(slope),
+        "start": float(start),
+        "explained": float(1 - rest.var() / y.var()) if y.var() else 1.0,
+    }
+
+
+def figure6(runs: dict[str, Any], pages: Pages) -> dict[str, Any]:
+    """Costs of free against the size [P0-40]."""
+    kinds = np.array(pages.free_kinds)
+    returned = np.array(pages.returned_pages)
+    ours, theirs = (runs[system].calls["free"] for system in (OURS, CONVENTIONAL))
+    sizes_pages = theirs.size_bytes / PAGE_BYTES
+    band = kinds == page_model.LAST
+    extreme = int(theirs.instructions.argmax())
+    line = line_of(sizes_pages[band], theirs.instructions[band])
+    expected = line["instructions_per_page"] * sizes_pages[extreme] + line["start"]
+    return {
+        OURS: summary(ours.instructions),
+        CONVENTIONAL: {
+            name: summary(theirs.instructions[kinds == kind])
+            for kind, name in enumerate(FREE_KINDS)
+        },
+        "band": line,
+        "cost_by_returned_pages": line_of(returned[kinds != 0], theirs.instructions[kinds != 0]),
+        "extreme": {
+            "event": int(theirs.event[extreme]),
+            "size_bytes": int(theirs.size_bytes[extreme]),
+            "size_percentile": float(100 * (theirs.size_bytes < theirs.size_bytes[extreme]).mean()),
+            "instructions": int(theirs.instructions[extreme]),
+            "returned_pages": int(returned[extreme]),
+            "kind": FREE_KINDS[kinds[extreme]],
+            "over_the_band": float(theirs.instructions[extreme] / expected),
+        },
+    }
+
+
+def arcs(curve: np.ndarray) -> list[int]:
+    """The heights of the arcs: rises to ARC_PAGES_MIN and more that end below a tenth of it."""
+    heights, height = [], 0
+    for pages in curve.tolist():
+        height = max(height, pages)
+        if height >= ARC_PAGES_MIN and pages < height / 10:
+            heights.append(height)
+            height = 0
+    return [*heights, height] if height >= ARC_PAGES_MIN else heights
+
+
+def figure7(runs: dict[str, Any], pages: Pages, seed: int) -> dict[str, Any]:
+    """Mapped pages over time [P0-41]."""
+    curves = {OURS: np.array(pages.ours), CONVENTIONAL: np.array(pages.conventional)}
+    drops = -np.diff(curves[CONVENTIONAL])
+    highest = int(drops.argmax())
+    result: dict[str, Any] = {"seed": seed, "size_max_bytes": synthetic.SIZE_MAX_BYTES}
+    for system, curve in curves.items():
+        result[system] = {
+            "peak_pages": int(curve.max()),
+            "mean_pages": float(curve.mean()),
+            "model_agrees": int(curve.max()) == runs[system].peak_mapped_pages,
+        }
+    mapped = runs[SYSTEMS[2]]
+    result[SYSTEMS[2]] = {"peak_pages": mapped.peak_mapped_pages}
+    return {
+        **result,
+        "peak_live_objects": max(pages.live),
+        "arcs": arcs(curves[CONVENTIONAL]),
+        "highest_drop": {
+            "pages": int(drops[highest]),
+            "event": highest + 1,
+            "from_pages": int(curves[CONVENTIONAL][highest]),
+            "to_pages": int(curves[CONVENTIONAL][highest + 1]),
+        },
+        "paper_peaks": [PAPER["Synthetic"][2], PAPER["Synthetic"][5]],
+    }
+
+
+def curve_points(curve: Any, points: int = CURVE_POINTS) -> list[list[int]]:
+    """(event, least, most) of a replay's curve in at most POINTS bins."""
+    step = max(-(-len(curve.event) // points), 1)
+    starts = range(0, len(curve.event), step)
+    return [
+        [int(curve.event[i]), int(curve.low[i : i + step].min()), int(curve.high[i : i + step].max())]
+        for i in starts
+    ]
+
+
+def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
+    """All three figures, from one replay of the workload on each system."""
+    trace = synthetic_trace(seed, actions)
+    runs = {system: replayed(trace, system) for system in SYSTEMS}
+    pages = count(synthetic.first_touches(synthetic.events(seed, actions)))
+    return {
+        "figure5": figure5(runs, pages),
+        "figure6": figure6(runs, pages),
+        "figure7": figure7(runs, pages, seed),
+    }

@@ -1,0 +1,162 @@
+"""Small real cases of the reproduction: the workloads are what they say, the rule and the replay
+count the same pages, the figures' parts are told apart, and claims.md is not stale."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tautochrone.trace import open_trace
+
+from repro.rtmmu import figures, measure, page_model, synthetic, table1, tried, workloads
+from repro.rtmmu.synthetic import FREED, MALLOC, TOUCH, Choice
+
+ACTIONS = 20_000
+
+
+@pytest.fixture(scope="module")
+def seed() -> int:
+    """A seed that is printed; TAU_TEST_SEED repeats one."""
+    chosen = int(os.environ.get("TAU_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+    print(f"TAU_TEST_SEED={chosen}")
+    return chosen
+
+
+def written(folder: Path, seed: int, every_access: bool, actions: int = ACTIONS) -> Path:
+    """The workload as a trace."""
+    stream = synthetic.events(seed, actions)
+    if not every_access:
+        stream = synthetic.first_touches(stream)
+    return synthetic.write(folder / f"{seed}-{every_access}.tau", seed, stream)
+
+
+def test_the_synthetic_workload_is_its_seed(seed: int) -> None:
+    """[P0-35] A tenth allocates, a tenth frees, the rest reads and writes live objects."""
+    events = list(synthetic.events(seed, ACTIONS))
+    assert events == list(synthetic.events(seed, ACTIONS))
+    assert events != list(synthetic.events(seed + 1, ACTIONS))
+    live: dict[int, int] = {}
+    for event in events:
+        if event.op == MALLOC:
+            assert event.slot not in live
+            assert 1 <= event.bytes <= synthetic.SIZE_MAX_BYTES
+            live[event.slot] = event.bytes
+        elif event.op == FREED:
+            del live[event.slot]
+        else:
+            assert 0 <= event.bytes < live[event.slot]
+            assert event.bytes % synthetic.GRANULE_BYTES == 0
+    share = [sum(event.op == op for event in events) / ACTIONS for op in (MALLOC, FREED, TOUCH)]
+    assert np.allclose(share, (0.1, 0.1, 0.8), atol=0.02), share
+
+
+def test_other_choices_differ() -> None:
+    """Sizes and addresses are drawn as a Choice says."""
+    log = Choice(size_max_bytes=1 << 20, sizes="log-uniform")
+    sizes = [e.bytes for e in synthetic.events(1, 5000, log) if e.op == MALLOC]
+    assert min(sizes) < 4 and 512 < np.median(sizes) < 2048 and max(sizes) > 1 << 19
+    by_object = synthetic.events(1, 400, Choice(addresses="objects"))
+    assert list(by_object) != list(synthetic.events(1, 400))
+
+
+def test_first_touches_lose_nothing(tmp_path: Path, seed: int) -> None:
+    """[G-4] Replayed, the trace of first touches and the one of all accesses show the same."""
+    reduced, full = (written(tmp_path, seed, every) for every in (False, True))
+    for system in measure.SYSTEMS[:2]:
+        few, all_of_them = measure.replayed(reduced, system), measure.replayed(full, system)
+        assert few.touches <= all_of_them.touches == pytest.approx(0.8 * ACTIONS, rel=0.02)
+        assert few.faults == all_of_them.faults
+        assert few.peak_mapped_pages == all_of_them.peak_mapped_pages
+
+
+def test_replay_counts_what_the_rule_says(tmp_path: Path, seed: int) -> None:
+    """[P0-33] [P0-34] Pages over time from the code and from page_model.py: the same in every bin.
+
+    A bin of the replay also has the pages before its first event.
+    """
+    trace = written(tmp_path, seed, False)
+    pages = page_model.count(synthetic.first_touches(synthetic.events(seed, ACTIONS)))
+    for system, curve in ((measure.OURS, pages.ours), (measure.CONVENTIONAL, pages.conventional)):
+        run = measure.replayed(trace, system)
+        assert run.peak_mapped_pages == max(curve), system
+        assert run.end_mapped_pages == curve[-1], system
+        ends = [*run.mapped_pages.event[1:].tolist(), len(curve)]
+        for first, end, most in zip(run.mapped_pages.event, ends, run.mapped_pages.high, strict=True):
+            assert max(curve[max(int(first) - 1, 0) : end]) == most, (system, int(first))
+
+
+def test_figures_of_a_short_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """[P0-39] [P0-40] [P0-41] Bands are told apart by cost, returned pages explain free's cost."""
+    monkeypatch.setattr(table1, "OUT", tmp_path)
+    result = figures.measure(seed=3, actions=ACTIONS)
+    ours = result["figure5"][measure.OURS]
+    assert ours["apart"] > 0.99
+    medians = [
+        part["median"] for part in ours["instructions"].values() if part["count"]
+    ]
+    assert medians == sorted(medians, reverse=True)
+    free = result["figure6"]
+    assert free["cost_by_returned_pages"]["explained"] > 0.9
+    inside = free[measure.CONVENTIONAL][figures.FREE_KINDS[0]]["max"]
+    assert inside < free[measure.OURS]["max"] < free["extreme"]["instructions"]
+    assert result["figure7"][measure.OURS]["model_agrees"]
+    assert result["figure7"][measure.CONVENTIONAL]["model_agrees"]
+
+
+def test_arcs_are_found() -> None:
+    """An arc ends below a tenth of its height; the last one may be unfinished."""
+    high = figures.ARC_PAGES_MIN
+    curve = np.array([0, high, 0, 2 * high, high, high // 10, 0, high + 5])
+    assert figures.arcs(curve) == [high, 2 * high, high + 5]
+    assert figures.arcs(np.array([0, high - 1, 0])) == []
+
+
+def test_a_request_without_room_is_told() -> None:
+    """A workload that does not fit into the heap's addresses is a row that says so."""
+    assert tried.counted(1, 4000, Choice(size_max_bytes=1 << 29))["no_room"]
+    assert not tried.counted(1, 4000)["no_room"]
+
+
+@pytest.mark.parametrize("name", ["fft", "mc"])
+def test_programs_do_their_work(tmp_path: Path, name: str) -> None:
+    """[P0-36] The C programs compile without a warning, check themselves and refuse bad input."""
+    source = workloads.HERE / "programs" / f"{name}.c"
+    warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror".split()
+    made = tmp_path / name
+    for compiler in ("clang-14", "gcc"):
+        command = [compiler, "-std=c17", "-O2", *warnings, "-o", str(made), str(source), "-lm"]
+        subprocess.run(command, check=True, timeout=60)
+    arguments = {"fft": ["8"], "mc": ["sparse", "20", "8", "64", "1"]}[name]
+    first, second = (
+        subprocess.run([made, *arguments], capture_output=True, text=True) for _ in range(2)
+    )
+    assert first.returncode == 0 and first.stdout == second.stdout, first.stderr
+    if name == "mc":  # both tables count the same
+        arguments[0] = "hash"
+        hashed = subprocess.run([made, *arguments], capture_output=True, text=True)
+        assert hashed.stdout == first.stdout
+    for bad in ([], ["0"], ["wrong", "1", "1", "1", "1"]):
+        assert subprocess.run([made, *bad], capture_output=True).returncode == 2
+
+
+@pytest.mark.parametrize("name", ["mc", "picosat", "fft"])
+def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
+    """[P0-37] [P0-38] Record, replay, and a row of Table I whose bounds hold."""
+    program = workloads.programs(quick=True)[name]
+    trace = workloads.record(name, program, tmp_path)
+    row = measure.row_of(name, trace)
+    for isa in measure.ISAS:
+        assert table1.within_bounds(row, isa)
+        assert row[isa]["ratios"]["footprint"] >= 1
+        assert row[isa]["ratios"]["malloc_penalty_instructions"] < 1.35
+    facts = table1.recording(trace)
+    assert facts["heap_accesses"] > facts["touch_events"] > 0
+    if name == "mc":
+        assert row["rv32"]["ratios"]["footprint"] > 20
+    with open_trace(trace) as reader:
+        assert reader.header["clock"] == "accesses"
