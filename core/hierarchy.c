@@ -165,6 +165,7 @@ enum tau_status tau_hierarchy_init(struct tau_hierarchy *space, void *memory, si
     TAU_ASSERT(made == TAU_OK);
     (void)made;
     space->tables = tables;
+    space->records = tables->records;
     space->frames = frames;
     space->pages_count = UINT32_C(1) << pages_log2;
     space->mapped_pages = 0;
@@ -270,13 +271,13 @@ enum tau_status tau_hierarchy_map_region(struct tau_hierarchy *space, struct tau
     return TAU_OK;
 }
 
-// Puts FRAME into the ring of the region at SPOT: from the newest frame to the oldest, which links
-// to the newest.
-TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, uint32_t frame) {
+// Puts FRAME into the ring of the region at SPOT, which has HEADER: from the newest frame to the
+// oldest, which links to the newest.
+TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, uint32_t header,
+                          uint32_t frame) {
     uint32_t *const links = space->frames->links;
-    uint32_t *const header = header_of(spot);
     TAU_ASSERT(frame < space->frames->frames_count);
-    TAU_ASSERT((*header & REGION_STATE) == REGION_OPEN);
+    TAU_ASSERT(header == *header_of(spot));
     uint32_t count = 0;
     if (!is_single(spot)) {
         count = spot->record->header[spot->place];
@@ -284,9 +285,9 @@ TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, 
     }
     if (count == 0) {
         links[frame] = frame;
-        *header = (*header & ~TAU_NUMBER_MASK) | frame;
+        *header_of(spot) = (header & ~TAU_NUMBER_MASK) | frame;
     } else {
-        const uint32_t oldest = *header & TAU_NUMBER_MASK;
+        const uint32_t oldest = header & TAU_NUMBER_MASK;
         links[frame] = links[oldest];
         links[oldest] = frame;
     }
@@ -337,7 +338,7 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
     }
     record->mapped |= tau_bits_mask(place);
     record->data[place] = frame | (header & TAU_RIGHTS);
-    ring_push(space, &spot, frame);
+    ring_push(space, &spot, header, frame);
     space->mapped_pages++;
     TAU_ASSERT(space->mapped_pages <= space->committed_pages);
     return TAU_OK;
@@ -434,7 +435,7 @@ enum tau_status tau_hierarchy_translate(const struct tau_hierarchy *space, struc
         !validity_lookup(&space->chunks, chunk_of(page.number), &index)) {
         return TAU_NOT_IN_REGION;
     }
-    const struct tau_hierarchy_record *const record = &space->tables->records[index];
+    const struct tau_hierarchy_record *const record = &space->records[index];
     const uint32_t place = place_of(page.number);
     if ((record->mapped & tau_bits_mask(place)) == 0) {
         return TAU_NOT_IN_REGION;

@@ -53,7 +53,7 @@ TAU_INLINE struct tau_hierarchy_record *record_of(const struct tau_hierarchy *sp
     const uint32_t record = space->chunks.data[chunk];
     TAU_ASSERT(chunk < space->chunks.pages_count);
     TAU_ASSERT(record < space->tables->free.frames_count);
-    return &space->tables->records[record];
+    return &space->records[record];
 }
 
 // The last region that starts in a chunk in front of CHUNK, which is not chunk 0.

@@ -7,7 +7,7 @@
 #include "core/bits.h"
 #include "core/validity_entry.h"
 
-enum { NONE = UINT32_MAX };
+#define NONE UINT32_MAX
 
 static uint32_t chunks_of(const struct tau_hierarchy *space) {
     return (space->pages_count + 31) / 32;
