@@ -35,7 +35,7 @@ def test_examples(built: Build, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pages_log2_max", [12, 26])
 def test_examples_in_other_sizes(pages_log2_max: int, tmp_path: Path) -> None:
-    """A build for the smallest spaces that the examples need, and one for the largest there are."""
+    """A build for the smallest spaces that the examples need, and one for the largest of all."""
     extra = (ASSERTS, f"-DTAU_SPACE_PAGES_LOG2_MAX={pages_log2_max}")
     program = build(SANITIZED, "test", "hierarchy", tmp_path, CORE, *extra)
     print(run_program(program, [], RUN_SECONDS_MAX))
@@ -43,7 +43,7 @@ def test_examples_in_other_sizes(pages_log2_max: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arm", [False, True])
 def test_random_calls(arm: bool, tmp_path: Path) -> None:
-    """Three hundred thousand calls against the naive account, sanitizers on, bits from either end."""
+    """Three hundred thousand calls against the naive account, bits counted from either end."""
     extra = ("-D__arm__",) if arm else ()
     program = build(SANITIZED, "fuzz", "hierarchy", tmp_path, CORE, ASSERTS, *extra)
     print(run_program(program, [SEED, "300000"], RUN_SECONDS_MAX))
@@ -175,6 +175,10 @@ def test_faults_cost_no_more_than_stated() -> None:
     assert accesses <= STATED["map_page"][2]
 
 
+TAKE_FRAME = (
+    "    if (!frames_take_clean(space->frames, &frame)) {\n        return TAU_NO_FRAME;\n    }\n"
+)
+IF_NO_RECORD = "    if (record == NULL) {\n"
 MUTANTS = [
     Mutant(
         "record keeps its starts", "hierarchy.c", "    record->starts = 0;\n", "    (void)record;\n"
@@ -257,7 +261,10 @@ MUTANTS = [
     Mutant("newest frame lost", "hierarchy.c", "        links[frame] = links[oldest];\n", ""),
     Mutant("one record too few asked for", "hierarchy.c", "        needed++;\n", ""),
     Mutant(
-        "two records asked for one chunk", "hierarchy.c", "end != cut->end && last != first &&", "end != cut->end &&"
+        "two records asked for one chunk",
+        "hierarchy.c",
+        "end != cut->end && last != first &&",
+        "end != cut->end &&",
     ),
     Mutant(
         "promised records given away",
@@ -266,7 +273,10 @@ MUTANTS = [
         "return commits || tables->free.ready.count != 0;",
     ),
     Mutant(
-        "promise not kept apart", "hierarchy.c", "    space->tables->promised += cut.promised;\n", ""
+        "promise not kept apart",
+        "hierarchy.c",
+        "    space->tables->promised += cut.promised;\n",
+        "",
     ),
     Mutant(
         "promise not taken back",
@@ -277,11 +287,11 @@ MUTANTS = [
     Mutant(
         "record taken before the frame is there",
         "hierarchy.c",
-        "    if (!frames_take_clean(space->frames, &frame)) {\n        return TAU_NO_FRAME;\n    }\n"
-        "    if (record == NULL) {\n",
-        "    if (record == NULL) {\n        record = take_record(space, spot.chunk, chunk);\n    }\n"
-        "    if (!frames_take_clean(space->frames, &frame)) {\n        return TAU_NO_FRAME;\n    }\n"
-        "    if (record == NULL) {\n",
+        TAKE_FRAME + IF_NO_RECORD,
+        IF_NO_RECORD
+        + "        record = take_record(space, spot.chunk, chunk);\n    }\n"
+        + TAKE_FRAME
+        + IF_NO_RECORD,
     ),
     Mutant(
         "mapped bit believed in no record's chunk",

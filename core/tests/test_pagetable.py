@@ -1,4 +1,4 @@
-"""The plain page table: the C programs, the model, the stated cost a page, mutants that must fail."""
+"""The plain page table: C programs, model, the stated cost a page, mutants that must fail."""
 
 from __future__ import annotations
 
