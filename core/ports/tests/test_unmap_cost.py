@@ -10,46 +10,19 @@ import re
 from pathlib import Path
 
 import build_sv39
-import capstone
 import pytest
 import unicorn
+from bounds_sv39 import bound
 from unmap_cost import LARGE, SMALL, Machine, rows
 
-from tautochrone import bounds
-
 HEADER = (build_sv39.ROOT / "core" / "ports" / "sv39.h").read_text().replace("\n// ", " ")
-ACCESSES_64 = {"ld", "sd", "lwu", "ldsp", "sdsp"}
 UNMAP_INSTRUCTIONS, UNMAP_ACCESSES = 85, 37
-
-
-class Code64(bounds.Code):
-    """The code of a file for RV64."""
-
-    def __init__(self, path: Path) -> None:
-        """Decode with the wider instructions."""
-        super().__init__(path)
-        mode = capstone.CS_MODE_RISCV64 | capstone.CS_MODE_RISCVC
-        self.decoder = capstone.Cs(capstone.CS_ARCH_RISCV, mode)
-        self.decoder.detail = True
-
-    def _riscv(self, insn: capstone.CsInsn) -> bounds.Step:
-        step = super()._riscv(insn)
-        is_wide = insn.mnemonic.removeprefix("c.") in ACCESSES_64
-        return bounds.Step(step.targets, step.calls, 1 if is_wide else step.accesses)
 
 
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The linked port."""
     return build_sv39.build_emulated(tmp_path_factory.mktemp("sv39") / "measure.elf")
-
-
-def bound(elf: Path, name: str, with_zeroing: bool, of_accesses: bool = False) -> int:
-    """Return the longest path of tau_sv39_NAME, bytes that are zeroed apart."""
-    charges = {"memset": 0} if with_zeroing else {"tau_frames_clean_one": bounds.NEVER}
-    code = Code64(elf)
-    paths = bounds.LongestPath(code, charges, of_accesses)
-    return paths.from_address(code.symbols[f"tau_sv39_{name}"])
 
 
 def stated(name: str) -> list[int]:
@@ -87,6 +60,8 @@ def test_unmap_is_flat_and_linear_is_not() -> None:
         assert max(seen) <= 1.05 * min(seen)
         assert [row[measure] for row in theirs] == sorted(row[measure] for row in theirs)
     assert all(row["placements"] >= 256 for row in ours)
+    assert all(row["bound_instructions"] == UNMAP_INSTRUCTIONS for row in ours)
+    assert all(row["bound_accesses"] == UNMAP_ACCESSES for row in ours)
     # A page is a load, a test, a store and a link at least.
     assert all(row["instructions"] > 7 * row["pages"] for row in theirs)
 

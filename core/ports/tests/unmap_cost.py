@@ -1,7 +1,8 @@
 """Exact cost of unmapping a region on Sv39 tables: RV64IMAC instructions, loads and stores.
 
     rows(quick=True)   # [{"backend": "sv39" | "sv39-linear", "pages", "instructions", "accesses",
-                       #   "placements"}, …]: the largest over the placements
+                       #   "placements"}, …]: the largest over the placements; for sv39 with
+                       #   "bound_instructions" and "bound_accesses", the longest path
 
 The port runs in the package unicorn; a code block is counted when it is entered. Placements are
 random, from a fixed seed: which of two spaces, which slot, where in it, across the border of a
@@ -25,6 +26,7 @@ from elftools.elf.elffile import ELFFile
 from unicorn import riscv_const
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from bounds_sv39 import bound  # noqa: E402
 from build_sv39 import build_emulated  # noqa: E402
 
 SEED = 20261120
@@ -167,15 +169,17 @@ def rows(quick: bool, linear_pages_max: int = LARGE) -> list[dict[str, int | str
                 is_few = is_linear and (quick or pages > SMALL)
                 count = LINEAR_PLACEMENTS[quick] if is_few else PLACEMENTS
                 cost = cost_of(machine, function, pages, step, count)
-                found.append(
-                    {
-                        "backend": backend,
-                        "pages": pages,
-                        "instructions": cost.instructions,
-                        "accesses": cost.accesses,
-                        "placements": count,
-                    }
-                )
+                row: dict[str, int | str] = {
+                    "backend": backend,
+                    "pages": pages,
+                    "instructions": cost.instructions,
+                    "accesses": cost.accesses,
+                    "placements": count,
+                }
+                if not is_linear:
+                    row["bound_instructions"] = bound(elf, "unmap_region", True)
+                    row["bound_accesses"] = bound(elf, "unmap_region", True, of_accesses=True)
+                found.append(row)
     return found
 
 
