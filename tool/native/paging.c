@@ -196,9 +196,41 @@ static enum tau_replay_fault carry_out(struct paging *paging) {
     }
 }
 
-static void note_mean(struct paging *paging) {
-    paging->result->mapped_pages_total += *paging->mapped_pages;
-    paging->result->mapped_pages_terms++;
+static void note_mean(struct paging *paging, uint64_t weight) {
+    paging->result->mapped_pages_total += weight * *paging->mapped_pages;
+    paging->result->mapped_pages_weight += weight;
+}
+
+// What is mapped since the event before weighs as long as it lasted. False: the file could not be
+// read.
+static bool weigh(struct paging *paging) {
+    if (paging->times == NULL) {
+        if (paging->op->op != TAU_TRACE_TOUCH) {
+            note_mean(paging, 1);
+        }
+        return true;
+    }
+    if (paging->next_time == paging->times_count) {
+        paging->next_time = 0;
+        if (!tau_replay_times(paging->replay, paging->next_times_block++, paging->times,
+                              &paging->times_count) ||
+            paging->times_count == 0) {
+            return false;
+        }
+    }
+    const uint64_t time = paging->times[paging->next_time++];
+    note_mean(paging, time - paging->time);
+    paging->time = time;
+    return true;
+}
+
+static void weigh_end(struct paging *paging) {
+    const uint64_t end = paging->settings->end_time;
+    if (paging->times == NULL) {
+        note_mean(paging, 1);
+    } else if (end > paging->time) {
+        note_mean(paging, end - paging->time);
+    }
 }
 
 static enum tau_replay_fault run_all(struct paging *paging) {
@@ -211,11 +243,13 @@ static enum tau_replay_fault run_all(struct paging *paging) {
         }
         for (size_t i = 0; i < count; i++, paging->event++) {
             paging->op = &ops[i];
+            if (!weigh(paging)) {
+                return TAU_REPLAY_TRACE_FAILED;
+            }
             if (ops[i].op == TAU_REPLAY_OP_SKIP) {
                 continue;
             }
             if (ops[i].op != TAU_TRACE_TOUCH) {
-                note_mean(paging);
                 paging_note(paging);
             }
             const enum tau_replay_fault fault = carry_out(paging);
@@ -225,7 +259,7 @@ static enum tau_replay_fault run_all(struct paging *paging) {
             }
         }
     } while (count > 0);
-    note_mean(paging);
+    weigh_end(paging);
     return TAU_REPLAY_COMPLETED;
 }
 
@@ -287,9 +321,13 @@ static bool prepare(struct paging *paging) {
     result->high = calloc(result->bins, sizeof *result->high);
     paging->users = calloc(settings->heap_pages, sizeof *paging->users);
     paging->objects = calloc(facts->slots_count + 1, sizeof *paging->objects);
+    if (settings->end_time != 0) {
+        paging->times = malloc(TAU_TRACE_BLOCK_EVENTS_MAX * sizeof *paging->times);
+    }
     paging->machine = tau_rv32_machine_open(&paging->image->code, heap_bytes + tables_bytes);
     if (result->low == NULL || result->high == NULL || paging->users == NULL ||
         paging->objects == NULL || paging->machine == NULL ||
+        (settings->end_time != 0 && paging->times == NULL) ||
         !tau_content_start(&paging->content, paging->machine->memory, heap_bytes)) {
         return false;
     }
@@ -313,6 +351,7 @@ static void release_all(struct paging *paging) {
     }
     free(paging->objects);
     free(paging->users);
+    free(paging->times);
     tau_content_release(&paging->content);
     tau_rv32_machine_close(paging->machine);
 }

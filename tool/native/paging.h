@@ -45,6 +45,7 @@ struct tau_paging_settings {
     uint64_t heap_pages;
     uint64_t frames_count;
     uint64_t granule_bytes;     // of touches
+    uint64_t end_time;          // of a clock that counts accesses; 0: the clock is another
     uint64_t touches_all;       // every object is touched as a whole when it is new
     uint64_t instructions_max;  // of a call
 };
@@ -63,8 +64,10 @@ struct tau_paging_result {
     uint64_t faults;
     uint64_t peak_mapped_pages;
     uint64_t end_mapped_pages;
-    uint64_t mapped_pages_total;  // summed before each event that is no touch, and at the end
-    uint64_t mapped_pages_terms;
+    // The mean of mapped pages is total over weight. With a clock of accesses each access weighs
+    // one; else each event that is no touch does, with what was mapped before it, and the end.
+    uint64_t mapped_pages_total;
+    uint64_t mapped_pages_weight;
     uint64_t table_bytes;
     uint64_t stop;  // enum tau_rv32_stop of a call that did not return; its place:
     uint64_t stop_pc;

@@ -87,6 +87,13 @@ bool tau_replay_next(struct tau_replay *replay, const struct tau_replay_op **ops
     return block_read(replay, replay->next_block++, replay->ops, count) == TAU_TRACE_OK;
 }
 
+bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times, size_t *count) {
+    const struct tau_trace_columns columns = {.time_ns = times};
+    *count = 0;
+    return index == replay->blocks ||
+           tau_trace_reader_block(replay->reader, index, &columns, count) == TAU_TRACE_OK;
+}
+
 // What is live while the trace is read for the first time.
 struct survey {
     uint64_t *size_plus_one;  // a slot; 0 = not live

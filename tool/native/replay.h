@@ -122,6 +122,10 @@ TAU_TRACE_EXPORT int tau_replay_dump(struct tau_replay *replay, int file_descrip
 bool tau_replay_rewind(struct tau_replay *replay);
 bool tau_replay_next(struct tau_replay *replay, const struct tau_replay_op **ops, size_t *count);
 
+// The times of block INDEX's events, at most TAU_TRACE_BLOCK_EVENTS_MAX, in the order of the walk.
+// At the end *COUNT is 0. False: the file could not be read.
+bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times, size_t *count);
+
 // The arena, at least SIZE_BYTES and TAU_REPLAY_ARENA_ALIGNMENT aligned; its content is whatever
 // the last run left. NULL: no memory.
 uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes);

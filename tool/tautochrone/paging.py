@@ -33,6 +33,7 @@ from tautochrone.calls import STOPS, NativeImage, native_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.images import IMAGE_SOURCES, Image, build_image
 from tautochrone.systems import SYSTEMS
+from tautochrone.trace import open_trace
 from tautochrone.trace_format import GRANULE_BYTES
 
 PAGE_BYTES = 4096
@@ -79,6 +80,7 @@ class _Settings(ctypes.Structure):
         ("heap_pages", ctypes.c_uint64),
         ("frames_count", ctypes.c_uint64),
         ("granule_bytes", ctypes.c_uint64),
+        ("end_time", ctypes.c_uint64),
         ("touches_all", ctypes.c_uint64),
         ("instructions_max", ctypes.c_uint64),
     ]
@@ -94,7 +96,7 @@ class _Result(ctypes.Structure):
         ("peak_mapped_pages", ctypes.c_uint64),
         ("end_mapped_pages", ctypes.c_uint64),
         ("mapped_pages_total", ctypes.c_uint64),
-        ("mapped_pages_terms", ctypes.c_uint64),
+        ("mapped_pages_weight", ctypes.c_uint64),
         ("table_bytes", ctypes.c_uint64),
         ("stop", ctypes.c_uint64),
         ("stop_pc", ctypes.c_uint64),
@@ -162,8 +164,9 @@ class PageCalls:
 class PageReplay:
     """What one replay on pages showed; `failed_at_event` counts from 0, None: it completed.
 
-    `mean_mapped_pages` is the mean over all events that are no touches, each with the pages mapped
-    before it, and the end [PAGING-6]. `table_bytes` are the tables that a MMU or kernel needs for
+    `mean_mapped_pages` is the mean over the program's accesses to the heap, if the recording counts
+    them; else over all events that are no touches, each with the pages mapped before it, and the
+    end [PAGING-6]. `table_bytes` are the tables that a MMU or kernel needs for
     the space, frames apart. `frames_count` is how many frames there were.
     """
 
@@ -299,11 +302,24 @@ def page_replay(
         heap_pages=pages,
         frames_count=min(frames or pages, HEAP_PAGES_MAX),
         granule_bytes=GRANULE_BYTES,
+        end_time=_accesses_of(trace_path),
         touches_all=touch_all,
         instructions_max=INSTRUCTIONS_MAX,
     )
     work = functools.partial(_run, trace, image, system, settings)
     return replaying.watched(work, f"replaying on {system}")
+
+
+def _accesses_of(trace_path: str | Path) -> int:
+    """How many accesses to the heap were recorded, if they are the trace's clock; else 0."""
+    with open_trace(trace_path) as reader:
+        header = reader.header
+    try:
+        counted = header["accesses"]
+        total = int(counted["heap_loads"]) + int(counted["heap_stores"])
+    except (KeyError, TypeError, ValueError):
+        return 0
+    return total if header.get("clock") == "accesses" and 0 <= total < 1 << 63 else 0
 
 
 def _run(
@@ -376,7 +392,7 @@ def _result_of(
         cause=None if completed else replaying.FAULT_TEXT[fault],
         peak_mapped_pages=int(raw.peak_mapped_pages),
         end_mapped_pages=int(raw.end_mapped_pages),
-        mean_mapped_pages=raw.mapped_pages_total / max(raw.mapped_pages_terms, 1),
+        mean_mapped_pages=raw.mapped_pages_total / max(raw.mapped_pages_weight, 1),
         faults=int(raw.faults),
         touches=trace.touches,
         events=int(facts.events),

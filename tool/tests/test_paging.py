@@ -15,6 +15,7 @@ from tautochrone.images import CODE_ADDRESS, IMAGE_SOURCES, Image, build_image
 from tautochrone.paging import HEAP_PAGES_MAX, PageReplay, page_replay
 from tautochrone.replay import OpenTrace
 from tautochrone.replay import replay as plain_replay
+from tautochrone.trace import TraceWriter
 from tool.tests.paging_reference import PAGE, TOUCH, Reference, events_with_touches
 from tool.tests.random_trace import (
     CALLOC,
@@ -88,7 +89,7 @@ def test_two_runs_and_both_targets_agree(tmp_path: Path, system: str) -> None:
 def test_a_trace_that_is_streamed_gives_the_same(tmp_path: Path) -> None:
     trace = write_events(tmp_path / "t.tau", events_with_touches(33, events=3000))
     image = paging.paging_image("rtvm")
-    settings = paging._Settings(HEAP_PAGES_MAX, HEAP_PAGES_MAX, 16, 0, 1 << 30)
+    settings = paging._Settings(HEAP_PAGES_MAX, HEAP_PAGES_MAX, 16, 0, 0, 1 << 30)
     kept = paging._run(OpenTrace(trace), image, "rtvm", settings)
     streamed = paging._run(OpenTrace(trace, ops_in_memory_max=100), image, "rtvm", settings)
     assert streamed.placement_hash == kept.placement_hash
@@ -135,6 +136,26 @@ def test_a_realloc_that_moves_copies_what_is_mapped(tmp_path: Path) -> None:
     assert before.faults == 1
     assert after.calls["resize"].count == 1 and after.calls["free"].count == 1
     assert 1 + 1 <= after.faults <= 1 + 3 * 2
+
+
+def test_the_mean_is_over_accesses_where_they_are_the_clock(tmp_path: Path) -> None:
+    """Nothing is mapped for the object until 30 accesses of 100 were made; it goes after 80."""
+    events = [(MALLOC, 0, 3 * PAGE, 0), (TOUCH, 0, 2 * PAGE, 1), (FREE, 0, 0, 0)]
+    columns = np.array(events, dtype=np.uint64)
+    path, accesses = tmp_path / "t.tau", {"heap_loads": 60, "heap_stores": 40}
+    with TraceWriter(path, {"clock": "accesses", "accesses": accesses}) as writer:
+        writer.append(
+            op=columns[:, 0],
+            slot=columns[:, 1],
+            size_bytes=columns[:, 2],
+            align_log2=columns[:, 3],
+            time_ns=np.array([0, 30, 80]),
+        )
+    found = page_replay(path, "rtvm")
+    before = page_replay(write_events(tmp_path / "e.tau", []), "rtvm").peak_mapped_pages
+    opened = page_replay(write_events(tmp_path / "m.tau", events[:1]), "rtvm").end_mapped_pages
+    expected = 30 * opened + 50 * (opened + 1) + 20 * before
+    assert found.mean_mapped_pages == pytest.approx(expected / 100)
 
 
 # ---- what it costs ----

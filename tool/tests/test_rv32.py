@@ -45,9 +45,8 @@ def random_program(seed: int, length: int = 400) -> str:
         if kind < 0.45:
             lines.append(f"{source.choice(BINARY)} {register()}, {register()}, {register()}")
         elif kind < 0.6:
-            lines.append(
-                f"{source.choice(IMMEDIATE)} {register()}, {register()}, {source.randint(-2048, 2047)}"
-            )
+            value = source.randint(-2048, 2047)
+            lines.append(f"{source.choice(IMMEDIATE)} {register()}, {register()}, {value}")
         elif kind < 0.68:
             lines.append(
                 f"{source.choice(SHIFTS)} {register()}, {register()}, {source.randrange(32)}"
