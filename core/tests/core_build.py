@@ -21,6 +21,9 @@ COMPILE_SECONDS_MAX = 120
 SPACE = ["../frames.c", "../region_tree.c", "../validity.c", "../vspace.c"]
 SPACE += ["check_frames.c", "check_validity.c", "check_vspace.c", "port_test.c"]
 
+HEAP = [*SPACE, "../page_heap.c", "../break_heap.c", "../pagetable.c"]
+HEAP += ["check_page_heap.c", "check_tlsf.c"]
+
 # What each program needs beside its own file. The checkers of heaps include the mechanism that they
 # check; those of pages walk what the headers show.
 COMPANIONS = {
@@ -41,6 +44,8 @@ COMPANIONS = {
     "test_vspace_checker": SPACE,
     "fuzz_vspace": SPACE,
     "explore_vspace": SPACE,
+    "test_page_heap": HEAP,
+    "fuzz_page_heap": HEAP,
 }
 
 
