@@ -7,8 +7,8 @@
 The port runs in the package unicorn; a code block is counted when it is entered. Placements are
 random, from a fixed seed: which of two spaces, which slot, where in it, across the border of a
 2 MiB slot or not, and what else hangs in the same tables. Regions are fully mapped, except that
-`quick` maps 64 pages of those beyond 512 pages before the constant-time unmap, which cannot see the
-difference but for the numbers that it copies. The linear unmap always has all pages.
+before the constant-time unmap of more than 4,096 pages (`quick`: 512) every eighth placement is
+(`quick`: none) and the others have 64 pages. The linear unmap always has all pages.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ PLACEMENTS = 256
 LINEAR_PLACEMENTS = {True: 2, False: 8}  # by `quick`; all PLACEMENTS if the region is small
 SMALL, LARGE = 1 << 9, 1 << 18
 SPARSE_PAGES = 64  # mapped, evenly spread
+FULL_PAGES_MAX = {True: SMALL, False: 8 * SMALL}  # by `quick`: all placements are fully mapped
+FULL_EVERY = {True: PLACEMENTS + 1, False: 8}  # beyond
 TABLES = 1200
 FRAMES = LARGE + 4096
 CODE, STACK, LINKS, RECORDS, MEMORY = 0x10000, 0x200000, 0x400000, 0x800000, 0x1000000
@@ -129,11 +131,15 @@ def bystanders(machine: Machine, choose: random.Random, space: int, start: int) 
     return made
 
 
-def cost_of(machine: Machine, function: str, pages: int, step: int, placements: int) -> Cost:
-    """Return the largest cost of `function` over random placements of a region of `pages` pages."""
+def cost_of(machine: Machine, function: str, pages: int, full_every: int, placements: int) -> Cost:
+    """Return the largest cost of `function` over random placements of a region of `pages` pages.
+
+    One in `full_every` has all pages mapped.
+    """
     choose = random.Random(SEED + pages)
     instructions = accesses = 0
-    for _ in range(placements):
+    for number in range(placements):
+        step = 1 if number % full_every == full_every - 1 else pages // SPARSE_PAGES
         space = machine.spaces[choose.randrange(2)]
         start = place(choose, pages)
         is_small = start // SMALL == (start + pages - 1) // SMALL
@@ -164,11 +170,11 @@ def rows(quick: bool, linear_pages_max: int = LARGE) -> list[dict[str, int | str
                 is_linear = backend == "sv39-linear"
                 if is_linear and pages > linear_pages_max:
                     continue
-                is_sparse = quick and pages > SMALL and not is_linear
-                step = pages // SPARSE_PAGES if is_sparse else 1
+                is_full = is_linear or pages <= FULL_PAGES_MAX[quick]
+                every = 1 if is_full else FULL_EVERY[quick]
                 is_few = is_linear and (quick or pages > SMALL)
                 count = LINEAR_PLACEMENTS[quick] if is_few else PLACEMENTS
-                cost = cost_of(machine, function, pages, step, count)
+                cost = cost_of(machine, function, pages, every, count)
                 row: dict[str, int | str] = {
                     "backend": backend,
                     "pages": pages,
