@@ -24,6 +24,7 @@ CORE = Path(__file__).resolve().parents[1]
 OK = 0
 READ, RIGHTS = 1 << 27, 7 << 27
 STRUCTURE_BYTES = 128  # more than any of the structures
+FREE_COUNT_BYTES = 16  # where struct tau_hierarchy_tables has free.ready.count
 OVERCOMMIT = 0
 
 SOURCES = {
@@ -112,6 +113,8 @@ class Tables:
         memory = machine.reserve(self.bytes)
         if backend == "hierarchical":
             tables = machine.reserve(STRUCTURE_BYTES)
+            self._free_count = machine.words(tables + FREE_COUNT_BYTES, 1)
+            self._records_count = records_count
             size = machine.call("tau_hierarchy_tables_size_bytes", records_count).result
             self._ask("tau_hierarchy_tables_init", tables, machine.reserve(size), size)
             last = [tables, frames, OVERCOMMIT]
@@ -158,6 +161,10 @@ class Tables:
         if self.backend in OURS:
             return self._ask(f"{self.prefix}_unmap_region", self.space, start)
         return self._ask(f"{self.prefix}_unmap", self.space, start, pages)
+
+    def records_used(self) -> int:
+        """Records that chunks have; hierarchical tables only."""
+        return self._records_count - int(self._free_count[0])
 
     def translate(self, page: int) -> Call:
         """What the MMU does, for a page that is mapped."""

@@ -342,6 +342,28 @@ static void promises_are_kept(void) {
     EXPECT_EQUAL(scene.tables.promised, 0);
 }
 
+// A space that overcommits gets none of the records that are promised to another.
+static void promises_against_others(void) {
+    static uint32_t room[sizeof memory / sizeof(uint32_t)];
+    struct tau_hierarchy other;
+    open_scene(1 + 2 + 3 + 3, 150, 0x56);
+    REQUIRE(tau_hierarchy_init(&other, room, tau_hierarchy_size_bytes(LOG2), LOG2, &scene.tables,
+                               &scene.frames, TAU_HIERARCHY_OVERCOMMIT) == TAU_OK);
+    EXPECT_EQUAL(tau_hierarchy_map_region(&other, (struct tau_page){33}, PAGES - 33, TAU_RIGHTS),
+                 TAU_OK);
+    EXPECT_EQUAL(tau_hierarchy_map_region(&scene.space, (struct tau_page){63}, 100, TAU_RIGHTS),
+                 TAU_OK);
+    EXPECT_EQUAL(scene.tables.promised, 3);
+    EXPECT_EQUAL(scene.tables.free.ready.count, 4);
+    EXPECT_EQUAL(tau_hierarchy_map_page(&other, (struct tau_page){1000}, TAU_READ), TAU_OK);
+    EXPECT_REFUSED(tau_hierarchy_map_page(&other, (struct tau_page){2000}, TAU_READ), TAU_NO_TABLE);
+    for (uint32_t page = 63; page < 163; page++) {
+        EXPECT_EQUAL(map_page(page), TAU_OK);
+    }
+    EXPECT_EQUAL(tau_hierarchy_map_page(&other, (struct tau_page){1001}, TAU_READ), TAU_OK);
+    EXPECT_EQUAL(scene.tables.free.ready.count, 0);
+}
+
 // tau_hierarchy_tables_enough is enough, and no less would be.
 static void enough_is_enough(void) {
     const uint32_t regions = 4;
@@ -503,6 +525,7 @@ static const struct test tests[] = {
     TEST(frames_run_out),
     TEST(commitment),
     TEST(promises_are_kept),
+    TEST(promises_against_others),
     TEST(enough_is_enough),
     TEST(bytes_of_dense_mappings),
     TEST(lies_about_chunks),

@@ -208,7 +208,12 @@ MUTANTS = [
         "bool is_last = !has_next || next->chunk != spot->chunk;",
         "bool is_last = true;",
     ),
-    Mutant("inner records kept", "hierarchy.c", "if (is_last && sp != kept)", "if (sp < kept)"),
+    Mutant(
+        "inner records kept",
+        "hierarchy.c",
+        "if (is_last && sp != kept)",
+        "if (is_last && kept < spot->chunk)",
+    ),
     Mutant(
         "first record given back",
         "hierarchy.c",

@@ -1,0 +1,197 @@
+"""What tables cost: bytes and accesses of direct, hierarchical and plain page tables, in one run.
+
+Run `python bench/tables/run.py`; it writes out/bench/tables.json. Everything runs on the emulated
+RV32 processor, so the same run gives the same numbers.
+
+- `sizes`: bytes of each form's constant part for spaces of 2^10 ... 2^20 pages.
+- `mappings`: bytes for mappings of a space of 2^20 pages, realistic and adversarial. Hierarchical
+  tables are their constant part and 272 bytes a record; `per_five_words` is what the records take,
+  divided by five words a mapped page.
+- `operations`: the largest instructions and memory accesses of each operation that were seen, and
+  the bound over all paths of the code.
+- `translation`: words of tables that the MMU reads for a page, and in how many steps one after the
+  other: what is read in a step depends only on what was read before.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "core" / "tests"))
+
+import table_cost  # noqa: E402
+
+OUT = ROOT / "out" / "bench" / "tables.json"
+PAGES_LOG2 = 20
+RECORD_BYTES = 272
+FIVE_WORDS_BYTES = 20
+ISAS = ("rv32", "rv32zbb")
+TRANSLATION = {
+    "direct": {"words": 5, "steps": 2},
+    "hierarchical": {"words": 7, "steps": 3},
+    "conventional": {"words": 1, "steps": 1},
+}
+
+# A mapping: regions as (start, pages, the pages of it that are mapped).
+Region = tuple[int, int, Iterable[int]]
+
+
+def dense(pages: int) -> list[Region]:
+    """One region, all of it mapped."""
+    return [(1024, pages, range(1024, 1024 + pages))]
+
+
+def process() -> list[Region]:
+    """A program of some 18,000 pages: code, data, libraries of four parts each, a heap nine tenths
+    of which are in use, and nine stacks of which the first few pages are."""
+    source = random.Random(7)
+    regions: list[Region] = []
+    start = 16
+    for part in (700, 40, 25):
+        regions.append((start, part, range(start, start + part)))
+        start += part
+    heap = start + 1
+    mapped = [page for page in range(heap, heap + 16384) if source.random() < 0.9]
+    regions.append((heap, 16384, mapped))
+    start = 1 << 17
+    for _ in range(24):
+        for part in (source.randint(4, 60), source.randint(20, 300), source.randint(4, 90), 3):
+            regions.append((start, part, range(start, start + part)))
+            start += part
+        start += source.randint(1, 500)
+    for number in range(9):
+        start = (1 << 19) + number * 2304
+        regions.append((start, 2048, range(start + 2048 - 6, start + 2048)))
+    return regions
+
+
+def sparse(pages: int, distance: int) -> list[Region]:
+    """One region of which one page every DISTANCE is mapped."""
+    return [(1024, pages * distance, range(1024, 1024 + pages * distance, distance))]
+
+
+def small_regions(pages: int, first: int, distance: int) -> list[Region]:
+    """Regions of one page, DISTANCE apart."""
+    starts = [first + number * distance for number in range(pages)]
+    return [(start, 1, (start,)) for start in starts]
+
+
+MAPPINGS = {
+    "dense, 16,384 pages": dense(16384),
+    "dense, 256 pages": dense(256),
+    "a program": process(),
+    "half of the pages, every second one": sparse(4096, 2),
+    "a quarter of the pages": sparse(4096, 4),
+    "one page of each 32": sparse(4096, 32),
+    "regions of one page, every second one": small_regions(4096, 33, 2),
+    "regions of one page, one a chunk": small_regions(2048, 33, 64),
+    "regions of one page, each at the end of a chunk": small_regions(2048, 31, 64),
+}
+
+
+def sizes() -> list[dict[str, Any]]:
+    """Bytes of the constant parts, beside those of a plain page table."""
+    rows = []
+    for pages_log2 in range(10, PAGES_LOG2 + 1, 2):
+        row: dict[str, Any] = {"pages_log2": pages_log2}
+        for backend in table_cost.BACKENDS:
+            with table_cost.Tables(backend, "rv32", pages_log2, 64, 1) as tables:
+                row[backend] = tables.bytes
+        rows.append(row)
+    return rows
+
+
+def mapping_bytes(regions: list[Region]) -> dict[str, Any]:
+    """What a mapping takes in hierarchical tables."""
+    mapped_pages = 0
+    with table_cost.Tables("hierarchical", "rv32", PAGES_LOG2, 1 << 16, 1 << 13) as tables:
+        for start, pages, mapped in regions:
+            tables.map_region(start, pages)
+            for page in mapped:
+                tables.map_page(page)
+                mapped_pages += 1
+        records = tables.records_used()
+        constant = tables.bytes
+    return {
+        "regions": len(regions),
+        "mapped_pages": mapped_pages,
+        "records": records,
+        "constant_bytes": constant,
+        "records_bytes": records * RECORD_BYTES,
+        "five_words_bytes": mapped_pages * FIVE_WORDS_BYTES,
+        "per_five_words": round(records * RECORD_BYTES / (mapped_pages * FIVE_WORDS_BYTES), 3),
+    }
+
+
+def operation_costs(backend: str, isa: str) -> dict[str, dict[str, int]]:
+    """The largest cost of each operation over placements of regions of one to 40,000 pages."""
+    worst = {verb: [0, 0] for verb in table_cost.VERBS[backend] if verb != "unmap"}
+
+    def note(verb: str, done: table_cost.Call | None) -> None:
+        if done is not None:
+            worst[verb][0] = max(worst[verb][0], done.instructions)
+            worst[verb][1] = max(worst[verb][1], done.accesses)
+
+    with table_cost.Tables(backend, isa, PAGES_LOG2) as tables:
+        for pages in (1, 2, 100, 40000):
+            for start, _, _ in table_cost.placements(pages, PAGES_LOG2, 256, 1):
+                note("map_region", tables.map_region(start, pages))
+                for page in sorted({start, start + pages // 2, start + pages - 1}):
+                    note("map_page", tables.map_page(page))
+                    note("translate", tables.translate(page))
+                done = tables.unmap(start, pages)
+                if backend in table_cost.OURS:
+                    note("unmap_region", done)
+    result = {}
+    for verb, (instructions, accesses) in worst.items():
+        bound = table_cost.bounds_of(backend, verb, isa)
+        result[verb] = {
+            "instructions": instructions,
+            "bound_instructions": bound[0],
+            "accesses": accesses,
+            "bound_accesses": bound[1],
+        }
+    return result
+
+
+def measure(mappings: dict[str, list[Region]]) -> dict[str, Any]:
+    """The whole table."""
+    return {
+        "sizes": sizes(),
+        "mappings": {name: mapping_bytes(regions) for name, regions in mappings.items()},
+        "operations": {
+            isa: {
+                backend: operation_costs(backend, isa)
+                for backend in ("direct", "hierarchical", "conventional")
+            }
+            for isa in ISAS
+        },
+        "translation": TRANSLATION,
+    }
+
+
+def main() -> None:
+    """Writes out/bench/tables.json and prints it short."""
+    found = measure(MAPPINGS)
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps(found, indent=1) + "\n")
+    for row in found["sizes"]:
+        print(" ".join(f"{name} {value:,}" for name, value in row.items()))
+    for name, row in found["mappings"].items():
+        print(f"{name}: {row['mapped_pages']:,} pages, {row['records']:,} records,")
+        print(f"    {row['records_bytes']:,} bytes, {row['per_five_words']} of five words a page")
+    for isa, backends in found["operations"].items():
+        for backend, verbs in backends.items():
+            for verb, cost in verbs.items():
+                print(isa, backend, verb, *(f"{name} {value}" for name, value in cost.items()))
+    print(f"wrote {OUT.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
