@@ -28,7 +28,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone import replay as replaying
-from tautochrone.bounds import bound_accesses, bound_instructions
+from tautochrone.bounds import NEVER, bound_accesses, bound_instructions
 from tautochrone.calls import STOPS, NativeImage, native_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.images import IMAGE_SOURCES, Image, build_image
@@ -45,7 +45,7 @@ ISAS = ("rv32", "rv32zbb")
 CORE_FILES = ("tlsf.c", "frames.c")
 RTVM_FILES = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c")
 BREAK_FILES = ("break_heap.c", "pagetable.c")
-NO_ZEROING = {"tau_frames_clean_one": 0}
+NO_ZEROING = {"tau_frames_clean_one": NEVER}
 KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault")
 
 # struct tau_paging_sample
@@ -245,7 +245,7 @@ def _function_names(system: str) -> dict[str, str]:
 def bounds_of(image: Image, system: str, kind: str) -> tuple[int | None, int | None]:
     """The bounds of instructions and accesses of an operation; None: linear, the code loops.
 
-    The pool of frames is the space's own, so none is ever zeroed: that call costs nothing here.
+    The pool of frames is the space's own, so none is ever zeroed: paths that would are left out.
     """
     name = _function_names(system)[kind]
     try:

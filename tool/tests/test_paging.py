@@ -211,6 +211,9 @@ def test_too_few_frames_stop_it_at_the_fault(tmp_path: Path, system: str) -> Non
     assert "no frame left" in found.cause
     assert found.peak_mapped_pages == 20
     assert events[found.failed_at_event][0] == TOUCH
+    faults = found.calls["fault"]
+    assert faults.max_instructions <= faults.bound_instructions
+    assert faults.instructions[-1] < faults.max_instructions  # it was refused
     enough = page_replay(trace, system).peak_mapped_pages
     assert page_replay(trace, system, frames=enough).completed
 
