@@ -38,6 +38,14 @@ def build_host(made: Path, core: Path = ROOT / "core", compiler: str = "gcc") ->
     return _compile(compiler, flags, core, sources, made)
 
 
+def build_checker(made: Path) -> Path:
+    """The program that breaks each invariant, for this machine."""
+    sources = [f"ports/tests/{name}_sv39.c" for name in ("checker", "check")]
+    # Asserts, but not the invariants, which the program breaks.
+    flags = ["-O1", "-g", "-DTAU_ASSERT_LEVEL=1", *SANITIZERS]
+    return _compile("gcc", flags, ROOT / "core", sources, made)
+
+
 def build_qemu(made: Path, core: Path = ROOT / "core", assert_level: int = 0) -> Path:
     """The script's program for QEMU's machine virt."""
     sources = [f"ports/tests/{name}_sv39.c" for name in ("qemu", "script", "check")]
@@ -66,6 +74,11 @@ def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:
     except subprocess.TimeoutExpired as error:
         return False, f"more than {seconds_max} s\n{error.stdout!r}"
     return done.returncode == 0 and done.stdout.startswith("ok:"), done.stdout + done.stderr
+
+
+def run_checker(program: Path) -> tuple[bool, str]:
+    """Whether everything broken was found, and what was said."""
+    return _run([str(program)], SECONDS_MAX)
 
 
 def run_host(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:

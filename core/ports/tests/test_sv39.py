@@ -228,6 +228,12 @@ def test_directed_on_qemu(name: str, board: Path, tmp_path: Path) -> None:
     carry_out(DIRECTED[name](), board, tmp_path)
 
 
+def test_init_refuses_and_the_walk_finds_every_broken_invariant(tmp_path: Path) -> None:
+    """[SV39-1] … [SV39-12], each broken by one word."""
+    is_right, said = build_sv39.run_checker(build_sv39.build_checker(tmp_path / "checker"))
+    assert is_right, said
+
+
 def test_exhaustion_reaches_every_refusal() -> None:
     """The scripts of exhaustion contain each way to run out."""
     seen = set()
