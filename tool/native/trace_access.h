@@ -8,7 +8,7 @@
 struct tau_accesses_facts {
     uint64_t heap_loads, heap_stores;  // their sum is the clock's last value
     uint64_t all_loads, all_stores;
-    uint64_t stack_accesses;  // a part of the others, as far as the tool could tell
+    uint64_t stack_accesses;  // of the others, those of the stack and of the dynamic linker
     uint64_t events;
     uint64_t ended;        // 1: the program came to its end, 0: it was killed, or ran exec
     uint64_t exit_status;  // if ended

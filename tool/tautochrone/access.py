@@ -39,7 +39,7 @@ COMPILER = "gcc"
 PACKAGES = "apt install valgrind gcc libc6-dev"
 BUILD_SECONDS_MAX = 120
 FACT_PROGRAM, FACT_DIRECTORY, FACT_ARGUMENT, FACT_NUMBERS, FACT_PARENT = range(5)
-# Above this part of the accesses that are no stack's, what malloc does not see is worth a word.
+# Above this part of the accesses outside of the stack, what malloc does not see is worth a word.
 HIDDEN_PART_MAX = 0.5
 FEW_ACCESSES = 1_000_000
 SIGILL_STATUS = 132
@@ -248,7 +248,7 @@ class Facts:
 
     @property
     def hidden(self) -> int:
-        """Accesses of memory that is neither malloc's nor, as far as is known, the stack's."""
+        """Accesses of neither malloc's memory nor the stack, and not by the dynamic linker."""
         return max(0, self.all_loads + self.all_stores - self.heap - self.stack_accesses)
 
 

@@ -25,6 +25,15 @@ def test_each_missing_program_names_its_package(
     assert (found.works, found.next_step) == (False, "apt install heaptrack")
 
 
+def test_a_missing_valgrind_names_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = doctor.access_recorder()
+    assert not found.works and not found.is_main and "valgrind is missing" in found.detail
+    assert (found.next_step or "").startswith("apt install valgrind")
+
+
 def test_missing_native_libraries_are_a_finding_not_a_crash(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

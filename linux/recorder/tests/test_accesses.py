@@ -193,6 +193,65 @@ def test_misuse_is_flagged(build: Build, accesses: AccessRecord) -> None:
     assert recorded.traces[0]["unknown_count"] == 1
 
 
+def test_memory_that_malloc_does_not_see_is_said(build: Build, accesses: AccessRecord) -> None:
+    """Two accesses in three are a static pool's; the stack's are no reason to warn."""
+    recorded = accesses(build("touches"), "hidden")
+    assert "67% of the accesses outside of the stack are to memory that is not" in recorded.stderr
+    assert recorded.header()["accesses"]["heap_stores"] == 3_000_000
+    recorded = accesses(build("touches"), "worked", options=("--accesses", "--force"))
+    assert "outside of the stack" not in recorded.stderr
+    assert recorded.header()["stack_accesses"] >= 6_000_000
+
+
+@pytest.mark.skipif(shutil.which("php") is None, reason="php is not installed")
+def test_the_preset_shows_the_heap_of_php(accesses: AccessRecord) -> None:
+    words = ("php", "-n", "-r", "$t = []; for ($i = 0; $i < 30000; $i++) $t[$i % 99] = [$i, $i];")
+    shown = accesses(*words)
+    assert "USE_ZEND_ALLOC=0" in shown.stderr and "outside of the stack" not in shown.stderr
+    wanted = shown.header()["accesses"]["heap_stores"]
+    hidden = accesses(*words, options=("--accesses", "--preset", "none", "--force"))
+    assert hidden.header()["accesses"]["heap_stores"] < wanted / 2
+    assert "is not malloc's" in hidden.stderr
+
+
+def test_an_unknown_instruction_gets_a_hint(build: Build, accesses: AccessRecord) -> None:
+    recorded = accesses(build("touches"), "trapped")
+    assert recorded.status == 132 and "AVX-512" in recorded.stderr
+    assert "-march=x86-64-v3" in recorded.stderr
+
+
+def test_without_valgrind_the_package_is_named(
+    build: Build, tau: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Nothing is left behind, and the status is that of a recorder that cannot record."""
+    bare = tmp_path / "bin"
+    bare.mkdir()
+    words = ("record", "--accesses", "-o", "x.tau", "--", build("touches"), "plain")
+    done = tau(*words, env=dict(os.environ) | {"PATH": str(bare)})
+    assert done.returncode == 125 and "valgrind is missing" in done.stderr
+    assert "apt install valgrind" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["bin"]
+
+
+def test_a_cache_that_cannot_be_written_is_said(
+    build: Build, tau: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    words = ("record", "--accesses", "-o", "x.tau", "--", build("touches"), "plain")
+    done = tau(*words, env=dict(os.environ) | {"XDG_CACHE_HOME": str(tmp_path / "file")})
+    assert done.returncode == 125 and "XDG_CACHE_HOME" in done.stderr
+    assert not (tmp_path / "x.tau").exists()
+
+
+def test_options_that_do_not_fit_are_refused(build: Build, tau: Callable[..., Any]) -> None:
+    done = tau("record", "--max-events", "5", "--", build("touches"))
+    assert done.returncode == 2 and "--accesses" in done.stderr
+    done = tau("record", "--accesses=most", "--", build("touches"))
+    assert done.returncode == 2 and "'first', 'full'" in done.stderr
+    done = tau("record", "--accesses", "--", "no-such-program")
+    assert done.returncode == 127
+
+
 def told(recorded: Any, text: str) -> tuple[list[Row], list[Row]]:
     """(What the random program says of its events, what the trace has), ids as in the program."""
     wanted: list[Row] = [

@@ -141,6 +141,32 @@ static void misused(void) {
     free(outside + 16);
 }
 
+static void hidden(void) {
+    static byte pool[4096];
+    byte own[4096];
+    byte *p = malloc(64);
+    for (int i = 0; i < 3000000; i++) {
+        pool[i % 4096] = own[i % 1024];
+        p[i % 64] = 1;
+        pool[(i + 9) % 4096] = 1;
+    }
+    free((void *)p);
+}
+
+static void worked(void) {
+    byte own[4096];
+    byte *p = malloc(64);
+    for (int i = 0; i < 3000000; i++) {
+        own[i % 4096] = own[i % 1024];
+        p[i % 64] = 1;
+    }
+    free((void *)p);
+}
+
+static void trapped(void) {
+    __builtin_trap();
+}
+
 static void killed(void) {
     byte *p = malloc(3001);
     static byte forever = 1;
@@ -269,7 +295,8 @@ int main(int count, char **words) {
     } all[] = {{"plain", plain},     {"straddle", straddle}, {"wide", wide_store},
                {"resized", resized}, {"cleared", cleared},   {"copied", copied},
                {"kernel", kernel},   {"threads", threads},   {"forked", forked},
-               {"misused", misused}, {"killed", killed}};
+               {"misused", misused}, {"killed", killed},     {"hidden", hidden},
+               {"worked", worked},   {"trapped", trapped}};
     if (count == 4 && strcmp(words[1], "random") == 0) {
         random_operations(strtoull(words[2], NULL, 10), atol(words[3]));
     }

@@ -2,14 +2,16 @@
 // accesses to the stack and to static data cost a subtraction and a comparison. Counts of all
 // accesses are known when the code is translated and added once for each straight piece of it.
 //
-// A load or store through the stack pointer, or a fixed distance from it, is counted as the
-// stack's; its address is still compared, since a program may run on a stack out of malloc.
+// An access that is not far above the stack pointer is counted as the stack's: known beforehand if
+// its address is a fixed distance from it, else compared. The first kind is compared with the
+// heap's span all the same, since a program may run on a stack out of malloc.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "access_instrument.h"
 
 #include "access_rows.h"
 #include "access_shadow.h"
+#include "pub_tool_debuginfo.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"
 #include "pub_tool_machine.h"
@@ -21,9 +23,15 @@ struct access_calls access_calls;
 struct block {
     IRSB *out;
     Int stack_pointer;           // its offset in the guest state
+    Bool is_linker;              // the code is the dynamic linker's
     Bool *is_stack;              // temporaries that are a fixed distance from the stack pointer
     UWord loads, stores, stack;  // since they were added to the counts last
+    IRExpr *more_stack;          // as STACK, as far as it is known only when the code runs, or NULL
 };
+
+// Above the stack pointer by less than this is the stack. More than the frames that a program works
+// in at a time, less than what usually lies between a stack and other memory.
+#define STACK_BYTES (1ul << 18)
 
 static IRExpr *temporary(struct block *block, IRType type, IRExpr *value) {
     IRTemp made = newIRTemp(block->out->tyenv, type);
@@ -52,7 +60,11 @@ static void add_counts(struct block *block) {
     if (block->stack > 0) {
         add_to(block, &access_counts.stack, mkIRExpr_HWord(block->stack));
     }
+    if (block->more_stack != NULL) {
+        add_to(block, &access_counts.stack, block->more_stack);
+    }
     block->loads = block->stores = block->stack = 0;
+    block->more_stack = NULL;
 }
 
 static Bool is_stack(const struct block *block, const IRExpr *expression) {
@@ -72,13 +84,30 @@ static void follow_stack(struct block *block, IRTemp made, const IRExpr *value) 
     block->is_stack[made] = found;
 }
 
+// Counts an access whose address is compared with the stack pointer.
+static void add_stack_test(struct block *block, IRExpr *address) {
+    IRExpr *pointer = temporary(block, Ity_I64, IRExpr_Get(block->stack_pointer, Ity_I64));
+    IRExpr *above = temporary(block, Ity_I64, IRExpr_Binop(Iop_Sub64, address, pointer));
+    IRExpr *near =
+        temporary(block, Ity_I1, IRExpr_Binop(Iop_CmpLT64U, above, mkIRExpr_HWord(STACK_BYTES)));
+    IRExpr *one = temporary(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, near));
+    block->more_stack =
+        block->more_stack == NULL
+            ? one
+            : temporary(block, Ity_I64, IRExpr_Binop(Iop_Add64, block->more_stack, one));
+}
+
 // Adds the call for one access of SIZE_BYTES. GUARD (or NULL) is a condition of the program's own.
 static void add_access(struct block *block, IRExpr *address, UWord size_bytes, Bool is_store,
                        IRExpr *guard) {
     UWord *count = is_store ? &block->stores : &block->loads;
     if (guard == NULL) {
         *count += 1;
-        block->stack += is_stack(block, address) ? 1 : 0;
+        if (block->is_linker || is_stack(block, address)) {
+            block->stack++;
+        } else if (address->tag == Iex_RdTmp) {
+            add_stack_test(block, address);
+        }
     } else {
         IRExpr *one = temporary(block, Ity_I64, IRExpr_Unop(Iop_1Uto64, guard));
         add_to(block, is_store ? &access_counts.all_stores : &access_counts.all_loads, one);
@@ -181,14 +210,21 @@ static void add_before(struct block *block, const IRStmt *statement) {
     }
 }
 
+static Bool is_linker(Addr code) {
+    const DebugInfo *module = VG_(find_DebugInfo)(VG_(current_DiEpoch)(), code);
+    const HChar *name = module == NULL ? NULL : VG_(DebugInfo_get_soname)(module);
+    return name != NULL && VG_(strncmp)(name, "ld-linux", 8) == 0;
+}
+
 IRSB *access_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
                         const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
                         IRType host_word) {
-    (void)closure;
     (void)extents;
     (void)host;
     tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
-    struct block block = {.out = deepCopyIRSBExceptStmts(in), .stack_pointer = layout->offset_SP};
+    struct block block = {.out = deepCopyIRSBExceptStmts(in),
+                          .stack_pointer = layout->offset_SP,
+                          .is_linker = is_linker(closure->readdr)};
     // Temporaries that are made here are never asked about.
     block.is_stack = VG_(calloc)("tau.stack", (SizeT)in->tyenv->types_used, sizeof(Bool));
     for (Int i = 0; i < in->stmts_used; i++) {

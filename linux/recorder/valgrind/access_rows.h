@@ -10,7 +10,7 @@
 struct access_counts {
     ULong heap_loads, heap_stores;
     ULong all_loads, all_stores;
-    ULong stack;  // loads and stores at the stack pointer or a fixed distance from it
+    ULong stack;  // those not far above the stack pointer, and the dynamic linker's
 };
 extern struct access_counts access_counts;
 

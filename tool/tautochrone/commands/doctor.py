@@ -111,6 +111,19 @@ def program(names: tuple[str, ...], needed_for: str, package: str) -> Finding:
     return Finding(names[0], path is not None, path or "not installed", needed_for, next_step=step)
 
 
+def access_recorder() -> Finding:
+    """Look for what the recorder of accesses is built with, and build it if it is all there."""
+    from tautochrone import access
+
+    name, use = "recorder of accesses", "record --accesses"
+    try:
+        version = access.find_package().version
+        access.build()
+    except TauError as error:
+        return Finding(name, False, error.message, use, next_step=error.next_step)
+    return Finding(name, True, f"built against {version}", use)
+
+
 def systems() -> list[Finding]:
     """Look for the allocators that replay runs in a process of their own."""
     from tautochrone.replay import SYSTEMS, process_library
@@ -144,6 +157,7 @@ def examine() -> list[Finding]:
         compilers,
         lambda: module("unicorn", "instruction counts", "pip install unicorn"),
         systems,
+        access_recorder,
         lambda: program(
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),
