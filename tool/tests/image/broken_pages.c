@@ -1,4 +1,5 @@
-// Heaps on pages that are wrong in the one way that `broken` says, with the names of core/page_heap.h.
+// Heaps on pages that are wrong in the one way that `broken` says, with the names of
+// core/page_heap.h.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
