@@ -42,8 +42,9 @@ enum tau_status tau_sv39_init(struct tau_sv39 *space, struct tau_frames *frames,
                               struct tau_frames *tables, struct tau_sv39_table *records,
                               uint64_t physical_first, uint32_t asid) {
     if (frames == NULL || tables == NULL || records == NULL || asid > ASID_MAX ||
-        frames->links != tables->links || tables->released != &tables->dirty ||
-        tables->memory == NULL || (uintptr_t)tables->memory % TAU_PAGE_BYTES != 0 ||
+        frames->links != tables->links || frames->frames_count != tables->frames_count ||
+        tables->released != &tables->dirty || tables->memory == NULL ||
+        (uintptr_t)tables->memory % TAU_PAGE_BYTES != 0 ||
         physical_first > PHYSICAL_PAGES_MAX - tables->frames_count) {
         return TAU_BAD_ARGUMENT;
     }

@@ -56,6 +56,9 @@ static void refusals(void) {
     wrong.links = links + 1;
     REFUSED(&pool, &wrong, records, PHYSICAL, 1);
     wrong.links = links;
+    wrong.frames_count = FRAMES - 1;
+    REFUSED(&pool, &wrong, records, PHYSICAL, 1);
+    wrong.frames_count = FRAMES;
     wrong.ready.count = wrong.dirty.count = 0;
     EXPECT(tau_sv39_init(&made, &pool, &wrong, records, PHYSICAL, 1) == TAU_NO_TABLE);
     EXPECT(memcmp(&made, &before, sizeof made) == 0);
