@@ -338,6 +338,16 @@ def test_every_mutant_applies(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_fuzzer_finds_nothing(tmp_path: Path) -> None:
+    """Half a minute of libFuzzer, which looks for programs that reach new code."""
+    extra = (ASSERTS, "-DTAU_FUZZER", "-fsanitize=fuzzer")
+    clang = Build(64, 1, 0, "-O1", "clang-14", sanitize=True)
+    program = build(clang, "fuzz", "hierarchy", tmp_path, CORE, *extra)
+    arguments = ["-max_total_time=30", "-max_len=4000", f"-artifact_prefix={tmp_path}/"]
+    print(run_program(program, [*arguments, f"-seed={SEED}"], RUN_SECONDS_MAX)[-2000:])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))
 def test_no_mutant_survives(mutant: Mutant, tmp_path: Path) -> None:
     """At least one C program fails."""

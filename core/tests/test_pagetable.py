@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import unicorn
 from core_build import CORE, Build, run_program
 from mutate import Mutant, changed_core
-from table_cost import Tables, bounds_of
+from table_cost import READ as TABLE_READ
+from table_cost import Tables, bounds_of, image_of
 from table_programs import ASSERTS, BUILDS, RUN_SECONDS_MAX, SANITIZED, SEED, Replay, build
 from table_programs import survives as survives_tests
+
+from tautochrone.images import CODE_ADDRESS
+from unicorn import riscv_const
 
 from model.frames import Frames, Machine
 from model.pagetable import PageTable
@@ -18,6 +25,11 @@ from model.pagetable import PageTable
 UNMAPPED_PAGE = (4, 1)
 MAPPED_PAGE = (11, 3)
 UNMAPPED_WORD = (4, 1)  # 32 pages, by their bits
+ARGUMENTS = (
+    riscv_const.UC_RISCV_REG_A0,
+    riscv_const.UC_RISCV_REG_A1,
+    riscv_const.UC_RISCV_REG_A2,
+)
 BIT_PAGE_MAX = (22, 4)  # a mapped page, found by its bit
 
 
@@ -116,6 +128,43 @@ def test_unmap_is_linear_and_tight() -> None:
         assert each(sparse, more, 8) <= BIT_PAGE_MAX
 
 
+def test_unicorn_counts_the_same() -> None:
+    """The walk of all reserved pages on a second processor, the emulator unicorn."""
+    image = image_of("conventional", "rv32")
+    table, entries, frames, links = 0x40000000, 0x40010000, 0x40000100, 0x40060000
+    pages, mapped = 1000, 600
+    for some in (0, mapped):
+        machine = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV32)
+        machine.mem_map(CODE_ADDRESS, 1 << 20)
+        machine.mem_map(table, 1 << 20)
+        machine.mem_write(CODE_ADDRESS, image.code)
+        # struct tau_pagetable and struct tau_frames, whose list of given-up frames is `dirty`.
+        machine.mem_write(table, struct.pack("<5I", entries, 0, 1 << 16, some, frames))
+        dirty = frames + 16
+        machine.mem_write(frames, struct.pack("<8I", links, 1 << 16, 0, 0, 0, 0, dirty, 0))
+        entry = [TABLE_READ | frame for frame in range(some)]
+        machine.mem_write(entries + 4 * 100, struct.pack(f"<{some}I", *entry))
+        machine.reg_write(riscv_const.UC_RISCV_REG_RA, CODE_ADDRESS + (1 << 19))
+        machine.reg_write(riscv_const.UC_RISCV_REG_SP, table + (1 << 20) - 16)
+        for register, value in zip(ARGUMENTS, (table, 100, pages), strict=True):
+            machine.reg_write(register, value)
+        counts = [0, 0]
+
+        def count(kind: int) -> Callable[..., None]:
+            def add(*_: object, counts: list[int] = counts) -> None:
+                counts[kind] += 1
+
+            return add
+
+        machine.hook_add(unicorn.UC_HOOK_CODE, count(0))
+        machine.hook_add(unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE, count(1))
+        start = image.symbols["tau_pagetable_unmap"]
+        machine.emu_start(start, CODE_ADDRESS + (1 << 19))
+        assert struct.unpack("<I", machine.mem_read(dirty + 4, 4))[0] == some
+        with Tables("conventional", "rv32", 16) as tables:
+            assert tuple(counts) == cost(tables, 100, pages, range(100, 100 + some))
+
+
 def test_faults_have_a_bound() -> None:
     """map_page and translate are constant."""
     for verb in ("map_page", "translate"):
@@ -185,6 +234,16 @@ def test_every_mutant_applies(tmp_path: Path) -> None:
     """Each text is in the core exactly once, so that the slow test cannot rot unseen."""
     for number, mutant in enumerate(MUTANTS):
         changed_core(mutant, tmp_path / str(number))
+
+
+@pytest.mark.slow
+def test_fuzzer_finds_nothing(tmp_path: Path) -> None:
+    """Half a minute of libFuzzer, which looks for programs that reach new code."""
+    extra = (ASSERTS, "-DTAU_FUZZER", "-fsanitize=fuzzer")
+    clang = Build(64, 1, 0, "-O1", "clang-14", sanitize=True)
+    program = build(clang, "fuzz", "pagetable", tmp_path, CORE, *extra)
+    arguments = ["-max_total_time=30", "-max_len=4000", f"-artifact_prefix={tmp_path}/"]
+    print(run_program(program, [*arguments, f"-seed={SEED}"], RUN_SECONDS_MAX)[-2000:])
 
 
 @pytest.mark.slow
