@@ -9,11 +9,36 @@
 
 #define GRANULE_BYTES 8u
 #define WORD_GRANULES 64u
+#define BLOCK_GRANULES (UINT64_C(1) << 18)  // 2 MiB
+#define WHOLE UINT32_MAX
+
+static bool prepare_blocks(struct tau_content *content, uint64_t arena_bytes) {
+    const uint64_t blocks = arena_bytes / (GRANULE_BYTES * BLOCK_GRANULES) + 2;
+    if (blocks > content->blocks_capacity) {
+        free(content->blocks);
+        content->blocks_capacity = 0;
+        content->blocks = calloc(blocks, sizeof *content->blocks);
+        if (content->blocks == NULL) {
+            return false;
+        }
+        content->blocks_capacity = blocks;
+    } else {
+        memset(content->blocks, 0, blocks * sizeof *content->blocks);
+    }
+    return true;
+}
 
 bool tau_content_start(struct tau_content *content, uint8_t *arena, uint64_t arena_bytes) {
     const uint64_t words = arena_bytes / (GRANULE_BYTES * WORD_GRANULES) + 2;
+    if (!prepare_blocks(content, arena_bytes)) {
+        return false;
+    }
     if (words > content->live_capacity) {
-        tau_content_release(content);
+        if (content->live != NULL) {
+            (void)munmap(content->live, content->live_capacity * sizeof(uint64_t));
+        }
+        content->live = NULL;
+        content->live_capacity = 0;
         // Mapped and not allocated: an arena far larger than its use costs only the pages that are
         // used.
         void *live = mmap(NULL, words * sizeof(uint64_t), PROT_READ | PROT_WRITE,
@@ -39,9 +64,19 @@ void tau_content_release(struct tau_content *content) {
     }
     content->live = NULL;
     content->live_capacity = 0;
+    free(content->blocks);
+    content->blocks = NULL;
+    content->blocks_capacity = 0;
 }
 
-static bool any_live(const struct tau_content *content, uint64_t first, uint64_t end) {
+// Whether a bit, or a whole block, is set from FIRST to before END.
+static bool any_bit(const struct tau_content *content, uint64_t first, uint64_t end) {
+    for (uint64_t block = first / BLOCK_GRANULES; first < end && block * BLOCK_GRANULES < end;
+         block++) {
+        if (content->blocks[block] == WHOLE) {
+            return true;
+        }
+    }
     for (uint64_t granule = first; granule < end;) {
         const uint64_t word = granule / WORD_GRANULES;
         const uint64_t word_end = (word + 1) * WORD_GRANULES;
@@ -56,7 +91,12 @@ static bool any_live(const struct tau_content *content, uint64_t first, uint64_t
     return false;
 }
 
-static void flip_live(struct tau_content *content, uint64_t first, uint64_t end) {
+// Sets the bits if IS_NEW, else clears them.
+static void flip_bits(struct tau_content *content, uint64_t first, uint64_t end, bool is_new) {
+    for (uint64_t block = first / BLOCK_GRANULES; first < end && block * BLOCK_GRANULES < end;
+         block++) {
+        content->blocks[block] += is_new ? 1u : UINT32_MAX;
+    }
     for (uint64_t granule = first; granule < end;) {
         const uint64_t word = granule / WORD_GRANULES;
         const uint64_t word_end = (word + 1) * WORD_GRANULES;
@@ -65,6 +105,46 @@ static void flip_live(struct tau_content *content, uint64_t first, uint64_t end)
                                << (granule % WORD_GRANULES);
         granule = stop;
     }
+}
+
+// The blocks that lie wholly between two granules; none if the object is small.
+struct middle {
+    uint64_t first;
+    uint64_t end;
+};
+
+static struct middle middle_of(uint64_t first, uint64_t end) {
+    if (end < first + 2 * BLOCK_GRANULES) {
+        return (struct middle){0, 0};
+    }
+    return (struct middle){(first + BLOCK_GRANULES - 1) / BLOCK_GRANULES, end / BLOCK_GRANULES};
+}
+
+static bool any_live(const struct tau_content *content, uint64_t first, uint64_t end) {
+    const struct middle middle = middle_of(first, end);
+    if (middle.first == middle.end) {
+        return any_bit(content, first, end);
+    }
+    for (uint64_t block = middle.first; block < middle.end; block++) {
+        if (content->blocks[block] != 0) {
+            return true;
+        }
+    }
+    return any_bit(content, first, middle.first * BLOCK_GRANULES) ||
+           any_bit(content, middle.end * BLOCK_GRANULES, end);
+}
+
+static void flip_live(struct tau_content *content, uint64_t first, uint64_t end, bool is_new) {
+    const struct middle middle = middle_of(first, end);
+    if (middle.first == middle.end) {
+        flip_bits(content, first, end, is_new);
+        return;
+    }
+    for (uint64_t block = middle.first; block < middle.end; block++) {
+        content->blocks[block] = is_new ? WHOLE : 0;
+    }
+    flip_bits(content, first, middle.first * BLOCK_GRANULES, is_new);
+    flip_bits(content, middle.end * BLOCK_GRANULES, end, is_new);
 }
 
 static uint64_t word_of_slot(uint32_t slot) {
@@ -102,7 +182,7 @@ int tau_content_add(struct tau_content *content, const struct tau_content_object
     if (any_live(content, first, end)) {
         return TAU_REPLAY_OVERLAPS;
     }
-    flip_live(content, first, end);
+    flip_live(content, first, end, true);
     const size_t head = head_bytes(size_bytes);
     const size_t tail = tail_bytes(size_bytes);
     static const uint8_t zeros[sizeof(uint64_t)];
@@ -119,7 +199,7 @@ int tau_content_add(struct tau_content *content, const struct tau_content_object
 bool tau_content_remove(struct tau_content *content, const struct tau_content_object *object,
                         uint32_t slot) {
     const uint64_t offset = (uint64_t)(object->pointer - content->arena);
-    flip_live(content, offset / GRANULE_BYTES, granule_end(content, object));
+    flip_live(content, offset / GRANULE_BYTES, granule_end(content, object), false);
     const uint64_t word = word_of_slot(slot);
     const size_t tail = tail_bytes(object->size_bytes);
     return memcmp(object->pointer, &word, head_bytes(object->size_bytes)) == 0 &&

@@ -4,8 +4,9 @@
 // One bit for each 8 bytes of the arena says whether a live object has it, so a shared byte is
 // found when the second object appears. The first and the last 8 bytes of each object (less if it
 // is shorter) hold a word that depends on the slot; it is compared when the object is freed or
-// resized, so an allocator that writes into a live object is found there. Cost: one bit operation
-// for each 512 bytes of an object.
+// resized, so an allocator that writes into a live object is found there. Blocks of 2 MiB that an
+// object has wholly are marked as such, without their bits. Cost: one bit operation for each 512
+// bytes of an object below 4 MiB, and one step for each 2 MiB beyond.
 #ifndef TAU_CONTENT_H
 #define TAU_CONTENT_H
 
@@ -24,6 +25,9 @@ struct tau_content {
     uint64_t arena_bytes;
     uint64_t *live;          // the bits
     uint64_t live_capacity;  // words allocated
+    // A block: how many objects have bits in it, or UINT32_MAX: one has it wholly.
+    uint32_t *blocks;
+    uint64_t blocks_capacity;
 };
 
 // Forgets all objects and prepares for an arena. False: no memory.
