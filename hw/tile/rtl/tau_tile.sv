@@ -1,0 +1,507 @@
+// One tile: an Ibex core, its memories and devices, and a socket for the unit that translates the
+// window on both of the core's ports. Simulation only: memories are filled, and frames and mailbox
+// are served, by the host. hw/README.md has the block diagram, hw/tile/doc/tile.md every address.
+//
+// `TAU_UNIT names the unit's module, `TAU_UNIT_PARAMETERS what it is given besides its sizes.
+`ifndef TAU_UNIT
+`define TAU_UNIT tau_bare
+`define TAU_UNIT_NUMBER 0
+`endif
+`ifndef TAU_UNIT_PARAMETERS
+`define TAU_UNIT_PARAMETERS
+`endif
+`include "tau_assert.svh"
+
+module tau_tile
+  import tau_tile_pkg::*;
+#(
+  parameter int unsigned PageBits = 18,
+  parameter int unsigned FrameBits = 18,
+  parameter int unsigned Latency0 = 1,
+  parameter int unsigned Latency1 = 1,
+  parameter int unsigned Latency2 = 1,
+  parameter bit WritebackStage = 1'b0,
+  parameter bit BranchTargetALU = 1'b0,
+  parameter ibex_pkg::rv32m_e RV32M = ibex_pkg::RV32MFast,
+  parameter ibex_pkg::rv32b_e RV32B = ibex_pkg::RV32BNone,
+  parameter int unsigned Tile = 0
+) (
+  input logic        clk_i,
+  input logic        rst_ni,
+  // Random wait states, for tests: tau_tile_stall.sv.
+  input logic [7:0]  stall_threshold_i,
+  input logic [31:0] stall_seed_i
+);
+
+  // The core.
+  logic                   instr_req, instr_gnt, instr_rvalid, instr_err;
+  logic [31:0]            instr_addr, instr_rdata;
+  logic                   data_req, data_gnt, data_rvalid, data_err, data_we;
+  logic [3:0]             data_be;
+  logic [31:0]            data_addr, data_wdata, data_rdata;
+  logic                   timer_irq, double_fault;
+  ibex_pkg::crash_dump_t  crash_dump;
+
+  ibex_top #(
+    .PMPEnable      (1'b0),
+    .RV32M          (RV32M),
+    .RV32B          (RV32B),
+    .WritebackStage (WritebackStage),
+    .BranchTargetALU(BranchTargetALU)
+  ) u_core (
+    .clk_i,
+    .rst_ni,
+    .test_en_i             (1'b0),
+    .ram_cfg_i             ('0),
+    .hart_id_i             (Tile),
+    .boot_addr_i           (InstrBase),
+    .instr_req_o           (instr_req),
+    .instr_gnt_i           (instr_gnt),
+    .instr_rvalid_i        (instr_rvalid),
+    .instr_addr_o          (instr_addr),
+    .instr_rdata_i         (instr_rdata),
+    .instr_rdata_intg_i    ('0),
+    .instr_err_i           (instr_err),
+    .data_req_o            (data_req),
+    .data_gnt_i            (data_gnt),
+    .data_rvalid_i         (data_rvalid),
+    .data_we_o             (data_we),
+    .data_be_o             (data_be),
+    .data_addr_o           (data_addr),
+    .data_wdata_o          (data_wdata),
+    .data_wdata_intg_o     (),
+    .data_rdata_i          (data_rdata),
+    .data_rdata_intg_i     ('0),
+    .data_err_i            (data_err),
+    .irq_software_i        (1'b0),
+    .irq_timer_i           (timer_irq),
+    .irq_external_i        (1'b0),
+    .irq_fast_i            ('0),
+    .irq_nm_i              (1'b0),
+    .scramble_key_valid_i  (1'b0),
+    .scramble_key_i        ('0),
+    .scramble_nonce_i      ('0),
+    .scramble_req_o        (),
+    .debug_req_i           (1'b0),
+    .crash_dump_o          (crash_dump),
+    .double_fault_seen_o   (double_fault),
+    .fetch_enable_i        (ibex_pkg::IbexMuBiOn),
+    .alert_minor_o         (),
+    .alert_major_internal_o(),
+    .alert_major_bus_o     (),
+    .core_sleep_o          (),
+    .scan_rst_ni           (1'b1)
+  );
+
+  // The core has no port for its privilege mode. In the cycle of a trap or mret the first fetch of
+  // the new stream is already on the bus, hence the next mode for fetches.
+  logic instr_user, data_user;
+  assign instr_user = u_core.u_ibex_core.cs_registers_i.priv_lvl_d == ibex_pkg::PRIV_LVL_U;
+  assign data_user = u_core.u_ibex_core.priv_mode_lsu == ibex_pkg::PRIV_LVL_U;
+
+  logic [3:0] stall;
+  tau_tile_stall u_stall (
+    .clk_i,
+    .rst_ni,
+    .threshold_i(stall_threshold_i),
+    .seed_i     (stall_seed_i),
+    .stall_o    (stall)
+  );
+
+  // The socket.
+  logic                 instr_lookup_valid, instr_lookup_ready, instr_lookup_user;
+  logic [PageBits-1:0]  instr_lookup_page;
+  logic [2:0]           instr_lookup_access;
+  logic                 instr_result_valid, instr_result_fault;
+  logic [1:0]           instr_result_cause;
+  logic [FrameBits-1:0] instr_result_frame;
+  logic                 data_lookup_valid, data_lookup_ready, data_lookup_user;
+  logic [PageBits-1:0]  data_lookup_page;
+  logic [2:0]           data_lookup_access;
+  logic                 data_result_valid, data_result_fault;
+  logic [1:0]           data_result_cause;
+  logic [FrameBits-1:0] data_result_frame;
+  logic                 table0_req, table0_rvalid;
+  logic                 table1_req, table1_rvalid;
+  logic                 table2_req, table2_rvalid;
+  logic [PageBits:0]    table0_addr, table1_addr, table2_addr;
+  logic [31:0]          table0_rdata, table1_rdata, table2_rdata;
+  logic                 reg_req;
+  logic [31:0]          reg_rdata;
+  logic [1:0]           event_hit, event_miss;
+
+  `TAU_UNIT #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits)
+    `TAU_UNIT_PARAMETERS
+  ) u_unit (
+    .clk_i,
+    .rst_ni,
+    .instr_lookup_valid_i (instr_lookup_valid),
+    .instr_lookup_ready_o (instr_lookup_ready),
+    .instr_lookup_page_i  (instr_lookup_page),
+    .instr_lookup_access_i(instr_lookup_access),
+    .instr_lookup_user_i  (instr_lookup_user),
+    .instr_result_valid_o (instr_result_valid),
+    .instr_result_fault_o (instr_result_fault),
+    .instr_result_cause_o (instr_result_cause),
+    .instr_result_frame_o (instr_result_frame),
+    .data_lookup_valid_i  (data_lookup_valid),
+    .data_lookup_ready_o  (data_lookup_ready),
+    .data_lookup_page_i   (data_lookup_page),
+    .data_lookup_access_i (data_lookup_access),
+    .data_lookup_user_i   (data_lookup_user),
+    .data_result_valid_o  (data_result_valid),
+    .data_result_fault_o  (data_result_fault),
+    .data_result_cause_o  (data_result_cause),
+    .data_result_frame_o  (data_result_frame),
+    .table0_req_o         (table0_req),
+    .table0_addr_o        (table0_addr),
+    .table0_rvalid_i      (table0_rvalid),
+    .table0_rdata_i       (table0_rdata),
+    .table1_req_o         (table1_req),
+    .table1_addr_o        (table1_addr),
+    .table1_rvalid_i      (table1_rvalid),
+    .table1_rdata_i       (table1_rdata),
+    .table2_req_o         (table2_req),
+    .table2_addr_o        (table2_addr),
+    .table2_rvalid_i      (table2_rvalid),
+    .table2_rdata_i       (table2_rdata),
+    .reg_req_i            (reg_req),
+    .reg_write_i          (data_we),
+    .reg_addr_i           (data_addr[9:2]),
+    .reg_wdata_i          (data_wdata),
+    .reg_rdata_o          (reg_rdata),
+    .event_hit_o          (event_hit),
+    .event_miss_o         (event_miss)
+  );
+
+  // Both ports of the core.
+  logic                 instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
+  logic [31:0]          instr_local_rdata;
+  logic                 instr_frame_req, instr_frame_gnt;
+  logic [FrameBits+9:0] instr_frame_word;
+  logic [31:0]          instr_frame_rdata;
+  logic                 instr_window_req, instr_answer_window;
+  logic [1:0]           instr_answer_cause;
+
+  tau_tile_port #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits),
+    .Fetch    (1'b1)
+  ) u_instr_port (
+    .clk_i,
+    .rst_ni,
+    .user_i         (instr_user),
+    .core_req_i     (instr_req),
+    .core_gnt_o     (instr_gnt),
+    .core_addr_i    (instr_addr),
+    .core_we_i      (1'b0),
+    .core_be_i      (4'hF),
+    .core_wdata_i   ('0),
+    .core_rvalid_o  (instr_rvalid),
+    .core_rdata_o   (instr_rdata),
+    .core_err_o     (instr_err),
+    .local_req_o    (instr_local_req),
+    .local_outside_o(instr_local_outside),
+    .local_gnt_i    (instr_local_gnt),
+    .local_rdata_i  (instr_local_rdata),
+    .local_err_i    (instr_local_err),
+    .lookup_valid_o (instr_lookup_valid),
+    .lookup_ready_i (instr_lookup_ready),
+    .lookup_page_o  (instr_lookup_page),
+    .lookup_access_o(instr_lookup_access),
+    .lookup_user_o  (instr_lookup_user),
+    .result_valid_i (instr_result_valid),
+    .result_fault_i (instr_result_fault),
+    .result_cause_i (instr_result_cause),
+    .result_frame_i (instr_result_frame),
+    .frame_req_o    (instr_frame_req),
+    .frame_gnt_i    (instr_frame_gnt),
+    .frame_word_o   (instr_frame_word),
+    .frame_we_o     (),
+    .frame_be_o     (),
+    .frame_wdata_o  (),
+    .frame_rdata_i  (instr_frame_rdata),
+    .window_req_o   (instr_window_req),
+    .answer_window_o(instr_answer_window),
+    .answer_cause_o (instr_answer_cause)
+  );
+
+  logic                 data_local_req, data_local_outside, data_local_gnt, data_local_err;
+  logic [31:0]          data_local_rdata;
+  logic                 data_frame_req, data_frame_gnt, data_frame_we;
+  logic [FrameBits+9:0] data_frame_word;
+  logic [3:0]           data_frame_be;
+  logic [31:0]          data_frame_wdata, data_frame_rdata;
+  logic                 data_window_req, data_answer_window;
+  logic [1:0]           data_answer_cause;
+
+  tau_tile_port #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits),
+    .Fetch    (1'b0)
+  ) u_data_port (
+    .clk_i,
+    .rst_ni,
+    .user_i         (data_user),
+    .core_req_i     (data_req),
+    .core_gnt_o     (data_gnt),
+    .core_addr_i    (data_addr),
+    .core_we_i      (data_we),
+    .core_be_i      (data_be),
+    .core_wdata_i   (data_wdata),
+    .core_rvalid_o  (data_rvalid),
+    .core_rdata_o   (data_rdata),
+    .core_err_o     (data_err),
+    .local_req_o    (data_local_req),
+    .local_outside_o(data_local_outside),
+    .local_gnt_i    (data_local_gnt),
+    .local_rdata_i  (data_local_rdata),
+    .local_err_i    (data_local_err),
+    .lookup_valid_o (data_lookup_valid),
+    .lookup_ready_i (data_lookup_ready),
+    .lookup_page_o  (data_lookup_page),
+    .lookup_access_o(data_lookup_access),
+    .lookup_user_o  (data_lookup_user),
+    .result_valid_i (data_result_valid),
+    .result_fault_i (data_result_fault),
+    .result_cause_i (data_result_cause),
+    .result_frame_i (data_result_frame),
+    .frame_req_o    (data_frame_req),
+    .frame_gnt_i    (data_frame_gnt),
+    .frame_word_o   (data_frame_word),
+    .frame_we_o     (data_frame_we),
+    .frame_be_o     (data_frame_be),
+    .frame_wdata_o  (data_frame_wdata),
+    .frame_rdata_i  (data_frame_rdata),
+    .window_req_o   (data_window_req),
+    .answer_window_o(data_answer_window),
+    .answer_cause_o (data_answer_cause)
+  );
+
+  // The local side of the fetch port: the instruction bank or nothing.
+  logic instr_in_bank;
+  assign instr_in_bank = instr_addr[31:19] == InstrBase[31:19] && !instr_local_outside;
+  assign instr_local_gnt = !stall[0];
+  always_ff @(posedge clk_i) begin
+    if (instr_local_req && instr_local_gnt) instr_local_err <= !instr_in_bank;
+  end
+
+  // The local side of the data port: which part answers, by address alone.
+  typedef enum logic [3:0] {
+    PartInstr, PartData, PartTable0, PartTable1, PartTable2, PartPlain, PartLinks, PartDevices,
+    PartUnit, PartFrames, PartNone
+  } part_e;
+
+  part_e part, part_q;
+  always_comb begin
+    part = PartNone;
+    if (!data_local_outside) begin
+      unique case (data_addr[31:26])
+        TableBase0[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable0;
+        TableBase1[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable1;
+        TableBase2[31:26]: if (data_addr[25:PageBits+2] == '0) part = PartTable2;
+        PlainBase[31:26]: if (data_addr[25:PlainBits+2] == '0) part = PartPlain;
+        LinksBase[31:26]: if (data_addr[25:FrameBits+2] == '0) part = PartLinks;
+        DeviceBase[31:26]: begin
+          if (data_addr[25:10] == DeviceBase[25:10]) part = PartDevices;
+          else if (data_addr[25:10] == UnitBase[25:10]) part = PartUnit;
+        end
+        InstrBase[31:26]: begin
+          if (data_addr[31:19] == InstrBase[31:19]) part = PartInstr;
+          else if (data_addr[31:19] == DataBase[31:19]) part = PartData;
+        end
+        default: begin
+          if (&data_addr[31:30] && (data_addr[29:12] >> FrameBits) == '0) part = PartFrames;
+        end
+      endcase
+    end
+  end
+
+  logic local_take;
+  assign data_local_gnt = !stall[1];
+  assign local_take = data_local_req && data_local_gnt;
+  assign reg_req = local_take && part == PartUnit;
+  assign data_local_err = part_q == PartNone;
+  always_ff @(posedge clk_i) begin
+    if (local_take) part_q <= part;
+  end
+
+  logic [31:0] rdata_instr, rdata_data, rdata_table0, rdata_table1, rdata_table2, rdata_plain;
+  logic [31:0] rdata_links, rdata_devices;
+  always_comb begin
+    unique case (part_q)
+      PartInstr: data_local_rdata = rdata_instr;
+      PartData: data_local_rdata = rdata_data;
+      PartTable0: data_local_rdata = rdata_table0;
+      PartTable1: data_local_rdata = rdata_table1;
+      PartTable2: data_local_rdata = rdata_table2;
+      PartPlain: data_local_rdata = rdata_plain;
+      PartLinks: data_local_rdata = rdata_links;
+      PartDevices: data_local_rdata = rdata_devices;
+      PartUnit: data_local_rdata = reg_rdata;
+      PartFrames: data_local_rdata = data_frame_rdata;
+      default: data_local_rdata = '0;
+    endcase
+  end
+
+`define TAU_TILE_RAM(Name, Words, TheLatency, TheBase, Part, Rdata)                                \
+  tau_tile_ram #(                                                                                  \
+    .WordBits(Words),                                                                              \
+    .Latency (TheLatency),                                                                         \
+    .Tile    (Tile),                                                                               \
+    .Base    (TheBase)                                                                             \
+  ) Name (                                                                                         \
+    .clk_i,                                                                                        \
+    .rst_ni,                                                                                       \
+    .a_req_i   (local_take && part == Part),                                                       \
+    .a_addr_i  (data_addr[Words+1:2]),                                                             \
+    .a_we_i    (data_we),                                                                          \
+    .a_be_i    (data_be),                                                                          \
+    .a_wdata_i (data_wdata),                                                                       \
+    .a_rdata_o (Rdata),
+
+  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, InstrBase, PartInstr, rdata_instr)
+    .b_req_i   (instr_local_req && instr_local_gnt && instr_in_bank),
+    .b_addr_i  (instr_addr[BankBits+1:2]),
+    .b_rvalid_o(),
+    .b_rdata_o (instr_local_rdata)
+  );
+  `TAU_TILE_RAM(u_data_bank, BankBits, 1, DataBase, PartData, rdata_data)
+    .b_req_i   (1'b0),
+    .b_addr_i  ('0),
+    .b_rvalid_o(),
+    .b_rdata_o ()
+  );
+  `TAU_TILE_RAM(u_table0, PageBits + 1, Latency0, TableBase0, PartTable0, rdata_table0)
+    .b_req_i   (table0_req),
+    .b_addr_i  (table0_addr),
+    .b_rvalid_o(table0_rvalid),
+    .b_rdata_o (table0_rdata)
+  );
+  `TAU_TILE_RAM(u_table1, PageBits + 1, Latency1, TableBase1, PartTable1, rdata_table1)
+    .b_req_i   (table1_req),
+    .b_addr_i  (table1_addr),
+    .b_rvalid_o(table1_rvalid),
+    .b_rdata_o (table1_rdata)
+  );
+  `TAU_TILE_RAM(u_table2, PageBits, Latency2, TableBase2, PartTable2, rdata_table2)
+    .b_req_i   (table2_req),
+    .b_addr_i  (table2_addr[PageBits-1:0]),
+    .b_rvalid_o(table2_rvalid),
+    .b_rdata_o (table2_rdata)
+  );
+  `TAU_TILE_RAM(u_plain, PlainBits, 1, PlainBase, PartPlain, rdata_plain)
+    .b_req_i   (1'b0),
+    .b_addr_i  ('0),
+    .b_rvalid_o(),
+    .b_rdata_o ()
+  );
+  `TAU_TILE_RAM(u_links, FrameBits, 1, LinksBase, PartLinks, rdata_links)
+    .b_req_i   (1'b0),
+    .b_addr_i  ('0),
+    .b_rvalid_o(),
+    .b_rdata_o ()
+  );
+
+  // The frames: through the window, or untranslated. The port lets a local access go only when no
+  // window access is on its way, so the two never meet.
+  logic frames_take;
+  assign frames_take = local_take && part == PartFrames;
+  assign instr_frame_gnt = !stall[2];
+  assign data_frame_gnt = !stall[3];
+
+  tau_tile_frames #(
+    .FrameBits(FrameBits),
+    .Tile     (Tile)
+  ) u_frames (
+    .clk_i,
+    .instr_req_i  (instr_frame_req && instr_frame_gnt),
+    .instr_word_i (instr_frame_word),
+    .instr_rdata_o(instr_frame_rdata),
+    .data_req_i   ((data_frame_req && data_frame_gnt) || frames_take),
+    .data_word_i  (frames_take ? data_addr[FrameBits+11:2] : data_frame_word),
+    .data_we_i    (frames_take ? data_we : data_frame_we),
+    .data_be_i    (frames_take ? data_be : data_frame_be),
+    .data_wdata_i (frames_take ? data_wdata : data_frame_wdata),
+    .data_rdata_o (data_frame_rdata)
+  );
+  `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
+
+  logic [Counters-1:0] count;
+  logic                instr_faulted, data_faulted;
+  assign instr_faulted = instr_rvalid && instr_err;
+  assign data_faulted = data_rvalid && data_err;
+  always_comb begin
+    count = '0;
+    count[CountFetchLocal] = instr_local_req && instr_local_gnt;
+    count[CountFetchWindow] = instr_window_req && instr_gnt;
+    count[CountLoadLocal] = local_take && !data_we;
+    count[CountStoreLocal] = local_take && data_we;
+    count[CountLoadWindow] = data_window_req && data_gnt && !data_we;
+    count[CountStoreWindow] = data_window_req && data_gnt && data_we;
+    count[CountHitInstr] = event_hit[0];
+    count[CountHitData] = event_hit[1];
+    count[CountMissInstr] = event_miss[0];
+    count[CountMissData] = event_miss[1];
+    for (int unsigned i = 0; i < 3; i++) begin
+      count[CountFaultInstr+i] = instr_faulted && instr_answer_cause == 2'(i + 1);
+      count[CountFaultData+i] = data_faulted && data_answer_cause == 2'(i + 1);
+    end
+  end
+
+  logic [1:0] instr_cause_q, data_cause_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      instr_cause_q <= CauseNone;
+      data_cause_q <= CauseNone;
+    end else begin
+      if (instr_faulted) instr_cause_q <= instr_answer_cause;
+      if (data_faulted) data_cause_q <= data_answer_cause;
+    end
+  end
+
+  logic [63:0] cycle;
+  tau_tile_devices #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits),
+    .Unit     (`TAU_UNIT_NUMBER),
+    .Tile     (Tile)
+  ) u_devices (
+    .clk_i,
+    .rst_ni,
+    .req_i        (local_take && part == PartDevices),
+    .we_i         (data_we),
+    .addr_i       (data_addr[9:0]),
+    .wdata_i      (data_wdata),
+    .rdata_o      (rdata_devices),
+    .count_i      (count),
+    .instr_cause_i(instr_cause_q),
+    .data_cause_i (data_cause_q),
+    .cycle_o      (cycle),
+    .timer_irq_o  (timer_irq)
+  );
+
+  tau_tile_monitor #(
+    .Tile(Tile)
+  ) u_monitor (
+    .clk_i,
+    .rst_ni,
+    .cycle_i        (cycle),
+    .window_req_i   (data_window_req),
+    .gnt_i          (data_gnt),
+    .addr_i         (data_addr),
+    .we_i           (data_we),
+    .answer_window_i(data_answer_window),
+    .answer_cause_i (data_answer_cause)
+  );
+
+  // A handler that faults would lose where it came from; the program cannot go on.
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && double_fault) begin
+      tau_host_pkg::tau_host_double_fault(Tile, crash_dump.current_pc, crash_dump.exception_pc,
+                                          crash_dump.exception_addr);
+    end
+  end
+endmodule

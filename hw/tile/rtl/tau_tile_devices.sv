@@ -1,0 +1,110 @@
+// What a program on the tile finds at 0x4000_0000: console, exit, cycles, timer, mailbox, counters.
+// hw/tile/doc/tile.md lists the registers. Reads are answered one cycle later; writes are words.
+module tau_tile_devices
+  import tau_tile_pkg::*;
+#(
+  parameter int unsigned PageBits = 18,
+  parameter int unsigned FrameBits = 18,
+  parameter int unsigned Unit = 0,
+  parameter int unsigned Tile = 0
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  logic                req_i,
+  input  logic                we_i,
+  input  logic [9:0]          addr_i,  // bytes
+  input  logic [31:0]         wdata_i,
+  output logic [31:0]         rdata_o,
+
+  // One more of a kind in this cycle.
+  input  logic [Counters-1:0] count_i,
+  // Cause of the latest error of each port.
+  input  logic [1:0]          instr_cause_i,
+  input  logic [1:0]          data_cause_i,
+
+  output logic [63:0]         cycle_o,
+  output logic                timer_irq_o
+);
+
+  logic [63:0] cycle_q, timer_compare_q;
+  logic [63:0] counter_q[Counters];
+  logic [31:0] high_q;
+  assign cycle_o = cycle_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cycle_q <= '0;
+      timer_irq_o <= 1'b0;
+    end else begin
+      cycle_q <= cycle_q + 64'd1;
+      timer_irq_o <= cycle_q >= timer_compare_q;
+    end
+  end
+
+  for (genvar i = 0; i < Counters; i++) begin : gen_counter
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) counter_q[i] <= '0;
+      else if (count_i[i]) counter_q[i] <= counter_q[i] + 64'd1;
+    end
+  end
+
+  // Reading the low word of a number keeps its high word, which is read next.
+  logic [63:0] pair;
+  always_comb begin
+    pair = cycle_q;
+    if (addr_i[9:7] == 3'b010) pair = counter_q[addr_i[6:3]];
+    else if (addr_i[9:3] == 7'h02) pair = timer_compare_q;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      high_q <= '0;
+    end else if (req_i && !we_i && !addr_i[2]) begin
+      high_q <= pair[63:32];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (req_i && !we_i) begin
+      unique case (addr_i) inside
+        10'h008, 10'h010, [10'h100 : 10'h17F]: rdata_o <= addr_i[2] ? high_q : pair[31:0];
+        10'h00C, 10'h014: rdata_o <= high_q;
+        10'h018: rdata_o <= Tile;
+        10'h01C: rdata_o <= {8'd0, 8'(Unit), 8'(FrameBits), 8'(PageBits)};
+        10'h020: rdata_o <= {30'd0, instr_cause_i};
+        10'h024: rdata_o <= {30'd0, data_cause_i};
+        10'h040: rdata_o <= tau_host_pkg::tau_host_command_status(Tile);
+        [10'h050 : 10'h05F]:
+          rdata_o <= tau_host_pkg::tau_host_command_word(Tile, 32'(addr_i[3:2]));
+        default: rdata_o <= '0;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      timer_compare_q <= '1;
+    end else if (req_i && we_i) begin
+      unique case (addr_i) inside
+        10'h000: tau_host_pkg::tau_host_console(Tile, wdata_i);
+        10'h004: tau_host_pkg::tau_host_exit(Tile, wdata_i);
+        10'h010: timer_compare_q[31:0] <= wdata_i;
+        10'h014: timer_compare_q[63:32] <= wdata_i;
+        10'h044: tau_host_pkg::tau_host_command_next(Tile);
+        10'h060: tau_host_pkg::tau_host_fault_records(Tile, wdata_i);
+        [10'h080 : 10'h0FF]:
+          tau_host_pkg::tau_host_stopwatch(Tile, 32'(addr_i[6:4]), 32'(addr_i[3:2]), wdata_i,
+                                           cycle_q);
+        default: ;
+      endcase
+    end
+  end
+
+  final begin
+    for (int unsigned i = 0; i < Counters; i++) begin
+      tau_host_pkg::tau_host_counter(Tile, i, counter_q[i]);
+    end
+    tau_host_pkg::tau_host_counter(Tile, Counters, cycle_q);
+  end
+endmodule

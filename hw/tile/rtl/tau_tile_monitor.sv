@@ -1,0 +1,82 @@
+// Measures, on the data port, how long window accesses take and how long a fault takes until the
+// same word is requested again. Changes nothing: it watches and tells the host.
+module tau_tile_monitor #(
+  parameter int unsigned Tile = 0
+) (
+  input logic        clk_i,
+  input logic        rst_ni,
+  input logic [63:0] cycle_i,
+
+  input logic        window_req_i,
+  input logic        gnt_i,
+  input logic [31:0] addr_i,
+  input logic        we_i,
+  input logic        answer_window_i,
+  input logic [1:0]  answer_cause_i
+);
+
+  // The window accesses on their way, 0 the oldest; the port allows two and one being answered.
+  logic [31:0] start0_q, start1_q, start2_q;
+  logic [31:0] addr0_q, addr1_q, addr2_q;
+  logic [2:0]  we_q;
+  logic [1:0]  count_q;
+
+  // When the request that stands now was first made.
+  logic [31:0] waited_q, start;
+  logic        push;
+  assign start = cycle_i[31:0] - waited_q;
+  assign push = window_req_i && gnt_i;
+
+  logic        fault_q;
+  logic [31:0] fault_addr_q, fault_start_q, fault_answered_q;
+  logic [1:0]  fault_cause_q;
+  logic        repeated;
+  assign repeated = push && fault_q && addr_i == fault_addr_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      count_q <= '0;
+      waited_q <= '0;
+      fault_q <= 1'b0;
+    end else begin
+      waited_q <= window_req_i && !gnt_i ? waited_q + 32'd1 : '0;
+      count_q <= count_q + 2'(push) - 2'(answer_window_i);
+      if (repeated) fault_q <= 1'b0;
+      if (answer_window_i && answer_cause_i == '0) begin
+        tau_host_pkg::tau_host_access(Tile, 32'(we_q[0]), cycle_i[31:0] - start0_q);
+      end
+      if (answer_window_i && answer_cause_i != '0) begin
+        tau_host_pkg::tau_host_fault(Tile);
+        // The other half of an access that already faulted is not a fault of its own.
+        if (!fault_q || start0_q > fault_answered_q) begin
+          fault_q <= 1'b1;
+          fault_addr_q <= addr0_q;
+          fault_start_q <= start0_q;
+          fault_answered_q <= cycle_i[31:0];
+          fault_cause_q <= answer_cause_i;
+        end
+      end
+      if (repeated) begin
+        tau_host_pkg::tau_host_fault_repeated(Tile, fault_addr_q, 32'(fault_cause_q),
+                                              start - fault_start_q, cycle_i);
+      end
+    end
+  end
+
+  logic [1:0] place;
+  assign place = count_q - 2'(answer_window_i);
+  always_ff @(posedge clk_i) begin
+    if (answer_window_i) begin
+      {start0_q, start1_q} <= {start1_q, start2_q};
+      {addr0_q, addr1_q} <= {addr1_q, addr2_q};
+      we_q[1:0] <= we_q[2:1];
+    end
+    if (push) begin
+      unique case (place)
+        2'd0: {start0_q, addr0_q, we_q[0]} <= {start, addr_i, we_i};
+        2'd1: {start1_q, addr1_q, we_q[1]} <= {start, addr_i, we_i};
+        default: {start2_q, addr2_q, we_q[2]} <= {start, addr_i, we_i};
+      endcase
+    end
+  end
+endmodule

@@ -1,0 +1,32 @@
+// Random wait states for tests: each bit is set in threshold_i of 256 cycles, the four of them
+// independent; never with threshold 0. The same seed gives the same cycles.
+module tau_tile_stall (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic [7:0]  threshold_i,
+  input  logic [31:0] seed_i,
+  output logic [3:0]  stall_o
+);
+
+  // Marsaglia's xorshift with 13, 17, 5; its state is never 0.
+  logic [31:0] state_q, step1, step2, step3;
+  assign step1 = state_q ^ (state_q << 13);
+  assign step2 = step1 ^ (step1 >> 17);
+  assign step3 = step2 ^ (step2 << 5);
+
+  logic seeded_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      seeded_q <= 1'b0;
+      state_q <= 32'd1;
+    end else begin
+      seeded_q <= 1'b1;
+      if (!seeded_q) state_q <= {seed_i[30:0], 1'b1};
+      else if (threshold_i != '0) state_q <= step3;
+    end
+  end
+
+  for (genvar i = 0; i < 4; i++) begin : gen_stall
+    assign stall_o[i] = state_q[8*i+:8] < threshold_i;
+  end
+endmodule

@@ -1,0 +1,100 @@
+// The host's side of one simulated tile: image, frames, console, mailbox. hw/tile/doc/mailbox.md
+// has the records; the functions that the hardware calls are in host.cpp.
+#ifndef TAU_TILE_HOST_H
+#define TAU_TILE_HOST_H
+
+#include "image.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+constexpr unsigned CHANNELS = 8;
+constexpr unsigned CHANNEL_FAULT = 8;
+constexpr unsigned CHANNEL_LOAD = 9;
+constexpr unsigned CHANNEL_STORE = 10;
+constexpr unsigned COUNTERS = 17;  // those of tau_tile_pkg, then cycles
+
+using Command = std::array<std::uint32_t, 4>;
+using Result = std::array<std::uint32_t, 8>;
+
+class Tile {
+  public:
+    // Words that no program fills are 0, or chosen by `filling` when it is not 0.
+    Tile(unsigned number, Image image, std::uint32_t filling);
+    ~Tile();
+    Tile(const Tile &) = delete;
+    Tile &operator=(const Tile &) = delete;
+
+    // `path` "-" is standard input or output. ImageError when it cannot be opened.
+    void open_commands(const std::string &path);
+    void open_results(const std::string &path);
+    // Sends the histograms; false when a result could not be written.
+    bool finish();
+
+    std::uint32_t first_word(std::uint32_t address) const;
+    std::uint32_t frame_read(std::uint32_t word);
+    void frame_write(std::uint32_t word, std::uint32_t data, std::uint32_t byte_enable);
+    void console(std::uint32_t letter);
+    std::uint32_t command_status();
+    std::uint32_t command_word(std::uint32_t index);
+    void command_next();
+    void stopwatch(unsigned channel, unsigned action, std::uint32_t value, std::uint64_t cycle);
+    void access(bool write, std::uint32_t cycles);
+    void fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint32_t cycles,
+                        std::uint64_t cycle);
+
+    const unsigned number;
+    std::optional<std::uint32_t> exit_code;
+    std::uint32_t fault_records = 0;
+    std::uint32_t faults = 0;
+    std::uint64_t commands_taken = 0;
+    std::array<std::uint64_t, COUNTERS> counters{};
+    std::FILE *console_file = stdout;
+
+  private:
+    struct Stopwatch {
+        std::uint32_t tag, value, faults;
+        std::uint64_t start, done;
+    };
+    struct Close {
+        void operator()(std::FILE *file) const;
+    };
+    using File = std::unique_ptr<std::FILE, Close>;
+
+    bool look_at_command();
+    void send(const Result &result);
+
+    Image image;
+    std::uint32_t filling;
+    std::uint32_t *frames;
+    std::vector<bool> frame_filled;
+    std::string console_line;
+    File commands, results;
+    std::optional<Command> command;
+    bool commands_ended = true;
+    bool results_failed = false;
+    std::array<Stopwatch, CHANNELS> stopwatches{};
+    // How often an operation of a channel and a tag took so many cycles.
+    std::map<std::tuple<unsigned, std::uint32_t, std::uint32_t>, std::uint64_t> histogram;
+    // The same for loads and stores, which are too many for a map.
+    std::array<std::vector<std::uint64_t>, 2> accesses;
+};
+
+// All tiles of the simulation, and why it ends (empty: it goes on).
+struct Simulation {
+    std::vector<std::unique_ptr<Tile>> tiles;
+    std::string end;
+    bool stopped = false;
+
+    void stop(const std::string &reason);
+};
+extern Simulation simulation;
+
+#endif

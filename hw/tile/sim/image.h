@@ -1,0 +1,43 @@
+// A program for a tile: an ELF for RV32, or plain bytes with an address.
+#ifndef TAU_TILE_IMAGE_H
+#define TAU_TILE_IMAGE_H
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// What is wrong with a file, and which; the message is for the user.
+struct ImageError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Words of the tile's memories when a simulation begins.
+class Image {
+  public:
+    // Reads the loadable segments of the ELF at `path` to their physical addresses. ImageError when
+    // it is missing, is no ELF for 32-bit little-endian RISC-V, is cut short, begins anywhere but
+    // at reset, or needs memory that the tile does not have.
+    static Image from_elf(const std::string &path);
+    // Reads the bytes of `path` to `address`; ImageError likewise.
+    static Image from_bytes(const std::string &path, std::uint32_t address);
+
+    // Whether the program says what is at `address` (a word's), and what.
+    bool has(std::uint32_t address) const;
+    std::uint32_t word(std::uint32_t address) const;
+
+    static constexpr std::uint32_t RESET_ADDRESS = 0x00100080;
+
+  private:
+    struct Segment {
+        std::uint32_t address;
+        std::vector<std::uint8_t> bytes;
+    };
+    void place(const std::string &path, std::uint32_t address, const std::uint8_t *bytes,
+               std::uint32_t file_bytes, std::uint32_t memory_bytes);
+    const Segment *find(std::uint32_t address) const;
+
+    std::vector<Segment> segments;
+};
+
+#endif

@@ -1,0 +1,278 @@
+// The simulator of a tile, or of several side by side: runs a program until it exits, a limit is
+// reached or something is wrong. hw/README.md says how to build and use it.
+#include "host.h"
+
+#include "Vtau_sim.h"
+#include "verilated.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace {
+
+enum ExitCode { PASSED, PROGRAM_FAILED, USAGE, CYCLE_LIMIT, DOUBLE_FAULT, ASSERTION };
+
+constexpr char USAGE_TEXT[] =
+    "usage: tau_sim --program ELF [options]      (one --program a tile, or one for all)\n"
+    "  --bytes ADDRESS     the programs are plain bytes for ADDRESS, not ELF\n"
+    "  --cycles-max N      stop after N cycles (default 1000000000)\n"
+    "  --commands FILE|-   commands for the mailbox (one a tile)\n"
+    "  --results FILE|-    where the mailbox's results go (one a tile)\n"
+    "  --summary FILE      counters and the reason of the end, as JSON\n"
+    "  --stall N           wait states in N of 256 cycles (default 0)\n"
+    "  --stall-seed N      which cycles (default 1)\n"
+    "  --fill N            memories begin with numbers chosen by N, not with 0\n"
+    "  --progress          a line `progress CYCLES COMMANDS` on standard error every half second\n"
+    "exit: 0 the program exited with 0, 1 with something else, 2 wrong usage or program,\n"
+    "3 cycle limit, 4 fault inside the fault handler, 5 an assertion of the hardware failed\n";
+
+struct Options {
+    std::vector<std::string> programs, commands, results;
+    std::optional<std::uint32_t> bytes_address;
+    std::string summary;
+    std::uint64_t cycles_max = 1000000000;
+    std::uint32_t stall = 0, stall_seed = 1, filling = 0;
+    bool progress = false;
+};
+
+std::uint64_t number(const char *text, const std::string &option, std::uint64_t max) {
+    char *end = nullptr;
+    errno = 0;
+    const std::uint64_t value = std::strtoull(text, &end, 0);
+    if (end == text || *end != '\0' || errno != 0 || *text == '-' || value > max) {
+        throw ImageError(option + ": `" + text + "` is no number from 0 to " + std::to_string(max));
+    }
+    return value;
+}
+
+Options parsed(int count, char **words) {
+    Options options;
+    for (int i = 1; i < count; i++) {
+        const std::string option = words[i];
+        if (option == "--progress") {
+            options.progress = true;
+            continue;
+        }
+        if (i + 1 == count)
+            throw ImageError(option + ": unknown, or its value is missing");
+        const char *value = words[++i];
+        if (option == "--program")
+            options.programs.push_back(value);
+        else if (option == "--commands")
+            options.commands.push_back(value);
+        else if (option == "--results")
+            options.results.push_back(value);
+        else if (option == "--summary")
+            options.summary = value;
+        else if (option == "--bytes")
+            options.bytes_address = static_cast<std::uint32_t>(number(value, option, UINT32_MAX));
+        else if (option == "--cycles-max")
+            options.cycles_max = number(value, option, UINT64_MAX);
+        else if (option == "--stall")
+            options.stall = static_cast<std::uint32_t>(number(value, option, 255));
+        else if (option == "--stall-seed")
+            options.stall_seed = static_cast<std::uint32_t>(number(value, option, UINT32_MAX));
+        else if (option == "--fill")
+            options.filling = static_cast<std::uint32_t>(number(value, option, UINT32_MAX));
+        else
+            throw ImageError(option + ": unknown option");
+    }
+    const std::size_t programs = options.programs.size();
+    if (programs != 1 && programs != TAU_TILES) {
+        throw ImageError("one --program, or one for each of the " + std::to_string(TAU_TILES) +
+                         " tiles");
+    }
+    if (options.commands.size() > TAU_TILES || options.results.size() > TAU_TILES) {
+        throw ImageError("more --commands or --results than tiles");
+    }
+    return options;
+}
+
+void make_tiles(const Options &options) {
+    for (unsigned i = 0; i < TAU_TILES; i++) {
+        const std::string &path = options.programs[i % options.programs.size()];
+        Image image = options.bytes_address ? Image::from_bytes(path, *options.bytes_address)
+                                            : Image::from_elf(path);
+        auto tile = std::make_unique<Tile>(i, std::move(image), options.filling);
+        if (i < options.commands.size())
+            tile->open_commands(options.commands[i]);
+        if (i < options.results.size())
+            tile->open_results(options.results[i]);
+        for (const std::string &results : options.results) {
+            if (results == "-")
+                tile->console_file = stderr;
+        }
+        simulation.tiles.push_back(std::move(tile));
+    }
+}
+
+double cpu_seconds() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+void show_progress(std::uint64_t cycle) {
+    static std::timespec last;
+    std::timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::int64_t passed =
+        (now.tv_sec - last.tv_sec) * 1000000000LL + (now.tv_nsec - last.tv_nsec);
+    if (passed < 500000000)
+        return;
+    last = now;
+    std::uint64_t commands = 0;
+    for (const auto &tile : simulation.tiles)
+        commands += tile->commands_taken;
+    std::fprintf(stderr, "progress %" PRIu64 " %" PRIu64 "\n", cycle, commands);
+}
+
+// Runs to the end and returns the cycles simulated.
+std::uint64_t run(Vtau_sim &top, VerilatedContext &context, const Options &options) {
+    constexpr std::uint64_t CYCLES_BETWEEN_LOOKS = 1 << 16;
+    // A reset needs an edge: registers that see reset from the first moment on stay as they are.
+    top.stall_threshold_i = static_cast<std::uint8_t>(options.stall);
+    top.stall_seed_i = options.stall_seed;
+    top.clk_i = 0;
+    top.rst_ni = 1;
+    top.eval();
+    top.rst_ni = 0;
+    for (int i = 0; i < 8; i++) {
+        top.clk_i = !top.clk_i;
+        top.eval();
+    }
+    top.rst_ni = 1;
+    top.eval();
+    std::uint64_t cycle = 0;
+    while (!simulation.stopped) {
+        if (cycle >= options.cycles_max) {
+            simulation.stop("cycle limit");
+            break;
+        }
+        const std::uint64_t left = options.cycles_max - cycle;
+        const std::uint64_t until = cycle + std::min(left, CYCLES_BETWEEN_LOOKS);
+        while (cycle < until && !simulation.stopped && !context.gotFinish()) {
+            top.clk_i = 1;
+            top.eval();
+            top.clk_i = 0;
+            top.eval();
+            cycle++;
+        }
+        if (context.gotFinish())
+            simulation.stop("assertion");
+        if (options.progress)
+            show_progress(cycle);
+    }
+    return cycle;
+}
+
+const char *const COUNTER_NAMES[COUNTERS] = {"fetches_local",
+                                             "fetches_window",
+                                             "loads_local",
+                                             "stores_local",
+                                             "loads_window",
+                                             "stores_window",
+                                             "hits_fetch",
+                                             "hits_data",
+                                             "misses_fetch",
+                                             "misses_data",
+                                             "faults_fetch_unmapped",
+                                             "faults_fetch_rights",
+                                             "faults_fetch_outside",
+                                             "faults_data_unmapped",
+                                             "faults_data_rights",
+                                             "faults_data_outside",
+                                             "cycles"};
+
+// Everything but "host" is the same in every run.
+bool write_summary(const std::string &path, std::uint64_t cycles, double seconds) {
+    std::FILE *file = std::fopen(path.c_str(), "w");
+    if (file == nullptr)
+        return false;
+    std::fprintf(file, "{\n \"end\": \"%s\",\n \"cycles\": %" PRIu64 ",\n \"tiles\": [",
+                 simulation.end.c_str(), cycles);
+    for (const auto &tile : simulation.tiles) {
+        std::fprintf(file, "%s\n  {\"exit_code\": ", tile->number == 0 ? "" : ",");
+        if (tile->exit_code)
+            std::fprintf(file, "%" PRIu32, *tile->exit_code);
+        else
+            std::fprintf(file, "null");
+        std::fprintf(file, ", \"commands\": %" PRIu64, tile->commands_taken);
+        for (unsigned i = 0; i < COUNTERS; i++) {
+            std::fprintf(file, ",\n   \"%s\": %" PRIu64, COUNTER_NAMES[i], tile->counters[i]);
+        }
+        std::fprintf(file, "}");
+    }
+    std::fprintf(file,
+                 "\n ],\n \"host\": {\"cpu_seconds\": %.3f, \"cycles_per_cpu_second\": %.0f}\n}\n",
+                 seconds, seconds > 0 ? static_cast<double>(cycles) / seconds : 0.0);
+    return std::fclose(file) == 0;
+}
+
+ExitCode verdict(bool asserted) {
+    if (asserted)
+        return ASSERTION;
+    if (simulation.end == "cycle limit")
+        return CYCLE_LIMIT;
+    if (simulation.end.find("fault inside") != std::string::npos)
+        return DOUBLE_FAULT;
+    if (simulation.end != "exit")
+        return USAGE;
+    for (const auto &tile : simulation.tiles) {
+        if (*tile->exit_code != 0)
+            return PROGRAM_FAILED;
+    }
+    return PASSED;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    Options options;
+    try {
+        options = parsed(argc, argv);
+    } catch (const ImageError &error) {
+        std::fprintf(stderr, "tau_sim: %s\n%s", error.what(), USAGE_TEXT);
+        return USAGE;
+    }
+    try {
+        make_tiles(options);
+    } catch (const ImageError &error) {
+        std::fprintf(stderr, "tau_sim: %s\n", error.what());
+        return USAGE;
+    }
+    VerilatedContext context;
+    context.fatalOnError(false);
+    Vtau_sim top(&context);
+    const double before = cpu_seconds();
+    const std::uint64_t cycles = run(top, context, options);
+    const double seconds = cpu_seconds() - before;
+    top.final();
+    const bool asserted = context.gotError();
+    if (asserted)
+        simulation.end = "assertion";
+    bool written = true;
+    for (const auto &tile : simulation.tiles)
+        written = tile->finish() && written;
+    if (!options.summary.empty()) {
+        written = write_summary(options.summary, cycles, seconds) && written;
+    }
+    const ExitCode code = verdict(asserted);
+    if (code != PASSED && code != PROGRAM_FAILED) {
+        std::fprintf(stderr, "tau_sim: stopped after %" PRIu64 " cycles: %s\n", cycles,
+                     simulation.end.c_str());
+    }
+    for (const auto &tile : simulation.tiles) {
+        if (code == PROGRAM_FAILED && *tile->exit_code != 0) {
+            std::fprintf(stderr, "tau_sim: tile %u: the program exited with %" PRIu32 "\n",
+                         tile->number, *tile->exit_code);
+        }
+    }
+    if (!written) {
+        std::fprintf(stderr, "tau_sim: results or summary could not be written\n");
+        return USAGE;
+    }
+    return code;
+}

@@ -1,0 +1,15 @@
+// The smallest program: says where it runs and how long an empty measurement takes.
+#include "tile.h"
+
+int main(void) {
+    uint32_t before = (uint32_t)tau_tile_cycle();
+    uint32_t after = (uint32_t)tau_tile_cycle();
+    tau_tile_print("hello from tile ");
+    tau_tile_print_number(tau_tile_read(TAU_TILE_NUMBER));
+    tau_tile_print(", unit ");
+    tau_tile_print_number(tau_tile_read(TAU_TILE_CONFIG) >> 16 & 255);
+    tau_tile_print(", cycles between two readings: ");
+    tau_tile_print_number(after - before);
+    tau_tile_print("\n");
+    return 0;
+}

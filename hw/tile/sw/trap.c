@@ -1,0 +1,13 @@
+// What happens at a trap when the program does not say: a message, and the end.
+#include "tile.h"
+
+__attribute__((weak)) uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
+    tau_tile_print("tile: trap, cause ");
+    tau_tile_print_hex(cause);
+    tau_tile_print(" address ");
+    tau_tile_print_hex(address);
+    tau_tile_print(" pc ");
+    tau_tile_print_hex(pc);
+    tau_tile_print("\n");
+    tau_tile_exit(255);
+}
