@@ -128,6 +128,7 @@ def test_the_kernel_touches_too(build: Build, accesses: AccessRecord) -> None:
     assert touches_of(events, 1004) == [(0, 7)]
     assert touches_of(events, 1006) == [(16, 2)]
     assert touches_of(events, 108) == [(0, 1)]
+    assert touches_of(events, 109) == [(0, 1)]  # a name that the program only had cleared
 
 
 def test_threads(build: Build, accesses: AccessRecord) -> None:
@@ -137,6 +138,13 @@ def test_threads(build: Build, accesses: AccessRecord) -> None:
         assert touches_of(events, 3000 + number) == [(0, number + 1)]
     workers = {int(e["thread"]) for e in events if e["size_bytes"] in range(3000, 3004)}
     assert len(workers) >= 1 and 0 not in workers
+
+
+def test_touches_of_two_threads_are_not_joined(build: Build, accesses: AccessRecord) -> None:
+    events = accesses(build("touches"), "turns").events()
+    assert touches_of(events, 3500) == [(0, 1), (16, 1), (32, 1)]
+    own = events[(events["op"] == TOUCH) & (events["size_bytes"] <= 32)]["thread"].tolist()
+    assert own[-3:] == [0, 1, 0]
 
 
 def test_a_forked_child_has_its_own_trace(build: Build, accesses: AccessRecord) -> None:
@@ -151,6 +159,7 @@ def test_a_forked_child_has_its_own_trace(build: Build, accesses: AccessRecord) 
     assert touches_of(own, 2003) == [(32, 1)] and touches_of(own, 2004) == [(48, 1)]
     flags = own["flags"][own["flags"] != 0].tolist()
     assert flags == [form.FLAG_INHERITED] * 2
+    assert headers[child]["accesses"]["heap_stores"] == 3  # its own, from the fork on
     assert touches_of(recorded.events(parent), 2001) == [(0, 1), (16, 1)]
 
 

@@ -86,9 +86,38 @@ static void kernel(void) {
     if (write(null, q + 16, 20) != 20) {
         _exit(1);
     }
+    char *empty = calloc(1, 109);
+    if (open(empty, O_RDONLY) >= 0) {
+        _exit(1);
+    }
     free(p);
     free(q);
     free(name);
+    free(empty);
+}
+
+// Two threads take turns without a system call.
+static volatile int turn;
+
+static void *second_turn(void *object) {
+    while (turn != 1) {
+    }
+    ((byte *)object)[16] = 1;
+    turn = 2;
+    return NULL;
+}
+
+static void turns(void) {
+    pthread_t other;
+    byte *p = malloc(3500);
+    pthread_create(&other, NULL, second_turn, (void *)p);
+    p[0] = 1;
+    turn = 1;
+    while (turn != 2) {
+    }
+    p[32] = 1;
+    pthread_join(other, NULL);
+    free((void *)p);
 }
 
 static void *thread_main(void *number) {
@@ -296,7 +325,7 @@ int main(int count, char **words) {
                {"resized", resized}, {"cleared", cleared},   {"copied", copied},
                {"kernel", kernel},   {"threads", threads},   {"forked", forked},
                {"misused", misused}, {"killed", killed},     {"hidden", hidden},
-               {"worked", worked},   {"trapped", trapped}};
+               {"worked", worked},   {"trapped", trapped}, {"turns", turns}};
     if (count == 4 && strcmp(words[1], "random") == 0) {
         random_operations(strtoull(words[2], NULL, 10), atol(words[3]));
     }

@@ -1,0 +1,30 @@
+"""The bench measures what it says: events are exact; time is only checked for sense."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench.access import run as bench
+
+pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="apt install valgrind")
+
+
+def test_one_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    program = bench.programs(tmp_path, quick=True)[0]
+    short = bench.Program(program.name, [program.whole[0], "14"], program.trivial)
+    one = bench.measure(short, tmp_path, rounds=1)
+    # Seven sizes of vectors, twice each, and the buffer of stdout.
+    assert one["heap_accesses"] > 700_000 and 100 < one["events"] < 1000
+    assert one["touched_bytes"] >= 2 * sum(24 << n for n in range(6, 13))
+    assert all(0 < one["cpu_seconds"][tool] < 60 for tool in bench.TOOLS)
+    assert one["all_accesses"] > one["heap_accesses"]
+
+
+def test_a_missed_ratio_shows() -> None:
+    figures = [{"program": "a", "accesses_per_event": 99}, {"program": "b"}]
+    figures[1]["accesses_per_event"] = 100
+    assert bench.reached(figures) == {"a": False, "b": True}
