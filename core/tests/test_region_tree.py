@@ -31,9 +31,19 @@ MUTANTS = [
     ("find starts in front", "level.h", "(place >> 5) + 1)", "(place >> 5))"),
     ("find skips a word", "level.h", "(place >> 5) + 1)", "(place >> 5) + 2)"),
     ("find forgets the page", "level.h", "place + (int32_t)tau_bits_first(rest)", "place"),
-    ("find takes the last bit", "level.h", "tau_bits_first(region_tree", "tau_bits_last(region_tree"),
+    (
+        "find takes the last bit",
+        "level.h",
+        "tau_bits_first(region_tree",
+        "tau_bits_last(region_tree",
+    ),
     ("next takes the first bit", "level.h", "tau_bits_last(word)", "tau_bits_first(word)"),
-    ("next takes the page itself", "level.h", "word &= ~tau_bits_from(", "word &= ~tau_bits_above("),
+    (
+        "next takes the page itself",
+        "level.h",
+        "word &= ~tau_bits_from(",
+        "word &= ~tau_bits_above(",
+    ),
     ("next gives up early", "level.h", "level == REGION_TREE_TOP || !", "level == 2 || !"),
     ("page the wrong way round", "level.h", "(int32_t)~page.number)};", "(int32_t)-page.number)};"),
     ("level 1 over level 2", "word.h", "words_from(level + 1) - 1;", "words_from(level + 1) - 2;"),
@@ -42,7 +52,12 @@ MUTANTS = [
     ("words of half the pages", "word.h", "(pages_log2 - shift)", "(pages_log2 - shift - 1)"),
     ("the top not announced", "tree.c", "level < TAU_REGION_TREE_LEVELS; level++) {", "0;) {"),
     ("memory left as it was", "tree.c", "words[i] = 0;", "words[i] |= 0;"),
-    ("a word short accepted", "tree.c", "size_bytes < needed_bytes", "size_bytes + 4 < needed_bytes"),
+    (
+        "a word short accepted",
+        "tree.c",
+        "size_bytes < needed_bytes",
+        "size_bytes + 4 < needed_bytes",
+    ),
     ("odd memory accepted", "tree.c", "% sizeof(uint32_t) != 0", "% 1 != 0"),
 ]
 
@@ -62,7 +77,7 @@ def program(build: Build, folder: Path, core: Path = CORE, extra: tuple[str, ...
         (Build(optimize="-Os"), ("-DTAU_BITS_SCAN=0", "-Wno-unused-function")),
         (Build(), ("-D__arm__", "-DTAU_BITS_SCAN=0")),
         (Build(), ("-DTAU_SPACE_PAGES_LOG2_MAX=21u",)),
-        (Build(), ("-DTAU_SPACE_PAGES_LOG2_MAX=26u",)),
+        pytest.param(Build(), ("-DTAU_SPACE_PAGES_LOG2_MAX=26u",), marks=pytest.mark.slow),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
 )
@@ -74,7 +89,7 @@ def test_every_set_of_16_pages(build: Build, extra: tuple[str, ...], tmp_path: P
 
 
 def changed_core(folder: Path, file: str, old: str, new: str) -> Path:
-    """A copy of the tree's sources in FOLDER in which OLD, once in core/region_tree_FILE, is NEW."""
+    """A copy of the core in FOLDER in which OLD, once in core/region_tree_FILE, is NEW."""
     core = folder / "core"
     shutil.copytree(CORE, core, ignore=shutil.ignore_patterns("__pycache__", "*.py", "ports"))
     path = core / (f"region_{file}" if file == "tree.c" else f"region_tree_{file}")

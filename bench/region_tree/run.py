@@ -1,0 +1,244 @@
+"""What the region tree costs in each form, for 2^10 to 2^36 pages: bytes, instructions, accesses.
+
+Run `python bench/region_tree/run.py`; it prints the table and writes out/bench/region_tree.json.
+
+- *flat*: bitmaps with a bit a page and a bit a word below; words of 32 bits (the core's), or of 64.
+- *layered*: the paper's [P0-17 ... P0-19], with the least and greatest page in each inner node.
+- *core*: what core/region_tree_level.h compiles to, built for that many pages (up to 2^26).
+
+Each form is first compared with a sorted list, natively, at every size (compare.c). `bound` is the
+longest path through the linked code; `max` the most that the emulator saw in calls at the borders
+of the levels (RV32 up to 2^26 pages). A page number above 2^30 needs 64 bits with the sign that the
+forms use, so the larger sizes are RV64's alone: there only the longest path is known, from objdump.
+Loads from the table that stands for Zbb's bit scans count as accesses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.bounds import bound_accesses, bound_instructions
+from tautochrone.calls import Machine, core_code
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RESULTS = ROOT / "out" / "bench" / "region_tree.json"
+SIZES = (10, 15, 20, 25, 26, 30, 36)
+CORE_MAX, RV32_MAX, EMULATED_MAX = 26, 30, 26
+OPERATIONS = ("find", "next", "split", "union")
+RV64 = {"rv64": "rv64imc", "rv64zbb": "rv64imc_zbb"}
+ACCESS = re.compile(r"^(c\.)?(l[bhwd]u?|s[bhwd]|lwsp|swsp|ldsp|sdsp)$")
+BRANCH = re.compile(r"^(c\.)?b(eq|ne|lt|ge|ltu|geu|eqz|nez)$")
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of the tree: its file, its words' bits as a logarithm, whether it is the core's."""
+
+    file: str
+    word_log2: int = 5
+    needs_core: bool = False
+
+    def flags(self, pages_log2: int) -> list[str]:
+        """Compiler arguments for a tree of 2^`pages_log2` pages."""
+        flags = [f"-DBENCH_LOG2={pages_log2}", f"-DBENCH_WORD_LOG2={self.word_log2}", f"-I{HERE}"]
+        return [*flags, f"-DTAU_SPACE_PAGES_LOG2_MAX={pages_log2}u"] if self.needs_core else flags
+
+    def sources(self) -> list[Path]:
+        """What is compiled."""
+        core = [ROOT / "core" / "region_tree.c"] if self.needs_core else []
+        return [HERE / self.file, *core]
+
+    def isas(self, pages_log2: int) -> list[str]:
+        """The targets on which it is measured."""
+        rv32 = ["rv32", "rv32zbb"] if self.word_log2 == 5 and pages_log2 <= RV32_MAX else []
+        return rv32 if self.needs_core else [*rv32, *RV64]
+
+
+FORMS = {
+    "core": Form("shipped.c", needs_core=True),
+    "flat": Form("flat.c"),
+    "flat, 64 bits": Form("flat.c", word_log2=6),
+    "layered": Form("layered.c"),
+}
+
+
+def compare(form: Form, pages_log2: int, folder: Path) -> int:
+    """Random operations against a sorted list; the form's bytes. Raises if an answer is wrong."""
+    program = folder / "compare"
+    sources = [*form.sources(), HERE / "compare.c"]
+    flags = ["-std=gnu17", "-O1", f"-I{ROOT}", *form.flags(pages_log2)]
+    subprocess.run(["gcc", *flags, *sources, "-o", program], check=True)
+    done = subprocess.run([program, "1"], capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        raise RuntimeError(f"{form.file} at 2^{pages_log2} pages: {done.stdout}{done.stderr}")
+    return int(done.stdout)
+
+
+def emulate(image: Any, bytes_count: int, pages_log2: int) -> dict[str, tuple[int, int]]:
+    """The most instructions and accesses of each operation, over calls at the levels' borders."""
+    seen = dict.fromkeys(OPERATIONS, (0, 0))
+    last = 2**pages_log2 - 1
+    borders = {page for power in range(pages_log2 + 1) for page in (2**power - 1, 2**power)}
+    with Machine(image) as machine:
+        tree, words = machine.reserve(8), machine.reserve(bytes_count)
+        machine.call("bench_tree_init", tree, words)
+
+        def call(verb: str, page: int) -> int:
+            done = machine.call(f"bench_tree_{verb}", tree, page)
+            seen[verb] = (
+                max(seen[verb][0], done.instructions),
+                max(seen[verb][1], done.accesses),
+            )
+            return done.result
+
+        for page in sorted(page for page in borders if 0 < page <= last):
+            for other in sorted({page - 1, page - page % 32, page // 32 * 32 - 1, page // 2, last}):
+                call("split", page)
+                is_second = 0 < other <= last and other != page
+                if is_second:
+                    call("split", other)
+                for asked in (0, page - 1, page, min(page + 40, last), last):
+                    starts = [0, page, *([other] if is_second else [])]
+                    if call("find", asked) != max(s for s in starts if s <= asked):
+                        raise RuntimeError(f"find of {asked} with {starts}")
+                    call("next", asked)
+                call("union", page)
+                if is_second:
+                    call("union", other)
+    return seen
+
+
+def longest_path(elf: Path, function: str) -> tuple[int, int]:
+    """Instructions and accesses on the longest path through a function, by objdump."""
+    command = ["riscv64-unknown-elf-objdump", "-d", "--no-show-raw-insn", "-M", "no-aliases", elf]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    starts = {m[2]: int(m[1], 16) for m in re.finditer(r"^([0-9a-f]+) <(\S+)>:", text, re.M)}
+    rows = re.findall(r"^\s*([0-9a-f]+):\t(\S+)\s*(\S*)", text, re.M)
+    code = {int(row[0], 16): row[1:] for row in rows}
+    following = dict(zip(code, list(code)[1:]))
+    known: dict[int, tuple[int, int]] = {}
+
+    def path(address: int) -> tuple[int, int]:
+        if address not in known:
+            name, operands = code[address]
+            target = operands.split(",")[-1]
+            ways: list[int] = []
+            if BRANCH.match(name):
+                ways = [following[address], int(target, 16)]
+            elif name == "c.j" or (name == "jal" and operands.startswith("zero")):
+                ways = [int(target, 16)]
+            elif name not in ("c.jr", "jalr"):
+                if name in ("jal", "c.jalr"):
+                    raise RuntimeError(f"{function} calls {operands}")
+                ways = [following[address]]
+            further = [path(way) for way in ways] or [(0, 0)]
+            known[address] = (
+                1 + max(one[0] for one in further),
+                (1 if ACCESS.match(name) else 0) + max(one[1] for one in further),
+            )
+        return known[address]
+
+    return path(starts[function])
+
+
+def costs_rv64(form: Form, pages_log2: int, isa: str, folder: Path) -> dict[str, Any]:
+    """Longest paths on RV64, per operation."""
+    elf = folder / "rv64.elf"
+    flags = [f"-march={RV64[isa]}", "-mabi=lp64", "-mcmodel=medany", "-O2", "-ffreestanding"]
+    flags += ["-fno-jump-tables", "-nostdlib", "-std=gnu17", f"-I{ROOT}", "-Wl,-e,bench_tree_find"]
+    command = ["riscv64-unknown-elf-gcc", *flags, *form.flags(pages_log2), *form.sources()]
+    subprocess.run([*command, "-o", elf], check=True)
+    found = {verb: longest_path(elf, f"bench_tree_{verb}") for verb in OPERATIONS}
+    return {
+        verb: {"bound_instructions": path[0], "bound_accesses": path[1]}
+        for verb, path in found.items()
+    }
+
+
+def costs_rv32(name: str, pages_log2: int, isa: str, bytes_count: int) -> dict[str, Any]:
+    """Longest paths and observed maxima on RV32, per operation."""
+    form = FORMS[name]
+    keep = [f"bench_tree_{verb}" for verb in (*OPERATIONS, "init")]
+    flags = form.flags(pages_log2)
+    image = core_code("region_tree_bench", isa, form.sources(), keep=keep, cflags=flags)
+    seen = emulate(image, bytes_count, pages_log2) if pages_log2 <= EMULATED_MAX else {}
+    rows: dict[str, Any] = {}
+    for verb in OPERATIONS:
+        function = f"bench_tree_{verb}"
+        row = {
+            "bound_instructions": bound_instructions(image.elf, function),
+            "bound_accesses": bound_accesses(image.elf, function),
+        }
+        if verb in seen:
+            row["max_instructions"], row["max_accesses"] = seen[verb]
+        rows[verb] = row
+    return rows
+
+
+def measure(sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
+    """A row a form, size and target."""
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        for pages_log2 in sizes:
+            for name, form in FORMS.items():
+                if form.needs_core and pages_log2 > CORE_MAX:
+                    continue
+                bytes_count = compare(form, pages_log2, folder)
+                for isa in form.isas(pages_log2):
+                    costs = (
+                        costs_rv64(form, pages_log2, isa, folder)
+                        if isa in RV64
+                        else costs_rv32(name, pages_log2, isa, bytes_count)
+                    )
+                    row = {"form": name, "pages_log2": pages_log2, "isa": isa}
+                    rows.append({**row, "bytes": bytes_count, "operations": costs})
+    return rows
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """The table: longest path, with the most that was seen behind a slash where it is less."""
+    print(f"{'k':>2} {'form':14} {'isa':8} {'bytes':>14}", end="")
+    print("".join(f"{verb:>12}" for verb in OPERATIONS), "  accesses")
+    for row in rows:
+        costs = [row["operations"][verb] for verb in OPERATIONS]
+        cells = []
+        for cost in costs:
+            bound = cost["bound_instructions"]
+            seen = cost.get("max_instructions", bound)
+            cells.append(f"{bound}" if seen == bound else f"{bound}/{seen}")
+        accesses = " ".join(str(cost["bound_accesses"]) for cost in costs)
+        print(
+            f"{row['pages_log2']:>2} {row['form']:14} {row['isa']:8} {row['bytes']:>14,}"
+            + "".join(f"{cell:>12}" for cell in cells),
+            f"  {accesses}",
+        )
+
+
+def main() -> None:
+    """Measure, print, write."""
+    rows = measure()
+    show(rows)
+    compiler = ["riscv64-unknown-elf-gcc", "--version"]
+    version = subprocess.run(compiler, capture_output=True, text=True, check=True).stdout
+    document = {
+        "version": 1,
+        "command": "bench region_tree",
+        "compiler": version.splitlines()[0],
+        "rows": rows,
+    }
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"\n{RESULTS.relative_to(ROOT)}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

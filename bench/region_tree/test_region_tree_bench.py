@@ -1,0 +1,71 @@
+"""The bench of the region tree's forms: sizes, the default's numbers, and why it is the default."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+def load() -> ModuleType:
+    """bench/region_tree/run.py, by path: every bench has a run.py."""
+    path = Path(__file__).with_name("run.py")
+    spec = importlib.util.spec_from_file_location("region_tree_run", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    """Every form at 2^20 pages."""
+    return load().measure((20,))
+
+
+def cost(rows: list[dict[str, Any]], form: str, isa: str, verb: str) -> int:
+    """The longest path."""
+    (row,) = (row for row in rows if row["form"] == form and row["isa"] == isa)
+    return row["operations"][verb]["bound_instructions"]
+
+
+def test_bytes(rows: list[dict[str, Any]]) -> None:
+    """[P0-19]: the paper's 143,756 bytes, and what the flat forms take."""
+    found = {row["form"]: row["bytes"] for row in rows}
+    assert found["layered"] == 143_756
+    assert found["core"] == found["flat"] == 135_300
+    assert found["flat, 64 bits"] == 133_160
+
+
+@pytest.mark.parametrize("isa", ["rv32", "rv32zbb"])
+def test_why_flat(rows: list[dict[str, Any]], isa: str) -> None:
+    """The layered tree finds faster; on the way of malloc and free it costs far more."""
+    assert cost(rows, "layered", isa, "find") < cost(rows, "core", isa, "find")
+    assert cost(rows, "layered", isa, "split") > 1.5 * cost(rows, "core", isa, "split")
+    assert cost(rows, "layered", isa, "union") > 2 * cost(rows, "core", isa, "union")
+    for verb in ("find", "split", "union"):
+        assert cost(rows, "core", isa, verb) == cost(rows, "flat", isa, verb)
+
+
+def test_nothing_is_seen_above_its_bound(rows: list[dict[str, Any]]) -> None:
+    """The emulator's maxima and both ways to the longest path agree."""
+    for row in rows:
+        for verb, costs in row["operations"].items():
+            for unit in ("instructions", "accesses"):
+                seen = costs.get(f"max_{unit}", costs[f"bound_{unit}"])
+                assert seen <= costs[f"bound_{unit}"], (row["form"], row["isa"], verb)
+
+
+def test_a_wrong_tree_is_noticed(tmp_path: Path) -> None:
+    """A form that answers wrongly is no form."""
+    run = load()
+    wrong = (run.HERE / "flat.c").read_text().replace("if (left != 0) {", "if (1) {")
+    (tmp_path / "wrong.c").write_text(wrong)
+    form = run.Form(str(tmp_path / "wrong.c"))
+    with pytest.raises(RuntimeError, match="is wrong"):
+        run.compare(form, 20, tmp_path)
