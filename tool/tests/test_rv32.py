@@ -112,6 +112,22 @@ def test_random_programs_do_the_same_on_unicorn(tmp_path: Path, seed: int) -> No
     assert done.accesses <= bound_accesses(image.elf, "p_mix")
 
 
+def test_operands_at_the_edges_give_the_same_on_unicorn(tmp_path: Path) -> None:
+    """Every arithmetic instruction on all pairs, the least number over minus one among them."""
+    lines = [".globl p_edges", "p_edges:", "li t6, 16777619"]
+    for first in INTERESTING:
+        for second in INTERESTING:
+            lines += [f"li t0, {first}", f"li t1, {second}"]
+            for name in BINARY:
+                lines += [f"{name} t2, t0, t1", "mul a0, a0, t6", "add a0, a0, t2"]
+    source = tmp_path / "edges.S"
+    source.write_text("\n".join([*lines, "ret"]) + "\n")
+    image = core_code("edges", "rv32", [source], ["p_edges"])
+    with Machine(image, 4096) as machine:
+        done = machine.call("p_edges", 1)
+    assert (done.result, done.instructions, done.accesses) == on_unicorn(image, "p_edges", 1)
+
+
 @pytest.mark.parametrize("system", ["tlsf", "budget"])
 def test_the_core_takes_the_same_on_unicorn_and_here(tmp_path: Path, system: str) -> None:
     from types import SimpleNamespace
