@@ -9,16 +9,16 @@ cd "$(dirname "$0")/.."
 demo_packages=(gcc libc6-dev make cmake ninja-build python3-venv libzstd-dev pkg-config
     gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0 valgrind)
 check_packages=(python3-dev zstd libnewlib-arm-none-eabi picolibc-riscv64-unknown-elf gcc-multilib
-    clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli ffmpeg
+    g++ perl clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli ffmpeg
     minisat picosat qemu-system-misc chromium)
 # Rust's cross-compiled standard library is built from its source, for the peers in Rust.
 bench_packages=(rustc-web cargo-web rust-web-src)
 
 case "${1:-}" in
     demo) packages=("${demo_packages[@]}") extra="" ;;
-    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extra="test" ;;
+    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extra="test hw" ;;
     bench) packages=("${demo_packages[@]}" "${check_packages[@]}" "${bench_packages[@]}")
-        extra="test" ;;
+        extra="test hw" ;;
     *) echo "usage: scripts/setup.sh demo|check|bench" >&2; exit 2 ;;
 esac
 
