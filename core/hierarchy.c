@@ -302,6 +302,53 @@ TAU_INLINE bool has_record(const struct tau_hierarchy *space) {
     return commits || tables->free.ready.count != tables->promised;
 }
 
+// Maps PAGE of the region at SPOT, which has HEADER, to a ready frame, which is there. RECORD is
+// that of the page's chunk.
+TAU_INLINE enum tau_status enter_page(struct tau_hierarchy *space, uint32_t page,
+                                      struct tau_hierarchy_record *record, const struct spot *spot,
+                                      uint32_t header) {
+    const uint32_t frame = frames_take(space->frames);
+    const uint32_t place = place_of(page);
+    TAU_ASSERT((record->mapped & tau_bits_mask(place)) == 0);
+    record->mapped |= tau_bits_mask(place);
+    record->data[place] = frame | (header & TAU_RIGHTS);
+    ring_push(space, spot, header, frame);
+    space->mapped_pages++;
+    TAU_ASSERT(space->mapped_pages <= space->committed_pages);
+    return TAU_OK;
+}
+
+// The same for a chunk without a record. This function and the next are called last and with what
+// they need in registers, so that a fault in a chunk with a record saves no register.
+static __attribute__((noinline)) enum tau_status
+enter_page_first(struct tau_hierarchy *space, uint32_t page,
+                 struct tau_hierarchy_record *first_record, uint32_t chunk, uint32_t place,
+                 uint32_t header) {
+    const struct spot spot = {first_record, chunk, place};
+    TAU_ASSERT(space->frames->ready.count != 0);
+    TAU_ASSERT(header == *header_of(&spot));
+    struct tau_hierarchy_record *const record = take_record(space, chunk, chunk_of(page));
+    if (space->commit_max_pages != NO_LIMIT) {
+        space->tables->promised--;
+    }
+    return enter_page(space, page, record, &spot, header);
+}
+
+// The same when no frame is ready: zeroes one first, if there is any.
+static __attribute__((noinline)) enum tau_status
+enter_page_zeroed(struct tau_hierarchy *space, uint32_t page, struct tau_hierarchy_record *record,
+                  struct tau_hierarchy_record *first_record, uint32_t chunk, uint32_t place,
+                  uint32_t header) {
+    const struct spot spot = {first_record, chunk, place};
+    TAU_ASSERT(space->frames->ready.count == 0);
+    TAU_ASSERT(header == *header_of(&spot));
+    if (!tau_frames_clean_one(space->frames)) {
+        return TAU_NO_FRAME;
+    }
+    return record == NULL ? enter_page_first(space, page, first_record, chunk, place, header)
+                          : enter_page(space, page, record, &spot, header);
+}
+
 enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_page page,
                                        uint32_t access) {
     TAU_INVARIANT(tau_hierarchy_invariants_hold(space));
@@ -311,7 +358,6 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
     const uint32_t chunk = chunk_of(page.number);
     struct tau_hierarchy_record *record = record_with_start(space, chunk);
     const struct spot spot = find(space, page.number, record);
-    const uint32_t place = place_of(page.number);
     const uint32_t header = *header_of(&spot);
     if ((header & REGION_STATE) == REGION_FREE) {
         return TAU_NOT_IN_REGION;
@@ -322,26 +368,19 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
     if (record == NULL && validity_is_mapped(&space->chunks, spot.chunk, chunk)) {
         record = record_of(space, chunk);
     }
-    if (record != NULL && (record->mapped & tau_bits_mask(place)) != 0) {
+    if (record != NULL && (record->mapped & tau_bits_mask(place_of(page.number))) != 0) {
         return TAU_PAGE_MAPPED;
     }
     if (record == NULL && !has_record(space)) {
         return TAU_NO_TABLE;
     }
-    uint32_t frame;
-    if (!frames_take_clean(space->frames, &frame)) {
-        return TAU_NO_FRAME;
+    if (__builtin_expect(space->frames->ready.count == 0, 0)) {
+        return enter_page_zeroed(space, page.number, record, spot.record, spot.chunk, spot.place,
+                                 header);
     }
-    if (record == NULL) {
-        record = take_record(space, spot.chunk, chunk);
-        space->tables->promised -= space->commit_max_pages == NO_LIMIT ? 0 : 1;
-    }
-    record->mapped |= tau_bits_mask(place);
-    record->data[place] = frame | (header & TAU_RIGHTS);
-    ring_push(space, &spot, header, frame);
-    space->mapped_pages++;
-    TAU_ASSERT(space->mapped_pages <= space->committed_pages);
-    return TAU_OK;
+    return record == NULL
+               ? enter_page_first(space, page.number, spot.record, spot.chunk, spot.place, header)
+               : enter_page(space, page.number, record, &spot, header);
 }
 
 // Gives the frames of the region at SPOT back.

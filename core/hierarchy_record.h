@@ -131,10 +131,15 @@ TAU_INLINE bool is_free(const struct spot *spot) {
 // Whether the region at SPOT is one page, with another region behind it in the chunk, whose header
 // is where its count would be. It needs none: its page's bit says the same.
 TAU_INLINE bool is_single(const struct spot *spot) {
-    const uint32_t next = (spot->place - 1) & (CHUNK_PAGES - 1);
     TAU_ASSERT(spot->place < CHUNK_PAGES);
     TAU_ASSERT(spot->record != NULL);
-    return (spot->record->starts & tau_bits_from(next) & ~tau_bits_from(spot->place)) != 0;
+    const uint32_t starts = spot->record->starts;
+#ifdef __arm__  // place 0 is the highest bit there
+    const uint32_t behind = starts >> 1;
+#else
+    const uint32_t behind = starts << 1;
+#endif
+    return (behind & tau_bits_mask(spot->place)) != 0;
 }
 
 #endif
