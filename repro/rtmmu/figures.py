@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from repro.rtmmu import page_model, synthetic
-from repro.rtmmu.measure import CONVENTIONAL, MEASURES, OURS, SYSTEMS, replayed
+from repro.rtmmu.measure import CONVENTIONAL, MEASURES, OUT, OURS, SYSTEMS, replayed, store
 from repro.rtmmu.page_model import PAGE_BYTES, Pages, count
 from repro.rtmmu.table1 import PAPER, synthetic_trace
 
 MALLOC_KINDS = ("split, page mapped", "split, nothing mapped", "not split")
 FREE_KINDS = ("inside the heap", "last, used before it", "last, free before it")
-CURVE_POINTS = 600
+CURVE_POINTS = 1000
+COLUMNS = 400  # of sizes, in the drawings
 ARC_PAGES_MIN = 40_000  # an arc of Fig. 7b: at least this high, then below a tenth of it
 
 
@@ -158,11 +159,26 @@ def figure7(runs: dict[str, Any], pages: Pages, seed: int) -> dict[str, Any]:
 def curve_points(curve: Any, points: int = CURVE_POINTS) -> list[list[int]]:
     """(event, least, most) of a replay's curve in at most POINTS bins."""
     step = max(-(-len(curve.event) // points), 1)
-    starts = range(0, len(curve.event), step)
+    bins = [slice(start, start + step) for start in range(0, len(curve.event), step)]
     return [
-        [int(curve.event[i]), int(curve.low[i : i + step].min()), int(curve.high[i : i + step].max())]
-        for i in starts
+        [int(curve.event[part][0]), int(curve.low[part].min()), int(curve.high[part].max())]
+        for part in bins
     ]
+
+
+def points(runs: dict[str, Any], pages: Pages) -> dict[str, Any]:
+    """What the figures draw; not kept in the repository."""
+    malloc_kinds = {OURS: pages.malloc_kinds, CONVENTIONAL: pages.conventional_malloc_kinds}
+    result: dict[str, Any] = {}
+    for system in (OURS, CONVENTIONAL):
+        malloc, free = runs[system].calls["malloc"], runs[system].calls["free"]
+        kinds = np.array(malloc_kinds[system])
+        result[system] = {
+            "malloc": cells(malloc.size_bytes, malloc.instructions, kinds, COLUMNS),
+            "free": cells(free.size_bytes, free.instructions, np.array(pages.free_kinds), COLUMNS),
+            "pages": curve_points(runs[system].mapped_pages),
+        }
+    return result
 
 
 def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
@@ -170,6 +186,7 @@ def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dic
     trace = synthetic_trace(seed, actions)
     runs = {system: replayed(trace, system) for system in SYSTEMS}
     pages = count(synthetic.first_touches(synthetic.events(seed, actions)))
+    store("points", points(runs, pages), OUT)
     return {
         "figure5": figure5(runs, pages),
         "figure6": figure6(runs, pages),

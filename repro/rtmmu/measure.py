@@ -24,11 +24,11 @@ CALLS = ("malloc", "free", "fault")
 __all__ = ["HERE", "OUT", "RESULTS", "SYSTEMS", "cost", "replayed", "row_of", "store", "stored"]
 
 
-def store(stage: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Write a stage's result where the repository keeps it, and return it."""
-    RESULTS.mkdir(exist_ok=True)
+def store(stage: str, result: dict[str, Any], folder: Path = RESULTS) -> dict[str, Any]:
+    """Write a stage's result, where the repository keeps it or to FOLDER, and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, indent=1, sort_keys=True)
-    (RESULTS / f"{stage}.json").write_text(text + "\n", encoding="utf-8")
+    (folder / f"{stage}.json").write_text(text + "\n", encoding="utf-8")
     return result
 
 

@@ -1,4 +1,4 @@
-"""How many pages each system keeps mapped, by the rule and not by the code: the slow, obvious count.
+"""How many pages each system keeps mapped, by the rule and not by the code: slow and obvious.
 
 Only the placement of objects is the library's (the same TLSF in both systems). From the addresses
 alone follow, with the edge of a block boundary being the page of its header:

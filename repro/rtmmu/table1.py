@@ -13,7 +13,7 @@ from tautochrone.trace import open_trace
 from repro.rtmmu import synthetic, workloads
 from repro.rtmmu.measure import ISAS, MEASURES, OUT, row_of
 
-# Microseconds and pages as printed: malloc, free, footprint of theirs, then of the conventional MMU.
+# Microseconds and pages as printed: malloc, free, footprint of theirs, then of the other MMU.
 PAPER = {
     "Synthetic": (339, 945, 2971, 237, 4145462, 180132),
     "avconv": (327, 547, 621, 233, 2263, 781),

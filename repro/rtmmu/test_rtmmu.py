@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,19 @@ import pytest
 
 from tautochrone.trace import open_trace
 
-from repro.rtmmu import figures, measure, page_model, synthetic, table1, tried, workloads
+from repro.rtmmu import (
+    claims,
+    figures,
+    measure,
+    page_model,
+    report,
+    sentences,
+    shown,
+    synthetic,
+    table1,
+    tried,
+    workloads,
+)
 from repro.rtmmu.synthetic import FREED, MALLOC, TOUCH, Choice
 
 ACTIONS = 20_000
@@ -86,8 +99,9 @@ def test_replay_counts_what_the_rule_says(tmp_path: Path, seed: int) -> None:
         assert run.peak_mapped_pages == max(curve), system
         assert run.end_mapped_pages == curve[-1], system
         ends = [*run.mapped_pages.event[1:].tolist(), len(curve)]
-        for first, end, most in zip(run.mapped_pages.event, ends, run.mapped_pages.high, strict=True):
-            assert max(curve[max(int(first) - 1, 0) : end]) == most, (system, int(first))
+        bins = zip(run.mapped_pages.event.tolist(), ends, run.mapped_pages.high, strict=True)
+        for first, end, most in bins:
+            assert max(curve[max(first - 1, 0) : end]) == most, (system, first)
 
 
 def test_figures_of_a_short_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -160,3 +174,58 @@ def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
         assert row["rv32"]["ratios"]["footprint"] > 20
     with open_trace(trace) as reader:
         assert reader.header["clock"] == "accesses"
+
+
+def test_claims_have_every_item_and_are_not_stale() -> None:
+    """Each item of the checklist has its line, in order, and every figure comes from results/."""
+    reasons = tomllib.loads((measure.HERE / "reasons.toml").read_text(encoding="utf-8"))
+    assert [item["id"] for item in reasons["item"]] == [f"P0-{n}" for n in range(1, 46)]
+    assert {item["verdict"] for item in reasons["item"]} <= set(claims.VERDICTS)
+    text = claims.text_now()
+    assert (measure.HERE / "claims.md").read_text(encoding="utf-8") == text
+    assert sentences.MISSING not in text
+    assert "**no**" not in text
+
+
+def test_numbers_to_reach() -> None:
+    """[P0-38] What the results must be at least."""
+    found = measure.stored("table1")["extremes"]["rv32"]
+    synthetic_row = measure.stored("table1")["rows"]["synthetic"]["rv32"]["ratios"]
+    assert found["malloc_penalty_instructions"]["max"] <= 1.25
+    assert found["malloc_penalty_accesses"]["max"] <= 1.25
+    assert synthetic_row["free_gain_instructions"] >= 4387
+    assert found["footprint"]["max"] >= 466
+    assert found["footprint"]["min"] >= 1
+    assert found["within_bounds"]
+    assert not measure.stored("table1")["missing"]
+
+
+def test_a_figure_that_was_not_measured_says_so() -> None:
+    """A sentence never shows a figure that is not there."""
+    assert sentences.filled("{figures.a.0|.3f}", {}) == "not measured"
+    found = {"x": {"split, not mapped": [1500, 2], "b": False}}
+    text = "{x.split, not mapped|list} {x.split, not mapped.0|,} {x.b|yes}"
+    assert sentences.filled(text, found) == "1,500, 2 1,500 **no**"
+
+
+def test_commands_name_what_is_there() -> None:
+    """Every file that a claim's command names exists."""
+    for arguments in shown.GROUPS.values():
+        for path in (part for part in arguments if "/" in part):
+            assert (workloads.REPOSITORY / path).exists(), path
+
+
+def test_figures_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The report is one file that needs no network, made from what is stored."""
+    points = {
+        system: {"malloc": [[8, 200, 0]], "free": [[8, 90, 1]], "pages": [[0, 1, 2], [5, 3, 4]]}
+        for system in (measure.OURS, measure.CONVENTIONAL)
+    }
+    measure.store("points", points, tmp_path)
+    monkeypatch.setattr(report, "OUT", tmp_path)
+    monkeypatch.setattr(report, "PAGE", tmp_path / "report.html")
+    monkeypatch.setattr(report.picture, "take", lambda *_: None)
+    report.write()
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert all(f'id="{name}"' in html for name in ("figure5", "figure6", "figure7", "table1"))
+    assert "<script src=" not in html

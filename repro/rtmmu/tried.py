@@ -20,8 +20,8 @@ SEEDS = tuple(range(1, 13))
 CHOICES = {
     "uniform to 1 MiB": Choice(size_max_bytes=1 << 20),
     "uniform to 2 MiB": Choice(size_max_bytes=2 << 20),
-    "log-uniform to 16 MiB": Choice(size_max_bytes=16 << 20, sizes="log-uniform"),
     "every object as often": Choice(addresses="objects"),
+    "every object as often, log-uniform to 16 MiB": Choice(16 << 20, "log-uniform", "objects"),
 }
 
 

@@ -66,7 +66,9 @@ def programs(quick: bool = False) -> dict[str, Program]:
         "fft": Program("FFT", ("./fft", "10" if quick else "17"), "gcc", sources=("fft.c",)),
         "mc": Program("mc", ("./mc", "sparse", *counted), "gcc", sources=("mc.c",)),
         "mc (hash table)": Program("", ("./mc", "hash", *counted), "gcc", sources=("mc.c",)),
-        "minisat": Program("sharpSAT", ("minisat", "-verb=0", "formula.cnf"), files=large, **solver),
+        "minisat": Program(
+            "sharpSAT", ("minisat", "-verb=0", "formula.cnf"), files=large, **solver
+        ),
         "picosat": Program(
             "antom",
             ("picosat", "-n", "formula.cnf"),

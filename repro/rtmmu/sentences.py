@@ -1,0 +1,47 @@
+"""Sentences whose figures come from results: `{stage.path|form}` is replaced by what was measured.
+
+FORM is a Python format, or `list` (joined), `yes` (yes or **no**). A figure that was not measured is
+written as "not measured".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+PLACE = re.compile(r"\{([a-z0-9_]+)((?:\.[^{}.|]+)*)(?:\|([^{}]+))?\}")
+MISSING = "not measured"
+
+
+def value_at(results: dict[str, Any], stage: str, path: list[str]) -> Any:
+    """The value at a path such as `rows.mc.rv32.ratios.footprint`; None if there is none."""
+    value: Any = results.get(stage)
+    for key in path:
+        if isinstance(value, list):
+            value = value[int(key)] if key.isdigit() and int(key) < len(value) else None
+        elif isinstance(value, dict):
+            value = value.get(key)
+        else:
+            return None
+    return value
+
+
+def text_of(value: Any, form: str | None) -> str:
+    """A value as it is printed."""
+    if value is None:
+        return MISSING
+    if form == "list":
+        return ", ".join(f"{item:,}" if isinstance(item, int) else str(item) for item in value)
+    if form == "yes":
+        return "yes" if value else "**no**"
+    return format(value, form) if form else str(value)
+
+
+def filled(sentence: str, results: dict[str, Any]) -> str:
+    """SENTENCE with what was measured in its places."""
+
+    def replace(match: re.Match[str]) -> str:
+        path = [key for key in match.group(2).split(".") if key]
+        return text_of(value_at(results, match.group(1), path), match.group(3))
+
+    return PLACE.sub(replace, sentence)
