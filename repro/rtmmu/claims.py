@@ -28,15 +28,15 @@ def paper_cells(row: dict[str, Any]) -> list[str]:
     theirs = row.get("paper_ratios")
     if theirs is None:
         return ["–", "–", "–"]
-    return [f"{theirs['malloc_penalty']:.2f}", f"{theirs['free_gain']:,.1f}",
-            f"{theirs['footprint']:.2f}"]
+    forms = (("malloc_penalty", ".2f"), ("free_gain", ",.1f"), ("footprint", ".2f"))
+    return [format(theirs[name], form) for name, form in forms]
 
 
 def table_lines(table1: dict[str, Any]) -> list[str]:
     """Table I: instructions / accesses, and the ratios beside the paper's."""
     lines = [
-        "| trace | stands for | malloc, ours | malloc, conv. | free, ours | free, conv. | pages, ours"
-        " | pages, conv. | malloc ÷ (paper) | free × (paper) | pages × (paper) |",
+        "| trace | stands for | malloc, ours | malloc, conv. | free, ours | free, conv. |"
+        " pages, ours | pages, conv. | malloc ÷ (paper) | free × (paper) | pages × (paper) |",
         "|---" * 11 + "|",
     ]
     order = sorted(table1.get("rows", {}).values(), key=lambda row: row["program"] != "synthetic")

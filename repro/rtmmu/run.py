@@ -3,7 +3,7 @@ out/repro/rtmmu/report.html.
 
 python repro/rtmmu/run.py               all stages
 python repro/rtmmu/run.py table1 tried  only these, then claims and report
-python repro/rtmmu/run.py --quick       small inputs, into out/repro/rtmmu/quick; what is checked in stays
+python repro/rtmmu/run.py --quick       small inputs, into out/repro/rtmmu/quick only
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sentences whose figures come from results: `{stage.path|form}` is replaced by what was measured.
 
-FORM is a Python format, or `list` (joined), `yes` (yes or **no**). A figure that was not measured is
-written as "not measured".
+FORM is a Python format, or `list` (joined), `yes` (yes or **no**). A figure that was not measured
+is written as "not measured".
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ SECONDS_MAX = 120
 
 def blocks(language: str) -> list[str]:
     """The tutorial's code in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", TUTORIAL.read_text(encoding="utf-8"), re.M | re.S)
+    text = TUTORIAL.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
 
 
 def shell_lines(program: str) -> list[list[str]]:
@@ -56,7 +57,12 @@ def test_the_commands(tmp_path: Path) -> None:
     for command in commands:
         words = [sys.executable, "-m", "tautochrone", *command[1:]]
         done = subprocess.run(
-            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=SECONDS_MAX
+            words,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_MAX,
         )
         assert done.returncode == 0, done.stderr
     assert "conventional" in done.stdout
