@@ -123,6 +123,7 @@ def mapping_bytes(regions: list[Region]) -> dict[str, Any]:
         "mapped_pages": mapped_pages,
         "records": records,
         "constant_bytes": constant,
+        "total_bytes": constant + records * RECORD_BYTES,
         "records_bytes": records * RECORD_BYTES,
         "five_words_bytes": mapped_pages * FIVE_WORDS_BYTES,
         "per_five_words": round(records * RECORD_BYTES / (mapped_pages * FIVE_WORDS_BYTES), 3),
