@@ -48,6 +48,8 @@ def page_entry(
         "mean_mapped_pages": round(done.mean_mapped_pages, 3),
         "end_mapped_pages": done.end_mapped_pages,
         "faults": done.faults,
+        "touches": done.touches,
+        "touch": "all" if touch_all else "recorded",
         "frames": done.frames_count,
         "table_bytes": done.table_bytes,
         "mapped_pages": {
@@ -111,6 +113,11 @@ def thinned(sizes: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarra
         others = others[np.linspace(0, len(others) - 1, left).astype(np.int64)]
     kept = np.sort(np.concatenate([np.flatnonzero(is_largest), others]))
     return sizes[kept], costs[kept]
+
+
+def is_blind(entry: Mapping[str, Any]) -> bool:
+    """Whether a replay had nothing that says which pages the program touched."""
+    return entry.get("touches") == 0 and entry.get("touch") == "recorded"
 
 
 def pages_verdict(systems: Sequence[Mapping[str, Any]]) -> str:

@@ -86,10 +86,11 @@ def test_two_runs_and_both_targets_agree(tmp_path: Path, system: str) -> None:
     assert with_zbb.calls["malloc"].max_instructions < first.calls["malloc"].max_instructions
 
 
-def test_a_trace_that_is_streamed_gives_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end_time", [0, 10**6])
+def test_a_trace_that_is_streamed_gives_the_same(tmp_path: Path, end_time: int) -> None:
     trace = write_events(tmp_path / "t.tau", events_with_touches(33, events=3000))
     image = paging.paging_image("rtvm")
-    settings = paging._Settings(HEAP_PAGES_MAX, HEAP_PAGES_MAX, 16, 0, 0, 1 << 30)
+    settings = paging._Settings(HEAP_PAGES_MAX, HEAP_PAGES_MAX, 16, end_time, 0, 1 << 30)
     kept = paging._run(OpenTrace(trace), image, "rtvm", settings)
     streamed = paging._run(OpenTrace(trace, ops_in_memory_max=100), image, "rtvm", settings)
     assert streamed.placement_hash == kept.placement_hash

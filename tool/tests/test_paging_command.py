@@ -162,6 +162,14 @@ def test_the_report_replays_on_pages_itself(trace: Path, tmp_path: Path) -> None
     document = json.loads(done.stdout)
     assert {"footprints", "mapped-pages"} <= set(document["panels"])
     assert "needs a heap" in document["verdict"] and "rtvm maps at most" in document["verdict"]
+    assert "holds no accesses" not in out.read_text()
+
+
+def test_the_report_says_when_nothing_was_touched(tmp_path: Path) -> None:
+    out = tmp_path / "r.html"
+    plain = random_trace(tmp_path / "p.tau", 6, events=200)
+    called(report.command, plain, "--on", "rtvm", "-o", out)
+    assert "The recording holds no accesses" in out.read_text()
 
 
 @pytest.mark.parametrize("lost", ["mapped_pages", "faults", "event", "instructions"])

@@ -86,9 +86,10 @@ def command(
     refuse_misuse(trace, skip_misuse)
     opened = open_trace_for_replay(trace)
     given = _Given(trace, plan, heap_bytes, layout, isa, check_level, skip_misuse)
+    on_pages = _names_on_pages(names)
     systems: list[dict[str, Any]] = []
     for name in names:
-        if name in _names_on_pages(names):
+        if name in on_pages:
             from tautochrone.paging_entries import page_entry
 
             systems.append(
@@ -98,7 +99,7 @@ def command(
             )
         else:
             systems.append(_replayed(name, given))
-    if _names_on_pages(names) and not opened.touches and touch == "recorded":
+    if on_pages and not opened.touches and touch == "recorded":
         output.note(
             f"{trace} holds no accesses: pages are mapped for headers and calloc only;"
             " record with `tau record --accesses`, or take --touch all"

@@ -7,6 +7,7 @@ from typing import Any
 
 from bokeh.models import ColumnDataSource, HoverTool, Label, LogTicker, Span
 
+from tautochrone.paging_entries import is_blind
 from tautochrone.reporters.panel import (
     BLUE,
     GRAY,
@@ -91,6 +92,11 @@ def _mapped(systems: Sequence[Mapping[str, Any]]) -> Panel:
         f"Pages of 4 KiB that hold a frame. rtvm gives back what becomes free at once and anywhere;"
         f" the conventional heap only where its end shrinks. {told}. No maximum is thinned out."
     )
+    if any(is_blind(system) for system in systems):
+        caption += (
+            " The recording holds no accesses, so only headers and cleared objects are mapped here:"
+            " record with --accesses to learn what the program touches."
+        )
     return Panel("mapped-pages", "Pages mapped over time", caption, plot, columns)
 
 
