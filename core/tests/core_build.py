@@ -45,6 +45,7 @@ COMPANIONS = {
     "fuzz_vspace": SPACE,
     "explore_vspace": SPACE,
     "test_page_heap": HEAP,
+    "test_break_heap": HEAP,
     "fuzz_page_heap": HEAP,
 }
 

@@ -8,14 +8,29 @@ error: it must be written anew for the changed code.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core_build import CORE, Build, build_program, run_program
+from mutants_pages import PAGE_MUTANTS
 
 RUN_SECONDS_MAX = 60
 TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf"]
 BUDGET_PROGRAMS = ["test_budget", "test_budget_plans", "fuzz_budget"]
+SPACE_PROGRAMS = ["test_frames", "test_validity", "test_vspace", "fuzz_vspace", "explore_vspace"]
+HEAP_PROGRAMS = ["test_page_heap", "test_break_heap", "fuzz_page_heap"]
+# The programs whose mechanism a file begins with; all others are TLSF's.
+PROGRAMS = {
+    "budget": BUDGET_PROGRAMS,
+    "frames": SPACE_PROGRAMS,
+    "validity": SPACE_PROGRAMS,
+    "vspace": SPACE_PROGRAMS + HEAP_PROGRAMS,
+    "page_heap": HEAP_PROGRAMS,
+    "break_heap": HEAP_PROGRAMS,
+    "tlsf_pages": HEAP_PROGRAMS,
+}
+ARGUMENTS = {"fuzz_page_heap": ["1", "8000"], "explore_vspace": []}
+EXTRA = {"fuzz_vspace": ("-DTAU_PAGE_LOG2=6",)}
 # Level 2 has every check, and the sanitizers see what only reads too far.
 BUILD = Build(32, 2, 0, "-O1", "gcc", sanitize=True)
 
@@ -219,6 +234,7 @@ MUTANTS = [
         "*offset + TAU_ALIGNMENT < fields_of(heap)->dedicated_bytes",
     ),
     Mutant("empty region accepted", "budget_layout.h", "|| added->count == 0)", "|| pair > 99)"),
+    *(Mutant(*row) for row in PAGE_MUTANTS),
 ]
 
 
@@ -226,15 +242,20 @@ class StaleMutant(Exception):
     """The text that a mutant replaces is not in the core exactly once."""
 
 
+def changed_text(mutant: Mutant) -> str:
+    """The core's file with MUTANT applied. Raises StaleMutant."""
+    text = (CORE / mutant.file).read_text()
+    if text.count(mutant.old) != 1:
+        raise StaleMutant(f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)} times there")
+    return text.replace(mutant.old, mutant.new)
+
+
 def changed_core(mutant: Mutant, folder: Path) -> Path:
     """A copy of the folder core in FOLDER with MUTANT applied. Raises StaleMutant."""
     core = folder / "core"
+    text = changed_text(mutant)
     shutil.copytree(CORE, core, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
-    path = core / mutant.file
-    text = path.read_text()
-    if text.count(mutant.old) != 1:
-        raise StaleMutant(f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)} times there")
-    path.write_text(text.replace(mutant.old, mutant.new))
+    (core / mutant.file).write_text(text)
     return core
 
 
@@ -244,11 +265,13 @@ def survives(mutant: Mutant, folder: Path) -> bool:
     Raises StaleMutant, or CompileError if the change is no C.
     """
     core = changed_core(mutant, folder)
-    programs = BUDGET_PROGRAMS if mutant.file.startswith("budget") else TLSF_PROGRAMS
-    for name in programs:
-        program = build_program(BUILD, name, folder, core)
+    found = [programs for start, programs in PROGRAMS.items() if mutant.file.startswith(start)]
+    for name in found[0] if found else TLSF_PROGRAMS:
+        build = replace(BUILD, sanitize=False, optimize="-O2") if "explore" in name else BUILD
+        program = build_program(build, name, folder, core, EXTRA.get(name, ()))
+        arguments = ARGUMENTS.get(name, ["1", "20000"] if "fuzz" in name else [])
         try:
-            run_program(program, ["1", "20000"] if "fuzz" in name else [], RUN_SECONDS_MAX)
+            run_program(program, arguments, RUN_SECONDS_MAX)
         except AssertionError:
             return False
     return True

@@ -32,6 +32,7 @@ struct window {
     size_t frames_count;
     int file;
     enum window_user user;
+    bool is_open;           // some page of it
     unsigned faults_count;  // pages that were mapped because the program touched them
     // What the tables under test say: the frame of PAGE, WINDOW_FRAME_NONE if it is not mapped.
     uint32_t (*frame_of)(uint32_t page);
@@ -56,6 +57,7 @@ static inline void window_on_touch(int number, siginfo_t *info, void *context) {
     }
     const uint32_t page = (uint32_t)(offset / TAU_PAGE_BYTES);
     uint32_t frame = window.frame_of(page);
+    window.is_open = true;
     if (frame == WINDOW_FRAME_NONE) {
         if (window.user == WINDOW_ALLOCATOR ||
             (window.user == WINDOW_CALL && test_port.lock_depth != 0)) {
@@ -77,6 +79,10 @@ static inline void window_on_touch(int number, siginfo_t *info, void *context) {
 
 // What is mapped in the window may be out of date: from here on each page is looked up anew.
 static inline void window_flush(void) {
+    if (!window.is_open) {
+        return;
+    }
+    window.is_open = false;
     REQUIRE(mmap(window.base, window.pages_count * TAU_PAGE_BYTES, PROT_NONE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED);
 }

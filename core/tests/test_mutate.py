@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mutate import MUTANTS, Mutant, changed_core, survives
+from mutate import MUTANTS, Mutant, changed_text, survives
 
 
-def test_every_mutant_applies(tmp_path: Path) -> None:
+def test_every_mutant_applies() -> None:
     """Each text is in the core exactly once, so that the slow test cannot rot unseen."""
-    for number, mutant in enumerate(MUTANTS):
-        changed_core(mutant, tmp_path / str(number))
+    for mutant in MUTANTS:
+        assert changed_text(mutant)
 
 
 @pytest.mark.slow

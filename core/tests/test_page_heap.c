@@ -181,6 +181,30 @@ static void objects_on_pages_keep_their_alignment(void) {
     end();
 }
 
+// The last object of a kind gets a block in which every step of its alignment counts.
+static void aligned_objects_fill_the_heap(void) {
+    begin(FRAMES, UINT32_MAX);
+    for (size_t alignment = 2 * UNIT; alignment <= 2 * PAGE; alignment *= 2) {
+        for (unsigned round = 0; round < 8; round++) {
+            unsigned char *objects[600];
+            size_t count = 0;
+            const size_t size = 500 + UNIT * test_random_below(3 * PAGE / UNIT);
+            const unsigned char *const last = window.base + (FIRST + HEAP_PAGES) * PAGE;
+            objects[count++] = allocate(UNIT * (1 + test_random_below(100)));
+            while (count < 600 && (objects[count] = allocate_aligned(alignment, size)) != NULL) {
+                EXPECT(objects[count] + size < last);
+                count++;
+            }
+            EXPECT_EQUAL(broken(), 0);
+            while (count > 0) {
+                EXPECT_EQUAL(give_back(objects[--count]), TAU_OK);
+            }
+        }
+    }
+    EXPECT_EQUAL(heap.committed_pages, 2);
+    end();
+}
+
 // ---- Refusals ----------------------------------------------------------------------------------
 
 static unsigned char image[sizeof tables + sizeof links + sizeof space + sizeof pool];
@@ -522,6 +546,7 @@ static const struct test tests[] = {
     TEST(pages_come_on_touch_and_go_on_free),
     TEST(a_hole_gives_its_pages_back),
     TEST(objects_on_pages_keep_their_alignment),
+    TEST(aligned_objects_fill_the_heap),
     TEST(bad_heaps_are_refused),
     TEST(no_frame_is_left),
     TEST(the_commitment_is_reached),

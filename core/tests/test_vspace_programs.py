@@ -24,7 +24,7 @@ ASSERTS = "-DTAU_ASSERT_LEVEL=2"
 SMALL_PAGES = "-DTAU_PAGE_LOG2=6"  # so that frames are cheap to look at
 SANITIZED = Build(64, 1, 0, "-O1", "gcc", sanitize=True)
 PROGRAMS = ["test_frames", "test_validity", "test_vspace"]
-BUILDS = [SANITIZED, Build(32, 1, 0, "-O2", "gcc"), Build(32, 1, 0, "-O0", "clang-14")]
+BUILDS = [SANITIZED, Build(32, 1, 0, "-O2", "clang-14")]
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=str)
@@ -40,9 +40,9 @@ def test_the_walks_see_what_is_broken(tmp_path: Path) -> None:
     print(run_program(build_program(SANITIZED, "test_vspace_checker", tmp_path), [], 60))
 
 
-@pytest.mark.parametrize("pages_log2_max", [6, 16, 26])
+@pytest.mark.parametrize("pages_log2_max", [6, 26])
 def test_examples_in_other_sizes(pages_log2_max: int, tmp_path: Path) -> None:
-    """Spaces of at most two words of the tree, of 2^16 pages, and of as many as a word can say."""
+    """Spaces of at most two words of the tree, and of as many pages as a word can say."""
     extra = (ASSERTS, f"-DTAU_SPACE_PAGES_LOG2_MAX={pages_log2_max}")
     program = build_program(SANITIZED, "test_vspace", tmp_path, extra=extra)
     print(run_program(program, [], RUN_SECONDS_MAX))

@@ -1,0 +1,374 @@
+"""Small wrong changes of frames, validity, spaces and heaps on pages: (what goes wrong, file
+of the core, old text, new text). mutate.py applies them.
+"""
+
+from __future__ import annotations
+
+FRAMES = [
+    ("frame handed in twice", "frames.c", "!= FRAME_ABSENT) {\n", "== 12345678) {\n"),
+    ("frames beyond the table", "frames.c", "count > frames->frames_count -", "count < 0 * "),
+    ("highest frame first", "frames.c", "first.number + i - 1;", "first.number + count - i;"),
+    (
+        "frame not zeroed",
+        "frames.c",
+        "if (frames->memory != NULL) {",
+        "if (frames->memory != NULL && frame == UINT32_MAX) {",
+    ),
+    ("last byte not zeroed", "frames.c", "0, TAU_PAGE_BYTES);", "0, TAU_PAGE_BYTES - 1);"),
+    ("cleaned frame still dirty", "frames.c", "    frames->dirty.count--;\n", ""),
+    (
+        "reserved without being there",
+        "frames.c",
+        "if (count > tau_frames_free_count(frames)) {",
+        "if (count > frames->frames_count) {",
+    ),
+    (
+        "reserved frames go to everybody",
+        "frames.c",
+        "reserved->released = &reserved->ready;",
+        "reserved->released = &reserved->dirty;",
+    ),
+    (
+        "given back as clean",
+        "frames.c",
+        "        frames_splice(frames, &frames->dirty, frame, frame, 1);\n"
+        "    }\n"
+        "    TAU_ASSERT(reserved->ready.count == 0);",
+        "        frames_splice(frames, &frames->ready, frame, frame, 1);\n"
+        "    }\n"
+        "    TAU_ASSERT(reserved->ready.count == 0);",
+    ),
+    ("chain counted as one", "frames_list.h", "list->count += count;", "list->count += 1;"),
+    ("list cut behind a chain", "frames_list.h", "frames->links[oldest] = list->head;", ""),
+    ("chain hung on backwards", "frames_list.h", "list->head = newest;", "list->head = oldest;"),
+    ("frame taken twice", "frames_list.h", "frames->ready.head = frames->links[frame];", ""),
+]
+
+VALIDITY = [
+    (
+        "cache believed",
+        "validity_entry.h",
+        "if (start == 0 || start > page) {",
+        "if (start == 0) {",
+    ),
+    (
+        "page 0 believed",
+        "validity_entry.h",
+        "if (start == 0 || start > page) {",
+        "if (start > page) {",
+    ),
+    (
+        "stack's bottom not asked",
+        "validity_entry.h",
+        "return start <= place && place <= sp && validity->stacks[place].page == page;",
+        "return place <= sp && validity->stacks[place].page == page;",
+    ),
+    (
+        "stack's top not asked",
+        "validity_entry.h",
+        "return start <= place && place <= sp && validity->stacks[place].page == page;",
+        "return start <= place && place < validity->pages_count && sp < validity->pages_count "
+        "&&\n"
+        "           validity->stacks[place].page == page;",
+    ),
+    (
+        "stack's page not asked",
+        "validity_entry.h",
+        "place <= sp && validity->stacks[place].page == page;",
+        "place <= sp;",
+    ),
+    (
+        "fault asks no bottom",
+        "validity_entry.h",
+        "return start <= place && place <= validity_sp(",
+        "return place <= validity_sp(",
+    ),
+    (
+        "fault asks no page",
+        "validity_entry.h",
+        ".top) &&\n           validity->stacks[place].page == page;",
+        ".top);",
+    ),
+    ("cache not updated", "validity_entry.h", "validity->regions[page].cache = start;", ""),
+    ("helper not written", "validity_entry.h", "validity->stacks[page].helper = place;", ""),
+    ("stack not written", "validity_entry.h", "validity->stacks[place].page = page;", ""),
+    ("stack does not grow", "validity_entry.h", ".top = top + 1;", ".top = top;"),
+    ("frames not linked", "validity_entry.h", "if (place != start) {", "if (place == 0) {"),
+    ("rights lost", "validity_entry.h", "frame | (top & TAU_RIGHTS);", "frame | TAU_RIGHTS;"),
+    ("sp not initialised", "validity.c", ".top = 0;", ".top &= 1;"),
+]
+
+SPACE = [
+    (
+        "region at page 0",
+        "vspace.c",
+        "    if (start.number == 0) {\n        return",
+        "    if (0) {\n        return",
+    ),
+    (
+        "region too large",
+        "vspace.c",
+        "if (pages > space->validity.pages_count - start.number) {",
+        "if (pages > space->validity.pages_count) {",
+    ),
+    (
+        "region over its neighbor",
+        "vspace.c",
+        "end_after(space, start) - start.number < pages) {",
+        "pages == UINT32_MAX) {",
+    ),
+    (
+        "region over itself",
+        "vspace.c",
+        "if (!is_free(space, tau_region_tree_find(&space->tree, start)) ||",
+        "if (pages == UINT32_MAX ||",
+    ),
+    ("rest not empty", "vspace.c", "        region_empty(space, end.number, REGION_FREE);\n", ""),
+    ("rest not split off", "vspace.c", "        tau_region_tree_split(&space->tree, end);\n", ""),
+    ("rights dropped", "vspace.c", "REGION_OPEN | rights);", "REGION_OPEN | TAU_RIGHTS);"),
+    ("committed not counted", "vspace.c", "space->committed_pages += commit_pages;", ""),
+    (
+        "one page more admitted",
+        "vspace.c",
+        "return commit_pages > space->commit_max_pages",
+        "return commit_pages > 1 + space->commit_max_pages",
+    ),
+    ("access granted", "vspace.c", "if ((access & ~(top & TAU_RIGHTS)) != 0) {", "if ((access & 1) != 0) {"),
+    (
+        "page mapped twice",
+        "vspace.c",
+        "    if (validity_is_mapped(&space->validity, start.number, page.number)) {",
+        "    if (0) {",
+    ),
+    ("free page mapped", "vspace.c", "if (state == REGION_FREE || (", "if ((0) || ("),
+    (
+        "late access to a heap granted",
+        "vspace.c",
+        "(state == REGION_HEAP_HEAD && page.number != start.number)",
+        "0",
+    ),
+    (
+        "page number goes round",
+        "vspace.c",
+        "    if (page.number - 1 >= space->validity.pages_count - 1) {\n        return page.number",
+        "    if (page.number == 0) {\n        return page.number",
+    ),
+    (
+        "inner page unmaps",
+        "vspace.c",
+        "if (!region_tree_is_start(&space->tree, start) || (top",
+        "if ((top",
+    ),
+    (
+        "heap's region unmapped",
+        "vspace.c",
+        "if ((top & REGION_STATE) != REGION_OPEN) {",
+        "if ((top & REGION_STATE) == REGION_FREE) {",
+    ),
+    (
+        "frames lost",
+        "vspace.c",
+        "        region_release(space, start.number, sp);\n"
+        "    }\n"
+        "    region_empty(space, start.number, REGION_FREE);\n"
+        "    if (has_next",
+        "        space->mapped_pages -= sp - start.number + 1;\n"
+        "    }\n"
+        "    region_empty(space, start.number, REGION_FREE);\n"
+        "    if (has_next",
+    ),
+    (
+        "stack survives its region",
+        "vspace.c",
+        "    region_empty(space, start.number, REGION_FREE);\n    if (has_next",
+        "    space->validity.regions[start.number].top &= TAU_NUMBER_MASK;\n    if (has_next",
+    ),
+    (
+        "next one not united",
+        "vspace.c",
+        "if (has_next && is_free(space, next)) {",
+        "if (0 * has_next) {",
+    ),
+    (
+        "mapped neighbor united",
+        "vspace.c",
+        "if (has_next && is_free(space, next)) {",
+        "if (has_next) {",
+    ),
+    (
+        "one before not united",
+        "vspace.c",
+        "(struct tau_page){start.number - 1}))) {",
+        "(struct tau_page){start.number}))) {",
+    ),
+    (
+        "translation ignores rights",
+        "vspace.c",
+        "return (access & ~entry) == 0 ?",
+        "return access != 1 ?",
+    ),
+    ("oldest frame lost", "vspace_region.h", "sp - first + 1;", "sp - first;"),
+]
+
+HEAP = [
+    (
+        "edge of the wrong page",
+        "tlsf_pages.h",
+        "(uintptr_t)payload - TAU_ALIGNMENT - origin",
+        "(uintptr_t)payload - origin",
+    ),
+    (
+        "block starts a page",
+        "tlsf_pages.h",
+        "        size += TAU_ALIGNMENT;\n    }\n    struct cut",
+        "    }\n    struct cut",
+    ),
+    ("whole block keeps its edge", "tlsf_pages.h", "        cut.split = cut.end;\n", ""),
+    (
+        "page-aligned object lost",
+        "tlsf_pages.h",
+        "return starts_page(pointer) ? before(pointer, PAGE_START_GAP) : pointer;",
+        "return pointer;",
+    ),
+    (
+        "gap of one unit",
+        "tlsf_pages.h",
+        "(intptr_t)gap >= (intptr_t)BLOCK_MIN_BYTES",
+        "(intptr_t)gap > 0",
+    ),
+    (
+        "no room for steps",
+        "tlsf_pages.h",
+        "(4 * (tau_word)(alignment))",
+        "(1 * (tau_word)(alignment))",
+    ),
+    (
+        "edge has no region",
+        "page_heap.c",
+        "    region_tree_split(&space->tree, (struct tau_page){edge});\n",
+        "",
+    ),
+    ("edge not counted", "page_heap.c", "    space->mapped_pages++;\n}", "}"),
+    ("first page given back", "page_heap.c", "is_kept ? edge + 1 : edge;", "edge;"),
+    ("inner pages kept", "page_heap.c", "if (ON_LONGEST_PATH(sp >= first)) {", "if (sp < first) {"),
+    (
+        "freed region stays open",
+        "page_heap.c",
+        "    if (is_kept) {\n        space->validity.regions[edge].top = edge | REGION_HEAP_HEAD",
+        "    if (is_kept) {\n        space->validity.regions[edge].top = edge | REGION_HEAP_OPEN",
+    ),
+    ("object's pages stay closed", "page_heap.c", "    edge_extend(space, cut.start);\n", ""),
+    (
+        "edge behind counted twice",
+        "page_heap.c",
+        "committed_pages -= 1;  // the",
+        "committed_pages -= 0;  // the",
+    ),
+    (
+        "commitment passed",
+        "page_heap.c",
+        "if (committed_pages > heap->commit_max_pages || !frames",
+        "if (!frames",
+    ),
+    (
+        "own edge dissolved",
+        "page_heap.c",
+        "    if (start == low) {\n        if (end != start) {",
+        "    if (start == low) {\n        if (end != start && pages > 1) {",
+    ),
+    (
+        "edge behind never dissolved",
+        "page_heap.c",
+        "is_joined && end != start && end != high",
+        "is_joined && end == 0",
+    ),
+    (
+        "shared edge dissolved",
+        "page_heap.c",
+        "is_joined && end != start && end != high",
+        "is_joined && end != start",
+    ),
+    (
+        "used neighbor's edge dissolved",
+        "page_heap.c",
+        "is_joined && end != start && end != high",
+        "(is_joined || end != 0) && end != start && end != high",
+    ),
+    (
+        "pages counted after free",
+        "page_heap.c",
+        "    heap->committed_pages -= pages;\n}",
+        "    heap->committed_pages -= pages != 1 ? pages : 0;\n}",
+    ),
+    (
+        "pages released before the header is written",
+        "page_heap.c",
+        "    insert(blocks, merged.payload, merged.size + FREE);\n"
+        "    TAU_ASSERT(low <= start);\n"
+        "    TAU_ASSERT(end <= high);\n"
+        "    release_pages(heap, start, end, low, high, used.next_size != 0);\n"
+        "",
+        "    release_pages(heap, start, end, low, high, used.next_size != 0);\n"
+        "    next[-1] |= FREE;\n"
+        "    insert(blocks, merged.payload, merged.size + FREE);\n"
+        "",
+    ),
+    (
+        "headers looked up anywhere",
+        "page_heap.c",
+        "    } else if (!can_look_at(heap, block) || !is_used",
+        "    } else if (!is_at_edge(heap, block) || !is_used",
+    ),
+    (
+        "refused block lost",
+        "page_heap.c",
+        "    if (!cut_pages(heap, cut)) {\n        insert(blocks, payload, header);",
+        "    if (!cut_pages(heap, cut)) {",
+    ),
+    (
+        "swallowed edge forgotten",
+        "page_heap.c",
+        "        validity_push(&space->validity, space->frames->links, start, end, kept);\n",
+        "        (void)kept;\n",
+    ),
+    (
+        "grown object stays closed",
+        "page_heap.c",
+        "    space->validity.regions[start].top |= REGION_OPEN;\n"
+        "    TAU_ASSERT(heap->committed_pages <=",
+        "    TAU_ASSERT(heap->committed_pages <=",
+    ),
+    ("growth not committed", "page_heap.c", "    heap->committed_pages += pages;\n", ""),
+    (
+        "shrinks over a page border",
+        "page_heap.c",
+        "return edge_of(ORIGIN(heap), after(block, size)) == end;",
+        "return true;",
+    ),
+    (
+        "break never moves up",
+        "break_heap.c",
+        "    if (end == heap->limit) {",
+        "    if (end == 0) {",
+    ),
+    (
+        "break never moves down",
+        "break_heap.c",
+        "if (new_break < heap->break_page) {",
+        "if (new_break == 0) {",
+    ),
+    (
+        "inner free shrinks",
+        "break_heap.c",
+        "after(merged.payload, merged.size) == heap->limit",
+        "after(merged.payload, merged.size) != 0",
+    ),
+    (
+        "pages above the break mapped",
+        "break_heap.c",
+        "heap->break_page - heap->first.number) {",
+        "heap->pages_count) {",
+    ),
+]
+
+PAGE_MUTANTS = [*FRAMES, *VALIDITY, *SPACE, *HEAP]
