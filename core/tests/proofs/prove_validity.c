@@ -2,7 +2,7 @@
 // no wrong translation, though of all memory only sp was ever initialised [P0-22, P0-25, P0-26].
 //
 // The state is arbitrary: the caches, helpers, stacks and data hold any garbage; only the
-// invariants PVA-1 ... PVA-4 (below, in `holds`) are assumed, for all pages. Each proof runs one
+// invariants in holds_at are assumed, for all pages. Each proof runs one
 // shipped operation and shows, at an arbitrary page, that the MMU's lookup answers as it must, and
 // at all pages that the invariants are kept; prove_init, that they hold at the start. So they hold
 // after any history. The region tree is the shipped one, of one word; it is proved apart.
