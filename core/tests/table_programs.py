@@ -29,7 +29,7 @@ CODE = {
 def build(
     build_of: Build, kind: str, mechanism: str, folder: Path, core: Path = CORE, *extra: str
 ) -> Path:
-    """The program core/tests/KIND_MECHANISM.c ("test", "fuzz") with the full walks, in FOLDER."""
+    """The program core/tests/KIND_MECHANISM.c ("test", "fuzz", "explore") with the full walks, in FOLDER."""
     name = f"{kind}_{mechanism}"
     tests = [f"{name}.c", f"check_{mechanism}.c", "check_frames.c"]
     sources = [core / "tests" / source for source in tests]
