@@ -29,7 +29,10 @@ CODE = {
 def build(
     build_of: Build, kind: str, mechanism: str, folder: Path, core: Path = CORE, *extra: str
 ) -> Path:
-    """The program core/tests/KIND_MECHANISM.c ("test", "fuzz", "explore") with the full walks, in FOLDER."""
+    """The program core/tests/KIND_MECHANISM.c with the full walks, in FOLDER.
+
+    A kind is "test", "fuzz" or, of the hierarchy, "explore".
+    """
     name = f"{kind}_{mechanism}"
     tests = [f"{name}.c", f"check_{mechanism}.c", "check_frames.c"]
     sources = [core / "tests" / source for source in tests]

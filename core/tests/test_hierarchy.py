@@ -49,7 +49,7 @@ def test_random_calls(arm: bool, tmp_path: Path) -> None:
     print(run_program(program, [SEED, "300000"], RUN_SECONDS_MAX))
 
 
-@pytest.mark.parametrize("depth", [4, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("depth", [4, pytest.param(5, marks=pytest.mark.slow)])
 def test_every_sequence_around_borders(depth: int, tmp_path: Path) -> None:
     """All of a million sequences of four calls on pages beside borders of chunks."""
     program = build(Build(32, 1, 0, "-O2", "gcc"), "explore", "hierarchy", tmp_path, CORE, ASSERTS)
