@@ -2,9 +2,9 @@
 
 Both place blocks alike: `PagedTlsf` is TLSF with blocks that never start a page. `PageHeap` is
 ours, `BreakHeap` the conventional one. After each call the pages that must be mapped are worked out
-anew from all blocks; what was mapped and need not be is given back. Addresses are counted from where the
-space's page 0 would be. Every operation answers what the C function answers: an address or None for
-a pointer, a status name for a status. Cost: proportional to blocks and pages.
+anew from all blocks; what was mapped and need not be is given back. Addresses are counted from
+where the space's page 0 would be. Every operation answers what the C function answers: an address
+or None for a pointer, a status name for a status. Cost: proportional to blocks and pages.
 """
 
 from __future__ import annotations

@@ -77,9 +77,10 @@ class Replay:
             getattr(self, f"line_{kind}")(*map(int, words))
         self.seen[kind] += 1
 
-    def line_H(self, is_ours: int, pages_log2: int, first: int, pages: int, commit: int, *more: int):
+    def line_H(self, is_ours: int, *numbers: int) -> None:
         """A machine with one heap, which may have been refused."""
-        frames_count, is_committed, control_bytes, word_bits, check_level, status = more
+        _, first, pages, commit, frames_count, is_committed, *shape_numbers = numbers
+        control_bytes, word_bits, check_level, status = shape_numbers
         self.pool = Frames(Machine(frames_count))
         self.pool.add(0, frames_count)
         self.heap = None
