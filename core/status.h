@@ -27,7 +27,7 @@ enum tau_status {
     TAU_REGION_IN_HEAP,    // the region belongs to a heap, which alone may unmap it
     TAU_ACCESS_DENIED,     // the region's rights do not allow this access
     TAU_NO_FRAME,          // no frame is left
-    TAU_NO_TABLE,          // no record for a part of the tables is left
+    TAU_NO_TABLE,          // no record or frame for a part of the tables is left
     TAU_NOT_ADMITTED,      // the space's reserved frames would not hold it
     TAU_FRAME_OUTSIDE,     // the frame is not in the table
     TAU_FRAME_TWICE,       // the frame was handed in before
