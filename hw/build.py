@@ -119,8 +119,9 @@ def ibex_sources() -> tuple[list[Path], list[Path]]:
     modules += " secded_inv_28_22_enc secded_inv_28_22_dec secded_inv_39_32_enc"
     modules += " secded_inv_39_32_dec onehot_check onehot_enc onehot_mux"
     files += [prim / f"prim_{name}.sv" for name in modules.split()]
-    for name in "ram_1p buf clock_mux2 flop and2 clock_gating".split():
+    for name in "ram_1p buf clock_mux2 flop and2".split():
         files += [generic / f"prim_generic_{name}.sv", wrappers / f"prim_{name}.sv"]
+    files.append(TILE / "sim/prim_clock_gating.sv")
     core = "pkg alu branch_predict compressed_decoder controller csr cs_registers counter decoder"
     core += " dummy_instr ex_block wb_stage id_stage icache if_stage load_store_unit lockstep"
     core += " multdiv_slow multdiv_fast prefetch_buffer fetch_fifo register_file_ff"

@@ -42,6 +42,14 @@ module tau_bare #(
   output logic [PageBits:0]    table2_addr_o,
   input  logic                 table2_rvalid_i,
   input  logic [31:0]          table2_rdata_i,
+  output logic                 table3_req_o,
+  output logic [PageBits:0]    table3_addr_o,
+  input  logic                 table3_rvalid_i,
+  input  logic [31:0]          table3_rdata_i,
+  output logic                 table4_req_o,
+  output logic [PageBits:0]    table4_addr_o,
+  input  logic                 table4_rvalid_i,
+  input  logic [31:0]          table4_rdata_i,
 
   input  logic                 reg_req_i,
   input  logic                 reg_write_i,
@@ -57,13 +65,18 @@ module tau_bare #(
   assign table0_addr_o = '0;
   assign table1_req_o = 1'b0;
   assign table1_addr_o = '0;
+  assign table3_req_o = 1'b0;
+  assign table3_addr_o = '0;
+  assign table4_req_o = 1'b0;
+  assign table4_addr_o = '0;
   assign table2_req_o = 1'b0;
   assign table2_addr_o = '0;
   assign reg_rdata_o = '0;
 
   logic unused;
   assign unused = ^{table0_rvalid_i, table0_rdata_i, table1_rvalid_i, table1_rdata_i,
-                    table2_rvalid_i, table2_rdata_i, reg_req_i, reg_write_i, reg_addr_i,
+                    table2_rvalid_i, table2_rdata_i, table3_rvalid_i, table3_rdata_i,
+                    table4_rvalid_i, table4_rdata_i, reg_req_i, reg_write_i, reg_addr_i,
                     reg_wdata_i, instr_lookup_access_i, instr_lookup_user_i, data_lookup_access_i,
                     data_lookup_user_i};
 

@@ -45,6 +45,7 @@ module tau_tile
   ibex_top #(
     .PMPEnable      (1'b0),
     .RV32M          (RV32M),
+    .RegFile        (ibex_pkg::RegFileFPGA),
     .RV32B          (RV32B),
     .WritebackStage (WritebackStage),
     .BranchTargetALU(BranchTargetALU)
@@ -124,8 +125,10 @@ module tau_tile
   logic                 table0_req, table0_rvalid;
   logic                 table1_req, table1_rvalid;
   logic                 table2_req, table2_rvalid;
-  logic [PageBits:0]    table0_addr, table1_addr, table2_addr;
-  logic [31:0]          table0_rdata, table1_rdata, table2_rdata;
+  logic                 table3_req, table3_rvalid;
+  logic                 table4_req, table4_rvalid;
+  logic [PageBits:0]    table0_addr, table1_addr, table2_addr, table3_addr, table4_addr;
+  logic [31:0]          table0_rdata, table1_rdata, table2_rdata, table3_rdata, table4_rdata;
   logic                 reg_req;
   logic [31:0]          reg_rdata;
   logic [1:0]           event_hit, event_miss;
@@ -167,6 +170,14 @@ module tau_tile
     .table2_addr_o        (table2_addr),
     .table2_rvalid_i      (table2_rvalid),
     .table2_rdata_i       (table2_rdata),
+    .table3_req_o         (table3_req),
+    .table3_addr_o        (table3_addr),
+    .table3_rvalid_i      (table3_rvalid),
+    .table3_rdata_i       (table3_rdata),
+    .table4_req_o         (table4_req),
+    .table4_addr_o        (table4_addr),
+    .table4_rvalid_i      (table4_rvalid),
+    .table4_rdata_i       (table4_rdata),
     .reg_req_i            (reg_req),
     .reg_write_i          (data_we),
     .reg_addr_i           (data_addr[9:2]),
@@ -366,43 +377,71 @@ module tau_tile
     .b_req_i   (instr_local_req && instr_local_gnt && instr_in_bank),
     .b_addr_i  (instr_addr[BankBits+1:2]),
     .b_rvalid_o(),
-    .b_rdata_o (instr_local_rdata)
+    .b_rdata_o (instr_local_rdata),
+    .c_req_i   (1'b0),
+    .c_addr_i  ('0),
+    .c_rvalid_o(),
+    .c_rdata_o ()
   );
   `TAU_TILE_RAM(u_data_bank, BankBits, 1, DataBase, PartData, rdata_data)
     .b_req_i   (1'b0),
     .b_addr_i  ('0),
     .b_rvalid_o(),
-    .b_rdata_o ()
+    .b_rdata_o (),
+    .c_req_i   (1'b0),
+    .c_addr_i  ('0),
+    .c_rvalid_o(),
+    .c_rdata_o ()
   );
   `TAU_TILE_RAM(u_table0, PageBits + 1, Latency0, TableBase0, PartTable0, rdata_table0)
     .b_req_i   (table0_req),
     .b_addr_i  (table0_addr),
     .b_rvalid_o(table0_rvalid),
-    .b_rdata_o (table0_rdata)
+    .b_rdata_o (table0_rdata),
+    .c_req_i   (table3_req),
+    .c_addr_i  (table3_addr),
+    .c_rvalid_o(table3_rvalid),
+    .c_rdata_o (table3_rdata)
   );
   `TAU_TILE_RAM(u_table1, PageBits + 1, Latency1, TableBase1, PartTable1, rdata_table1)
     .b_req_i   (table1_req),
     .b_addr_i  (table1_addr),
     .b_rvalid_o(table1_rvalid),
-    .b_rdata_o (table1_rdata)
+    .b_rdata_o (table1_rdata),
+    .c_req_i   (table4_req),
+    .c_addr_i  (table4_addr),
+    .c_rvalid_o(table4_rvalid),
+    .c_rdata_o (table4_rdata)
   );
   `TAU_TILE_RAM(u_table2, PageBits, Latency2, TableBase2, PartTable2, rdata_table2)
     .b_req_i   (table2_req),
     .b_addr_i  (table2_addr[PageBits-1:0]),
     .b_rvalid_o(table2_rvalid),
-    .b_rdata_o (table2_rdata)
+    .b_rdata_o (table2_rdata),
+    .c_req_i   (1'b0),
+    .c_addr_i  ('0),
+    .c_rvalid_o(),
+    .c_rdata_o ()
   );
   `TAU_TILE_RAM(u_plain, PlainBits, 1, PlainBase, PartPlain, rdata_plain)
     .b_req_i   (1'b0),
     .b_addr_i  ('0),
     .b_rvalid_o(),
-    .b_rdata_o ()
+    .b_rdata_o (),
+    .c_req_i   (1'b0),
+    .c_addr_i  ('0),
+    .c_rvalid_o(),
+    .c_rdata_o ()
   );
   `TAU_TILE_RAM(u_links, FrameBits, 1, LinksBase, PartLinks, rdata_links)
     .b_req_i   (1'b0),
     .b_addr_i  ('0),
     .b_rvalid_o(),
-    .b_rdata_o ()
+    .b_rdata_o (),
+    .c_req_i   (1'b0),
+    .c_addr_i  ('0),
+    .c_rvalid_o(),
+    .c_rdata_o ()
   );
 
   // The frames: through the window, or untranslated. The port lets a local access go only when no

@@ -1,6 +1,6 @@
-// A memory with two ports. Port a, the data bus: reads and writes, answered one cycle later. Port b
-// only reads and answers Latency cycles later, one request a cycle; it sees a write of port a from
-// the next cycle on. The first contents come from the host (the program's image).
+// A memory with three ports. Port a, the data bus: reads and writes, answered one cycle later. Ports
+// b and c only read and answer Latency cycles later, one request a cycle each; they see a write of
+// port a from the next cycle on. The first contents come from the host (the program's image).
 module tau_tile_ram #(
   parameter int unsigned WordBits = 17,
   parameter int unsigned Latency = 1,
@@ -20,7 +20,12 @@ module tau_tile_ram #(
   input  logic                b_req_i,
   input  logic [WordBits-1:0] b_addr_i,
   output logic                b_rvalid_o,
-  output logic [31:0]         b_rdata_o
+  output logic [31:0]         b_rdata_o,
+
+  input  logic                c_req_i,
+  input  logic [WordBits-1:0] c_addr_i,
+  output logic                c_rvalid_o,
+  output logic [31:0]         c_rdata_o
 );
 
   localparam int unsigned Words = 2 ** WordBits;
@@ -45,16 +50,27 @@ module tau_tile_ram #(
     end
   end
 
-  logic [31:0]        data_q[Latency];
-  logic [Latency-1:0] valid_q;
+  logic [31:0]        b_data_q[Latency], c_data_q[Latency];
+  logic [Latency-1:0] b_valid_q, c_valid_q;
   always_ff @(posedge clk_i) begin
-    if (b_req_i) data_q[0] <= memory[b_addr_i];
-    for (int unsigned i = 1; i < Latency; i++) data_q[i] <= data_q[i-1];
+    if (b_req_i) b_data_q[0] <= memory[b_addr_i];
+    if (c_req_i) c_data_q[0] <= memory[c_addr_i];
+    for (int unsigned i = 1; i < Latency; i++) begin
+      b_data_q[i] <= b_data_q[i-1];
+      c_data_q[i] <= c_data_q[i-1];
+    end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) valid_q <= '0;
-    else valid_q <= Latency'({valid_q, b_req_i});
+    if (!rst_ni) begin
+      b_valid_q <= '0;
+      c_valid_q <= '0;
+    end else begin
+      b_valid_q <= Latency'({b_valid_q, b_req_i});
+      c_valid_q <= Latency'({c_valid_q, c_req_i});
+    end
   end
-  assign b_rvalid_o = valid_q[Latency-1];
-  assign b_rdata_o = data_q[Latency-1];
+  assign b_rvalid_o = b_valid_q[Latency-1];
+  assign b_rdata_o = b_data_q[Latency-1];
+  assign c_rvalid_o = c_valid_q[Latency-1];
+  assign c_rdata_o = c_data_q[Latency-1];
 endmodule

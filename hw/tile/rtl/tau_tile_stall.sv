@@ -14,19 +14,24 @@ module tau_tile_stall (
   assign step2 = step1 ^ (step1 >> 17);
   assign step3 = step2 ^ (step2 << 5);
 
-  logic seeded_q;
+  // Registered, so that no input of the simulation reaches combinational logic: Verilator would
+  // evaluate all of it again at each edge.
+  logic [7:0] threshold_q;
+  logic       seeded_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       seeded_q <= 1'b0;
+      threshold_q <= '0;
       state_q <= 32'd1;
     end else begin
       seeded_q <= 1'b1;
+      threshold_q <= threshold_i;
       if (!seeded_q) state_q <= {seed_i[30:0], 1'b1};
-      else if (threshold_i != '0) state_q <= step3;
+      else if (threshold_q != '0) state_q <= step3;
     end
   end
 
   for (genvar i = 0; i < 4; i++) begin : gen_stall
-    assign stall_o[i] = state_q[8*i+:8] < threshold_i;
+    assign stall_o[i] = state_q[8*i+:8] < threshold_q;
   end
 endmodule

@@ -1,0 +1,197 @@
+// A unit for tests of the tile itself: a page table in table 2 whose answers can be made late and
+// irregular by software, and that can break the socket's rules on demand. Simulation only.
+//
+// Registers: 0 threshold: in so many of 256 cycles it takes no lookup, or keeps a result back
+//            1 seed of these
+//            2 any write: answers a data lookup that nobody asked for
+//            3, 4 read: pages of the latest fetch and data lookups that user mode made
+//            5 so many data lookups, from the next on, are answered as not mapped
+`include "tau_assert.svh"
+
+module tau_probe #(
+  parameter int unsigned PageBits = 18,
+  parameter int unsigned FrameBits = 18
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+
+  input  logic                 instr_lookup_valid_i,
+  output logic                 instr_lookup_ready_o,
+  input  logic [PageBits-1:0]  instr_lookup_page_i,
+  input  logic [2:0]           instr_lookup_access_i,
+  input  logic                 instr_lookup_user_i,
+  output logic                 instr_result_valid_o,
+  output logic                 instr_result_fault_o,
+  output logic [1:0]           instr_result_cause_o,
+  output logic [FrameBits-1:0] instr_result_frame_o,
+
+  input  logic                 data_lookup_valid_i,
+  output logic                 data_lookup_ready_o,
+  input  logic [PageBits-1:0]  data_lookup_page_i,
+  input  logic [2:0]           data_lookup_access_i,
+  input  logic                 data_lookup_user_i,
+  output logic                 data_result_valid_o,
+  output logic                 data_result_fault_o,
+  output logic [1:0]           data_result_cause_o,
+  output logic [FrameBits-1:0] data_result_frame_o,
+
+  output logic                 table0_req_o,
+  output logic [PageBits:0]    table0_addr_o,
+  input  logic                 table0_rvalid_i,
+  input  logic [31:0]          table0_rdata_i,
+  output logic                 table1_req_o,
+  output logic [PageBits:0]    table1_addr_o,
+  input  logic                 table1_rvalid_i,
+  input  logic [31:0]          table1_rdata_i,
+  output logic                 table2_req_o,
+  output logic [PageBits:0]    table2_addr_o,
+  input  logic                 table2_rvalid_i,
+  input  logic [31:0]          table2_rdata_i,
+  output logic                 table3_req_o,
+  output logic [PageBits:0]    table3_addr_o,
+  input  logic                 table3_rvalid_i,
+  input  logic [31:0]          table3_rdata_i,
+  output logic                 table4_req_o,
+  output logic [PageBits:0]    table4_addr_o,
+  input  logic                 table4_rvalid_i,
+  input  logic [31:0]          table4_rdata_i,
+
+  input  logic                 reg_req_i,
+  input  logic                 reg_write_i,
+  input  logic [7:0]           reg_addr_i,
+  input  logic [31:0]          reg_wdata_i,
+  output logic [31:0]          reg_rdata_o,
+
+  output logic [1:0]           event_hit_o,
+  output logic [1:0]           event_miss_o
+);
+
+  assign table0_req_o = 1'b0;
+  assign table0_addr_o = '0;
+  assign table1_req_o = 1'b0;
+  assign table1_addr_o = '0;
+  assign table3_req_o = 1'b0;
+  assign table3_addr_o = '0;
+  assign table4_req_o = 1'b0;
+  assign table4_addr_o = '0;
+
+  logic [7:0]          threshold_q;
+  logic [31:0]         random_q;
+  logic                unasked_q;
+  logic [7:0]          refusals_q;
+  logic                take_data;
+  assign take_data = data_lookup_valid_i && data_lookup_ready_o;
+  logic [PageBits-1:0] user_page_q[2];
+  logic [3:0]          hold;
+  for (genvar i = 0; i < 4; i++) begin : gen_hold
+    assign hold[i] = random_q[8*i+:8] < threshold_q;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      threshold_q <= '0;
+      random_q <= 32'd1;
+      unasked_q <= 1'b0;
+      refusals_q <= '0;
+      user_page_q <= '{default: '0};
+    end else begin
+      random_q <= {random_q[30:0], random_q[31] ^ random_q[21] ^ random_q[1] ^ random_q[0]};
+      unasked_q <= reg_req_i && reg_write_i && reg_addr_i == 8'd2;
+      if (reg_req_i && reg_write_i && reg_addr_i == 8'd0) threshold_q <= reg_wdata_i[7:0];
+      if (reg_req_i && reg_write_i && reg_addr_i == 8'd5) refusals_q <= reg_wdata_i[7:0];
+      else if (take_data && refusals_q != '0) refusals_q <= refusals_q - 8'd1;
+      if (reg_req_i && reg_write_i && reg_addr_i == 8'd1) random_q <= reg_wdata_i | 32'd1;
+      if (instr_lookup_valid_i && instr_lookup_ready_o && instr_lookup_user_i) begin
+        user_page_q[0] <= instr_lookup_page_i;
+      end
+      if (take_data && data_lookup_user_i) begin
+        user_page_q[1] <= data_lookup_page_i;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    reg_rdata_o <= reg_addr_i == 8'd3 ? 32'(user_page_q[0])
+                 : reg_addr_i == 8'd4 ? 32'(user_page_q[1]) : 32'(threshold_q);
+  end
+
+  // One read of the table a cycle; data goes first.
+  assign data_lookup_ready_o = !hold[0];
+  assign instr_lookup_ready_o = !hold[1] && !take_data;
+  assign table2_req_o = take_data || (instr_lookup_valid_i && instr_lookup_ready_o);
+  assign table2_addr_o = {1'b0, take_data ? data_lookup_page_i : instr_lookup_page_i};
+
+  // Reads on their way: whose, and for what access; the port has at most two of each.
+  typedef struct packed {
+    logic       is_data;
+    logic       refused;
+    logic [2:0] access;
+  } read_t;
+  read_t reads[4];
+  logic [1:0] read_first_q, read_next_q;
+
+  typedef struct packed {
+    logic                 fault;
+    logic [1:0]           cause;
+    logic [FrameBits-1:0] frame;
+  } result_t;
+  result_t answer;
+  logic    mapped, allowed;
+  assign mapped = table2_rdata_i != '0 && !reads[read_first_q].refused;
+  assign allowed = |(table2_rdata_i[29:27] & reads[read_first_q].access);
+  assign answer.fault = !mapped || !allowed;
+  assign answer.cause = !mapped ? 2'd1 : !allowed ? 2'd2 : 2'd0;
+  assign answer.frame = table2_rdata_i[FrameBits-1:0];
+
+  result_t results[2][4];
+  logic [1:0] result_first_q[2], result_next_q[2];
+  logic [1:0] arrives, leaves;
+  result_t    shown[2];
+  for (genvar i = 0; i < 2; i++) begin : gen_results
+    assign arrives[i] = table2_rvalid_i && reads[read_first_q].is_data == 1'(i);
+    assign leaves[i] = (arrives[i] || result_first_q[i] != result_next_q[i]) && !hold[2+i];
+    assign shown[i] = result_first_q[i] != result_next_q[i] ? results[i][result_first_q[i]] : answer;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        result_first_q[i] <= '0;
+        result_next_q[i] <= '0;
+      end else begin
+        if (arrives[i]) begin
+          results[i][result_next_q[i]] <= answer;
+          result_next_q[i] <= result_next_q[i] + 2'd1;
+        end
+        if (leaves[i]) result_first_q[i] <= result_first_q[i] + 2'd1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_first_q <= '0;
+      read_next_q <= '0;
+    end else begin
+      if (table2_req_o) begin
+        reads[read_next_q].is_data <= take_data;
+        reads[read_next_q].refused <= take_data && refusals_q != '0;
+        reads[read_next_q].access <= take_data ? data_lookup_access_i
+                                                : instr_lookup_access_i;
+        read_next_q <= read_next_q + 2'd1;
+      end
+      if (table2_rvalid_i) read_first_q <= read_first_q + 2'd1;
+    end
+  end
+
+  assign instr_result_valid_o = leaves[0];
+  assign {instr_result_fault_o, instr_result_cause_o, instr_result_frame_o} = shown[0];
+  assign data_result_valid_o = leaves[1] || unasked_q;
+  assign {data_result_fault_o, data_result_cause_o, data_result_frame_o} = shown[1];
+  for (genvar i = 0; i < 2; i++) begin : gen_events
+    assign event_hit_o[i] = leaves[i] && !shown[i].fault;
+    assign event_miss_o[i] = leaves[i] && shown[i].fault;
+  end
+
+  logic unused;
+  assign unused = ^{table0_rvalid_i, table0_rdata_i, table1_rvalid_i, table1_rdata_i,
+                    table3_rvalid_i, table3_rdata_i, table4_rvalid_i, table4_rdata_i};
+
+  `TAU_ASSERT(TableAnswersWhatWasAsked, !table2_rvalid_i || read_first_q != read_next_q)
+endmodule
