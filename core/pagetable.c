@@ -60,11 +60,11 @@ enum tau_status tau_pagetable_map_page(struct tau_pagetable *table, struct tau_p
     if (pagetable_is_mapped(table, page.number)) {
         return TAU_PAGE_MAPPED;
     }
-    struct tau_frames *const frames = table->frames;
-    if (__builtin_expect(frames->ready.count == 0, 0) && !tau_frames_clean_one(frames)) {
+    uint32_t frame;
+    if (!frames_take_clean(table->frames, &frame)) {
         return TAU_NO_FRAME;
     }
-    pagetable_enter(table, page.number, frames_take(frames), rights);
+    pagetable_enter(table, page.number, frame, rights);
     TAU_ASSERT(pagetable_is_mapped(table, page.number));
     return TAU_OK;
 }
