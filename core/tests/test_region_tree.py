@@ -74,7 +74,7 @@ def program(build: Build, folder: Path, core: Path = CORE, extra: tuple[str, ...
         (Build(), ()),
         (Build(32, optimize="-O1", sanitize=True), ("-DTAU_ASSERT_LEVEL=2",)),
         (Build(compiler="clang-14", optimize="-O1"), ("-DTAU_ASSERT_LEVEL=1",)),
-        (Build(optimize="-Os"), ("-DTAU_BITS_SCAN=0", "-Wno-unused-function")),
+        (Build(optimize="-Os"), ("-DTAU_BITS_SCAN=0",)),
         (Build(), ("-D__arm__", "-DTAU_BITS_SCAN=0")),
         (Build(), ("-DTAU_SPACE_PAGES_LOG2_MAX=21u",)),
         pytest.param(Build(), ("-DTAU_SPACE_PAGES_LOG2_MAX=26u",), marks=pytest.mark.slow),
