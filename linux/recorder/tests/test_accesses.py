@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from tautochrone.trace import OPS, open_trace
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, TOUCH = range(len(OPS))
 TOLD = re.compile(r"[a-z_]+ \d+ \d+ \d+")
 JOIN_CLOCK_MAX = 1024
+OBJECTS = 24  # of the random program at once
 Build = Callable[..., Path]
 Row = tuple[Any, ...]
 AccessRecord = Callable[..., Any]
@@ -85,6 +87,20 @@ def test_plain_touches_and_counts(build: Build, accesses: AccessRecord) -> None:
     assert header["command"] == [str(build("touches")), "plain"]
     with open_trace(recorded.traces[0]["path"]) as reader:
         assert reader.sites()[events["site"][0] - 1][0] == str(build("touches"))
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
+def test_all_accesses_are_as_many_as_another_tool_counts(accesses: AccessRecord) -> None:
+    """Lackey counts them too, with what malloc itself does."""
+    words = ["perl", "-e", "$sum += length($_ % 7 . 'x') for 1 .. 8000"]
+    lackey = ["valgrind", "--tool=lackey", "--basic-counts=no", "--detailed-counts=yes"]
+    done = subprocess.run([*lackey, *words], capture_output=True, text=True, timeout=100)
+    lines = re.findall(r"(?:[IFDV]\d+) +([\d,]+) +([\d,]+) +[\d,]+$", done.stderr, re.MULTILINE)
+    wanted = [sum(int(line[n].replace(",", "")) for line in lines) for n in (0, 1)]
+    found = accesses(*words).header()["accesses"]
+    for kind, count in zip(("loads", "stores"), wanted, strict=True):
+        ours = found[f"heap_{kind}"] + found[f"other_{kind}"]
+        assert count > 200_000 and abs(ours - count) < 0.1 * count, kind
 
 
 def test_accesses_across_granules(build: Build, accesses: AccessRecord) -> None:
@@ -339,6 +355,7 @@ def test_random_accesses_are_recorded_as_the_program_says(
     wanted, found = told(recorded, recorded.stderr)
     assert found == wanted and len(found) > 10_000
     part, header = recorded.events(), recorded.header()
+    assert part["slot"].max() < OBJECTS  # freed slots are used again
     every = accesses(*words, options=("--accesses=full", "--force"))
     whole, counts = every.events(), every.header()["accesses"]
     assert every.header()["every_access"] and not header["every_access"]
