@@ -70,7 +70,8 @@ static enum tau_status why_no_heap(const struct tau_pagetable *table, uintptr_t 
     const uint64_t heap_bytes = (uint64_t)pages << TAU_PAGE_LOG2;
     TAU_ASSERT(table != NULL);
     TAU_ASSERT(table->pages_count != 0);
-    if (!starts_page((void *)origin) || (origin != 0 && UINTPTR_MAX <= 0xffffffffu)) {
+    if (!starts_page((void *)origin) ||
+        (origin != TAU_SPACE_ORIGIN && UINTPTR_MAX <= 0xffffffffu)) {
         return TAU_BAD_ARGUMENT;
     }
     if (heap_bytes > POOL_MAX_BYTES) {

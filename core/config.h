@@ -41,6 +41,12 @@
 #endif
 #define TAU_PAGE_BYTES (1u << TAU_PAGE_LOG2)
 
+// Where page 0 of every address space lies on a 32-bit machine: an MMU that translates a window
+// only has it elsewhere.
+#ifndef TAU_SPACE_ORIGIN
+#define TAU_SPACE_ORIGIN 0u
+#endif
+
 // Pages of an address space: at least 2^MIN (a word of the region tree), at most 2^MAX. A build may
 // take any MAX up to 26; the region tree has a level for each five.
 #define TAU_SPACE_PAGES_LOG2_MIN 1u

@@ -110,7 +110,8 @@ TAU_INLINE void release_pages(struct tau_page_heap *heap, uint32_t start, uint32
 static enum tau_status why_no_heap(const struct tau_vspace *space, uintptr_t origin, uint32_t pages,
                                    uint32_t commit_max_pages) {
     const uint64_t heap_bytes = (uint64_t)pages << TAU_PAGE_LOG2;
-    if (!starts_page((void *)origin) || (origin != 0 && UINTPTR_MAX <= 0xffffffffu)) {
+    if (!starts_page((void *)origin) ||
+        (origin != TAU_SPACE_ORIGIN && UINTPTR_MAX <= 0xffffffffu)) {
         return TAU_BAD_ARGUMENT;
     }
     if (heap_bytes > POOL_MAX_BYTES) {
@@ -457,6 +458,7 @@ void *tau_page_heap_realloc(struct tau_page_heap *heap, void *pointer, size_t si
         return NULL;
     }
     const size_t old_bytes = tau_page_heap_usable_size(heap, pointer);
+    TAU_ASSERT(heap->blocks != NULL);
     if (tau_page_heap_resize(heap, pointer, size_bytes)) {
         return pointer;
     }
@@ -474,6 +476,7 @@ void *tau_page_heap_realloc(struct tau_page_heap *heap, void *pointer, size_t si
 
 bool tau_page_heap_invariants_hold(const struct tau_page_heap *heap) {
     const uint32_t last = heap->first.number + heap->pages_count - 1;
+    TAU_ASSERT(heap->space != NULL);
     return heap->blocks != NULL && heap->committed_pages <= heap->pages_count &&
            heap->committed_pages <= heap->commit_max_pages &&
            region_tree_is_start(&heap->space->tree, heap->first) &&

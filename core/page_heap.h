@@ -26,8 +26,8 @@ struct tau_page_heap {
     uint32_t commit_max_pages;
 };
 
-// Makes a heap of PAGES pages from FIRST on in SPACE, whose page 0 lies at ORIGIN (0 behind an
-// MMU), that never commits more than COMMIT_MAX_PAGES pages (UINT32_MAX: no limit). Fails, with
+// Makes a heap of PAGES pages from FIRST on in SPACE, whose page 0 lies at ORIGIN (on a
+// 32-bit machine TAU_SPACE_ORIGIN), that never commits more than COMMIT_MAX_PAGES pages (UINT32_MAX: no limit). Fails, with
 // nothing changed, for the reasons of tau_vspace_map_region and tau_vspace_map_page, or with
 // TAU_POOL_TOO_SMALL or TAU_POOL_TOO_LARGE as tau_tlsf_init does. Cost: that of tau_tlsf_init.
 enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace *space,

@@ -16,12 +16,12 @@
 // What lies between a block and an object that starts a page.
 #define PAGE_START_GAP ((tau_word)(2 * TAU_ALIGNMENT))
 
-// Behind an MMU an address is the space's; on a 64-bit machine that stands for a 32-bit target, the
-// space has an origin.
+// Where the space's page 0 lies is known when a 32-bit machine is built for; a 64-bit machine that
+// stands for one has spaces anywhere.
 #if UINTPTR_MAX > 0xffffffffu
 #define ORIGIN(heap) ((heap)->origin)
 #else
-#define ORIGIN(heap) ((uintptr_t)0)
+#define ORIGIN(heap) ((void)(heap), (uintptr_t)TAU_SPACE_ORIGIN)
 #endif
 
 TAU_INLINE bool starts_page(const void *address) {
