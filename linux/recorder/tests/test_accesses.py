@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from tautochrone import trace_format as form
+from tautochrone.checking import check_trace
 from tautochrone.trace import OPS, open_trace
 
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, TOUCH = range(len(OPS))
@@ -391,6 +392,29 @@ def test_raw_recordings_are_kept_and_imported(
         (tmp_path / "cut.tauaccess").write_bytes(raw[:cut])
         done_one = tau_import_cut(tmp_path / "cut.tauaccess", tmp_path / "cut.tau")
         assert done_one == "refused" or done_one == first[: len(done_one)].tolist()
+
+
+def test_damaged_recordings_are_told(
+    build: Build, accesses: AccessRecord, tau: Callable[..., Any], tmp_path: Path
+) -> None:
+    """One byte is changed at a time: the trace that is left keeps every rule, or there is none."""
+    words = ("--raw", "-o", "x.tauaccess", "--", build("touches"), "resized")
+    tau("record", "--accesses", *words)
+    raw = (tmp_path / "x.tauaccess").read_bytes()
+    path, out = tmp_path / "bad.tauaccess", tmp_path / "bad.tau"
+    refused = 0
+    text = raw.index(b"resized") + len("resized")
+    for at in [*range(9), *range(text, len(raw))]:
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ (0x80, 0x01, 0xFF)[at % 3]]) + raw[at + 1 :])
+        if tau_import_cut(path, out) == "refused":
+            refused += 1
+        else:
+            assert check_trace(out) == []
+    assert 9 <= refused < len(raw) - text
+    newer = raw[:8] + b"\x02" + raw[9:]
+    path.write_bytes(newer)
+    done = tau("import", path, "-o", "newer.tau")
+    assert done.returncode == 1 and "newer version" in done.stderr
 
 
 def tau_import_cut(path: Path, out: Path) -> Any:

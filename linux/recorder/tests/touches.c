@@ -96,14 +96,20 @@ static void kernel(void) {
     free(empty);
 }
 
-// Two threads take turns without a system call.
+// Two threads take turns without a system call between the first turn and the last.
 static volatile int turn;
 
-static void *second_turn(void *object) {
-    while (turn != 1) {
+static void wait_for(int wanted) {
+    while (turn != wanted) {
     }
+}
+
+static void *second_turn(void *object) {
+    turn = 1;
+    wait_for(2);
     ((byte *)object)[16] = 1;
-    turn = 2;
+    turn = 3;
+    wait_for(4);
     return NULL;
 }
 
@@ -111,11 +117,12 @@ static void turns(void) {
     pthread_t other;
     byte *p = malloc(3500);
     pthread_create(&other, NULL, second_turn, (void *)p);
+    wait_for(1);
     p[0] = 1;
-    turn = 1;
-    while (turn != 2) {
-    }
+    turn = 2;
+    wait_for(3);
     p[32] = 1;
+    turn = 4;
     pthread_join(other, NULL);
     free((void *)p);
 }
