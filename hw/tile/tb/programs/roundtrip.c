@@ -1,0 +1,22 @@
+// What a fault costs apart from its handler. The probe refuses one lookup although the page is
+// mapped; the handler is nop and mret in the vector table. The tile records how long it took from
+// the request that faulted to the repeated request. Prints cycles of a hit and of the fault.
+#include "../../sw/window.h"
+
+uint32_t roundtrip_load(uint32_t address);
+extern char roundtrip_handler[];
+
+int main(void) {
+    tau_window_map(3, 9, TAU_WINDOW_ALL);
+    __asm__ volatile("csrw mtvec, %0" ::"r"(roundtrip_handler));
+    tau_tile_write(TAU_TILE_FAULT_RECORDS, 3);
+    roundtrip_load(tau_window_address(3));
+    uint32_t hit = roundtrip_load(tau_window_address(3));
+    TAU_TILE_UNIT[5] = 1;
+    uint32_t fault = roundtrip_load(tau_window_address(3));
+    tau_tile_print_number(hit);
+    tau_tile_print(" ");
+    tau_tile_print_number(fault);
+    tau_tile_print("\n");
+    return 0;
+}
