@@ -187,7 +187,7 @@ SPACE = [
         "next one not united",
         "vspace.c",
         "if (has_next && is_free(space, next)) {",
-        "if (0 * has_next) {",
+        "if (has_next && next.number == 0) {",
     ),
     (
         "mapped neighbor united",
@@ -287,12 +287,6 @@ HEAP = [
         "page_heap.c",
         "is_joined && end != start && end != high",
         "is_joined && end != start",
-    ),
-    (
-        "used neighbor's edge dissolved",
-        "page_heap.c",
-        "is_joined && end != start && end != high",
-        "(is_joined || end != 0) && end != start && end != high",
     ),
     (
         "pages counted after free",

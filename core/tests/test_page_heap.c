@@ -205,6 +205,41 @@ static void aligned_objects_fill_the_heap(void) {
     end();
 }
 
+// An object that ends where the next one's payload starts a page, less three units: the worst place
+// for an aligned block, which must skip the page's start.
+static void allocate_up_to_a_page(void) {
+    const size_t words = (TAU_CHECK_LEVEL >= 2 ? 2 : 1) * sizeof(tau_word);
+    const unsigned char *const start = allocate(2 * UNIT - words) + 2 * UNIT;
+    const size_t room = (3 * PAGE - 3 * UNIT - (uintptr_t)start % PAGE) % (2 * PAGE);
+    EXPECT(allocate(room - words) == start);
+}
+
+// The only free block is a hole of about what an aligned object needs: it fits or is refused.
+static void aligned_objects_fit_their_hole(void) {
+    for (size_t alignment = 2 * UNIT; alignment <= PAGE; alignment *= 2) {
+        begin(FRAMES, UINT32_MAX);
+        allocate_up_to_a_page();
+        unsigned char *const hole = allocate(600 + alignment);
+        EXPECT((uintptr_t)hole % PAGE == PAGE - 3 * UNIT && allocate(2 * UNIT) != NULL);
+        for (size_t size = (size_t)HEAP_PAGES * PAGE; size >= UNIT; size /= 2) {
+            while (allocate(size) != NULL) {
+            }
+        }
+        EXPECT_EQUAL(give_back(hole), TAU_OK);
+        for (size_t size = 500; size < 700; size += UNIT / 2) {
+            unsigned char *const object = allocate_aligned(alignment, size);
+            size_t usable = size;
+            if (object != NULL) {
+                WINDOW_RUN(WINDOW_ALLOCATOR, usable = tau_page_heap_usable_size(&heap, object));
+                EXPECT_EQUAL(broken(), 0);
+                EXPECT_EQUAL(give_back(object), TAU_OK);
+            }
+            EXPECT(usable >= size);
+        }
+        end();
+    }
+}
+
 // ---- Refusals ----------------------------------------------------------------------------------
 
 static unsigned char image[sizeof tables + sizeof links + sizeof space + sizeof pool];
@@ -547,6 +582,7 @@ static const struct test tests[] = {
     TEST(a_hole_gives_its_pages_back),
     TEST(objects_on_pages_keep_their_alignment),
     TEST(aligned_objects_fill_the_heap),
+    TEST(aligned_objects_fit_their_hole),
     TEST(bad_heaps_are_refused),
     TEST(no_frame_is_left),
     TEST(the_commitment_is_reached),
