@@ -44,7 +44,7 @@ static void word_write(uint8_t *at, uint32_t value) {
 static uint32_t class_of(size_t size_bytes) {
     uint32_t class = CLASS_MIN;
     while (class <= CLASS_MAX && ((uint64_t)1 << class) < (uint64_t)size_bytes + HEADER_BYTES) {
-        class++;
+        class ++;
     }
     return class;
 }
