@@ -26,10 +26,11 @@ struct tau_page_heap {
     uint32_t commit_max_pages;
 };
 
-// Makes a heap of PAGES pages from FIRST on in SPACE, whose page 0 lies at ORIGIN (on a
-// 32-bit machine TAU_SPACE_ORIGIN), that never commits more than COMMIT_MAX_PAGES pages (UINT32_MAX: no limit). Fails, with
-// nothing changed, for the reasons of tau_vspace_map_region and tau_vspace_map_page, or with
-// TAU_POOL_TOO_SMALL or TAU_POOL_TOO_LARGE as tau_tlsf_init does. Cost: that of tau_tlsf_init.
+// Makes a heap of PAGES pages from FIRST on in SPACE, whose page 0 lies at ORIGIN (on a 32-bit
+// machine TAU_SPACE_ORIGIN), that never commits more than COMMIT_MAX_PAGES pages (UINT32_MAX: no
+// limit). Fails, with nothing changed, for the reasons of tau_vspace_map_region and
+// tau_vspace_map_page, or with TAU_POOL_TOO_SMALL or TAU_POOL_TOO_LARGE as tau_tlsf_init does.
+// Cost: that of tau_tlsf_init.
 enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace *space,
                                    uintptr_t origin, struct tau_page first, uint32_t pages,
                                    uint32_t commit_max_pages);
