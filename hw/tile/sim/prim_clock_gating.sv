@@ -1,5 +1,5 @@
 // The simulation's clock gate: none. Ibex leaves this cell to the technology; without the latch
-// nothing happens at a falling edge, which is a quarter of the simulation's work. A sleeping core
+// nothing happens at a falling edge, which saves a tenth of the simulation's work. A sleeping core
 // waits with its clock running, so it wakes a cycle earlier or later than behind a real gate.
 module prim_clock_gating #(
   parameter bit NoFpgaGate = 1'b0,

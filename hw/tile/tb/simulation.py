@@ -13,7 +13,8 @@ from hw.build import TILE, Options, simulator
 COMPILER = "riscv64-unknown-elf-gcc"
 # No multilib is exactly rv32imc: without its folder named, the linker takes a 64-bit libgcc.
 MULTILIB = ("-march=rv32im", "-mabi=ilp32")
-FLAGS = "-march=rv32imc_zicsr -mabi=ilp32 -O2 -Wall -Wextra -Werror -std=c17 -ffreestanding -nostdlib"
+FLAGS = "-march=rv32imc_zicsr -mabi=ilp32 -O2 -ffreestanding -nostdlib"
+FLAGS += " -std=c17 -Wall -Wextra -Werror"
 RUN_SECONDS_MAX = 120
 CYCLES_MAX = 20_000_000
 

@@ -1,8 +1,8 @@
 """The tile with a small page table in its socket: programs check themselves, the host the rest.
 
-One simulator is built (half a minute, kept in build/tile). The probe (rtl/tau_probe.sv) is the unit:
-it can be slow and irregular and can break the socket's rules. The other units run the same fault
-programs in test_units.py.
+One simulator is built (half a minute, kept in build/tile). The probe (rtl/tau_probe.sv) is the
+unit: it can be slow and irregular and can break the socket's rules. The other units run the same
+fault programs in test_units.py.
 """
 
 from __future__ import annotations
