@@ -137,6 +137,10 @@ static void a_reserved_pool_has_its_frames_or_is_refused(void) {
     frames_release(&reserved, 3, 3, 1);
     expect_list(&reserved, &reserved.ready, "3 2 1 0");
     EXPECT_EQUAL(world_bytes(&world, 3)[0], 0x77);
+    // What it holds is not zeroed, so no other pool is made of it.
+    struct tau_frames second;
+    EXPECT_EQUAL(tau_frames_reserve(&reserved, &second, 1), TAU_BAD_ARGUMENT);
+    expect_list(&reserved, &reserved.ready, "3 2 1 0");
     // Given back to everybody, all of it is dirty.
     tau_frames_return(&world.pool, &reserved);
     expect_list(&world.pool, &world.pool.dirty, "0 1 2 3 4 5");

@@ -64,6 +64,9 @@ static void sizes_out_of_range_are_refused(void) {
     EXPECT_EQUAL(tau_vspace_init(&fresh, (unsigned char *)memory + 1, bytes, 1, &world.pool,
                                  TAU_VSPACE_OVERCOMMIT),
                  TAU_BAD_ARGUMENT);
+    // A pool that others take from cannot keep a promise [P0-45].
+    EXPECT_EQUAL(tau_vspace_init(&fresh, memory, bytes, 1, &world.pool, TAU_VSPACE_COMMIT),
+                 TAU_BAD_ARGUMENT);
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) {
         EXPECT_EQUAL(memory[i], 0);
     }
