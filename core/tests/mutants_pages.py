@@ -133,7 +133,12 @@ SPACE = [
         "return commit_pages > space->commit_max_pages",
         "return commit_pages > 1 + space->commit_max_pages",
     ),
-    ("access granted", "vspace.c", "if ((access & ~(top & TAU_RIGHTS)) != 0) {", "if ((access & 1) != 0) {"),
+    (
+        "access granted",
+        "vspace.c",
+        "if ((access & ~(top & TAU_RIGHTS)) != 0) {",
+        "if ((access & 1) != 0) {",
+    ),
     (
         "page mapped twice",
         "vspace.c",
