@@ -159,12 +159,6 @@ SPACE = [
         "    if (page.number == 0) {\n        return page.number",
     ),
     (
-        "inner page unmaps",
-        "vspace.c",
-        "if (!region_tree_is_start(&space->tree, start) || (top",
-        "if ((top",
-    ),
-    (
         "heap's region unmapped",
         "vspace.c",
         "if ((top & REGION_STATE) != REGION_OPEN) {",
