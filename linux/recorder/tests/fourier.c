@@ -39,7 +39,10 @@ int main(int words, char **word) {
         for (size_t i = 0; i < count; i++) {
             signal[i] = (double)((i * (size_t)(round + 3)) % 17) - 8;
         }
-        transform(signal, count);
+        // Four in a row give the signal again, count^2 times as loud.
+        for (int turn = 0; turn < 5; turn++) {
+            transform(signal, count);
+        }
         for (size_t i = 0; i < count; i++) {
             power[i] = creal(signal[i] * conj(signal[i]));
             loudest = power[i] > loudest ? power[i] : loudest;

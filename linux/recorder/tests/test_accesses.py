@@ -25,7 +25,6 @@ from tautochrone.trace import OPS, open_trace
 
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, TOUCH = range(len(OPS))
 TOLD = re.compile(r"[a-z_]+ \d+ \d+ \d+")
-JOIN_CLOCK_MAX = 1024
 OBJECTS = 24  # of the random program at once
 Build = Callable[..., Path]
 Row = tuple[Any, ...]
@@ -152,7 +151,7 @@ def test_threads(build: Build, accesses: AccessRecord) -> None:
     recorded = accesses(build("touches"), "threads")
     events = recorded.events()
     for number in range(4):
-        assert touches_of(events, 3000 + number) == [(0, number + 1)]
+        assert touches_of(events, 3000 + number) == [(16 * n, 1) for n in range(number + 1)]
     workers = {int(e["thread"]) for e in events if e["size_bytes"] in range(3000, 3004)}
     assert len(workers) >= 1 and 0 not in workers
 
@@ -203,7 +202,7 @@ def test_a_killed_program_keeps_what_was_written(build: Build, accesses: AccessR
     assert recorded.status == 137 and recorded.document["signal"] == "SIGKILL"
     (own,) = (i for i in range(len(recorded.traces)) if recorded.header(i)["parent"] is None)
     events = recorded.events(own)
-    assert touches_of(events, 3001) == [(0, 65), (1040, 65), (2080, 58)]  # joined for 1024 accesses
+    assert touches_of(events, 3001) == [(16 * n, 1) for n in range(188)]
     assert recorded.header(own)["accesses"]["heap_stores"] >= 3001
     assert recorded.header(own)["ended"] == "killed or exec"
     left = touches_of(events, 80001)
@@ -307,7 +306,8 @@ def first_touches(events: np.ndarray) -> list[Row]:
         tail = (int(event["align_log2"]), int(event["time_ns"]))
         if op != TOUCH:
             rows.append((op, slot, size, *tail))
-            kept = -(-min(size, size_of.get(slot, 0)) // 16) if op == REALLOC else 0
+            before = size_of.get(slot, 0) if op == REALLOC else 0
+            kept = before // 16 if size > before else -(-size // 16)
             seen[slot] = {granule for granule in seen.get(slot, ()) if granule < kept}
             size_of[slot] = size
             continue
@@ -323,14 +323,14 @@ def first_touches(events: np.ndarray) -> list[Row]:
 
 
 def joined(rows: list[Row]) -> list[Row]:
-    """Neighbouring touches that follow one another as one, with the time of the first."""
+    """Neighbouring touches by one access as one."""
     made: list[Row] = []
     for row in rows:
         op, slot, offset, granules, now = row
         if op == TOUCH and made and made[-1][0] == TOUCH and made[-1][1] == slot:
             _, _, first, count, start = made[-1]
             room = form.TOUCH_GRANULES_MAX - count
-            if first + 16 * count == offset and now - start <= JOIN_CLOCK_MAX and room >= granules:
+            if first + 16 * count == offset and now == start and room >= granules:
                 made[-1] = (op, slot, first, count + granules, start)
                 continue
         made.append(row)

@@ -63,11 +63,11 @@ def command(request: Any, build: Callable[..., Path], tmp_path: Path) -> list[st
     """The command line of one of the programs."""
     name = request.param
     if name == "fourier":
-        return [str(build("fourier", "-lm")), "28"]
+        return [str(build("fourier", "-lm")), "14"]
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed: apt install {name}")
     if name == "minisat":
-        return ["minisat", "-verb=0", str(formula(tmp_path / "sat.cnf", 110, 1))]
+        return ["minisat", "-verb=0", str(formula(tmp_path / "sat.cnf", 100, 6))]
     return ["perl", "-e", WORDS]
 
 

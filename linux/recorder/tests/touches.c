@@ -286,7 +286,7 @@ static void one_access(int object) {
 
 static void one_resize(int object) {
     size_t old = objects[object].size, size = 1 + below(BYTES_MAX - 1);
-    size_t kept = ((old < size ? old : size) + 15) / 16;
+    size_t kept = size > old ? old / 16 : (size + 15) / 16;
     objects[object].place = realloc((void *)objects[object].place, size);
     objects[object].size = size;
     memset(objects[object].touched + kept, 0, sizeof objects[object].touched - kept);

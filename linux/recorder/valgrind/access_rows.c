@@ -1,9 +1,8 @@
 // Rows wait in a small buffer that is written when it is full and before each system call, so that
 // a process which is killed leaves all but the last few hundred of them.
 //
-// A touch waits too: the next event may be one of the granules behind its own, and then both are
-// one row, with the time of the first. The order of events stays, and no time is wrong by more
-// than JOIN_CLOCK_MAX.
+// A touch waits too: the next event may be one of the granules behind its own by the same access,
+// and then both are one row. Granules of different accesses are not joined: their times differ.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "access_rows.h"
@@ -24,7 +23,6 @@
 #define TEXT_BYTES_MAX 3500
 #define NAME_BYTES 64
 #define TOUCH_GRANULES_MAX 255
-#define JOIN_CLOCK_MAX 1024
 #define FILES_OF_A_PID_MAX 10000
 // Without an event, the counts are written after so many accesses, at a system call.
 #define COUNTS_EVERY 100000
@@ -228,7 +226,7 @@ void rows_touch(ThreadId tid, UInt slot, UWord first, UWord count) {
     while (count > 0) {
         Bool joins = touch->count > 0 && touch->count < TOUCH_GRANULES_MAX && !rows.is_full &&
                      touch->slot == slot && touch->first + touch->count == first &&
-                     touch->tid == tid && clock - touch->clock <= JOIN_CLOCK_MAX;
+                     touch->tid == tid && clock == touch->clock;
         if (!joins) {
             put_touch();
             *touch = (struct waiting_touch){tid, slot, first, 0, clock};

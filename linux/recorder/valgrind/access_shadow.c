@@ -169,8 +169,10 @@ UInt shadow_starting_at(Addr address) {
 void shadow_resize(UInt object, Addr new_start, SizeT new_bytes) {
     struct shadow_object *old = &objects[object];
     Addr old_end = old->start + extent(old->size_bytes), new_end = new_start + extent(new_bytes);
-    SizeT kept_bytes = old->size_bytes < new_bytes ? old->size_bytes : new_bytes;
-    UWord kept = (kept_bytes + GRANULE_BYTES - 1) >> GRANULE_LOG2;
+    // A granule that the object filled in part is a new one when the object grows: in a layout that
+    // is aligned to less, its other part may be on another page.
+    UWord kept = new_bytes > old->size_bytes ? old->size_bytes >> GRANULE_LOG2
+                                             : (new_bytes + GRANULE_BYTES - 1) >> GRANULE_LOG2;
     reach(new_start, new_end);
     if (new_start != old->start) {
         set_bits(new_start, new_end, True, new_bytes > 0);
