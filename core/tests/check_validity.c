@@ -58,7 +58,8 @@ static unsigned regions_broken(struct walk *walk, const struct tau_region_tree *
             if (tau_region_tree_is_start(starts, (struct tau_page){end})) {
                 break;
             }
-            if (validity_sp(validity->regions[end].top) >= end) {
+            const uint32_t word = validity->regions[end].top;
+            if (validity_sp(word) >= end || (word & REGION_STATE) != REGION_FREE) {
                 return 1;  // Lemma 1 asks that every stack that is not in use be empty
             }
         }

@@ -123,7 +123,6 @@ SPACE = [
         "if (!is_free(space, tau_region_tree_find(&space->tree, start)) ||",
         "if (pages == UINT32_MAX ||",
     ),
-    ("rest not empty", "vspace.c", "        region_empty(space, end.number, REGION_FREE);\n", ""),
     ("rest not split off", "vspace.c", "        tau_region_tree_split(&space->tree, end);\n", ""),
     ("rights dropped", "vspace.c", "REGION_OPEN | rights);", "REGION_OPEN | TAU_RIGHTS);"),
     ("committed not counted", "vspace.c", "space->committed_pages += commit_pages;", ""),
