@@ -41,7 +41,8 @@ def beside(path: str) -> ModuleType:
 
 
 def table_bytes(pages_log2: int = PAGES_LOG2) -> dict[str, Any]:
-    """Bytes of every table of a space, as the library itself says; frames have a link each."""
+    """Bytes of every table of a space, as the library itself says; in both systems each frame of
+    the machine has a link beside them [G-5]."""
     library = native.library("libtau_core32.so")
 
     def asked(name: str, *arguments: int) -> int:
@@ -63,10 +64,9 @@ def table_bytes(pages_log2: int = PAGES_LOG2) -> dict[str, Any]:
         "validity": validity,
         "plain_page_table": plain,
         "validity_over_plain": validity / plain,
-        "space": asked("tau_vspace_size_bytes", pages_log2),
+        "space": (space := asked("tau_vspace_size_bytes", pages_log2)),
+        "space_over_plain": space / plain,
         "frame_link": WORD_BYTES,
-        "everything_over_plain": (validity + tree + pages * WORD_BYTES)
-        / (plain + pages * WORD_BYTES),
     }
 
 
@@ -92,9 +92,7 @@ def unmap_costs(sizes: tuple[int, ...] = UNMAP_PAGES) -> dict[str, Any]:
     for backend in (*OURS, *LINEAR):
         count = PLACEMENTS if backend in OURS else PLACEMENTS_LINEAR
         result[backend] = bench.rows_of(backend, sizes, count)
-    result["sv39"] = [
-        row for row in beside("core/ports/tests/unmap_cost.py").rows(True)
-    ]
+    result["sv39"] = beside("core/ports/tests/unmap_cost.py").rows(True)
     split: dict[str, list[dict[str, Any]]] = {}
     for rows in result.values():
         for row in rows:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bokeh.layouts import column
-from bokeh.models import FactorRange
+from bokeh.models import FactorRange, NumeralTickFormatter, Span
 from bokeh.plotting import figure
 
 from tautochrone.errors import TauError
@@ -63,6 +63,7 @@ def scattered(
             columns["instructions"] += costs
             columns["kind"] += [kind] * len(chosen)
         label_bytes(plot.xaxis[0])
+        plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
         plot.add_layout(plot.legend[0], "right")
         plots.append(plot)
     return column(*plots, sizing_mode="stretch_width"), columns
@@ -81,6 +82,7 @@ def curves(points: dict[str, Any]) -> tuple[figure, dict[str, list[Any]]]:
             x_axis_label="event",
             y_axis_label="mapped pages",
         )
+        plot.axis.formatter = NumeralTickFormatter(format="0,0")
         plot.varea(x=events, y1=low, y2=high, color=BLUE)
         plot.line(events, high, color=BLUE)
         columns["system"] += [system] * len(events)
@@ -113,8 +115,8 @@ def bars(table1: dict[str, Any]) -> tuple[figure, dict[str, list[Any]]]:
         columns["trace"] += list(rows)
         columns["series"] += [name] * len(values)
         columns["times"] += values
-    plot.legend.background_fill_alpha = 0
-    plot.ray(x=0, y=1, length=0, angle=0, color=GRAY)
+    plot.add_layout(plot.legend[0], "above")
+    plot.add_layout(Span(location=1, dimension="width", line_dash="dashed", line_color=GRAY))
     return plot, columns
 
 

@@ -109,16 +109,19 @@ def measure(quick: bool = False, out: Path = OUT) -> dict[str, Any]:
     """One row a trace; a program that this machine lacks is named and left out."""
     rows, missing = [], []
     actions = 20_000 if quick else synthetic.ACTIONS
-    traces = {"synthetic": ("Synthetic", synthetic_trace(actions=actions))}
+    by_seed = f"synthetic.py {synthetic.SEED}"
+    traces = {"synthetic": ("Synthetic", by_seed, synthetic_trace(actions=actions))}
     for name, program in workloads.programs(quick).items():
         try:
-            traces[name] = (program.paper, workloads.record(name, program, out))
+            words = " ".join(program.command)
+            traces[name] = (program.paper, words, workloads.record(name, program, out))
         except TauError as error:
             missing.append(name)
             note(f"left out: {name}: {error.message} ({error.next_step or '-'})")
-    for name, (paper, trace) in traces.items():
+    for name, (paper, words, trace) in traces.items():
         note(f"replaying {name}")
         row = {**row_of(name, trace), "paper": paper, "recording": recording(trace)}
+        row["command"] = words
         if paper:
             row["paper_values"] = PAPER[paper]
             row["paper_ratios"] = paper_ratios(paper)

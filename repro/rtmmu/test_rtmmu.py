@@ -20,6 +20,7 @@ from repro.rtmmu import (
     measure,
     page_model,
     report,
+    run,
     sentences,
     shown,
     synthetic,
@@ -229,3 +230,16 @@ def test_figures_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert all(f'id="{name}"' in html for name in ("figure5", "figure6", "figure7", "table1"))
     assert "<script src=" not in html
+
+
+def test_a_quick_run_leaves_what_is_checked_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`run.py --quick` writes to its own folder; a stage that does not exist is named."""
+    monkeypatch.setattr(measure, "OUT", tmp_path)
+    before = measure.stored("tried")
+    run.main(["--quick", "tried"])
+    assert (tmp_path / "quick" / "results" / "tried.json").exists()
+    assert measure.stored("tried") == before
+    with pytest.raises(SystemExit, match="no stage is called wrong"):
+        run.main(["wrong"])
