@@ -7,7 +7,8 @@
 
 module tau_pagetable #(
   parameter int unsigned PageBits = 18,
-  parameter int unsigned FrameBits = 18
+  parameter int unsigned FrameBits = 18,
+  parameter int unsigned SlotBits = 2  // 2^SlotBits lookups on their way; more than the latency
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,
@@ -63,18 +64,17 @@ module tau_pagetable #(
   output logic [1:0]           event_miss_o
 );
 
-  // Lookups on their way, oldest at `head`: each lookup port has two at most.
-  localparam int unsigned Depth = 4;
-  localparam int unsigned IndexBits = 2;
+  // Lookups on their way, the oldest at `head`.
+  localparam int unsigned Slots = 2 ** SlotBits;
 
-  logic                 port_q [Depth];  // 1: data
-  logic [2:0]           access_q [Depth];
-  logic [IndexBits-1:0] head_q, tail_q;
-  logic [IndexBits:0]   count_q;
+  logic                 port_q [Slots];  // 1: data
+  logic [2:0]           access_q [Slots];
+  logic [SlotBits-1:0] head_q, tail_q;
+  logic [SlotBits:0]   count_q;
   logic                 take;
 
   logic is_full;
-  assign is_full = count_q[IndexBits];
+  assign is_full = count_q[SlotBits];
   assign data_lookup_ready_o = !is_full;
   assign instr_lookup_ready_o = !is_full && !data_lookup_valid_i;
   assign take = !is_full && (data_lookup_valid_i || instr_lookup_valid_i);
@@ -90,7 +90,7 @@ module tau_pagetable #(
     end else begin
       if (take) tail_q <= tail_q + 1'b1;
       if (table2_rvalid_i) head_q <= head_q + 1'b1;
-      count_q <= count_q + {{IndexBits{1'b0}}, take} - {{IndexBits{1'b0}}, table2_rvalid_i};
+      count_q <= count_q + {{SlotBits{1'b0}}, take} - {{SlotBits{1'b0}}, table2_rvalid_i};
     end
   end
 
@@ -138,6 +138,6 @@ module tau_pagetable #(
                     reg_req_i, reg_write_i, reg_addr_i, reg_wdata_i, table2_rdata_i[31:30],
                     instr_lookup_user_i, data_lookup_user_i};
 
-  `TAU_ASSERT(AnswersWhatWasAsked, !table2_rvalid_i || count_q != '0)
+  `TAU_ASSERT(Table2WasAsked, !table2_rvalid_i || count_q != '0)
   `TAU_ASSERT(OneResultAtATime, !(data_result_valid_o && instr_result_valid_o))
 endmodule

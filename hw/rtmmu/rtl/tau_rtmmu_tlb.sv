@@ -1,0 +1,263 @@
+// The real-time MMU behind a small TLB whose entries carry the start of their region: one store at
+// unmap forgets all of a region's pages in one cycle, whatever the region's size.
+//
+// A hit is answered in the next cycle, so at no later cycle than a page table would; each port can
+// hit in each cycle. A miss goes to the validity array and takes what it takes without a TLB. Results
+// leave in order: a hit waits for the misses of its port that were taken before it.
+//
+// Register 0, write: forget the region that starts at this page. Register 1, write: forget all.
+// Register 0, read: how many entries there are. Lookups taken after the cycle of the write do not see
+// what was forgotten; one that was on its way to the tables is answered but not kept. Faults are
+// never kept, so mapping a page needs no write.
+`include "tau_assert.svh"
+
+module tau_rtmmu_tlb #(
+  parameter int unsigned PageBits = 18,
+  parameter int unsigned FrameBits = 18,
+  parameter int unsigned SlotBits = 2,
+  parameter int unsigned Entries = 4
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+
+  input  logic                 instr_lookup_valid_i,
+  output logic                 instr_lookup_ready_o,
+  input  logic [PageBits-1:0]  instr_lookup_page_i,
+  input  logic [2:0]           instr_lookup_access_i,
+  input  logic                 instr_lookup_user_i,
+  output logic                 instr_result_valid_o,
+  output logic                 instr_result_fault_o,
+  output logic [1:0]           instr_result_cause_o,
+  output logic [FrameBits-1:0] instr_result_frame_o,
+
+  input  logic                 data_lookup_valid_i,
+  output logic                 data_lookup_ready_o,
+  input  logic [PageBits-1:0]  data_lookup_page_i,
+  input  logic [2:0]           data_lookup_access_i,
+  input  logic                 data_lookup_user_i,
+  output logic                 data_result_valid_o,
+  output logic                 data_result_fault_o,
+  output logic [1:0]           data_result_cause_o,
+  output logic [FrameBits-1:0] data_result_frame_o,
+
+  output logic                 table0_req_o,
+  output logic [PageBits:0]    table0_addr_o,
+  input  logic                 table0_rvalid_i,
+  input  logic [31:0]          table0_rdata_i,
+  output logic                 table1_req_o,
+  output logic [PageBits:0]    table1_addr_o,
+  input  logic                 table1_rvalid_i,
+  input  logic [31:0]          table1_rdata_i,
+  output logic                 table2_req_o,
+  output logic [PageBits:0]    table2_addr_o,
+  input  logic                 table2_rvalid_i,
+  input  logic [31:0]          table2_rdata_i,
+  output logic                 table3_req_o,
+  output logic [PageBits:0]    table3_addr_o,
+  input  logic                 table3_rvalid_i,
+  input  logic [31:0]          table3_rdata_i,
+  output logic                 table4_req_o,
+  output logic [PageBits:0]    table4_addr_o,
+  input  logic                 table4_rvalid_i,
+  input  logic [31:0]          table4_rdata_i,
+
+  input  logic                 reg_req_i,
+  input  logic                 reg_write_i,
+  input  logic [7:0]           reg_addr_i,
+  input  logic [31:0]          reg_wdata_i,
+  output logic [31:0]          reg_rdata_o,
+
+  output logic [1:0]           event_hit_o,
+  output logic [1:0]           event_miss_o
+);
+
+  localparam int unsigned EntryBits = Entries > 1 ? $clog2(Entries) : 1;
+
+  // The entries; the next one to be replaced goes round.
+  logic [Entries-1:0]   valid_q;
+  logic [PageBits-1:0]  page_q [Entries];
+  logic [PageBits-1:0]  start_q [Entries];
+  logic [2:0]           rights_q [Entries];
+  logic [FrameBits-1:0] frame_q [Entries];
+  logic [EntryBits-1:0] next_q;
+
+  logic [Entries-1:0]   instr_match, data_match, result_match;
+  logic [2:0]           instr_rights, data_rights;
+  logic [FrameBits-1:0] instr_frame, data_frame;
+  logic                 instr_hit, data_hit;
+  logic [PageBits-1:0]  result_page, result_start;
+
+  always_comb begin
+    instr_rights = '0;
+    data_rights = '0;
+    instr_frame = '0;
+    data_frame = '0;
+    for (int unsigned i = 0; i < Entries; i++) begin
+      instr_match[i] = valid_q[i] && page_q[i] == instr_lookup_page_i;
+      data_match[i] = valid_q[i] && page_q[i] == data_lookup_page_i;
+      result_match[i] = valid_q[i] && page_q[i] == result_page;
+      if (instr_match[i]) begin
+        instr_rights = instr_rights | rights_q[i];
+        instr_frame = instr_frame | frame_q[i];
+      end
+      if (data_match[i]) begin
+        data_rights = data_rights | rights_q[i];
+        data_frame = data_frame | frame_q[i];
+      end
+    end
+  end
+  assign instr_hit = instr_match != '0;
+  assign data_hit = data_match != '0;
+
+  // A port's hit is held until it leaves: in the next cycle, or behind the misses in front of it.
+  logic                 instr_held_q, data_held_q;
+  logic                 instr_held_denied_q, data_held_denied_q;
+  logic [FrameBits-1:0] instr_held_frame_q, data_held_frame_q;
+  logic [SlotBits:0]    instr_misses_q, data_misses_q;
+  logic                 instr_leave, data_leave, instr_free, data_free;
+  assign instr_leave = instr_held_q && instr_misses_q == '0;
+  assign data_leave = data_held_q && data_misses_q == '0;
+  assign instr_free = !instr_held_q || instr_leave;
+  assign data_free = !data_held_q || data_leave;
+
+  logic ready, instr_asks, data_asks, instr_miss, data_miss;
+  assign instr_asks = instr_lookup_valid_i && instr_free && !instr_hit;
+  assign data_asks = data_lookup_valid_i && data_free && !data_hit;
+  assign data_lookup_ready_o = data_free && (data_hit || ready);
+  assign instr_lookup_ready_o = instr_free && (instr_hit || (ready && !data_asks));
+  assign data_miss = data_asks && ready;
+  assign instr_miss = instr_asks && ready && !data_asks;
+
+  logic        result_valid, result_mapped, result_is_data;
+  logic [2:0]  result_access;
+  logic [29:0] result_data;
+  tau_rtmmu_lookup #(
+    .PageBits(PageBits),
+    .SlotBits(SlotBits),
+    .TagBits (4)
+  ) u_lookup (
+    .clk_i,
+    .rst_ni,
+    .lookup_valid_i (data_asks || instr_asks),
+    .lookup_ready_o (ready),
+    .lookup_page_i  (data_asks ? data_lookup_page_i : instr_lookup_page_i),
+    .lookup_tag_i   ({data_asks, data_asks ? data_lookup_access_i : instr_lookup_access_i}),
+    .result_valid_o (result_valid),
+    .result_mapped_o(result_mapped),
+    .result_tag_o   ({result_is_data, result_access}),
+    .result_page_o  (result_page),
+    .result_start_o (result_start),
+    .result_data_o  (result_data),
+    .table0_req_o,
+    .table0_addr_o,
+    .table0_rvalid_i,
+    .table0_rdata_i,
+    .table1_req_o,
+    .table1_addr_o,
+    .table1_rvalid_i,
+    .table1_rdata_i,
+    .table2_req_o,
+    .table2_addr_o,
+    .table2_rvalid_i,
+    .table2_rdata_i,
+    .table3_req_o,
+    .table3_addr_o,
+    .table3_rvalid_i,
+    .table3_rdata_i,
+    .table4_req_o,
+    .table4_addr_o,
+    .table4_rvalid_i,
+    .table4_rdata_i
+  );
+
+  logic instr_result, data_result;
+  assign instr_result = result_valid && !result_is_data;
+  assign data_result = result_valid && result_is_data;
+
+  // Forgetting. `old_q` is how many of the lookups on their way to the tables, the oldest ones, were
+  // taken no later than the last write: their answers may be of before it.
+  logic              forget, forget_region, forget_all, keep;
+  logic [SlotBits:0] old_q, misses_left;
+  assign forget = reg_req_i && reg_write_i;
+  assign forget_region = forget && reg_addr_i == 8'd0;
+  assign forget_all = forget && reg_addr_i == 8'd1;
+  assign misses_left = instr_misses_q + data_misses_q +
+                       {{SlotBits{1'b0}}, instr_miss || data_miss} -
+                       {{SlotBits{1'b0}}, result_valid};
+  assign keep = result_valid && result_mapped && result_match == '0 && old_q == '0 &&
+                !forget_region && !forget_all;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+      next_q <= '0;
+      old_q <= '0;
+      instr_held_q <= 1'b0;
+      data_held_q <= 1'b0;
+      instr_misses_q <= '0;
+      data_misses_q <= '0;
+    end else begin
+      if (keep) begin
+        valid_q[next_q] <= 1'b1;
+        next_q <= next_q == EntryBits'(Entries - 1) ? '0 : next_q + 1'b1;
+      end
+      for (int unsigned i = 0; i < Entries; i++) begin
+        if (forget_all || (forget_region && reg_wdata_i == 32'(start_q[i]))) valid_q[i] <= 1'b0;
+      end
+      if (forget_region || forget_all) old_q <= misses_left;
+      else if (result_valid && old_q != '0) old_q <= old_q - 1'b1;
+      if (instr_free) instr_held_q <= instr_lookup_valid_i && instr_hit;
+      if (data_free) data_held_q <= data_lookup_valid_i && data_hit;
+      instr_misses_q <= instr_misses_q + {{SlotBits{1'b0}}, instr_miss} -
+                        {{SlotBits{1'b0}}, instr_result};
+      data_misses_q <= data_misses_q + {{SlotBits{1'b0}}, data_miss} -
+                       {{SlotBits{1'b0}}, data_result};
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (keep) begin
+      page_q[next_q] <= result_page;
+      start_q[next_q] <= result_start;
+      rights_q[next_q] <= result_data[29:27];
+      frame_q[next_q] <= result_data[FrameBits-1:0];
+    end
+    if (instr_free) begin
+      instr_held_denied_q <= (instr_lookup_access_i & ~instr_rights) != '0;
+      instr_held_frame_q <= instr_frame;
+    end
+    if (data_free) begin
+      data_held_denied_q <= (data_lookup_access_i & ~data_rights) != '0;
+      data_held_frame_q <= data_frame;
+    end
+    reg_rdata_o <= Entries;
+  end
+
+  logic       denied, fault;
+  logic [1:0] cause;
+  assign denied = (result_access & ~result_data[29:27]) != '0;
+  assign fault = !result_mapped || denied;
+  assign cause = !result_mapped ? 2'd1 : {denied, 1'b0};
+
+  assign data_result_valid_o = data_leave || data_result;
+  assign data_result_fault_o = data_leave ? data_held_denied_q : fault;
+  assign data_result_cause_o = data_leave ? {data_held_denied_q, 1'b0} : cause;
+  assign data_result_frame_o = data_leave ? data_held_frame_q : result_data[FrameBits-1:0];
+  assign instr_result_valid_o = instr_leave || instr_result;
+  assign instr_result_fault_o = instr_leave ? instr_held_denied_q : fault;
+  assign instr_result_cause_o = instr_leave ? {instr_held_denied_q, 1'b0} : cause;
+  assign instr_result_frame_o = instr_leave ? instr_held_frame_q : result_data[FrameBits-1:0];
+
+  // Here a hit is an answer by the TLB, a miss one by the tables.
+  assign event_hit_o = {data_leave, instr_leave};
+  assign event_miss_o = {data_result, instr_result};
+
+  logic unused;
+  assign unused = ^{result_data, instr_lookup_user_i, data_lookup_user_i};
+
+  `TAU_ASSERT(FramesFit, FrameBits <= 27)
+  `TAU_ASSERT(OneEntryAPage, (data_match & (data_match - 1'b1)) == '0 &&
+                             (instr_match & (instr_match - 1'b1)) == '0)
+  `TAU_ASSERT(InOrder, !(data_leave && data_result) && !(instr_leave && instr_result))
+  `TAU_ASSERT(OldAreOnTheirWay, old_q <= instr_misses_q + data_misses_q)
+endmodule

@@ -1,0 +1,21 @@
+"""A cocotb test that makes an assertion of the unit false: it must not come to its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+
+from hw.rtmmu.tb.mmu_socket import Socket
+
+
+@cocotb.test()
+async def answer_that_nobody_asked_for(dut: Any) -> None:
+    """Memory 2 answers though no lookup was made."""
+    socket = Socket(dut, ([0] * 128, [0] * 128, [0] * 64))
+    await socket.reset()
+    await socket.cycle()
+    dut.table2_rvalid_i.value = 1
+    for _ in range(3):
+        await socket.clock()
+    cocotb.log.error("went on")

@@ -1,0 +1,25 @@
+"""The real-time MMU's units by themselves, against the naive model, with cocotb."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hw.rtmmu.tb.simulate import run, simulated
+
+UNITS = ["tau_pagetable", "tau_rtmmu"]
+
+
+def test_rtmmu(tmp_path: Path) -> None:
+    """Lookups, faults, order and cycles."""
+    run("tau_rtmmu", "hw.rtmmu.tb.cocotb_rtmmu", tmp_path)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_false_assertion_stops_the_run(unit: str, tmp_path: Path) -> None:
+    """An answer that nobody asked for: the simulation ends there, and says why."""
+    code, log = simulated(unit, "hw.rtmmu.tb.cocotb_false", tmp_path)
+    assert code != 0, log
+    assert "assertion" in log and "WasAsked failed" in log, log
+    assert "went on" not in log, log
