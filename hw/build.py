@@ -19,7 +19,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 HW = Path(__file__).resolve().parent
@@ -47,6 +47,7 @@ UNITS = {
     "rtmmu": Unit(2, "rtmmu/rtl", "tau_rtmmu"),
     "composable": Unit(3, "composable/rtl", "tau_composable"),
     "tlb": Unit(4, "tlb/rtl", "tau_tlb"),
+    "rtmmu-tlb": Unit(5, "rtmmu/rtl", "tau_rtmmu_tlb"),
     "probe": Unit(255, "tile/tb/rtl", "tau_probe"),
 }
 # name -> (write-back stage and branch target adder, bit manipulation)
@@ -173,7 +174,6 @@ def arguments(options: Options, folder: Path) -> list[str]:
     level = "-O3" if options.optimize else "-O0"
     # The package's makefile is not configured: without CFG_CXXFLAGS_PCH_I no larger model compiles.
     make_flags = f"CFG_CXXFLAGS_PCH_I=-include OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL={level}"
-    jobs = str(min(2, os.cpu_count() or 1))
     # SYNTHESIS drops Ibex's coverage signals and its message at each illegal instruction.
     switches = "--cc --exe --build -O3 --x-assign fast --x-initial fast --noassert -Wno-fatal"
     return [
@@ -181,7 +181,7 @@ def arguments(options: Options, folder: Path) -> list[str]:
         str(verilator()),
         *switches.split(),
         *"-Wno-UNOPTFLAT -Wno-UNSIGNED +define+SYNTHESIS".split(),
-        *("-j", jobs),
+        *("-j", "2"),
         *("--top-module", "tau_sim", "-Mdir", str(folder), "-o", "tau_sim"),
         *(f"-G{name}={value}" for name, value in sizes.items()),
         f"+define+TAU_UNIT={unit.module}",
@@ -205,12 +205,12 @@ def cache_folder() -> Path:
 def key(options: Options) -> str:
     """Return a name for everything that a simulator is made of."""
     digest = hashlib.sha256()
-    for field in fields(options):
-        digest.update(f"{field.name}={getattr(options, field.name)};".encode())
+    for word in arguments(options, Path("build")):
+        digest.update(word.replace(str(HW), "hw").encode() + b"\n")
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
     ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *(TILE / "rtl").glob("*.svh")]
-    for path in (*sorted(ours), Path(__file__)):
+    for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -48,6 +48,7 @@ enum tau_tile_unit {
     TAU_TILE_UNIT_RTMMU = 2,
     TAU_TILE_UNIT_COMPOSABLE = 3,
     TAU_TILE_UNIT_TLB = 4,
+    TAU_TILE_UNIT_RTMMU_TLB = 5,  // with a TLB of regions in front
     TAU_TILE_UNIT_PROBE = 255,
 };
 
