@@ -24,6 +24,11 @@ def configure(color: str, quiet: bool) -> None:
     _settings.update(color=color, quiet=quiet)
 
 
+def is_quiet() -> bool:
+    """Tell whether notes and progress bars are dropped: `tau -q`."""
+    return bool(_settings["quiet"])
+
+
 def is_colored(stream: IO[str]) -> bool:
     """Tell whether `stream` gets colors: --color first, then NO_COLOR, FORCE_COLOR, a terminal."""
     if _settings["color"] != "auto":

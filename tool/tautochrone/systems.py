@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tautochrone.errors import EXIT_USAGE, TauError
@@ -14,7 +14,8 @@ class System:
 
     `kind`: "core" lives in `library` (`{bits}` stands for 32 or 64) with functions `prefix`_init …;
     "budget" is the same with a plan; "own" is built in; "process" runs in a process of its own with
-    `library` loaded first; "pages" is a heap over pages, run in the emulator (paging.py).
+    `library` loaded first; "pages" is a heap over pages, run in the emulator (paging.py);
+    "tile" is one on the simulated tile, counted in cycles (tile.py).
     `grows`: takes memory as it needs it, so one run tells the footprint and nothing is searched.
     `package`: the Debian package, for a message.
     """
@@ -36,6 +37,11 @@ class System:
         """Whether the system maps pages, and is replayed by paging.py."""
         return self.kind == "pages"
 
+    @property
+    def is_on_tile(self) -> bool:
+        """Whether the system runs on the simulated tile, and is replayed by tile.py."""
+        return self.kind == "tile"
+
 
 SYSTEMS: dict[str, System] = {
     system.name: system
@@ -50,8 +56,13 @@ SYSTEMS: dict[str, System] = {
         System("rtvm", "pages", grows=True),
         System("conventional", "pages", grows=True),
         System("conventional-mapped", "pages", grows=True),
+        System("tile:rtmmu", "tile", grows=True),
+        System("tile:pagetable", "tile", grows=True),
     )
 }
+
+# What may follow a tile's name: configurations of its processor (hw/build.py).
+TILE_CONFIGS = ("small", "small-b", "fast", "fast-b")
 
 
 def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> System:
@@ -66,6 +77,9 @@ def library_system(name: str, library: str | Path, prefix: str, grows: bool = Fa
 
 def system_named(name: str) -> System:
     """The system of this name. Raises TauError (usage) if there is none."""
+    tile, _, config = name.rpartition(":")
+    if tile in SYSTEMS and config in TILE_CONFIGS:
+        return replace(SYSTEMS[tile], name=name)
     if name not in SYSTEMS:
         raise TauError(
             f"no system is called {name!r}", f"use some of {', '.join(SYSTEMS)}", EXIT_USAGE

@@ -49,6 +49,11 @@ PATH = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Pages: what the program touched, or all of each object.",
 )
+@click.option(
+    "--cycles-max",
+    type=click.IntRange(min=1),
+    help="On the tile: stop a simulation there (default: 2 * 10^10 cycles).",
+)
 @click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
@@ -61,6 +66,7 @@ def command(
     check_level: int,
     frames: int | None,
     touch: str,
+    cycles_max: int | None,
     skip_misuse: bool,
     as_json: bool,
 ) -> int:
@@ -71,35 +77,31 @@ def command(
     tau replay program.tau --plan plan.toml --heap 65536
     tau replay program.tau --plan plan.toml --instructions rv32
     tau replay program.tau --on rtvm,conventional
+    tau replay program.tau --on tile:rtmmu,tile:pagetable
 
     Without --heap the smallest heap that holds is searched for. With it, exit status 3 says that a
     system did not hold in it. Instructions are those of our systems, without payload copies.
     rtvm and conventional are heaps over pages: they tell the pages mapped at once, and what malloc,
     free and a page fault cost. What was touched, `tau record --accesses` records.
+    tile:rtmmu and tile:pagetable run the same heaps on a simulated processor with their memory
+    management unit, and tell exact cycles. :small-b, :fast or :fast-b behind a tile's name chooses
+    its processor.
     """
     from tautochrone.plan import load_plan
     from tautochrone.replay import open_trace_for_replay, refuse_misuse
 
     plan = load_plan(plan_path) if plan_path else None
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
-    _refuse_settings(names, trace, plan is not None, layout, frames)
+    _refuse_settings(names, trace, plan is not None, layout, frames, cycles_max)
     refuse_misuse(trace, skip_misuse)
     opened = open_trace_for_replay(trace)
-    given = _Given(trace, plan, heap_bytes, layout, isa, check_level, skip_misuse)
-    on_pages = _names_on_pages(names)
-    systems: list[dict[str, Any]] = []
-    for name in names:
-        if name in on_pages:
-            from tautochrone.paging_entries import page_entry
-
-            systems.append(
-                page_entry(
-                    *(trace, name, frames, heap_bytes, check_level, skip_misuse, touch == "all")
-                )[0]
-            )
-        else:
-            systems.append(_replayed(name, given))
-    if on_pages and not opened.touches and touch == "recorded":
+    given = _Given(
+        *(trace, plan, heap_bytes, layout, isa, check_level, skip_misuse),
+        *(frames, touch == "all", cycles_max),
+    )
+    systems = [_replayed(name, given) for name in names]
+    maps_pages = _names_on_pages(names) or _names_on_tile(names)
+    if maps_pages and not opened.touches and touch == "recorded":
         output.note(
             f"{trace} holds no accesses: pages are mapped for headers and calloc only;"
             " record with `tau record --accesses`, or take --touch all"
@@ -129,8 +131,20 @@ def _names_on_pages(names: Sequence[str]) -> list[str]:
     return [name for name in names if system_named(name).is_on_pages]
 
 
+def _names_on_tile(names: Sequence[str]) -> list[str]:
+    """Those of `names` that run on the simulated tile."""
+    from tautochrone.replay import system_named
+
+    return [name for name in names if system_named(name).is_on_tile]
+
+
 def _refuse_settings(
-    names: Sequence[str], trace: Path, has_plan: bool, layout: str, frames: int | None
+    names: Sequence[str],
+    trace: Path,
+    has_plan: bool,
+    layout: str,
+    frames: int | None,
+    cycles_max: int | None,
 ) -> None:
     """Raise TauError (usage) for options that the systems cannot follow."""
     from tautochrone.replay import system_named
@@ -142,7 +156,7 @@ def _refuse_settings(
                 f"tau plan {trace} -o plan.toml, then give --plan plan.toml",
                 EXIT_USAGE,
             )
-    on_pages = _names_on_pages(names)
+    on_pages = [*_names_on_pages(names), *_names_on_tile(names)]
     if on_pages and layout != "32":
         raise TauError(
             f"{on_pages[0]} runs as 32-bit code", "leave out --layout, or the system", EXIT_USAGE
@@ -151,11 +165,13 @@ def _refuse_settings(
         raise TauError(
             "--frames is for systems on pages", "add rtvm or conventional to --on", EXIT_USAGE
         )
+    if cycles_max is not None and not _names_on_tile(names):
+        raise TauError("--cycles-max is for the tile", "add tile:rtmmu to --on", EXIT_USAGE)
 
 
 @dataclass(frozen=True)
 class _Given:
-    """What the command line gave, for systems that are not on pages."""
+    """What the command line gave."""
 
     trace: Path
     plan: Plan | None
@@ -164,12 +180,24 @@ class _Given:
     isa: str | None
     check_level: int
     skip_misuse: bool
+    frames: int | None
+    touches_all: bool
+    cycles_max: int | None
 
 
 def _replayed(name: str, given: _Given) -> dict[str, Any]:
-    """Replay on a system that is not on pages; its entry of "systems"."""
+    """Replay on a system; its entry of "systems"."""
     from tautochrone.replay import replay, system_named
 
+    settings = (given.frames, given.heap_bytes, given.check_level, given.skip_misuse)
+    if system_named(name).is_on_tile:
+        from tautochrone.tile_entries import tile_entry
+
+        return tile_entry(given.trace, name, *settings, given.touches_all, given.cycles_max)[0]
+    if system_named(name).is_on_pages:
+        from tautochrone.paging_entries import page_entry
+
+        return page_entry(given.trace, name, *settings, given.touches_all)[0]
     plan = given.plan if system_named(name).needs_plan else None
     done = replay(given.trace, name, plan, given.heap_bytes, given.layout, given.skip_misuse)
     counts = None
@@ -241,9 +269,21 @@ def _operation_of(name: str, count: int, counts: Counts | None) -> dict[str, Any
 
 def _print(result: dict[str, Any]) -> None:
     plain = [system for system in result["systems"] if "peak_mapped_pages" not in system]
-    on_pages = [system for system in result["systems"] if "peak_mapped_pages" in system]
+    on_tile = [system for system in result["systems"] if "cycles" in system]
+    on_pages = [
+        system
+        for system in result["systems"]
+        if "peak_mapped_pages" in system and system not in on_tile
+    ]
     if on_pages:
         _print_pages(on_pages, result)
+    if on_tile:
+        from tautochrone.tile_entries import tile_rows, tile_verdict
+
+        for rows in tile_rows(on_tile):
+            _print_table(rows, text_columns=2)
+            print()
+        print(tile_verdict(on_tile))
     if plain:
         _print_plain({**result, "systems": plain})
     print(f"next: {_next_command(result)}")

@@ -1,0 +1,325 @@
+// Carries out a trace that the host feeds through the mailbox, on a heap over the tile's pages.
+//
+// 1. Every call of malloc, aligned_alloc, resize and free is measured by a stopwatch of its own and
+//    sent with the number of pages that are mapped after it.
+// 2. A page is mapped by the fault of the load or store that needs it: the trap handler below calls
+//    the core's. How long a fault takes the tile measures itself.
+// 3. calloc clears and a realloc that moves copies what is mapped of the old object, word by word.
+//
+// The other side, and what the numbers mean: tool/tautochrone/tile.py. Meaning of events: as in
+// tool/native/paging.c, with which tool/tests/test_tile.py compares.
+#include "commands.h"
+
+#if TAU_REPLAY_BREAK
+#include "system_pagetable.h"
+#else
+#include "system_rtmmu.h"
+#endif
+
+static struct tau_frames machine;
+static struct tau_frames frames;
+static uint32_t **slots;
+static uint32_t slots_count;
+static uint32_t command_number;
+static uint32_t heap_pages;
+
+_Noreturn void tau_replay_assert_failed(const char *text) {
+    tau_tile_fail(text);
+}
+
+static struct tau_page page_of(uintptr_t address) {
+    return (struct tau_page){(address - TAU_TILE_WINDOW) / TAU_TILE_PAGE_BYTES};
+}
+
+static void send(enum replay_channel channel) {
+    tau_tile_send(channel, system_mapped_pages());
+}
+
+// Says how it ended and stops.
+_Noreturn static void end(uint32_t reason) {
+    tau_tile_start(REPLAY_END, command_number);
+    tau_tile_done(REPLAY_END, reason);
+    send(REPLAY_END);
+    tau_tile_exit(0);
+}
+
+// Faults of loads and stores in the window: of the program's and of the allocator's own.
+uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
+    const uint32_t access = cause == 5 ? TAU_READ : TAU_WRITE;
+    if ((cause != 5 && cause != 7) || address < TAU_TILE_WINDOW || address >= TAU_TILE_FRAMES) {
+        tau_tile_fail("a trap that is no access to the heap");
+    }
+    const enum tau_status status = system_map_page(page_of(address), access);
+    if (status == TAU_NO_FRAME) {
+        end(REPLAY_NO_FRAME);
+    }
+    if (status != TAU_OK) {
+        tau_tile_print_number(status);
+        tau_tile_print(" is why the page of ");
+        tau_tile_print_hex(address);
+        tau_tile_print(" cannot be mapped\n");
+        tau_tile_fail("an access to memory that nobody has");
+    }
+    return pc;
+}
+
+// ---- memory of objects ----
+
+static void clear(uint32_t *object, uint32_t size_bytes) {
+    volatile uint32_t *const words = object;
+    const uint32_t count = (size_bytes + 3) / 4;
+    for (uint32_t i = 0; i < count; i++) {
+        words[i] = 0;
+    }
+}
+
+// Writes a word in each page of the bytes from FIRST to before END.
+static void touch_pages(uint32_t *object, uint32_t first, uint32_t end_bytes) {
+    uintptr_t address = (uintptr_t)object + first;
+    const uintptr_t end_address = (uintptr_t)object + end_bytes;
+    while (address < end_address) {
+        *(volatile uint32_t *)(address & ~(uintptr_t)3) = 1;
+        address = (address / TAU_TILE_PAGE_BYTES + 1) * TAU_TILE_PAGE_BYTES;
+    }
+}
+
+static void copy_mapped(const uint32_t *from, uint32_t *to, uint32_t size_bytes) {
+    const uint32_t count = (size_bytes + 3) / 4;
+    uint32_t i = 0;
+    while (i < count) {
+        const uintptr_t address = (uintptr_t)&from[i];
+        const uint32_t in_page = (TAU_TILE_PAGE_BYTES - address % TAU_TILE_PAGE_BYTES) / 4;
+        const uint32_t stop = in_page < count - i ? i + in_page : count;
+        if (!system_is_mapped(page_of(address))) {
+            i = stop;
+        }
+        for (; i < stop; i++) {
+            ((volatile uint32_t *)to)[i] = from[i];
+        }
+    }
+}
+
+// Says that the faults so far were this command's, if there were any.
+static void note_faults(uint32_t mapped_before) {
+    if (system_mapped_pages() != mapped_before) {
+        tau_tile_start(REPLAY_FAULTED, command_number);
+        tau_tile_done(REPLAY_FAULTED, 0);
+        send(REPLAY_FAULTED);
+    }
+}
+
+// ---- commands ----
+
+static void allocate(uint32_t slot, uint32_t size_bytes, uint32_t align_log2, uint32_t word) {
+    void *object;
+    if (align_log2 == 0) {
+        tau_tile_start(REPLAY_CALLED_MALLOC, command_number);
+        object = system_malloc(size_bytes);
+        tau_tile_done(REPLAY_CALLED_MALLOC, (uint32_t)object);
+        send(REPLAY_CALLED_MALLOC);
+    } else {
+        const uint32_t alignment = 1u << align_log2;
+        tau_tile_start(REPLAY_CALLED_ALIGNED_ALLOC, command_number);
+        object = system_aligned_alloc(alignment, size_bytes);
+        tau_tile_done(REPLAY_CALLED_ALIGNED_ALLOC, (uint32_t)object);
+        send(REPLAY_CALLED_ALIGNED_ALLOC);
+    }
+    if (object == NULL && size_bytes != 0) {
+        end(REPLAY_NO_MEMORY);
+    }
+    slots[slot] = object;
+    const uint32_t mapped = system_mapped_pages();
+    if (object != NULL && (word & 0xFF) == REPLAY_CALLOC) {
+        clear(object, size_bytes);
+    } else if (object != NULL && (word & REPLAY_ALL_PAGES) != 0) {
+        touch_pages(object, 0, size_bytes);
+    }
+    note_faults(mapped);
+}
+
+static void release(void *object) {
+    if (object == NULL) {
+        return;
+    }
+    tau_tile_start(REPLAY_CALLED_FREE, command_number);
+    const enum tau_status status = system_free(object);
+    tau_tile_done(REPLAY_CALLED_FREE, status);
+    send(REPLAY_CALLED_FREE);
+    if (status != TAU_OK) {
+        tau_tile_fail("a proper free was refused");
+    }
+}
+
+static void reallocate(uint32_t slot, uint32_t size_bytes, uint32_t old_bytes, uint32_t word) {
+    uint32_t *const old = slots[slot];
+    if (old == NULL) {
+        allocate(slot, size_bytes, 0, word);
+        return;
+    }
+    if (size_bytes == 0) {
+        release(old);
+        slots[slot] = NULL;
+        return;
+    }
+    tau_tile_start(REPLAY_CALLED_RESIZE, command_number);
+    const bool is_resized = system_resize(old, size_bytes);
+    tau_tile_done(REPLAY_CALLED_RESIZE, is_resized);
+    send(REPLAY_CALLED_RESIZE);
+    if (!is_resized) {
+        allocate(slot, size_bytes, 0, word);
+    }
+    const uint32_t mapped = system_mapped_pages();
+    if (is_resized && (word & REPLAY_ALL_PAGES) != 0) {
+        touch_pages(old, 0, size_bytes);
+    }
+    if (!is_resized) {
+        copy_mapped(old, slots[slot], old_bytes < size_bytes ? old_bytes : size_bytes);
+    }
+    note_faults(mapped);
+    if (!is_resized) {
+        release(old);
+    }
+}
+
+static void touch(uint32_t slot, uint32_t word, uint32_t offset, uint32_t last) {
+    const uintptr_t object = (uintptr_t)slots[slot];
+    const uint32_t mapped = system_mapped_pages();
+    if (object == 0) {
+        return;
+    }
+    volatile uint32_t *place = (volatile uint32_t *)(object + offset);
+    volatile uint32_t *const end_word = (volatile uint32_t *)((object + last) & ~(uintptr_t)3);
+    uint32_t granules = word >> 8 & 0xFF;
+    do {
+        if ((word & REPLAY_STORES) != 0) {
+            *place = slot;
+        } else {
+            (void)*place;
+        }
+        place += REPLAY_GRANULE_BYTES / 4;
+    } while (--granules != 0 && place <= end_word);
+    place -= REPLAY_GRANULE_BYTES / 4;
+    if (((uintptr_t)place ^ (uintptr_t)end_word) >= TAU_TILE_PAGE_BYTES) {
+        (void)*end_word;  // the last granule reaches into another page
+    }
+    note_faults(mapped);
+}
+
+// Maps a region and PAGES_MAPPED pages of it, and unmaps it; both calls are measured.
+static void measure_region(uint32_t start, uint32_t pages, uint32_t pages_mapped) {
+    const struct tau_page first = {start};
+    tau_tile_start(REPLAY_MAPPED_REGION, command_number);
+    enum tau_status status = system_map_region(first, pages);
+    tau_tile_done(REPLAY_MAPPED_REGION, status);
+    send(REPLAY_MAPPED_REGION);
+    for (uint32_t i = 0; i < pages_mapped && status == TAU_OK; i++) {
+        status = system_map_region_page((struct tau_page){start + i});
+    }
+    if (status != TAU_OK) {
+        tau_tile_fail("a region cannot be mapped");
+    }
+    tau_tile_start(REPLAY_UNMAPPED_REGION, command_number);
+    status = system_unmap_region(first, pages);
+    tau_tile_done(REPLAY_UNMAPPED_REGION, status);
+    send(REPLAY_UNMAPPED_REGION);
+    if (status != TAU_OK || system_mapped_pages() != 0) {
+        tau_tile_fail("a region cannot be unmapped");
+    }
+}
+
+// ---- start and end ----
+
+static void start(const uint32_t command[4], bool has_heap) {
+    const uint32_t count = command[3];
+    const uint32_t pages_log2 = tau_tile_read(TAU_TILE_CONFIG) & 0xFF;
+    enum tau_status status =
+        tau_frames_init(&machine, (uint32_t *)(uintptr_t)TAU_TILE_LINKS, count, NULL);
+    if (status == TAU_OK) {
+        status = tau_frames_add(&machine, (struct tau_frame){0}, count);
+    }
+    if (status == TAU_OK) {
+        status = tau_frames_reserve(&machine, &frames, count);
+    }
+    if (status != TAU_OK) {
+        end(REPLAY_START_FAILED | (uint32_t)status << 16);
+    }
+    const uint32_t plain_bytes = system_space_init(&frames, pages_log2);
+    slots_count = command[1];
+    if (plain_bytes == 0 || slots_count > (TAU_TILE_PLAIN_BYTES - plain_bytes) / sizeof *slots) {
+        end(REPLAY_START_FAILED | (uint32_t)TAU_POOL_TOO_SMALL << 16);
+    }
+    slots = (uint32_t **)((uintptr_t)TAU_TILE_PLAIN + plain_bytes);
+    for (uint32_t slot = 0; slot < slots_count; slot++) {
+        slots[slot] = NULL;
+    }
+    heap_pages = command[2];
+    status = has_heap ? system_heap_init(heap_pages) : TAU_OK;
+    if (status != TAU_OK) {
+        end(REPLAY_START_FAILED | (uint32_t)status << 16);
+    }
+    tau_tile_start(REPLAY_END, 0);
+    tau_tile_done(REPLAY_END, REPLAY_EMPTY);
+    send(REPLAY_END);
+    tau_tile_write(TAU_TILE_FAULT_RECORDS, 1);
+}
+
+static void carry_out(const uint32_t command[4]) {
+    const uint32_t slot = command[1];
+    const uint32_t op = command[0] & 0xFF;
+    if (op != REPLAY_REGION && slot >= slots_count) {
+        tau_tile_fail("a command for a slot that is not there");
+    }
+    switch (op) {
+    case REPLAY_MALLOC:
+    case REPLAY_CALLOC:
+        allocate(slot, command[2], command[0] >> REPLAY_ALIGN_LOG2_SHIFT & 31, command[0]);
+        break;
+    case REPLAY_REALLOC:
+        reallocate(slot, command[2], command[3], command[0]);
+        break;
+    case REPLAY_FREE:
+        release(slots[slot]);
+        slots[slot] = NULL;
+        break;
+    case REPLAY_TOUCH:
+        touch(slot, command[0], command[2], command[3]);
+        break;
+    case REPLAY_REGION:
+        measure_region(command[1], command[2], command[3]);
+        break;
+    default:
+        tau_tile_fail("a command that is none");
+    }
+}
+
+#if TAU_ASSERT_LEVEL >= 1
+// The count of mapped pages against a walk over the heap.
+static void check_count(void) {
+    uint32_t mapped = 0;
+    for (uint32_t page = 1; page <= heap_pages; page++) {
+        mapped += system_is_mapped((struct tau_page){page});
+    }
+    if (mapped != system_mapped_pages()) {
+        tau_tile_fail("mapped pages are counted wrongly");
+    }
+}
+#endif
+
+int main(void) {
+    uint32_t command[4];
+    if ((tau_tile_read(TAU_TILE_CONFIG) >> 16 & 0xFF) != SYSTEM_UNIT) {
+        tau_tile_fail("the program is for another unit");
+    }
+    if (!tau_tile_next_command(command) ||
+        (command[0] != REPLAY_START && command[0] != REPLAY_SPACE)) {
+        tau_tile_fail("the first command must be to start");
+    }
+    start(command, command[0] == REPLAY_START);
+    for (; tau_tile_next_command(command); command_number++) {
+        carry_out(command);
+    }
+#if TAU_ASSERT_LEVEL >= 1
+    check_count();
+#endif
+    end(REPLAY_COMPLETED);
+}

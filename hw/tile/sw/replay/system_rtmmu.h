@@ -1,0 +1,84 @@
+// Ours on the tile: core/page_heap over core/vspace, with the three memories of the validity array
+// where the RTMMU reads them, and the tree of regions in plain memory.
+#ifndef TAU_REPLAY_SYSTEM_RTMMU_H
+#define TAU_REPLAY_SYSTEM_RTMMU_H
+
+#include "core/page_heap.h"
+#include "core/vspace.h"
+#include "tile.h"
+
+#define SYSTEM_UNIT TAU_TILE_UNIT_RTMMU
+
+static struct tau_vspace system_space;
+static struct tau_page_heap system_heap;
+
+// As tau_vspace_init, but for where the tables lie. Returns the bytes of plain memory that it took,
+// 0 if the space has a size that cannot be.
+static inline uint32_t system_space_init(struct tau_frames *frames, uint32_t pages_log2) {
+    const size_t tree_bytes = tau_region_tree_size_bytes(pages_log2);
+    if (tree_bytes == 0 || tree_bytes > TAU_TILE_PLAIN_BYTES ||
+        tau_region_tree_init(&system_space.tree, TAU_TILE_PLAIN, tree_bytes, pages_log2) !=
+            TAU_OK) {
+        return 0;
+    }
+    struct tau_validity *const validity = &system_space.validity;
+    validity->regions = (struct tau_validity_region *)(uintptr_t)TAU_TILE_TABLE0;
+    validity->stacks = (struct tau_validity_stack *)(uintptr_t)TAU_TILE_TABLE1;
+    validity->data = (uint32_t *)(uintptr_t)TAU_TILE_TABLE2;
+    validity->pages_count = 1u << pages_log2;
+    for (uint32_t page = 0; page < validity->pages_count; page++) {  // bound: pages_count
+        validity->regions[page].top = 0;
+    }
+    system_space.frames = frames;
+    system_space.commit_max_pages = UINT32_MAX;
+    return (uint32_t)tree_bytes;
+}
+
+static inline enum tau_status system_heap_init(uint32_t pages) {
+    return tau_page_heap_init(&system_heap, &system_space, TAU_SPACE_ORIGIN, (struct tau_page){1},
+                              pages, UINT32_MAX);
+}
+
+static inline void *system_malloc(size_t size_bytes) {
+    return tau_page_heap_malloc(&system_heap, size_bytes);
+}
+
+static inline void *system_aligned_alloc(size_t alignment, size_t size_bytes) {
+    return tau_page_heap_aligned_alloc(&system_heap, alignment, size_bytes);
+}
+
+static inline bool system_resize(void *pointer, size_t size_bytes) {
+    return tau_page_heap_resize(&system_heap, pointer, size_bytes);
+}
+
+static inline enum tau_status system_free(void *pointer) {
+    return tau_page_heap_free(&system_heap, pointer);
+}
+
+static inline enum tau_status system_map_page(struct tau_page page, uint32_t access) {
+    return tau_vspace_map_page(&system_space, page, access);
+}
+
+static inline bool system_is_mapped(struct tau_page page) {
+    uint32_t entry;
+    return tau_validity_lookup(&system_space.validity, page, &entry);
+}
+
+static inline uint32_t system_mapped_pages(void) {
+    return system_space.mapped_pages;
+}
+
+static inline enum tau_status system_map_region(struct tau_page start, uint32_t pages) {
+    return tau_vspace_map_region(&system_space, start, pages, TAU_READ | TAU_WRITE);
+}
+
+static inline enum tau_status system_map_region_page(struct tau_page page) {
+    return tau_vspace_map_page(&system_space, page, TAU_WRITE);
+}
+
+static inline enum tau_status system_unmap_region(struct tau_page start, uint32_t pages) {
+    (void)pages;
+    return tau_vspace_unmap_region(&system_space, start);
+}
+
+#endif
