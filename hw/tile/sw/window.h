@@ -1,5 +1,5 @@
 // Maps single pages of the window, for small programs: each page is a region of its own, so that
-// the tables of the page table and of the RTMMU say the same. The core library does it properly.
+// the tables of every unit say the same. The core library does it properly.
 #ifndef TAU_WINDOW_H
 #define TAU_WINDOW_H
 
@@ -20,10 +20,27 @@ static inline uint32_t tau_window_address(uint32_t page) {
     return TAU_TILE_WINDOW + page * TAU_TILE_PAGE_BYTES;
 }
 
-// A TLB of regions has to be told that a region lost pages or rights.
-static inline void tau_window_forget(uint32_t page) {
-    if ((tau_tile_read(TAU_TILE_CONFIG) >> 16 & 255) == TAU_TILE_UNIT_RTMMU_TLB) {
-        TAU_TILE_UNIT[0] = page;
+enum {
+    TAU_WINDOW_COMPOSABLE_INVALIDATE = 0,
+    TAU_WINDOW_COMPOSABLE_ENTRIES = 64,
+    TAU_WINDOW_COMPOSABLE_TABLE = 128,
+    TAU_WINDOW_TLB_INVALIDATE_PAGE = 1,
+    TAU_WINDOW_RTMMU_TLB_FORGET = 0,
+};
+
+// Some units keep translations of their own and have to be told. The composable unit's table is in
+// its registers; pages 64 apart share an entry here.
+static inline void tau_window_tell_unit(uint32_t page, uint32_t frame_and_rights) {
+    uint32_t unit = tau_tile_read(TAU_TILE_CONFIG) >> 16 & 255;
+    if (unit == TAU_TILE_UNIT_RTMMU_TLB)
+        TAU_TILE_UNIT[TAU_WINDOW_RTMMU_TLB_FORGET] = page;
+    if (unit == TAU_TILE_UNIT_TLB)
+        TAU_TILE_UNIT[TAU_WINDOW_TLB_INVALIDATE_PAGE] = page;
+    if (unit == TAU_TILE_UNIT_COMPOSABLE) {
+        uint32_t entry = TAU_WINDOW_COMPOSABLE_TABLE + 2 * (page % TAU_WINDOW_COMPOSABLE_ENTRIES);
+        TAU_TILE_UNIT[entry + 1] = frame_and_rights;
+        TAU_TILE_UNIT[entry] = frame_and_rights == 0 ? 0 : page | 1u << 31;
+        TAU_TILE_UNIT[TAU_WINDOW_COMPOSABLE_INVALIDATE] = 0;
     }
 }
 
@@ -35,13 +52,13 @@ static inline void tau_window_map(uint32_t page, uint32_t frame, uint32_t rights
     TAU_TILE_TABLE1[2 * page] = page;
     TAU_TILE_TABLE1[2 * page + 1] = page;
     TAU_TILE_TABLE2[page] = frame | rights;
-    tau_window_forget(page);
+    tau_window_tell_unit(page, frame | rights);
 }
 
 static inline void tau_window_unmap(uint32_t page) {
     TAU_TILE_TABLE0[2 * page + 1] = (page - 1) | TAU_WINDOW_OPEN;
     TAU_TILE_TABLE2[page] = 0;
-    tau_window_forget(page);
+    tau_window_tell_unit(page, 0);
 }
 
 #endif

@@ -48,6 +48,8 @@ def test_two_tiles_side_by_side(tmp_path: Path) -> None:
         ("rtmmu", (1, 1, 2)),
         ("rtmmu", (3, 2, 5)),
         ("rtmmu-tlb", (1, 1, 2)),
+        ("tlb", (1, 1, 2)),
+        ("composable", (1, 1, 1)),
     ],
 )
 def test_faults_with_each_unit(
