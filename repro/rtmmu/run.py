@@ -86,7 +86,7 @@ def main(arguments: list[str]) -> None:
         note(f"{name}: {time.monotonic() - started:.0f} s")
     measure.store("meta", {"conditions": conditions()}, folder)
     if quick:
-        print(f"{folder}: {len(stages)} stages")
+        print(f"{', '.join(chosen or stages)}: see {folder}")
         return
     claims.write()
     report.write()

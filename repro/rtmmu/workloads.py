@@ -42,11 +42,12 @@ class Program:
 
 
 def transcode(milliseconds: int, size: str) -> tuple[str, ...]:
-    """ffmpeg's command for a short video with sound; one thread, so that it does the same again."""
+    """ffmpeg's command for a short video with sound. It does the same again: one thread, and one
+    input that gives both, as ffmpeg reads several inputs with a thread each."""
     return (
         *("ffmpeg", "-nostdin", "-loglevel", "error", "-threads", "1", "-filter_threads", "1"),
-        *("-f", "lavfi", "-i", f"testsrc=size={size}:rate=25"),
-        *("-f", "lavfi", "-i", "sine=frequency=440", "-t", f"{milliseconds}ms"),
+        *("-f", "lavfi", "-i", f"testsrc=size={size}:rate=25[out0];sine=frequency=440[out1]"),
+        *("-t", f"{milliseconds}ms"),
         *("-c:v", "mpeg4", "-c:a", "mp2", "-threads", "1", "-f", "matroska", "-y", "/dev/null"),
     )
 
