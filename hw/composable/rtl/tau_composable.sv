@@ -1,0 +1,233 @@
+// The unit of composable virtual memory [P2-8, P2-13]: an instruction and a data TLB of 1, 2, 4 or 8
+// entries over a hardware page table of 64 entries, which software writes through the registers.
+//
+// Nothing but the running application's own accesses decides how long they take: no table in memory
+// is read, a miss takes a constant number of cycles, and one write forgets both TLBs together with
+// the order of replacement. Registers and times: hw/composable/doc/composable.md.
+`include "tau_assert.svh"
+
+module tau_composable #(
+  parameter int unsigned PageBits = 18,
+  parameter int unsigned FrameBits = 18,
+  parameter int unsigned Entries = 4
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+
+  input  logic                 instr_lookup_valid_i,
+  output logic                 instr_lookup_ready_o,
+  input  logic [PageBits-1:0]  instr_lookup_page_i,
+  input  logic [2:0]           instr_lookup_access_i,
+  input  logic                 instr_lookup_user_i,
+  output logic                 instr_result_valid_o,
+  output logic                 instr_result_fault_o,
+  output logic [1:0]           instr_result_cause_o,
+  output logic [FrameBits-1:0] instr_result_frame_o,
+
+  input  logic                 data_lookup_valid_i,
+  output logic                 data_lookup_ready_o,
+  input  logic [PageBits-1:0]  data_lookup_page_i,
+  input  logic [2:0]           data_lookup_access_i,
+  input  logic                 data_lookup_user_i,
+  output logic                 data_result_valid_o,
+  output logic                 data_result_fault_o,
+  output logic [1:0]           data_result_cause_o,
+  output logic [FrameBits-1:0] data_result_frame_o,
+
+  output logic                 table0_req_o,
+  output logic [PageBits:0]    table0_addr_o,
+  input  logic                 table0_rvalid_i,
+  input  logic [31:0]          table0_rdata_i,
+  output logic                 table1_req_o,
+  output logic [PageBits:0]    table1_addr_o,
+  input  logic                 table1_rvalid_i,
+  input  logic [31:0]          table1_rdata_i,
+  output logic                 table2_req_o,
+  output logic [PageBits:0]    table2_addr_o,
+  input  logic                 table2_rvalid_i,
+  input  logic [31:0]          table2_rdata_i,
+  output logic                 table3_req_o,
+  output logic [PageBits:0]    table3_addr_o,
+  input  logic                 table3_rvalid_i,
+  input  logic [31:0]          table3_rdata_i,
+  output logic                 table4_req_o,
+  output logic [PageBits:0]    table4_addr_o,
+  input  logic                 table4_rvalid_i,
+  input  logic [31:0]          table4_rdata_i,
+
+  input  logic                 reg_req_i,
+  input  logic                 reg_write_i,
+  input  logic [7:0]           reg_addr_i,
+  input  logic [31:0]          reg_wdata_i,
+  output logic [31:0]          reg_rdata_o,
+
+  output logic [1:0]           event_hit_o,
+  output logic [1:0]           event_miss_o
+);
+
+  localparam int unsigned RowBits = 5;
+  localparam int unsigned Rows = 2 ** RowBits;
+  localparam int unsigned DataBits = FrameBits + 3;
+  localparam int unsigned RefusedBits = 16;
+
+  // Register bus. Words 128 + 2 i and 129 + 2 i are entry i.
+  localparam logic [7:0] InvalidateWord = 8'd0;
+  localparam logic [7:0] ClearWord = 8'd1;
+  localparam logic [7:0] RefusedWord = 8'd2;
+  localparam logic [7:0] ShapeWord = 8'd3;
+  localparam logic [7:0] ValidLowWord = 8'd4;
+  localparam logic [7:0] ValidHighWord = 8'd5;
+
+  logic write, write_entry, write_frame, write_page, invalidate, clear;
+  assign write = reg_req_i && reg_write_i;
+  assign write_entry = write && reg_addr_i[7];
+  assign write_page = write_entry && !reg_addr_i[0];
+  assign write_frame = write_entry && reg_addr_i[0];
+  assign invalidate = write && reg_addr_i == InvalidateWord;
+  assign clear = write && reg_addr_i == ClearWord;
+
+  // What no entry can hold: a page that is none, a frame that is none. Such an entry must not come
+  // to life half written: its page leaves it invalid, its frame leaves it without rights.
+  logic page_fits, frame_fits, refuse;
+  assign page_fits = reg_wdata_i[PageBits-1:0] != '0 && (reg_wdata_i[30:0] >> PageBits) == '0;
+  assign frame_fits = reg_wdata_i[31:30] == '0 && (reg_wdata_i[26:0] >> FrameBits) == '0;
+  assign refuse = (write_page && reg_wdata_i[31] && !page_fits) || (write_frame && !frame_fits) ||
+                  (write && !reg_addr_i[7] && !invalidate && !clear);
+
+  // The hardware page table, two entries a row.
+  logic [PageBits-1:0] even_page_mem [Rows];
+  logic [DataBits-1:0] even_data_mem [Rows];
+  logic [PageBits-1:0] odd_page_mem [Rows];
+  logic [DataBits-1:0] odd_data_mem [Rows];
+  logic [2*Rows-1:0]   table_valid_q;
+
+  logic [RowBits-1:0]  write_row;
+  logic                write_odd;
+  logic [DataBits-1:0] write_data;
+  assign write_row = reg_addr_i[RowBits+1:2];
+  assign write_odd = reg_addr_i[1];
+  assign write_data = {frame_fits ? reg_wdata_i[29:27] : 3'b000, reg_wdata_i[FrameBits-1:0]};
+  always_ff @(posedge clk_i) begin
+    if (write_page && !write_odd) even_page_mem[write_row] <= reg_wdata_i[PageBits-1:0];
+    if (write_page && write_odd) odd_page_mem[write_row] <= reg_wdata_i[PageBits-1:0];
+    if (write_frame && !write_odd) even_data_mem[write_row] <= write_data;
+    if (write_frame && write_odd) odd_data_mem[write_row] <= write_data;
+  end
+
+  logic [RefusedBits-1:0] refused_q;
+  logic [RowBits-1:0]     row_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      table_valid_q <= '0;
+      refused_q <= '0;
+      row_q <= '0;
+    end else begin
+      row_q <= row_q + 1'b1;
+      if (refuse && refused_q != '1) refused_q <= refused_q + 1'b1;
+      if (clear) table_valid_q <= '0;
+      if (write_entry) begin
+        table_valid_q[reg_addr_i[RowBits+1:1]] <= write_page && reg_wdata_i[31] && page_fits;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (reg_req_i && !reg_write_i) begin
+      case (reg_addr_i)
+        RefusedWord: reg_rdata_o <= {{(32 - RefusedBits) {1'b0}}, refused_q};
+        ShapeWord: reg_rdata_o <= 2 * Rows * 256 + Entries;
+        ValidLowWord: reg_rdata_o <= table_valid_q[31:0];
+        ValidHighWord: reg_rdata_o <= table_valid_q[63:32];
+        default: reg_rdata_o <= '0;
+      endcase
+    end
+  end
+
+  // The row that goes by.
+  logic                even_valid, odd_valid;
+  logic [PageBits-1:0] even_page, odd_page;
+  logic [DataBits-1:0] even_data, odd_data;
+  assign even_valid = table_valid_q[{row_q, 1'b0}];
+  assign odd_valid = table_valid_q[{row_q, 1'b1}];
+  assign even_page = even_page_mem[row_q];
+  assign odd_page = odd_page_mem[row_q];
+  assign even_data = even_data_mem[row_q];
+  assign odd_data = odd_data_mem[row_q];
+
+  tau_composable_port #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits),
+    .Entries  (Entries),
+    .RowBits  (RowBits)
+  ) u_instr (
+    .clk_i,
+    .rst_ni,
+    .lookup_valid_i (instr_lookup_valid_i),
+    .lookup_ready_o (instr_lookup_ready_o),
+    .lookup_page_i  (instr_lookup_page_i),
+    .lookup_access_i(instr_lookup_access_i),
+    .result_valid_o (instr_result_valid_o),
+    .result_fault_o (instr_result_fault_o),
+    .result_cause_o (instr_result_cause_o),
+    .result_frame_o (instr_result_frame_o),
+    .row_i          (row_q),
+    .even_valid_i   (even_valid),
+    .even_page_i    (even_page),
+    .even_data_i    (even_data),
+    .odd_valid_i    (odd_valid),
+    .odd_page_i     (odd_page),
+    .odd_data_i     (odd_data),
+    .table_written_i(write_entry || clear),
+    .invalidate_i   (invalidate),
+    .event_hit_o    (event_hit_o[0]),
+    .event_miss_o   (event_miss_o[0])
+  );
+
+  tau_composable_port #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits),
+    .Entries  (Entries),
+    .RowBits  (RowBits)
+  ) u_data (
+    .clk_i,
+    .rst_ni,
+    .lookup_valid_i (data_lookup_valid_i),
+    .lookup_ready_o (data_lookup_ready_o),
+    .lookup_page_i  (data_lookup_page_i),
+    .lookup_access_i(data_lookup_access_i),
+    .result_valid_o (data_result_valid_o),
+    .result_fault_o (data_result_fault_o),
+    .result_cause_o (data_result_cause_o),
+    .result_frame_o (data_result_frame_o),
+    .row_i          (row_q),
+    .even_valid_i   (even_valid),
+    .even_page_i    (even_page),
+    .even_data_i    (even_data),
+    .odd_valid_i    (odd_valid),
+    .odd_page_i     (odd_page),
+    .odd_data_i     (odd_data),
+    .table_written_i(write_entry || clear),
+    .invalidate_i   (invalidate),
+    .event_hit_o    (event_hit_o[1]),
+    .event_miss_o   (event_miss_o[1])
+  );
+
+  // The tables in memory are the other units'.
+  assign table0_req_o = 1'b0;
+  assign table0_addr_o = '0;
+  assign table1_req_o = 1'b0;
+  assign table1_addr_o = '0;
+  assign table2_req_o = 1'b0;
+  assign table2_addr_o = '0;
+  assign table3_req_o = 1'b0;
+  assign table3_addr_o = '0;
+  assign table4_req_o = 1'b0;
+  assign table4_addr_o = '0;
+  logic unused;
+  assign unused = ^{table0_rvalid_i, table0_rdata_i, table1_rvalid_i, table1_rdata_i,
+                    table2_rvalid_i, table2_rdata_i, table3_rvalid_i, table3_rdata_i,
+                    table4_rvalid_i, table4_rdata_i, instr_lookup_user_i, data_lookup_user_i};
+
+  `TAU_ASSERT(EntriesExist, Entries == 1 || Entries == 2 || Entries == 4 || Entries == 8)
+  `TAU_ASSERT(FramesFit, FrameBits <= 27 && PageBits <= 27)
+endmodule
