@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +39,7 @@ class Result:
 
 @dataclass
 class Asked:
-    """A lookup on its way. `allowed`: the results that are right; None: the test looks itself."""
+    """A lookup on its way. `allowed`: the results that are right; empty: the test looks itself."""
 
     lookup: Lookup
     cycle: int
@@ -103,7 +104,9 @@ class Socket:
         self.now = 0
         self.offers: dict[str, Asked | None] = dict.fromkeys(PORTS)
         self.asked: dict[str, deque[Asked]] = {port: deque() for port in PORTS}
-        self.register_write: tuple[int, int] | None = None
+        self.register_write: tuple[int, int] | None = None  # word and value, in the next cycle
+        # What is right for a lookup that was offered without saying it, asked when it is taken.
+        self.expects: Callable[[Lookup], set[Result]] | None = None
         self.events = [0, 0]  # results of the ports that were hits, misses
         self._driven: dict[str, int] = {}
 
@@ -184,6 +187,8 @@ class Socket:
             offer = self.offers[port]
             if offer is not None and self._read(f"{port}_lookup_ready_o"):
                 offer.cycle = self.now
+                if self.expects is not None and not offer.allowed:
+                    offer.allowed = self.expects(offer.lookup)
                 self.asked[port].append(offer)
                 self.offers[port] = None
         hits, misses = self._read("event_hit_o"), self._read("event_miss_o")

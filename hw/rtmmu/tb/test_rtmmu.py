@@ -8,12 +8,17 @@ import pytest
 
 from hw.rtmmu.tb.simulate import run, simulated
 
-UNITS = ["tau_pagetable", "tau_rtmmu"]
+UNITS = ["tau_pagetable", "tau_rtmmu", "tau_rtmmu_tlb"]
 
 
 def test_rtmmu(tmp_path: Path) -> None:
     """Lookups, faults, order and cycles."""
     run("tau_rtmmu", "hw.rtmmu.tb.cocotb_rtmmu", tmp_path)
+
+
+def test_rtmmu_tlb(tmp_path: Path) -> None:
+    """Hits and misses while software maps and unmaps."""
+    run("tau_rtmmu_tlb", "hw.rtmmu.tb.cocotb_tlb", tmp_path)
 
 
 @pytest.mark.parametrize("unit", UNITS)

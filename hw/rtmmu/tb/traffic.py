@@ -16,14 +16,13 @@ NUMBERS = (1 << NUMBER_BITS) - 1
 ALL_ONES = 0xFFFFFFFF
 
 
-def _result(mapped: tuple[int, int] | None, access: int, frame_bits: int) -> Result:
-    """What the socket says of a page with (frame, rights), or of none."""
-    if mapped is None:
+def mapped_result(word: int | None, access: int, frame_bits: int) -> Result:
+    """What the socket says of a page with the word frame | rights, or of one that is not mapped."""
+    if word is None:
         return Result(True, 1, None)
-    frame, rights = mapped
-    if access & ~rights:
+    if access & ~(word >> NUMBER_BITS):
         return Result(True, 2, None)
-    return Result(False, 0, frame & ((1 << frame_bits) - 1))
+    return Result(False, 0, word & ((1 << frame_bits) - 1))
 
 
 def pagetable_expects(memories: Memories, frame_bits: int) -> Expect:
@@ -36,7 +35,7 @@ def pagetable_expects(memories: Memories, frame_bits: int) -> Expect:
     def expect(lookup: Lookup) -> Result:
         status, frame = table.translate(lookup.page, lookup.access)
         if status == "OK":
-            return _result((frame, 7), 0, frame_bits)
+            return mapped_result(frame, 0, frame_bits)
         return Result(True, {"NOT_IN_REGION": 1, "ACCESS_DENIED": 2}[status], None)
 
     return expect
@@ -56,8 +55,7 @@ def validity_expects(memories: Memories, frame_bits: int) -> Expect:
             word = model.lookup(lookup.page)
         except IndexError:
             word = None
-        mapped = None if word is None else (word & NUMBERS, word >> NUMBER_BITS & 7)
-        return _result(mapped, lookup.access, frame_bits)
+        return mapped_result(word, lookup.access, frame_bits)
 
     return expect
 

@@ -1,0 +1,281 @@
+// What is proved of the RTMMU on a small space, with tables that hold anything [P0-11, P0-25].
+//
+// TAU_PROOF_UNIT is tau_rtmmu. For every content of the tables, every sequence of lookups on both
+// ports and fixed latencies:
+// - Cycles: a lookup is taken at once (instr: unless data asks), and its result leaves exactly
+//   max(2 Latency, Latency2) cycles later; there is no other result.
+// - Equal: fault, cause and frame are those of the definition, so nothing is translated without a
+//   valid entry.
+// - Lemma: with TAU_PROOF_LEMMA, if sp is right for every page and stacks hold what was mapped,
+//   whatever c, h, s and d are elsewhere, a page is translated if and only if it is mapped.
+// Covered: that each case of Lemma 1 can arise.
+module tau_rtmmu_proof #(
+  parameter int unsigned PageBits = 2,
+  parameter int unsigned FrameBits = 2,
+  parameter int unsigned Latency = 1,
+  parameter int unsigned Latency2 = 1
+) (
+  input logic                clk_i,
+  input logic                instr_lookup_valid,
+  input logic [PageBits-1:0] instr_lookup_page,
+  input logic [2:0]          instr_lookup_access,
+  input logic                data_lookup_valid,
+  input logic [PageBits-1:0] data_lookup_page,
+  input logic [2:0]          data_lookup_access
+);
+
+  localparam int unsigned Pages = 2 ** PageBits;
+  localparam int unsigned Cycles = 2 * Latency > Latency2 ? 2 * Latency : Latency2;
+
+  logic rst_ni = 1'b0;
+  always @(posedge clk_i) rst_ni <= 1'b1;
+
+  // The tables: word i in bits 32 i.
+  (* anyconst *) logic [64*Pages-1:0] regions;
+  (* anyconst *) logic [64*Pages-1:0] stacks;
+  (* anyconst *) logic [32*Pages-1:0] entries;
+  logic [64*Pages-1:0] data;
+  assign data = {{32 * Pages{1'b0}}, entries};
+
+  logic              table0_req, table0_rvalid;
+  logic [PageBits:0] table0_addr;
+  logic [31:0]       table0_rdata;
+  logic              table1_req, table1_rvalid;
+  logic [PageBits:0] table1_addr;
+  logic [31:0]       table1_rdata;
+  logic              table2_req, table2_rvalid;
+  logic [PageBits:0] table2_addr;
+  logic [31:0]       table2_rdata;
+  logic              table3_req, table3_rvalid;
+  logic [PageBits:0] table3_addr;
+  logic [31:0]       table3_rdata;
+  logic              table4_req, table4_rvalid;
+  logic [PageBits:0] table4_addr;
+  logic [31:0]       table4_rdata;
+  logic                 instr_lookup_ready, instr_result_valid, instr_result_fault;
+  logic                 data_lookup_ready, data_result_valid, data_result_fault;
+  logic [1:0]           instr_result_cause, data_result_cause;
+  logic [FrameBits-1:0] instr_result_frame, data_result_frame;
+  logic [31:0]          reg_rdata;
+  logic [1:0]           event_hit, event_miss;
+
+  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table0 (
+    .clk_i, .rst_ni, .words_i(regions), .req_i(table0_req), .addr_i(table0_addr),
+    .rvalid_o(table0_rvalid), .rdata_o(table0_rdata)
+  );
+  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table1 (
+    .clk_i, .rst_ni, .words_i(stacks), .req_i(table1_req), .addr_i(table1_addr),
+    .rvalid_o(table1_rvalid), .rdata_o(table1_rdata)
+  );
+  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency2)) u_table2 (
+    .clk_i, .rst_ni, .words_i(data), .req_i(table2_req), .addr_i(table2_addr),
+    .rvalid_o(table2_rvalid), .rdata_o(table2_rdata)
+  );
+  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table3 (
+    .clk_i, .rst_ni, .words_i(regions), .req_i(table3_req), .addr_i(table3_addr),
+    .rvalid_o(table3_rvalid), .rdata_o(table3_rdata)
+  );
+  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table4 (
+    .clk_i, .rst_ni, .words_i(stacks), .req_i(table4_req), .addr_i(table4_addr),
+    .rvalid_o(table4_rvalid), .rdata_o(table4_rdata)
+  );
+
+  tau_rtmmu #(
+    .PageBits (PageBits),
+    .FrameBits(FrameBits)
+  ) u_unit (
+    .clk_i,
+    .rst_ni,
+    .instr_lookup_valid_i  (instr_lookup_valid),
+    .instr_lookup_ready_o  (instr_lookup_ready),
+    .instr_lookup_page_i   (instr_lookup_page),
+    .instr_lookup_access_i (instr_lookup_access),
+    .instr_lookup_user_i   (1'b0),
+    .instr_result_valid_o  (instr_result_valid),
+    .instr_result_fault_o  (instr_result_fault),
+    .instr_result_cause_o  (instr_result_cause),
+    .instr_result_frame_o  (instr_result_frame),
+    .data_lookup_valid_i  (data_lookup_valid),
+    .data_lookup_ready_o  (data_lookup_ready),
+    .data_lookup_page_i   (data_lookup_page),
+    .data_lookup_access_i (data_lookup_access),
+    .data_lookup_user_i   (1'b0),
+    .data_result_valid_o  (data_result_valid),
+    .data_result_fault_o  (data_result_fault),
+    .data_result_cause_o  (data_result_cause),
+    .data_result_frame_o  (data_result_frame),
+    .table0_req_o         (table0_req),
+    .table0_addr_o        (table0_addr),
+    .table0_rvalid_i      (table0_rvalid),
+    .table0_rdata_i       (table0_rdata),
+    .table1_req_o         (table1_req),
+    .table1_addr_o        (table1_addr),
+    .table1_rvalid_i      (table1_rvalid),
+    .table1_rdata_i       (table1_rdata),
+    .table2_req_o         (table2_req),
+    .table2_addr_o        (table2_addr),
+    .table2_rvalid_i      (table2_rvalid),
+    .table2_rdata_i       (table2_rdata),
+    .table3_req_o         (table3_req),
+    .table3_addr_o        (table3_addr),
+    .table3_rvalid_i      (table3_rvalid),
+    .table3_rdata_i       (table3_rdata),
+    .table4_req_o         (table4_req),
+    .table4_addr_o        (table4_addr),
+    .table4_rvalid_i      (table4_rvalid),
+    .table4_rdata_i       (table4_rdata),
+    .reg_req_i            (1'b0),
+    .reg_write_i          (1'b0),
+    .reg_addr_i           (8'd0),
+    .reg_wdata_i          (32'd0),
+    .reg_rdata_o          (reg_rdata),
+    .event_hit_o          (event_hit),
+    .event_miss_o         (event_miss)
+  );
+
+  // The definition, for every page: SPEC, "The pages validity array".
+  logic [31:0]      cache [Pages];
+  logic [31:0]      helper [Pages];
+  logic [31:0]      stack [Pages];
+  logic [26:0]      top [Pages];
+  logic [31:0]      entry [Pages];
+  logic [26:0]      cache_top [Pages];    // sp[c[b]], if c[b] is a page
+  logic [31:0]      helper_page [Pages];  // s[h[b]], if h[b] is a page
+  logic [Pages-1:0] named;                // 0 < c <= b
+  logic [Pages-1:0] valid;
+  for (genvar b = 0; b < Pages; b++) begin : gen_page
+    assign cache[b] = regions[64*b+:32];
+    assign top[b] = regions[64*b+32+:27];
+    assign helper[b] = stacks[64*b+:32];
+    assign stack[b] = stacks[64*b+32+:32];
+    assign entry[b] = entries[32*b+:32];
+    assign cache_top[b] = top[cache[b][PageBits-1:0]];
+    assign helper_page[b] = stack[helper[b][PageBits-1:0]];
+    assign named[b] = cache[b] != 0 && cache[b] <= b;
+    assign valid[b] = named[b] && cache[b] <= helper[b] && helper[b] < Pages &&
+                      helper[b] <= {5'd0, cache_top[b]} && helper_page[b] == b;
+  end
+
+  // The lookup that is taken in this cycle, with its answer, and those before it.
+  logic                take, is_data, expect_fault;
+  logic [PageBits-1:0] page;
+  logic [2:0]          access;
+  logic [1:0]          expect_cause;
+  logic [31:0]         word;
+  logic [Cycles-1:0]   take_q = '0;
+  logic [Cycles-1:0]   is_data_q, fault_q;
+  logic [2*Cycles-1:0]         cause_q;
+  logic [FrameBits*Cycles-1:0] frame_q;
+  assign is_data = data_lookup_valid;
+  assign take = rst_ni && (data_lookup_valid || instr_lookup_valid);
+  assign page = is_data ? data_lookup_page : instr_lookup_page;
+  assign access = is_data ? data_lookup_access : instr_lookup_access;
+  assign word = entry[page];
+  assign expect_cause = !valid[page] ? 2'd1 : ((access & ~word[29:27]) != '0 ? 2'd2 : 2'd0);
+  assign expect_fault = expect_cause != '0;
+  always @(posedge clk_i) begin
+    take_q <= {take_q, take};
+    is_data_q <= {is_data_q, is_data};
+    fault_q <= {fault_q, expect_fault};
+    cause_q <= {cause_q, expect_cause};
+    frame_q <= {frame_q, word[FrameBits-1:0]};
+  end
+
+  logic                 due, due_is_data, due_fault, fault;
+  logic [1:0]           due_cause, cause;
+  logic [FrameBits-1:0] due_frame, frame;
+  assign due = take_q[Cycles-1];
+  assign due_is_data = is_data_q[Cycles-1];
+  assign due_fault = fault_q[Cycles-1];
+  assign due_cause = cause_q[2*Cycles-1-:2];
+  assign due_frame = frame_q[FrameBits*Cycles-1-:FrameBits];
+  assign fault = due_is_data ? data_result_fault : instr_result_fault;
+  assign cause = due_is_data ? data_result_cause : instr_result_cause;
+  assign frame = due_is_data ? data_result_frame : instr_result_frame;
+
+  always @(posedge clk_i) begin
+    if (rst_ni) begin
+      CyclesTaken: assert (data_lookup_ready && (instr_lookup_ready || data_lookup_valid));
+      CyclesResult: assert (data_result_valid == (due && due_is_data) &&
+                            instr_result_valid == (due && !due_is_data));
+      EqualFault: assert (!due || (fault == due_fault && cause == due_cause));
+      EqualFrame: assert (!due || due_fault || frame == due_frame);
+    end
+  end
+
+`ifdef TAU_PROOF_LEMMA
+  // Regions start where `starts` says, and page 0 starts one. `mapped` are the pages on the stacks.
+  (* anyconst *) logic [Pages-1:0] starts;
+  logic [PageBits-1:0] region [Pages];
+  logic [Pages-1:0]    mapped, right_top, right_place, is_live;
+  for (genvar b = 0; b < Pages; b++) begin : gen_lemma
+    if (b == 0) assign region[b] = '0;
+    else assign region[b] = starts[b] ? b : region[b-1];
+    // Place b is in use if its region's stack reaches it; stacks do not leave their regions.
+    assign is_live[b] = region[b] != '0 && {5'd0, top[region[b]]} >= b;
+    if (b == 0) assign right_top[b] = 1'b1;
+    else assign right_top[b] = top[b] < b ||
+                               (starts[b] && top[b] < Pages && region[top[b][PageBits-1:0]] == b);
+    // What a place in use holds: a page of the region, which was mapped there.
+    assign right_place[b] = !is_live[b] ||
+        (stack[b] < Pages && region[stack[b][PageBits-1:0]] == region[b] &&
+         helper[stack[b][PageBits-1:0]] == b && cache[stack[b][PageBits-1:0]] == region[b]);
+  end
+  always_comb begin
+    mapped = '0;
+    for (int unsigned i = 0; i < Pages; i++) begin
+      if (is_live[i]) mapped[stack[i][PageBits-1:0]] = 1'b1;
+    end
+  end
+  always @(posedge clk_i) begin
+    assume (&right_top && &right_place);
+    if (rst_ni) begin
+      Lemma: assert (valid == mapped);
+      LemmaResult: assert (!due || (due_cause == 2'd1) == (cause == 2'd1));
+    end
+  end
+
+  // The cases, each for page b in the region that starts at region[b] and is no free one.
+  logic [Pages-1:0] in_region, stopped, other, own;
+  for (genvar b = 0; b < Pages; b++) begin : gen_case
+    assign in_region[b] = region[b] != '0;
+    assign stopped[b] = named[b] && cache_top[b] < cache[b];
+    assign other[b] = named[b] && cache_top[b] >= cache[b] && cache[b] != {30'd0, region[b]};
+    assign own[b] = named[b] && cache_top[b] >= cache[b] && cache[b] == {30'd0, region[b]};
+  end
+  always @(posedge clk_i) begin
+    if (rst_ni && &right_top && &right_place) begin
+      Case1: cover ((in_region & ~named) != '0);
+      Case21: cover ((in_region & stopped) != '0);
+      Case221: cover ((in_region & other) != '0);
+      Case222NotMapped: cover ((in_region & own & ~mapped) != '0);
+      Case222Mapped: cover ((in_region & own & mapped) != '0);
+      Translated: cover (due && !fault);
+    end
+  end
+`endif
+endmodule
+
+// A memory whose words the prover chooses: answers `Latency` cycles later.
+module tau_proof_memory #(
+  parameter int unsigned WordBits = 3,
+  parameter int unsigned Latency = 1
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
+  input  logic [32*2**WordBits-1:0] words_i,
+  input  logic                      req_i,
+  input  logic [WordBits-1:0]       addr_i,
+  output logic                      rvalid_o,
+  output logic [31:0]               rdata_o
+);
+
+  logic [Latency-1:0]    valid_q = '0;
+  logic [32*Latency-1:0] data_q;
+  always @(posedge clk_i) begin
+    valid_q <= rst_ni ? {valid_q, req_i} : '0;
+    data_q <= {data_q, words_i[32*addr_i+:32]};
+  end
+  assign rvalid_o = valid_q[Latency-1];
+  assign rdata_o = data_q[32*Latency-1-:32];
+endmodule
