@@ -83,9 +83,9 @@ TAU_INLINE bool cut_pages(struct tau_page_heap *heap, struct cut cut) {
 }
 
 // A used block left: START and END are its edges, LOW and HIGH those of the free block that it is
-// part of now; IS_JOINED says whether END lies inside that one.
+// part of now. END lies inside that one only if the block behind was free too.
 TAU_INLINE void release_pages(struct tau_page_heap *heap, uint32_t start, uint32_t end,
-                              uint32_t low, uint32_t high, bool is_joined) {
+                              uint32_t low, uint32_t high) {
     struct tau_vspace *const space = heap->space;
     uint32_t pages = end != start ? end - start - 1 : 0;
     TAU_ASSERT(low <= start && start <= end && end <= high);
@@ -97,7 +97,7 @@ TAU_INLINE void release_pages(struct tau_page_heap *heap, uint32_t start, uint32
         edge_release(space, start, false);
         pages += 1;
     }
-    if (ON_LONGEST_PATH(is_joined && end != start && end != high)) {
+    if (ON_LONGEST_PATH(end != start && end != high)) {
         edge_release(space, end, false);
         pages += 1;
     }
@@ -360,7 +360,7 @@ enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer) {
     insert(blocks, merged.payload, merged.size + FREE);
     TAU_ASSERT(low <= start);
     TAU_ASSERT(end <= high);
-    release_pages(heap, start, end, low, high, used.next_size != 0);
+    release_pages(heap, start, end, low, high);
     TAU_PORT_UNLOCK(blocks);
     return TAU_OK;
 }

@@ -100,7 +100,7 @@ enum tau_status tau_vspace_claim(struct tau_vspace *space, struct tau_page start
     }
     const struct tau_page end = {start.number + pages};
     if (end.number < space->validity.pages_count && !region_tree_is_start(&space->tree, end)) {
-        region_empty(space, end.number, REGION_FREE);
+        TAU_ASSERT(is_free(space, end) && validity_sp(top_of(space, end)) < end.number);
         tau_region_tree_split(&space->tree, end);
     }
     if (!region_tree_is_start(&space->tree, start)) {
@@ -154,9 +154,10 @@ enum tau_status tau_vspace_unmap_region(struct tau_vspace *space, struct tau_pag
     }
     const uint32_t top = top_of(space, start);
     const uint32_t sp = validity_sp(top);
-    if (!region_tree_is_start(&space->tree, start) || (top & REGION_STATE) == REGION_FREE) {
-        return TAU_NOT_A_REGION;
+    if ((top & REGION_STATE) == REGION_FREE) {
+        return TAU_NOT_A_REGION;  // a page that starts no region says so too
     }
+    TAU_ASSERT(region_tree_is_start(&space->tree, start));
     if ((top & REGION_STATE) != REGION_OPEN) {
         return TAU_REGION_IN_HEAP;
     }

@@ -277,14 +277,14 @@ HEAP = [
     (
         "edge behind never dissolved",
         "page_heap.c",
-        "is_joined && end != start && end != high",
-        "is_joined && end == 0",
+        "(end != start && end != high)",
+        "(end == 0)",
     ),
     (
         "shared edge dissolved",
         "page_heap.c",
-        "is_joined && end != start && end != high",
-        "is_joined && end != start",
+        "(end != start && end != high)",
+        "(end != start)",
     ),
     (
         "pages counted after free",
@@ -295,8 +295,8 @@ HEAP = [
     (
         "header read after its page went",
         "page_heap.c",
-        "    release_pages(heap, start, end, low, high, used.next_size != 0);\n",
-        "    release_pages(heap, start, end, low, high, used.next_size != 0);\n"
+        "    release_pages(heap, start, end, low, high);\n",
+        "    release_pages(heap, start, end, low, high);\n"
         "    (void)*(volatile tau_word *)(next - 1);\n",
     ),
     (
