@@ -155,7 +155,7 @@ async def the_past_leaves_nothing(dut) -> None:
     assert all(run == runs[0] for run in runs) and len(runs[0]) == 3 * entries
 
 
-def test_every_size_is_its_model(tmp_path: Path) -> None:
+def test_sizes_are_their_model(tmp_path: Path) -> None:
     """1, 2, 4 and 8 entries; in `make check` a random one of them and 4."""
     seed = int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32)))
     for entries in {4, ENTRIES[seed % 4]}:

@@ -1,0 +1,214 @@
+// One level of a TLB: Sets x Ways entries, with the choice of the set and of the entry to replace.
+//
+// The same cycle (Registered = 0, distributed RAM) or the next one (Registered = 1, block RAM, after
+// read_i) says whether page_i is in it; page_i holds until then. An empty way of the set is filled
+// first, the lowest one; so the state of a replacement needs no first value: when all ways of a set
+// are full, each has been used since.
+`include "tau_assert.svh"
+
+module tau_tlb_level #(
+  parameter int unsigned PageBits = 18,
+  parameter int unsigned DataBits = 23,
+  parameter int unsigned Sets = 16,      // a power of two
+  parameter int unsigned Ways = 4,       // a power of two
+  parameter int unsigned XorIndex = 0,   // 0: page mod Sets; 1: all digits of the page, exclusive or
+  parameter int unsigned Replacement = 0,  // 0: LRU; 1: tree PLRU; 2: random
+  parameter int unsigned Registered = 0
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  logic                read_i,
+  input  logic [PageBits-1:0] page_i,
+  output logic                hit_o,
+  output logic [DataBits-1:0] data_o,
+
+  input  logic                touch_i,  // the entry of page_i is being used
+  input  logic                fill_i,   // page_i, which is not in it, comes into it
+  input  logic [DataBits-1:0] fill_data_i,
+  output logic                evicts_o,  // were it filled now, this would go
+  output logic [DataBits-1:0] victim_data_o,
+
+  input  logic                invalidate_i,      // everything
+  input  logic                invalidate_set_i,  // the set of that page
+  input  logic [PageBits-1:0] invalidate_page_i,
+  input  logic                seed_write_i,
+  input  logic [15:0]         seed_i
+);
+
+  localparam int unsigned SetBits = $clog2(Sets);
+  localparam int unsigned IndexBits = Sets > 1 ? SetBits : 1;
+  localparam int unsigned TagBits = PageBits - SetBits;
+  localparam int unsigned WordBits = TagBits + DataBits;
+  localparam int unsigned WayLog = $clog2(Ways);
+  localparam int unsigned WayBits = Ways > 1 ? WayLog : 1;
+
+  // Under both functions page and (index, page div Sets) determine each other: that is the tag.
+  function automatic logic [IndexBits-1:0] index_of(input logic [PageBits-1:0] page);
+    index_of = '0;
+    if (Sets > 1) begin
+      for (int unsigned i = 0; i < PageBits; i++) begin
+        if (XorIndex != 0 || i < IndexBits) begin
+          index_of[i % IndexBits] = index_of[i % IndexBits] ^ page[i];
+        end
+      end
+    end
+  endfunction
+
+  logic [IndexBits-1:0] index, invalidate_index;
+  logic [TagBits-1:0]   tag;
+  assign index = index_of(page_i);
+  assign invalidate_index = index_of(invalidate_page_i);
+  assign tag = page_i[PageBits-1:SetBits];
+
+  logic [Ways-1:0]     valid, match;
+  logic [WayBits-1:0]  victim;
+  logic [DataBits-1:0] data [Ways];
+
+  for (genvar w = 0; w < Ways; w++) begin : gen_way
+    logic [WordBits-1:0] mem [Sets];
+    logic [WordBits-1:0] word;
+    logic [Sets-1:0]     valid_q;
+    logic                fill;
+
+    assign fill = fill_i && victim == w;
+    always_ff @(posedge clk_i) begin
+      if (fill) mem[index] <= {tag, fill_data_i};
+    end
+    if (Registered != 0) begin : gen_block
+      always_ff @(posedge clk_i) begin
+        if (read_i) word <= mem[index];
+      end
+    end else begin : gen_distributed
+      assign word = mem[index];
+    end
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        valid_q <= '0;
+      end else if (invalidate_i) begin
+        valid_q <= '0;
+      end else begin
+        if (invalidate_set_i) valid_q[invalidate_index] <= 1'b0;
+        if (fill) valid_q[index] <= 1'b1;
+      end
+    end
+
+    assign valid[w] = valid_q[index];
+    assign match[w] = valid[w] && word[WordBits-1:DataBits] == tag;
+    assign data[w] = word[DataBits-1:0];
+  end
+
+  logic [WayBits-1:0] match_way;
+  always_comb begin
+    data_o = '0;
+    match_way = '0;
+    for (int unsigned i = 0; i < Ways; i++) begin
+      if (match[i]) begin
+        data_o = data_o | data[i];
+        match_way = match_way | WayBits'(i);
+      end
+    end
+  end
+  assign hit_o = match != '0;
+
+  // Which way goes when none is empty, and what a use of a way changes.
+  logic               full, use_way;
+  logic [WayBits-1:0] used, chosen;
+  assign full = &valid;
+  assign use_way = touch_i || fill_i;
+  assign used = fill_i ? victim : match_way;
+
+  if (Ways == 1) begin : gen_direct
+    assign chosen = '0;
+  end else if (Replacement == 2) begin : gen_random
+    // Four steps of a 16-bit LFSR (x^16 + x^14 + x^13 + x^11 + 1) for each number drawn.
+    logic [15:0] lfsr_q, lfsr_next;
+    always_comb begin
+      lfsr_next = lfsr_q;
+      for (int unsigned i = 0; i < 4; i++) begin
+        lfsr_next = (lfsr_next >> 1) ^ (lfsr_next[0] ? 16'hB400 : 16'h0000);
+      end
+    end
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) lfsr_q <= 16'hACE1;
+      else if (seed_write_i) lfsr_q <= seed_i;
+      else if (fill_i && full) lfsr_q <= lfsr_next;
+    end
+    assign chosen = lfsr_q[WayBits-1:0];
+  end else if (Replacement == 1) begin : gen_tree
+    // Node n of level l, at 2^l - 1 + n, says in which half of its ways the older use lies.
+    logic [Ways-2:0]  tree_mem [Sets];
+    logic [Ways-2:0]  tree, tree_next;
+    logic [WayBits:0] node;
+    assign tree = tree_mem[index];
+    always_comb begin
+      tree_next = tree;
+      for (int unsigned l = 0; l < WayLog; l++) begin
+        for (int unsigned n = 0; n < 2 ** l; n++) begin
+          if ((used >> (WayLog - l)) == n) tree_next[2**l-1+n] = !used[WayLog-1-l];
+        end
+      end
+      node = '0;
+      for (int unsigned l = 0; l < WayLog; l++) begin
+        node = {node[WayBits-1:0], tree[2**l-1+node]};
+      end
+    end
+    assign chosen = node[WayBits-1:0];
+    always_ff @(posedge clk_i) begin
+      if (use_way) tree_mem[index] <= tree_next;
+    end
+  end else begin : gen_recency
+    // One bit for each pair i < j of ways: i was used after j.
+    localparam int unsigned Pairs = Ways * (Ways - 1) / 2;
+    logic [Pairs-1:0] later_mem [Sets];
+    logic [Pairs-1:0] later, later_next;
+    logic [Ways-1:0]  oldest;
+    assign later = later_mem[index];
+    always_comb begin
+      later_next = later;
+      oldest = '1;
+      for (int unsigned i = 0; i < Ways; i++) begin
+        for (int unsigned j = i + 1; j < Ways; j++) begin
+          if (used == WayBits'(i)) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b1;
+          if (used == WayBits'(j)) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b0;
+          if (later[i*(2*Ways-i-1)/2+j-i-1]) oldest[i] = 1'b0;
+          else oldest[j] = 1'b0;
+        end
+      end
+    end
+    always_comb begin
+      chosen = '0;
+      for (int unsigned i = 0; i < Ways; i++) begin
+        if (oldest[i]) chosen = chosen | WayBits'(i);
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      if (use_way) later_mem[index] <= later_next;
+    end
+    `TAU_ASSERT(OneIsOldest, !(fill_i && full) || oldest != '0)
+  end
+
+  always_comb begin
+    victim = chosen;
+    for (int unsigned i = Ways; i > 0; i--) begin
+      if (!valid[i-1]) victim = WayBits'(i - 1);
+    end
+  end
+  assign evicts_o = full;
+  assign victim_data_o = data[victim];
+
+  // With registered words there is an answer in the cycle after read_i only.
+  logic read_q, answers;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) read_q <= 1'b0;
+    else read_q <= read_i;
+  end
+  assign answers = Registered == 0 || read_q;
+
+  `TAU_ASSERT(OneEntryAPage, !answers || (match & (match - 1'b1)) == '0)
+  `TAU_ASSERT(FillsWhatIsNotThere, !fill_i || !hit_o)
+  `TAU_ASSERT(ShapeIsPossible, Sets == 2 ** SetBits && Ways == 2 ** WayLog && SetBits < PageBits)
+  logic unused;
+  assign unused = ^{answers, seed_write_i, seed_i, use_way, used};
+endmodule
