@@ -175,15 +175,13 @@ module tau_rtmmu_tlb #(
   assign data_result = result_valid && result_is_data;
 
   // Forgetting. `old_q` is how many of the lookups on their way to the tables, the oldest ones, were
-  // taken no later than the last write: their answers may be of before it.
+  // taken before the last write: what they read may be of before the store in front of it.
   logic              forget, forget_region, forget_all, keep;
   logic [SlotBits:0] old_q, misses_left;
   assign forget = reg_req_i && reg_write_i;
   assign forget_region = forget && reg_addr_i == 8'd0;
   assign forget_all = forget && reg_addr_i == 8'd1;
-  assign misses_left = instr_misses_q + data_misses_q +
-                       {{SlotBits{1'b0}}, instr_miss || data_miss} -
-                       {{SlotBits{1'b0}}, result_valid};
+  assign misses_left = instr_misses_q + data_misses_q - {{SlotBits{1'b0}}, result_valid};
   assign keep = result_valid && result_mapped && result_match == '0 && old_q == '0 &&
                 !forget_region && !forget_all;
 
