@@ -196,7 +196,7 @@ async def hostile_tables(dut: Any) -> None:
 
 @cocotb.test()
 async def hits_cost_nothing(dut: Any) -> None:
-    """A hit takes one cycle, on both ports at once, in every cycle; a miss what it takes without."""
+    """A hit takes one cycle, on both ports at once, in every cycle; a miss as many as without."""
     for latency in (1, 2, 3):
         software = Software(random.Random(SEED))
         socket = await _socket(dut, software, (latency,) * 3)
