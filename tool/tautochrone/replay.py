@@ -471,6 +471,12 @@ def _refuse_pages(system: System) -> None:
             f"tau replay T --on {system.name}",
             EXIT_USAGE,
         )
+    if system.is_on_tile:
+        raise TauError(
+            f"{system.name} runs on the tile: it is replayed by tautochrone.tile.tile_replay",
+            f"tau replay T --on {system.name}",
+            EXIT_USAGE,
+        )
 
 
 def smallest_heap(

@@ -61,8 +61,10 @@ SYSTEMS: dict[str, System] = {
     )
 }
 
-# What may follow a tile's name: configurations of its processor (hw/build.py).
+# What may follow a tile's name: configurations of its processor (hw/build.py), and whether its
+# tables are as slow as the page table.
 TILE_CONFIGS = ("small", "small-b", "fast", "fast-b")
+TILE_PIPELINED = "pipelined"
 
 
 def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> System:
@@ -77,9 +79,10 @@ def library_system(name: str, library: str | Path, prefix: str, grows: bool = Fa
 
 def system_named(name: str) -> System:
     """The system of this name. Raises TauError (usage) if there is none."""
-    tile, _, config = name.rpartition(":")
-    if tile in SYSTEMS and config in TILE_CONFIGS:
-        return replace(SYSTEMS[tile], name=name)
+    tile, unit, *chosen = name.split(":") if name.startswith("tile:") else (name, "")
+    plain = f"{tile}:{unit}"
+    if plain in SYSTEMS and all(word in (*TILE_CONFIGS, TILE_PIPELINED) for word in chosen):
+        return replace(SYSTEMS[plain], name=name)
     if name not in SYSTEMS:
         raise TauError(
             f"no system is called {name!r}", f"use some of {', '.join(SYSTEMS)}", EXIT_USAGE

@@ -9,10 +9,11 @@
     result.mapped_pages.event, .low, .high                  # over time
 
 The program is hw/tile/sw/replay: the core's heaps on a tile whose unit translates (hw/README.md).
-`tile:rtmmu` is core/page_heap.c, `tile:pagetable` core/break_heap.c; a third part of the name is
-the processor's configuration, as in `tile:rtmmu:fast-b`. Pages are mapped by real faults. A touch
-is a load of each of its granules, or a store: by turns, event by event. Cycles are those of a call
-without the stores that start and stop the clock.
+`tile:rtmmu` is core/page_heap.c, `tile:pagetable` core/break_heap.c. What follows chooses the
+processor's configuration and the tables, as in `tile:rtmmu:fast-b:pipelined`; otherwise it is small,
+and the RTMMU's tables are twice as fast as the page table (parallel). Pages are mapped by real
+faults. A touch is a load of each of its granules, or a store: by turns, event by event. Cycles are
+those of a call without the stores that start and stop the clock.
 
 The simulator is built on demand by hw/build.py: this works in a checkout of the repository only.
 """
@@ -31,7 +32,14 @@ from tautochrone import native
 from tautochrone import replay as replaying
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.paging import PAGE_BYTES, MappedPages
-from tautochrone.tile_program import PAGE_BITS, TileSystem, program, simulator, tile_system
+from tautochrone.tile_program import (
+    PAGE_BITS,
+    WINDOW_ADDRESS,
+    TileSystem,
+    program,
+    simulator,
+    tile_system,
+)
 from tautochrone.tile_progress import run_watched
 from tautochrone.trace import open_trace
 from tautochrone.trace_format import (
@@ -45,6 +53,8 @@ HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # page 0 is never used
 SLOTS_MAX = 250_000  # pointers of live objects, in the tile's plain memory
 CYCLES_MAX = 20_000_000_000
 BINS_MAX = 2048
+HEAP_ADDRESS = WINDOW_ADDRESS + PAGE_BYTES
+HASH_FACTOR = 0x9E3779B97F4A7C15  # tool/native/content.c
 WORD_MAX = (1 << 32) - 1
 
 # hw/tile/sw/replay/commands.h
@@ -164,6 +174,7 @@ class TileReplay:
     calls: dict[str, TileCalls] = field(repr=False)
     accesses: dict[str, TileAccesses] = field(repr=False)
     counters: dict[str, int] = field(repr=False)
+    placement_hash: int = 0
 
     @property
     def footprint_bytes(self) -> int:
@@ -396,6 +407,7 @@ def _result_of(
         calls=calls,
         accesses=accesses,
         counters=counters,
+        placement_hash=_placement_hash(plain, event),
     )
 
 
@@ -426,6 +438,17 @@ def _calls_of(
         cycles = plain["cycles"][chosen].astype(np.int64) - (0 if is_fault else empty_cycles)
         calls[kind] = TileCalls(at, (before if kind == "free" else of_object)[at], cycles)
     return calls
+
+
+def _placement_hash(plain: np.ndarray, event: np.ndarray) -> int:
+    """Where every object was placed, as PageReplay's: addresses count from the heap's start."""
+    chosen = (plain["channel"] <= CHANNELS.index("aligned_alloc")) & (plain["value"] != 0)
+    found = 0
+    for number, address in zip(
+        event[chosen].tolist(), plain["value"][chosen].tolist(), strict=True
+    ):
+        found = ((found ^ number) * HASH_FACTOR + address - HEAP_ADDRESS) % 2**64
+    return found
 
 
 def _curve(change: tuple[np.ndarray, np.ndarray], first: int, events: int) -> MappedPages:

@@ -141,6 +141,28 @@ def systems() -> list[Finding]:
     return findings
 
 
+def tile() -> list[Finding]:
+    """Look for the simulators of the tile, without building them."""
+    from tautochrone.systems import SYSTEMS
+    from tautochrone.tile_program import build_command, simulator, tile_system
+
+    findings = []
+    for name, entry in SYSTEMS.items():
+        if entry.kind != "tile":
+            continue
+        use, system = f"replay --on {name}", tile_system(name)
+        try:
+            found = simulator(system, build=False)
+        except TauError as error:
+            step = error.next_step
+            findings.append(Finding(name, False, error.message, use, next_step=step))
+            continue
+        detail = "simulator built" if found else "simulator not built; the first replay builds it"
+        step = None if found else build_command(system)
+        findings.append(Finding(name, found is not None, detail, use, next_step=step))
+    return findings
+
+
 def disk() -> Finding:
     """Look at the room for traces in the current folder."""
     free = shutil.disk_usage(".").free
@@ -158,6 +180,7 @@ def examine() -> list[Finding]:
         lambda: module("unicorn", "instruction counts", "pip install unicorn"),
         systems,
         access_recorder,
+        tile,
         lambda: program(
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),

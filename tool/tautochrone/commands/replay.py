@@ -85,7 +85,7 @@ def command(
     free and a page fault cost. What was touched, `tau record --accesses` records.
     tile:rtmmu and tile:pagetable run the same heaps on a simulated processor with their memory
     management unit, and tell exact cycles. :small-b, :fast or :fast-b behind a tile's name chooses
-    its processor.
+    its processor, :pipelined tables that are no faster than the page table.
     """
     from tautochrone.plan import load_plan
     from tautochrone.replay import open_trace_for_replay, refuse_misuse

@@ -265,6 +265,11 @@ def _replay_now(
 
             systems.append(page_entry(trace, name, skip_misuse=skip_misuse)[0])
             continue
+        if system_named(name).is_on_tile:
+            from tautochrone.tile_entries import tile_entry
+
+            systems.append(tile_entry(trace, name, skip_misuse=skip_misuse)[0])
+            continue
         needed = plan if system_named(name).needs_plan else None
         if system_named(name).needs_plan and needed is None:
             raise TauError(f"{name} needs a plan", "give --plan", EXIT_USAGE)

@@ -7,14 +7,15 @@
 // The first byte of a command's first word. The rest of it: the second byte is an alignment as a
 // power of two, or granules; then the flags. Word 1 is the object's slot.
 enum replay_op {
-    REPLAY_MALLOC = 0,   // word 2: bytes; with an alignment, aligned
-    REPLAY_CALLOC = 1,   // the same, and cleared
-    REPLAY_REALLOC = 2,  // word 2: bytes, word 3: bytes before
-    REPLAY_FREE = 4,     //
+    REPLAY_MALLOC = 0,         // word 2: bytes; with an alignment, aligned
+    REPLAY_CALLOC = 1,         // the same, and cleared
+    REPLAY_REALLOC = 2,        // word 2: bytes, word 3: bytes before
+    REPLAY_ALIGNED_ALLOC = 3,  // as malloc
+    REPLAY_FREE = 4,
     REPLAY_TOUCH = 5,    // word 2: offset in bytes of the first granule, word 3: of the last byte
     REPLAY_START = 16,   // word 1: slots, word 2: pages of the heap, word 3: frames
     REPLAY_SPACE = 17,   // a space without a heap; word 3: frames
-    REPLAY_REGION = 18,  // word 1: first page, word 2: pages, word 3: pages to map; unmapped again
+    REPLAY_REGION = 18,  // word 1: first page, word 2: pages, word 3: pages to map; then unmapped
 };
 
 #define REPLAY_ALIGN_LOG2_SHIFT 8
