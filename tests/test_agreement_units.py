@@ -25,7 +25,7 @@ from model.pagetable import PageTable
 from model.vspace import Space
 
 STATUS_HEADER = Path(__file__).resolve().parents[1] / "core" / "status.h"
-STATUS = re.findall(r"^    TAU_(\w+)", STATUS_HEADER.read_text(), flags=re.MULTILINE)
+STATUS = re.findall(r"^    TAU_(\w+)", STATUS_HEADER.read_text(), re.MULTILINE)
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 PAGES_LOG2 = 6
 PAGES = 1 << PAGES_LOG2
@@ -39,7 +39,7 @@ ACCESSES = (1, 1, 2, 4)
 
 
 class Sides:
-    """Core and model, call by call, and the trace for the RTL with the answers that it must give."""
+    """Core and model, call by call; the trace for the RTL, with the answers that it must give."""
 
     def __init__(self, machine: Machine, name: str) -> None:
         self.machine = machine
