@@ -143,7 +143,7 @@ def test_command_line(trace: Path) -> None:
 def test_region_costs_the_same_at_any_size() -> None:
     """A small case of bench/tile, which measures the whole range."""
     sizes = (1, 2, 7, 64, 500)
-    rows = np.array([(1 + 3 * place, size, size) for size in sizes for place in (0, 40)])
+    rows = np.array([(1 + 3 * place, size, size, 0) for size in sizes for place in (0, 40)])
     cycles = region_cycles("tile:rtmmu", rows, 512)
     assert len(cycles["unmap"]) == len(rows)
     assert max(cycles["unmap"]) <= 1.5 * min(cycles["unmap"])
@@ -182,12 +182,12 @@ def test_unknown_system(trace: Path) -> None:
 
 
 def test_failed_check_stops_the_simulation() -> None:
-    """A command for a slot that is not there, one that is none, and a region over another's end."""
+    """A command for a slot that is not there, one that is none, more pages than a region has."""
     start = (OP_START, 4, HEAP_PAGES, HEAP_PAGES)
     for bad, message in (
         ((MALLOC, 4, 8, 0), "a command for a slot that is not there"),
         ((99, 0, 0, 0), "a command that is none"),
-        ((OP_REGION, 5, 3, 3), "a region cannot be mapped"),
+        ((OP_REGION, 5, 3, 4), "a region cannot be mapped or unmapped"),
     ):
         with pytest.raises(TauError) as caught:
             simulate(tile_system("tile:rtmmu"), np.array([start, bad], np.uint32))

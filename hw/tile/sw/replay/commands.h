@@ -21,6 +21,8 @@ enum replay_op {
 #define REPLAY_ALIGN_LOG2_SHIFT 8
 #define REPLAY_STORES (1u << 16)     // a touch writes, else it reads
 #define REPLAY_ALL_PAGES (1u << 17)  // what is new is touched, a word a page
+#define REPLAY_BEFORE (1u << 16)     // a region of one page lies in front of a measured region
+#define REPLAY_BEHIND (1u << 17)     // and behind it
 #define REPLAY_GRANULE_BYTES 16u
 
 // Channels of results: `tag` is the number of the command since the start, the word that was sent

@@ -204,25 +204,44 @@ static void touch(uint32_t slot, uint32_t word, uint32_t offset, uint32_t last) 
     note_faults(mapped);
 }
 
+static void must(enum tau_status status) {
+    if (status != TAU_OK) {
+        tau_tile_fail("a region cannot be mapped or unmapped");
+    }
+}
+
 // Maps a region and PAGES_MAPPED pages of it, and unmaps it; both calls are measured.
-static void measure_region(uint32_t start, uint32_t pages, uint32_t pages_mapped) {
+static void measure_region(uint32_t word, uint32_t start, uint32_t pages, uint32_t pages_mapped) {
     const struct tau_page first = {start};
+    const struct tau_page before = {start - 1};
+    const struct tau_page behind = {start + pages};
+    if ((word & REPLAY_BEFORE) != 0) {
+        must(system_map_region(before, 1));
+    }
+    if ((word & REPLAY_BEHIND) != 0) {
+        must(system_map_region(behind, 1));
+    }
     tau_tile_start(REPLAY_MAPPED_REGION, command_number);
     enum tau_status status = system_map_region(first, pages);
     tau_tile_done(REPLAY_MAPPED_REGION, status);
     send(REPLAY_MAPPED_REGION);
-    for (uint32_t i = 0; i < pages_mapped && status == TAU_OK; i++) {
-        status = system_map_region_page((struct tau_page){start + i});
-    }
-    if (status != TAU_OK) {
-        tau_tile_fail("a region cannot be mapped");
+    must(status);
+    for (uint32_t i = 0; i < pages_mapped; i++) {
+        must(system_map_region_page((struct tau_page){start + i}));
     }
     tau_tile_start(REPLAY_UNMAPPED_REGION, command_number);
     status = system_unmap_region(first, pages);
     tau_tile_done(REPLAY_UNMAPPED_REGION, status);
     send(REPLAY_UNMAPPED_REGION);
-    if (status != TAU_OK || system_mapped_pages() != 0) {
-        tau_tile_fail("a region cannot be unmapped");
+    must(status);
+    if ((word & REPLAY_BEFORE) != 0) {
+        must(system_unmap_region(before, 1));
+    }
+    if ((word & REPLAY_BEHIND) != 0) {
+        must(system_unmap_region(behind, 1));
+    }
+    if (system_mapped_pages() != 0) {
+        tau_tile_fail("a page of an unmapped region is mapped");
     }
 }
 
@@ -297,7 +316,7 @@ static void carry_out(const uint32_t command[4]) {
         touch(slot, command[0], command[2], command[3]);
         break;
     case REPLAY_REGION:
-        measure_region(command[1], command[2], command[3]);
+        measure_region(command[0], command[1], command[2], command[3]);
         break;
     default:
         tau_tile_fail("a command that is none");

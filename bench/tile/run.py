@@ -1,0 +1,159 @@
+"""What the tile takes, in cycles: giving a region back at each size, and the synthetic workload.
+
+Writes out/bench/tile.json: {"unmap": [{system, pages, cycles, placements, all_mapped}], "synthetic":
+[{system, actions, peak_mapped_pages, operations: {…: {count, max_cycles, p999_cycles}}}]}. Exits 1
+if our unmap is not flat (1.05) or our slowest malloc takes over 1.25 times the conventional one.
+
+The placements are those of bench/unmap: first the ones with the longest path through the region
+tree. Mapping is what takes the time, so up to PAGES_MAPPED_MAX pages are mapped in each placement
+and all pages of a region in the last ones (`all_mapped` of them). --quick takes few of everything.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tautochrone.tile import NEIGHBOUR_BEFORE, NEIGHBOUR_BEHIND, region_cycles, tile_replay
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUT = ROOT / "out" / "bench" / "tile.json"
+SYSTEMS = ("tile:rtmmu", "tile:pagetable")
+PAGES_LOG2, SIZES_LOG2 = 18, 17
+SIZES_QUICK = (1, 2, 33, 512)
+PLACEMENTS, PLACEMENTS_QUICK = 256, 96
+PLACEMENTS_LINEAR = 2  # the cost is the same wherever a region lies
+PAGES_MAPPED_MAX = 64
+ALL_MAPPED = 2
+ACTIONS, ACTIONS_QUICK = (1_000, 10_000, 100_000), (1_000,)
+FLAT_MAX, MALLOC_RATIO_MAX = 1.05, 1.25
+
+
+def beside(path: str) -> ModuleType:
+    """A module of the repository that is in no package, by its path."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def unmap_rows(system: str, sizes: tuple[int, ...], count: int) -> list[dict[str, Any]]:
+    """The most cycles of unmapping a region of each size, wherever it lies."""
+    placements = beside("core/tests/table_cost.py").placements
+    regions: list[tuple[int, int, int, int]] = []
+    ends, is_linear = [0], system == "tile:pagetable"
+    for pages in sizes:
+        places = placements(pages, PAGES_LOG2, count, seed=pages)[:count]
+        places = places[:PLACEMENTS_LINEAR] if is_linear else places
+        for number, (start, before, behind) in enumerate(places):
+            is_whole = len(places) - number <= ALL_MAPPED
+            mapped = pages if is_whole else min(pages, PAGES_MAPPED_MAX)
+            flags = 0 if is_linear else NEIGHBOUR_BEFORE * before + NEIGHBOUR_BEHIND * behind
+            regions.append((start, pages, mapped, flags))
+        ends.append(len(regions))
+    cycles = region_cycles(system, np.array(regions), max(*sizes, PAGES_MAPPED_MAX))["unmap"]
+    return [
+        {
+            "system": system,
+            "pages": pages,
+            "cycles": int(cycles[begin:end].max()),
+            "placements": end - begin,
+            "all_mapped": ALL_MAPPED,
+        }
+        for pages, begin, end in zip(sizes, ends[:-1], ends[1:], strict=True)
+    ]
+
+
+def synthetic_row(system: str, actions: int) -> dict[str, Any]:
+    """The paper's synthetic workload [P0-35] with so many actions, at the paper's sizes."""
+    synthetic = beside("repro/rtmmu/synthetic.py")
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "synthetic.tau"
+        synthetic.write(trace, synthetic.SEED, synthetic.events(synthetic.SEED, actions))
+        done = tile_replay(trace, system)
+    return {
+        "system": system,
+        "actions": actions,
+        "completed": done.completed,
+        "cycles": done.cycles,
+        "peak_mapped_pages": done.peak_mapped_pages,
+        "operations": {
+            kind: {
+                "count": each.count,
+                "max_cycles": each.max_cycles,
+                "p999_cycles": each.p999_cycles,
+            }
+            for kind, each in {**done.calls, **done.accesses}.items()
+            if each.count
+        },
+    }
+
+
+def complaints(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """What is not as it must be."""
+    wrong = []
+    cycles = [row["cycles"] for row in found["unmap"] if row["system"] == "tile:rtmmu"]
+    if cycles and max(cycles) > FLAT_MAX * min(cycles):
+        wrong.append(f"unmap varies by {max(cycles) / min(cycles):.3f}")
+    rows = {(row["system"], row["actions"]): row["operations"] for row in found["synthetic"]}
+    for (system, actions), ours in rows.items():
+        theirs = rows.get(("tile:pagetable", actions))
+        if system != "tile:rtmmu" or theirs is None:
+            continue
+        ratio = ours["malloc"]["max_cycles"] / theirs["malloc"]["max_cycles"]
+        if ratio > MALLOC_RATIO_MAX:
+            wrong.append(f"{actions} actions: the slowest malloc takes {ratio:.3f} times as long")
+    return wrong
+
+
+def table(found: dict[str, list[dict[str, Any]]]) -> str:
+    """The rows for people."""
+    cells = {(row["system"], row["pages"]): row["cycles"] for row in found["unmap"]}
+    lines = ["unmap, cycles" + "".join(f"{system:>18}" for system in SYSTEMS)]
+    for pages in sorted({pages for _, pages in cells}):
+        row = "".join(f"{cells.get((system, pages), 0):>18,}" for system in SYSTEMS)
+        lines.append(f"{pages:>7,} pages{row}")
+    for row in found["synthetic"]:
+        told = ", ".join(
+            f"{kind} {each['max_cycles']:,}" for kind, each in row["operations"].items()
+        )
+        lines.append(f"{row['actions']:,} actions, {row['system']}: at most {told}")
+    return "\n".join(lines)
+
+
+def measure(quick: bool) -> dict[str, list[dict[str, Any]]]:
+    """All rows."""
+    sizes = SIZES_QUICK if quick else tuple(1 << power for power in range(SIZES_LOG2))
+    count = PLACEMENTS_QUICK if quick else PLACEMENTS
+    found: dict[str, list[dict[str, Any]]] = {"unmap": [], "synthetic": []}
+    for system in SYSTEMS:
+        print(f"tile: {system} …", file=sys.stderr, flush=True)
+        found["unmap"] += unmap_rows(system, sizes, count)
+    for actions in ACTIONS_QUICK if quick else ACTIONS:
+        found["synthetic"] += [synthetic_row(system, actions) for system in SYSTEMS]
+    return found
+
+
+def main() -> int:
+    """Measure, print, write; 1 if something is not as it must be."""
+    found = measure("--quick" in sys.argv[1:])
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps(found, indent=1) + "\n")
+    print(table(found))
+    wrong = complaints(found)
+    for complaint in wrong:
+        print(f"tile: {complaint}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

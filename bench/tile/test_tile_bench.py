@@ -1,0 +1,43 @@
+"""The bench of the tile complains about what is not as it must be."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+
+def bench() -> ModuleType:
+    """The module run.py beside this, whose name others have too."""
+    path = Path(__file__).resolve().parent / "run.py"
+    spec = importlib.util.spec_from_file_location("bench_tile_run", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+run = bench()
+
+
+def unmapped(*cycles: int) -> list[dict[str, object]]:
+    """Rows of our unmap."""
+    return [
+        {"system": "tile:rtmmu", "pages": 1 << power, "cycles": number}
+        for power, number in enumerate(cycles)
+    ]
+
+
+def synthetic(malloc_ours: int, malloc_theirs: int) -> list[dict[str, object]]:
+    """A row of each system."""
+    return [
+        {"system": system, "actions": 10, "operations": {"malloc": {"max_cycles": cycles}}}
+        for system, cycles in zip(run.SYSTEMS, (malloc_ours, malloc_theirs), strict=True)
+    ]
+
+
+def test_complaints() -> None:
+    good = {"unmap": unmapped(400, 420), "synthetic": synthetic(125, 100)}
+    assert run.complaints(good) == []
+    assert "varies" in run.complaints({**good, "unmap": unmapped(400, 421)})[0]
+    assert "slowest malloc" in run.complaints({**good, "synthetic": synthetic(126, 100)})[0]
