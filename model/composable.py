@@ -27,16 +27,6 @@ class Entry:
     rights: int
 
 
-@dataclass
-class Slot:
-    """An entry of the table as software writes it."""
-
-    page: int = 0
-    frame: int = 0
-    rights: int = 0
-    valid: bool = False
-
-
 @dataclass(frozen=True)
 class OnItsWay:
     """A lookup that was taken; `entry` is what it hit, None after a miss. `due`: its cycle."""
@@ -51,7 +41,8 @@ class Composable:
 
     def __init__(self, page_bits: int, frame_bits: int, entries: int) -> None:
         self.page_bits, self.frame_bits, self.entries = page_bits, frame_bits, entries
-        self.table = [Slot() for _ in range(TABLE_ENTRIES)]
+        self.table: list[Entry | None] = [None] * TABLE_ENTRIES
+        self.frame_written: tuple[int, int, int] | None = None  # slot, frame, rights
         self.tlbs: list[list[Entry]] = [[], []]  # oldest first
         self.refused = 0
         self.now = 0
@@ -59,11 +50,8 @@ class Composable:
         self.read_value: int | None = None
 
     def find(self, page: int) -> Entry | None:
-        """The first valid entry of the table for `page`."""
-        for slot in self.table:
-            if slot.valid and slot.page == page:
-                return Entry(page, slot.frame, slot.rights)
-        return None
+        """The first entry of the table for `page`."""
+        return next((entry for entry in self.table if entry and entry.page == page), None)
 
     def hit(self, port: int, page: int) -> Entry | None:
         """What the TLB of `port` has of `page`."""
@@ -91,26 +79,36 @@ class Composable:
         if register == INVALIDATE:
             self.tlbs = [[], []]
         elif register == CLEAR:
-            for slot in self.table:
-                slot.valid = False
+            self.table = [None] * TABLE_ENTRIES
+            self.frame_written = None
         elif register < TABLE:
             self.refuse()
         elif register % 2 == 0:
-            slot = self.table[(register - TABLE) // 2]
-            slot.page = value % (1 << self.page_bits)
-            fits = 0 < (value & ~VALID) < 1 << self.page_bits
-            slot.valid = bool(value & VALID) and fits
-            if value & VALID and not fits:
-                self.refuse()
+            self.write_page((register - TABLE) // 2, value)
         else:
-            slot = self.table[(register - TABLE) // 2]
-            slot.valid = False
-            slot.frame = value % (1 << self.frame_bits)
-            number, rights = value % (1 << RIGHTS_SHIFT), value >> RIGHTS_SHIFT
-            fits = number < 1 << self.frame_bits and rights < 8
-            slot.rights = rights if fits else 0
-            if not fits:
-                self.refuse()
+            self.write_frame((register - TABLE) // 2, value)
+
+    def write_frame(self, slot: int, value: int) -> None:
+        """Frame and rights of the entry whose page follows; until then the slot is empty."""
+        frame, rights = value % (1 << RIGHTS_SHIFT), value >> RIGHTS_SHIFT
+        fits = frame < 1 << self.frame_bits and rights < 8
+        self.table[slot] = None
+        self.frame_written = (slot, frame, rights) if fits else None
+        if not fits:
+            self.refuse()
+
+    def write_page(self, slot: int, value: int) -> None:
+        """The page: with VALID it completes an entry, without it the slot is empty."""
+        self.table[slot] = None
+        if not value & VALID:
+            return
+        page = value & ~VALID
+        written = self.frame_written
+        if 0 < page < 1 << self.page_bits and written is not None and written[0] == slot:
+            self.table[slot] = Entry(page, *written[1:])
+            self.frame_written = None
+        else:
+            self.refuse()
 
     def refuse(self) -> None:
         """Count a write that made no sense."""
@@ -118,7 +116,7 @@ class Composable:
 
     def read(self, register: int) -> int:
         """Software reads a register."""
-        valid = sum(slot.valid << i for i, slot in enumerate(self.table))
+        valid = sum((entry is not None) << i for i, entry in enumerate(self.table))
         values = {
             REFUSED: self.refused,
             SHAPE: TABLE_ENTRIES << 8 | self.entries,

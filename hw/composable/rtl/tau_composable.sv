@@ -86,12 +86,19 @@ module tau_composable #(
   assign invalidate = write && reg_addr_i == InvalidateWord;
   assign clear = write && reg_addr_i == ClearWord;
 
-  // What no entry can hold: a page that is none, a frame that is none. Such an entry must not come
-  // to life half written: its page leaves it invalid, its frame leaves it without rights.
-  logic page_fits, frame_fits, refuse;
+  // An entry comes to life whole or not at all: its frame waits here until its page follows.
+  logic [DataBits-1:0] frame_q;
+  logic [RowBits:0]    frame_entry_q, entry;
+  logic                frame_valid_q;
+  assign entry = reg_addr_i[RowBits+1:1];
+
+  // What no entry can hold: a page that is none, a frame that is none.
+  logic page_fits, frame_fits, commit, refuse;
   assign page_fits = reg_wdata_i[PageBits-1:0] != '0 && (reg_wdata_i[30:0] >> PageBits) == '0;
   assign frame_fits = reg_wdata_i[31:30] == '0 && (reg_wdata_i[26:0] >> FrameBits) == '0;
-  assign refuse = (write_page && reg_wdata_i[31] && !page_fits) || (write_frame && !frame_fits) ||
+  assign commit = write_page && reg_wdata_i[31] && page_fits && frame_valid_q &&
+                  frame_entry_q == entry;
+  assign refuse = (write_page && reg_wdata_i[31] && !commit) || (write_frame && !frame_fits) ||
                   (write && !reg_addr_i[7] && !invalidate && !clear);
 
   // The hardware page table, two entries a row.
@@ -101,17 +108,19 @@ module tau_composable #(
   logic [DataBits-1:0] odd_data_mem [Rows];
   logic [2*Rows-1:0]   table_valid_q;
 
-  logic [RowBits-1:0]  write_row;
-  logic                write_odd;
-  logic [DataBits-1:0] write_data;
-  assign write_row = reg_addr_i[RowBits+1:2];
-  assign write_odd = reg_addr_i[1];
-  assign write_data = {frame_fits ? reg_wdata_i[29:27] : 3'b000, reg_wdata_i[FrameBits-1:0]};
   always_ff @(posedge clk_i) begin
-    if (write_page && !write_odd) even_page_mem[write_row] <= reg_wdata_i[PageBits-1:0];
-    if (write_page && write_odd) odd_page_mem[write_row] <= reg_wdata_i[PageBits-1:0];
-    if (write_frame && !write_odd) even_data_mem[write_row] <= write_data;
-    if (write_frame && write_odd) odd_data_mem[write_row] <= write_data;
+    if (commit && !entry[0]) begin
+      even_page_mem[entry[RowBits:1]] <= reg_wdata_i[PageBits-1:0];
+      even_data_mem[entry[RowBits:1]] <= frame_q;
+    end
+    if (commit && entry[0]) begin
+      odd_page_mem[entry[RowBits:1]] <= reg_wdata_i[PageBits-1:0];
+      odd_data_mem[entry[RowBits:1]] <= frame_q;
+    end
+    if (write_frame) begin
+      frame_q <= {reg_wdata_i[29:27], reg_wdata_i[FrameBits-1:0]};
+      frame_entry_q <= entry;
+    end
   end
 
   logic [RefusedBits-1:0] refused_q;
@@ -119,15 +128,16 @@ module tau_composable #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       table_valid_q <= '0;
+      frame_valid_q <= 1'b0;
       refused_q <= '0;
       row_q <= '0;
     end else begin
       row_q <= row_q + 1'b1;
       if (refuse && refused_q != '1) refused_q <= refused_q + 1'b1;
       if (clear) table_valid_q <= '0;
-      if (write_entry) begin
-        table_valid_q[reg_addr_i[RowBits+1:1]] <= write_page && reg_wdata_i[31] && page_fits;
-      end
+      if (write_entry) table_valid_q[entry] <= commit;
+      if (write_frame) frame_valid_q <= frame_fits;
+      else if (clear || commit) frame_valid_q <= 1'b0;
     end
   end
 

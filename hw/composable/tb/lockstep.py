@@ -58,8 +58,9 @@ def simulate(
     }
     if only:
         environment["TAU_FILTER"] = only
+    sources = map(str, sorted((HW / unit / "rtl").glob("*.sv")))
     line = [sys.executable, "-c", SCRIPT, f"tau_{unit}", tests.stem, str(folder)]
-    line += [environment["TAU_UNIT_PARAMETERS"], *map(str, sorted((HW / unit / "rtl").glob("*.sv")))]
+    line += [environment["TAU_UNIT_PARAMETERS"], *sources]
     done = subprocess.run(
         line, env=environment, capture_output=True, text=True, timeout=BUILD_AND_RUN_SECONDS_MAX
     )
