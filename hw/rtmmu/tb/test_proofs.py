@@ -1,7 +1,8 @@
-"""Bounded proofs of the RTMMU on a small space, for every content of its tables.
+"""Bounded proofs of the RTMMU's units on a small space, for every content of their tables.
 
-What is proved is in formal/tau_rtmmu_proof.sv. Each mutant must fail: a proof that holds of
-everything says nothing. Yosys compiles itself at its first call of all, which takes a minute.
+What is proved is in formal/tau_rtmmu_proof.sv and formal/tau_rtmmu_tlb_proof.sv. Each mutant must
+fail: a proof that holds of everything says nothing. Yosys compiles itself at its first call of all,
+which takes a minute.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from hw.rtmmu.tb.simulate import CACHE, ROOT
 
 LOOKUP = "hw/rtmmu/rtl/tau_rtmmu_lookup.sv"
 UNIT = "hw/rtmmu/rtl/tau_rtmmu.sv"
+TLB = "hw/rtmmu/rtl/tau_rtmmu_tlb.sv"
 PROOF = "hw/rtmmu/tb/formal/tau_rtmmu_proof.sv"
+TLB_PROOF = "hw/rtmmu/tb/formal/tau_rtmmu_tlb_proof.sv"
 TOP = "tau_rtmmu_proof"
 SECONDS_MAX = 900
 COVERED = ("Case1", "Case21", "Case221", "Case222NotMapped", "Case222Mapped", "Translated")
@@ -36,7 +39,13 @@ MUTANTS = {
     "odd word first": (LOOKUP, "table1_addr_o = {lookup_page_i, 1'b0}", "table1_addr_o = '0"),
     "not mapped after denied": (UNIT, "!mapped || denied != '0;", "denied != '0;"),
     "rights of nothing": (UNIT, "access & ~data[29:27]", "access & ~data[28:26]"),
-    "ports swapped": (UNIT, "data_result_valid_o = valid && is_data", "data_result_valid_o = valid"),
+    "idle results": (UNIT, "data_result_valid_o = valid && is_data", "data_result_valid_o = 1"),
+}
+TLB_MUTANTS = {
+    "kept at the write": (TLB, "!forget_region && !forget_all;", "1'b1;"),
+    "forgets a page": (TLB, "reg_wdata_i == 32'(start_q[i])", "reg_wdata_i == 32'(page_q[i])"),
+    "out of order": (TLB, "data_held_q && data_misses_q == '0;", "data_held_q;"),
+    "old miss kept": (TLB, "old_q == '0 &&", "1'b1 &&"),
 }
 QUICK_MUTANTS = ("s not compared", "h above sp")
 
@@ -50,6 +59,12 @@ class Instance:
     latency2: int = 1
     cycles: int = 6
     lemma: bool = True
+    tlb: bool = False
+
+    @property
+    def top(self) -> str:
+        """The proof's module."""
+        return "tau_rtmmu_tlb_proof" if self.tlb else TOP
 
     def arguments(self) -> str:
         """Parameters of the proof's module."""
@@ -79,7 +94,7 @@ def prove(
     name = f"proof-{uuid.uuid4().hex}"
     # Yosys sees the repository, but not every folder of the machine: names are relative to it.
     folder = CACHE.relative_to(ROOT)
-    sources = [LOOKUP, UNIT, PROOF]
+    sources = [LOOKUP, TLB, PROOF, TLB_PROOF] if instance.tlb else [LOOKUP, UNIT, PROOF]
     written = []
     if mutant is not None:
         source, old, new = mutant
@@ -92,7 +107,8 @@ def prove(
     define = "-DTAU_PROOF_LEMMA" if instance.lemma else ""
     script = (
         f"read_verilog -sv -formal -Ihw/tile/rtl {define} {' '.join(sources)};"
-        f" hierarchy -check -top {TOP} {instance.arguments()}; prep -top {TOP};"
+        f"{f' delete {TOP};' if instance.tlb else ''}"
+        f" hierarchy -check -top {instance.top} {instance.arguments()}; prep -top {instance.top};"
         f" async2sync; dffunmap; write_smt2 -wires {model}"
     )
     try:
@@ -111,7 +127,11 @@ def _holds(instance: Instance) -> None:
 
 
 def _fails(name: str) -> None:
-    done = prove(Instance(), mutant=MUTANTS[name])
+    _fails_with(Instance(lemma=False), MUTANTS[name])
+
+
+def _fails_with(instance: Instance, mutant: tuple[str, str, str]) -> None:
+    done = prove(instance, mutant=mutant)
     assert done.returncode == 1 and "Assert failed" in done.stdout, done.stdout[-3000:]
 
 
@@ -160,3 +180,23 @@ def test_all_mutants_fail(name: str) -> None:
 def test_other_instances(instance: Instance) -> None:
     """Parallel memories, a slower page table, eight pages, more cycles."""
     _holds(instance)
+
+
+TLB_INSTANCES = [
+    Instance(lemma=False, tlb=True, cycles=8),
+    Instance(lemma=False, tlb=True, cycles=9, latency2=3),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instance", TLB_INSTANCES, ids=str)
+def test_tlb_forgets(instance: Instance) -> None:
+    """An unmap in any cycle and its write in any later one, and any lookup."""
+    _holds(instance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TLB_MUTANTS)
+def test_tlb_mutants_fail(name: str) -> None:
+    """A miss can be on its way behind the write only if the page table is the slow one."""
+    _fails_with(TLB_INSTANCES[name == "old miss kept"], TLB_MUTANTS[name])
