@@ -14,9 +14,8 @@ from model.mmu_cycle import DATA, INSTR, PORTS, UNMAPPED, Inputs, Lookup, Output
 
 LRU, PLRU, RANDOM = range(3)
 MODULO, XOR = range(2)
-(
-    INVALIDATE, INVALIDATE_PAGE, OWNER, CLEAR, SEED, REFUSED, KIND, LEVEL_1, LEVEL_2, SELECT, COUNTER
-) = range(11)  # fmt: skip
+INVALIDATE, INVALIDATE_PAGE, OWNER, CLEAR, SEED, REFUSED = range(6)  # registers
+KIND, LEVEL_1, LEVEL_2, SELECT, COUNTER = range(6, 11)
 LEVEL2 = 2  # the structure after INSTR and DATA
 FIRST_SEED = 0xACE1
 TAPS = 0xB400

@@ -1,8 +1,8 @@
 """hw/tlb against model/tlb.py, every output of every cycle, under cocotb.
 
 Method: random lookups of few pages over sets that overflow, with changes of owner, invalidations
-in every cycle of a miss, a page table that changes meanwhile and holds whatever 32 bits can say, and
-readings of every counter; at the end all counters are read. A few shapes, so that each index
+in every cycle of a miss, a page table that changes meanwhile and holds whatever 32 bits can say,
+and readings of every counter; at the end all counters are read. A few shapes, so that each index
 function, replacement and number of levels occurs; all of them are the slow test.
 """
 

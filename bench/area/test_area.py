@@ -1,0 +1,90 @@
+"""bench/area notices a memory that synthesis dropped, and wraps every port of the socket.
+
+Method: Yosys on the smallest unit; on a memory of structs, which Yosys drops without a word; and
+on numbers made wrong by hand. Places and clocks are the business of `make bench B=area`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from bench.area import run as area
+
+SOCKET_INPUT_BITS = 253
+SOCKET_OUTPUT_BITS = 182
+STRUCTS = """
+module tau_structs (
+  input logic clk_i, input logic write_i, input logic [7:0] place_i, input logic [15:0] word_i,
+  output logic [15:0] word_o
+);
+  typedef struct packed { logic [7:0] high; logic [7:0] low; } pair_t;
+  pair_t pairs [256];
+  always_ff @(posedge clk_i) begin
+    if (write_i) pairs[place_i] <= word_i;
+    word_o <= pairs[place_i];
+  end
+endmodule
+"""
+
+
+@pytest.fixture
+def folder() -> Path:
+    """Return a folder that the tools can see: they are shut into the repository."""
+    path = area.WORK / "test"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def design(name: str) -> area.Design:
+    """Return a row's design."""
+    return next(each for each in area.designs() if each.name == name)
+
+
+def test_smallest_unit(folder: Path) -> None:
+    """The page table unit has its 16 bits of arrays, and is small."""
+    row = area.synthesized(design("pagetable"), folder)
+    assert row["memory_bits"] == 16
+    assert 0 < row["lut"] < 200 and 0 < row["ff"] < 100 and row["bram"] == 0
+
+
+def test_memory_of_structs_is_noticed(folder: Path) -> None:
+    """Yosys finds 256 words, and makes no memory of them that holds 4096 bits."""
+    source = folder / "tau_structs.sv"
+    source.write_text(STRUCTS)
+    arrays = area.Arrays(distributed=256 * 16)
+    wrong = area.Design("structs", "tau_structs", (source,), arrays)
+    with pytest.raises(area.AreaError, match="structs: .* bits"):
+        area.synthesized(wrong, folder)
+    source.write_text(STRUCTS.replace("pair_t pairs", "logic [15:0] pairs"))
+    right = dataclasses.replace(wrong, arrays=area.Arrays(block=256 * 16))
+    assert area.synthesized(right, folder)["bram"] == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"memory_bits": 2807}, {"ram_cells": 38}, {"ff": 10, "ram_cells": 39}],
+)
+def test_numbers_that_cannot_be(change: dict[str, int]) -> None:
+    """A bit too few in the source, or too little room in the cells."""
+    row = {"ff": 700, "ram_cells": 44, "bram": 0, "memory_bits": 2808}
+    area.check_memories(design("composable-4"), row)
+    with pytest.raises(area.AreaError, match="composable-4: .* expected"):
+        area.check_memories(design("composable-4"), row | change)
+
+
+def test_wrapper_has_every_port() -> None:
+    """All units have the same ports, each bit behind and in front of a register."""
+    for each in area.designs():
+        bits = {"input": 0, "output": 0}
+        for direction, _, count in area.ports(each):
+            bits[direction] += count
+        assert bits == {"input": SOCKET_INPUT_BITS, "output": SOCKET_OUTPUT_BITS}, each.name
+
+
+def test_unknown_unit(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says which there are."""
+    assert area.main(["mmu"]) == 2
+    assert "no unit `mmu`; there are pagetable" in capsys.readouterr().err
