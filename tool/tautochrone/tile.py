@@ -12,8 +12,8 @@ The program is hw/tile/sw/replay: the core's heaps on a tile whose unit translat
 `tile:rtmmu` is core/page_heap.c, `tile:pagetable` core/break_heap.c. What follows chooses the
 processor's configuration and the tables, as in `tile:rtmmu:fast-b:pipelined`; otherwise it is
 small, and the RTMMU's tables are twice as fast as the page table (parallel). Pages are mapped by
-real faults. A touch is a load of each of its granules, or a store: by turns, event by event. Cycles are
-those of a call without the stores that start and stop the clock.
+real faults. A touch is a load of each of its granules, or a store: by turns, event by event. Cycles
+are those of a call without the stores that start and stop the clock.
 
 The simulator is built on demand by hw/build.py: this works in a checkout of the repository only.
 """
@@ -58,7 +58,8 @@ HASH_FACTOR = 0x9E3779B97F4A7C15  # tool/native/content.c
 WORD_MAX = (1 << 32) - 1
 
 # hw/tile/sw/replay/commands.h
-OP_SKIP, OP_START, OP_SPACE, OP_REGION = 255, 16, 17, 18
+OP_SKIP = 255  # tool/native/replay.h
+OP_START, OP_SPACE, OP_REGION = 16, 17, 18
 STORES, ALL_PAGES = 1 << 16, 1 << 17
 NEIGHBOUR_BEFORE, NEIGHBOUR_BEHIND = 1 << 16, 1 << 17
 CHANNELS = ("malloc", "aligned_alloc", "resize", "free")
@@ -509,7 +510,8 @@ def region_cycles(
     """Cycles to map and to unmap regions, one after the other, in an otherwise empty space.
 
     `regions` has a row (first page, pages, pages that are mapped before it is unmapped, neighbours)
-    each; neighbours is the sum of NEIGHBOUR_BEFORE and NEIGHBOUR_BEHIND, regions of one page. Returns the columns "map" and "unmap". Raises TauError for a region that cannot be.
+    each; neighbours is the sum of NEIGHBOUR_BEFORE and NEIGHBOUR_BEHIND, regions of one page.
+    Returns the columns "map" and "unmap". Raises TauError for a region that cannot be.
     """
     rows = np.empty((len(regions) + 1, 4), np.uint32)
     rows[0] = (OP_SPACE, 0, 0, frames)

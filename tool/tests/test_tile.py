@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tautochrone.commands import doctor, replay
+from tautochrone.commands import doctor, replay, report
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.paging import PAGE_BYTES, PageReplay, page_replay
 from tautochrone.replay import open_trace_for_replay
@@ -216,3 +216,13 @@ def test_doctor_says_whether_simulators_are_built() -> None:
     assert [finding.name for finding in findings] == ["tile:rtmmu", "tile:pagetable"]
     for finding in findings:
         assert finding.works or "hw/build.py --unit" in (finding.next_step or "")
+
+
+def test_report_shows_the_tile_beside_the_software(trace: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    words = [str(trace), "--on", "rtvm,tile:rtmmu,tile:pagetable", "-o", str(page)]
+    done = CliRunner().invoke(report.command, words, standalone_mode=False)
+    assert done.exception is None, done.exception
+    text = page.read_text()
+    assert "What free takes on the tile, by size" in text and "What free takes, by size" in text
+    assert text.count("tile:pagetable") > 1

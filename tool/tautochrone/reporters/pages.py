@@ -19,10 +19,18 @@ from tautochrone.reporters.panel import (
     plain_figure,
 )
 
-COLORS = {"rtvm": BLUE, "conventional": ORANGE, "conventional-mapped": GREEN}
+COLORS = {
+    **{"rtvm": BLUE, "conventional": ORANGE, "conventional-mapped": GREEN},
+    **{"tile:rtmmu": RED, "tile:pagetable": GRAY},
+}
 MARKERS = {"rtvm": "circle", "conventional": "x", "conventional-mapped": "triangle"}
 OPERATIONS = ("malloc", "free")
 LOG_ABOVE_RATIO = 40
+INSTRUCTIONS, CYCLES = "instructions", "cycles"
+MEASURED = {
+    INSTRUCTIONS: "on RV32IMC",
+    CYCLES: "in cycles on the simulated tile, an Ibex core with each memory management unit",
+}
 
 
 def on_pages(systems: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -36,18 +44,29 @@ def check(system: Mapping[str, Any]) -> None:
     if len({len(curve[name]) for name in ("event", "min", "max")}) != 1:
         raise KeyError("mapped_pages")
     for calls in system["operations"].values():
-        points = calls.get("by_size", {"size_bytes": (), "instructions": ()})
-        if len(points["size_bytes"]) != len(points["instructions"]):
+        points = calls.get("by_size", {"size_bytes": (), unit_of(system): ()})
+        if len(points["size_bytes"]) != len(points[unit_of(system)]):
             raise KeyError("by_size")
-    for name in ("mean_mapped_pages", "faults", "table_bytes"):
+    for name in ("mean_mapped_pages", "faults"):
         system[name]
+    if unit_of(system) == INSTRUCTIONS:
+        system["table_bytes"]
+
+
+def unit_of(system: Mapping[str, Any]) -> str:
+    """What its calls are counted in: the tile knows cycles."""
+    return CYCLES if CYCLES in system else INSTRUCTIONS
 
 
 def draw(systems: Sequence[Mapping[str, Any]]) -> list[Panel]:
     """Draw what `systems` on pages mapped and took; nothing if there is none."""
     if not systems:
         return []
-    costs = [_by_size(systems, operation) for operation in OPERATIONS]
+    costs = [
+        _by_size([system for system in systems if unit_of(system) == unit], operation, unit)
+        for unit in (INSTRUCTIONS, CYCLES)
+        for operation in OPERATIONS
+    ]
     return [_mapped(systems), *(panel for panel in costs if panel is not None)]
 
 
@@ -100,8 +119,8 @@ def _mapped(systems: Sequence[Mapping[str, Any]]) -> Panel:
     return Panel("mapped-pages", "Pages mapped over time", caption, plot, columns)
 
 
-def _by_size(systems: Sequence[Mapping[str, Any]], operation: str) -> Panel | None:
-    """Instructions of the calls of an operation over the object's size; None without any."""
+def _by_size(systems: Sequence[Mapping[str, Any]], operation: str, unit: str) -> Panel | None:
+    """What the calls of an operation took over the object's size; None without any."""
     drawn = [
         (system["name"], system["operations"][operation])
         for system in systems
@@ -109,33 +128,33 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str) -> Panel | No
     ]
     if not drawn:
         return None
-    costs = [cost for _, calls in drawn for cost in calls["by_size"]["instructions"]]
+    costs = [cost for _, calls in drawn for cost in calls["by_size"][unit]]
     is_log = max(costs) > LOG_ABOVE_RATIO * max(min(costs), 1)
     plot = plain_figure(
         x_axis_type="log",
         y_axis_type="log" if is_log else "linear",
         x_axis_label="size of the object",
-        y_axis_label=f"instructions of {operation}",
+        y_axis_label=f"{unit} of {operation}",
     )
     label_bytes(plot.xaxis[0])
     plot.xaxis[0].ticker = LogTicker(base=4)
     bounds = [calls.get("bound_instructions") or 0 for _, calls in drawn]
     plot.y_range.start = 0.8 * max(min(costs), 1) if is_log else 0
     plot.y_range.end = 1.1 * max(costs + bounds)
-    columns: dict[str, list[Any]] = {"system": [], "size_bytes": [], "instructions": []}
+    columns: dict[str, list[Any]] = {"system": [], "size_bytes": [], unit: []}
     marks = []
     for name, calls in drawn:
         points = calls["by_size"]
         data = {
             "size_bytes": [max(size, 1) for size in points["size_bytes"]],
-            "instructions": list(points["instructions"]),
+            unit: list(points[unit]),
             "system": [name] * len(points["size_bytes"]),
         }
         for key in columns:
             columns[key] += data[key]
         marks.append(
             plot.scatter(
-                *("size_bytes", "instructions"),
+                *("size_bytes", unit),
                 source=ColumnDataSource(data),
                 marker=MARKERS.get(name, "square"),
                 color=COLORS.get(name, GRAY),
@@ -146,7 +165,7 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str) -> Panel | No
         )
         if calls.get("bound_instructions"):
             _bound_line(plot, name, calls["bound_instructions"])
-    tips = [("", "@system"), ("size", "@size_bytes{0,0} B"), ("took", "@instructions{0,0}")]
+    tips = [("", "@system"), ("size", "@size_bytes{0,0} B"), ("took", f"@{unit}{{0,0}}")]
     plot.add_tools(HoverTool(renderers=marks, tooltips=tips))
     plot.add_layout(plot.legend[0], "above")
     plot.legend.orientation = "horizontal"
@@ -154,13 +173,17 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str) -> Panel | No
     plot.legend.border_line_color = None
     linear = [name for name, calls in drawn if calls.get("grows")]
     caption = (
-        f"Every distinct cost of a call of {operation} on RV32IMC, by size; the largest of"
-        " each size is always there. Dashed: the bound, which holds whatever the sequence of calls."
+        f"Every distinct cost of a call of {operation} {MEASURED[unit]}, by size; the largest of"
+        " each size is always there."
     )
+    if unit == INSTRUCTIONS:
+        caption += " Dashed: the bound, which holds whatever the sequence of calls."
     if linear:
         caption += f" {', '.join(linear)}: no bound, the cost grows with the pages given back."
-    title = f"What {operation} takes, by size"
-    return Panel(f"{operation}-by-size", title, caption, plot, columns)
+    title, key = f"What {operation} takes, by size", f"{operation}-by-size"
+    if unit == CYCLES:
+        title, key = f"What {operation} takes on the tile, by size", f"{operation}-cycles-by-size"
+    return Panel(key, title, caption, plot, columns)
 
 
 def _bound_line(plot: Any, name: str, bound: int) -> None:
