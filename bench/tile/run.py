@@ -2,8 +2,8 @@
 
 Writes out/bench/tile.json: {"unmap": [{system, pages, cycles, placements, all_mapped}],
 "synthetic": [{system, actions, peak_mapped_pages, operations: {…: {count, max_cycles,
-p999_cycles}}}]}. Exits 1 if our unmap is not flat (1.05) or our slowest malloc takes over 1.25 times
-the conventional one.
+p999_cycles}}}]}. Exits 1 if our unmap is not flat (1.05) or our slowest malloc takes over 1.25
+times the conventional one.
 
 The placements are those of bench/unmap: first the ones with the longest path through the region
 tree. Mapping is what takes the time, so up to PAGES_MAPPED_MAX pages are mapped in each placement

@@ -82,6 +82,20 @@ def test_agrees_with_the_software_and_repeats(trace: Path, name: str, software: 
 
 
 @pytest.mark.parametrize("name, software", PAIRS)
+def test_borders_of_pages(tmp_path: Path, name: str, software: str) -> None:
+    """Granules that reach into another page, and moves that copy what is mapped only."""
+    events: list[Event] = []
+    for slot in range(0, 8, 2):
+        events += [(MALLOC, slot, 8 + 8 * (slot // 2 % 3), 0), (MALLOC, slot + 1, 20000, 0)]
+        events += [(TOUCH, slot + 1, GRANULE_BYTES * place, 1) for place in range(500)]
+    for slot in (1, 3, 5):
+        events += [(REALLOC, slot, 40000, 0), (TOUCH, slot, 0, 255), (FREE, slot - 1, 0, 0)]
+    trace = write_events(tmp_path / "b.tau", events)
+    found = tile_replay(trace, name, heap_bytes=HEAP_BYTES)
+    agrees(found, page_replay(trace, software, heap_bytes=HEAP_BYTES))
+
+
+@pytest.mark.parametrize("name, software", PAIRS)
 def test_too_few_frames(trace: Path, name: str, software: str) -> None:
     """Both stop in the same event for the same reason."""
     settings = {"frames": 25, "heap_bytes": HEAP_BYTES}
