@@ -8,7 +8,7 @@ walk down a tree, random as the next number of an LFSR. Cost: linear in ways.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from model.mmu_cycle import DATA, INSTR, PORTS, UNMAPPED, Inputs, Lookup, Outputs, Result, answer
 
@@ -90,10 +90,11 @@ class Level:
         at = self.set_of(page)
         self.use(at, self.entries[at].index(self.find(page)))
 
-    def victim(self, at: int) -> int:
-        """The way of set `at` that the next entry takes: the first empty one if there is one."""
-        if None in self.entries[at]:
-            return self.entries[at].index(None)
+    def victim(self, at: int, ways: list[Entry | None]) -> int:
+        """The way of set `at`, which holds `ways`, that the next entry takes: the first empty one
+        if there is one."""
+        if None in ways:
+            return ways.index(None)
         if self.replacement == LRU:
             return self.order[at][0]
         if self.replacement == RANDOM:
@@ -104,11 +105,16 @@ class Level:
             first, count = first + half * self.older[at][first, count], half
         return first
 
-    def fill(self, entry: Entry) -> Entry | None:
-        """Put `entry` in; return what had to go."""
+    def ways_of(self, page: int) -> list[Entry | None]:
+        """What the set of `page` holds now."""
+        return list(self.entries[self.set_of(page)])
+
+    def fill(self, entry: Entry, ways: list[Entry | None]) -> Entry | None:
+        """Put `entry` into its set, which held `ways` when it was looked at; return what had to go
+        of these."""
         at = self.set_of(entry.page)
-        way = self.victim(at)
-        evicted = self.entries[at][way]
+        way = self.victim(at, ways)
+        evicted = ways[way]
         if evicted is not None:
             for _ in range(4):
                 self.number = self.number >> 1 ^ (TAPS if self.number & 1 else 0)
@@ -128,12 +134,15 @@ class Level:
 @dataclass
 class Waiting:
     """A lookup of the first level that missed. `served`: cycles since its service began, None
-    before; `killed`: it must not come in."""
+    before; `killed`: it must not come in; `found`: what the second level has;
+    `ways`: what was in the set of the second level then."""
 
     lookup: Lookup
     owner: int
     served: int | None = None
     killed: bool = False
+    found: Entry | None = None
+    ways: list[Entry | None] = field(default_factory=list)
 
 
 Event = tuple[int, int, int, int]  # structure, 0 for accesses or 1 for evictions, two numbers
@@ -169,9 +178,12 @@ class Tlb:
         self.events.append((port, 0, int(entry is None), self.owner))
         return entry
 
-    def bring(self, structure: int, entry: Entry) -> None:
-        """Fill a level; counts what it evicts."""
-        evicted = self.levels[structure].fill(entry)
+    def bring(
+        self, structure: int, entry: Entry, ways: list[Entry | None] | None = None
+    ) -> None:
+        """Fill a level, whose set held `ways` (as now, if not given); counts what it evicts."""
+        level = self.levels[structure]
+        evicted = level.fill(entry, level.ways_of(entry.page) if ways is None else ways)
         if evicted is not None:
             self.events.append((structure, 1, entry.owner, evicted.owner))
 
@@ -233,13 +245,15 @@ class Tlb:
         if inputs.write is not None:
             register, value = inputs.write
             miss.killed |= register == INVALIDATE or inputs.write == (INVALIDATE_PAGE, page)
-        asks_at = 0 if self.second is None else 1
+        asks_at = 0 if self.second is None else 2
         if miss.served == 1 and self.second is not None:
-            found = self.second.find(page)
-            self.events.append((LEVEL2, 0, int(found is None), miss.owner))
-            if found is not None:
+            miss.found, miss.ways = self.second.find(page), self.second.ways_of(page)
+            if miss.found is not None:
                 self.second.touch(page)
-                found = replace(found, owner=miss.owner)
+        if miss.served == 2 and self.second is not None:
+            self.events.append((LEVEL2, 0, int(miss.found is None), miss.owner))
+            if miss.found is not None:
+                found = replace(miss.found, owner=miss.owner)
                 if not miss.killed:
                     self.bring(port, found)
                 return port, found, None
@@ -253,7 +267,7 @@ class Tlb:
         if not miss.killed:
             self.bring(port, entry)
             if self.second is not None:
-                self.bring(LEVEL2, entry)
+                self.bring(LEVEL2, entry, miss.ways)
         return port, entry, None
 
     def step(self, inputs: Inputs) -> Outputs:

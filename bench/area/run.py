@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import re
 import subprocess
 import sys
@@ -256,7 +257,7 @@ def clock_mhz(design: Design, folder: Path = WORK) -> float:
     clocks = json.loads(report.read_text())["fmax"]
     if len(clocks) != 1:
         raise AreaError(f"{design.name}: one clock expected, {sorted(clocks)} found")
-    return round(next(iter(clocks.values()))["achieved"], 1)
+    return math.floor(next(iter(clocks.values()))["achieved"] * 10) / 10
 
 
 def measured(chosen: list[Design], say: Callable[[str], None]) -> list[dict[str, Any]]:

@@ -159,8 +159,8 @@ module tau_tlb #(
     logic unused_owner;
     assign unused_owner = ^owner;
   end else begin : gen_two_levels
-    // Cycle 0 reads the second level, cycle 1 has its answer or asks the table.
-    logic                          looked_q, hit, evicts;
+    // Cycle 0 reads the second level, cycle 1 compares, cycle 2 has its answer or asks the table.
+    logic                          compares_q, looked_q, hit, evicts;
     logic [DataBits+OwnerBits-1:0] hit_data, victim_data;
     logic                          count_q, count_hit_q, evict_q;
     logic [OwnerBits-1:0]          evictor_q, victim_q, count_owner_q;
@@ -200,11 +200,13 @@ module tau_tlb #(
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
+        compares_q <= 1'b0;
         looked_q <= 1'b0;
         count_q <= 1'b0;
         evict_q <= 1'b0;
       end else begin
-        looked_q <= start;
+        compares_q <= start;
+        looked_q <= compares_q;
         count_q <= looked_q;
         evict_q <= fill && !looked_q && evicts;
       end

@@ -1,7 +1,8 @@
 // One level of a TLB: Sets x Ways entries, with the choice of the set and of the entry to replace.
 //
-// The same cycle (Registered = 0, distributed RAM) or the next one (Registered = 1, block RAM, after
-// read_i) says whether page_i is in it; page_i holds until then. An empty way of the set is filled
+// The same cycle (Registered = 0, distributed RAM) or the second one after read_i (Registered = 1,
+// block RAM, then registers behind the comparison) says whether page_i is in it; page_i holds until
+// then, and the answer, with what a fill would replace, until the next one. An empty way is filled
 // first, the lowest one; so the state of a replacement needs no first value: when all ways of a set
 // are full, each has been used since.
 `include "tau_assert.svh"
@@ -9,9 +10,9 @@
 module tau_tlb_level #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned DataBits = 23,
-  parameter int unsigned Sets = 16,      // a power of two
-  parameter int unsigned Ways = 4,       // a power of two
-  parameter int unsigned XorIndex = 0,   // 0: page mod Sets; 1: all digits of the page, exclusive or
+  parameter int unsigned Sets = 16,        // a power of two
+  parameter int unsigned Ways = 4,         // a power of two
+  parameter int unsigned XorIndex = 0,     // 0: page mod Sets; 1: exclusive or of its digits
   parameter int unsigned Replacement = 0,  // 0: LRU; 1: tree PLRU; 2: random
   parameter int unsigned Registered = 0
 ) (
@@ -61,9 +62,20 @@ module tau_tlb_level #(
   assign invalidate_index = index_of(invalidate_page_i);
   assign tag = page_i[PageBits-1:SetBits];
 
-  logic [Ways-1:0]     valid, match;
+  logic [Ways-1:0]     valid, match;  // match: of the words that were read
+  logic [Ways-1:0]     found, taken;  // of the answer: where it is, which ways are not empty
   logic [WayBits-1:0]  victim;
   logic [DataBits-1:0] data [Ways];
+
+  logic compares;
+  if (Registered != 0) begin : gen_compare_later
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) compares <= 1'b0;
+      else compares <= read_i;
+    end
+  end else begin : gen_compare_now
+    assign compares = 1'b1;
+  end
 
   for (genvar w = 0; w < Ways; w++) begin : gen_way
     logic [WordBits-1:0] mem [Sets];
@@ -76,11 +88,24 @@ module tau_tlb_level #(
       if (fill) mem[index] <= {tag, fill_data_i};
     end
     if (Registered != 0) begin : gen_block
+      logic                same_q, taken_q;
+      logic [DataBits-1:0] data_q;
       always_ff @(posedge clk_i) begin
         if (read_i) word <= mem[index];
+        if (compares) begin
+          same_q <= word[WordBits-1:DataBits] == tag;
+          taken_q <= valid[w];
+          data_q <= word[DataBits-1:0];
+        end
       end
+      assign found[w] = same_q && taken_q;
+      assign taken[w] = taken_q;
+      assign data[w] = data_q;
     end else begin : gen_distributed
       assign word = mem[index];
+      assign found[w] = match[w];
+      assign taken[w] = valid[w];
+      assign data[w] = word[DataBits-1:0];
     end
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -96,28 +121,27 @@ module tau_tlb_level #(
 
     assign valid[w] = valid_q[index];
     assign match[w] = valid[w] && word[WordBits-1:DataBits] == tag;
-    assign data[w] = word[DataBits-1:0];
   end
 
-  logic [WayBits-1:0] match_way;
+  logic [WayBits-1:0] found_way;
   always_comb begin
     data_o = '0;
-    match_way = '0;
+    found_way = '0;
     for (int unsigned i = 0; i < Ways; i++) begin
-      if (match[i]) begin
+      if (found[i]) begin
         data_o = data_o | data[i];
-        match_way = match_way | WayBits'(i);
+        found_way = found_way | WayBits'(i);
       end
     end
   end
-  assign hit_o = match != '0;
+  assign hit_o = found != '0;
 
   // Which way goes when none is empty, and what a use of a way changes.
   logic               full, use_way;
   logic [WayBits-1:0] used, chosen;
-  assign full = &valid;
+  assign full = &taken;
   assign use_way = touch_i || fill_i;
-  assign used = fill_i ? victim : match_way;
+  assign used = fill_i ? victim : found_way;
 
   if (Ways == 1) begin : gen_direct
     assign chosen = '0;
@@ -141,7 +165,13 @@ module tau_tlb_level #(
     logic [Ways-2:0]  tree_mem [Sets];
     logic [Ways-2:0]  tree, tree_next;
     logic [WayBits:0] node;
-    assign tree = tree_mem[index];
+    if (Registered != 0) begin : gen_tree_later
+      always_ff @(posedge clk_i) begin
+        if (compares) tree <= tree_mem[index];
+      end
+    end else begin : gen_tree_now
+      assign tree = tree_mem[index];
+    end
     always_comb begin
       tree_next = tree;
       for (int unsigned l = 0; l < WayLog; l++) begin
@@ -164,7 +194,13 @@ module tau_tlb_level #(
     logic [Pairs-1:0] later_mem [Sets];
     logic [Pairs-1:0] later, later_next;
     logic [Ways-1:0]  oldest;
-    assign later = later_mem[index];
+    if (Registered != 0) begin : gen_recency_later
+      always_ff @(posedge clk_i) begin
+        if (compares) later <= later_mem[index];
+      end
+    end else begin : gen_recency_now
+      assign later = later_mem[index];
+    end
     always_comb begin
       later_next = later;
       oldest = '1;
@@ -192,23 +228,15 @@ module tau_tlb_level #(
   always_comb begin
     victim = chosen;
     for (int unsigned i = Ways; i > 0; i--) begin
-      if (!valid[i-1]) victim = WayBits'(i - 1);
+      if (!taken[i-1]) victim = WayBits'(i - 1);
     end
   end
   assign evicts_o = full;
   assign victim_data_o = data[victim];
 
-  // With registered words there is an answer in the cycle after read_i only.
-  logic read_q, answers;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) read_q <= 1'b0;
-    else read_q <= read_i;
-  end
-  assign answers = Registered == 0 || read_q;
-
-  `TAU_ASSERT(OneEntryAPage, !answers || (match & (match - 1'b1)) == '0)
+  `TAU_ASSERT(OneEntryAPage, !compares || (match & (match - 1'b1)) == '0)
   `TAU_ASSERT(FillsWhatIsNotThere, !fill_i || !hit_o)
   `TAU_ASSERT(ShapeIsPossible, Sets == 2 ** SetBits && Ways == 2 ** WayLog && SetBits < PageBits)
   logic unused;
-  assign unused = ^{answers, seed_write_i, seed_i, use_way, used};
+  assign unused = ^{read_i, compares, seed_write_i, seed_i, use_way, used};
 endmodule
