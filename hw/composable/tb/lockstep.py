@@ -47,10 +47,10 @@ def simulate(
 ) -> str:
     """Build `unit` with `parameters` in `folder`, run the cocotb tests of the file `tests` (those
     whose names match `only`) on it, and return what was printed; it ends with cocotb's counts."""
-    from hw.build import HW, TILE, verilator
+    from hw.build import HW, TILE, search_path
 
     environment = os.environ | {
-        "PATH": f"{verilator().parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": search_path(),
         "PYTHONPATH": os.pathsep.join((str(tests.parent), str(ROOT))),
         "TAU_TEST_SEED": str(seed),
         "TAU_UNIT_PARAMETERS": ",".join(f"{name}={value}" for name, value in parameters.items()),

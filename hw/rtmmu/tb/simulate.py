@@ -20,7 +20,7 @@ from pathlib import Path
 
 from cocotb_tools.runner import get_results, get_runner
 
-from hw.build import verilator
+from hw.build import search_path
 
 ROOT = Path(__file__).resolve().parents[3]
 CACHE = ROOT / "build" / "units"
@@ -63,9 +63,8 @@ def built(top: str, **sizes: int) -> Path:
         if (folder / "is-built").exists():
             return folder
         # The package's makefile is not configured: see hw/build.py.
-        path = f"{verilator().parent}{os.pathsep}{os.environ['PATH']}"
         make = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O0"
-        with environment(PATH=path, MAKEFLAGS=make):
+        with environment(PATH=search_path(), MAKEFLAGS=make):
             get_runner("verilator").build(
                 sources=sources,
                 includes=[INCLUDES],

@@ -202,7 +202,7 @@ async def an_answer_nobody_asked_for(dut) -> None:
 
 def simulate(folder: Path, seed: int, breaking: bool) -> subprocess.CompletedProcess[str]:
     """Build the port and run this file's cocotb tests on it, in a process of its own."""
-    from hw.build import TILE, verilator
+    from hw.build import TILE, search_path
 
     script = (
         "import os, sys\n"
@@ -218,7 +218,7 @@ def simulate(folder: Path, seed: int, breaking: bool) -> subprocess.CompletedPro
         "  test_filter=sys.argv[3] or None)\n"
     )
     environment = os.environ | {
-        "PATH": f"{verilator().parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": search_path(),
         "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parents[2]))),
         "TAU_TEST_SEED": str(seed),
     }
