@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from bench.access import run as bench
-
-pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="apt install valgrind")
 
 
 def test_one_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from bench.trace import run
-
-pytest.importorskip("pyarrow")
 
 
 def test_noise_is_the_same_each_time_and_keeps_the_rules(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as parquet
 import pytest
 from click.testing import CliRunner
 from tool.tests import trace_model as model
@@ -55,7 +56,6 @@ def test_odd_module_names_survive(tmp_path: Path) -> None:
 
 
 def test_parquet_holds_the_same(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     events = model.random_events(8, 70_000)
     model.write(tmp_path / "a.tau", events)
     result = CliRunner().invoke(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -29,10 +28,6 @@ OBJECTS = 24  # of the random program at once
 Build = Callable[..., Path]
 Row = tuple[Any, ...]
 AccessRecord = Callable[..., Any]
-
-pytestmark = pytest.mark.skipif(
-    shutil.which("valgrind") is None, reason="valgrind is not installed: apt install valgrind"
-)
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +84,6 @@ def test_plain_touches_and_counts(build: Build, accesses: AccessRecord) -> None:
         assert reader.sites()[events["site"][0] - 1][0] == str(build("touches"))
 
 
-@pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
 def test_all_accesses_are_as_many_as_another_tool_counts(accesses: AccessRecord) -> None:
     """Lackey counts them too, with what malloc itself does."""
     words = ["perl", "-e", "$sum += length($_ % 7 . 'x') for 1 .. 8000"]
@@ -228,7 +222,6 @@ def test_memory_that_malloc_does_not_see_is_said(build: Build, accesses: AccessR
     assert recorded.header()["stack_accesses"] >= 6_000_000
 
 
-@pytest.mark.skipif(shutil.which("php") is None, reason="php is not installed")
 def test_the_preset_shows_the_heap_of_php(accesses: AccessRecord) -> None:
     words = ("php", "-n", "-r", "$t = []; for ($i = 0; $i < 30000; $i++) $t[$i % 99] = [$i, $i];")
     shown = accesses(*words)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import importlib.util
 import random
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -150,8 +149,6 @@ def test_newer_stream_is_refused(firmware: Path, tmp_path: Path) -> None:
 )
 def test_shim_is_freestanding(compiler: str, flags: list[str], tmp_path: Path) -> None:
     """It compiles without warnings for both targets and needs nothing but memset and division."""
-    if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is not installed")
     out = tmp_path / "record.o"
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
     command = [compiler, *flags, "-std=c17", "-Os", "-ffreestanding", *strict, f"-I{ROOT}"]
