@@ -1,16 +1,16 @@
 """Writes claims.md: one line for each item of the checklist about the paper, P1-1 to P1-28.
 
 Every figure of ours comes from results/*.json, filled into the sentences of reasons.toml; nothing
-is typed. A figure that was not measured is written as "not measured".
+is typed.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from typing import Any
 
 from measure import HERE, stored
+from repro.sentences import filled
 
 STAGES = (
     "rules",
@@ -23,50 +23,6 @@ STAGES = (
     "cross_input",
     "meta",
 )
-PLACE = re.compile(r"\{([a-z0-9_]+)((?:\.[^{}.|]+)*)(?:\|([^{}]+))?\}")
-
-
-def value_at(results: dict[str, Any], stage: str, path: list[str]) -> Any:
-    """The value at a path such as `columns.0.greedy_bytes`; None if there is none."""
-    value: Any = results.get(stage)
-    for key in path:
-        if isinstance(value, list):
-            value = value[int(key)] if key.isdigit() and int(key) < len(value) else None
-        elif isinstance(value, dict):
-            value = value.get(key)
-        else:
-            return None
-    return value
-
-
-def text_of(value: Any, form: str | None) -> str:
-    """A value as it is printed: FORM is a Python format, or `list`, `yes`, `above` (percent above
-    1).
-    """
-    if value is None:
-        return "not measured"
-    if form == "list":
-        return ", ".join(str(item) for item in value)
-    if form == "above":
-        parts = value if isinstance(value, dict) else {"": value}
-        return ", ".join(
-            f"{name} {100 * (part - 1):+.1f} %".strip() for name, part in parts.items()
-        )
-    if form == "yes":
-        return "yes" if value else "**no**"
-    if form:
-        return format(value, form)
-    return str(value)
-
-
-def filled(sentence: str, results: dict[str, Any]) -> str:
-    """SENTENCE with each {stage.path|form} replaced by what was measured."""
-
-    def replace(match: re.Match[str]) -> str:
-        path = [key for key in match.group(2).split(".") if key]
-        return text_of(value_at(results, match.group(1), path), match.group(3))
-
-    return PLACE.sub(replace, sentence)
 
 
 def claims_text(reasons: dict[str, Any], results: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from tautochrone.planners import exact, exhaustive, greedy  # noqa: E402  (after the path above)
@@ -23,6 +24,7 @@ import figure7  # noqa: E402
 import measure  # noqa: E402
 import table1  # noqa: E402
 import workload  # noqa: E402
+from repro import sentences  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -125,9 +127,9 @@ def test_claims_have_every_item_and_are_not_stale() -> None:
 
 def test_a_figure_that_was_not_measured_says_so() -> None:
     """A sentence never shows a figure that is not there."""
-    assert claims.filled("{figure5.a.0|.3f}", {}) == "not measured"
-    assert claims.filled("{x.c|above}", {"x": {"c": {"jq": 1.014}}}) == "jq +1.4 %"
-    assert claims.filled("{x.a.1} {x.b|yes}", {"x": {"a": [1, 2], "b": False}}) == "2 **no**"
+    assert sentences.filled("{figure5.a.0|.3f}", {}) == "not measured"
+    assert sentences.filled("{x.c|above}", {"x": {"c": {"jq": 1.014}}}) == "jq +1.4 %"
+    assert sentences.filled("{x.a.1} {x.b|yes}", {"x": {"a": [1, 2], "b": False}}) == "2 **no**"
 
 
 def test_every_figure_draws() -> None:

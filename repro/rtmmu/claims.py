@@ -11,7 +11,7 @@ import tomllib
 from typing import Any
 
 from repro.rtmmu.measure import HERE, stored
-from repro.rtmmu.sentences import MISSING, filled
+from repro.sentences import MISSING, filled
 
 STAGES = ("table1", "figures", "tried", "mechanisms", "shown", "meta")
 VERDICTS = ("holds", "holds, with a limit", "differs", "not yet")

@@ -14,6 +14,7 @@ import pytest
 
 from tautochrone.trace import open_trace
 
+from repro import sentences
 from repro.rtmmu import (
     claims,
     figures,
@@ -21,7 +22,6 @@ from repro.rtmmu import (
     page_model,
     report,
     run,
-    sentences,
     shown,
     synthetic,
     table1,

@@ -1,7 +1,7 @@
 """Sentences whose figures come from results: `{stage.path|form}` is replaced by what was measured.
 
-FORM is a Python format, or `list` (joined), `yes` (yes or **no**). A figure that was not measured
-is written as "not measured".
+FORM is a Python format, or `list` (joined), `yes` (yes or **no**), `above` (percent above 1; of a
+dictionary each with its name). A figure that was not measured is written as "not measured".
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ def text_of(value: Any, form: str | None) -> str:
         return MISSING
     if form == "list":
         return ", ".join(f"{item:,}" if isinstance(item, int) else str(item) for item in value)
+    if form == "above":
+        parts = value if isinstance(value, dict) else {"": value}
+        return ", ".join(
+            f"{name} {100 * (part - 1):+.1f} %".strip() for name, part in parts.items()
+        )
     if form == "yes":
         return "yes" if value else "**no**"
     return format(value, form) if form else str(value)
