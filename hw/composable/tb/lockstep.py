@@ -29,7 +29,7 @@ values = dict(each.split("=") for each in parameters.split(","))
 runner = get_runner("verilator")
 runner.build(sources=[Path(each) for each in sources], includes=[os.environ["TAU_INCLUDE"]],
   hdl_toplevel=top, build_dir=folder, parameters={n: int(v) for n, v in values.items()},
-  build_args=["-Wno-fatal", "-Wno-WIDTHEXPAND", "-Wno-WIDTHTRUNC", "-CFLAGS", "-O0"])
+  build_args=["-Wall", "-CFLAGS", "-O0"])
 runner.test(hdl_toplevel=top, test_module=module, build_dir=folder,
   test_filter=os.environ.get("TAU_FILTER"))
 """

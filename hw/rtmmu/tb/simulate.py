@@ -54,7 +54,7 @@ def built(top: str, **sizes: int) -> Path:
     digest = hashlib.sha256(json.dumps(sizes, sort_keys=True).encode())
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
-    for path in (*sources, INCLUDES / "tau_assert.svh"):
+    for path in (*sources, *sorted(INCLUDES.glob("*.svh"))):
         digest.update(path.read_bytes())
     folder = CACHE / f"{top}-{digest.hexdigest()[:16]}"
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def built(top: str, **sizes: int) -> Path:
                 hdl_toplevel=top,
                 parameters=sizes,
                 build_dir=folder,
-                build_args=["-Wno-fatal"],
+                build_args=["-Wall"],
                 log_file=str(CACHE / f"{folder.name}.log"),
             )
         (folder / "is-built").touch()

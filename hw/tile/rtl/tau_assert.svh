@@ -16,8 +16,9 @@
 `endif
 `else
 `define TAU_ASSERT(Name, Condition)                                                                \
-  always_ff @(posedge clk_i) begin : Name                                                          \
-    if (rst_ni && !(Condition)) begin                                                              \
+  always_ff @(posedge clk_i or negedge rst_ni) begin : Name                                        \
+    if (!rst_ni) begin                                                                             \
+    end else if (!(Condition)) begin                                                               \
       $error("assertion %s failed in %m", `"Name`");                                               \
       $fatal(1);                                                                                   \
     end                                                                                            \

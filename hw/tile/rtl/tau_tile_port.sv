@@ -185,6 +185,10 @@ module tau_tile_port #(
   assign answer_window_o = window_answer_q;
   assign answer_cause_o = local_answer_q && local_err_i ? 2'd3 : window_cause_q;
 
+  // Which bytes of a word are meant is in the byte enables.
+  logic unused;
+  assign unused = ^core_addr_i[1:0];
+
   `TAU_ASSERT(OneAnswerAtATime, !(window_answer_q && local_answer_q))
   `TAU_ASSERT(ResultWasAskedFor,
               !result_valid_i || (valid_q[0] && !answered_q[0]) || (valid_q[1] && !answered_q[1]))

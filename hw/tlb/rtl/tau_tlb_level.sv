@@ -176,7 +176,7 @@ module tau_tlb_level #(
       tree_next = tree;
       for (int unsigned l = 0; l < WayLog; l++) begin
         for (int unsigned n = 0; n < 2 ** l; n++) begin
-          if ((used >> (WayLog - l)) == n) tree_next[2**l-1+n] = !used[WayLog-1-l];
+          if ((32'(used) >> (WayLog - l)) == n) tree_next[2**l-1+n] = !used[WayLog-1-l];
         end
       end
       node = '0;

@@ -7,73 +7,19 @@
 //            3, 4 read: pages of the latest fetch and data lookups that user mode made
 //            5 so many data lookups, from the next on, are answered as not mapped
 `include "tau_assert.svh"
+`include "tau_mmu_unused.svh"
 
 module tau_probe #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-
-  input  logic                 instr_lookup_valid_i,
-  output logic                 instr_lookup_ready_o,
-  input  logic [PageBits-1:0]  instr_lookup_page_i,
-  input  logic [2:0]           instr_lookup_access_i,
-  input  logic                 instr_lookup_user_i,
-  output logic                 instr_result_valid_o,
-  output logic                 instr_result_fault_o,
-  output logic [1:0]           instr_result_cause_o,
-  output logic [FrameBits-1:0] instr_result_frame_o,
-
-  input  logic                 data_lookup_valid_i,
-  output logic                 data_lookup_ready_o,
-  input  logic [PageBits-1:0]  data_lookup_page_i,
-  input  logic [2:0]           data_lookup_access_i,
-  input  logic                 data_lookup_user_i,
-  output logic                 data_result_valid_o,
-  output logic                 data_result_fault_o,
-  output logic [1:0]           data_result_cause_o,
-  output logic [FrameBits-1:0] data_result_frame_o,
-
-  output logic                 table0_req_o,
-  output logic [PageBits:0]    table0_addr_o,
-  input  logic                 table0_rvalid_i,
-  input  logic [31:0]          table0_rdata_i,
-  output logic                 table1_req_o,
-  output logic [PageBits:0]    table1_addr_o,
-  input  logic                 table1_rvalid_i,
-  input  logic [31:0]          table1_rdata_i,
-  output logic                 table2_req_o,
-  output logic [PageBits:0]    table2_addr_o,
-  input  logic                 table2_rvalid_i,
-  input  logic [31:0]          table2_rdata_i,
-  output logic                 table3_req_o,
-  output logic [PageBits:0]    table3_addr_o,
-  input  logic                 table3_rvalid_i,
-  input  logic [31:0]          table3_rdata_i,
-  output logic                 table4_req_o,
-  output logic [PageBits:0]    table4_addr_o,
-  input  logic                 table4_rvalid_i,
-  input  logic [31:0]          table4_rdata_i,
-
-  input  logic                 reg_req_i,
-  input  logic                 reg_write_i,
-  input  logic [7:0]           reg_addr_i,
-  input  logic [31:0]          reg_wdata_i,
-  output logic [31:0]          reg_rdata_o,
-
-  output logic [1:0]           event_hit_o,
-  output logic [1:0]           event_miss_o
+`include "tau_mmu_ports.svh"
 );
 
-  assign table0_req_o = 1'b0;
-  assign table0_addr_o = '0;
-  assign table1_req_o = 1'b0;
-  assign table1_addr_o = '0;
-  assign table3_req_o = 1'b0;
-  assign table3_addr_o = '0;
-  assign table4_req_o = 1'b0;
-  assign table4_addr_o = '0;
+  `TAU_MMU_TABLE_UNUSED(0)
+  `TAU_MMU_TABLE_UNUSED(1)
+  `TAU_MMU_TABLE_UNUSED(3)
+  `TAU_MMU_TABLE_UNUSED(4)
 
   logic [7:0]          threshold_q;
   logic [31:0]         random_q;
@@ -188,10 +134,6 @@ module tau_probe #(
     assign event_hit_o[i] = leaves[i] && !shown[i].fault;
     assign event_miss_o[i] = leaves[i] && shown[i].fault;
   end
-
-  logic unused;
-  assign unused = ^{table0_rvalid_i, table0_rdata_i, table1_rvalid_i, table1_rdata_i,
-                    table3_rvalid_i, table3_rdata_i, table4_rvalid_i, table4_rdata_i};
 
   `TAU_ASSERT(TableAnswersWhatWasAsked, !table2_rvalid_i || read_first_q != read_next_q)
 endmodule

@@ -1,0 +1,60 @@
+// The port list of every unit in the MMU socket, so that the socket is written once. What the ports
+// mean: hw/tile/doc/tile.md, "The MMU socket". An interface would say the same, but Yosys, which
+// synthesizes the units, has none that it can carry through parameters.
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+
+  // Lookup and result of fetches.
+  input  logic                 instr_lookup_valid_i,
+  output logic                 instr_lookup_ready_o,
+  input  logic [PageBits-1:0]  instr_lookup_page_i,
+  input  logic [2:0]           instr_lookup_access_i,
+  input  logic                 instr_lookup_user_i,
+  output logic                 instr_result_valid_o,
+  output logic                 instr_result_fault_o,
+  output logic [1:0]           instr_result_cause_o,
+  output logic [FrameBits-1:0] instr_result_frame_o,
+
+  // Lookup and result of loads and stores.
+  input  logic                 data_lookup_valid_i,
+  output logic                 data_lookup_ready_o,
+  input  logic [PageBits-1:0]  data_lookup_page_i,
+  input  logic [2:0]           data_lookup_access_i,
+  input  logic                 data_lookup_user_i,
+  output logic                 data_result_valid_o,
+  output logic                 data_result_fault_o,
+  output logic [1:0]           data_result_cause_o,
+  output logic [FrameBits-1:0] data_result_frame_o,
+
+  // Table memories: c[b], h[b], d[b], sp[a], s[i] of the validity array; a page table is table 2.
+  output logic                 table0_req_o,
+  output logic [PageBits:0]    table0_addr_o,
+  input  logic                 table0_rvalid_i,
+  input  logic [31:0]          table0_rdata_i,
+  output logic                 table1_req_o,
+  output logic [PageBits:0]    table1_addr_o,
+  input  logic                 table1_rvalid_i,
+  input  logic [31:0]          table1_rdata_i,
+  output logic                 table2_req_o,
+  output logic [PageBits:0]    table2_addr_o,
+  input  logic                 table2_rvalid_i,
+  input  logic [31:0]          table2_rdata_i,
+  output logic                 table3_req_o,
+  output logic [PageBits:0]    table3_addr_o,
+  input  logic                 table3_rvalid_i,
+  input  logic [31:0]          table3_rdata_i,
+  output logic                 table4_req_o,
+  output logic [PageBits:0]    table4_addr_o,
+  input  logic                 table4_rvalid_i,
+  input  logic [31:0]          table4_rdata_i,
+
+  // The unit's registers.
+  input  logic                 reg_req_i,
+  input  logic                 reg_write_i,
+  input  logic [7:0]           reg_addr_i,
+  input  logic [31:0]          reg_wdata_i,
+  output logic [31:0]          reg_rdata_o,
+
+  // Pulses for the tile's counters; bit 0 fetches, bit 1 data.
+  output logic [1:0]           event_hit_o,
+  output logic [1:0]           event_miss_o
