@@ -34,21 +34,21 @@ class BuildError(Exception):
 
 @dataclass(frozen=True)
 class Unit:
-    """What fills the MMU socket: its number for programs, its folder under hw/, its module."""
+    """What fills the MMU socket: its number's name in tau_tile_pkg, its folder, its module."""
 
-    number: int
+    number: str
     folder: str
     module: str
 
 
 UNITS = {
-    "bare": Unit(0, "tile/rtl", "tau_bare"),
-    "pagetable": Unit(1, "pagetable/rtl", "tau_pagetable"),
-    "rtmmu": Unit(2, "rtmmu/rtl", "tau_rtmmu"),
-    "composable": Unit(3, "composable/rtl", "tau_composable"),
-    "tlb": Unit(4, "tlb/rtl", "tau_tlb"),
-    "rtmmu-tlb": Unit(5, "rtmmu/rtl", "tau_rtmmu_tlb"),
-    "probe": Unit(255, "tile/tb/rtl", "tau_probe"),
+    "bare": Unit("UnitBare", "tile/rtl", "tau_bare"),
+    "pagetable": Unit("UnitPagetable", "pagetable/rtl", "tau_pagetable"),
+    "rtmmu": Unit("UnitRtmmu", "rtmmu/rtl", "tau_rtmmu"),
+    "composable": Unit("UnitComposable", "composable/rtl", "tau_composable"),
+    "tlb": Unit("UnitTlb", "tlb/rtl", "tau_tlb"),
+    "rtmmu-tlb": Unit("UnitRtmmuTlb", "rtmmu/rtl", "tau_rtmmu_tlb"),
+    "probe": Unit("UnitProbe", "tile/tb/rtl", "tau_probe"),
 }
 # name -> (write-back stage and branch target adder, bit manipulation)
 CONFIGS = {
@@ -191,9 +191,9 @@ def arguments(options: Options, folder: Path) -> list[str]:
         *("--top-module", "tau_sim", "-Mdir", str(folder), "-o", "tau_sim"),
         *(f"-G{name}={value}" for name, value in sizes.items()),
         f"+define+TAU_UNIT={unit.module}",
-        f"+define+TAU_UNIT_NUMBER={unit.number}",
+        f"+define+TAU_UNIT_NUMBER=tau_tile_pkg::{unit.number}",
         f"+define+TAU_UNIT_PARAMETERS={parameters}",
-        *("-CFLAGS", f"-std=gnu++17 {level} {defines} -I{TILE / 'sim'}"),
+        *("-CFLAGS", f"-std=gnu++17 {level} {defines} -I{TILE / 'sim'} -I{TILE / 'sw'}"),
         *("-MAKEFLAGS", make_flags),
         *(f"+incdir+{path}" for path in (*include_folders, TILE / "rtl")),
         *map(str, ibex),
@@ -216,6 +216,7 @@ def key(options: Options) -> str:
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
     ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *(TILE / "rtl").glob("*.svh")]
+    ours.append(TILE / "sw/tau_tile_format.h")
     for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

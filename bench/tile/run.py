@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from tautochrone.tile import NEIGHBOUR_BEFORE, NEIGHBOUR_BEHIND, region_cycles, tile_replay
+from tautochrone.replay_format import FLAG_BEFORE, FLAG_BEHIND
+from tautochrone.tile import region_cycles, tile_replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "out" / "bench" / "tile.json"
@@ -58,7 +59,7 @@ def unmap_rows(system: str, sizes: tuple[int, ...], count: int) -> list[dict[str
         for number, (start, before, behind) in enumerate(places):
             is_whole = len(places) - number <= ALL_MAPPED
             mapped = pages if is_whole else min(pages, PAGES_MAPPED_MAX)
-            flags = 0 if is_linear else NEIGHBOUR_BEFORE * before + NEIGHBOUR_BEHIND * behind
+            flags = 0 if is_linear else FLAG_BEFORE * before + FLAG_BEHIND * behind
             regions.append((start, pages, mapped, flags))
         ends.append(len(regions))
     cycles = region_cycles(system, np.array(regions), max(*sizes, PAGES_MAPPED_MAX))["unmap"]

@@ -29,6 +29,8 @@ from typing import Any
 import numpy as np
 
 from tautochrone import native
+from tautochrone import replay_format as form
+from tautochrone import tile_format as tile
 from tautochrone import replay as replaying
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.paging import PAGE_BYTES, MappedPages
@@ -57,20 +59,14 @@ HEAP_ADDRESS = WINDOW_ADDRESS + PAGE_BYTES
 HASH_FACTOR = 0x9E3779B97F4A7C15  # tool/native/content.c
 WORD_MAX = (1 << 32) - 1
 
-# hw/tile/sw/replay/commands.h
 OP_SKIP = 255  # tool/native/replay.h
-OP_START, OP_SPACE, OP_REGION = 16, 17, 18
-STORES, ALL_PAGES = 1 << 16, 1 << 17
-NEIGHBOUR_BEFORE, NEIGHBOUR_BEHIND = 1 << 16, 1 << 17
+# In the order of their channels.
 CHANNELS = ("malloc", "aligned_alloc", "resize", "free")
-CHANNEL_FAULTED, CHANNEL_MAP_REGION, CHANNEL_UNMAP_REGION, CHANNEL_END = 4, 5, 6, 7
-CHANNEL_FAULT, HISTOGRAM = 8, 0x100
-ACCESSES = {"load": HISTOGRAM | 9, "store": HISTOGRAM | 10}
-END_EMPTY = 0xFFFF
+ACCESSES = {
+    "load": tile.CHANNEL_HISTOGRAM | tile.CHANNEL_LOAD,
+    "store": tile.CHANNEL_HISTOGRAM | tile.CHANNEL_STORE,
+}
 KINDS = (*CHANNELS, "fault")
-
-# tau_sim's exit codes
-PASSED, PROGRAM_FAILED, _, LIMIT, DOUBLE_FAULT, ASSERTION = range(6)
 
 # struct tau_replay_op
 OPERATION = np.dtype(
@@ -217,7 +213,7 @@ def sizes_before(operations: np.ndarray) -> np.ndarray:
 def commands_of(
     operations: np.ndarray, before: np.ndarray, touch_all: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The commands (rows of four words) and the event of each. See commands.h."""
+    """The commands (rows of four words) and the event of each. See iface/replay.toml."""
     op, offset = operations["op"].astype(np.uint64), operations["size_bytes"]
     is_touch = op == OP_TOUCH
     end = np.minimum(before, offset + operations["align"].astype(np.uint64) * GRANULE_BYTES)
@@ -228,7 +224,8 @@ def commands_of(
     align = np.where(op == OP_REALLOC, 0, operations["align"])
     is_odd = np.arange(len(op), dtype=np.uint64) & 1
     word = op | np.where(is_touch, granules, align).astype(np.uint64) << 8
-    word |= np.where(is_touch, is_odd * STORES, ALL_PAGES if touch_all else 0).astype(np.uint64)
+    all_pages = form.FLAG_ALL_PAGES if touch_all else 0
+    word |= np.where(is_touch, is_odd * form.FLAG_STORES, all_pages).astype(np.uint64)
     rows = np.empty((len(op), 4), np.uint32)
     rows[:, 0] = word
     rows[:, 1] = operations["slot"]
@@ -268,11 +265,11 @@ def simulate(
         line += ["--results", str(results), "--summary", str(summary)]
         line += ["--cycles-max", str(cycles_max)]
         code, said = run_watched(line, len(commands), f"replaying on {system.name}")
-        if code not in (PASSED, LIMIT) or not summary.exists():
+        if code not in (tile.END_PASSED, tile.END_CYCLE_LIMIT) or not summary.exists():
             _refuse(system, code, said)
         records = np.fromfile(results, dtype=RECORD)
         read = json.loads(summary.read_text())
-    if code == LIMIT:
+    if code == tile.END_CYCLE_LIMIT:
         done = max(int(read["tiles"][0]["commands"]) - 1, 0)
         raise TauError(
             f"{system.name} reached the limit of {cycles_max} cycles"
@@ -285,7 +282,10 @@ def simulate(
 
 def _refuse(system: TileSystem, code: int, said: str) -> None:
     text = " ".join(said.split()) or f"exit status {code}"
-    why = {DOUBLE_FAULT: "a fault inside the fault handler", ASSERTION: "an assertion of hardware"}
+    why = {
+        tile.END_DOUBLE_FAULT: "a fault inside the fault handler",
+        tile.END_ASSERTION: "an assertion of hardware",
+    }
     raise TauError(
         f"{system.name} stopped: {why.get(code, 'the program on the tile')}: {text}",
         "report this system",
@@ -320,7 +320,7 @@ def tile_replay(
     commands, events = commands_of(operations, before, touch_all)
     frames_count = min(frames or pages, 1 << PAGE_BITS)
     slots = int(trace.facts.slots_count)
-    start = np.array([[OP_START, slots, pages, frames_count]], np.uint32)
+    start = np.array([[form.OP_START, slots, pages, frames_count]], np.uint32)
     done = simulate(
         system, np.concatenate([start, commands]), cycles_max, assert_level, check_level
     )
@@ -364,9 +364,10 @@ def _result_of(
     frames_count: int,
 ) -> TileReplay:
     records = done.records
-    plain = records[records["channel"] <= CHANNEL_FAULT]
-    empty = plain[(plain["channel"] == CHANNEL_END) & (plain["value"] == END_EMPTY)]
-    end = plain[(plain["channel"] == CHANNEL_END) & (plain["value"] != END_EMPTY)][-1]
+    plain = records[records["channel"] <= tile.CHANNEL_FAULT]
+    is_end = plain["channel"] == form.CHANNEL_END
+    empty = plain[is_end & (plain["value"] == form.END_EMPTY)]
+    end = plain[is_end & (plain["value"] != form.END_EMPTY)][-1]
     reason = int(end["value"]) & 0xFFFF
     if not len(empty) or reason == replaying.INIT_FAILED:
         raise TauError(
@@ -375,10 +376,10 @@ def _result_of(
             "give more with --heap or --frames",
         )
     begun = empty[0]
-    plain = plain[np.flatnonzero(plain["channel"] == CHANNEL_END)[0] + 1 :]
+    plain = plain[np.flatnonzero(is_end)[0] + 1 :]
     event, mapped = _places(plain, events, len(ops))
     calls = _calls_of(plain, event, ops, sizes, int(begun["cycles"]))
-    is_called = plain["channel"] != CHANNEL_FAULT
+    is_called = plain["channel"] != tile.CHANNEL_FAULT
     change = (event[is_called], mapped[is_called])
     completed = reason == replaying.COMPLETED
     counters = {key: int(value) for key, value in done.summary["tiles"][0].items()}
@@ -417,7 +418,7 @@ def _places(
     plain: np.ndarray, events: np.ndarray, events_count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The event of each record, and the pages mapped after it; faults are the next record's."""
-    is_called = plain["channel"] != CHANNEL_FAULT
+    is_called = plain["channel"] != tile.CHANNEL_FAULT
     next_call = np.flatnonzero(is_called)[np.cumsum(is_called) - is_called]
     place = plain["tag"][next_call].astype(np.int64)
     known = np.append(events, events_count)  # the end has the number behind the last command
@@ -435,7 +436,7 @@ def _calls_of(
     calls = {}
     for kind in KINDS:
         is_fault = kind == "fault"
-        chosen = plain["channel"] == (CHANNEL_FAULT if is_fault else CHANNELS.index(kind))
+        chosen = plain["channel"] == (tile.CHANNEL_FAULT if is_fault else CHANNELS.index(kind))
         at = np.minimum(event[chosen], len(ops) - 1)
         cycles = plain["cycles"][chosen].astype(np.int64) - (0 if is_fault else empty_cycles)
         calls[kind] = TileCalls(at, (before if kind == "free" else of_object)[at], cycles)
@@ -510,18 +511,19 @@ def region_cycles(
     """Cycles to map and to unmap regions, one after the other, in an otherwise empty space.
 
     `regions` has a row (first page, pages, pages that are mapped before it is unmapped, neighbours)
-    each; neighbours is the sum of NEIGHBOUR_BEFORE and NEIGHBOUR_BEHIND, regions of one page.
+    each; neighbours is the sum of FLAG_BEFORE and FLAG_BEHIND, regions of one page.
     Returns the columns "map" and "unmap". Raises TauError for a region that cannot be.
     """
     rows = np.empty((len(regions) + 1, 4), np.uint32)
-    rows[0] = (OP_SPACE, 0, 0, frames)
-    rows[1:, 0] = OP_REGION + regions[:, 3]
+    rows[0] = (form.OP_SPACE, 0, 0, frames)
+    rows[1:, 0] = form.OP_REGION + regions[:, 3]
     rows[1:, 1:] = regions[:, :3]
     records = simulate(tile_system(name), rows, cycles_max).records
-    empty = records[(records["channel"] == CHANNEL_END) & (records["value"] == END_EMPTY)]
+    is_end = records["channel"] == form.CHANNEL_END
+    empty = records[is_end & (records["value"] == form.END_EMPTY)]
     if not len(empty):
         raise TauError(f"{name} cannot start with {frames} frames", None, EXIT_USAGE)
-    channels = {"map": CHANNEL_MAP_REGION, "unmap": CHANNEL_UNMAP_REGION}
+    channels = {"map": form.CHANNEL_MAP_REGION, "unmap": form.CHANNEL_UNMAP_REGION}
     return {
         key: records["cycles"][records["channel"] == channel].astype(np.int64)
         - int(empty["cycles"][0])

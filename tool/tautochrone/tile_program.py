@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from tautochrone import tile_format
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.images import cache_directory, compiler_of
 from tautochrone.systems import SYSTEMS, TILE_PIPELINED, system_named
 
 PAGE_BITS = 18
-WINDOW_ADDRESS = 0x80000000
+WINDOW_ADDRESS = tile_format.ADDRESS_WINDOW
 CONFIG_DEFAULT = "small"
 # Cycles of the table memories. PARALLEL: those of the validity array are twice as fast as the page
 # table, as the paper's; so a translation takes what the page table alone would [P0-29].

@@ -14,11 +14,9 @@ from tautochrone.commands import doctor, replay, report
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.paging import PAGE_BYTES, PageReplay, page_replay
 from tautochrone.replay import open_trace_for_replay
+from tautochrone.replay_format import FLAG_STORES, OP_REGION, OP_START
 from tautochrone.tile import (
     HEAP_ADDRESS,
-    OP_REGION,
-    OP_START,
-    STORES,
     WORD_MAX,
     TileReplay,
     commands_of,
@@ -129,9 +127,9 @@ def test_commands(tmp_path: Path) -> None:
     )
     assert kept == list(range(7))
     assert rows[0] == [MALLOC, 0, 100, 0]
-    assert rows[1] == [TOUCH | 1 << 8 | STORES, 0, 96, 99]
+    assert rows[1] == [TOUCH | 1 << 8 | FLAG_STORES, 0, 96, 99]
     assert rows[2] == [REALLOC, 0, 40, 100]
-    assert rows[3] == [TOUCH | 3 << 8 | STORES, 0, 0, 39]
+    assert rows[3] == [TOUCH | 3 << 8 | FLAG_STORES, 0, 0, 39]
     assert rows[4] == [TOUCH | 1 << 8, 0, 32, 39]
     assert rows[5][:3] == [FREE, 0, 0]
     assert rows[6] == [CALLOC | 6 << 8, 0, 8, 40]
@@ -220,7 +218,7 @@ def test_failed_assert_stops_the_simulation() -> None:
     assert 1024 < control_bytes < PAGE_BYTES
     granules = min(control_bytes // GRANULE_BYTES, 255)
     first = WORD_MAX + 1 - control_bytes
-    rows += [(TOUCH | granules << 8 | STORES, 0, first, WORD_MAX - 7), (MALLOC, 1, 8, 0)]
+    rows += [(TOUCH | granules << 8 | FLAG_STORES, 0, first, WORD_MAX - 7), (MALLOC, 1, 8, 0)]
     with pytest.raises(TauError, match="tile: failed: assertion: tau_tlsf_invariants_hold"):
         simulate(system, np.array(rows, np.uint32), assert_level=2)
 

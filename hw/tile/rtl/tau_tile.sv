@@ -5,7 +5,7 @@
 // `TAU_UNIT names the unit's module, `TAU_UNIT_PARAMETERS what it is given besides its sizes.
 `ifndef TAU_UNIT
 `define TAU_UNIT tau_bare
-`define TAU_UNIT_NUMBER 0
+`define TAU_UNIT_NUMBER UnitBare
 `endif
 `ifndef TAU_UNIT_PARAMETERS
 `define TAU_UNIT_PARAMETERS
@@ -33,6 +33,9 @@ module tau_tile
   input logic [31:0] stall_seed_i
 );
 
+  localparam int unsigned BankBits = $clog2(SizeBankBytes) - 2;  // of a word's number
+  localparam int unsigned PlainBits = $clog2(SizePlainBytes) - 2;
+
   // The core.
   logic                   instr_req, instr_gnt, instr_rvalid, instr_err;
   logic [31:0]            instr_addr, instr_rdata;
@@ -55,7 +58,7 @@ module tau_tile
     .test_en_i             (1'b0),
     .ram_cfg_i             ('0),
     .hart_id_i             (Tile),
-    .boot_addr_i           (InstrBase),
+    .boot_addr_i           (AddressInstr),
     .instr_req_o           (instr_req),
     .instr_gnt_i           (instr_gnt),
     .instr_rvalid_i        (instr_rvalid),
@@ -293,7 +296,7 @@ module tau_tile
 
   // The local side of the fetch port: the instruction bank or nothing.
   logic instr_in_bank;
-  assign instr_in_bank = instr_addr[31:19] == InstrBase[31:19] && !instr_local_outside;
+  assign instr_in_bank = instr_addr[31:19] == AddressInstr[31:19] && !instr_local_outside;
   assign instr_local_gnt = !stall[0];
   always_ff @(posedge clk_i) begin
     if (instr_local_req && instr_local_gnt) instr_local_err <= !instr_in_bank;
@@ -310,18 +313,18 @@ module tau_tile
     part = PartNone;
     if (!data_local_outside) begin
       unique case (data_addr[31:26])
-        TableBase0[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable0;
-        TableBase1[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable1;
-        TableBase2[31:26]: if (data_addr[25:PageBits+2] == '0) part = PartTable2;
-        PlainBase[31:26]: if (data_addr[25:PlainBits+2] == '0) part = PartPlain;
-        LinksBase[31:26]: if (data_addr[25:FrameBits+2] == '0) part = PartLinks;
-        DeviceBase[31:26]: begin
-          if (data_addr[25:10] == DeviceBase[25:10]) part = PartDevices;
-          else if (data_addr[25:10] == UnitBase[25:10]) part = PartUnit;
+        AddressTable0[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable0;
+        AddressTable1[31:26]: if (data_addr[25:PageBits+3] == '0) part = PartTable1;
+        AddressTable2[31:26]: if (data_addr[25:PageBits+2] == '0) part = PartTable2;
+        AddressPlain[31:26]: if (data_addr[25:PlainBits+2] == '0) part = PartPlain;
+        AddressLinks[31:26]: if (data_addr[25:FrameBits+2] == '0) part = PartLinks;
+        AddressDevice[31:26]: begin
+          if (data_addr[25:10] == AddressDevice[25:10]) part = PartDevices;
+          else if (data_addr[25:10] == AddressUnit[25:10]) part = PartUnit;
         end
-        InstrBase[31:26]: begin
-          if (data_addr[31:19] == InstrBase[31:19]) part = PartInstr;
-          else if (data_addr[31:19] == DataBase[31:19]) part = PartData;
+        AddressInstr[31:26]: begin
+          if (data_addr[31:19] == AddressInstr[31:19]) part = PartInstr;
+          else if (data_addr[31:19] == AddressData[31:19]) part = PartData;
         end
         default: begin
           if (&data_addr[31:30] && (data_addr[29:12] >> FrameBits) == '0) part = PartFrames;
@@ -373,7 +376,7 @@ module tau_tile
     .a_wdata_i (data_wdata),                                                                       \
     .a_rdata_o (Rdata),
 
-  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, InstrBase, PartInstr, rdata_instr)
+  `TAU_TILE_RAM(u_instr_bank, BankBits, 1, AddressInstr, PartInstr, rdata_instr)
     .b_req_i   (instr_local_req && instr_local_gnt && instr_in_bank),
     .b_addr_i  (instr_addr[BankBits+1:2]),
     .b_rvalid_o(),
@@ -383,7 +386,7 @@ module tau_tile
     .c_rvalid_o(),
     .c_rdata_o ()
   );
-  `TAU_TILE_RAM(u_data_bank, BankBits, 1, DataBase, PartData, rdata_data)
+  `TAU_TILE_RAM(u_data_bank, BankBits, 1, AddressData, PartData, rdata_data)
     .b_req_i   (1'b0),
     .b_addr_i  ('0),
     .b_rvalid_o(),
@@ -393,7 +396,7 @@ module tau_tile
     .c_rvalid_o(),
     .c_rdata_o ()
   );
-  `TAU_TILE_RAM(u_table0, PageBits + 1, Latency0, TableBase0, PartTable0, rdata_table0)
+  `TAU_TILE_RAM(u_table0, PageBits + 1, Latency0, AddressTable0, PartTable0, rdata_table0)
     .b_req_i   (table0_req),
     .b_addr_i  (table0_addr),
     .b_rvalid_o(table0_rvalid),
@@ -403,7 +406,7 @@ module tau_tile
     .c_rvalid_o(table3_rvalid),
     .c_rdata_o (table3_rdata)
   );
-  `TAU_TILE_RAM(u_table1, PageBits + 1, Latency1, TableBase1, PartTable1, rdata_table1)
+  `TAU_TILE_RAM(u_table1, PageBits + 1, Latency1, AddressTable1, PartTable1, rdata_table1)
     .b_req_i   (table1_req),
     .b_addr_i  (table1_addr),
     .b_rvalid_o(table1_rvalid),
@@ -413,7 +416,7 @@ module tau_tile
     .c_rvalid_o(table4_rvalid),
     .c_rdata_o (table4_rdata)
   );
-  `TAU_TILE_RAM(u_table2, PageBits, Latency2, TableBase2, PartTable2, rdata_table2)
+  `TAU_TILE_RAM(u_table2, PageBits, Latency2, AddressTable2, PartTable2, rdata_table2)
     .b_req_i   (table2_req),
     .b_addr_i  (table2_addr[PageBits-1:0]),
     .b_rvalid_o(table2_rvalid),
@@ -423,7 +426,7 @@ module tau_tile
     .c_rvalid_o(),
     .c_rdata_o ()
   );
-  `TAU_TILE_RAM(u_plain, PlainBits, 1, PlainBase, PartPlain, rdata_plain)
+  `TAU_TILE_RAM(u_plain, PlainBits, 1, AddressPlain, PartPlain, rdata_plain)
     .b_req_i   (1'b0),
     .b_addr_i  ('0),
     .b_rvalid_o(),
@@ -433,7 +436,7 @@ module tau_tile
     .c_rvalid_o(),
     .c_rdata_o ()
   );
-  `TAU_TILE_RAM(u_links, FrameBits, 1, LinksBase, PartLinks, rdata_links)
+  `TAU_TILE_RAM(u_links, FrameBits, 1, AddressLinks, PartLinks, rdata_links)
     .b_req_i   (1'b0),
     .b_addr_i  ('0),
     .b_rvalid_o(),
@@ -468,33 +471,33 @@ module tau_tile
   );
   `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
 
-  logic [Counters-1:0] count;
+  logic [SizeCounters-1:0] count;
   logic                instr_faulted, data_faulted;
   assign instr_faulted = instr_rvalid && instr_err;
   assign data_faulted = data_rvalid && data_err;
   always_comb begin
     count = '0;
-    count[CountFetchLocal] = instr_local_req && instr_local_gnt;
-    count[CountFetchWindow] = instr_window_req && instr_gnt;
-    count[CountLoadLocal] = local_take && !data_we;
-    count[CountStoreLocal] = local_take && data_we;
-    count[CountLoadWindow] = data_window_req && data_gnt && !data_we;
-    count[CountStoreWindow] = data_window_req && data_gnt && data_we;
-    count[CountHitInstr] = event_hit[0];
-    count[CountHitData] = event_hit[1];
-    count[CountMissInstr] = event_miss[0];
-    count[CountMissData] = event_miss[1];
+    count[CounterFetchesLocal] = instr_local_req && instr_local_gnt;
+    count[CounterFetchesWindow] = instr_window_req && instr_gnt;
+    count[CounterLoadsLocal] = local_take && !data_we;
+    count[CounterStoresLocal] = local_take && data_we;
+    count[CounterLoadsWindow] = data_window_req && data_gnt && !data_we;
+    count[CounterStoresWindow] = data_window_req && data_gnt && data_we;
+    count[CounterHitsFetch] = event_hit[0];
+    count[CounterHitsData] = event_hit[1];
+    count[CounterMissesFetch] = event_miss[0];
+    count[CounterMissesData] = event_miss[1];
     for (int unsigned i = 0; i < 3; i++) begin
-      count[CountFaultInstr+i] = instr_faulted && instr_answer_cause == 2'(i + 1);
-      count[CountFaultData+i] = data_faulted && data_answer_cause == 2'(i + 1);
+      count[CounterFaultsFetchUnmapped+i] = instr_faulted && instr_answer_cause == 2'(i + 1);
+      count[CounterFaultsDataUnmapped+i] = data_faulted && data_answer_cause == 2'(i + 1);
     end
   end
 
   logic [1:0] instr_cause_q, data_cause_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      instr_cause_q <= CauseNone;
-      data_cause_q <= CauseNone;
+      instr_cause_q <= CauseNone[1:0];
+      data_cause_q <= CauseNone[1:0];
     end else begin
       if (instr_faulted) instr_cause_q <= instr_answer_cause;
       if (data_faulted) data_cause_q <= data_answer_cause;

@@ -18,7 +18,7 @@ module tau_tile_devices
   output logic [31:0]         rdata_o,
 
   // One more of a kind in this cycle.
-  input  logic [Counters-1:0] count_i,
+  input  logic [SizeCounters-1:0] count_i,
   // Cause of the latest error of each port.
   input  logic [1:0]          instr_cause_i,
   input  logic [1:0]          data_cause_i,
@@ -28,7 +28,7 @@ module tau_tile_devices
 );
 
   logic [63:0] cycle_q, timer_compare_q;
-  logic [63:0] counter_q[Counters];
+  logic [63:0] counter_q[SizeCounters];
   logic [31:0] high_q;
   assign cycle_o = cycle_q;
 
@@ -42,7 +42,7 @@ module tau_tile_devices
     end
   end
 
-  for (genvar i = 0; i < Counters; i++) begin : gen_counter
+  for (genvar i = 0; i < SizeCounters; i++) begin : gen_counter
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) counter_q[i] <= '0;
       else if (count_i[i]) counter_q[i] <= counter_q[i] + 64'd1;
@@ -53,8 +53,8 @@ module tau_tile_devices
   logic [63:0] pair;
   always_comb begin
     pair = cycle_q;
-    if (addr_i[9:7] == 3'b010) pair = counter_q[addr_i[6:3]];
-    else if (addr_i[9:3] == 7'h02) pair = timer_compare_q;
+    if (addr_i[9:7] == RegisterCounters[9:7]) pair = counter_q[addr_i[6:3]];
+    else if (addr_i[9:3] == RegisterTimerCompare[9:3]) pair = timer_compare_q;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -68,14 +68,16 @@ module tau_tile_devices
   always_ff @(posedge clk_i) begin
     if (req_i && !we_i) begin
       unique case (addr_i) inside
-        10'h008, 10'h010, [10'h100 : 10'h17F]: rdata_o <= addr_i[2] ? high_q : pair[31:0];
-        10'h00C, 10'h014: rdata_o <= high_q;
-        10'h018: rdata_o <= Tile;
-        10'h01C: rdata_o <= {8'd0, 8'(Unit), 8'(FrameBits), 8'(PageBits)};
-        10'h020: rdata_o <= {30'd0, instr_cause_i};
-        10'h024: rdata_o <= {30'd0, data_cause_i};
-        10'h040: rdata_o <= tau_host_pkg::tau_host_command_status(Tile);
-        [10'h050 : 10'h05F]:
+        10'(RegisterCycle), 10'(RegisterTimerCompare),
+        [10'(RegisterCounters) : 10'(RegisterCounters) + 10'd127]:
+          rdata_o <= addr_i[2] ? high_q : pair[31:0];
+        10'(RegisterCycle) + 10'd4, 10'(RegisterTimerCompare) + 10'd4: rdata_o <= high_q;
+        10'(RegisterNumber): rdata_o <= Tile;
+        10'(RegisterConfig): rdata_o <= {8'd0, 8'(Unit), 8'(FrameBits), 8'(PageBits)};
+        10'(RegisterFetchCause): rdata_o <= {30'd0, instr_cause_i};
+        10'(RegisterDataCause): rdata_o <= {30'd0, data_cause_i};
+        10'(RegisterStatus): rdata_o <= tau_host_pkg::tau_host_command_status(Tile);
+        [10'(RegisterCommand) : 10'(RegisterCommand) + 10'd15]:
           rdata_o <= tau_host_pkg::tau_host_command_word(Tile, 32'(addr_i[3:2]));
         default: rdata_o <= '0;
       endcase
@@ -87,13 +89,13 @@ module tau_tile_devices
       timer_compare_q <= '1;
     end else if (req_i && we_i) begin
       unique case (addr_i) inside
-        10'h000: tau_host_pkg::tau_host_console(Tile, wdata_i);
-        10'h004: tau_host_pkg::tau_host_exit(Tile, wdata_i);
-        10'h010: timer_compare_q[31:0] <= wdata_i;
-        10'h014: timer_compare_q[63:32] <= wdata_i;
-        10'h044: tau_host_pkg::tau_host_command_next(Tile);
-        10'h060: tau_host_pkg::tau_host_fault_records(Tile, wdata_i);
-        [10'h080 : 10'h0FF]:
+        10'(RegisterConsole): tau_host_pkg::tau_host_console(Tile, wdata_i);
+        10'(RegisterExit): tau_host_pkg::tau_host_exit(Tile, wdata_i);
+        10'(RegisterTimerCompare): timer_compare_q[31:0] <= wdata_i;
+        10'(RegisterTimerCompare) + 10'd4: timer_compare_q[63:32] <= wdata_i;
+        10'(RegisterNext): tau_host_pkg::tau_host_command_next(Tile);
+        10'(RegisterFaultRecords): tau_host_pkg::tau_host_fault_records(Tile, wdata_i);
+        [10'(RegisterStart) : 10'(RegisterStart) + 10'd127]:
           tau_host_pkg::tau_host_stopwatch(Tile, 32'(addr_i[6:4]), 32'(addr_i[3:2]), wdata_i,
                                            cycle_q);
         default: ;
@@ -102,9 +104,9 @@ module tau_tile_devices
   end
 
   final begin
-    for (int unsigned i = 0; i < Counters; i++) begin
+    for (int unsigned i = 0; i < SizeCounters; i++) begin
       tau_host_pkg::tau_host_counter(Tile, i, counter_q[i]);
     end
-    tau_host_pkg::tau_host_counter(Tile, Counters, cycle_q);
+    tau_host_pkg::tau_host_counter(Tile, SizeCounters, cycle_q);
   end
 endmodule

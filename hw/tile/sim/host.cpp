@@ -20,7 +20,6 @@ constexpr std::size_t FRAMES = std::size_t{1} << TAU_FRAME_BITS;
 constexpr std::size_t FRAMES_BYTES = FRAMES * FRAME_WORDS * 4;
 // Longer accesses are counted as this long.
 constexpr std::uint32_t ACCESS_CYCLES_MAX = 65535;
-constexpr std::uint32_t HISTOGRAM = 0x100;
 
 enum Action { START, DONE, SEND, COUNT };
 
@@ -83,12 +82,12 @@ bool Tile::finish() {
         for (std::uint32_t cycles = 0; cycles <= ACCESS_CYCLES_MAX; cycles++) {
             if (accesses[write][cycles] == 0)
                 continue;
-            histogram[{CHANNEL_LOAD + write, 0, cycles}] = accesses[write][cycles];
+            histogram[{TAU_TILE_CHANNEL_LOAD + write, 0, cycles}] = accesses[write][cycles];
         }
     }
     for (const auto &[key, count] : histogram) {
         const auto &[channel, tag, cycles] = key;
-        send({HISTOGRAM | channel, tag, cycles, static_cast<std::uint32_t>(count),
+        send({TAU_TILE_CHANNEL_HISTOGRAM | channel, tag, cycles, static_cast<std::uint32_t>(count),
               static_cast<std::uint32_t>(count >> 32), 0, 0, 0});
     }
     if (results && std::fflush(results.get()) != 0)
@@ -201,11 +200,11 @@ void Tile::access(bool write, std::uint32_t cycles) {
 void Tile::fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint32_t cycles,
                           std::uint64_t cycle) {
     if (fault_records & 1) {
-        send({CHANNEL_FAULT, address, cycles, cause, static_cast<std::uint32_t>(cycle),
+        send({TAU_TILE_CHANNEL_FAULT, address, cycles, cause, static_cast<std::uint32_t>(cycle),
               static_cast<std::uint32_t>(cycle >> 32), 0, 1});
     }
     if (fault_records & 2)
-        histogram[{CHANNEL_FAULT, 0, cycles}]++;
+        histogram[{TAU_TILE_CHANNEL_FAULT, 0, cycles}]++;
 }
 
 // What the hardware calls: tau_host_pkg.sv. Verilator's header would declare them, but its name

@@ -16,10 +16,7 @@
 #include <vector>
 
 constexpr unsigned CHANNELS = 8;
-constexpr unsigned CHANNEL_FAULT = 8;
-constexpr unsigned CHANNEL_LOAD = 9;
-constexpr unsigned CHANNEL_STORE = 10;
-constexpr unsigned COUNTERS = 17;  // those of tau_tile_pkg, then cycles
+constexpr unsigned COUNTERS = TAU_TILE_SIZE_COUNTERS + 1;  // and cycles
 
 using Command = std::array<std::uint32_t, 4>;
 using Result = std::array<std::uint32_t, 8>;

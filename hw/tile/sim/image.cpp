@@ -13,9 +13,9 @@ struct Memory {
 };
 // What a program can bring contents for. Tables and links are written by software alone.
 constexpr Memory MEMORIES[] = {
-    {"instruction bank", 0x00100000, 0x80000},
-    {"data bank", 0x00180000, 0x80000},
-    {"plain memory", 0x2C000000, 0x100000},
+    {"instruction bank", TAU_TILE_ADDRESS_INSTR, TAU_TILE_SIZE_BANK_BYTES},
+    {"data bank", TAU_TILE_ADDRESS_DATA, TAU_TILE_SIZE_BANK_BYTES},
+    {"plain memory", TAU_TILE_ADDRESS_PLAIN, TAU_TILE_SIZE_PLAIN_BYTES},
 };
 
 std::vector<std::uint8_t> contents(const std::string &path) {

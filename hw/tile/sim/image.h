@@ -2,6 +2,8 @@
 #ifndef TAU_TILE_IMAGE_H
 #define TAU_TILE_IMAGE_H
 
+#include "tau_tile_format.h"
+
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -26,7 +28,7 @@ class Image {
     bool has(std::uint32_t address) const;
     std::uint32_t word(std::uint32_t address) const;
 
-    static constexpr std::uint32_t RESET_ADDRESS = 0x00100080;
+    static constexpr std::uint32_t RESET_ADDRESS = TAU_TILE_ADDRESS_INSTR + 0x80;
 
   private:
     struct Segment {

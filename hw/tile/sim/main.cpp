@@ -14,7 +14,14 @@
 
 namespace {
 
-enum ExitCode { PASSED, PROGRAM_FAILED, USAGE, CYCLE_LIMIT, DOUBLE_FAULT, ASSERTION };
+enum ExitCode {
+    PASSED = TAU_TILE_END_PASSED,
+    PROGRAM_FAILED = TAU_TILE_END_PROGRAM_FAILED,
+    USAGE = TAU_TILE_END_USAGE,
+    CYCLE_LIMIT = TAU_TILE_END_CYCLE_LIMIT,
+    DOUBLE_FAULT = TAU_TILE_END_DOUBLE_FAULT,
+    ASSERTION = TAU_TILE_END_ASSERTION,
+};
 
 constexpr char USAGE_TEXT[] =
     "usage: tau_sim --program ELF [options]      (one --program a tile, or one for all)\n"

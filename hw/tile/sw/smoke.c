@@ -7,7 +7,7 @@ static uint32_t faults;
 static uint32_t frame_next = 1;
 
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
-    if (address - TAU_TILE_WINDOW >= 0x40000000u || cause > 7) {
+    if (address - TAU_TILE_ADDRESS_WINDOW >= 0x40000000u || cause > 7) {
         tau_tile_fail("a trap that is no fault of the window");
     }
     faults++;
@@ -31,7 +31,7 @@ static uint32_t load_cycles(volatile uint32_t *word) {
 }
 
 int main(void) {
-    tau_tile_write(TAU_TILE_FAULT_RECORDS, 1);
+    tau_tile_write(TAU_TILE_REGISTER_FAULT_RECORDS, 1);
     for (uint32_t page = 1; page <= PAGES; page++) {
         volatile uint32_t *word = (volatile uint32_t *)tau_window_address(page);
         word[5] = page * 3;
@@ -41,7 +41,7 @@ int main(void) {
         tau_tile_fail("not one fault a page");
     for (uint32_t page = 1; page <= PAGES; page++) {
         volatile uint32_t *word = (volatile uint32_t *)tau_window_address(page);
-        volatile uint32_t *frame = (volatile uint32_t *)(TAU_TILE_FRAMES + page * 4096);
+        volatile uint32_t *frame = (volatile uint32_t *)(TAU_TILE_ADDRESS_FRAMES + page * 4096);
         if (word[5] != page * 3 || word[1023] != page * 7)
             tau_tile_fail("a word is lost");
         if (frame[5] != page * 3)

@@ -9,15 +9,15 @@
 #define TAU_WINDOW_OPEN (1u << 30)  // state of a region, in its `top` word
 
 static inline uint32_t tau_window_pages(void) {
-    return 1u << (tau_tile_read(TAU_TILE_CONFIG) & 255);
+    return 1u << (tau_tile_read(TAU_TILE_REGISTER_CONFIG) & 255);
 }
 
 static inline uint32_t tau_window_page_of(uint32_t address) {
-    return (address - TAU_TILE_WINDOW) / TAU_TILE_PAGE_BYTES;
+    return (address - TAU_TILE_ADDRESS_WINDOW) / TAU_TILE_SIZE_PAGE_BYTES;
 }
 
 static inline uint32_t tau_window_address(uint32_t page) {
-    return TAU_TILE_WINDOW + page * TAU_TILE_PAGE_BYTES;
+    return TAU_TILE_ADDRESS_WINDOW + page * TAU_TILE_SIZE_PAGE_BYTES;
 }
 
 enum {
@@ -31,7 +31,7 @@ enum {
 // Some units keep translations of their own and have to be told. The composable unit's table is in
 // its registers; pages 64 apart share an entry here.
 static inline void tau_window_tell_unit(uint32_t page, uint32_t frame_and_rights) {
-    uint32_t unit = tau_tile_read(TAU_TILE_CONFIG) >> 16 & 255;
+    uint32_t unit = tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 16 & 255;
     if (unit == TAU_TILE_UNIT_RTMMU_TLB)
         TAU_TILE_UNIT[TAU_WINDOW_RTMMU_TLB_FORGET] = page;
     if (unit == TAU_TILE_UNIT_TLB)

@@ -8,7 +8,7 @@
 //
 // The other side, and what the numbers mean: tool/tautochrone/tile.py. Meaning of events: as in
 // tool/native/paging.c, with which tool/tests/test_tile.py compares.
-#include "commands.h"
+#include "replay_format.h"
 
 #if TAU_REPLAY_BREAK
 #include "system_pagetable.h"
@@ -27,30 +27,31 @@ _Noreturn void tau_replay_assert_failed(const char *text) {
 }
 
 static struct tau_page page_of(uintptr_t address) {
-    return (struct tau_page){(address - TAU_TILE_WINDOW) / TAU_TILE_PAGE_BYTES};
+    return (struct tau_page){(address - TAU_TILE_ADDRESS_WINDOW) / TAU_TILE_SIZE_PAGE_BYTES};
 }
 
-static void send(enum replay_channel channel) {
+static void send(uint32_t channel) {
     tau_tile_send(channel, system_mapped_pages());
 }
 
 // Says how it ended and stops.
 _Noreturn static void end(uint32_t reason) {
-    tau_tile_start(REPLAY_END, command_number);
-    tau_tile_done(REPLAY_END, reason);
-    send(REPLAY_END);
+    tau_tile_start(REPLAY_CHANNEL_END, command_number);
+    tau_tile_done(REPLAY_CHANNEL_END, reason);
+    send(REPLAY_CHANNEL_END);
     tau_tile_exit(0);
 }
 
 // Faults of loads and stores in the window: of the program's and of the allocator's own.
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     const uint32_t access = cause == 5 ? TAU_READ : TAU_WRITE;
-    if ((cause != 5 && cause != 7) || address < TAU_TILE_WINDOW || address >= TAU_TILE_FRAMES) {
+    if ((cause != 5 && cause != 7) || address < TAU_TILE_ADDRESS_WINDOW ||
+        address >= TAU_TILE_ADDRESS_FRAMES) {
         tau_tile_fail("a trap that is no access to the heap");
     }
     const enum tau_status status = system_map_page(page_of(address), access);
     if (status == TAU_NO_FRAME) {
-        end(REPLAY_NO_FRAME);
+        end(REPLAY_END_NO_FRAME);
     }
     if (status != TAU_OK) {
         tau_tile_print_number(status);
@@ -78,7 +79,7 @@ static void touch_pages(uint32_t *object, uint32_t first, uint32_t end_bytes) {
     const uintptr_t end_address = (uintptr_t)object + end_bytes;
     while (address < end_address) {
         *(volatile uint32_t *)(address & ~(uintptr_t)3) = 1;
-        address = (address / TAU_TILE_PAGE_BYTES + 1) * TAU_TILE_PAGE_BYTES;
+        address = (address / TAU_TILE_SIZE_PAGE_BYTES + 1) * TAU_TILE_SIZE_PAGE_BYTES;
     }
 }
 
@@ -87,7 +88,8 @@ static void copy_mapped(const uint32_t *from, uint32_t *to, uint32_t size_bytes)
     uint32_t i = 0;
     while (i < count) {
         const uintptr_t address = (uintptr_t)&from[i];
-        const uint32_t in_page = (TAU_TILE_PAGE_BYTES - address % TAU_TILE_PAGE_BYTES) / 4;
+        const uint32_t in_page =
+            (TAU_TILE_SIZE_PAGE_BYTES - address % TAU_TILE_SIZE_PAGE_BYTES) / 4;
         const uint32_t stop = in_page < count - i ? i + in_page : count;
         if (!system_is_mapped(page_of(address))) {
             i = stop;
@@ -101,9 +103,9 @@ static void copy_mapped(const uint32_t *from, uint32_t *to, uint32_t size_bytes)
 // Says that the faults so far were this command's, if there were any.
 static void note_faults(uint32_t mapped_before) {
     if (system_mapped_pages() != mapped_before) {
-        tau_tile_start(REPLAY_FAULTED, command_number);
-        tau_tile_done(REPLAY_FAULTED, 0);
-        send(REPLAY_FAULTED);
+        tau_tile_start(REPLAY_CHANNEL_FAULTED, command_number);
+        tau_tile_done(REPLAY_CHANNEL_FAULTED, 0);
+        send(REPLAY_CHANNEL_FAULTED);
     }
 }
 
@@ -112,25 +114,25 @@ static void note_faults(uint32_t mapped_before) {
 static void allocate(uint32_t slot, uint32_t size_bytes, uint32_t align_log2, uint32_t word) {
     void *object;
     if (align_log2 == 0) {
-        tau_tile_start(REPLAY_CALLED_MALLOC, command_number);
+        tau_tile_start(REPLAY_CHANNEL_MALLOC, command_number);
         object = system_malloc(size_bytes);
-        tau_tile_done(REPLAY_CALLED_MALLOC, (uint32_t)object);
-        send(REPLAY_CALLED_MALLOC);
+        tau_tile_done(REPLAY_CHANNEL_MALLOC, (uint32_t)object);
+        send(REPLAY_CHANNEL_MALLOC);
     } else {
         const uint32_t alignment = 1u << align_log2;
-        tau_tile_start(REPLAY_CALLED_ALIGNED_ALLOC, command_number);
+        tau_tile_start(REPLAY_CHANNEL_ALIGNED_ALLOC, command_number);
         object = system_aligned_alloc(alignment, size_bytes);
-        tau_tile_done(REPLAY_CALLED_ALIGNED_ALLOC, (uint32_t)object);
-        send(REPLAY_CALLED_ALIGNED_ALLOC);
+        tau_tile_done(REPLAY_CHANNEL_ALIGNED_ALLOC, (uint32_t)object);
+        send(REPLAY_CHANNEL_ALIGNED_ALLOC);
     }
     if (object == NULL && size_bytes != 0) {
-        end(REPLAY_NO_MEMORY);
+        end(REPLAY_END_NO_MEMORY);
     }
     slots[slot] = object;
     const uint32_t mapped = system_mapped_pages();
-    if (object != NULL && (word & 0xFF) == REPLAY_CALLOC) {
+    if (object != NULL && (word & 0xFF) == REPLAY_OP_CALLOC) {
         clear(object, size_bytes);
-    } else if (object != NULL && (word & REPLAY_ALL_PAGES) != 0) {
+    } else if (object != NULL && (word & REPLAY_FLAG_ALL_PAGES) != 0) {
         touch_pages(object, 0, size_bytes);
     }
     note_faults(mapped);
@@ -140,10 +142,10 @@ static void release(void *object) {
     if (object == NULL) {
         return;
     }
-    tau_tile_start(REPLAY_CALLED_FREE, command_number);
+    tau_tile_start(REPLAY_CHANNEL_FREE, command_number);
     const enum tau_status status = system_free(object);
-    tau_tile_done(REPLAY_CALLED_FREE, status);
-    send(REPLAY_CALLED_FREE);
+    tau_tile_done(REPLAY_CHANNEL_FREE, status);
+    send(REPLAY_CHANNEL_FREE);
     if (status != TAU_OK) {
         tau_tile_fail("a proper free was refused");
     }
@@ -160,15 +162,15 @@ static void reallocate(uint32_t slot, uint32_t size_bytes, uint32_t old_bytes, u
         slots[slot] = NULL;
         return;
     }
-    tau_tile_start(REPLAY_CALLED_RESIZE, command_number);
+    tau_tile_start(REPLAY_CHANNEL_RESIZE, command_number);
     const bool is_resized = system_resize(old, size_bytes);
-    tau_tile_done(REPLAY_CALLED_RESIZE, is_resized);
-    send(REPLAY_CALLED_RESIZE);
+    tau_tile_done(REPLAY_CHANNEL_RESIZE, is_resized);
+    send(REPLAY_CHANNEL_RESIZE);
     if (!is_resized) {
         allocate(slot, size_bytes, 0, word);
     }
     const uint32_t mapped = system_mapped_pages();
-    if (is_resized && (word & REPLAY_ALL_PAGES) != 0) {
+    if (is_resized && (word & REPLAY_FLAG_ALL_PAGES) != 0) {
         touch_pages(old, 0, size_bytes);
     }
     if (!is_resized) {
@@ -190,15 +192,15 @@ static void touch(uint32_t slot, uint32_t word, uint32_t offset, uint32_t last) 
     volatile uint32_t *const end_word = (volatile uint32_t *)((object + last) & ~(uintptr_t)3);
     uint32_t granules = word >> 8 & 0xFF;
     do {
-        if ((word & REPLAY_STORES) != 0) {
+        if ((word & REPLAY_FLAG_STORES) != 0) {
             *place = slot;
         } else {
             (void)*place;
         }
-        place += REPLAY_GRANULE_BYTES / 4;
+        place += REPLAY_SIZE_GRANULE_BYTES / 4;
     } while (--granules != 0 && place <= end_word);
-    place -= REPLAY_GRANULE_BYTES / 4;
-    if (((uintptr_t)place ^ (uintptr_t)end_word) >= TAU_TILE_PAGE_BYTES) {
+    place -= REPLAY_SIZE_GRANULE_BYTES / 4;
+    if (((uintptr_t)place ^ (uintptr_t)end_word) >= TAU_TILE_SIZE_PAGE_BYTES) {
         (void)*end_word;  // the last granule reaches into another page
     }
     note_faults(mapped);
@@ -215,29 +217,29 @@ static void measure_region(uint32_t word, uint32_t start, uint32_t pages, uint32
     const struct tau_page first = {start};
     const struct tau_page before = {start - 1};
     const struct tau_page behind = {start + pages};
-    if ((word & REPLAY_BEFORE) != 0) {
+    if ((word & REPLAY_FLAG_BEFORE) != 0) {
         must(system_map_region(before, 1));
     }
-    if ((word & REPLAY_BEHIND) != 0) {
+    if ((word & REPLAY_FLAG_BEHIND) != 0) {
         must(system_map_region(behind, 1));
     }
-    tau_tile_start(REPLAY_MAPPED_REGION, command_number);
+    tau_tile_start(REPLAY_CHANNEL_MAP_REGION, command_number);
     enum tau_status status = system_map_region(first, pages);
-    tau_tile_done(REPLAY_MAPPED_REGION, status);
-    send(REPLAY_MAPPED_REGION);
+    tau_tile_done(REPLAY_CHANNEL_MAP_REGION, status);
+    send(REPLAY_CHANNEL_MAP_REGION);
     must(status);
     for (uint32_t i = 0; i < pages_mapped; i++) {
         must(system_map_region_page((struct tau_page){start + i}));
     }
-    tau_tile_start(REPLAY_UNMAPPED_REGION, command_number);
+    tau_tile_start(REPLAY_CHANNEL_UNMAP_REGION, command_number);
     status = system_unmap_region(first, pages);
-    tau_tile_done(REPLAY_UNMAPPED_REGION, status);
-    send(REPLAY_UNMAPPED_REGION);
+    tau_tile_done(REPLAY_CHANNEL_UNMAP_REGION, status);
+    send(REPLAY_CHANNEL_UNMAP_REGION);
     must(status);
-    if ((word & REPLAY_BEFORE) != 0) {
+    if ((word & REPLAY_FLAG_BEFORE) != 0) {
         must(system_unmap_region(before, 1));
     }
-    if ((word & REPLAY_BEHIND) != 0) {
+    if ((word & REPLAY_FLAG_BEHIND) != 0) {
         must(system_unmap_region(behind, 1));
     }
     if (system_mapped_pages() != 0) {
@@ -251,7 +253,7 @@ static void measure_region(uint32_t word, uint32_t start, uint32_t pages, uint32
 // store a frame instead of a hundred cycles.
 static enum tau_status reserve_frames(uint32_t count) {
     uint32_t *const links = (uint32_t *)(uintptr_t)TAU_TILE_LINKS;
-    const uint32_t frames_max = 1u << (tau_tile_read(TAU_TILE_CONFIG) >> 8 & 0xFF);
+    const uint32_t frames_max = 1u << (tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 8 & 0xFF);
     if (count == 0 || count > frames_max) {
         return TAU_NO_FRAME;
     }
@@ -268,15 +270,16 @@ static enum tau_status reserve_frames(uint32_t count) {
 }
 
 static void start(const uint32_t command[4], bool has_heap) {
-    const uint32_t pages_log2 = tau_tile_read(TAU_TILE_CONFIG) & 0xFF;
+    const uint32_t pages_log2 = tau_tile_read(TAU_TILE_REGISTER_CONFIG) & 0xFF;
     enum tau_status status = reserve_frames(command[3]);
     if (status != TAU_OK) {
-        end(REPLAY_START_FAILED | (uint32_t)status << 16);
+        end(REPLAY_END_START_FAILED | (uint32_t)status << 16);
     }
     const uint32_t plain_bytes = system_space_init(&frames, pages_log2);
     slots_count = command[1];
-    if (plain_bytes == 0 || slots_count > (TAU_TILE_PLAIN_BYTES - plain_bytes) / sizeof *slots) {
-        end(REPLAY_START_FAILED | (uint32_t)TAU_POOL_TOO_SMALL << 16);
+    const uint32_t slots_max = (TAU_TILE_SIZE_PLAIN_BYTES - plain_bytes) / sizeof *slots;
+    if (plain_bytes == 0 || slots_count > slots_max) {
+        end(REPLAY_END_START_FAILED | (uint32_t)TAU_POOL_TOO_SMALL << 16);
     }
     slots = (uint32_t **)((uintptr_t)TAU_TILE_PLAIN + plain_bytes);
     for (uint32_t slot = 0; slot < slots_count; slot++) {
@@ -285,37 +288,37 @@ static void start(const uint32_t command[4], bool has_heap) {
     heap_pages = command[2];
     status = has_heap ? system_heap_init(heap_pages) : TAU_OK;
     if (status != TAU_OK) {
-        end(REPLAY_START_FAILED | (uint32_t)status << 16);
+        end(REPLAY_END_START_FAILED | (uint32_t)status << 16);
     }
-    tau_tile_start(REPLAY_END, 0);
-    tau_tile_done(REPLAY_END, REPLAY_EMPTY);
-    send(REPLAY_END);
-    tau_tile_write(TAU_TILE_FAULT_RECORDS, 1);
+    tau_tile_start(REPLAY_CHANNEL_END, 0);
+    tau_tile_done(REPLAY_CHANNEL_END, REPLAY_END_EMPTY);
+    send(REPLAY_CHANNEL_END);
+    tau_tile_write(TAU_TILE_REGISTER_FAULT_RECORDS, 1);
 }
 
 static void carry_out(const uint32_t command[4]) {
     const uint32_t slot = command[1];
     const uint32_t op = command[0] & 0xFF;
-    if (op != REPLAY_REGION && slot >= slots_count) {
+    if (op != REPLAY_OP_REGION && slot >= slots_count) {
         tau_tile_fail("a command for a slot that is not there");
     }
     switch (op) {
-    case REPLAY_MALLOC:
-    case REPLAY_CALLOC:
-    case REPLAY_ALIGNED_ALLOC:
-        allocate(slot, command[2], command[0] >> REPLAY_ALIGN_LOG2_SHIFT & 31, command[0]);
+    case REPLAY_OP_MALLOC:
+    case REPLAY_OP_CALLOC:
+    case REPLAY_OP_ALIGNED_ALLOC:
+        allocate(slot, command[2], command[0] >> 8 & 31, command[0]);
         break;
-    case REPLAY_REALLOC:
+    case REPLAY_OP_REALLOC:
         reallocate(slot, command[2], command[3], command[0]);
         break;
-    case REPLAY_FREE:
+    case REPLAY_OP_FREE:
         release(slots[slot]);
         slots[slot] = NULL;
         break;
-    case REPLAY_TOUCH:
+    case REPLAY_OP_TOUCH:
         touch(slot, command[0], command[2], command[3]);
         break;
-    case REPLAY_REGION:
+    case REPLAY_OP_REGION:
         measure_region(command[0], command[1], command[2], command[3]);
         break;
     default:
@@ -338,19 +341,19 @@ static void check_count(void) {
 
 int main(void) {
     uint32_t command[4];
-    if ((tau_tile_read(TAU_TILE_CONFIG) >> 16 & 0xFF) != SYSTEM_UNIT) {
+    if ((tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 16 & 0xFF) != SYSTEM_UNIT) {
         tau_tile_fail("the program is for another unit");
     }
     if (!tau_tile_next_command(command) ||
-        (command[0] != REPLAY_START && command[0] != REPLAY_SPACE)) {
+        (command[0] != REPLAY_OP_START && command[0] != REPLAY_OP_SPACE)) {
         tau_tile_fail("the first command must be to start");
     }
-    start(command, command[0] == REPLAY_START);
+    start(command, command[0] == REPLAY_OP_START);
     for (; tau_tile_next_command(command); command_number++) {
         carry_out(command);
     }
 #if TAU_ASSERT_LEVEL >= 1
     check_count();
 #endif
-    end(REPLAY_COMPLETED);
+    end(REPLAY_END_COMPLETED);
 }

@@ -1,5 +1,7 @@
 // Ours on the tile: core/page_heap over core/vspace, with the three memories of the validity array
-// where the RTMMU reads them, and the tree of regions in plain memory.
+// where the RTMMU reads them, and the tree of regions in plain memory. With TAU_REPLAY_REGION_TLB
+// the unit has a TLB of regions in front, which port.h tells what is unmapped; nothing else
+// differs.
 #ifndef TAU_REPLAY_SYSTEM_RTMMU_H
 #define TAU_REPLAY_SYSTEM_RTMMU_H
 
@@ -7,7 +9,11 @@
 #include "core/vspace.h"
 #include "tile.h"
 
+#if TAU_REPLAY_REGION_TLB
+#define SYSTEM_UNIT TAU_TILE_UNIT_RTMMU_TLB
+#else
 #define SYSTEM_UNIT TAU_TILE_UNIT_RTMMU
+#endif
 
 static struct tau_vspace system_space;
 static struct tau_page_heap system_heap;
@@ -16,7 +22,7 @@ static struct tau_page_heap system_heap;
 // 0 if the space has a size that cannot be.
 static inline uint32_t system_space_init(struct tau_frames *frames, uint32_t pages_log2) {
     const size_t tree_bytes = tau_region_tree_size_bytes(pages_log2);
-    if (tree_bytes == 0 || tree_bytes > TAU_TILE_PLAIN_BYTES ||
+    if (tree_bytes == 0 || tree_bytes > TAU_TILE_SIZE_PLAIN_BYTES ||
         tau_region_tree_init(&system_space.tree, TAU_TILE_PLAIN, tree_bytes, pages_log2) !=
             TAU_OK) {
         return 0;
@@ -29,6 +35,9 @@ static inline uint32_t system_space_init(struct tau_frames *frames, uint32_t pag
     for (uint32_t page = 0; page < validity->pages_count; page++) {  // bound: pages_count
         validity->regions[page].top = 0;
     }
+#if TAU_REPLAY_REGION_TLB
+    TAU_TILE_UNIT[TAU_RTMMU_TLB_FORGET_ALL] = 0;
+#endif
     system_space.frames = frames;
     system_space.commit_max_pages = UINT32_MAX;
     return (uint32_t)tree_bytes;

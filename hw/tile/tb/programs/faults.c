@@ -35,7 +35,8 @@ uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     if (traps_count == TRAPS_MAX)
         tau_tile_fail("too many traps");
     uint32_t reason =
-        tau_tile_read(cause == FETCH_FAULT ? TAU_TILE_FETCH_CAUSE : TAU_TILE_DATA_CAUSE);
+        tau_tile_read(cause == FETCH_FAULT ? TAU_TILE_REGISTER_FETCH_CAUSE
+                                           : TAU_TILE_REGISTER_DATA_CAUSE);
     traps[traps_count++] = (struct trap){cause, address, pc, reason};
     if (skip_all && cause != FETCH_FAULT)
         return pc + 4;
@@ -75,7 +76,7 @@ static void expect_trap(uint32_t index, uint32_t cause, uint32_t address, const 
 
 static uint8_t *frame_byte(uint32_t address) {
     uint32_t page = tau_window_page_of(address) ^ 0x55;
-    return (uint8_t *)(TAU_TILE_FRAMES + page * PAGE + address % PAGE);
+    return (uint8_t *)(TAU_TILE_ADDRESS_FRAMES + page * PAGE + address % PAGE);
 }
 
 static void set_mapped(uint32_t page, int mapped) {
@@ -227,7 +228,7 @@ static void check_user(void) {
     expect_trap(0, FETCH_FAULT, code, (void *)(uintptr_t)code, TAU_TILE_CAUSE_UNMAPPED);
     expect_trap(1, LOAD_FAULT, data, (void *)(uintptr_t)code, TAU_TILE_CAUSE_UNMAPPED);
     expect(traps_count == 2, "wrong number of traps in user mode", 2);
-    if ((tau_tile_read(TAU_TILE_CONFIG) >> 16 & 255) == TAU_TILE_UNIT_PROBE) {
+    if ((tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 16 & 255) == TAU_TILE_UNIT_PROBE) {
         expect(TAU_TILE_UNIT[3] == 40, "the unit did not see a user's fetch", TAU_TILE_UNIT[3]);
         expect(TAU_TILE_UNIT[4] == 41, "the unit did not see a user's load", TAU_TILE_UNIT[4]);
     }

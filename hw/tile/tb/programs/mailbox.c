@@ -27,7 +27,7 @@ __attribute__((noinline)) static void measure(const uint32_t *words) {
 
 int main(void) {
     uint32_t words[4], count = 0;
-    tau_tile_write(TAU_TILE_FAULT_RECORDS, 1);
+    tau_tile_write(TAU_TILE_REGISTER_FAULT_RECORDS, 1);
     tau_tile_start(7, 0xE0E0);
     tau_tile_done(7, 0);
     tau_tile_send(7, 0);
@@ -35,7 +35,7 @@ int main(void) {
         measure(words);
         count++;
     }
-    if (tau_tile_read(TAU_TILE_COMMAND) != 0)
+    if (tau_tile_read(TAU_TILE_REGISTER_COMMAND) != 0)
         tau_tile_fail("a command behind the last");
     tau_tile_print_number(count);
     tau_tile_print(" commands\n");

@@ -14,7 +14,7 @@ int main(void) {
     tau_window_map(3, 9, TAU_WINDOW_ALL);
     tau_window_map(4, 10, TAU_WINDOW_ALL);
     __asm__ volatile("csrw mtvec, %0" ::"r"(roundtrip_handler));
-    tau_tile_write(TAU_TILE_FAULT_RECORDS, 3);
+    tau_tile_write(TAU_TILE_REGISTER_FAULT_RECORDS, 3);
     roundtrip_load(tau_window_address(3));
     uint32_t hit = roundtrip_load(tau_window_address(3));
     TAU_TILE_UNIT[5] = 1;

@@ -18,8 +18,8 @@ static uint32_t random_below(uint32_t limit) {
 
 static void set_timer(void) {
     uint64_t next = tau_tile_cycle() + INTERRUPT_CYCLES;
-    tau_tile_write(TAU_TILE_TIMER_COMPARE + 4, (uint32_t)(next >> 32));
-    tau_tile_write(TAU_TILE_TIMER_COMPARE, (uint32_t)next);
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE + 4, (uint32_t)(next >> 32));
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE, (uint32_t)next);
 }
 
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
@@ -71,14 +71,14 @@ int main(void) {
     if (!tau_tile_next_command(words))
         tau_tile_fail("no seed");
     random_state = words[0] | 1;
-    if ((tau_tile_read(TAU_TILE_CONFIG) >> 16 & 255) == TAU_TILE_UNIT_PROBE) {
+    if ((tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 16 & 255) == TAU_TILE_UNIT_PROBE) {
         TAU_TILE_UNIT[1] = words[0];
         TAU_TILE_UNIT[0] = words[1];
     }
     for (uint32_t page = 1; page <= PAGES; page++) {
         tau_window_unmap(page);
         for (uint32_t i = 0; i < PAGE; i += 4) {
-            *(volatile uint32_t *)(TAU_TILE_FRAMES + (100 - page) * PAGE + i) = 0;
+            *(volatile uint32_t *)(TAU_TILE_ADDRESS_FRAMES + (100 - page) * PAGE + i) = 0;
         }
     }
     set_timer();
