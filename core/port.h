@@ -39,6 +39,15 @@
     ((void)(heap), (void)(old), (void)(pointer), (void)(size_bytes), (void)(alignment))
 #endif
 
+// Called after the word of the region that starts at page START was stored with fewer mapped pages
+// than before: an MMU that keeps translations by region (hw/rtmmu, the TLB of regions) forgets
+// those of this region here. Never called for a region that gains pages, which an MMU that keeps no
+// faults need not know. No operation changes the rights of mapped pages. What the hook stores must
+// come behind the stores before it, for the compiler and the processor.
+#ifndef TAU_PORT_FORGET_REGION
+#define TAU_PORT_FORGET_REGION(space, start) ((void)(space), (void)(start))
+#endif
+
 // Payload moves and fills: two functions with the C library's meaning, on every machine.
 #ifndef TAU_PORT_MOVE
 void *memmove(void *to, const void *from, size_t size_bytes);

@@ -5,8 +5,7 @@
 // 2. map_page, at the first access to a page, finds the page's region and pushes the page onto its
 //    stack: that is what makes the table's entry valid, for as long as the stack says so.
 // 3. unmap_region empties the stack with one store, which invalidates all entries, puts the chain
-// of
-//    frames onto the pool's list, and unites the region with free neighbours.
+//    of frames onto the pool's list, and unites the region with free neighbours.
 #include "core/vspace.h"
 
 #include "core/port.h"
@@ -106,7 +105,7 @@ enum tau_status tau_vspace_claim(struct tau_vspace *space, struct tau_page start
     if (!region_tree_is_start(&space->tree, start)) {
         tau_region_tree_split(&space->tree, start);
     }
-    region_empty(space, start.number, REGION_OPEN | rights);
+    space->validity.regions[start.number].top = (start.number - 1) | REGION_OPEN | rights;
     space->committed_pages += commit_pages;
     TAU_ASSERT(tau_region_tree_find(&space->tree, start).number == start.number);
     TAU_ASSERT(end_after(space, start) == end.number);

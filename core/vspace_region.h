@@ -3,15 +3,25 @@
 #define TAU_VSPACE_REGION_H
 
 #include "core/frames_list.h"
+#include "core/port.h"
 #include "core/region_tree_level.h"
 #include "core/validity_entry.h"
 #include "core/vspace.h"
+
+// Stores TOP as the word of the region that starts at START, whose stack it may cut. Every store
+// that unmaps a page is this one.
+TAU_INLINE void region_cut(struct tau_vspace *space, uint32_t start, uint32_t top) {
+    TAU_ASSERT(start != 0);
+    TAU_ASSERT(validity_sp(top) < space->validity.pages_count);
+    space->validity.regions[start].top = top;
+    TAU_PORT_FORGET_REGION(space, start);
+}
 
 // Makes the region that starts at START empty, with FLAGS (state and rights).
 TAU_INLINE void region_empty(struct tau_vspace *space, uint32_t start, uint32_t flags) {
     TAU_ASSERT(start != 0);
     TAU_ASSERT((flags & TAU_NUMBER_MASK) == 0);
-    space->validity.regions[start].top = (start - 1) | flags;
+    region_cut(space, start, (start - 1) | flags);
 }
 
 // Gives the frames at the places from FIRST to the top of the stack of the region that starts at

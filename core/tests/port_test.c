@@ -55,6 +55,12 @@ static void run_other_thread(void) {
     test_port.on_move = other;
 }
 
+void test_port_forget_region(const void *space, unsigned start) {
+    if (test_port.on_forget != NULL) {
+        test_port.on_forget(space, start);
+    }
+}
+
 void test_port_move(void *to, const void *from, size_t size_bytes) {
     test_port.inside_count += test_port.lock_depth;
     test_port.moves_count++;
