@@ -190,13 +190,32 @@ module tau_tile
     .event_miss_o         (event_miss)
   );
 
+  tau_tile_socket #(
+    .PageBits(PageBits)
+  ) u_socket (
+    .clk_i,
+    .rst_ni,
+    .lookup_valid_i({data_lookup_valid, instr_lookup_valid}),
+    .lookup_ready_i({data_lookup_ready, instr_lookup_ready}),
+    .result_valid_i({data_result_valid, instr_result_valid}),
+    .event_hit_i   (event_hit),
+    .event_miss_i  (event_miss),
+    .table_req_i   ({table4_req, table3_req, table2_req, table1_req, table0_req}),
+    .table_rvalid_i({table4_rvalid, table3_rvalid, table2_rvalid, table1_rvalid, table0_rvalid}),
+    .table0_addr_i (table0_addr),
+    .table1_addr_i (table1_addr),
+    .table2_addr_i (table2_addr),
+    .table3_addr_i (table3_addr),
+    .table4_addr_i (table4_addr)
+  );
+
   // Both ports of the core.
   logic                 instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
   logic [31:0]          instr_local_rdata;
   logic                 instr_frame_req, instr_frame_gnt;
   logic [FrameBits+9:0] instr_frame_word;
   logic [31:0]          instr_frame_rdata;
-  logic                 instr_window_req, instr_answer_window;
+  logic                 instr_window_req;
   logic [1:0]           instr_answer_cause;
 
   tau_tile_port #(
@@ -238,7 +257,7 @@ module tau_tile
     .frame_wdata_o  (),
     .frame_rdata_i  (instr_frame_rdata),
     .window_req_o   (instr_window_req),
-    .answer_window_o(instr_answer_window),
+    .answer_window_o(),
     .answer_cause_o (instr_answer_cause)
   );
 
@@ -298,8 +317,9 @@ module tau_tile
   logic instr_in_bank;
   assign instr_in_bank = instr_addr[31:19] == AddressInstr[31:19] && !instr_local_outside;
   assign instr_local_gnt = !stall[0];
-  always_ff @(posedge clk_i) begin
-    if (instr_local_req && instr_local_gnt) instr_local_err <= !instr_in_bank;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) instr_local_err <= 1'b0;
+    else if (instr_local_req && instr_local_gnt) instr_local_err <= !instr_in_bank;
   end
 
   // The local side of the data port: which part answers, by address alone.
@@ -338,8 +358,9 @@ module tau_tile
   assign local_take = data_local_req && data_local_gnt;
   assign reg_req = local_take && part == PartUnit;
   assign data_local_err = part_q == PartNone;
-  always_ff @(posedge clk_i) begin
-    if (local_take) part_q <= part;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) part_q <= PartNone;
+    else if (local_take) part_q <= part;
   end
 
   logic [31:0] rdata_instr, rdata_data, rdata_table0, rdata_table1, rdata_table2, rdata_plain;
@@ -493,16 +514,24 @@ module tau_tile
     end
   end
 
-  logic [1:0] instr_cause_q, data_cause_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      instr_cause_q <= CauseNone[1:0];
-      data_cause_q <= CauseNone[1:0];
-    end else begin
-      if (instr_faulted) instr_cause_q <= instr_answer_cause;
-      if (data_faulted) data_cause_q <= data_answer_cause;
-    end
-  end
+  logic [1:0] instr_cause, data_cause;
+  tau_tile_causes u_causes (
+    .clk_i,
+    .rst_ni,
+    .instr_req_i         (instr_req),
+    .instr_gnt_i         (instr_gnt),
+    .instr_addr_i        (instr_addr),
+    .instr_rvalid_i      (instr_rvalid),
+    .instr_err_i         (instr_err),
+    .instr_answer_cause_i(instr_answer_cause),
+    .instr_cause_o       (instr_cause),
+    .data_req_i          (data_req),
+    .data_gnt_i          (data_gnt),
+    .data_rvalid_i       (data_rvalid),
+    .data_err_i          (data_err),
+    .data_answer_cause_i (data_answer_cause),
+    .data_cause_o        (data_cause)
+  );
 
   logic [63:0] cycle;
   tau_tile_devices #(
@@ -519,8 +548,8 @@ module tau_tile
     .wdata_i      (data_wdata),
     .rdata_o      (rdata_devices),
     .count_i      (count),
-    .instr_cause_i(instr_cause_q),
-    .data_cause_i (data_cause_q),
+    .instr_cause_i(instr_cause),
+    .data_cause_i (data_cause),
     .cycle_o      (cycle),
     .timer_irq_o  (timer_irq)
   );
@@ -540,8 +569,11 @@ module tau_tile
   );
 
   // A handler that faults would lose where it came from; the program cannot go on.
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && double_fault) begin
+  logic unused_crash_dump;
+  assign unused_crash_dump = ^crash_dump;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+    end else if (double_fault) begin
       tau_host_pkg::tau_host_double_fault(Tile, crash_dump.current_pc, crash_dump.exception_pc,
                                           crash_dump.exception_addr);
     end

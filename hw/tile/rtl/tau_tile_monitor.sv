@@ -48,7 +48,7 @@ module tau_tile_monitor #(
       if (answer_window_i && answer_cause_i != '0) begin
         tau_host_pkg::tau_host_fault(Tile);
         // The other half of an access that already faulted is not a fault of its own.
-        if (!fault_q || start0_q > fault_answered_q) begin
+        if (!fault_q || $signed(start0_q - fault_answered_q) > 0) begin
           fault_q <= 1'b1;
           fault_addr_q <= addr0_q;
           fault_start_q <= start0_q;

@@ -31,6 +31,9 @@ module tau_tile_stall (
     end
   end
 
+  logic unused;
+  assign unused = seed_i[31];
+
   for (genvar i = 0; i < 4; i++) begin : gen_stall
     assign stall_o[i] = state_q[8*i+:8] < threshold_q;
   end

@@ -20,27 +20,21 @@ static inline uint32_t tau_window_address(uint32_t page) {
     return TAU_TILE_ADDRESS_WINDOW + page * TAU_TILE_SIZE_PAGE_BYTES;
 }
 
-enum {
-    TAU_WINDOW_COMPOSABLE_INVALIDATE = 0,
-    TAU_WINDOW_COMPOSABLE_ENTRIES = 64,
-    TAU_WINDOW_COMPOSABLE_TABLE = 128,
-    TAU_WINDOW_TLB_INVALIDATE_PAGE = 1,
-    TAU_WINDOW_RTMMU_TLB_FORGET = 0,
-};
+enum { TAU_WINDOW_COMPOSABLE_ENTRIES = 64 };
 
 // Some units keep translations of their own and have to be told. The composable unit's table is in
 // its registers; pages 64 apart share an entry here.
 static inline void tau_window_tell_unit(uint32_t page, uint32_t frame_and_rights) {
     uint32_t unit = tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 16 & 255;
     if (unit == TAU_TILE_UNIT_RTMMU_TLB)
-        TAU_TILE_UNIT[TAU_WINDOW_RTMMU_TLB_FORGET] = page;
+        TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_REGION] = page;
     if (unit == TAU_TILE_UNIT_TLB)
-        TAU_TILE_UNIT[TAU_WINDOW_TLB_INVALIDATE_PAGE] = page;
+        TAU_TILE_UNIT[TAU_TILE_TLB_INVALIDATE_PAGE] = page;
     if (unit == TAU_TILE_UNIT_COMPOSABLE) {
-        uint32_t entry = TAU_WINDOW_COMPOSABLE_TABLE + 2 * (page % TAU_WINDOW_COMPOSABLE_ENTRIES);
+        uint32_t entry = TAU_TILE_COMPOSABLE_TABLE + 2 * (page % TAU_WINDOW_COMPOSABLE_ENTRIES);
         TAU_TILE_UNIT[entry + 1] = frame_and_rights;
         TAU_TILE_UNIT[entry] = frame_and_rights == 0 ? 0 : page | 1u << 31;
-        TAU_TILE_UNIT[TAU_WINDOW_COMPOSABLE_INVALIDATE] = 0;
+        TAU_TILE_UNIT[TAU_TILE_COMPOSABLE_INVALIDATE] = 0;
     }
 }
 

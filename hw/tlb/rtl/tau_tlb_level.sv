@@ -179,6 +179,8 @@ module tau_tlb_level #(
           if ((32'(used) >> (WayLog - l)) == n) tree_next[2**l-1+n] = !used[WayLog-1-l];
         end
       end
+    end
+    always_comb begin
       node = '0;
       for (int unsigned l = 0; l < WayLog; l++) begin
         node = {node[WayBits-1:0], tree[2**l-1+node]};
@@ -201,19 +203,24 @@ module tau_tlb_level #(
     end else begin : gen_recency_now
       assign later = later_mem[index];
     end
+    // What a use changes depends on the victim, so it is apart from what chooses the victim.
     always_comb begin
       later_next = later;
-      oldest = '1;
       for (int unsigned i = 0; i < Ways; i++) begin
         for (int unsigned j = i + 1; j < Ways; j++) begin
           if (used == WayBits'(i)) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b1;
           if (used == WayBits'(j)) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b0;
-          if (later[i*(2*Ways-i-1)/2+j-i-1]) oldest[i] = 1'b0;
-          else oldest[j] = 1'b0;
         end
       end
     end
     always_comb begin
+      oldest = '1;
+      for (int unsigned i = 0; i < Ways; i++) begin
+        for (int unsigned j = i + 1; j < Ways; j++) begin
+          if (later[i*(2*Ways-i-1)/2+j-i-1]) oldest[i] = 1'b0;
+          else oldest[j] = 1'b0;
+        end
+      end
       chosen = '0;
       for (int unsigned i = 0; i < Ways; i++) begin
         if (oldest[i]) chosen = chosen | WayBits'(i);

@@ -1,0 +1,76 @@
+// What a unit in the MMU socket promises and what it may expect, asserted in every simulation of a
+// tile (hw/tile/doc/tile.md, "The MMU socket"). It watches and changes nothing. That each result was
+// asked for, and what it may say, tau_tile_port.sv asserts.
+`include "tau_assert.svh"
+
+module tau_tile_socket #(
+  parameter int unsigned PageBits = 18,
+  // Far beyond what any unit takes with the slowest tables: who waits longer waits forever.
+  parameter int unsigned CyclesMax = 1024
+) (
+  input logic              clk_i,
+  input logic              rst_ni,
+
+  // Bit 0 fetches, bit 1 data.
+  input logic [1:0]        lookup_valid_i,
+  input logic [1:0]        lookup_ready_i,
+  input logic [1:0]        result_valid_i,
+  input logic [1:0]        event_hit_i,
+  input logic [1:0]        event_miss_i,
+
+  // A bit a table.
+  input logic [4:0]        table_req_i,
+  input logic [4:0]        table_rvalid_i,
+  input logic [PageBits:0] table0_addr_i,
+  input logic [PageBits:0] table1_addr_i,
+  input logic [PageBits:0] table2_addr_i,
+  input logic [PageBits:0] table3_addr_i,
+  input logic [PageBits:0] table4_addr_i
+);
+
+  localparam int unsigned WaitBits = $clog2(CyclesMax + 1);
+
+  for (genvar i = 0; i < 2; i++) begin : gen_port
+    logic [1:0]          count_q;  // lookups without a result
+    logic [WaitBits-1:0] waited_q, refused_q;
+    logic                take;
+    assign take = lookup_valid_i[i] && lookup_ready_i[i];
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        count_q <= '0;
+        waited_q <= '0;
+        refused_q <= '0;
+      end else begin
+        count_q <= count_q + 2'(take) - 2'(result_valid_i[i]);
+        waited_q <= result_valid_i[i] || count_q == '0 ? '0 : waited_q + 1'b1;
+        refused_q <= take || !lookup_valid_i[i] ? '0 : refused_q + 1'b1;
+      end
+    end
+    `TAU_ASSERT(NoMoreThanTwo, !take || count_q < 2'd2 || result_valid_i[i])
+    `TAU_ASSERT(EachIsAnswered, 32'(waited_q) < CyclesMax)
+    `TAU_ASSERT(EachIsTaken, 32'(refused_q) < CyclesMax)
+    `TAU_ASSERT(EventsAreOfResults, result_valid_i[i] || !(event_hit_i[i] || event_miss_i[i]))
+    `TAU_ASSERT(HitOrMiss, !(event_hit_i[i] && event_miss_i[i]))
+  end
+
+  // A table answers each request once. How many are on their way is the unit's and the latency's.
+  for (genvar i = 0; i < 5; i++) begin : gen_table
+    logic [7:0] count_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) count_q <= '0;
+      else count_q <= count_q + 8'(table_req_i[i]) - 8'(table_rvalid_i[i]);
+    end
+    `TAU_ASSERT(TableWasAsked, !table_rvalid_i[i] || count_q != '0)
+  end
+
+  // Two readers of a memory keep to its even and its odd words, so that two banks are enough; the
+  // page table has one word a page.
+  `TAU_ASSERT(FirstReadIsEven, !(table_req_i[0] && table0_addr_i[0]) &&
+                               !(table_req_i[1] && table1_addr_i[0]))
+  `TAU_ASSERT(SecondReadIsOdd, !(table_req_i[3] && !table3_addr_i[0]) &&
+                               !(table_req_i[4] && !table4_addr_i[0]))
+  `TAU_ASSERT(PageTableHasAWordAPage, !(table_req_i[2] && table2_addr_i[PageBits]))
+
+  logic unused;
+  assign unused = ^{table0_addr_i, table1_addr_i, table2_addr_i, table3_addr_i, table4_addr_i};
+endmodule
