@@ -95,11 +95,13 @@ def _operation(calls: PageCalls, with_zbb: PageCalls) -> dict[str, Any]:
     return entry
 
 
-def thinned(sizes: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def thinned(
+    sizes: np.ndarray, costs: np.ndarray, points_max: int = POINTS_MAX
+) -> tuple[np.ndarray, np.ndarray]:
     """Points that look like all of them: one for each size step and cost, every maximum kept.
 
     Sizes are put together by 16 steps an octave; of each step the largest cost stays, at the size
-    that it was seen with, and of the others as many as POINTS_MAX allows, evenly chosen.
+    that it was seen with, and of the others as many as `points_max` allows, evenly chosen.
     """
     steps = np.floor(np.log2(np.maximum(sizes, 1).astype(np.float64)) * SIZES_PER_OCTAVE)
     order = np.lexsort((costs, steps))
@@ -108,7 +110,7 @@ def thinned(sizes: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     is_largest = np.append(steps[1:] != steps[:-1], True)[is_last]
     sizes, costs = sizes[is_last], costs[is_last]
     others = np.flatnonzero(~is_largest)
-    left = max(POINTS_MAX - int(is_largest.sum()), 0)
+    left = max(points_max - int(is_largest.sum()), 0)
     if len(others) > left:
         others = others[np.linspace(0, len(others) - 1, left).astype(np.int64)]
     kept = np.sort(np.concatenate([np.flatnonzero(is_largest), others]))

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tautochrone.paging_entries import coarser, thinned
+import numpy as np
+
+from tautochrone.paging_entries import coarser
 from tautochrone.tile import CYCLES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
 
 ALWAYS_SHOWN = ("malloc", "free", "fault")
+PARTS = 10  # of the footprint over time, for people
 
 
 def tile_entry(
@@ -40,6 +43,7 @@ def tile_entry(
         else None,
         "failed_at_event": done.failed_at_event,
         "cause": done.cause,
+        "events": done.events,
         "cycles": done.cycles,
         "start_cycles": done.start_cycles,
         "peak_mapped_pages": done.peak_mapped_pages,
@@ -72,41 +76,75 @@ def _operation(each: TileCalls | TileAccesses) -> dict[str, Any]:
         entry["histogram"] = [[cycles, count] for cycles, count in pairs]
     elif each.count:
         entry["mean_cycles"] = round(float(each.cycles.mean()), 2)
-        sizes, cycles = thinned(each.size_bytes, each.cycles)
-        entry["by_size"] = {"size_bytes": sizes.tolist(), "cycles": cycles.tolist()}
+        entry["by_size"] = _by_size(each)
     return entry
 
 
-def tile_rows(systems: Sequence[Mapping[str, Any]]) -> Iterator[list[tuple[str, ...]]]:
-    """Two tables for people: what each system maps, and what its operations take."""
-    rows = [("system", "", "pages at most", "mean", "faults", "cycles")]
+def _by_size(each: TileCalls) -> dict[str, list[int]]:
+    """Every call: how many there were of each size that took so many cycles."""
+    points = np.stack([each.size_bytes.astype(np.int64), each.cycles.astype(np.int64)])
+    (sizes, cycles), calls = np.unique(points, axis=1, return_counts=True)
+    return {"size_bytes": sizes.tolist(), "cycles": cycles.tolist(), "calls": calls.tolist()}
+
+
+def tile_rows(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Tables for people, each with its title: what each system maps, how that runs over time, and
+    what its operations take."""
+    rows = [("system", "pages at most", "mean", "faults", "cycles in all")]
     for system in systems:
-        mean = f"{system['mean_mapped_pages']:.1f}"
-        cause = "" if system["completed"] else f"{system['cause']} ({system['failed_at_event']})"
-        numbers = (system["peak_mapped_pages"], mean, system["faults"], system["cycles"])
-        rows.append((system["name"], cause, *map(str, numbers)))
-    yield rows
-    rows = [("cycles on", "operation", "count", "p99.9", "max")]
+        mean = f"{system['mean_mapped_pages']:,.1f}"
+        pages, faults, cycles = (
+            f"{system[name]:,}" for name in ("peak_mapped_pages", "faults", "cycles")
+        )
+        rows.append((system["name"], pages, mean, faults, cycles))
+    yield "on a simulated Ibex with the unit, pages of 4 KiB:", rows
+    tenths = [f"{100 * part // PARTS} %" for part in range(1, PARTS + 1)]
+    rows = [("system", *tenths)]
+    for system in systems:
+        rows.append((system["name"], *(f"{most:,}" for most in _most_by_part(system))))
+    yield "pages mapped over the events, the most in each tenth of them:", rows
+    rows = [("system", "operation", "count", "p99.9", "max", "bound")]
     for system in systems:
         for kind, each in system["operations"].items():
             numbers = (each["count"], each["p999_cycles"], each["max_cycles"])
-            rows.append((system["name"], kind, *map(str, numbers)))
-    yield rows
+            bound = each.get("bound_cycles")
+            shown = "" if "bound_cycles" not in each else "none" if bound is None else f"{bound:,}"
+            rows.append((system["name"], kind, *(f"{number:,}" for number in numbers), shown))
+    yield "cycles per call, per fault (access to repetition) and per access that hits:", rows
+
+
+def _most_by_part(system: Mapping[str, Any]) -> list[int]:
+    """The most pages mapped in each of PARTS parts of the events; what stood before, if none."""
+    curve, events = system["mapped_pages"], max(system["events"], 1)
+    most = [-1] * PARTS
+    for event, high in zip(curve["event"], curve["max"], strict=True):
+        part = min(event * PARTS // events, PARTS - 1)
+        most[part] = max(most[part], high)
+    for part in range(PARTS):
+        if most[part] < 0:
+            most[part] = most[part - 1] if part else 0
+    return most
 
 
 def tile_verdict(systems: Sequence[Mapping[str, Any]]) -> str:
-    """One sentence: how our worst cases compare with the conventional ones."""
-    completed = {s["name"].split(":")[1]: s["operations"] for s in systems if s["completed"]}
-    ours, theirs = completed.get("rtmmu"), completed.get("pagetable")
-    if ours is None or theirs is None or not theirs["malloc"]["count"]:
+    """One sentence: our worst cases beside the conventional ones."""
+    completed = {system["name"]: system["operations"] for system in systems if system["completed"]}
+    pair = _pair(list(completed))
+    if pair is None or not completed[pair[1]]["malloc"]["count"]:
         return f"{len(completed)} of {len(systems)} systems on the tile held the trace."
-    ratios = [
-        theirs["free"]["max_cycles"] / max(ours["free"]["max_cycles"], 1),
-        ours["malloc"]["max_cycles"] / max(theirs["malloc"]["max_cycles"], 1),
-    ]
+    most = {
+        kind: [completed[name][kind]["max_cycles"] for name in pair] for kind in ("free", "malloc")
+    }
+    free, malloc = most["free"], most["malloc"]
     return (
-        f"The slowest free takes {ours['free']['max_cycles']:,} cycles instead of"
-        f" {theirs['free']['max_cycles']:,} ({ratios[0]:.2f} times less), the slowest malloc"
-        f" {ours['malloc']['max_cycles']:,} instead of {theirs['malloc']['max_cycles']:,}"
-        f" ({ratios[1]:.3f} times)."
+        f"The slowest free takes {free[0]:,} cycles on {pair[0]}, {free[1]:,} on {pair[1]}"
+        f" ({free[1] / max(free[0], 1):.2f} times as many), the slowest malloc {malloc[0]:,} and"
+        f" {malloc[1]:,} ({malloc[1] / max(malloc[0], 1):.2f} times)."
     )
+
+
+def _pair(names: Sequence[str]) -> tuple[str, str] | None:
+    """The first of ours and the first with a page table, if both are there."""
+    ours = [name for name in names if name.startswith("tile:rtmmu")]
+    theirs = [name for name in names if name.startswith("tile:pagetable")]
+    return (ours[0], theirs[0]) if ours and theirs else None

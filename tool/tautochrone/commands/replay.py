@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from tautochrone import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from tautochrone.emulator import Counts
     from tautochrone.plan import Plan
@@ -54,6 +56,7 @@ PATH = click.Path(dir_okay=False, path_type=Path)
     type=click.IntRange(min=1),
     help="On the tile: stop a simulation there (default: 2 * 10^10 cycles).",
 )
+@click.option("--events", type=click.IntRange(min=1), help="Only the first so many; else all.")
 @click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
@@ -67,6 +70,7 @@ def command(
     frames: int | None,
     touch: str,
     cycles_max: int | None,
+    events: int | None,
     skip_misuse: bool,
     as_json: bool,
 ) -> int:
@@ -77,7 +81,7 @@ def command(
     tau replay program.tau --plan plan.toml --heap 65536
     tau replay program.tau --plan plan.toml --instructions rv32
     tau replay program.tau --on rtvm,conventional
-    tau replay program.tau --on tile:rtmmu,tile:pagetable
+    tau replay program.tau --on tile:rtmmu,tile:pagetable --events 100000
 
     Without --heap the smallest heap that holds is searched for. With it, exit status 3 says that a
     system did not hold in it. Instructions are those of our systems, without payload copies.
@@ -85,23 +89,22 @@ def command(
     free and a page fault cost. What was touched, `tau record --accesses` records.
     tile:rtmmu and tile:pagetable run the same heaps on a simulated processor with their memory
     management unit, and tell exact cycles. :small-b, :fast or :fast-b behind a tile's name chooses
-    its processor, :pipelined tables that are no faster than the page table.
+    its processor, :pipelined tables that are no faster than the page table. The tile makes some
+    three million cycles a second: --events replays the beginning of a long recording.
     """
     from tautochrone.plan import load_plan
-    from tautochrone.replay import open_trace_for_replay, refuse_misuse
 
     plan = load_plan(plan_path) if plan_path else None
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
     _refuse_settings(names, trace, plan is not None, layout, frames, cycles_max)
-    refuse_misuse(trace, skip_misuse)
-    opened = open_trace_for_replay(trace)
-    given = _Given(
-        *(trace, plan, heap_bytes, layout, isa, check_level, skip_misuse),
-        *(frames, touch == "all", cycles_max),
-    )
-    systems = [_replayed(name, given) for name in names]
+    with _beginning(trace, events) as replayed_trace:
+        given = _Given(
+            *(replayed_trace, plan, heap_bytes, layout, isa, check_level, skip_misuse),
+            *(frames, touch == "all", cycles_max),
+        )
+        facts, systems = _replayed_all(names, given)
     maps_pages = _names_on_pages(names) or _names_on_tile(names)
-    if maps_pages and not opened.touches and touch == "recorded":
+    if maps_pages and not facts["touches"] and touch == "recorded":
         output.note(
             f"{trace} holds no accesses: pages are mapped for headers and calloc only;"
             " record with `tau record --accesses`, or take --touch all"
@@ -113,15 +116,27 @@ def command(
         "heap_bytes": heap_bytes,
         "instructions": isa,
         "check_level": check_level if isa else None,
-        "events": int(opened.facts.events),
-        "touches": opened.touches,
+        "first_events": events,
         "touch": touch,
-        "skipped_events": int(opened.facts.skipped),
-        "peak_live_bytes": int(opened.facts.peak_live_bytes),
+        **facts,
         "systems": systems,
     }
     output.emit(as_json, "replay", result, lambda: _print(result))
     return EXIT_DONE if all(system["completed"] for system in systems) else EXIT_LIMIT_EXCEEDED
+
+
+@contextmanager
+def _beginning(trace: Path, events: int | None) -> Iterator[Path]:
+    """The trace, or one of its first EVENTS for as long as this lasts."""
+    if events is None:
+        yield trace
+        return
+    from tautochrone.prefix import first_events
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{trace.stem}-first-{events}.tau"
+        first_events(trace, events, path)
+        yield path
 
 
 def _names_on_pages(names: Sequence[str]) -> list[str]:
@@ -183,6 +198,24 @@ class _Given:
     frames: int | None
     touches_all: bool
     cycles_max: int | None
+
+
+def _replayed_all(
+    names: Sequence[str], given: _Given
+) -> tuple[dict[str, int], list[dict[str, Any]]]:
+    """What the trace holds, and the entries of "systems"."""
+    from tautochrone.replay import open_trace_for_replay, refuse_misuse
+
+    refuse_misuse(given.trace, given.skip_misuse)
+    opened = open_trace_for_replay(given.trace)
+    systems = [_replayed(name, given) for name in names]
+    facts = {
+        "events": int(opened.facts.events),
+        "touches": opened.touches,
+        "skipped_events": int(opened.facts.skipped),
+        "peak_live_bytes": int(opened.facts.peak_live_bytes),
+    }
+    return facts, systems
 
 
 def _replayed(name: str, given: _Given) -> dict[str, Any]:
@@ -280,9 +313,13 @@ def _print(result: dict[str, Any]) -> None:
     if on_tile:
         from tautochrone.tile_entries import tile_rows, tile_verdict
 
-        for rows in tile_rows(on_tile):
-            _print_table(rows, text_columns=2)
+        for title, rows in tile_rows(on_tile):
+            print(title)
+            _print_table(rows, text_columns=2 if rows[0][1] == "operation" else 1)
             print()
+        for system in on_tile:
+            if not system["completed"]:
+                print(f"{system['name']} {system['cause']}, at event {system['failed_at_event']}.")
         print(tile_verdict(on_tile))
     if plain:
         _print_plain({**result, "systems": plain})
@@ -402,6 +439,9 @@ def _next_command(result: dict[str, Any]) -> str:
     trace, plan = result["trace"], result["plan"]
     if not all(system["completed"] for system in result["systems"]):
         return f"tau replay {trace}" + (f" --plan {plan}" if plan else "")
+    if any("cycles" in system for system in result["systems"]):
+        names = ",".join(system["name"] for system in result["systems"])
+        return f"tau report {trace} --on rtvm,conventional,{names} -o report.html"
     if any("peak_mapped_pages" in system for system in result["systems"]):
         return f"tau report {trace} --on rtvm,conventional -o report.html"
     if plan is None:

@@ -6,7 +6,7 @@ import json
 import platform
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,7 +99,6 @@ def build(
     trace: Path, plan_path: Path | None, replays: Replays, title: str | None
 ) -> tuple[dict[str, Any], str]:
     """Return what the report says, as a JSON document, and the report itself as HTML."""
-    from tautochrone.paging_entries import pages_verdict
     from tautochrone.plan import ALIGNMENT_BYTES, bucket_bytes, load_plan
     from tautochrone.reporters import (
         classes,
@@ -111,7 +110,6 @@ def build(
         sizes,
     )
     from tautochrone.reporters.curves import COLUMNS, curves_of
-    from tautochrone.reporters.verdict import verdict
     from tautochrone.trace import open_trace
 
     plan = load_plan(plan_path) if plan_path else None
@@ -143,9 +141,7 @@ def build(
     if planned:
         panels.append(classes.draw(curves, planned))
     panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
-    said = verdict(curves.peak_bytes, plain, plan.heap_bytes if plan else None)
-    if on_pages:
-        said = pages_verdict(on_pages) if not plain else f"{said} {pages_verdict(on_pages)}"
+    said = _said(curves.peak_bytes, plain, on_pages, plan.heap_bytes if plan else None)
     facts = _facts(header, totals)
     result = {
         "trace": str(trace),
@@ -164,6 +160,30 @@ def build(
         _provenance(trace, plan),
     )
     return result, html
+
+
+def _said(
+    peak_live_bytes: int,
+    plain: list[dict[str, Any]],
+    on_pages: Sequence[Mapping[str, Any]],
+    plan_heap_bytes: int | None,
+) -> str:
+    """Return the verdict: a sentence on heaps, one on heaps over pages, one on the tile."""
+    from tautochrone.paging_entries import pages_verdict
+    from tautochrone.reporters import pages
+    from tautochrone.reporters.verdict import verdict
+    from tautochrone.tile_entries import tile_verdict
+
+    on_tile = [system for system in on_pages if pages.unit_of(system) == pages.CYCLES]
+    in_software = [system for system in on_pages if system not in on_tile]
+    sentences = []
+    if plain or not on_pages:
+        sentences.append(verdict(peak_live_bytes, plain, plan_heap_bytes))
+    if in_software:
+        sentences.append(pages_verdict(in_software))
+    if on_tile:
+        sentences.append(tile_verdict(on_tile))
+    return " ".join(sentences)
 
 
 def _facts(header: Mapping[str, Any], totals: Any) -> dict[str, str]:

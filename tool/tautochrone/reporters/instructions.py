@@ -1,8 +1,8 @@
-"""Instructions of each operation: 99.9 % of the calls, the maximum, and the stated bound."""
+"""Instructions or cycles of each operation: 99.9 % of the calls, the maximum, and the bound."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bokeh.models import ColumnDataSource, HoverTool
@@ -13,9 +13,27 @@ ROW_PIXELS = 30
 LOG_ABOVE_RATIO = 40
 
 
-def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
+def draw(systems: Sequence[Mapping[str, Any]], isa: str) -> Panel | None:
     """Draw the operations of `systems` (as `tau replay --json` lists them); None if not counted."""
-    rows = _rows(systems)
+    caption = (
+        f"Counted by emulation of every call of this recording on {isa}; moving and clearing"
+        " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
+    )
+    return _drawn(_rows(systems, "instructions"), "instructions", "Instructions a call", caption)
+
+
+def draw_cycles(systems: Sequence[Mapping[str, Any]]) -> Panel | None:
+    """Draw what the operations of systems on the tile took; None if there is none."""
+    caption = (
+        "Counted by the simulated processor, the same in every run. A fault lasts from the"
+        " access to its repetition, trap and handler included; load and store are all accesses that"
+        " hit, from the request to the answer. A bound holds for any sequence of calls."
+    )
+    rows = _rows(systems, "cycles")
+    return _drawn(rows, "cycles", "Cycles an operation on the tile", caption)
+
+
+def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> Panel | None:
     if not rows:
         return None
     rows.reverse()  # Bokeh lists factors from the bottom
@@ -27,7 +45,7 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
         y_range=columns["row"],
         height=110 + ROW_PIXELS * len(rows),
         x_axis_type="log" if is_log else "linear",
-        x_axis_label="instructions",
+        x_axis_label=unit,
         tools="",
     )
     start = min(values) * 0.8 if is_log else 0
@@ -70,11 +88,7 @@ def draw(systems: Sequence[dict[str, Any]], isa: str) -> Panel | None:
     plot.legend.orientation = "horizontal"
     plot.legend.background_fill_alpha = 0
     plot.legend.border_line_color = None
-    caption = (
-        f"Counted by emulation of every call of this recording on {isa}; moving and clearing"
-        " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
-    )
-    return Panel("instructions", "Instructions a call", caption, plot, columns)
+    return Panel(unit, title, caption, plot, columns)
 
 
 def _or_nan(value: Any) -> Any:
@@ -82,18 +96,18 @@ def _or_nan(value: Any) -> Any:
     return float("nan") if value is None else value
 
 
-def _rows(systems: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one row for each system and operation whose instructions were counted."""
+def _rows(systems: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any]]:
+    """Return one row for each system and operation that was counted in this unit."""
     return [
         {
             "row": f"{system['name']} {operation}",
             "calls": counted["count"],
-            "p999": counted["p999_instructions"],
-            "max": counted["max_instructions"],
-            "hit": counted.get("max_hit_instructions"),
-            "bound": counted.get("bound_instructions"),
+            "p999": counted[f"p999_{unit}"],
+            "max": counted[f"max_{unit}"],
+            "hit": counted.get(f"max_hit_{unit}"),
+            "bound": counted.get(f"bound_{unit}"),
         }
         for system in systems
         for operation, counted in (system.get("operations") or {}).items()
-        if counted.get("max_instructions") is not None and counted.get("count")
+        if counted.get(f"max_{unit}") is not None and counted.get("count")
     ]

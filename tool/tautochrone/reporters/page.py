@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from bokeh.embed import components
 from bokeh.resources import Resources
@@ -28,8 +29,12 @@ def page(
     `facts` says what was recorded, `provenance` how the report was made; both are shown
     as they are, escaped. `plan_toml` is the plan's text, None if there is no plan.
     """
-    script, divisions = components({panel.name: panel.model for panel in panels})
-    sections = "".join(_section(panel, divisions[panel.name]) for panel in panels)
+    models = {panel.name: panel.model for panel in panels if panel.model is not None}
+    script, divisions = components(models)
+    sections = "".join(
+        _section(panel, divisions[panel.name] if panel.model is not None else _table(panel))
+        for panel in panels
+    )
     if plan_toml is not None:
         sections += (
             '<section id="plan"><h2>The plan</h2><details open><summary>plan.toml</summary>'
@@ -56,6 +61,23 @@ def _section(panel: Panel, division: str) -> str:
         f' <button type="button" data-csv="{panel.name}">CSV</button></p>'
         f'<pre hidden id="csv-{panel.name}">{html.escape(panel.csv())}</pre></section>\n'
     )
+
+
+def _table(panel: Panel) -> str:
+    """Return a panel's columns as an HTML table; numbers are to the right."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in panel.columns)
+    rows = "".join(
+        "<tr>" + "".join(map(_cell, row)) + "</tr>"
+        for row in zip(*panel.columns.values(), strict=True)
+    )
+    return f"<div class=\"scroll\"><table><tr>{head}</tr>{rows}</table></div>"
+
+
+def _cell(value: Any) -> str:
+    """Return a cell: numbers with thousands apart, None as nothing."""
+    if isinstance(value, int | float):
+        return f'<td class="number">{value:,}</td>'
+    return f"<td>{html.escape(str(value)) if value is not None else ''}</td>"
 
 
 def _definitions(pairs: Mapping[str, str]) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from bokeh.models import ColumnDataSource, HoverTool, Label, LogTicker, Span
 
-from tautochrone.paging_entries import is_blind
+from tautochrone.paging_entries import is_blind, thinned
+from tautochrone.reporters.instructions import draw_cycles
 from tautochrone.reporters.panel import (
     BLUE,
     GRAY,
@@ -26,6 +28,7 @@ COLORS = {
 MARKERS = {"rtvm": "circle", "conventional": "x", "conventional-mapped": "triangle"}
 OPERATIONS = ("malloc", "free")
 LOG_ABOVE_RATIO = 40
+DRAWN_POINTS_MAX = 20_000  # of an operation on a system; more are thinned out
 INSTRUCTIONS, CYCLES = "instructions", "cycles"
 MEASURED = {
     INSTRUCTIONS: "on RV32IMC",
@@ -67,7 +70,35 @@ def draw(systems: Sequence[Mapping[str, Any]]) -> list[Panel]:
         for unit in (INSTRUCTIONS, CYCLES)
         for operation in OPERATIONS
     ]
-    return [_mapped(systems), *(panel for panel in costs if panel is not None)]
+    on_tile = [system for system in systems if unit_of(system) == CYCLES]
+    cycles = [draw_table(systems), draw_cycles(on_tile)] if on_tile else []
+    return [_mapped(systems), *(panel for panel in [*cycles, *costs] if panel is not None)]
+
+
+def draw_table(systems: Sequence[Mapping[str, Any]]) -> Panel:
+    """Everything counted, operation by operation, so that systems stand beside each other."""
+    head = ("operation", "on", "count", "99.9 %", "at most", "bound", "in")
+    rows: list[tuple[Any, ...]] = []
+    for system in systems:
+        mean, most = system["mean_mapped_pages"], system["peak_mapped_pages"]
+        rows.append(("pages mapped", system["name"], None, None, most, None, f"mean {mean:,.1f}"))
+    for operation in dict.fromkeys(name for system in systems for name in system["operations"]):
+        for system in systems:
+            calls, unit = system["operations"].get(operation), unit_of(system)
+            if calls is None or not calls["count"]:
+                continue
+            bound = calls.get(f"bound_{unit}")
+            if bound is None and (calls.get("grows") or f"bound_{unit}" in calls):
+                bound = "none"
+            numbers = (calls["count"], calls[f"p999_{unit}"], calls[f"max_{unit}"], bound)
+            rows.append((operation, system["name"], *numbers, unit))
+    caption = (
+        "The same heaps twice: rtvm and conventional as software, counted in instructions; on the"
+        " tile with a memory management unit, counted in cycles, where pages are mapped by real"
+        " faults. load and store are single accesses, the heaps' own among them."
+    )
+    columns = dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+    return Panel("tile", "The tile beside the software model", caption, None, columns)
 
 
 def _mapped(systems: Sequence[Mapping[str, Any]]) -> Panel:
@@ -128,7 +159,8 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str, unit: str) ->
     ]
     if not drawn:
         return None
-    costs = [cost for _, calls in drawn for cost in calls["by_size"][unit]]
+    points_of = {name: _points(calls["by_size"], unit) for name, calls in drawn}
+    costs = [cost for points in points_of.values() for cost in points[unit]]
     is_log = max(costs) > LOG_ABOVE_RATIO * max(min(costs), 1)
     plot = plain_figure(
         x_axis_type="log",
@@ -138,18 +170,14 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str, unit: str) ->
     )
     label_bytes(plot.xaxis[0])
     plot.xaxis[0].ticker = LogTicker(base=4)
-    bounds = [calls.get("bound_instructions") or 0 for _, calls in drawn]
+    bounds = [calls.get(f"bound_{unit}") or 0 for _, calls in drawn]
     plot.y_range.start = 0.8 * max(min(costs), 1) if is_log else 0
     plot.y_range.end = 1.1 * max(costs + bounds)
     columns: dict[str, list[Any]] = {"system": [], "size_bytes": [], unit: []}
     marks = []
     for name, calls in drawn:
-        points = calls["by_size"]
-        data = {
-            "size_bytes": [max(size, 1) for size in points["size_bytes"]],
-            unit: list(points[unit]),
-            "system": [name] * len(points["size_bytes"]),
-        }
+        points = points_of[name]
+        data = {**points, "system": [name] * len(points["size_bytes"])}
         for key in columns:
             columns[key] += data[key]
         marks.append(
@@ -163,8 +191,8 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str, unit: str) ->
                 legend_label=name,
             )
         )
-        if calls.get("bound_instructions"):
-            _bound_line(plot, name, calls["bound_instructions"])
+        if calls.get(f"bound_{unit}"):
+            _bound_line(plot, name, calls[f"bound_{unit}"])
     tips = [("", "@system"), ("size", "@size_bytes{0,0} B"), ("took", f"@{unit}{{0,0}}")]
     plot.add_tools(HoverTool(renderers=marks, tooltips=tips))
     plot.add_layout(plot.legend[0], "above")
@@ -172,11 +200,13 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str, unit: str) ->
     plot.legend.background_fill_alpha = 0
     plot.legend.border_line_color = None
     linear = [name for name, calls in drawn if calls.get("grows")]
-    caption = (
-        f"Every distinct cost of a call of {operation} {MEASURED[unit]}, by size; the largest of"
-        " each size is always there."
+    is_whole = all(
+        len(points["size_bytes"]) == len(calls["by_size"]["size_bytes"])
+        for (_, calls), points in zip(drawn, points_of.values(), strict=True)
     )
-    if unit == INSTRUCTIONS:
+    caption = f"Every distinct cost of a call of {operation} {MEASURED[unit]}, by size"
+    caption += "." if unit == CYCLES and is_whole else "; the largest of each size is always there."
+    if any(bounds):
         caption += " Dashed: the bound, which holds whatever the sequence of calls."
     if linear:
         caption += f" {', '.join(linear)}: no bound, the cost grows with the pages given back."
@@ -184,6 +214,14 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str, unit: str) ->
     if unit == CYCLES:
         title, key = f"What {operation} takes on the tile, by size", f"{operation}-cycles-by-size"
     return Panel(key, title, caption, plot, columns)
+
+
+def _points(by_size: Mapping[str, Any], unit: str) -> dict[str, list[int]]:
+    """The points that are drawn: all, unless they are more than a page should hold."""
+    sizes, costs = np.array(by_size["size_bytes"], np.int64), np.array(by_size[unit], np.int64)
+    if len(sizes) > DRAWN_POINTS_MAX:
+        sizes, costs = thinned(sizes, costs, DRAWN_POINTS_MAX)
+    return {"size_bytes": np.maximum(sizes, 1).tolist(), unit: costs.tolist()}
 
 
 def _bound_line(plot: Any, name: str, bound: int) -> None:

@@ -18,12 +18,15 @@ HEIGHT_PIXELS = 300
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure of the report: `name` is its anchor and CSV file name, `columns` what it shows."""
+    """One figure of the report: `name` is its anchor and CSV file name, `columns` what it shows.
+
+    Without a `model` its columns are shown as they are, as a table.
+    """
 
     name: str
     title: str
     caption: str
-    model: UIElement
+    model: UIElement | None
     columns: Mapping[str, Sequence[Any]]
 
     def csv(self) -> str:
