@@ -91,7 +91,7 @@ bool Tile::finish() {
               static_cast<std::uint32_t>(count >> 32), 0, 0, 0});
     }
     if (results && std::fflush(results.get()) != 0)
-        results_failed = true;
+        results_lost();
     return !results_failed;
 }
 
@@ -130,15 +130,16 @@ void Tile::console(std::uint32_t letter) {
     if (simulation.tiles.size() > 1)
         std::fprintf(console_file, "[%u] ", number);
     std::fwrite(console_line.data(), 1, console_line.size(), console_file);
-    std::fflush(console_file);
+    if (std::fflush(console_file) != 0 || std::ferror(console_file) != 0)
+        simulation.stop(std::string("the console cannot be written: ") + std::strerror(errno));
     console_line.clear();
 }
 
 bool Tile::look_at_command() {
     if (command || commands_ended)
         return command.has_value();
-    if (results)
-        std::fflush(results.get());
+    if (results && std::fflush(results.get()) != 0)
+        results_lost();
     Command read;
     const std::size_t count = std::fread(read.data(), 1, sizeof read, commands.get());
     if (count == sizeof read) {
@@ -146,7 +147,9 @@ bool Tile::look_at_command() {
         return true;
     }
     commands_ended = true;
-    if (count != 0)
+    if (std::ferror(commands.get()) != 0)
+        simulation.stop(std::string("the commands cannot be read: ") + std::strerror(errno));
+    else if (count != 0)
         simulation.stop("the commands end within a record");
     return false;
 }
@@ -166,9 +169,15 @@ void Tile::command_next() {
 }
 
 void Tile::send(const Result &result) {
-    if (results && std::fwrite(result.data(), sizeof result, 1, results.get()) != 1) {
-        results_failed = true;
-    }
+    if (results && std::fwrite(result.data(), sizeof result, 1, results.get()) != 1)
+        results_lost();
+}
+
+// There is no use in going on: what is lost cannot be sent again.
+void Tile::results_lost() {
+    if (!results_failed)
+        simulation.stop(std::string("the results cannot be written: ") + std::strerror(errno));
+    results_failed = true;
 }
 
 void Tile::stopwatch(unsigned channel, unsigned action, std::uint32_t value, std::uint64_t cycle) {

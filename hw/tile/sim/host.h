@@ -67,6 +67,7 @@ class Tile {
 
     bool look_at_command();
     void send(const Result &result);
+    void results_lost();
 
     Image image;
     std::uint32_t filling;

@@ -1,5 +1,6 @@
 #include "image.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,6 +19,9 @@ constexpr Memory MEMORIES[] = {
     {"plain memory", TAU_TILE_ADDRESS_PLAIN, TAU_TILE_SIZE_PLAIN_BYTES},
 };
 
+constexpr std::size_t FILE_BYTES_MAX = 64 << 20;  // with what a debugger wants
+constexpr std::size_t SEGMENTS_MAX = 64;
+
 std::vector<std::uint8_t> contents(const std::string &path) {
     std::FILE *file = std::fopen(path.c_str(), "rb");
     if (file == nullptr)
@@ -25,13 +29,16 @@ std::vector<std::uint8_t> contents(const std::string &path) {
     std::vector<std::uint8_t> bytes;
     std::uint8_t block[65536];
     std::size_t count;
-    while ((count = std::fread(block, 1, sizeof block, file)) > 0) {
+    while (bytes.size() <= FILE_BYTES_MAX &&
+           (count = std::fread(block, 1, sizeof block, file)) > 0) {
         bytes.insert(bytes.end(), block, block + count);
     }
-    const bool failed = std::ferror(file) != 0;
+    const int error = std::ferror(file) != 0 ? errno : 0;
     std::fclose(file);
-    if (failed)
-        throw ImageError(path + ": " + std::strerror(errno));
+    if (error != 0)
+        throw ImageError(path + ": " + std::strerror(error));
+    if (bytes.size() > FILE_BYTES_MAX)
+        throw ImageError(path + ": larger than any program for the tile");
     return bytes;
 }
 
@@ -91,8 +98,6 @@ Image Image::from_bytes(const std::string &path, std::uint32_t address) {
     if (bytes.empty())
         throw ImageError(path + ": empty");
     Image image;
-    if (bytes.size() > UINT32_MAX)
-        throw ImageError(path + ": larger than any memory of the tile");
     const auto size = static_cast<std::uint32_t>(bytes.size());
     image.place(path, address, bytes.data(), size, size);
     return image;
@@ -109,32 +114,41 @@ void Image::place(const std::string &path, std::uint32_t address, const std::uin
                              hexadecimal(address) + ", the " + memory.name + " ends at " +
                              hexadecimal(memory.first + memory.bytes));
         }
-        // From word to word. What the file only reserves (.bss, stack) the program clears itself.
-        const std::uint32_t front = address % 4;
-        std::vector<std::uint8_t> words((front + std::size_t{file_bytes} + 3) / 4 * 4);
-        std::memcpy(words.data() + front, bytes, file_bytes);
-        segments.push_back({address - front, std::move(words)});
+        for (const Segment &other : segments) {
+            if (address < other.address + other.memory_bytes &&
+                other.address < address + memory_bytes) {
+                throw ImageError(path + ": has two segments for " +
+                                 hexadecimal(std::max(address, other.address)));
+            }
+        }
+        if (segments.size() == SEGMENTS_MAX) {
+            throw ImageError(path + ": has more than " + std::to_string(SEGMENTS_MAX) +
+                             " segments");
+        }
+        // What the file only reserves (.bss, stack) the program clears itself.
+        segments.push_back({address, memory_bytes, {bytes, bytes + file_bytes}});
         return;
     }
     throw ImageError(path + ": has contents for " + hexadecimal(address) +
                      ", where the tile has no memory that a program can fill");
 }
 
-const Image::Segment *Image::find(std::uint32_t address) const {
-    for (const Segment &segment : segments) {
-        if (address - segment.address < segment.bytes.size())
-            return &segment;
-    }
-    return nullptr;
-}
-
 bool Image::has(std::uint32_t address) const {
-    return find(address) != nullptr;
+    for (const Segment &segment : segments) {
+        if (address + 4 > segment.address && address < segment.address + segment.bytes.size())
+            return true;
+    }
+    return false;
 }
 
 std::uint32_t Image::word(std::uint32_t address) const {
-    const Segment *segment = find(address);
     std::uint32_t value = 0;
-    std::memcpy(&value, segment->bytes.data() + (address - segment->address), sizeof value);
+    for (const Segment &segment : segments) {  // two can share a word
+        for (unsigned i = 0; i < 4; i++) {
+            const std::uint32_t offset = address + i - segment.address;
+            if (offset < segment.bytes.size())
+                value |= std::uint32_t{segment.bytes[offset]} << 8 * i;
+        }
+    }
     return value;
 }

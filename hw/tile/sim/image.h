@@ -18,8 +18,8 @@ struct ImageError : std::runtime_error {
 class Image {
   public:
     // Reads the loadable segments of the ELF at `path` to their physical addresses. ImageError when
-    // it is missing, is no ELF for 32-bit little-endian RISC-V, is cut short, begins anywhere but
-    // at reset, or needs memory that the tile does not have.
+    // it is missing or endless, is no ELF for 32-bit little-endian RISC-V, is cut short, begins
+    // anywhere but at reset, needs memory that the tile does not have, or has two contents for one.
     static Image from_elf(const std::string &path);
     // Reads the bytes of `path` to `address`; ImageError likewise.
     static Image from_bytes(const std::string &path, std::uint32_t address);
@@ -33,11 +33,11 @@ class Image {
   private:
     struct Segment {
         std::uint32_t address;
-        std::vector<std::uint8_t> bytes;
+        std::uint32_t memory_bytes;
+        std::vector<std::uint8_t> bytes;  // at most as many
     };
     void place(const std::string &path, std::uint32_t address, const std::uint8_t *bytes,
                std::uint32_t file_bytes, std::uint32_t memory_bytes);
-    const Segment *find(std::uint32_t address) const;
 
     std::vector<Segment> segments;
 };

@@ -6,11 +6,14 @@
 #include "verilated.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cinttypes>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <unistd.h>
 
 namespace {
 
@@ -34,8 +37,10 @@ constexpr char USAGE_TEXT[] =
     "  --stall-seed N      which cycles (default 1)\n"
     "  --fill N            memories begin with numbers chosen by N, not with 0\n"
     "  --progress          a line `progress CYCLES COMMANDS` on standard error every half second\n"
-    "exit: 0 the program exited with 0, 1 with something else, 2 wrong usage or program,\n"
-    "3 cycle limit, 4 fault inside the fault handler, 5 an assertion of the hardware failed\n";
+    "  --parent PID        stop when that process, which started this one, is gone\n"
+    "exit: 0 the program exited with 0, 1 with something else, 2 wrong usage or program, or a\n"
+    "file that cannot be read or written, 3 cycle limit, 4 fault inside the fault handler,\n"
+    "5 an assertion of the hardware failed\n";
 
 struct Options {
     std::vector<std::string> programs, commands, results;
@@ -44,13 +49,15 @@ struct Options {
     std::uint64_t cycles_max = 1000000000;
     std::uint32_t stall = 0, stall_seed = 1, filling = 0;
     bool progress = false;
+    pid_t parent = 0;  // 0: whoever it is may go
 };
 
 std::uint64_t number(const char *text, const std::string &option, std::uint64_t max) {
     char *end = nullptr;
     errno = 0;
     const std::uint64_t value = std::strtoull(text, &end, 0);
-    if (end == text || *end != '\0' || errno != 0 || *text == '-' || value > max) {
+    if (!std::isdigit(static_cast<unsigned char>(*text)) || *end != '\0' || errno != 0 ||
+        value > max) {
         throw ImageError(option + ": `" + text + "` is no number from 0 to " + std::to_string(max));
     }
     return value;
@@ -85,6 +92,8 @@ Options parsed(int count, char **words) {
             options.stall_seed = static_cast<std::uint32_t>(number(value, option, UINT32_MAX));
         else if (option == "--fill")
             options.filling = static_cast<std::uint32_t>(number(value, option, UINT32_MAX));
+        else if (option == "--parent")
+            options.parent = static_cast<pid_t>(number(value, option, INT32_MAX));
         else
             throw ImageError(option + ": unknown option");
     }
@@ -95,6 +104,10 @@ Options parsed(int count, char **words) {
     }
     if (options.commands.size() > TAU_TILES || options.results.size() > TAU_TILES) {
         throw ImageError("more --commands or --results than tiles");
+    }
+    for (const auto &files : {options.commands, options.results}) {
+        if (std::count(files.begin(), files.end(), "-") > 1)
+            throw ImageError("`-` is for one tile only");
     }
     return options;
 }
@@ -171,6 +184,8 @@ std::uint64_t run(Vtau_sim &top, VerilatedContext &context, const Options &optio
             simulation.stop("assertion");
         if (options.progress)
             show_progress(cycle);
+        if (options.parent != 0 && getppid() != options.parent)
+            simulation.stop("the process that started this one is gone");
     }
     return cycle;
 }
@@ -250,6 +265,8 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "tau_sim: %s\n", error.what());
         return USAGE;
     }
+    // Whoever reads results or console and goes away is told from the write that fails.
+    std::signal(SIGPIPE, SIG_IGN);
     VerilatedContext context;
     context.fatalOnError(false);
     Vtau_sim top(&context);
