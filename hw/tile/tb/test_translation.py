@@ -1,0 +1,313 @@
+"""hw/composable and hw/tlb in the tile: a program's translations are those of the units' models.
+
+Method: random commands (tb/programs/translate.c) write the page table and the unit's registers, and
+load, store and call pages of the window, mapped or not. The model gets the same in the same order,
+each lookup by itself; every value, cause and counter must be its own, with random stalls too.
+Without stalls, cycles are those the documents state.
+
+Fetches run ahead of what is executed, in the page that is executed: they add hits, and misses where
+the page is refused. So of fetches all is compared but how often they hit and missed.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hw.build import Options
+from hw.tile.tb.simulation import Run, compiled, run
+from model import composable, tlb
+from model.mmu_cycle import DATA, EXECUTE, INSTR, READ, WRITE, Inputs, Lookup, Result
+
+TABLE, WRITE_UNIT, READ_UNIT, LOAD, STORE, CALL, FRAME = range(7)  # translate.c
+MARK = 0xF0000000
+PAGE_BITS = FRAME_BITS = 6
+PAGES = 1 << PAGE_BITS
+PROGRAM = ("tb/programs/translate.c", "tb/programs/accesses.S")
+SEED = os.environ.get("TAU_TEST_SEED", "1")
+ACCESS = {LOAD: (DATA, READ), STORE: (DATA, WRITE), CALL: (INSTR, EXECUTE)}
+COMPOSABLE_MISS_MORE_CYCLES = composable.MISS_CYCLES - 1
+ANY_RIGHTS = (0, READ, READ | WRITE, READ | WRITE | EXECUTE, READ | EXECUTE, EXECUTE)
+
+Command = tuple[int, int, int, int]
+
+
+class Oracle:
+    """A model of a unit on the page table and the frames of the tile."""
+
+    def __init__(self, model: composable.Composable | tlb.Tlb) -> None:
+        self.model = model
+        self.table = [0] * PAGES
+        self.stored: dict[int, int] = defaultdict(int)
+        self.kind = ""  # of the last lookup: hit or miss
+
+    def lookup(self, port: int, page: int, access: int) -> Result:
+        """One lookup from its offer to its answer, table 2 answering in the next cycle."""
+        offers: list[Lookup | None] = [None, None]
+        offers[port] = Lookup(page, access)
+        word = None
+        for _ in range(100):
+            out = self.model.step(Inputs(lookups=(offers[INSTR], offers[DATA]), word=word))
+            word = None if out.request is None else self.table[out.request]
+            if out.ready[port]:
+                offers[port] = None
+            result = out.results[port]
+            if result is not None:
+                self.kind = "hit" if out.hits[port] else "miss"
+                return result
+        raise AssertionError("the model does not answer")
+
+    def carry_out(self, command: Command) -> tuple[int | None, int]:
+        """The value that the program must tell (None: any) and why it was refused."""
+        operation, a, b, _ = command
+        self.kind = ""
+        if operation in ACCESS:
+            port, access = ACCESS[operation]
+            result = self.lookup(port, a, access)
+            if result.cause or result.frame is None:
+                return None, result.cause
+            if operation == STORE:
+                self.stored[result.frame] = b
+                return None, 0
+            return (MARK + result.frame if operation == LOAD else result.frame), 0
+        for _ in range(3):  # counters are a cycle or two behind
+            self.model.step(Inputs())
+        if operation == TABLE:
+            self.table[a] = b
+        elif operation == WRITE_UNIT:
+            self.model.step(Inputs(write=(a, b)))
+        elif operation == READ_UNIT:
+            self.model.step(Inputs(read=a))
+            return self.model.step(Inputs()).read, 0
+        elif operation == FRAME:
+            return self.stored[a], 0
+        return b, 0
+
+
+def check(
+    folder: Path, options: Options, model: composable.Composable | tlb.Tlb,
+    commands: list[Command], *words: object,
+) -> tuple[Run, dict[str, set[int]]]:
+    """Run commands on the tile and hold them against the model; cycles of loads by their kind."""
+    done = run(folder, options, "--program", compiled(folder, *PROGRAM), *words, commands=commands)
+    assert done.code == 0, done.console + done.messages
+    records = [record for record in done.results if record[0] == 0]
+    assert len(records) == len(commands)
+    oracle, seen = Oracle(model), defaultdict(set)
+    cycles: dict[str, set[int]] = defaultdict(set)
+    for command, record in zip(commands, records, strict=True):
+        value, cause = oracle.carry_out(command)
+        where = f"command {record[1]} {command}, TAU_TEST_SEED={SEED}"
+        assert record[6] == cause, f"{where}: refused for {record[6]}, not {cause}"
+        assert value is None or record[3] == value, f"{where}: {record[3]:#x}, not {value}"
+        seen[command[0]].add(cause)
+        if command[0] == LOAD and cause == 0:
+            cycles[oracle.kind].add(record[2])
+    for operation in ACCESS:
+        assert seen[operation] == {0, 1, 2}, (operation, seen[operation])
+    assert cycles.keys() == {"hit", "miss"}
+    return done, cycles
+
+
+def some_access(chance: random.Random, pages: list[int]) -> Command:
+    """A load, a store or a call, mostly of a page that has been used before."""
+    operation = chance.choice((LOAD, LOAD, LOAD, STORE, STORE, CALL))
+    page = chance.choice(pages) if chance.randrange(20) else chance.randrange(1, PAGES)
+    return operation, page, chance.getrandbits(32), 0
+
+
+def dump() -> Iterator[Command]:
+    """What stores left in each frame."""
+    return ((FRAME, frame, 0, 0) for frame in range(1 << FRAME_BITS))
+
+
+def composable_commands(seed: int, count: int) -> list[Command]:
+    """Entries come and go, whole, in halves, of pages and frames that do not exist; invalidations;
+    clears are rare, since nothing is mapped behind one."""
+    chance = random.Random(seed)
+    pages = chance.sample(range(1, PAGES), 12)
+    commands: list[Command] = []
+
+    def write(register: int, value: int) -> None:
+        commands.append((WRITE_UNIT, register, value, 0))
+
+    def entry(slot: int, page: int) -> None:
+        frame = chance.randrange(1 << FRAME_BITS) if chance.randrange(12) else 1 << FRAME_BITS
+        rights = chance.choice(ANY_RIGHTS)
+        if chance.randrange(12):
+            write(composable.TABLE + 2 * slot + 1, frame | rights << composable.RIGHTS_SHIFT)
+        write(composable.TABLE + 2 * slot, page | composable.VALID)
+
+    for number in range(count):
+        kind = chance.randrange(100) if number > 40 else 0
+        if kind < 22:
+            entry(chance.randrange(composable.TABLE_ENTRIES), chance.choice((*pages, *pages, 0)))
+            if chance.randrange(3) == 0:
+                write(composable.INVALIDATE, 0)
+        elif kind == 22:
+            write(composable.TABLE + 2 * chance.randrange(composable.TABLE_ENTRIES), 0)
+        elif kind == 23:
+            write(chance.choice((composable.INVALIDATE, composable.REFUSED, 77)), 1)
+        elif kind < 28:
+            register = chance.choice((composable.REFUSED, composable.SHAPE, 4, 5, 6, 128))
+            commands.append((READ_UNIT, register, 0, 0))
+        elif number == count // 2:
+            write(composable.CLEAR, 0)
+        else:
+            commands.append(some_access(chance, pages))
+    return [*commands, (READ_UNIT, composable.REFUSED, 0, 0), *dump()]
+
+
+def tlb_commands(seed: int, count: int, shape: tlb.Shape) -> list[Command]:
+    """Pages mapped and unmapped, invalidated by page and all, several owners, all counters."""
+    chance = random.Random(seed)
+    pages = chance.sample(range(1, PAGES), 24)
+    commands: list[Command] = []
+
+    def write(register: int, value: int) -> None:
+        commands.append((WRITE_UNIT, register, value, 0))
+
+    def change(page: int) -> None:
+        frame = chance.randrange(1 << FRAME_BITS)
+        word = frame | chance.choice(ANY_RIGHTS) << tlb.RIGHTS_SHIFT if chance.randrange(4) else 0
+        commands.append((TABLE, page, word, 0))
+        if chance.randrange(8):  # else the TLB may go on with what it has
+            write(tlb.INVALIDATE_PAGE, page)
+
+    def counters() -> None:
+        """All of loads and stores; of the others what is evicted, and by whom."""
+        owners = 1 << shape.owner_bits
+        for structure in range(1 + shape.levels):
+            for kind, indices in ((0, 2 * owners), (1, owners * owners)):
+                if kind == 0 and structure != DATA:
+                    continue
+                for index in range(indices):
+                    write(tlb.SELECT, structure << 9 | kind << 8 | index)
+                    commands.append((READ_UNIT, tlb.COUNTER, 0, 0))
+
+    for number in range(count):
+        kind = chance.randrange(100) if number > 40 else 0
+        if kind < 16:
+            change(chance.choice(pages))
+        elif kind == 16:
+            write(tlb.INVALIDATE, chance.getrandbits(32))
+        elif kind < 20:
+            write(tlb.OWNER, chance.randrange((1 << shape.owner_bits) + 1))
+        elif kind == 20:
+            write(chance.choice((tlb.SEED, tlb.REFUSED, 99)), chance.choice((0, 1 << 16, 77)))
+        elif kind == 21:
+            register = chance.choice((tlb.OWNER, tlb.REFUSED, tlb.KIND, tlb.LEVEL_1, tlb.LEVEL_2))
+            commands.append((READ_UNIT, register, 0, 0))
+        elif number == count // 2:
+            write(tlb.CLEAR, 0)
+        else:
+            commands.append(some_access(chance, pages))
+    counters()
+    return [*commands, *dump()]
+
+
+def composable_options(entries: int, **more: object) -> Options:
+    """A tile with the composable unit."""
+    return Options(
+        unit="composable", page_bits=PAGE_BITS, frame_bits=FRAME_BITS,
+        unit_parameters=(f"Entries={entries}",), **more,
+    )
+
+
+def tlb_options(shape: tlb.Shape, **more: object) -> Options:
+    """A tile with that TLB."""
+    values = {
+        "Sets": shape.sets, "Ways": shape.ways, "Levels": shape.levels, "Sets2": shape.sets2,
+        "Ways2": shape.ways2, "XorIndex": shape.index, "Replacement": shape.replacement,
+        "OwnerBits": shape.owner_bits,
+    }
+    return Options(
+        unit="tlb", page_bits=PAGE_BITS, frame_bits=FRAME_BITS,
+        unit_parameters=tuple(f"{name}={value}" for name, value in values.items()), **more,
+    )
+
+
+def composable_runs(folder: Path, entries: int, count: int, **more: object) -> None:
+    """The same commands with and without stalls."""
+    commands = composable_commands(int(SEED) + entries, count)
+    options = composable_options(entries, **more)
+    for stall in (0, 90):
+        model = composable.Composable(PAGE_BITS, FRAME_BITS, entries)
+        words = ("--stall", stall, "--stall-seed", SEED)
+        done, cycles = check(folder, options, model, commands, *words)
+        if stall == 0:
+            (hit,), (miss,) = cycles["hit"], cycles["miss"]
+            assert miss == hit + COMPOSABLE_MISS_MORE_CYCLES
+        assert done.tile["misses_data"] > 20 and done.tile["hits_data"] > 20
+
+
+def tlb_runs(folder: Path, shape: tlb.Shape, count: int, **more: object) -> None:
+    """The same commands with and without stalls."""
+    commands = tlb_commands(int(SEED) + shape.replacement, count, shape)
+    options = tlb_options(shape, **more)
+    latency = options.latencies[2]
+    for stall in (0, 90):
+        words = ("--stall", stall, "--stall-seed", SEED, "--fill", 0)
+        _, cycles = check(folder, options, tlb.Tlb(shape), commands, *words)
+        if stall == 0:
+            (hit,) = cycles["hit"]
+            more_cycles = {2, 2 + latency} if shape.levels == 2 else {latency}
+            assert cycles["miss"] == {hit + each for each in more_cycles}
+
+
+def test_composable(tmp_path: Path) -> None:
+    """Four entries. Built without optimization."""
+    composable_runs(tmp_path, 4, 600, optimize=False)
+
+
+def test_tlb(tmp_path: Path) -> None:
+    """Two levels of LRU. Built without optimization."""
+    shape = tlb.Shape(PAGE_BITS, FRAME_BITS, 4, 2, 2, 4, 4)
+    tlb_runs(tmp_path, shape, 900, optimize=False)
+
+
+class ForgetsHalf(composable.Composable):
+    """An invalidation that leaves the instruction TLB alone."""
+
+    def write(self, register: int, value: int) -> None:
+        """As the model's, but for that."""
+        if register == composable.INVALIDATE:
+            self.tlbs[DATA] = []
+        else:
+            super().write(register, value)
+
+
+def test_a_wrong_model_is_noticed(tmp_path: Path) -> None:
+    """The commands of test_composable tell it from the right one."""
+    commands = composable_commands(int(SEED) + 4, 600)
+    options = composable_options(4, optimize=False)
+    with pytest.raises(AssertionError, match="refused for|not"):
+        check(tmp_path, options, ForgetsHalf(PAGE_BITS, FRAME_BITS, 4), commands)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entries", [1, 2, 8])
+def test_composable_of_each_size(tmp_path: Path, entries: int) -> None:
+    """Every other number of entries, more commands."""
+    composable_runs(tmp_path, entries, 4000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "shape, latency",
+    [
+        (tlb.Shape(PAGE_BITS, FRAME_BITS, 4, 4, index=tlb.XOR, replacement=tlb.PLRU), 1),
+        (tlb.Shape(PAGE_BITS, FRAME_BITS, 2, 4, 2, 8, 4, tlb.XOR, tlb.RANDOM, 3), 2),
+        (tlb.Shape(PAGE_BITS, FRAME_BITS, 8, 1, owner_bits=1), 5),
+        (tlb.Shape(PAGE_BITS, FRAME_BITS, 1, 8, 2, 16, 2, replacement=tlb.PLRU), 3),
+    ],
+    ids=str,
+)
+def test_tlb_of_each_kind(tmp_path: Path, shape: tlb.Shape, latency: int) -> None:
+    """Index functions, replacements, shapes, slower tables, more commands."""
+    tlb_runs(tmp_path, shape, 4000, latencies=(1, 1, latency))
