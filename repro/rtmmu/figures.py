@@ -6,6 +6,7 @@ rule. So that a band is explained means that calls of one kind cost what no othe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,10 @@ def cells(sizes: np.ndarray, costs: np.ndarray, kinds: np.ndarray, columns: int)
     return np.unique(seen, axis=0).astype(int).tolist()
 
 
-def figure5(runs: dict[str, Any], pages: Pages) -> dict[str, Any]:
-    """Costs of malloc against the size, in three bands [P0-39]."""
+def figure5(
+    runs: dict[str, Any], pages: Pages, measures: Sequence[str] = MEASURES
+) -> dict[str, Any]:
+    """Costs of malloc against the size, in three bands [P0-39]. The first measure tells apart."""
     kinds_of = {
         OURS: np.array(pages.malloc_kinds),
         CONVENTIONAL: np.array(pages.conventional_malloc_kinds),
@@ -58,13 +61,13 @@ def figure5(runs: dict[str, Any], pages: Pages) -> dict[str, Any]:
                 name: summary(getattr(calls, measure)[kinds == kind])
                 for kind, name in enumerate(MALLOC_KINDS)
             }
-            for measure in MEASURES
+            for measure in measures
         }
         result[system]["median_size_bytes"] = {
             name: float(np.median(calls.size_bytes[kinds == kind])) if (kinds == kind).any() else 0
             for kind, name in enumerate(MALLOC_KINDS)
         }
-        result[system]["apart"] = apart(calls.instructions, kinds)
+        result[system]["apart"] = apart(getattr(calls, measures[0]), kinds)
     return result
 
 
@@ -76,43 +79,43 @@ def apart(costs: np.ndarray, kinds: np.ndarray) -> float:
     return told / len(costs)
 
 
-def line_of(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+def line_of(x: np.ndarray, y: np.ndarray, measure: str) -> dict[str, float]:
     """The straight line of least squares and how much of y it explains."""
     slope, start = np.polyfit(x, y, 1)
     rest = y - (slope * x + start)
     return {
-        "instructions_per_page": float(slope),
+        f"{measure}_per_page": float(slope),
         "start": float(start),
         "explained": float(1 - rest.var() / y.var()) if y.var() else 1.0,
     }
 
 
-def figure6(runs: dict[str, Any], pages: Pages) -> dict[str, Any]:
+def figure6(runs: dict[str, Any], pages: Pages, measure: str = MEASURES[0]) -> dict[str, Any]:
     """Costs of free against the size [P0-40]."""
     kinds = np.array(pages.free_kinds)
     returned = np.array(pages.returned_pages)
     ours, theirs = (runs[system].calls["free"] for system in (OURS, CONVENTIONAL))
+    our_costs, costs = getattr(ours, measure), getattr(theirs, measure)
     sizes_pages = theirs.size_bytes / PAGE_BYTES
     band = kinds == page_model.LAST
-    extreme = int(theirs.instructions.argmax())
-    line = line_of(sizes_pages[band], theirs.instructions[band])
-    expected = line["instructions_per_page"] * sizes_pages[extreme] + line["start"]
+    extreme = int(costs.argmax())
+    line = line_of(sizes_pages[band], costs[band], measure)
+    expected = line[f"{measure}_per_page"] * sizes_pages[extreme] + line["start"]
     return {
-        OURS: summary(ours.instructions),
+        OURS: summary(our_costs),
         CONVENTIONAL: {
-            name: summary(theirs.instructions[kinds == kind])
-            for kind, name in enumerate(FREE_KINDS)
+            name: summary(costs[kinds == kind]) for kind, name in enumerate(FREE_KINDS)
         },
         "band": line,
-        "cost_by_returned_pages": line_of(returned[kinds != 0], theirs.instructions[kinds != 0]),
+        "cost_by_returned_pages": line_of(returned[kinds != 0], costs[kinds != 0], measure),
         "extreme": {
             "event": int(theirs.event[extreme]),
             "size_bytes": int(theirs.size_bytes[extreme]),
             "size_percentile": float(100 * (theirs.size_bytes < theirs.size_bytes[extreme]).mean()),
-            "instructions": int(theirs.instructions[extreme]),
+            measure: int(costs[extreme]),
             "returned_pages": int(returned[extreme]),
             "kind": FREE_KINDS[kinds[extreme]],
-            "over_the_band": float(theirs.instructions[extreme] / expected),
+            "over_the_band": float(costs[extreme] / expected),
         },
     }
 
@@ -140,8 +143,8 @@ def figure7(runs: dict[str, Any], pages: Pages, seed: int) -> dict[str, Any]:
             "mean_pages": float(curve.mean()),
             "model_agrees": int(curve.max()) == runs[system].peak_mapped_pages,
         }
-    mapped = runs[SYSTEMS[2]]
-    result[SYSTEMS[2]] = {"peak_pages": mapped.peak_mapped_pages}
+    for system in runs.keys() - curves.keys():
+        result[system] = {"peak_pages": runs[system].peak_mapped_pages}
     return {
         **result,
         "peak_live_objects": max(pages.live),
@@ -166,16 +169,17 @@ def curve_points(curve: Any, points: int = CURVE_POINTS) -> list[list[int]]:
     ]
 
 
-def points(runs: dict[str, Any], pages: Pages) -> dict[str, Any]:
+def points(runs: dict[str, Any], pages: Pages, measure: str = MEASURES[0]) -> dict[str, Any]:
     """What the figures draw; not kept in the repository."""
     malloc_kinds = {OURS: pages.malloc_kinds, CONVENTIONAL: pages.conventional_malloc_kinds}
     result: dict[str, Any] = {}
     for system in (OURS, CONVENTIONAL):
         malloc, free = runs[system].calls["malloc"], runs[system].calls["free"]
+        mallocs, frees = getattr(malloc, measure), getattr(free, measure)
         kinds = np.array(malloc_kinds[system])
         result[system] = {
-            "malloc": cells(malloc.size_bytes, malloc.instructions, kinds, COLUMNS),
-            "free": cells(free.size_bytes, free.instructions, np.array(pages.free_kinds), COLUMNS),
+            "malloc": cells(malloc.size_bytes, mallocs, kinds, COLUMNS),
+            "free": cells(free.size_bytes, frees, np.array(pages.free_kinds), COLUMNS),
             "pages": curve_points(runs[system].mapped_pages),
         }
     return result

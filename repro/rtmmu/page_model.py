@@ -41,7 +41,7 @@ INSIDE, LAST, LAST_AFTER_FREE = range(3)
 class Placement:
     """Where the library puts objects: addresses in bytes from the start of the space."""
 
-    def __init__(self) -> None:
+    def __init__(self, heap_pages: int) -> None:
         self.library = native.library("libtau_core32.so")
         for name in ("malloc", "usable_size"):
             getattr(self.library, f"tau_break_heap_{name}").restype = ctypes.c_size_t
@@ -68,7 +68,7 @@ class Placement:
             self.table,
             ctypes.c_void_p(self.origin),
             ctypes.c_uint32(FIRST_PAGE),
-            ctypes.c_uint32(HEAP_PAGES),
+            ctypes.c_uint32(heap_pages),
         )
 
     def _call(self, name: str, *arguments: object) -> None:
@@ -111,11 +111,11 @@ def edge(payload: int) -> int:
 class Counting:
     """The two counts while events pass."""
 
-    def __init__(self) -> None:
-        self.placement = Placement()
+    def __init__(self, heap_pages: int) -> None:
+        self.placement = Placement(heap_pages)
         self.lowest, _ = self.placement.malloc(1)
         self.placement.free(self.lowest)
-        self.highest = (FIRST_PAGE + HEAP_PAGES) * PAGE_BYTES
+        self.highest = (FIRST_PAGE + heap_pages) * PAGE_BYTES
         # Control block and both ends are mapped for good, in both systems.
         fixed = [*range(FIRST_PAGE, edge(self.lowest) + 1), edge(self.highest)]
         self.references = Counter(fixed)  # edges and touches that keep a page, ours
@@ -193,9 +193,9 @@ class Counting:
             self.keep(page)
 
 
-def count(stream: Iterable[Event]) -> Pages:
+def count(stream: Iterable[Event], heap_pages: int = HEAP_PAGES) -> Pages:
     """Both counts over all events. Raises MemoryError if an object finds no room."""
-    counting = Counting()
+    counting = Counting(heap_pages)
     pages = counting.pages
     for event in stream:
         if event.op == trace_format.OP_MALLOC:

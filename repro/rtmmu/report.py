@@ -1,11 +1,12 @@
 """Draws the reproduction: out/repro/rtmmu/report.html in the look of `tau report`, with Fig. 5, 6
-and 7 in the paper's arrangement (a: ours, b: the conventional system, the same axes), and a picture
-of it where there is a browser."""
+and 7 in the paper's arrangement (a: ours, b: the conventional system, the same axes), in cycles of
+the simulated tile and in instructions, and a picture of it where there is a browser."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bokeh.layouts import column
@@ -31,18 +32,33 @@ from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT, stored
 
 PAGE = OUT / "report.html"
 PICTURE = OUT / "report.png"
-PICTURE_PIXELS = (1100, 2750)
+PICTURE_PIXELS = (1100, 5000)
 TITLES = {OURS: "a: ours", CONVENTIONAL: "b: conventional"}
 COLORS = (BLUE, ORANGE, GREEN)
 
 
+@dataclass(frozen=True)
+class View:
+    """The figures in one measure: the stage, its points under out/, and what panels are called."""
+
+    figures: str
+    points: str
+    measure: str
+    suffix: str
+    where: str
+
+
+VIEWS = (
+    View("tile_figures", "tile_points", "cycles", "_cycles", ", on the tile"),
+    View("figures", "points", "instructions", "", ""),
+)
+
+
 def scattered(
-    points: dict[str, Any], call: str, kinds: Sequence[str], scale: str
+    points: dict[str, Any], call: str, kinds: Sequence[str], scale: str, measure: str
 ) -> tuple[figure, dict[str, list[Any]]]:
     """Cost against size, ours above the conventional system's, on the same axes."""
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("system", "size_bytes", "instructions", "kind")
-    }
+    columns: dict[str, list[Any]] = {name: [] for name in ("system", "size_bytes", measure, "kind")}
     every = [cost for system in TITLES for _, cost, _ in points[system][call]]
     limits = (min(every) * 0.9, max(every) * (2 if scale == "log" else 1.05))
     plots = []
@@ -52,7 +68,7 @@ def scattered(
             y_range=limits if scale == "log" else (0, limits[1]),
             y_axis_type=scale,
             x_axis_label="size",
-            y_axis_label="instructions",
+            y_axis_label=measure,
         )
         for number, (kind, color) in enumerate(zip(kinds, COLORS, strict=True)):
             chosen = [(size, cost) for size, cost, which in points[system][call] if which == number]
@@ -60,7 +76,7 @@ def scattered(
             plot.scatter(sizes, costs, size=2, color=color, legend_label=kind)
             columns["system"] += [system] * len(chosen)
             columns["size_bytes"] += sizes
-            columns["instructions"] += costs
+            columns[measure] += costs
             columns["kind"] += [kind] * len(chosen)
         label_bytes(plot.xaxis[0])
         plot.yaxis.formatter = NumeralTickFormatter(format="0,0")
@@ -93,26 +109,24 @@ def curves(points: dict[str, Any]) -> tuple[figure, dict[str, list[Any]]]:
     return column(*plots, sizing_mode="stretch_width"), columns
 
 
-def bars(table1: dict[str, Any]) -> tuple[figure, dict[str, list[Any]]]:
-    """Table I's two gains for each trace."""
-    rows = table1["rows"]
-    series = {
-        "largest free, conventional ÷ ours": "free_gain_instructions",
-        "footprint, conventional ÷ ours": "footprint",
-    }
+def bars(series: dict[str, dict[str, float | None]]) -> tuple[figure, dict[str, list[Any]]]:
+    """Table I's two gains: of each series a number for each trace."""
+    traces = list(next(iter(series.values())))
     plot = plain_figure(
-        x_range=FactorRange(*rows),
+        x_range=FactorRange(*traces),
         y_axis_type="log",
         y_range=(0.5, 20_000),
         y_axis_label="times",
         tools="",
     )
     columns: dict[str, list[Any]] = {"trace": [], "series": [], "times": []}
-    for color, shift, (name, key) in zip((BLUE, ORANGE), (-0.2, 0.2), series.items(), strict=True):
-        values = [rows[trace]["rv32"]["ratios"][key] for trace in rows]
-        places = [(trace, shift) for trace in rows]
+    for color, shift, (name, times) in zip(
+        (BLUE, ORANGE), (-0.2, 0.2), series.items(), strict=True
+    ):
+        values = list(times.values())
+        places = [(trace, shift) for trace in traces]
         plot.vbar(places, 0.35, top=values, bottom=0.5, color=color, legend_label=name)
-        columns["trace"] += list(rows)
+        columns["trace"] += traces
         columns["series"] += [name] * len(values)
         columns["times"] += values
     plot.add_layout(plot.legend[0], "above")
@@ -120,68 +134,88 @@ def bars(table1: dict[str, Any]) -> tuple[figure, dict[str, list[Any]]]:
     return plot, columns
 
 
+def figure_panels(view: View) -> list[Panel]:
+    """Fig. 5, 6 and 7 from a stage's results and points, if they are there."""
+    path, measure = OUT / f"{view.points}.json", view.measure
+    points: Mapping[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    found = stored(view.figures)
+    if not points or not found:
+        return []
+    told, free, peaks = 100 * found["figure5"][OURS]["apart"], found["figure6"], found["figure7"]
+    extreme = free["extreme"]
+    return [
+        Panel(
+            f"figure5{view.suffix}",
+            f"Fig. 5: {measure} of malloc{view.where}",
+            f"Colors are what a call had to do, by the rule. Ours: {told:.2f} % of the calls"
+            " can be told by their cost alone.",
+            *scattered(points, "malloc", MALLOC_KINDS, "linear", measure),
+        ),
+        Panel(
+            f"figure6{view.suffix}",
+            f"Fig. 6: {measure} of free{view.where} (logarithmic)",
+            f"The largest conventional free, {extreme[measure]:,} {measure} for"
+            f" {extreme['size_bytes']:,} bytes, gives {extreme['returned_pages']:,} pages back;"
+            f" ours takes at most {free[OURS]['max']}.",
+            *scattered(points, "free", FREE_KINDS, "log", measure),
+        ),
+        Panel(
+            f"figure7{view.suffix}",
+            f"Fig. 7: mapped pages over time{view.where}",
+            f"Peaks: ours {peaks[OURS]['peak_pages']:,}, conventional"
+            f" {peaks[CONVENTIONAL]['peak_pages']:,} pages of 4 KiB.",
+            *curves(points),
+        ),
+    ]
+
+
+def table_panels() -> list[Panel]:
+    """Table I's gains, in cycles and in instructions."""
+    cycles, counted = (stored(stage).get("rows", {}) for stage in ("tile_table1", "table1"))
+    views = (
+        ("_cycles", ", on the tile", "free_gain", {t: row["ratios"] for t, row in cycles.items()}),
+        ("", "", "free_gain_instructions", {t: r["rv32"]["ratios"] for t, r in counted.items()}),
+    )
+    return [
+        Panel(
+            f"table1{suffix}",
+            f"Table I: what is gained{where}",
+            "1 is the least there is for the footprint. Numbers: repro/rtmmu/claims.md.",
+            *bars(
+                {
+                    "largest free, conventional ÷ ours": {t: row[free] for t, row in rows.items()},
+                    "footprint, conventional ÷ ours": {
+                        t: row["footprint"] for t, row in rows.items()
+                    },
+                }
+            ),
+        )
+        for suffix, where, free, rows in views
+        if rows
+    ]
+
+
 def panels() -> list[Panel]:
     """Every figure whose results are stored."""
-    drawn = []
-    path = OUT / "points.json"
-    points: Mapping[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    if points:
-        bands, summary = stored("figures")["figure5"], stored("figures")["figure6"]
-        told = 100 * bands[OURS]["apart"]
-        drawn.append(
-            Panel(
-                "figure5",
-                "Fig. 5: instructions of malloc",
-                f"Colors are what a call had to do, by the rule. Ours: {told:.2f} % of the calls"
-                " can be told by their cost alone.",
-                *scattered(points, "malloc", MALLOC_KINDS, "linear"),
-            )
-        )
-        extreme = summary["extreme"]
-        drawn.append(
-            Panel(
-                "figure6",
-                "Fig. 6: instructions of free (logarithmic)",
-                f"The largest conventional free, {extreme['instructions']:,} instructions for"
-                f" {extreme['size_bytes']:,} bytes, gives {extreme['returned_pages']:,} pages back;"
-                f" ours takes at most {summary[OURS]['max']}.",
-                *scattered(points, "free", FREE_KINDS, "log"),
-            )
-        )
-        peaks = stored("figures")["figure7"]
-        drawn.append(
-            Panel(
-                "figure7",
-                "Fig. 7: mapped pages over time",
-                f"Peaks: ours {peaks[OURS]['peak_pages']:,}, conventional"
-                f" {peaks[CONVENTIONAL]['peak_pages']:,} pages of 4 KiB.",
-                *curves(points),
-            )
-        )
-    if stored("table1"):
-        drawn.append(
-            Panel(
-                "table1",
-                "Table I: what is gained",
-                "1 is the least there is for the footprint. Numbers: repro/rtmmu/claims.md.",
-                *bars(stored("table1")),
-            )
-        )
-    return drawn
+    return [panel for view in VIEWS for panel in figure_panels(view)] + table_panels()
 
 
 def verdict() -> str:
     """One sentence with the main result."""
-    table1 = stored("table1")
-    if not table1:
+    tile, counted = stored("tile_table1"), stored("table1")
+    if tile:
+        found, where = tile["extremes"], "In cycles of the tile, the"
+        free, malloc = found["free_gain"], found["malloc_penalty"]
+    elif counted:
+        found, where = counted["extremes"]["rv32"], "In instructions, the"
+        free, malloc = found["free_gain_instructions"], found["malloc_penalty_instructions"]
+    else:
         return "Nothing was measured yet."
-    found = table1["extremes"]["rv32"]
     return (
-        f"The largest free is up to {found['free_gain_instructions']['max']:,.0f} times cheaper"
-        f" than the conventional system's ({found['free_gain_instructions']['max_program']}), the"
-        f" largest malloc at most {found['malloc_penalty_instructions']['max']:.2f} times dearer,"
-        f" the footprint {found['footprint']['min']:.1f} to {found['footprint']['max']:,.0f} times"
-        " smaller."
+        f"{where} largest free is up to {free['max']:,.0f} times cheaper than the conventional"
+        f" system's ({free['max_program']}), the largest malloc at most {malloc['max']:.2f} times"
+        f" dearer, the footprint {found['footprint']['min']:.1f} to"
+        f" {found['footprint']['max']:,.0f} times smaller."
     )
 
 

@@ -4,6 +4,9 @@ out/repro/rtmmu/report.html.
 python repro/rtmmu/run.py               all stages
 python repro/rtmmu/run.py table1 tried  only these, then claims and report
 python repro/rtmmu/run.py --quick       small inputs, into out/repro/rtmmu/quick only
+
+The stages tile_… simulate some billions of cycles, three to four million a second; what has been
+simulated is kept under out/ and runs again only if it changes.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ from repro.rtmmu import (  # noqa: E402
     report,
     shown,
     table1,
+    tile_access,
+    tile_figures,
+    tile_table1,
     tried,
 )
 
@@ -38,12 +44,17 @@ STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "tried": tried.measure,
     "mechanisms": mechanisms.measure,
     "shown": shown.measure,
+    "tile_table1": tile_table1.measure,
+    "tile_figures": tile_figures.measure,
+    "tile_access": tile_access.measure,
 }
 QUICK_ACTIONS = 20_000
 QUICK: dict[str, Callable[[], dict[str, Any]]] = {
     "table1": lambda: table1.measure(quick=True, out=measure.OUT / "quick"),
     "figures": lambda: figures.measure(actions=QUICK_ACTIONS),
     "tried": lambda: tried.measure(seeds=(1, 2), actions=QUICK_ACTIONS),
+    "tile_table1": lambda: tile_table1.measure(quick=True, out=measure.OUT / "quick"),
+    "tile_figures": lambda: tile_figures.measure(actions=QUICK_ACTIONS),
 }
 
 
@@ -67,6 +78,7 @@ def conditions() -> dict[str, str]:
         "python": platform.python_version(),
         "RV32 compiler": first_line("riscv64-unknown-elf-gcc", "--version"),
         "costs": "instructions and memory accesses of single calls, RV32IMC at -O2, check level 0",
+        "tile": "Ibex small (two stages) on the simulated tile, tables of 1, 1 and 2 cycles",
         "pages": "4 KiB, a space of 2^20 pages, a heap of 2^18 (1 GiB of addresses)",
     }
 

@@ -29,6 +29,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "conventional": ("core/tests/test_pagetable.py",),
     "heaps": ("core/tests/test_page_heap_programs.py",),
     "recorder": ("linux/recorder/tests/test_lossless.py",),
+    "units": ("hw/rtmmu/tb", "hw/pagetable/tb"),
+    "agreement": ("tests/test_agreement_units.py",),
+    "tile": ("hw/tile/tb/test_tile.py", "-k", "six_cycles or identical or restartable"),
     "sv39": ("core/ports/tests/test_sv39.py", "model/test_shootdown_model.py"),
 }
 COUNTED = re.compile(r"(\d+) (passed|failed|error|skipped)")

@@ -3,6 +3,7 @@ count the same pages, the figures' parts are told apart, and claims.md is not st
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -25,6 +26,10 @@ from repro.rtmmu import (
     shown,
     synthetic,
     table1,
+    tile_access,
+    tile_figures,
+    tile_run,
+    tile_table1,
     tried,
     workloads,
 )
@@ -175,6 +180,56 @@ def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
         assert row["rv32"]["ratios"]["footprint"] > 20
     with open_trace(trace) as reader:
         assert reader.header["clock"] == "accesses"
+
+
+def test_table1_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """[P0-38] Small real cases in cycles: places and pages as in the software, bounds kept."""
+    for module in (table1, tile_run, tile_table1, measure):
+        monkeypatch.setattr(module, "OUT", tmp_path)
+    run.main(["--quick", "tile_table1"])
+    path = tmp_path / "quick" / "results" / "tile_table1.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert set(found["rows"]) == {"synthetic", "mc"}
+    assert found["extremes"]["agrees"] and found["bounds"]["kept"]
+    assert 1 < found["extremes"]["malloc_penalty"]["max"] <= 1.25
+    assert found["rows"]["mc"]["ratios"]["free_gain"] > 1000
+    assert found["rows"]["mc"]["ratios"]["footprint"] > 20
+    for row in found["rows"].values():
+        for system in tile_run.SYSTEMS:
+            for kind in ("load", "store"):
+                assert [cycles for cycles, _ in row["systems"][system][kind]["counted"]] == [3]
+
+
+def test_a_replay_on_the_tile_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is simulated once, and what was kept is what was seen."""
+    monkeypatch.setattr(table1, "OUT", tmp_path)
+    monkeypatch.setattr(tile_run, "OUT", tmp_path)
+    trace = table1.synthetic_trace(actions=500)
+    first = tile_run.replayed(trace, measure.OURS)
+    monkeypatch.setattr(tile_run, "tile_replay", None)
+    second = tile_run.replayed(trace, measure.OURS)
+    assert second.facts == first.facts and second.facts["malloc"]["count"] > 30
+    for kind, calls in first.calls.items():
+        assert calls.cycles.tolist() == second.calls[kind].cycles.tolist()
+
+
+def test_figures_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """[P0-39] [P0-40] [P0-41] The same bands in cycles; the tile's pages are those of the rule."""
+    for module in (table1, tile_run, tile_figures):
+        monkeypatch.setattr(module, "OUT", tmp_path)
+    result = tile_figures.measure(seed=3, actions=3000)
+    assert result["figure5"][measure.OURS]["apart"] > 0.95
+    assert result["figure6"]["cost_by_returned_pages"]["explained"] > 0.9
+    assert all(result["figure7"][system]["model_agrees"] for system in tile_run.SYSTEMS)
+    assert (tmp_path / "tile_points.json").exists()
+
+
+def test_unmapping_on_the_tile() -> None:
+    """[P0-10] Flat within 5 % over sizes, within its bound; the page table's grows."""
+    found = tile_access.unmap((1, 64), 6)
+    ours, theirs = (found[system] for system in tile_run.SYSTEMS)
+    assert ours["flat"] <= 1.05 and ours["cycles"][1] <= ours["bound_cycles"]
+    assert theirs["flat"] > 5 and theirs["bound_cycles"] is None
 
 
 def test_claims_have_every_item_and_are_not_stale() -> None:

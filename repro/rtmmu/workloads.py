@@ -101,10 +101,16 @@ def prepare(program: Program, folder: Path) -> None:
         raise TauError(f"{program.command[0]} is missing", f"apt install {program.package}")
 
 
+def trace_path(name: str, out: Path = OUT) -> Path:
+    """Where a program's recording lies."""
+    word = name.split()[0] if "(" not in name else name.replace(" (", "-").replace(" table)", "")
+    return out / "traces" / f"{word}.tau"
+
+
 def record(name: str, program: Program, out: Path = OUT) -> Path:
     """Record a program with its accesses and return the trace. Raises TauError."""
-    word = name.split()[0] if "(" not in name else name.replace(" (", "-").replace(" table)", "")
-    folder, trace = out / "input" / word, out / "traces" / f"{word}.tau"
+    trace = trace_path(name, out)
+    folder = out / "input" / trace.stem
     trace.parent.mkdir(parents=True, exist_ok=True)
     prepare(program, folder)
     record_it = ("-m", "tautochrone", "record", "--accesses", "--force", "-o", str(trace))

@@ -79,6 +79,8 @@ class Code:
                 for segment in elf.iter_segments()
                 if segment["p_type"] == "PT_LOAD"
             ]
+            text = elf.get_section_by_name(".text")
+            self.text = (text["sh_addr"], text["sh_addr"] + text["sh_size"]) if text else (0, 0)
             self.symbols = {
                 symbol.name: int(symbol["st_value"]) & (~1 if self.is_arm else -1)
                 for symbol in elf.get_section_by_name(".symtab").iter_symbols()
@@ -101,7 +103,7 @@ class Code:
         nearest = max(below)
         return f"{self.names[nearest]}+{address - nearest:#x}"
 
-    def _bytes(self, address: int) -> bytes:
+    def bytes_at(self, address: int) -> bytes:
         """Enough bytes for an instruction; on M4 also for the IT before it (see step)."""
         for start, data in self.segments:
             if start <= address < start + len(data):
@@ -115,7 +117,7 @@ class Code:
         are; the second result is the same for the next instruction.
         """
         # The decoder forgets an IT block between calls, so the condition is tracked here.
-        encoded = self._bytes(address)
+        encoded = self.bytes_at(address)
         decoded = list(self.decoder.disasm(encoded, address, 1))
         if not decoded and not self.is_arm and is_zbb(int.from_bytes(encoded, "little")):
             return Step((address + 4,)), 0
@@ -147,7 +149,7 @@ class Code:
             return Step((following,), insn.address + operands[-1].imm)
         if name in ("jr", "jalr", "ret", "mret"):
             register = insn.reg_name(operands[0].reg) if operands else "ra"
-            if name == "ret" or (name == "jr" and register in ("ra", "t0")):
+            if name in ("ret", "mret") or (name == "jr" and register in ("ra", "t0")):
                 return Step(())
             raise self._refuse(insn)
         if name in TRAPS:
@@ -222,11 +224,20 @@ class LongestPath:
                 stack.extend(missing)
                 continue
             open_nodes.discard(node)
-            further = max((self.known[(t, condition_left)] for t in step.targets), default=0)
+            further = max(
+                (
+                    self.length(node[0], step, t) + self.known[(t, condition_left)]
+                    for t in step.targets
+                ),
+                default=self.length(node[0], step, None),
+            )
             called = self.known[(step.calls, 0)] if step.calls is not None else 0
-            length = step.accesses if self.of_accesses else 1
-            self.known[node] = length + called + further
+            self.known[node] = called + further
         return self.known[root]
+
+    def length(self, address: int, step: Step, following: int | None) -> int:
+        """What the instruction at `address` adds when `following` is next; None: it returns."""
+        return step.accesses if self.of_accesses else 1
 
     def _refuse(self, address: int, target: int, step: Step) -> TauError:
         kind = "recursion" if step.calls == target else "a loop"

@@ -1,0 +1,67 @@
+"""The mechanisms on the simulated tile: what an access costs, and giving a region back [P0-29].
+
+An access is measured in each arrangement of the tables: parallel, where those of the validity array
+are twice as fast as the page table, and pipelined, where all are equally fast. Unmapping goes over
+all sizes and 256 placements, as `make bench B=tile` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tautochrone.cycle_bounds import tile_bounds
+from tautochrone.tile_program import tile_system
+
+from repro.rtmmu import tile_run
+from repro.rtmmu.mechanisms import beside
+from repro.rtmmu.table1 import synthetic_trace
+
+ACTIONS = 20_000
+SEED = 64
+ARRANGEMENTS = {"parallel": "", "pipelined": ":pipelined"}
+KINDS = ("malloc", "free", "fault", "load", "store")
+SIZES = tuple(1 << power for power in range(17))
+PLACEMENTS = 256
+
+
+def arrangement(suffix: str, actions: int) -> dict[str, Any]:
+    """The largest cycles of each operation on both systems, and ours over theirs."""
+    trace = synthetic_trace(SEED, actions)
+    found: dict[str, Any] = {}
+    for system, name in tile_run.SYSTEMS.items():
+        facts = tile_run.replayed(trace, system, name + suffix).facts
+        found[system] = {kind: facts[kind] for kind in KINDS}
+    ours, theirs = found.values()
+    for kind in KINDS:
+        found[f"{kind}_ratio"] = ours[kind]["max_cycles"] / theirs[kind]["max_cycles"]
+        found[f"{kind}_more"] = ours[kind]["max_cycles"] - theirs[kind]["max_cycles"]
+    return found
+
+
+def unmap(sizes: tuple[int, ...], placements: int) -> dict[str, Any]:
+    """The most cycles of giving back a region of each size on both systems."""
+    bench = beside("bench/tile/run.py")
+    result: dict[str, Any] = {}
+    for system, name in tile_run.SYSTEMS.items():
+        rows = bench.unmap_rows(name, sizes, placements)
+        cycles = [row["cycles"] for row in rows]
+        result[system] = {
+            "rows": [{"pages": row["pages"], "cycles": row["cycles"]} for row in rows],
+            "pages": [min(sizes), max(sizes)],
+            "cycles": [min(cycles), max(cycles)],
+            "flat": max(cycles) / min(cycles),
+            "placements": max(row["placements"] for row in rows),
+            "bound_cycles": tile_bounds(tile_system(name))["unmap"],
+        }
+    return result
+
+
+def measure(
+    actions: int = ACTIONS, sizes: tuple[int, ...] = SIZES, placements: int = PLACEMENTS
+) -> dict[str, Any]:
+    """Accesses in both arrangements, and unmapping."""
+    return {
+        "actions": actions,
+        "access": {name: arrangement(word, actions) for name, word in ARRANGEMENTS.items()},
+        "unmap": unmap(sizes, placements),
+    }

@@ -1,0 +1,29 @@
+"""Figures 5, 6 and 7 in cycles of the simulated tile, as figures.py has them in instructions.
+
+Kinds of calls and the rule's pages are counted again, for the tile's heap: it is a page smaller.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from repro.rtmmu import figures, synthetic, tile_run
+from repro.rtmmu.measure import OUT, store
+from repro.rtmmu.page_model import count
+from repro.rtmmu.table1 import synthetic_trace
+
+MEASURE = "cycles"
+
+
+def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
+    """All three figures."""
+    trace = synthetic_trace(seed, actions)
+    runs = {system: tile_run.replayed(trace, system) for system in tile_run.SYSTEMS}
+    stream = synthetic.first_touches(synthetic.events(seed, actions))
+    pages = count(stream, tile_run.HEAP_PAGES)
+    store("tile_points", figures.points(runs, pages, MEASURE), OUT)
+    return {
+        "figure5": figures.figure5(runs, pages, (MEASURE,)),
+        "figure6": figures.figure6(runs, pages, MEASURE),
+        "figure7": figures.figure7(runs, pages, seed),
+    }

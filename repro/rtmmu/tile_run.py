@@ -1,0 +1,134 @@
+"""A trace replayed on the simulated tile: cycles of each call, and whether its pages are those of
+the emulated core.
+
+The tile takes the same cycles every time. So a replay is kept under out/, by what it depends on:
+the trace, the program that runs on the tile, and the simulator. It runs again if one of them
+changes. Our system and the conventional one have the names of measure.py here too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tautochrone.output import note
+from tautochrone.paging import PAGE_BYTES, MappedPages, page_replay
+from tautochrone.tile import HEAP_PAGES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
+from tautochrone.tile_program import program, simulator, tile_system
+
+from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT
+
+SYSTEMS = {OURS: "tile:rtmmu", CONVENTIONAL: "tile:pagetable"}
+# The window has 2^18 pages, the first of which is never used: a page less than measure.py's heap.
+HEAP_PAGES = HEAP_PAGES_MAX
+COLUMNS = ("event", "size_bytes", "cycles")
+CURVE = ("event", "low", "high")
+FACTS = ("peak_mapped_pages", "end_mapped_pages", "faults", "touches", "events", "placement_hash")
+
+
+@dataclass(frozen=True)
+class TileRun:
+    """What is kept of a replay: facts as JSON has them, and the columns of its calls."""
+
+    facts: dict[str, Any]
+    calls: dict[str, TileCalls]
+    mapped_pages: MappedPages
+
+    @property
+    def peak_mapped_pages(self) -> int:
+        """The most pages mapped at once."""
+        return int(self.facts["peak_mapped_pages"])
+
+
+def largest(each: TileCalls | TileAccesses) -> dict[str, Any]:
+    """What Table I says of an operation."""
+    facts: dict[str, Any] = {
+        "count": each.count,
+        "max_cycles": each.max_cycles,
+        "p999_cycles": each.p999_cycles,
+    }
+    if isinstance(each, TileAccesses):
+        facts["counted"] = np.stack([each.cycles, each.counts], axis=1).tolist()
+    elif each.count:
+        facts["mean_cycles"] = float(each.cycles.mean())
+    return facts
+
+
+def facts_of(done: TileReplay) -> dict[str, Any]:
+    """A replay as JSON has it."""
+    facts: dict[str, Any] = {name: getattr(done, name) for name in FACTS}
+    facts |= {
+        "cycles": done.cycles,
+        "start_cycles": done.start_cycles,
+        "mean_mapped_pages": done.mean_mapped_pages,
+    }
+    for kind, each in {**done.calls, **done.accesses}.items():
+        facts[kind] = largest(each)
+    return facts
+
+
+def key_of(trace: Path, name: str) -> str:
+    """What a replay's cycles depend on, as one word."""
+    system = tile_system(name)
+    built = simulator(system)
+    assert built is not None
+    digest = hashlib.sha256(trace.read_bytes())
+    digest.update(program(system).read_bytes())
+    digest.update(built.parent.name.encode())
+    return digest.hexdigest()[:24]
+
+
+def load(path: Path) -> TileRun:
+    """A replay that was kept."""
+    with np.load(path) as file:
+        facts = json.loads(str(file["facts"]))
+        curve = MappedPages(*(file[f"pages_{part}"] for part in CURVE))
+        calls = {
+            kind: TileCalls(*(file[f"{kind}_{part}"] for part in COLUMNS))
+            for kind in facts["kinds"]
+        }
+    return TileRun(facts, calls, curve)
+
+
+def keep(path: Path, run: TileRun) -> None:
+    """Write a replay where load finds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = {f"pages_{part}": getattr(run.mapped_pages, part) for part in CURVE}
+    for kind, calls in run.calls.items():
+        columns |= {f"{kind}_{part}": getattr(calls, part) for part in COLUMNS}
+    scratch = path.with_suffix(".part.npz")
+    np.savez_compressed(scratch, facts=np.array(json.dumps(run.facts)), **columns)
+    scratch.replace(path)
+
+
+def replayed(trace: Path, system: str, name: str | None = None) -> TileRun:
+    """A trace on a system, or on its variant NAME. Raises RuntimeError if it does not complete."""
+    name = name or SYSTEMS[system]
+    path = OUT / "tile" / f"{trace.stem}-{name.replace(':', '-')}-{key_of(trace, name)}.npz"
+    if path.exists():
+        return load(path)
+    note(f"simulating {trace.stem} on {name}")
+    done = tile_replay(trace, name)
+    if not done.completed:
+        raise RuntimeError(f"{trace} on {name}: {done.cause} at event {done.failed_at_event}")
+    facts = {**facts_of(done), "kinds": list(done.calls)}
+    keep(path, TileRun(facts, done.calls, done.mapped_pages))
+    return load(path)
+
+
+def beside(trace: Path, system: str, run: TileRun) -> dict[str, Any]:
+    """The same trace on the emulated core with the tile's heap: whether all pages and places are
+    the same, and how many cycles the tile takes for an instruction of the same calls."""
+    software = page_replay(trace, system, heap_bytes=HEAP_PAGES * PAGE_BYTES)
+    cycles = sum(int(run.calls[kind].cycles.sum()) for kind in ("malloc", "free"))
+    counted = sum(int(software.calls[kind].instructions.sum()) for kind in ("malloc", "free"))
+    return {
+        "agrees": all(getattr(software, name) == run.facts[name] for name in FACTS)
+        and np.array_equal(run.calls["free"].event, software.calls["free"].event),
+        "cycles_per_instruction": cycles / counted if counted else None,
+    }
