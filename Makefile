@@ -2,8 +2,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help build demo check check-all bench repro size format native clean
 PYTHON := .venv/bin/python
-SOURCES := $(shell find core tool linux iface CMakeLists.txt pyproject.toml -type f \
-  -not -path '*/tests/*' -not -path '*/_native/*' -not -path '*/__pycache__/*')
+SOURCES := $(shell find core tool linux iface hw CMakeLists.txt pyproject.toml -type f \
+  -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' \
+  -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile $(if $(T),-k '$(T)')
 

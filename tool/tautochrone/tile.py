@@ -15,13 +15,15 @@ small, and the RTMMU's tables are twice as fast as the page table (parallel). Pa
 real faults. A touch is a load of each of its granules, or a store: by turns, event by event. Cycles
 are those of a call without the stores that start and stop the clock.
 
-The simulator is built on demand by hw/build.py: this works in a checkout of the repository only.
+Simulator and program are built on demand, from the package's own sources (tile_program.py).
 """
 
 from __future__ import annotations
 
 import json
+import signal
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +60,7 @@ BINS_MAX = 2048
 HEAP_ADDRESS = WINDOW_ADDRESS + PAGE_BYTES
 HASH_FACTOR = 0x9E3779B97F4A7C15  # tool/native/content.c
 WORD_MAX = (1 << 32) - 1
+_decoding = threading.Lock()  # an open trace has one place where it is read
 
 OP_SKIP = 255  # tool/native/replay.h
 # In the order of their channels.
@@ -186,7 +189,7 @@ class TileReplay:
 def operations_of(trace: replaying.OpenTrace) -> np.ndarray:
     """The events of a trace as operations (OPERATION); those that are misuse have op OP_SKIP."""
     library = native.library()
-    with tempfile.TemporaryFile() as file:
+    with tempfile.TemporaryFile() as file, _decoding:
         error = library.tau_replay_dump(trace.handle, file.fileno())
         if error:
             raise TauError(f"{trace.path} cannot be read a second time: error {error}")
@@ -282,6 +285,9 @@ def simulate(
 
 def _refuse(system: TileSystem, code: int, said: str) -> None:
     text = " ".join(said.split()) or f"exit status {code}"
+    if code < 0:
+        name = signal.Signals(-code).name
+        raise TauError(f"the simulator of {system.name} was ended by signal {-code} ({name})")
     why = {
         tile.END_DOUBLE_FAULT: "a fault inside the fault handler",
         tile.END_ASSERTION: "an assertion of hardware",

@@ -1,7 +1,8 @@
 """What a replay on the tile is made of: the simulator with its unit, and the program that runs.
 
-Both are built when they are first asked for and kept: the simulator by hw/build.py, under
-build/tile/ of the repository, the program with the other images (images.cache_directory).
+Both are built when they are first asked for and kept in the user's cache directory: the simulator
+by hw/build.py, the program beside the other images. The package carries the sources of both; in a
+checkout those of the repository are taken.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tautochrone import tile_format
+from tautochrone import native, output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.images import cache_directory, compiler_of
 from tautochrone.systems import SYSTEMS, TILE_PIPELINED, system_named
@@ -34,12 +36,15 @@ COMPILE_FLAGS = (
 # No multilib is exactly rv32imc: without its folder named, the linker takes a 64-bit libgcc.
 LIBRARY_FLAGS = ("-march=rv32im", "-mabi=ilp32")
 START_FILES = ("crt0.S", "trap.c", "replay/replay.c", "replay/memory.c")
+OURS = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c")
 CORE_FILES = {
-    "rtmmu": ("page_heap.c", "vspace.c", "region_tree.c", "validity.c"),
+    "rtmmu": OURS,
+    "rtmmu-tlb": OURS,
     "pagetable": ("break_heap.c", "pagetable.c"),
 }
 COMMON_FILES = ("tlsf.c", "frames.c")
-NEXT_STEP = "run it in a checkout of the repository, with hw/ beside tool/"
+REPOSITORY = Path(__file__).resolve().parents[2]
+BUILD_COMMAND = "tau doctor --build"
 
 
 @dataclass(frozen=True)
@@ -67,11 +72,17 @@ def tile_system(name: str) -> TileSystem:
 
 
 def hardware_folder() -> Path:
-    """The folder hw/ of the repository. Raises TauError if this installation has none."""
-    for base in (Path(__file__).resolve().parents[2], Path.cwd()):
+    """The folder hw/ of the repository, else the package's, with core/ beside it.
+
+    Raises TauError if this installation has none.
+    """
+    for base in (REPOSITORY, native.DIRECTORY):
         if (base / "hw/build.py").is_file() and (base / "core/vspace.c").is_file():
             return base / "hw"
-    raise TauError("the tile's sources are not part of this installation", NEXT_STEP)
+    raise TauError(
+        "the tile's sources are missing from this installation",
+        "reinstall with `pipx install .`, or `make build`",
+    )
 
 
 @functools.cache
@@ -98,19 +109,23 @@ def simulator(system: TileSystem, build: bool = True) -> Path | None:
             page_bits=PAGE_BITS,
             latencies=system.latencies,
         )
-        path: Path | None = module.simulator(options, build)
+        path: Path | None = module.simulator(options, build, output.note)
     except module.BuildError as error:
         raise TauError(
             f"the simulator of {system.name} cannot be built: {error}",
-            build_command(system),
+            error.next_step or "`tau doctor` says what is missing",
         ) from error
     return path
 
 
-def build_command(system: TileSystem) -> str:
-    """The command that builds a system's simulator."""
-    latency = ",".join(map(str, system.latencies))
-    return f"python hw/build.py --unit {system.unit} --config {system.config} --latency {latency}"
+def buildable() -> None:
+    """Raise TauError with the next step unless simulators and programs can be built here."""
+    module = _build_module(hardware_folder() / "build.py")
+    try:
+        module.check_programs()
+    except module.BuildError as error:
+        raise TauError(f"simulators cannot be built: {error}", error.next_step) from error
+    compiler_of("rv32")
 
 
 def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> Path:
@@ -130,6 +145,7 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
     flags += [f"-DTAU_SPACE_ORIGIN={WINDOW_ADDRESS:#x}u", f"-DTAU_ASSERT_LEVEL={assert_level}"]
     flags += [f"-DTAU_CHECK_LEVEL={check_level}"]
     flags += [f"-DTAU_REPLAY_BREAK={int(system.unit == 'pagetable')}"]
+    flags += [f"-DTAU_REPLAY_REGION_TLB={int(system.unit == 'rtmmu-tlb')}"]
     digest = hashlib.sha256("\0".join(flags).encode())
     digest.update(_run([compiler, "--version"]).encode())
     for source in sources:

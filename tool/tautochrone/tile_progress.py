@@ -1,26 +1,38 @@
-"""Runs a simulator under a progress bar that shows how many cycles a second it makes."""
+"""Runs simulators, each under a progress bar that shows how many cycles a second it makes.
+
+Several may run at once, each from a thread of its own: their bars stand below each other.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 from tautochrone.output import is_quiet
 
 SHOWN_AFTER_S = 1.0
 SAID_BYTES_MAX = 4096
 
+_lock = threading.Lock()
+_running: set[subprocess.Popen[str]] = set()
+_bars: list[Any] = []  # the one display, while somebody uses it
+_users = 0
+
 
 def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
     """Run a simulator that takes `commands` commands; its exit code and the end of what it said.
 
-    On a terminal a bar shows how far it is. An interrupt ends the simulator too.
+    On a terminal a bar shows how far it is. An interrupt or the end of this process ends the
+    simulator too.
     """
+    line = [*line, "--parent", str(os.getpid())]
     shows = sys.stderr.isatty() and not is_quiet()
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
@@ -30,6 +42,7 @@ def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
             stdin=subprocess.DEVNULL,
             text=True,
         )
+        _running.add(process)
         try:
             if shows:
                 _show(process, said, commands, label)
@@ -38,16 +51,25 @@ def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
             process.kill()
             process.wait()
             raise
+        finally:
+            _running.discard(process)
         size = said.seek(0, 2)
         said.seek(max(size - SAID_BYTES_MAX, 0))
         return code, said.read().decode(errors="replace")
 
 
-def _show(process: subprocess.Popen[str], said: Any, commands: int, label: str) -> None:
+def stop_all() -> None:
+    """End every simulator that runs; its thread is told that it was."""
+    for process in list(_running):
+        process.kill()
+
+
+def _show(process: subprocess.Popen[str], said: IO[bytes], commands: int, label: str) -> None:
     """Move a bar on by the simulator's lines `progress CYCLES COMMANDS`; keep all others."""
     started = time.monotonic()
     assert process.stderr is not None
-    with _bar(label, commands) as bar:
+    with _display() as bars:
+        bar = bars.add_task(label, total=commands, speed="", visible=False)
         for text in process.stderr:
             words = text.split()
             if len(words) != 3 or words[0] != "progress":
@@ -56,27 +78,35 @@ def _show(process: subprocess.Popen[str], said: Any, commands: int, label: str) 
             cycles, done = int(words[1]), int(words[2])
             passed = time.monotonic() - started
             if passed > SHOWN_AFTER_S:
-                bar.start()
+                bars.start()
                 speed = f"{cycles / passed / 1e6:.1f} M cycles/s"
-                bar.update(bar.task_ids[0], completed=done, speed=speed)
+                bars.update(bar, completed=done, speed=speed, visible=True)
+        bars.update(bar, visible=False)
         said.flush()
 
 
 @contextmanager
-def _bar(label: str, total: int) -> Iterator[Any]:
+def _display() -> Iterator[Any]:
+    """The display of all bars; the last user takes it down."""
+    global _users
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    bar.add_task(label, total=total, speed="")
+    with _lock:
+        if not _bars:
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.percentage:>3.0f} %"),
+                TextColumn("{task.fields[speed]}"),
+                TimeRemainingColumn(),
+            )
+            _bars.append(Progress(*columns, console=Console(stderr=True), transient=True))
+        _users += 1
     try:
-        yield bar
+        yield _bars[0]
     finally:
-        bar.stop()
+        with _lock:
+            _users -= 1
+            if not _users:
+                _bars.pop().stop()

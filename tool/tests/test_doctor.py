@@ -47,7 +47,7 @@ def test_missing_native_libraries_are_a_finding_not_a_crash(
 def test_exit_status_is_that_of_the_main_job(works: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = doctor.Finding("record, plan, replay", works, "", "the main job", True)
     optional = doctor.Finding("heaptrack", False, "not installed", "", False, "apt install it")
-    monkeypatch.setattr(doctor, "examine", lambda: [finding, optional])
+    monkeypatch.setattr(doctor, "examine", lambda build: [finding, optional])
     done = CliRunner().invoke(doctor.command, ["--json"], standalone_mode=False)
     assert done.return_value == (0 if works else 1)
     document = json.loads(done.stdout)

