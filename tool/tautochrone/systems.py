@@ -57,6 +57,7 @@ SYSTEMS: dict[str, System] = {
         System("conventional", "pages", grows=True),
         System("conventional-mapped", "pages", grows=True),
         System("tile:rtmmu", "tile", grows=True),
+        System("tile:rtmmu-tlb", "tile", grows=True),
         System("tile:pagetable", "tile", grows=True),
     )
 }

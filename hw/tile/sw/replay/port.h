@@ -1,11 +1,23 @@
 // What the tile provides to the core: included in front of every file, so that a failed assert of
-// the core ends the simulation with its text.
+// the core ends the simulation with its text, and a unit that keeps translations by region is told
+// when a region's pages are unmapped.
 #ifndef TAU_REPLAY_PORT_H
 #define TAU_REPLAY_PORT_H
 
 #ifndef __ASSEMBLER__
 _Noreturn void tau_replay_assert_failed(const char *text);
 #define TAU_ASSERT_FAILED(text) tau_replay_assert_failed("assertion: " text)
+
+#if TAU_REPLAY_REGION_TLB && !defined(TAU_PORT_FORGET_REGION)
+#include "tile.h"
+
+// The core stores in program order; the compiler must not move the tables' stores behind this one.
+static inline void tau_replay_forget_region(uint32_t start) {
+    __asm__ volatile("" ::: "memory");
+    TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_REGION] = start;
+}
+#define TAU_PORT_FORGET_REGION(space, start) ((void)(space), tau_replay_forget_region(start))
+#endif
 #endif
 
 #endif

@@ -36,7 +36,7 @@ static inline uint32_t system_space_init(struct tau_frames *frames, uint32_t pag
         validity->regions[page].top = 0;
     }
 #if TAU_REPLAY_REGION_TLB
-    TAU_TILE_UNIT[TAU_RTMMU_TLB_FORGET_ALL] = 0;
+    TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_ALL] = 0;
 #endif
     system_space.frames = frames;
     system_space.commit_max_pages = UINT32_MAX;
