@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tautochrone.paging_entries import coarser
+from tautochrone import cycle_bounds
+from tautochrone.paging_entries import LINEAR, coarser
 from tautochrone.tile import CYCLES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
+from tautochrone.tile_program import tile_system
 
 ALWAYS_SHOWN = ("malloc", "free", "fault")
 PARTS = 10  # of the footprint over time, for people
@@ -59,7 +61,10 @@ def tile_entry(
             "min": curve.low.tolist(),
             "max": curve.high.tolist(),
         },
-        "operations": {kind: _operation(each) for kind, each in {**shown, **done.accesses}.items()},
+        "operations": {
+            kind: {**_operation(each), **_bound_of(name, kind, check_level)}
+            for kind, each in {**shown, **done.accesses}.items()
+        },
         "counters": done.counters,
     }
     return entry, done
@@ -78,6 +83,15 @@ def _operation(each: TileCalls | TileAccesses) -> dict[str, Any]:
         entry["mean_cycles"] = round(float(each.cycles.mean()), 2)
         entry["by_size"] = _by_size(each)
     return entry
+
+
+def _bound_of(name: str, kind: str, check_level: int) -> dict[str, Any]:
+    """The bound of an operation; `grows` if there is none because the code loops."""
+    system = tile_system(name)
+    is_known = system.config == cycle_bounds.CONFIG and system.unit in cycle_bounds.HEAPS
+    is_known = is_known and check_level == 0  # checks make other code
+    bound = cycle_bounds.tile_bound(system, kind) if is_known else None
+    return {"bound_cycles": bound, "grows": LINEAR if is_known and bound is None else None}
 
 
 def _by_size(each: TileCalls) -> dict[str, list[int]]:
@@ -107,8 +121,8 @@ def tile_rows(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, list[
     for system in systems:
         for kind, each in system["operations"].items():
             numbers = (each["count"], each["p999_cycles"], each["max_cycles"])
-            bound = each.get("bound_cycles")
-            shown = "" if "bound_cycles" not in each else "none" if bound is None else f"{bound:,}"
+            bound = each["bound_cycles"]
+            shown = f"{bound:,}" if bound is not None else each["grows"] or ""
             rows.append((system["name"], kind, *(f"{number:,}" for number in numbers), shown))
     yield "cycles per call, per fault (access to repetition) and per access that hits:", rows
 

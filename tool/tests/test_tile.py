@@ -148,12 +148,16 @@ def test_command_line(trace: Path) -> None:
             operation = system["operations"][kind]
             assert operation["count"] > 0
             assert 0 < operation["p999_cycles"] <= operation["max_cycles"]
+            bound = operation["bound_cycles"]
+            assert (bound is None) == (operation["grows"] == "linear")
+            assert bound is None or operation["max_cycles"] <= bound
         for kind in ("malloc", "free", "fault"):
             points = system["operations"][kind]["by_size"]  # every call is in one of them
             assert sum(points["calls"]) == system["operations"][kind]["count"]
             assert max(points["cycles"]) == system["operations"][kind]["max_cycles"]
             pairs = list(zip(points["size_bytes"], points["cycles"], strict=True))
             assert len(set(pairs)) == len(pairs) == len(points["calls"])
+    assert [system["operations"]["free"]["grows"] for system in systems] == [None, "linear"]
     for_people = CliRunner().invoke(replay.command, words, standalone_mode=False)
     for shown in ("The slowest free takes", "pages mapped over the events", "cycles per call"):
         assert shown in for_people.stdout

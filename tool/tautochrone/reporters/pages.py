@@ -88,8 +88,7 @@ def draw_table(systems: Sequence[Mapping[str, Any]]) -> Panel:
             if calls is None or not calls["count"]:
                 continue
             bound = calls.get(f"bound_{unit}")
-            if bound is None and (calls.get("grows") or f"bound_{unit}" in calls):
-                bound = "none"
+            bound = calls.get("grows") if bound is None else bound
             numbers = (calls["count"], calls[f"p999_{unit}"], calls[f"max_{unit}"], bound)
             rows.append((operation, system["name"], *numbers, unit))
     caption = (
