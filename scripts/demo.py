@@ -1,8 +1,11 @@
 """The main job on a real program: the C compiler compiling core/tlsf.c.
 
-Records it, plans its heap, replays the plan beside other allocators; records its accesses too and
-replays those on heaps over pages, ours and the conventional one; writes out/demo/report.html;
-prints what it found and the next command to try. What the steps say on the way goes to stderr.
+Records it, plans its heap, replays the plan beside other allocators. Records its accesses too, this
+time without optimization, which are few enough for a simulated processor: replays them on heaps
+over pages, ours and the conventional one, in software and on the tile, each with its memory
+management unit. Writes out/demo/report.html; prints what it found and the next command to try. What
+the steps say on the way goes to stderr. The tile's simulators are built meanwhile; where they
+cannot be, the demo says why and goes on.
 """
 
 from __future__ import annotations
@@ -12,31 +15,51 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from tautochrone import output, tile_program
+from tautochrone.errors import TauError
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("out/demo")
 TAU = str(Path(sys.executable).parent / "tau")
 COMPILE = ["gcc", "-O2", "-I.", "-c", "core/tlsf.c", "-o", str(OUT / "tlsf.o")]
+COMPILE_PLAINLY = [COMPILE[0], "-O0", *COMPILE[2:]]
 SYSTEMS = "tlsf,budget,kingsley,static,glibc"
 PAGED_SYSTEMS = "rtvm,conventional"
+TILE_SYSTEMS = "tile:rtmmu,tile:pagetable"
 # Replayed too where the library is installed.
 OPTIONAL_SYSTEMS = ("mimalloc", "jemalloc")
 
 
-def step(text: str, *words: str) -> dict[str, Any]:
-    """Run `tau WORDS… --json`, saying TEXT and the seconds on stderr; return the document."""
+def step(text: str, *words: str, shows: bool = False) -> dict[str, Any]:
+    """Run `tau WORDS… --json`, saying TEXT and the seconds on stderr; return the document.
+
+    With `shows` on a terminal the command shows its progress, and the seconds stand behind that.
+    """
     started = time.monotonic()
-    print(f"{text} …", end=" ", file=sys.stderr, flush=True)
+    shows = shows and sys.stderr.isatty()
+    print(f"{text} …", end="\n" if shows else " ", file=sys.stderr, flush=True)
     options = ["--json"] if "--" not in words else []
+    quiet = [] if shows else ["-q"]
     done = subprocess.run(
-        [TAU, "-q", *words, *options], stdout=subprocess.PIPE, cwd=ROOT, text=True, check=False
+        [TAU, *quiet, *words, *options], stdout=subprocess.PIPE, cwd=ROOT, text=True, check=False
     )
     if done.returncode:
         sys.exit(f"\ndemo: `tau {' '.join(words)}` failed with {done.returncode}")
     print(f"{time.monotonic() - started:.1f} s", file=sys.stderr)
     return json.loads(done.stdout)
+
+
+def simulator_of(name: str) -> str | None:
+    """Build a system's simulator unless it is there; return why that failed, None if it did not."""
+    try:
+        tile_program.simulator(tile_program.tile_system(name))
+    except TauError as error:
+        return error.message + (f"; next: {error.next_step}" if error.next_step else "")
+    return None
 
 
 def installed_systems() -> str:
@@ -52,25 +75,24 @@ def main() -> None:
     """Do the steps and print what came out."""
     shutil.rmtree(ROOT / OUT, ignore_errors=True)
     (ROOT / OUT).mkdir(parents=True)
-    trace, plan, replay = (str(OUT / name) for name in ("cc1.tau", "plan.toml", "replay.json"))
-    report = str(OUT / "report.html")
-    recorded = step(
-        f"recording {' '.join(COMPILE)}", "record", "--json", "-o", trace, "--", *COMPILE
-    )
-    planned = step("planning its heap", "plan", trace, "-o", plan)
-    systems = installed_systems()
-    replayed = step(
-        f"replaying on {systems}",
-        *("replay", trace, "--on", systems, "--plan", plan, "--instructions", "rv32"),
-    )
-    (ROOT / replay).write_text(json.dumps(replayed))
-    accesses, pages = str(OUT / "cc1-accesses.tau"), str(OUT / "pages.json")
-    step(
-        "recording which memory it touches",
-        *("record", "--accesses", "--json", "-o", accesses, "--", *COMPILE),
-    )
-    paged = step(f"replaying on {PAGED_SYSTEMS}", "replay", accesses, "--on", PAGED_SYSTEMS)
+    output.configure("auto", quiet=True)
+    with ThreadPoolExecutor() as pool:
+        building = [pool.submit(simulator_of, name) for name in TILE_SYSTEMS.split(",")]
+        trace, plan, replay = (str(OUT / name) for name in ("cc1.tau", "plan.toml", "replay.json"))
+        recorded = step(
+            f"recording {' '.join(COMPILE)}", "record", "--json", "-o", trace, "--", *COMPILE
+        )
+        planned = step("planning its heap", "plan", trace, "-o", plan)
+        systems = installed_systems()
+        replayed = step(
+            f"replaying on {systems}",
+            *("replay", trace, "--on", systems, "--plan", plan, "--instructions", "rv32"),
+        )
+        (ROOT / replay).write_text(json.dumps(replayed))
+        paged, on_tile = replayed_on_pages(building)
+    pages = str(OUT / "pages.json")
     (ROOT / pages).write_text(json.dumps(paged))
+    report = str(OUT / "report.html")
     said = step(
         "writing the report",
         *("report", trace, "--plan", plan, "--replay", replay, "--replay", pages),
@@ -78,9 +100,34 @@ def main() -> None:
         *("--title", " ".join(COMPILE[:2] + COMPILE[3:5])),
     )
     tell(recorded, planned, replayed, said["verdict"])
-    tell_pages(paged)
+    tell_pages(paged["systems"])
+    if on_tile:
+        tell_tile(paged["systems"])
     print(f"The report: {report}")
     print("Next, your own program: .venv/bin/tau record -o program.tau -- ./program")
+
+
+def replayed_on_pages(building: list[Future[str | None]]) -> tuple[dict[str, Any], bool]:
+    """Record accesses and replay them on pages; also on the tile, if it can be built here."""
+    accesses = str(OUT / "cc1-accesses.tau")
+    step(
+        f"recording which memory {' '.join(COMPILE_PLAINLY[:2])} touches",
+        *("record", "--accesses", "--json", "-o", accesses, "--", *COMPILE_PLAINLY),
+    )
+    paged = step(f"replaying on {PAGED_SYSTEMS}", "replay", accesses, "--on", PAGED_SYSTEMS)
+    if not all(built.done() for built in building):
+        print("waiting for the tile's simulators …", file=sys.stderr, flush=True)
+    failed = next((why for built in building if (why := built.result())), None)
+    if failed:
+        print(f"demo: going on without the tile: {failed}", file=sys.stderr)
+        return paged, False
+    on_tile = step(
+        f"replaying on {TILE_SYSTEMS}, cycle by cycle",
+        *("replay", accesses, "--on", TILE_SYSTEMS),
+        shows=True,
+    )
+    paged["systems"] += on_tile["systems"]
+    return paged, True
 
 
 def tell(recorded: dict, planned: dict, replayed: dict, verdict: str) -> None:
@@ -99,18 +146,35 @@ def tell(recorded: dict, planned: dict, replayed: dict, verdict: str) -> None:
     print(f"Instructions on RV32IMC at most: {', '.join(counted)}.")
 
 
-def tell_pages(paged: dict) -> None:
-    """Print what giving pages back at once is worth."""
+def pair_of(systems: list[dict], names: str) -> tuple[dict, dict]:
+    """Return ours and the conventional one."""
     ours, theirs = (
-        next(one for one in paged["systems"] if one["name"] == name)
-        for name in PAGED_SYSTEMS.split(",")
+        next(one for one in systems if one["name"] == name) for name in names.split(",")
     )
+    return ours, theirs
+
+
+def tell_pages(systems: list[dict]) -> None:
+    """Print what giving pages back at once is worth."""
+    ours, theirs = pair_of(systems, PAGED_SYSTEMS)
     print(
-        f"On pages: at most {ours['peak_mapped_pages']} mapped instead of"
-        f" {theirs['peak_mapped_pages']}; the slowest free takes"
+        f"On pages, {' '.join(COMPILE_PLAINLY[:2])}: at most {ours['peak_mapped_pages']} mapped"
+        f" instead of {theirs['peak_mapped_pages']}; the slowest free takes"
         f" {ours['operations']['free']['max_instructions']} instructions (bound"
         f" {ours['operations']['free']['bound_instructions']}) instead of"
         f" {theirs['operations']['free']['max_instructions']}, which has no bound."
+    )
+
+
+def tell_tile(systems: list[dict]) -> None:
+    """Print what that takes on a processor with the unit, pages mapped by real faults."""
+    ours, theirs = pair_of(systems, TILE_SYSTEMS)
+    free, other = ours["operations"]["free"], theirs["operations"]["free"]
+    loads = [str(system["operations"]["load"]["max_cycles"]) for system in (ours, theirs)]
+    print(
+        f"On the tile, an Ibex core with the RTMMU: the slowest free takes {free['max_cycles']}"
+        f" cycles (bound {free['bound_cycles']}) instead of {other['max_cycles']} with a page"
+        f" table, which has no bound; a load takes at most {' and '.join(loads)} cycles."
     )
 
 

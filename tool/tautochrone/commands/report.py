@@ -134,7 +134,7 @@ def build(
     plain = [system for system in replays.systems if system not in on_pages]
     if plain:
         panels.append(footprints.draw(plain, curves.peak_bytes))
-    panels += pages.draw(on_pages)
+    panels += pages.draw(on_pages, trace.name)
     if replays.systems:
         counted = instructions.draw(replays.systems, ISA_NAMES.get(replays.isa, replays.isa))
         panels += [counted] if counted else []
@@ -252,6 +252,7 @@ def _read_replays(paths: tuple[Path, ...]) -> Replays:
             if document["command"] != "replay":
                 raise KeyError("systems")
             for system in document["systems"]:
+                system.setdefault("recording", Path(str(document.get("trace", ""))).name)
                 systems[system["name"]] = system
                 if not {"completed", "footprint_bytes"} <= system.keys():
                     raise KeyError("footprint_bytes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,11 @@ def unit_of(system: Mapping[str, Any]) -> str:
     return CYCLES if CYCLES in system else INSTRUCTIONS
 
 
-def draw(systems: Sequence[Mapping[str, Any]]) -> list[Panel]:
-    """Draw what `systems` on pages mapped and took; nothing if there is none."""
+def draw(systems: Sequence[Mapping[str, Any]], recording: str = "") -> list[Panel]:
+    """Draw what `systems` on pages mapped and took; nothing if there is none.
+
+    `recording` names the report's trace: replays of another one are said to be so.
+    """
     if not systems:
         return []
     costs = [
@@ -72,7 +76,13 @@ def draw(systems: Sequence[Mapping[str, Any]]) -> list[Panel]:
     ]
     on_tile = [system for system in systems if unit_of(system) == CYCLES]
     cycles = [draw_table(systems), draw_cycles(on_tile)] if on_tile else []
-    return [_mapped(systems), *(panel for panel in [*cycles, *costs] if panel is not None)]
+    panels = [_mapped(systems), *(panel for panel in [*cycles, *costs] if panel is not None)]
+    others = {str(system["recording"]) for system in systems if system.get("recording")}
+    others -= {recording}
+    if others:
+        said = f" Of another recording: {', '.join(sorted(others))}."
+        panels = [replace(panel, caption=panel.caption + said) for panel in panels]
+    return panels
 
 
 def draw_table(systems: Sequence[Mapping[str, Any]]) -> Panel:
