@@ -15,9 +15,10 @@ cycles that it can take on Ibex's two-stage pipeline ("Pipeline Details" in its 
 5. A fault is 6 cycles of the processor, the answer, and the handler to its mret (doc/tile.md).
 
 The weights are exact: what random functions take on the tile is their longest path
-(tool/tests/test_cycle_bounds.py). A path that no data can take counts too. What the bound presumes: naturally aligned accesses, no
-interrupt, no fault inside a call (the core's heaps map what they write), and a frame that is ready.
-None: there is none, since the code loops, or the processor's configuration has other rules.
+(tool/tests/test_cycle_bounds.py). A path that no data can take counts too. What the bound presumes:
+naturally aligned accesses, no interrupt, no fault inside a call (the core's heaps map what they
+write), and a frame that is ready. None: there is none, since the code loops, or the processor's
+configuration or the unit has other rules.
 """
 
 from __future__ import annotations
