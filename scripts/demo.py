@@ -99,7 +99,7 @@ def main() -> None:
         *("-o", report),
         *("--title", " ".join(COMPILE[:2] + COMPILE[3:5])),
     )
-    tell(recorded, planned, replayed, said["verdict"])
+    tell(recorded, planned, replayed, said["sentences"][0])
     tell_pages(paged["systems"])
     if on_tile:
         tell_tile(paged["systems"])
@@ -170,11 +170,12 @@ def tell_tile(systems: list[dict]) -> None:
     """Print what that takes on a processor with the unit, pages mapped by real faults."""
     ours, theirs = pair_of(systems, TILE_SYSTEMS)
     free, other = ours["operations"]["free"], theirs["operations"]["free"]
-    loads = [str(system["operations"]["load"]["max_cycles"]) for system in (ours, theirs)]
+    loads = [system["operations"]["load"]["max_cycles"] for system in (ours, theirs)]
+    load = "with either" if loads[0] == loads[1] else f"instead of {loads[1]}"
     print(
         f"On the tile, an Ibex core with the RTMMU: the slowest free takes {free['max_cycles']}"
         f" cycles (bound {free['bound_cycles']}) instead of {other['max_cycles']} with a page"
-        f" table, which has no bound; a load takes at most {' and '.join(loads)} cycles."
+        f" table, which has no bound. A load that hits takes at most {loads[0]} {load}."
     )
 
 

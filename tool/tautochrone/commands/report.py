@@ -141,19 +141,20 @@ def build(
     if planned:
         panels.append(classes.draw(curves, planned))
     panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
-    said = _said(curves.peak_bytes, plain, on_pages, plan.heap_bytes if plan else None)
+    sentences = _said(curves.peak_bytes, plain, on_pages, plan.heap_bytes if plan else None)
     facts = _facts(header, totals)
     result = {
         "trace": str(trace),
         "events": totals.events,
         "peak_live_bytes": curves.peak_bytes,
-        "verdict": said,
+        "verdict": " ".join(sentences),
+        "sentences": sentences,
         "systems": replays.systems,
         "panels": [panel.name for panel in panels],
     }
     html = page.page(
         title or Path(str(header.get("program") or trace.name)).name,
-        said,
+        " ".join(sentences),
         facts,
         panels,
         plan_path.read_text() if plan_path else None,
@@ -167,7 +168,7 @@ def _said(
     plain: list[dict[str, Any]],
     on_pages: Sequence[Mapping[str, Any]],
     plan_heap_bytes: int | None,
-) -> str:
+) -> list[str]:
     """Return the verdict: a sentence on heaps, one on heaps over pages, one on the tile."""
     from tautochrone.paging_entries import pages_verdict
     from tautochrone.reporters import pages
@@ -183,7 +184,7 @@ def _said(
         sentences.append(pages_verdict(in_software))
     if on_tile:
         sentences.append(tile_verdict(on_tile))
-    return " ".join(sentences)
+    return sentences
 
 
 def _facts(header: Mapping[str, Any], totals: Any) -> dict[str, str]:

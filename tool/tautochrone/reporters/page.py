@@ -64,20 +64,24 @@ def _section(panel: Panel, division: str) -> str:
 
 
 def _table(panel: Panel) -> str:
-    """Return a panel's columns as an HTML table; numbers are to the right."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in panel.columns)
+    """Return a panel's columns as an HTML table; those with numbers are to the right."""
+    kinds = [
+        ' class="number"' if any(isinstance(value, int | float) for value in column) else ""
+        for column in panel.columns.values()
+    ]
+    names = (html.escape(name) for name in panel.columns)
+    head = "".join(f"<th{kind}>{name}</th>" for kind, name in zip(kinds, names, strict=True))
     rows = "".join(
-        "<tr>" + "".join(map(_cell, row)) + "</tr>"
+        "<tr>" + "".join(map(_cell, kinds, row)) + "</tr>"
         for row in zip(*panel.columns.values(), strict=True)
     )
     return f"<div class=\"scroll\"><table><tr>{head}</tr>{rows}</table></div>"
 
 
-def _cell(value: Any) -> str:
+def _cell(kind: str, value: Any) -> str:
     """Return a cell: numbers with thousands apart, None as nothing."""
-    if isinstance(value, int | float):
-        return f'<td class="number">{value:,}</td>'
-    return f"<td>{html.escape(str(value)) if value is not None else ''}</td>"
+    text = f"{value:,}" if isinstance(value, int | float) else html.escape(str(value or ""))
+    return f"<td{kind}>{text}</td>"
 
 
 def _definitions(pairs: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, HoverTool, Label, LogTicker, Span
+from bokeh.models import ColumnDataSource, HoverTool, Label, LogTicker, NumeralTickFormatter, Span
 
 from tautochrone.paging_entries import is_blind, thinned
 from tautochrone.reporters.instructions import draw_cycles
@@ -26,7 +26,10 @@ COLORS = {
     **{"rtvm": BLUE, "conventional": ORANGE, "conventional-mapped": GREEN},
     **{"tile:rtmmu": RED, "tile:pagetable": GRAY},
 }
-MARKERS = {"rtvm": "circle", "conventional": "x", "conventional-mapped": "triangle"}
+MARKERS = {
+    **{"rtvm": "circle", "conventional": "x", "conventional-mapped": "triangle"},
+    **{"tile:rtmmu": "circle", "tile:pagetable": "x"},
+}
 OPERATIONS = ("malloc", "free")
 LOG_ABOVE_RATIO = 40
 DRAWN_POINTS_MAX = 20_000  # of an operation on a system; more are thinned out
@@ -114,6 +117,7 @@ def _mapped(systems: Sequence[Mapping[str, Any]]) -> Panel:
     """Pages mapped over the recording's events, one band a system."""
     plot = plain_figure(x_axis_label="event of the recording", y_axis_label="mapped pages")
     plot.y_range.start = 0
+    plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
     columns: dict[str, list[Any]] = {"system": [], "event": [], "min": [], "max": []}
     lines = []
     for system in systems:
@@ -131,6 +135,7 @@ def _mapped(systems: Sequence[Mapping[str, Any]]) -> Panel:
                 source=source,
                 color=color,
                 line_width=1.6,
+                line_dash="dashed" if unit_of(system) == CYCLES else "solid",
                 mode="after",
                 legend_label=name,
             )
