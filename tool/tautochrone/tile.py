@@ -385,7 +385,7 @@ def _result_of(
     plain = plain[np.flatnonzero(is_end)[0] + 1 :]
     event, mapped = _places(plain, events, len(ops))
     calls = _calls_of(plain, event, ops, sizes, int(begun["cycles"]))
-    is_called = plain["channel"] != tile.CHANNEL_FAULT
+    is_called = (plain["channel"] != tile.CHANNEL_FAULT) & (plain["channel"] != form.CHANNEL_END)
     change = (event[is_called], mapped[is_called])
     completed = reason == replaying.COMPLETED
     counters = {key: int(value) for key, value in done.summary["tiles"][0].items()}
