@@ -20,6 +20,7 @@ from tautochrone.output import note
 from tautochrone.paging import PAGE_BYTES, MappedPages, page_replay
 from tautochrone.tile import HEAP_PAGES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
 from tautochrone.tile_program import program, simulator, tile_system
+from tautochrone.trace import open_trace
 
 from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT
 
@@ -73,12 +74,16 @@ def facts_of(done: TileReplay) -> dict[str, Any]:
 
 
 def key_of(trace: Path, name: str) -> str:
-    """What a replay's cycles depend on, as one word."""
+    """What a replay's cycles depend on, as one word: of the trace, all but who recorded it when."""
     system = tile_system(name)
     built = simulator(system)
     assert built is not None
-    digest = hashlib.sha256(trace.read_bytes())
-    digest.update(program(system).read_bytes())
+    digest = hashlib.sha256(program(system).read_bytes())
+    with open_trace(trace) as reader:
+        digest.update(json.dumps(reader.header.get("accesses")).encode())
+        for columns in reader.columns():
+            for column in columns:
+                digest.update(column.tobytes())
     digest.update(built.parent.name.encode())
     return digest.hexdigest()[:24]
 
