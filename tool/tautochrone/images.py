@@ -120,7 +120,7 @@ def compiler_of(isa: str) -> str:
     path = shutil.which(ISAS[isa].compiler)
     if path is None:
         raise TauError(
-            f"{ISAS[isa].compiler} is not installed, which counting on {ISAS[isa].title} needs",
+            f"{ISAS[isa].compiler} is not installed, which code for {ISAS[isa].title} needs",
             f"apt install {ISAS[isa].package}",
         )
     return path

@@ -84,6 +84,12 @@ def system_named(name: str) -> System:
     plain = f"{tile}:{unit}"
     if plain in SYSTEMS and all(word in (*TILE_CONFIGS, TILE_PIPELINED) for word in chosen):
         return replace(SYSTEMS[plain], name=name)
+    if plain in SYSTEMS and tile:
+        raise TauError(
+            f"{plain} knows no configuration {':'.join(chosen)!r}",
+            f"put one of {', '.join(TILE_CONFIGS)} behind it, or {TILE_PIPELINED}, or both",
+            EXIT_USAGE,
+        )
     if name not in SYSTEMS:
         raise TauError(
             f"no system is called {name!r}", f"use some of {', '.join(SYSTEMS)}", EXIT_USAGE

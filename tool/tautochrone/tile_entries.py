@@ -144,8 +144,13 @@ def tile_verdict(systems: Sequence[Mapping[str, Any]]) -> str:
     """One sentence: our worst cases beside the conventional ones."""
     completed = {system["name"]: system["operations"] for system in systems if system["completed"]}
     pair = _pair(list(completed))
+    if len(completed) == 1 == len(systems):
+        ((name, operations),) = completed.items()
+        told = ", ".join(f"{kind} {_told(operations[kind])}" for kind in ("free", "malloc"))
+        return f"On {name} at most: {told}."
     if pair is None or not completed[pair[1]]["malloc"]["count"]:
-        return f"{len(completed)} of {len(systems)} systems on the tile held the trace."
+        held = sum(bool(system["completed"]) for system in systems)
+        return f"{held} of {len(systems)} systems on the tile held the trace."
     most = {
         kind: [completed[name][kind]["max_cycles"] for name in pair] for kind in ("free", "malloc")
     }
@@ -155,6 +160,11 @@ def tile_verdict(systems: Sequence[Mapping[str, Any]]) -> str:
         f" ({free[1] / max(free[0], 1):.2f} times as many), the slowest malloc {malloc[0]:,} and"
         f" {malloc[1]:,} ({malloc[1] / max(malloc[0], 1):.2f} times)."
     )
+
+
+def _told(operation: Mapping[str, Any]) -> str:
+    bound = operation.get("bound_cycles")
+    return f"{operation['max_cycles']:,} cycles" + (f" (bound {bound:,})" if bound else "")
 
 
 def _pair(names: Sequence[str]) -> tuple[str, str] | None:

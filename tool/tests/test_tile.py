@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tautochrone import tile
 from tautochrone.commands import doctor, replay, report
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.paging import PAGE_BYTES, PageReplay, page_replay
@@ -197,6 +199,24 @@ def test_cycle_limit(trace: Path) -> None:
     error = refused(trace, "tile:pagetable", heap_bytes=HEAP_BYTES, cycles_max=1_900_000)
     assert "limit of 1900000 cycles in event" in error.message
     assert error.exit_code == EXIT_LIMIT_EXCEEDED
+
+
+def test_an_error_about_the_beginning_names_the_trace(trace: Path) -> None:
+    words = [str(trace), "--on", "tile:rtmmu", "--events", "300", "--heap", "10000"]
+    done = CliRunner().invoke(replay.command, words, standalone_mode=False)
+    assert isinstance(done.exception, TauError)
+    assert done.exception.message.startswith(f"{trace}, first 300 events, needs at least")
+
+
+def test_unknown_configuration(trace: Path) -> None:
+    error = refused(trace, "tile:rtmmu:huge")
+    assert error.message == "tile:rtmmu knows no configuration 'huge'"
+    assert "fast-b" in (error.next_step or "") and "pipelined" in (error.next_step or "")
+
+
+def test_a_killed_simulator_says_so(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile, "run_watched", lambda *_: (-signal.SIGKILL, ""))
+    assert "was ended by signal 9 (SIGKILL)" in refused(trace, "tile:rtmmu").message
 
 
 def test_unknown_system(trace: Path) -> None:

@@ -138,7 +138,11 @@ def _beginning(trace: Path, events: int | None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{trace.stem}-first-{events}.tau"
         first_events(trace, events, path)
-        yield path
+        try:
+            yield path
+        except TauError as error:
+            message = error.message.replace(str(path), f"{trace}, first {events} events,")
+            raise TauError(message, error.next_step, error.exit_code) from error
 
 
 def _names_on_pages(names: Sequence[str]) -> list[str]:
@@ -456,11 +460,14 @@ def _verdict(result: dict[str, Any]) -> str:
 
 def _next_command(result: dict[str, Any]) -> str:
     trace, plan = result["trace"], result["plan"]
+    names = ",".join(system["name"] for system in result["systems"])
     if not all(system["completed"] for system in result["systems"]):
+        if any("peak_mapped_pages" in system for system in result["systems"]):
+            return f"tau replay {trace} --on {names}, without --frames and --heap or with more"
         return f"tau replay {trace}" + (f" --plan {plan}" if plan else "")
     if any("cycles" in system for system in result["systems"]):
-        names = ",".join(system["name"] for system in result["systems"])
-        return f"tau report {trace} --on rtvm,conventional,{names} -o report.html"
+        others = [name for name in ("rtvm", "conventional") if name not in names.split(",")]
+        return f"tau report {trace} --on {','.join([*others, names])} -o report.html"
     if any("peak_mapped_pages" in system for system in result["systems"]):
         return f"tau report {trace} --on rtvm,conventional -o report.html"
     if plan is None:
