@@ -58,6 +58,7 @@ module tau_composable #(
   logic [DataBits-1:0] odd_data_mem [Rows];
   logic [2*Rows-1:0]   table_valid_q;
 
+  // No reset: memories, which table_valid_q and frame_valid_q speak for.
   always_ff @(posedge clk_i) begin
     if (commit && !entry[0]) begin
       even_page_mem[entry[RowBits:1]] <= reg_wdata_i[PageBits-1:0];
@@ -91,14 +92,17 @@ module tau_composable #(
     end
   end
 
+  // No reset: an answer, which is looked at only behind a read.
+  logic [31:0] reg_rdata_q;
+  assign reg_rdata_o = reg_rdata_q;
   always_ff @(posedge clk_i) begin
     if (reg_req_i && !reg_write_i) begin
-      case (reg_addr_i)
-        RefusedWord: reg_rdata_o <= {{(32 - RefusedBits) {1'b0}}, refused_q};
-        ShapeWord: reg_rdata_o <= 2 * Rows * 256 + Entries;
-        ValidLowWord: reg_rdata_o <= table_valid_q[31:0];
-        ValidHighWord: reg_rdata_o <= table_valid_q[63:32];
-        default: reg_rdata_o <= '0;
+      unique case (reg_addr_i)
+        RefusedWord: reg_rdata_q <= {{(32 - RefusedBits) {1'b0}}, refused_q};
+        ShapeWord: reg_rdata_q <= 2 * Rows * 256 + Entries;
+        ValidLowWord: reg_rdata_q <= table_valid_q[31:0];
+        ValidHighWord: reg_rdata_q <= table_valid_q[63:32];
+        default: reg_rdata_q <= '0;
       endcase
     end
   end

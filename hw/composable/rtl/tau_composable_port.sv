@@ -98,6 +98,7 @@ module tau_composable_port #(
   assign place = {row_i, !even_match};
   assign better = (even_match || odd_match) && (!found_q || place < place_q);
 
+  // No reset: the lookup on its way, which searching_q and answer_q speak for.
   always_ff @(posedge clk_i) begin
     if (take) begin
       wanted_q <= lookup_page_i;
@@ -132,6 +133,7 @@ module tau_composable_port #(
       if (Entries > 1) next_q <= next_q + 1'b1;
     end
   end
+  // No reset: entries, which valid_q speaks for.
   always_ff @(posedge clk_i) begin
     if (fill) begin
       page_q[next_q] <= wanted_q;

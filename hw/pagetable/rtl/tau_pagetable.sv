@@ -44,6 +44,7 @@ module tau_pagetable #(
     end
   end
 
+  // No reset: slots, which count_q speaks for.
   always_ff @(posedge clk_i) begin
     if (take) begin
       port_q[tail_q] <= data_lookup_valid_i;

@@ -158,6 +158,7 @@ module tau_rtmmu_lookup #(
     end
   end
 
+  // No reset: slots, which count_q and has_*_q speak for.
   always_ff @(posedge clk_i) begin
     if (take) begin
       tag_q[tail_q] <= lookup_tag_i;
@@ -183,10 +184,12 @@ module tau_rtmmu_lookup #(
   assign unused = ^{table2_rdata_i[31:30], table3_rdata_i[31:NumberBits]};
 
   // The distance of each table's next answer from the oldest lookup: answers are to be awaited.
-  logic [SlotBits-1:0] ahead0, ahead1, ahead2;
+  logic [SlotBits-1:0] ahead0, ahead1, ahead2, ahead3, ahead4;
   assign ahead0 = at0_q - head_q;
   assign ahead1 = at1_q - head_q;
   assign ahead2 = at2_q - head_q;
+  assign ahead3 = at3_q - head_q;
+  assign ahead4 = at4_q - head_q;
   `TAU_ASSERT(NumbersFit, PageBits < NumberBits)
   `TAU_ASSERT(NoMappingWithoutEntry, !(give && result_mapped_o) || (start_ok_q[head_q] && page_ok))
   `TAU_ASSERT(RegionIsAtOrBelowPage,
@@ -195,4 +198,8 @@ module tau_rtmmu_lookup #(
   `TAU_ASSERT(Table1WasAsked, !table1_rvalid_i || {1'b0, ahead1} < count_q)
   `TAU_ASSERT(Table2WasAsked,
               !table2_rvalid_i || ({1'b0, ahead2} < count_q && !has_data_q[at2_q]))
+  `TAU_ASSERT(Table3WasAsked,
+              !table3_rvalid_i || ({1'b0, ahead3} < count_q && !has_top_q[at3_q]))
+  `TAU_ASSERT(Table4WasAsked,
+              !table4_rvalid_i || ({1'b0, ahead4} < count_q && !has_page_q[at4_q]))
 endmodule

@@ -162,6 +162,7 @@ module tau_rtmmu_tlb #(
     end
   end
 
+  // No reset: entries and held hits, which valid_q and *_held_q speak for.
   always_ff @(posedge clk_i) begin
     if (keep) begin
       page_q[next_q] <= result_page;
@@ -177,8 +178,10 @@ module tau_rtmmu_tlb #(
       data_held_denied_q <= (data_lookup_access_i & ~data_rights) != '0;
       data_held_frame_q <= data_frame;
     end
-    reg_rdata_o <= Entries;
   end
+
+  // Any read says so.
+  assign reg_rdata_o = Entries;
 
   logic       denied, fault;
   logic [1:0] cause;

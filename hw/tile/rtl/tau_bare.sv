@@ -22,18 +22,22 @@ module tau_bare #(
   assign unused = ^{reg_req_i, reg_write_i, reg_addr_i, reg_wdata_i, instr_lookup_access_i,
                     instr_lookup_user_i, data_lookup_access_i, data_lookup_user_i};
 
+  logic instr_valid_q, data_valid_q;
   assign instr_lookup_ready_o = 1'b1;
   assign data_lookup_ready_o = 1'b1;
+  assign instr_result_valid_o = instr_valid_q;
+  assign data_result_valid_o = data_valid_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      instr_result_valid_o <= 1'b0;
-      data_result_valid_o <= 1'b0;
+      instr_valid_q <= 1'b0;
+      data_valid_q <= 1'b0;
     end else begin
-      instr_result_valid_o <= instr_lookup_valid_i;
-      data_result_valid_o <= data_lookup_valid_i;
+      instr_valid_q <= instr_lookup_valid_i;
+      data_valid_q <= data_lookup_valid_i;
     end
   end
 
+  // No reset: pages, which *_valid_q speak for.
   logic [PageBits-1:0] instr_page_q, data_page_q;
   always_ff @(posedge clk_i) begin
     if (instr_lookup_valid_i) instr_page_q <= instr_lookup_page_i;

@@ -65,6 +65,7 @@ module tau_tile_devices
     end
   end
 
+  // No reset: an answer, which is looked at only behind a read.
   always_ff @(posedge clk_i) begin
     if (req_i && !we_i) begin
       unique case (addr_i) inside

@@ -19,6 +19,7 @@ module tau_tile_frames #(
   output logic [31:0]          data_rdata_o
 );
 
+  // No reset: a memory.
   always_ff @(posedge clk_i) begin
     if (instr_req_i) instr_rdata_o <= tau_host_pkg::tau_host_frame_read(Tile, 32'(instr_word_i));
     if (data_req_i && data_we_i) begin

@@ -65,6 +65,7 @@ module tau_tile_monitor #(
 
   logic [1:0] place;
   assign place = count_q - 2'(answer_window_i);
+  // No reset: accesses, which count_q speaks for.
   always_ff @(posedge clk_i) begin
     if (answer_window_i) begin
       {start0_q, start1_q} <= {start1_q, start2_q};

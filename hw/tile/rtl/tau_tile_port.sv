@@ -127,6 +127,7 @@ module tau_tile_port #(
     end
   end
 
+  // No reset: accesses, which valid_q and answered_q speak for.
   always_ff @(posedge clk_i) begin
     // The younger access moves up, with the result that arrives for it in this cycle.
     if (leave) begin

@@ -38,6 +38,7 @@ module tau_tile_ram #(
     end
   end
 
+  // No reset: a memory.
   always_ff @(posedge clk_i) begin
     if (a_req_i) begin
       if (a_we_i) begin
@@ -52,6 +53,7 @@ module tau_tile_ram #(
 
   logic [31:0]        b_data_q[Latency], c_data_q[Latency];
   logic [Latency-1:0] b_valid_q, c_valid_q;
+  // No reset: answers, which *_valid_q speak for.
   always_ff @(posedge clk_i) begin
     if (b_req_i) b_data_q[0] <= memory[b_addr_i];
     if (c_req_i) c_data_q[0] <= memory[c_addr_i];

@@ -161,6 +161,7 @@ module tau_tlb #(
         evict_q <= fill && !looked_q && evicts;
       end
     end
+    // No reset: events, which count_q and evict_q speak for.
     always_ff @(posedge clk_i) begin
       count_hit_q <= hit;
       count_owner_q <= owner;
@@ -276,23 +277,26 @@ module tau_tlb #(
 
   logic [31:0] counter;
   always_comb begin
-    case (select_q[10:9])
+    unique case (select_q[10:9])
       2'd0: counter = select_q[8] ? instr_evictions : instr_accesses;
       2'd1: counter = select_q[8] ? data_evictions : data_accesses;
       default: counter = select_q[8] ? level2_evictions : level2_accesses;
     endcase
   end
+  // No reset: an answer, which is looked at only behind a read.
+  logic [31:0] reg_rdata_q;
+  assign reg_rdata_o = reg_rdata_q;
   always_ff @(posedge clk_i) begin
     if (reg_req_i && !reg_write_i) begin
-      case (reg_addr_i)
-        OwnerWord: reg_rdata_o <= {{(32 - OwnerBits) {1'b0}}, owner_q};
-        RefusedWord: reg_rdata_o <= {{(32 - RefusedBits) {1'b0}}, refused_q};
-        KindWord: reg_rdata_o <= Levels * 4096 + Replacement * 256 + XorIndex * 16 + OwnerBits;
-        Level1Word: reg_rdata_o <= Sets * 256 + Ways;
-        Level2Word: reg_rdata_o <= Levels == 1 ? 0 : Sets2 * 256 + Ways2;
-        SelectWord: reg_rdata_o <= {21'b0, select_q};
-        CounterWord: reg_rdata_o <= counter;
-        default: reg_rdata_o <= '0;
+      unique case (reg_addr_i)
+        OwnerWord: reg_rdata_q <= {{(32 - OwnerBits) {1'b0}}, owner_q};
+        RefusedWord: reg_rdata_q <= {{(32 - RefusedBits) {1'b0}}, refused_q};
+        KindWord: reg_rdata_q <= Levels * 4096 + Replacement * 256 + XorIndex * 16 + OwnerBits;
+        Level1Word: reg_rdata_q <= Sets * 256 + Ways;
+        Level2Word: reg_rdata_q <= Levels == 1 ? 0 : Sets2 * 256 + Ways2;
+        SelectWord: reg_rdata_q <= {21'b0, select_q};
+        CounterWord: reg_rdata_q <= counter;
+        default: reg_rdata_q <= '0;
       endcase
     end
   end

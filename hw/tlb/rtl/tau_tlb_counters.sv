@@ -21,6 +21,7 @@ module tau_tlb_counters #(
   assign count = used_q[event_index_i] ? count_mem[event_index_i] : '0;
   assign read_o = used_q[read_index_i] ? count_mem[read_index_i] : '0;
 
+  // No reset: a memory, which used_q speaks for.
   always_ff @(posedge clk_i) begin
     if (event_i) count_mem[event_index_i] <= count + 1'b1;
   end

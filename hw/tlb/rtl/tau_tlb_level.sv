@@ -84,12 +84,14 @@ module tau_tlb_level #(
     logic                fill;
 
     assign fill = fill_i && victim == w;
+    // No reset: a memory, which valid_q speaks for.
     always_ff @(posedge clk_i) begin
       if (fill) mem[index] <= {tag, fill_data_i};
     end
     if (Registered != 0) begin : gen_block
       logic                same_q, taken_q;
       logic [DataBits-1:0] data_q;
+      // No reset: what was read, which taken_q speaks for; it was read once before it is used.
       always_ff @(posedge clk_i) begin
         if (read_i) word <= mem[index];
         if (compares) begin
@@ -166,6 +168,7 @@ module tau_tlb_level #(
     logic [Ways-2:0]  tree, tree_next;
     logic [WayBits:0] node;
     if (Registered != 0) begin : gen_tree_later
+      // No reset: what was read of a memory.
       always_ff @(posedge clk_i) begin
         if (compares) tree <= tree_mem[index];
       end
@@ -187,6 +190,7 @@ module tau_tlb_level #(
       end
     end
     assign chosen = node[WayBits-1:0];
+    // No reset: a memory; it is looked at only when each way was used.
     always_ff @(posedge clk_i) begin
       if (use_way) tree_mem[index] <= tree_next;
     end
@@ -197,6 +201,7 @@ module tau_tlb_level #(
     logic [Pairs-1:0] later, later_next;
     logic [Ways-1:0]  oldest;
     if (Registered != 0) begin : gen_recency_later
+      // No reset: what was read of a memory.
       always_ff @(posedge clk_i) begin
         if (compares) later <= later_mem[index];
       end
@@ -226,6 +231,7 @@ module tau_tlb_level #(
         if (oldest[i]) chosen = chosen | WayBits'(i);
       end
     end
+    // No reset: a memory; it is looked at only when each way was used.
     always_ff @(posedge clk_i) begin
       if (use_way) later_mem[index] <= later_next;
     end

@@ -104,6 +104,7 @@ module tau_tlb_port #(
       evict_q <= fill_i && evicts;
     end
   end
+  // No reset: the lookup on its way, which hit_q, waiting_q and evict_q speak for.
   always_ff @(posedge clk_i) begin
     if (take) begin
       page_q <= lookup_page_i;

