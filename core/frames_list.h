@@ -19,10 +19,18 @@ TAU_INLINE uint32_t frames_take(struct tau_frames *frames) {
     return frame;
 }
 
+// Whether a frame is ready, zeroing one if none is and MAY_CLEAN.
+TAU_INLINE bool frames_is_ready(struct tau_frames *frames, bool may_clean) {
+    if (__builtin_expect(frames->ready.count == 0, 0)) {
+        return may_clean && tau_frames_clean_one(frames);
+    }
+    return true;
+}
+
 // Takes a frame that may be handed out, zeroing one if none is ready; false if there is none at
 // all.
 TAU_INLINE bool frames_take_clean(struct tau_frames *frames, uint32_t *frame) {
-    if (__builtin_expect(frames->ready.count == 0, 0) && !tau_frames_clean_one(frames)) {
+    if (!frames_is_ready(frames, true)) {
         return false;
     }
     *frame = frames_take(frames);

@@ -46,35 +46,38 @@ TAU_INLINE uint32_t control_pages(size_t heap_bytes) {
     return (uint32_t)((first_payload_bytes(heap_bytes) - TAU_ALIGNMENT) >> TAU_PAGE_LOG2) + 1;
 }
 
-// Why POINTER, whose block would be BLOCK, is no object; reports it and leaves the lock.
-// HAS_HEADER: the block's header may be read; CAN_LOOK: what it leads to as well.
-TAU_INLINE enum tau_status misused_at(struct tau_tlsf *blocks, tau_word *block, void *pointer,
-                                      bool has_header, bool can_look) {
-    enum tau_status reason = TAU_OVERWRITTEN;
-    TAU_ASSERT(has_header || !can_look);
-    TAU_ASSERT(pointer != NULL);
-    if (can_look) {
-        return misused(blocks, block);
+// Why no heap of PAGES pages can be, whatever the space.
+TAU_INLINE enum tau_status why_no_size(uintptr_t origin, uint32_t pages) {
+    const uint64_t heap_bytes = (uint64_t)pages << TAU_PAGE_LOG2;
+    if (!starts_page((void *)origin) ||
+        (origin != TAU_SPACE_ORIGIN && UINTPTR_MAX <= 0xffffffffu)) {
+        return TAU_BAD_ARGUMENT;
     }
-    if (((uintptr_t)pointer & (TAU_ALIGNMENT - 1)) != 0) {
-        reason = TAU_MISALIGNED_POINTER;
-    } else if (!has_header || size_of(block) < BLOCK_MIN_BYTES) {
-        reason = TAU_FOREIGN_POINTER;
-    } else if ((block[-1] & FREE) != 0) {
-        reason = TAU_DOUBLE_FREE;
+    if (heap_bytes > POOL_MAX_BYTES) {
+        return TAU_POOL_TOO_LARGE;
     }
-    TAU_PORT_UNLOCK(blocks);
-    TAU_PORT_MISUSE(blocks, pointer, reason);
-    return reason;
+    return heap_bytes < TAU_TLSF_POOL_MIN_BYTES || pages <= control_pages((size_t)heap_bytes)
+               ? TAU_POOL_TOO_SMALL
+               : TAU_OK;
+}
+
+// The blocks of a heap of PAGES pages from START on, whose control pages and last one are mapped.
+TAU_INLINE struct tau_tlsf *blocks_in(uintptr_t start, uint32_t pages) {
+    const size_t heap_bytes = (size_t)pages << TAU_PAGE_LOG2;
+    const size_t skip = first_payload_bytes(heap_bytes) - tau_tlsf_control_bytes(heap_bytes);
+    TAU_ASSERT(starts_page((void *)start));
+    TAU_ASSERT(skip == 0 || skip == TAU_ALIGNMENT);
+    return tau_tlsf_init((void *)(start + skip), heap_bytes - skip, heap_bytes);
 }
 
 // Where a free block is cut: SIZE bytes from PAYLOAD on are handed out.
 struct cut {
-    tau_word size;   // the block handed out
-    tau_word rest;   // what stays free, 0 if the whole block is handed out
-    uint32_t start;  // the edge in front of the block
-    uint32_t split;  // the edge in front of the rest; `end` if there is none
-    uint32_t end;    // the edge behind the free block
+    tau_word size;           // the block handed out
+    tau_word rest;           // what stays free, 0 if the whole block is handed out
+    uint32_t start;          // the edge in front of the block
+    uint32_t split;          // the edge in front of the rest; `end` if there is none
+    uint32_t end;            // the edge behind the free block
+    const tau_word *behind;  // what would be the next block's payload
 };
 
 // Cuts the unlisted free block at PAYLOAD with HEADER (its size | FREE) for SIZE bytes.
@@ -86,9 +89,9 @@ TAU_INLINE struct cut cut_of(uintptr_t origin, const tau_word *payload, tau_word
     if (starts_page(after(payload, size))) {
         size += TAU_ALIGNMENT;
     }
-    struct cut cut = {.size = size, .rest = whole - size};
+    struct cut cut = {.size = size, .rest = whole - size, .behind = after(payload, whole)};
     cut.start = edge_of(origin, payload);
-    cut.end = edge_of(origin, after(payload, whole));
+    cut.end = edge_of(origin, cut.behind);
     cut.split = edge_of(origin, after(payload, size));
     if ((tau_signed_word)(cut.rest - BLOCK_MIN_BYTES) < 0) {
         cut.size = whole;

@@ -47,6 +47,7 @@ COMPANIONS = {
     "test_page_heap": HEAP,
     "test_break_heap": HEAP,
     "fuzz_page_heap": HEAP,
+    "fuzz_forget": HEAP,
 }
 
 

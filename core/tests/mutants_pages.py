@@ -124,7 +124,7 @@ SPACE = [
         "if (pages == UINT32_MAX ||",
     ),
     ("rest not split off", "vspace.c", "        tau_region_tree_split(&space->tree, end);\n", ""),
-    ("rights dropped", "vspace.c", "REGION_OPEN | rights);", "REGION_OPEN | TAU_RIGHTS);"),
+    ("rights dropped", "vspace.c", "REGION_OPEN | rights;", "REGION_OPEN | TAU_RIGHTS;"),
     ("committed not counted", "vspace.c", "space->committed_pages += commit_pages;", ""),
     (
         "one page more admitted",
@@ -205,6 +205,18 @@ SPACE = [
         "return (access & ~entry) == 0 ?",
         "return access != 1 ?",
     ),
+    (
+        "unmapped without a word to the MMU",
+        "vspace.c",
+        "    region_empty(space, start.number, REGION_FREE);\n    if (has_next",
+        "    space->validity.regions[start.number].top = start.number - 1;\n    if (has_next",
+    ),
+    (
+        "closed without a word to the MMU",
+        "vspace.c",
+        "        region_empty(space, start.number, REGION_FREE);\n        tau_region",
+        "        space->validity.regions[start.number].top = start.number - 1;\n        tau_region",
+    ),
     ("oldest frame lost", "vspace_region.h", "sp - first + 1;", "sp - first;"),
 ]
 
@@ -246,16 +258,33 @@ HEAP = [
         "    region_tree_split(&space->tree, (struct tau_page){edge});\n",
         "",
     ),
-    ("edge not counted", "page_heap.c", "    space->mapped_pages++;\n}", "}"),
+    ("edge not counted", "page_heap.c", "    space->mapped_pages++;\n", ""),
     ("first page given back", "page_heap.c", "is_kept ? edge + 1 : edge;", "edge;"),
     ("inner pages kept", "page_heap.c", "if (ON_LONGEST_PATH(sp >= first)) {", "if (sp < first) {"),
     (
         "freed region stays open",
         "page_heap.c",
-        "    if (is_kept) {\n        space->validity.regions[edge].top = edge | REGION_HEAP_HEAD",
-        "    if (is_kept) {\n        space->validity.regions[edge].top = edge | REGION_HEAP_OPEN",
+        "region_cut(space, edge, edge | REGION_HEAP_HEAD",
+        "region_cut(space, edge, edge | REGION_HEAP_OPEN",
     ),
-    ("object's pages stay closed", "page_heap.c", "    edge_extend(space, cut.start);\n", ""),
+    (
+        "dissolved without a word to the MMU",
+        "page_heap.c",
+        "        region_empty(space, edge, REGION_FREE);\n",
+        "        space->validity.regions[edge].top = edge - 1;\n",
+    ),
+    (
+        "swallowed without a word to the MMU",
+        "page_heap.c",
+        "        region_empty(space, end, REGION_FREE);\n",
+        "        space->validity.regions[end].top = end - 1;\n",
+    ),
+    (
+        "object's pages stay closed",
+        "page_heap.c",
+        "        edge_extend(space, cut.start);\n        return CUT_MADE;\n",
+        "        return CUT_MADE;\n",
+    ),
     (
         "edge behind counted twice",
         "page_heap.c",
@@ -265,25 +294,27 @@ HEAP = [
     (
         "commitment passed",
         "page_heap.c",
-        "if (committed_pages > heap->commit_max_pages || !frames",
+        "if (committed_pages > heap->commit_max_pages) {\n"
+        "            return CUT_REFUSED;\n        }\n"
+        "        if (!frames",
         "if (!frames",
     ),
     (
         "own edge dissolved",
         "page_heap.c",
-        "    if (start == low) {\n        if (end != start) {",
-        "    if (start == low) {\n        if (end != start && pages > 1) {",
+        "    if (start == freed.low) {\n        if (end != start) {",
+        "    if (start == freed.low) {\n        if (end != start && pages > 1) {",
     ),
     (
         "edge behind never dissolved",
         "page_heap.c",
-        "(end != start && end != high)",
+        "(end != start && end != freed.high)",
         "(end == 0)",
     ),
     (
         "shared edge dissolved",
         "page_heap.c",
-        "(end != start && end != high)",
+        "(end != start && end != freed.high)",
         "(end != start)",
     ),
     (
@@ -294,22 +325,22 @@ HEAP = [
     ),
     (
         "header read after its page went",
-        "page_heap.c",
-        "    release_pages(heap, start, end, low, high);\n",
-        "    release_pages(heap, start, end, low, high);\n"
-        "    (void)*(volatile tau_word *)(next - 1);\n",
+        "tlsf_pages_calls.h",
+        "    paging->give_back(paged.heap, freed);\n",
+        "    paging->give_back(paged.heap, freed);\n"
+        "    (void)*(volatile tau_word *)(after(block, used.size) - 1);\n",
     ),
     (
         "headers looked up anywhere",
-        "page_heap.c",
-        "    } else if (!can_look_at(heap, block) || !is_used",
-        "    } else if (!is_at_edge(heap, block) || !is_used",
+        "tlsf_pages_object.h",
+        "    return can_look_at(paged, paging, block) && is_used",
+        "    return paging->has_header(paged.heap, block) && is_used",
     ),
     (
         "refused block lost",
-        "page_heap.c",
-        "    if (!cut_pages(heap, cut)) {\n        insert(blocks, payload, header);",
-        "    if (!cut_pages(heap, cut)) {",
+        "tlsf_pages_calls.h",
+        "    insert(blocks, payload, payload[-1]);\n    TAU_PORT_UNLOCK",
+        "    TAU_PORT_UNLOCK",
     ),
     (
         "swallowed edge forgotten",
@@ -324,30 +355,36 @@ HEAP = [
         "    TAU_ASSERT(heap->committed_pages <=",
         "    TAU_ASSERT(heap->committed_pages <=",
     ),
+    (
+        "frame missing though one could be zeroed",
+        "page_heap.c",
+        "if (!tau_frames_clean_one(heap->space->frames)) {",
+        "if (heap != NULL) {",
+    ),
     ("growth not committed", "page_heap.c", "    heap->committed_pages += pages;\n", ""),
     (
         "shrinks over a page border",
-        "page_heap.c",
-        "return edge_of(ORIGIN(heap), after(block, size)) == end;",
+        "tlsf_pages_calls.h",
+        "return edge_of(paged.origin, after(block, size)) == end;",
         "return true;",
     ),
     (
         "break never moves up",
         "break_heap.c",
-        "    if (end == heap->limit) {",
-        "    if (end == 0) {",
+        "    if ((uintptr_t)cut.behind == heap->limit) {",
+        "    if ((uintptr_t)cut.behind == 0) {",
     ),
     (
         "break never moves down",
         "break_heap.c",
-        "if (new_break < heap->break_page) {",
-        "if (new_break == 0) {",
+        "new_break < heap->break_page) {",
+        "new_break == 0) {",
     ),
     (
         "inner free shrinks",
         "break_heap.c",
-        "after(merged.payload, merged.size) == heap->limit",
-        "after(merged.payload, merged.size) != 0",
+        "(uintptr_t)freed.behind == heap->limit",
+        "(uintptr_t)freed.behind != 0",
     ),
     (
         "pages above the break mapped",
