@@ -15,6 +15,7 @@
 #else
 #include "system_rtmmu.h"
 #endif
+#include "contents.h"
 
 static struct tau_frames frames;
 static uint32_t **slots;
@@ -49,6 +50,7 @@ uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
         address >= TAU_TILE_ADDRESS_FRAMES) {
         tau_tile_fail("a trap that is no access to the heap");
     }
+    contents_faulted(address);
     const enum tau_status status = system_map_page(page_of(address), access);
     if (status == TAU_NO_FRAME) {
         end(REPLAY_END_NO_FRAME);
@@ -74,11 +76,13 @@ static void clear(uint32_t *object, uint32_t size_bytes) {
 }
 
 // Writes a word in each page of the bytes from FIRST to before END.
-static void touch_pages(uint32_t *object, uint32_t first, uint32_t end_bytes) {
+static void touch_pages(uint32_t slot, uint32_t *object, uint32_t first, uint32_t end_bytes) {
     uintptr_t address = (uintptr_t)object + first;
     const uintptr_t end_address = (uintptr_t)object + end_bytes;
     while (address < end_address) {
-        *(volatile uint32_t *)(address & ~(uintptr_t)3) = 1;
+        *(volatile uint32_t *)(address & ~(uintptr_t)3) =
+            contents_page_value(slot, address - (uintptr_t)object);
+        contents_wrote(slot, object, address);
         address = (address / TAU_TILE_SIZE_PAGE_BYTES + 1) * TAU_TILE_SIZE_PAGE_BYTES;
     }
 }
@@ -129,11 +133,13 @@ static void allocate(uint32_t slot, uint32_t size_bytes, uint32_t align_log2, ui
         end(REPLAY_END_NO_MEMORY);
     }
     slots[slot] = object;
+    contents_resize(slot, object, 0, size_bytes);
     const uint32_t mapped = system_mapped_pages();
     if (object != NULL && (word & 0xFF) == REPLAY_OP_CALLOC) {
         clear(object, size_bytes);
+        contents_cleared(slot, object, size_bytes);
     } else if (object != NULL && (word & REPLAY_FLAG_ALL_PAGES) != 0) {
-        touch_pages(object, 0, size_bytes);
+        touch_pages(slot, object, 0, size_bytes);
     }
     note_faults(mapped);
 }
@@ -158,6 +164,7 @@ static void reallocate(uint32_t slot, uint32_t size_bytes, uint32_t old_bytes, u
         return;
     }
     if (size_bytes == 0) {
+        contents_end(slot, old, contents_size_bytes(slot), true);
         release(old);
         slots[slot] = NULL;
         return;
@@ -168,16 +175,20 @@ static void reallocate(uint32_t slot, uint32_t size_bytes, uint32_t old_bytes, u
     send(REPLAY_CHANNEL_RESIZE);
     if (!is_resized) {
         allocate(slot, size_bytes, 0, word);
+    } else {
+        contents_resize(slot, old, contents_size_bytes(slot), size_bytes);
     }
     const uint32_t mapped = system_mapped_pages();
     if (is_resized && (word & REPLAY_FLAG_ALL_PAGES) != 0) {
-        touch_pages(old, 0, size_bytes);
+        touch_pages(slot, old, 0, size_bytes);
     }
     if (!is_resized) {
         copy_mapped(old, slots[slot], old_bytes < size_bytes ? old_bytes : size_bytes);
+        contents_moved(slot, old, slots[slot], old_bytes < size_bytes ? old_bytes : size_bytes);
     }
     note_faults(mapped);
     if (!is_resized) {
+        contents_end(slot, old, old_bytes, false);
         release(old);
     }
 }
@@ -193,15 +204,17 @@ static void touch(uint32_t slot, uint32_t word, uint32_t offset, uint32_t last) 
     uint32_t granules = word >> 8 & 0xFF;
     do {
         if ((word & REPLAY_FLAG_STORES) != 0) {
-            *place = slot;
+            *place = contents_value(slot, (uintptr_t)place - object);
+            contents_wrote(slot, slots[slot], (uintptr_t)place);
         } else {
-            (void)*place;
+            contents_check(slot, slots[slot], (uintptr_t)place, *place);
         }
         place += REPLAY_SIZE_GRANULE_BYTES / 4;
     } while (--granules != 0 && place <= end_word);
     place -= REPLAY_SIZE_GRANULE_BYTES / 4;
     if (((uintptr_t)place ^ (uintptr_t)end_word) >= TAU_TILE_SIZE_PAGE_BYTES) {
-        (void)*end_word;  // the last granule reaches into another page
+        // The last granule reaches into another page.
+        contents_check(slot, slots[slot], (uintptr_t)end_word, *end_word);
     }
     note_faults(mapped);
 }
@@ -286,6 +299,9 @@ static void start(const uint32_t command[4], bool has_heap) {
         slots[slot] = NULL;
     }
     heap_pages = command[2];
+    contents_start((uint32_t *)(slots + slots_count),
+                   TAU_TILE_SIZE_PLAIN_BYTES - plain_bytes - slots_count * sizeof *slots,
+                   slots_count, heap_pages);
     status = has_heap ? system_heap_init(heap_pages) : TAU_OK;
     if (status != TAU_OK) {
         end(REPLAY_END_START_FAILED | (uint32_t)status << 16);
@@ -312,6 +328,7 @@ static void carry_out(const uint32_t command[4]) {
         reallocate(slot, command[2], command[3], command[0]);
         break;
     case REPLAY_OP_FREE:
+        contents_end(slot, slots[slot], contents_size_bytes(slot), true);
         release(slots[slot]);
         slots[slot] = NULL;
         break;
