@@ -1,6 +1,6 @@
 # Names and commands only; the logic is in the tools that these call. `make` prints the list.
 .DEFAULT_GOAL := help
-.PHONY: help build demo check check-all bench repro size format native clean
+.PHONY: help build demo check check-all bench repro tile size format native clean
 PYTHON := .venv/bin/python
 SOURCES := $(shell find core tool linux iface hw CMakeLists.txt pyproject.toml -type f \
   -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' \
@@ -13,7 +13,7 @@ help: ## what can be made
 
 build: .venv/stamp-build ## the command .venv/bin/tau
 
-demo: .venv/stamp-build ## record a compiler, plan its heap, replay the plan, write out/demo/report.html
+demo: .venv/stamp-build ## record a compiler, plan its heap, replay it, write out/demo/report.html
 	$(PYTHON) scripts/demo.py
 
 check: .venv/stamp-check .venv/stamp-build ## every test that fits in ten minutes on two cores
@@ -27,6 +27,9 @@ bench: .venv/stamp-bench .venv/stamp-build ## every figure of bench/, peers besi
 
 repro: .venv/stamp-bench .venv/stamp-build ## every figure of repro/, theirs beside ours; P=name: one of them
 	$(PYTHON) scripts/run_all.py repro $(P)
+
+tile: .venv/stamp-build ## the simulated tile: each simulator and the program that replays on it
+	$(PYTHON) -m tautochrone.tile_program
 
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
 	$(PYTHON) bench/size/run.py

@@ -168,3 +168,20 @@ def _run(command: list[str]) -> str:
     if done.returncode:
         raise TauError(f"compiling the tile's program failed:\n{done.stderr.strip()}")
     return done.stdout
+
+
+def main() -> int:
+    """Build everything that replays run on, and print where it is; 1 if something cannot be."""
+    failed = 0
+    for name in (name for name, system in SYSTEMS.items() if system.kind == "tile"):
+        system = tile_system(name)
+        try:
+            print(f"{name}: {simulator(system)} --program {program(system)}", flush=True)
+        except TauError as error:
+            print(f"{name}: {error.message}; next: {error.next_step}", file=sys.stderr)
+            failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
