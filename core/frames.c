@@ -28,7 +28,7 @@ enum tau_status tau_frames_init(struct tau_frames *frames, uint32_t *links, uint
 
 enum tau_status tau_frames_add(struct tau_frames *frames, struct tau_frame first, uint32_t count) {
     TAU_INVARIANT(tau_frames_invariants_hold(frames));
-    if (count == 0) {
+    if (count == 0 || frames->released != &frames->dirty) {
         return TAU_BAD_ARGUMENT;
     }
     if (first.number >= frames->frames_count || count > frames->frames_count - first.number) {
@@ -102,8 +102,8 @@ uint32_t tau_frames_free_count(const struct tau_frames *frames) {
 }
 
 bool tau_frames_invariants_hold(const struct tau_frames *frames) {
-    const bool is_reserved = frames->released == &frames->ready;
     TAU_ASSERT(frames != NULL);
+    const bool is_reserved = frames->released == &frames->ready;
     if (frames->links == NULL || frames->frames_count > TAU_FRAMES_MAX ||
         (!is_reserved && frames->released != &frames->dirty) ||
         (is_reserved && frames->dirty.count != 0)) {

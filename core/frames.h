@@ -40,14 +40,14 @@ struct tau_frames {
 enum tau_status tau_frames_init(struct tau_frames *frames, uint32_t *links, uint32_t frames_count,
                                 void *memory);
 
-// Hands COUNT frames from FIRST on in. Fails, with nothing handed in, if and only if one of them is
-// beyond the table (TAU_FRAME_OUTSIDE), COUNT is 0 (TAU_BAD_ARGUMENT) or one was handed in before
-// (TAU_FRAME_TWICE). Cost: two steps a frame.
+// Hands COUNT frames from FIRST on in. Fails, with nothing handed in, if and only if COUNT is 0 or
+// FRAMES a reserved pool (TAU_BAD_ARGUMENT), one of them is beyond the table (TAU_FRAME_OUTSIDE) or
+// was handed in before (TAU_FRAME_TWICE). Cost: two steps a frame.
 enum tau_status tau_frames_add(struct tau_frames *frames, struct tau_frame first, uint32_t count);
 
 // Makes RESERVED a pool of its own with COUNT frames of FRAMES, zeroed. Fails, with nothing
-// changed, if and only if fewer are free (TAU_NO_FRAME). Cost: one step a frame and its zeroing;
-// meant for admission, not for a deadline.
+// changed, if and only if FRAMES is a reserved pool itself (TAU_BAD_ARGUMENT) or fewer are free
+// (TAU_NO_FRAME). Cost: one step a frame and its zeroing; meant for admission, not for a deadline.
 enum tau_status tau_frames_reserve(struct tau_frames *frames, struct tau_frames *reserved,
                                    uint32_t count);
 

@@ -109,7 +109,7 @@ TAU_INLINE void forget_mapped(struct tau_pagetable *table, uint32_t first, uint3
         if (word == last) {
             return;
         }
-        do {
+        do {  // bound: the same words
             word++;
         } while (word != last && *word == 0);
         within = ~UINT32_C(0);

@@ -1,5 +1,5 @@
-// What can be wrong with a block, found in constant time: SPEC.md, "Checks". Only core/tlsf.c and
-// its tests include this.
+// What can be wrong with a block, found in constant time: SPEC.md, "Checks". Only core/tlsf.c,
+// the heaps on pages and tests include this.
 #ifndef TAU_TLSF_CHECK_H
 #define TAU_TLSF_CHECK_H
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tautochrone.bounds import (
@@ -18,7 +19,12 @@ from tautochrone.bounds import (
 from tautochrone.calls import core_code
 from tautochrone.images import core_image
 
-SPECIFICATION = Path(__file__).resolve().parent.parent / "SPEC.md"
+REPOSITORY = Path(__file__).resolve().parent.parent
+SPECIFICATION = REPOSITORY / "SPEC.md"
+# What a header states of the function below it.
+COST = re.compile(
+    r"// Cost: (\d+) instructions \((\d+) with Zbb\), (\d+) accesses[^(]*?(tau_\w+)\(", re.DOTALL
+)
 COPIES = ("tau_tlsf_malloc", "tau_tlsf_aligned_alloc", "tau_tlsf_free")
 # What the row is called, the system, the operation, and the calls that its paths do not make.
 ROWS = (
@@ -111,6 +117,18 @@ def test_the_specifications_bounds_are_those_of_the_code() -> None:
     text = SPECIFICATION.read_text()
     for line in [*table(), *paged_table()]:
         assert line in text
+
+
+def test_the_headers_costs_are_those_of_the_code() -> None:
+    """The first row of each function is what its header states: level 0, with a frame ready."""
+    rows = paged_table()[2:]
+    for name, functions_stated in (("vspace.h", 3), ("page_heap.h", 4)):
+        stated = COST.findall((REPOSITORY / "core" / name).read_text())
+        assert len(stated) == functions_stated
+        for plain, zbb, accesses, function in stated:
+            row = next(row for row in rows if f"`{function}`" in row)
+            print(row)
+            assert f"| 0 | {plain} | {zbb} | {accesses} |" in row
 
 
 def test_what_must_be_reached_is() -> None:

@@ -6,6 +6,12 @@ from __future__ import annotations
 
 FRAMES = [
     ("frame handed in twice", "frames.c", "!= FRAME_ABSENT) {\n", "== 12345678) {\n"),
+    (
+        "dirty frames handed to a reserved pool",
+        "frames.c",
+        "if (count == 0 || frames->released != &frames->dirty) {",
+        "if (count == 0) {",
+    ),
     ("frames beyond the table", "frames.c", "count > frames->frames_count -", "count < 0 * "),
     ("highest frame first", "frames.c", "first.number + i - 1;", "first.number + count - i;"),
     (

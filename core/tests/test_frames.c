@@ -140,6 +140,7 @@ static void a_reserved_pool_has_its_frames_or_is_refused(void) {
     // What it holds is not zeroed, so no other pool is made of it.
     struct tau_frames second;
     EXPECT_EQUAL(tau_frames_reserve(&reserved, &second, 1), TAU_BAD_ARGUMENT);
+    EXPECT_EQUAL(tau_frames_add(&reserved, (struct tau_frame){0}, 1), TAU_BAD_ARGUMENT);
     expect_list(&reserved, &reserved.ready, "3 2 1 0");
     // Given back to everybody, all of it is dirty.
     tau_frames_return(&world.pool, &reserved);
