@@ -38,7 +38,7 @@ MUTANTS = {
 }
 TLB_MUTANTS = {
     "kept at the write": Mutant(TLB, "!forget_region && !forget_all;", "1'b1;"),
-    "forgets a page": Mutant(TLB, "reg_wdata_i == 32'(start_q[i])", "reg_wdata_i == 32'(page_q[i])"),
+    "forgets a page": Mutant(TLB, "wdata_i == 32'(start_q[i])", "wdata_i == 32'(page_q[i])"),
     "out of order": Mutant(TLB, "data_held_q && data_misses_q == '0;", "data_held_q;"),
     "old miss kept": Mutant(TLB, "old_q == '0 &&", "1'b1 &&"),
 }

@@ -5,7 +5,8 @@
 // - After: if it is taken behind the write, its result is that of the tables as they are then.
 // - Before: if its result leaves before the store, it is that of the tables as they were.
 // - Between: else it is one of the two.
-// - Cycles: it is answered within BoundCycles.
+// - Cycles: it is answered within max(2 Latency, Latency2), as without a TLB, and no lookup is refused
+//   for as long as that (instr: while data does not ask).
 // Covered: that the same page is translated by an entry before, and refused behind the write.
 module tau_rtmmu_tlb_proof #(
   parameter int unsigned PageBits = 2,
@@ -29,7 +30,7 @@ module tau_rtmmu_tlb_proof #(
 );
 
   localparam int unsigned Pages = 2 ** PageBits;
-  localparam int unsigned BoundCycles = 2 * (2 * Latency > Latency2 ? 2 * Latency : Latency2) + 1;
+  localparam int unsigned BoundCycles = 2 * Latency > Latency2 ? 2 * Latency : Latency2;
 
   logic rst_ni = 1'b0;
   always @(posedge clk_i) rst_ni <= 1'b1;
@@ -171,6 +172,8 @@ module tau_rtmmu_tlb_proof #(
   logic [3:0]          instr_count_q = '0;
   logic [3:0]          data_count_q = '0;
   logic [3:0]          ahead_q, age_q;
+  logic [3:0]          instr_refused_q = '0;  // for so many cycles in a row
+  logic [3:0]          data_refused_q = '0;
   logic                instr_take, data_take, watch, result, fault;
   logic [1:0]          cause;
   logic [FrameBits-1:0] frame;
@@ -193,6 +196,9 @@ module tau_rtmmu_tlb_proof #(
       instr_count_q <= instr_count_q + {3'd0, instr_take} - {3'd0, instr_result_valid};
       data_count_q <= data_count_q + {3'd0, data_take} - {3'd0, data_result_valid};
       age_q <= age_q + 1'b1;
+      data_refused_q <= data_lookup_valid && !data_lookup_ready ? data_refused_q + 1'b1 : '0;
+      instr_refused_q <= instr_lookup_valid && !instr_lookup_ready && !data_lookup_valid
+                             ? instr_refused_q + 1'b1 : '0;
       if (watch) begin
         is_watched_q <= 1'b1;
         is_data_q <= watch_data_i;
@@ -215,6 +221,7 @@ module tau_rtmmu_tlb_proof #(
   assign cause_after = !valid_after[page_q] ? 2'd1 : denied;
   always @(posedge clk_i) begin
     if (rst_ni) begin
+      Taken: assert (data_refused_q < BoundCycles && instr_refused_q < BoundCycles);
       Cycles: assert (!is_watched_q || is_done_q || age_q <= BoundCycles);
       Fault: assert (!result || fault == (cause != '0));
       After: assert (!result || !is_after_q || cause == cause_after);
