@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tautochrone.bounds import Code
 from tautochrone.output import note
 from tautochrone.paging import PAGE_BYTES, MappedPages, page_replay
 from tautochrone.tile import HEAP_PAGES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
@@ -78,7 +79,9 @@ def key_of(trace: Path, name: str) -> str:
     system = tile_system(name)
     built = simulator(system)
     assert built is not None
-    digest = hashlib.sha256(program(system).read_bytes())
+    digest = hashlib.sha256()
+    for address, data in Code(program(system)).segments:
+        digest.update(address.to_bytes(4, "little") + data)
     with open_trace(trace) as reader:
         digest.update(json.dumps(reader.header.get("accesses")).encode())
         for columns in reader.columns():
