@@ -4,6 +4,9 @@ A random program maps regions, touches pages and unmaps. The core runs it on the
 processor, in memory that held anything; the golden model runs it from its contract. The words that
 the core stores are copied to the tables of the simulated unit, which then looks up what was
 touched, before and behind each fault, and every page at the end.
+
+The second trace is a recording of a real program, with what it touched, on a heap over pages: where
+objects lie, which pages fault and which frames they get must be the same on all three sides.
 """
 
 from __future__ import annotations
@@ -12,17 +15,31 @@ import json
 import os
 import random
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tautochrone.calls import Machine, core_code
+from tautochrone.calls import MEMORY_ADDRESS, Machine, core_code
+from tautochrone.replay import open_trace_for_replay
+from tautochrone.tile import operations_of, sizes_before
+from tautochrone.trace_format import (
+    GRANULE_BYTES,
+    OP_ALIGNED_ALLOC,
+    OP_CALLOC,
+    OP_FREE,
+    OP_MALLOC,
+    OP_REALLOC,
+    OP_TOUCH,
+)
 
 from hw.rtmmu.tb.simulate import run
 from model.frames import Frames
 from model.frames import Machine as Board
+from model.page_heap import PAGE_BYTES, PageHeap
 from model.pagetable import PageTable
 from model.vspace import Space
+from tests.conftest import Tau
 
 STATUS_HEADER = Path(__file__).resolve().parents[1] / "core" / "status.h"
 STATUS = re.findall(r"^    TAU_(\w+)", STATUS_HEADER.read_text(), re.MULTILINE)
@@ -157,6 +174,11 @@ def test_model_core_and_rtl_agree(unit: str, name: str, tmp_path: Path) -> None:
     with Machine(core_code(f"agreement_{name}", "rv32", files, keep)) as machine:
         sides = Sides(machine, name)
         _program(sides)
+    _agree(sides, unit, tmp_path)
+
+
+def _agree(sides: Sides, unit: str, tmp_path: Path) -> None:
+    """The unit gives the answers of the other two."""
     causes = [answer[1] for answer in sides.answers]
     counts = [causes.count(cause) for cause in (0, NOT_MAPPED, DENIED)]
     print("translated, not mapped, denied:", *counts)
@@ -173,3 +195,199 @@ def test_model_core_and_rtl_agree(unit: str, name: str, tmp_path: Path) -> None:
         if answer != right
     ]
     assert not wrong, f"{len(wrong)} of {len(looks)}: {wrong[:5]}"
+
+
+# ---- a recorded program on a heap ----
+
+HEAP_PAGES = PAGES - 1
+READ, WRITE = 1, 2
+WORD_BYTES = 4
+HEAP_SOURCES = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c", "frames.c", "tlsf.c")
+HEAP_CALLS = ("init", "malloc", "aligned_alloc", "resize", "free")
+# A table of words that grows, lists of them, a buffer that grows and is used here and there.
+PROGRAM = """
+#include <stdlib.h>
+#include <string.h>
+struct word { struct word *next; unsigned length; char text[]; };
+static struct word **table;
+static unsigned size = 8, state = 1;
+static unsigned below(unsigned limit) {
+    state = state * 1103515245u + 12345u;
+    return (state >> 8) % limit;
+}
+static void grow(void) {
+    struct word **larger = calloc(2 * size, sizeof *larger);
+    for (unsigned i = 0; i < size; i++)
+        for (struct word *word = table[i], *next; word != NULL; word = next) {
+            next = word->next;
+            word->next = larger[word->length % (2 * size)];
+            larger[word->length % (2 * size)] = word;
+        }
+    free(table);
+    table = larger;
+    size *= 2;
+}
+int main(void) {
+    char *buffer = NULL;
+    unsigned buffer_bytes = 0;
+    table = calloc(size, sizeof *table);
+    for (unsigned i = 0; i < 260; i++) {
+        unsigned length = below(12) == 0 ? 1500 + below(9000) : 8 + below(200);
+        struct word *word = malloc(sizeof *word + length);
+        word->length = length;
+        memset(word->text, 'x', below(2) == 0 ? length : 8);
+        word->next = table[length % size];
+        table[length % size] = word;
+        if (i % 64 == 63) grow();
+        if (i % 16 == 7) {
+            buffer = realloc(buffer, buffer_bytes += 1 + below(3000));
+            buffer[below(buffer_bytes)] = 1;
+        }
+        if (i % 40 == 9) {
+            char *line = aligned_alloc(256, 512);
+            line[300] = 1;
+            free(line);
+        }
+        for (struct word **link = &table[below(size)]; *link != NULL && i % 3 != 0;) {
+            struct word *old = *link;
+            *link = old->next;
+            free(old);
+        }
+    }
+    return 0;
+}
+"""
+
+
+class HeapModel:
+    """The heap's model, with the names that `Sides` calls."""
+
+    def __init__(self, heap: PageHeap) -> None:
+        self.heap = heap
+
+    def translate(self, page: int, access: int) -> tuple[str, int | None]:
+        """Status and frame; the pages of a heap can be read and written."""
+        frame = self.heap.mapped.get(page)
+        if frame is None:
+            return "NOT_IN_REGION", None
+        return ("OK", frame) if access & ~(READ | WRITE) == 0 else ("ACCESS_DENIED", None)
+
+    def map_page(self, page: int, access: int) -> str:
+        """A fault."""
+        return self.heap.map_page(page)
+
+
+class HeapSides(Sides):
+    """The same with a heap over the space, and a program's objects in it."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.origin = machine.reserve(PAGES * PAGE_BYTES, PAGE_BYTES)
+        assert self.origin == MEMORY_ADDRESS
+        super().__init__(machine, "vspace")
+        self.heap = machine.reserve(HANDLE_BYTES)
+        first = machine.call("tau_tlsf_control_bytes", HEAP_PAGES * PAGE_BYTES).result
+        control_bytes = first - WORD_BYTES  # what is in front of the first payload's header
+        arguments = self.heap, self.space, self.origin, 1, HEAP_PAGES, (1 << 32) - 1
+        self._is("OK", "tau_page_heap_init", *arguments)
+        pool = Frames(Board(FRAMES))
+        assert pool.add(0, FRAMES) == "OK"
+        self.model = HeapModel(PageHeap(pool, 1, HEAP_PAGES, control_bytes, check_level=0))
+        self._copy()
+        self.objects: dict[int, tuple[int, int]] = {}  # of a slot: address from page 0 on, bytes
+
+    def both(self, operation: str, *arguments: int) -> int:
+        """The same call of the heap on both sides: an address from page 0 on, or a truth."""
+        placed = operation not in ("free", "resize")
+        given = list(arguments)
+        if not placed:
+            given[0] += self.origin
+        result = self.machine.call(f"tau_page_heap_{operation}", self.heap, *given).result
+        wanted = getattr(self.model.heap, operation)(*arguments)
+        if operation == "free":
+            result, wanted = STATUS[result] == "OK", wanted == "OK"
+        if placed:
+            result, wanted = result - self.origin if result else 0, wanted or 0
+        assert result == wanted, (operation, arguments)
+        tops = [word // 2 for word in np.flatnonzero(self.memories[0][1] != self.stored[0])]
+        self._copy()
+        self.steps += [["forget", int(start)] for start in tops]
+        return int(result)
+
+    def place(self, slot: int, size_bytes: int, align_log2: int = 0) -> int:
+        """A new object."""
+        if align_log2 == 0:
+            address = self.both("malloc", size_bytes)
+        else:
+            address = self.both("aligned_alloc", 1 << align_log2, size_bytes)
+        assert address or not size_bytes, "the program needs more pages than the space has"
+        self.objects[slot] = address, size_bytes
+        return address
+
+    def access(self, address: int, size_bytes: int, access: int) -> None:
+        """Each page of some bytes is looked up, and mapped if it faults."""
+        last = (address + max(size_bytes, 1) - 1) // PAGE_BYTES
+        for page in range(address // PAGE_BYTES, last + 1):
+            self.touch(page, access, access)
+
+    def resize(self, slot: int, size_bytes: int) -> None:
+        """realloc: in place, or what is mapped of it moves."""
+        address, old_bytes = self.objects[slot]
+        if self.both("resize", address, size_bytes):
+            self.objects[slot] = address, size_bytes
+            return
+        moved = self.place(slot, size_bytes)
+        for offset in range(0, min(old_bytes, size_bytes), GRANULE_BYTES):
+            if (address + offset) // PAGE_BYTES in self.model.heap.mapped:
+                self.access(moved + offset, GRANULE_BYTES, WRITE)
+        self.both("free", address)
+
+    def carry_out(self, operation: np.void, is_store: bool) -> None:
+        """An event of the recording."""
+        op, slot, size = (int(operation[name]) for name in ("op", "slot", "size_bytes"))
+        address, size_bytes = self.objects.get(slot, (0, 0))
+        if op == OP_TOUCH:
+            end = min(size + int(operation["align"]) * GRANULE_BYTES, size_bytes)
+            if size < end:
+                self.access(address + size, end - size, WRITE if is_store else READ)
+        elif op == OP_FREE:
+            if address:
+                self.both("free", address)
+            self.objects[slot] = 0, 0
+        elif op == OP_REALLOC and address and size:
+            self.resize(slot, size)
+        else:
+            assert op in (OP_MALLOC, OP_CALLOC, OP_REALLOC, OP_ALIGNED_ALLOC)
+            made = self.place(slot, size, int(operation["align"]))
+            if op == OP_CALLOC:
+                self.access(made, size, WRITE)
+
+
+@pytest.fixture(scope="module")
+def recording(tau: Tau, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program's recording, with what it touched."""
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "words.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-O1", "-w", "-o", folder / "words", folder / "words.c"], check=True)
+    tau("record", "--accesses", "-o", folder / "words.tau", "--", folder / "words")
+    return folder / "words.tau"
+
+
+@pytest.mark.parametrize("unit", ["tau_rtmmu", "tau_rtmmu_tlb"])
+def test_a_recorded_program_agrees(unit: str, recording: Path, tmp_path: Path) -> None:
+    """Addresses, faults, frames; pages nobody has are looked up all the time, too."""
+    print(f"TAU_TEST_SEED={SEED}")
+    chance = random.Random(SEED)
+    operations = operations_of(open_trace_for_replay(recording))
+    keep = ["tau_frames_init", "tau_frames_add", "tau_tlsf_control_bytes"]
+    keep += [f"tau_vspace_{call}" for call in ("init", "translate", "map_page")]
+    keep += [f"tau_page_heap_{call}" for call in HEAP_CALLS]
+    flags = (f"-DTAU_SPACE_ORIGIN={MEMORY_ADDRESS:#x}u",)
+    image = core_code("agreement_heap", "rv32", HEAP_SOURCES, keep, flags)
+    with Machine(image) as machine:
+        sides = HeapSides(machine)
+        for number, operation in enumerate(operations):
+            sides.carry_out(operation, number % 2 == 1)
+            sides.look("data", chance.randrange(PAGES), chance.choice(ACCESSES))
+    assert len(operations) > 700 and int((operations["op"] == OP_TOUCH).sum()) > 200
+    assert max(sizes_before(operations)) > 20_000
+    _agree(sides, unit, tmp_path)
