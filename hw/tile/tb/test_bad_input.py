@@ -21,7 +21,11 @@ from hw.tile.tb.simulation import compiled, run
 
 PROBE = Options(unit="probe")
 SMALL = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8, optimize=False)
-REPLAYED = (Options(unit="rtmmu", latencies=(1, 1, 2)), Options(unit="pagetable", latencies=(1, 1, 2)))
+REPLAYED = (
+    Options(unit="rtmmu", latencies=(1, 1, 2)),
+    Options(unit="pagetable", latencies=(1, 1, 2)),
+)
+NUMBERS = ("--cycles-max", "--stall", "--stall-seed", "--fill", "--bytes", "--parent")
 OTHERS = (
     Options(unit="rtmmu"),
     Options(unit="rtmmu-tlb", latencies=(1, 1, 2)),
@@ -64,18 +68,21 @@ def refusal(*words: object, **settings: object) -> str:
 # ---- accesses ----
 
 
-def test_the_sides_of_the_window(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options, said",
+    [(PROBE, ["ok 62 "]), (SMALL, ["[0] ok 70 ", "[1] ok 70 "])],
+    ids=["large", "small"],
+)
+def test_the_sides_of_the_window(tmp_path: Path, options: Options, said: list[str]) -> None:
     """Loads, stores and fetches on both sides of the window, of the banks and of the frames.
 
-    With the window that ends where the frames begin, and in tiles with a smaller one.
+    With the window that ends where the frames begin, and in two tiles with a smaller one.
     """
     program = compiled(tmp_path, *BORDERS)
     for stall in (0, 120):
-        words = ("--program", program, "--stall", stall, "--fill", 9)
-        done = run(tmp_path, PROBE, *words)
-        assert done.code == PASSED and done.console.startswith("ok 62 "), done.console
-        small = run(tmp_path, SMALL, *words)
-        assert small.code == PASSED and small.console.count(" ok 70 ") == 2, small.console
+        done = run(tmp_path, options, "--program", program, "--stall", stall, "--fill", 9)
+        assert done.code == PASSED, done.console
+        assert all(line in done.console for line in said), done.console
 
 
 @pytest.mark.parametrize("options", REPLAYED, ids=lambda options: options.unit)
@@ -184,7 +191,7 @@ def test_segments_that_meet_within_a_word(tmp_path: Path) -> None:
 # ---- options ----
 
 
-@pytest.mark.parametrize("option", ["--cycles-max", "--stall", "--stall-seed", "--fill", "--bytes", "--parent"])
+@pytest.mark.parametrize("option", NUMBERS)
 def test_numbers_that_are_none(hello: Path, option: str) -> None:
     """Negative, with blanks, with a tail, in another notation, too large, missing."""
     for bad in ("-1", " -1", " 1", "1 ", "1x", "1e9", "1.5", "", "ten", "0x", "9" * 30, "--fill"):
@@ -200,7 +207,8 @@ def test_options_that_make_no_sense(hello: Path) -> None:
         "--program", hello, "--results", "/dev/null", "--results", "/dev/null"
     )
     assert "--speed: unknown option" in refusal("--program", hello, "--speed", "1")
-    assert "--stall: `256` is no number from 0 to 255" in refusal("--program", hello, "--stall", "256")
+    said = refusal("--program", hello, "--stall", "256")
+    assert "--stall: `256` is no number from 0 to 255" in said
     two = [str(simulator(SMALL)), "--program", str(hello)]
     for option in ("--commands", "--results"):
         done = subprocess.run([*two, option, "-", option, "-"], capture_output=True, text=True)

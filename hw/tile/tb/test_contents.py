@@ -20,7 +20,7 @@ from tool.tests.paging_reference import events_with_touches
 from tool.tests.random_trace import write_events
 
 HEAP_BYTES = 2048 * PAGE_BYTES
-LIMIT = {"cycles_max": 40_000_000}
+LIMIT = {"heap_bytes": HEAP_BYTES, "cycles_max": 40_000_000}
 RTMMU, PAGETABLE = "tile:rtmmu", "tile:pagetable"
 HELD = "an object does not hold what was written to it"
 MAPPED = "a page that objects are in is not mapped"
@@ -139,5 +139,5 @@ def test_sabotage_is_noticed(
 
     monkeypatch.setattr(tile, "program", program)
     with pytest.raises(TauError) as caught:
-        tile.tile_replay(trace, system, heap_bytes=HEAP_BYTES, assert_level=2, touch_all=True, **LIMIT)
+        tile.tile_replay(trace, system, assert_level=2, touch_all=True, **LIMIT)
     assert f"tile: failed: {said}" in caught.value.message

@@ -1,0 +1,99 @@
+"""`tau replay --on tile:…` that is interrupted, ended or robbed of its simulator.
+
+Whatever happens to the one, the other does not stay behind, and nobody waits for what never comes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tautochrone.tile_program import simulator, tile_system
+
+from tool.tests.random_trace import FREE, MALLOC, write_events
+
+SYSTEM = "tile:rtmmu"
+SECONDS_MAX = 60
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording whose replay takes a minute."""
+    events = [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)] * 150_000
+    return write_events(tmp_path_factory.mktemp("long") / "t.tau", events)
+
+
+def stat_of(process: str | int) -> list[str]:
+    """What /proc says of it: its name, its state, its parent, ...; nothing if it is gone."""
+    try:
+        name, _, others = Path(f"/proc/{process}/stat").read_text().rpartition(")")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return [name.partition("(")[2], *others.split()]
+
+
+def simulator_of(command: int) -> int | None:
+    """The simulator that a command has started."""
+    for entry in Path("/proc").iterdir():
+        name, _, parent = (stat_of(entry.name) + [""] * 3)[:3] if entry.name.isdigit() else [""] * 3
+        if (name, parent) == ("tau_sim", str(command)):
+            return int(entry.name)
+    return None
+
+
+def is_running(process: int) -> bool:
+    """Whether it is there, and not only waits to be buried."""
+    return stat_of(process)[1:2] not in ([], ["Z"])
+
+
+@contextmanager
+def replaying(trace: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The command, and the simulator that it has started; neither is left behind by the test."""
+    assert simulator(tile_system(SYSTEM))  # the command shall not build it
+    line = [sys.executable, "-m", "tautochrone", "replay", str(trace), "--on", SYSTEM]
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as command:
+        simulated: int | None = None
+        try:
+            deadline = time.monotonic() + SECONDS_MAX
+            while simulated is None:
+                assert command.poll() is None, command.communicate()
+                assert time.monotonic() < deadline, "no simulator"
+                time.sleep(0.05)
+                simulated = simulator_of(command.pid)
+            yield command, simulated
+        finally:
+            command.kill()
+            if simulated is not None and is_running(simulated):
+                os.kill(simulated, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_simulator_is_left_behind(trace: Path, number: signal.Signals) -> None:
+    """Interrupted (Ctrl-C), ended, killed: the command alone gets the signal."""
+    with replaying(trace) as (command, simulated):
+        os.kill(command.pid, number)
+        _, said = command.communicate(timeout=SECONDS_MAX)
+        assert command.returncode not in (0, None)
+        assert "Traceback" not in said
+        deadline = time.monotonic() + SECONDS_MAX
+        while is_running(simulated):
+            assert time.monotonic() < deadline, "the simulator goes on"
+            time.sleep(0.02)
+
+
+def test_a_simulator_that_dies(trace: Path) -> None:
+    """The command says so at once."""
+    with replaying(trace) as (command, simulated):
+        os.kill(simulated, signal.SIGKILL)
+        _, said = command.communicate(timeout=SECONDS_MAX)
+        assert command.returncode == 1 and "Traceback" not in said
+        assert SYSTEM in said and "signal 9" in said, said
