@@ -21,9 +21,11 @@ struct tau_break_heap {
     uintptr_t limit;      // the heap's end
 };
 
-// The operations are those of page_heap.h, the commitment apart.
+// The operations are those of page_heap.h, the commitment apart; so are the conditions of costs.
 enum tau_status tau_break_heap_init(struct tau_break_heap *heap, struct tau_pagetable *table,
                                     uintptr_t origin, struct tau_page first, uint32_t pages);
+
+// Cost: 202 instructions (180 with Zbb), 61 accesses.
 void *tau_break_heap_malloc(struct tau_break_heap *heap, size_t size_bytes);
 void *tau_break_heap_aligned_alloc(struct tau_break_heap *heap, size_t alignment,
                                    size_t size_bytes);
@@ -33,7 +35,9 @@ bool tau_break_heap_resize(struct tau_break_heap *heap, void *pointer, size_t si
 enum tau_status tau_break_heap_free(struct tau_break_heap *heap, void *pointer);
 size_t tau_break_heap_usable_size(const struct tau_break_heap *heap, const void *pointer);
 
-// The fault handler: maps PAGE if it lies below the break. Fails with TAU_NOT_IN_REGION above it.
+// The fault handler: maps PAGE if it lies below the break. Fails with TAU_NOT_IN_REGION above it,
+// else as tau_pagetable_map_page does.
+// Cost: 66 instructions (66 with Zbb), 29 accesses.
 enum tau_status tau_break_heap_map_page(struct tau_break_heap *heap, struct tau_page page);
 
 #endif

@@ -150,7 +150,8 @@ enum tau_status tau_hierarchy_init(struct tau_hierarchy *space, void *memory, si
     }
     if (tables == NULL || frames == NULL || memory == NULL ||
         (uintptr_t)memory % sizeof(uint32_t) != 0 ||
-        size_bytes < tau_hierarchy_size_bytes(pages_log2)) {
+        size_bytes < tau_hierarchy_size_bytes(pages_log2) ||
+        (policy == TAU_HIERARCHY_COMMIT && frames->released != &frames->ready)) {
         return TAU_BAD_ARGUMENT;
     }
     if (tables->free.ready.count <= tables->promised) {

@@ -38,8 +38,8 @@ struct tau_validity {
 size_t tau_validity_size_bytes(uint32_t pages_count);
 
 // Lays the memories out in MEMORY and initialises sp, nothing else. Fails if and only if MEMORY is
-// NULL or no multiple of 4, PAGES_COUNT is 0, or SIZE_BYTES is too small (TAU_BAD_ARGUMENT). Cost:
-// one store a page.
+// NULL or no multiple of 4, PAGES_COUNT is 0 or above TAU_NUMBER_MASK, or SIZE_BYTES is too small
+// (TAU_BAD_ARGUMENT). Cost: one store a page.
 enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, size_t size_bytes,
                                   uint32_t pages_count);
 

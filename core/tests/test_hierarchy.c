@@ -176,6 +176,9 @@ static void bad_init(void) {
     EXPECT_REFUSED(INIT(room, bytes, LOG2, tables, NULL), TAU_BAD_ARGUMENT);
     EXPECT_REFUSED(INIT(room, bytes - 1, LOG2, tables, frames), TAU_BAD_ARGUMENT);
     EXPECT_REFUSED(INIT((char *)room + 2, bytes, LOG2, tables, frames), TAU_BAD_ARGUMENT);
+    EXPECT_REFUSED(
+        tau_hierarchy_init(&other, room, bytes, LOG2, tables, frames, TAU_HIERARCHY_COMMIT),
+        TAU_BAD_ARGUMENT);
     EXPECT_EQUAL(map_region(1, 1), TAU_OK);
     EXPECT_EQUAL(map_region(40, PAGES - 40), TAU_OK);  // the second record
     EXPECT_REFUSED(INIT(room, bytes, LOG2, tables, frames), TAU_NO_TABLE);
