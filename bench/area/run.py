@@ -34,6 +34,7 @@ sys.path.insert(0, str(ROOT))
 from hw.build import TILE, UNITS, unit_sources  # noqa: E402
 
 OUT = ROOT / "out" / "bench" / "area.json"
+PORTS = TILE / "rtl/tau_mmu_ports.svh"
 WORK = ROOT / "build" / "area"
 FMAX_MHZ_MIN = 80
 SEED = 1
@@ -193,10 +194,10 @@ def check_memories(design: Design, row: dict[str, Any]) -> None:
 
 def ports(design: Design) -> list[tuple[str, str, int]]:
     """The ports of the socket: direction, name, bits; clock and reset apart."""
-    source = next(path for path in design.sources if path.stem == design.module).read_text()
-    header = source[source.index(f"\nmodule {design.module} ") :]
-    header = header[: header.index("\n);")]
+    header = PORTS.read_text()
     found = re.findall(r"(input|output)\s+logic\s+(?:\[(.+?):0\])?\s*(\w+)", header)
+    if len(found) != len(re.findall(r"^ *(?:input|output)\b", header, re.M)):
+        raise AreaError(f"{relative(PORTS)}: a port cannot be read")
     sizes = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
     result = []
     for direction, high, name in found:

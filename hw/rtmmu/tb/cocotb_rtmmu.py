@@ -9,7 +9,7 @@ from typing import Any
 import cocotb
 
 from hw.rtmmu.tb.mmu_socket import Lookup, Socket
-from hw.rtmmu.tb.traffic import hostile, lived_in, random_lookups, validity_expects
+from hw.rtmmu.tb.traffic import hostile, lived_in, nearly, random_lookups, validity_expects
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 FRAME_BITS = 12
@@ -38,6 +38,23 @@ async def random_traffic(dut: Any) -> None:
             least = max(latencies[0], latencies[1]) * 2
             assert min(answer.cycles for answer in answers) >= max(least, latencies[2])
     assert faults > 300 and mapped > 300, (faults, mapped)
+
+
+@cocotb.test()
+async def one_thing_wrong(dut: Any) -> None:
+    """Each word of an entry decides for some pages: above, below, zero, beyond the space."""
+    chance = random.Random(SEED)
+    faults = mapped = 0
+    for _ in range(12):
+        memories = nearly(PAGES, chance)
+        socket = Socket(dut, memories, seed=chance.getrandbits(32))
+        await socket.reset()
+        pages = [page for page in EVERY_PAGE if memories[2][page]]
+        expect = validity_expects(memories, FRAME_BITS)
+        answers = await random_lookups(socket, expect, 60, 0.0, pages)
+        faults += sum(answer.result.fault for answer in answers)
+        mapped += sum(not answer.result.fault for answer in answers)
+    assert faults > 200 and mapped > 50, (faults, mapped)
 
 
 @cocotb.test()

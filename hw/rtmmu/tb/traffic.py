@@ -90,6 +90,29 @@ def hostile(pages: int, chance: random.Random) -> Memories:
     return memories
 
 
+def nearly(pages: int, chance: random.Random) -> Memories:
+    """Entries that are right but for one thing at most, so that each comparison decides some."""
+    memories = [0] * 2 * pages, [0] * 2 * pages, [0] * pages
+    regions, stacks, data = memories
+    for page in chance.sample(range(1, pages), pages // 3):
+        wrong = chance.choice(("", "c above", "c high", "c zero", "h below", "h high", "h above",
+                               "s high", "s other"))
+        high = 1 << chance.randrange(pages.bit_length() - 1, 32)
+        start = chance.randrange(1, page + 1) if wrong != "c zero" else 0
+        if wrong == "c above" and page + 1 < pages:
+            start = chance.randrange(page + 1, pages)
+        place = chance.randrange(start, pages)
+        if wrong == "h below":
+            place = chance.randrange(start) if start else place
+        sp = place - 1 if wrong == "h above" else chance.choice((place, pages - 1))
+        regions[2 * page] = start | (high if wrong == "c high" else 0)
+        regions[2 * start + 1] = max(sp, 0) | chance.getrandbits(5) << NUMBER_BITS
+        stacks[2 * page] = place | (high if wrong == "h high" else 0)
+        stacks[2 * place + 1] = page ^ {"s high": high, "s other": 1}.get(wrong, 0)
+        data[page] = chance.getrandbits(12) | 7 << NUMBER_BITS
+    return memories
+
+
 def lived_in(pages: int, chance: random.Random, operations: int = 60) -> Memories:
     """What the model leaves behind after regions came and went, over memory full of anything."""
     memories = hostile(pages, chance)
