@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tautochrone import cycle_bounds
 from tautochrone.paging_entries import LINEAR, coarser
 from tautochrone.tile import CYCLES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
 from tautochrone.tile_program import tile_system
+from tautochrone.tile_progress import stop_all
 
 ALWAYS_SHOWN = ("malloc", "free", "fault")
 PARTS = 10  # of the footprint over time, for people
@@ -68,6 +71,28 @@ def tile_entry(
         "counters": done.counters,
     }
     return entry, done
+
+
+def tile_entries(
+    trace_path: str | Path, names: Sequence[str], *settings: Any, **named: Any
+) -> dict[str, dict[str, Any]]:
+    """The entries of several systems on the tile, by name: each processor runs a simulator.
+
+    What follows `names` is tile_entry's. An interrupt ends all simulators.
+    """
+    if not names:
+        return {}
+
+    def replayed(name: str) -> dict[str, Any]:
+        return tile_entry(trace_path, name, *settings, **named)[0]
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        try:
+            return dict(zip(names, pool.map(replayed, names), strict=True))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop_all()
+            raise
 
 
 def _operation(each: TileCalls | TileAccesses) -> dict[str, Any]:

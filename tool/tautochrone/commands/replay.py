@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,7 +212,7 @@ def _replayed_all(
 
     refuse_misuse(given.trace, given.skip_misuse)
     opened = open_trace_for_replay(given.trace)
-    beside = _replayed_on_tile(_names_on_tile(names), given)
+    beside = _replayed_on_tile(list(dict.fromkeys(_names_on_tile(names))), given)
     systems = [beside[name] if name in beside else _replayed(name, given) for name in names]
     facts = {
         "events": int(opened.facts.events),
@@ -226,23 +224,13 @@ def _replayed_all(
 
 
 def _replayed_on_tile(names: Sequence[str], given: _Given) -> dict[str, dict[str, Any]]:
-    """The entries of systems on the tile, by name: a processor runs a simulator."""
+    """The entries of systems on the tile, by name."""
     if not names:
         return {}
-    from tautochrone.tile_entries import tile_entry
-    from tautochrone.tile_progress import stop_all
+    from tautochrone.tile_entries import tile_entries
 
-    def replayed(name: str) -> dict[str, Any]:
-        settings = (given.frames, given.heap_bytes, given.check_level, given.skip_misuse)
-        return tile_entry(given.trace, name, *settings, given.touches_all, given.cycles_max)[0]
-
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        try:
-            return dict(zip(names, pool.map(replayed, names), strict=True))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop_all()
-            raise
+    settings = (given.frames, given.heap_bytes, given.check_level, given.skip_misuse)
+    return tile_entries(given.trace, names, *settings, given.touches_all, given.cycles_max)
 
 
 def _replayed(name: str, given: _Given) -> dict[str, Any]:

@@ -281,16 +281,20 @@ def _replay_now(
     plan = load_plan(plan_path) if plan_path else None
     layout = plan.layout if plan else "32"
     systems: list[dict[str, Any]] = []
-    for name in output.progress(on.split(","), "replaying", on.count(",") + 1):
+    names = on.split(",")
+    on_tile: dict[str, dict[str, Any]] = {}
+    if tile_names := list(dict.fromkeys(n for n in names if system_named(n).is_on_tile)):
+        from tautochrone.tile_entries import tile_entries
+
+        on_tile = tile_entries(trace, tile_names, skip_misuse=skip_misuse)
+    for name in output.progress(names, "replaying", len(names)):
         if system_named(name).is_on_pages:
             from tautochrone.paging_entries import page_entry
 
             systems.append(page_entry(trace, name, skip_misuse=skip_misuse)[0])
             continue
-        if system_named(name).is_on_tile:
-            from tautochrone.tile_entries import tile_entry
-
-            systems.append(tile_entry(trace, name, skip_misuse=skip_misuse)[0])
+        if name in on_tile:
+            systems.append(on_tile[name])
             continue
         needed = plan if system_named(name).needs_plan else None
         if system_named(name).needs_plan and needed is None:
