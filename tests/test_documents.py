@@ -6,6 +6,7 @@ differ from machine to machine, words may not.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,7 +18,9 @@ from pathlib import Path
 import pytest
 
 from tautochrone.bounds import SHARED_FUNCTIONS, bound_of_image
+from tautochrone.cycle_bounds import tile_bounds
 from tautochrone.images import core_image
+from tautochrone.tile_program import tile_system
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -30,6 +33,12 @@ TUTORIALS = [
 ]
 # Needs a device to be captured from; linux/recorder/tests has the whole way.
 LEFT_OUT = ("capture.bin",)
+# README's name of a workload, and that of repro/rtmmu.
+TILE_ROWS = {
+    "a million random actions": "synthetic",
+    "ffmpeg": "ffmpeg",
+    "stream counter": "mc",
+}
 GCC = ["gcc", "-std=c17", "-m32", "-Wall", "-Wextra", "-Werror", "-fno-builtin"]
 
 
@@ -139,3 +148,20 @@ def test_the_readmes_bounds_are_those_of_the_code() -> None:
             malloc, free = (bound_of_image(image, verb, without) for verb in ("malloc", "free"))
             cells.append(f"{malloc} / {free}")
         assert f"| {name} | {' | '.join(cells)} |" in text
+
+
+def test_the_readmes_cycles_are_those_of_the_tile() -> None:
+    """Bounds are computed from the linked program; maxima are those that repro/rtmmu keeps."""
+    text = (ROOT / "README.md").read_text()
+    operations = ("malloc", "free", "fault")
+    bounds = [tile_bounds(tile_system(name)) for name in ("tile:rtmmu", "tile:pagetable")]
+    cells = [", ".join(str(bound[kind] or "none") for bound in bounds) for kind in operations]
+    assert f"| bound | {' | '.join(cells)} | |" in text
+    kept = json.loads((ROOT / "repro/rtmmu/results/tile_table1.json").read_text())["rows"]
+    for label, name in TILE_ROWS.items():
+        pair = [kept[name]["systems"][system] for system in ("rtvm", "conventional")]
+        cells = [
+            ", ".join(f"{system[kind]['max_cycles']:,}" for system in pair) for kind in operations
+        ]
+        cells.append(", ".join(f"{system['peak_mapped_pages']:,}" for system in pair))
+        assert f"| {label} | {' | '.join(cells)} |" in text, label
