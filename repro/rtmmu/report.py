@@ -32,7 +32,7 @@ from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT, stored
 
 PAGE = OUT / "report.html"
 PICTURE = OUT / "report.png"
-PICTURE_PIXELS = (1100, 5000)
+PICTURE_PIXELS = (1100, 5250)
 TITLES = {OURS: "a: ours", CONVENTIONAL: "b: conventional"}
 COLORS = (BLUE, ORANGE, GREEN)
 

@@ -5,8 +5,8 @@ python repro/rtmmu/run.py               all stages
 python repro/rtmmu/run.py table1 tried  only these, then claims and report
 python repro/rtmmu/run.py --quick       small inputs, into out/repro/rtmmu/quick only
 
-The stages tile_… simulate some billions of cycles, three to four million a second; what has been
-simulated is kept under out/ and runs again only if it changes.
+The stages tile_… simulate 6 billion cycles, three to four million a second: half an hour. What has
+been simulated is kept under out/ and runs again only if it changes.
 """
 
 from __future__ import annotations

@@ -256,6 +256,29 @@ def test_numbers_to_reach() -> None:
     assert not measure.stored("table1")["missing"]
 
 
+def test_numbers_to_reach_in_cycles() -> None:
+    """[P0-10] [P0-29] [P0-38] The same on the tile, and bounds that are kept and not far off."""
+    found, access = measure.stored("tile_table1"), measure.stored("tile_access")
+    synthetic_row = found["rows"]["synthetic"]
+    assert set(found["rows"]) == {"synthetic", *workloads.programs()} and not found["missing"]
+    assert found["extremes"]["agrees"]
+    assert found["extremes"]["malloc_penalty"]["max"] <= 1.25
+    assert synthetic_row["ratios"]["free_gain"] >= 4387
+    assert found["extremes"]["footprint"]["max"] >= 466
+    bounds = found["bounds"]
+    assert bounds["kept"] and bounds["over_max"] <= 1.6
+    for kind in ("malloc", "free", "fault"):
+        assert bounds[measure.OURS][kind]["over"] <= 1.4, kind
+    unmap = access["unmap"][measure.OURS]
+    assert unmap["flat"] <= 1.05 and unmap["cycles"][1] <= unmap["bound_cycles"]
+    assert access["access"]["parallel"]["load_more"] == 0
+    assert access["access"]["parallel"]["store_more"] == 0
+    assert access["access"]["pipelined"]["load_more"] == 1
+    assert access["tlb"]["hit_cycles"] < access["access"]["parallel"][measure.OURS]["load"][
+        "max_cycles"
+    ]
+
+
 def test_a_figure_that_was_not_measured_says_so() -> None:
     """A sentence never shows a figure that is not there."""
     assert sentences.filled("{figures.a.0|.3f}", {}) == "not measured"

@@ -86,6 +86,10 @@ def extremes(rows: dict[str, Any]) -> dict[str, Any]:
         }
     rates = [each["cycles_per_instruction"] for each in every]
     result["cycles_per_instruction"] = [min(rates), max(rates)]
+    kinds = ("load", "store")
+    counted = [pair for each in every for kind in kinds for pair in each[kind]["counted"]]
+    result["accesses"] = sum(count for _, count in counted)
+    result["access_cycles"] = sorted({cycles for cycles, _ in counted})
     result["agrees"] = all(each["agrees"] for each in every)
     result["cycles"] = sum(each["cycles"] for each in every)
     return result
@@ -152,7 +156,7 @@ def measure(quick: bool = False, out: Path = OUT) -> dict[str, Any]:
         "bounds": bounds(found),
         "free_span": [min(frees), max(frees)],
         "free_spread": max(frees) / min(frees),
-        "paper_php_pages": paper_pages("PHP (neural net)"),
+        "paper_php_pages": round(paper_pages("PHP (neural net)"), -3),
         "implied_mhz": implied_mhz(rows["synthetic"]),
         "heap_pages": tile_run.HEAP_PAGES,
         "missing": missing,
