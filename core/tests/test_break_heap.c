@@ -100,6 +100,21 @@ static void only_the_end_gives_pages_back(void) {
     }
 }
 
+// Only free gives pages back: an object stays whose end would leave its page downwards. Both heaps
+// share the code that says so.
+static void an_object_shrinks_inside_a_page_only(void) {
+    begin(FRAMES, TAU_PAGETABLE_RESERVED);
+    REQUIRE(open_heap(FIRST, HEAP_PAGES) == TAU_OK);
+    unsigned char *const object = allocate(3 * PAGE);
+    bool is_resized = false;
+    WINDOW_RUN(WINDOW_ALLOCATOR, is_resized = tau_break_heap_resize(&heap, object, 3 * PAGE - 8));
+    EXPECT(is_resized);
+    WINDOW_RUN(WINDOW_ALLOCATOR, is_resized = tau_break_heap_resize(&heap, object, 2 * PAGE));
+    EXPECT(!is_resized);
+    EXPECT_EQUAL(give_back(object), TAU_OK);
+    end(FRAMES);
+}
+
 static void bad_heaps_are_refused(void) {
     begin(6, TAU_PAGETABLE_RESERVED);
     const struct {
@@ -178,6 +193,7 @@ static void misuse_is_refused(void) {
 
 static const struct test tests[] = {
     TEST(only_the_end_gives_pages_back),
+    TEST(an_object_shrinks_inside_a_page_only),
     TEST(bad_heaps_are_refused),
     TEST(no_frame_is_left),
     TEST(misuse_is_refused),

@@ -326,20 +326,6 @@ static void fill_and_expect_refusals(size_t size_bytes) {
     EXPECT(allocate(size_bytes) != NULL);
 }
 
-// Pages are given back by free alone: an object whose end would leave its page downwards stays.
-static void an_object_shrinks_inside_a_page_only(void) {
-    begin(FRAMES, UINT32_MAX);
-    unsigned char *const object = allocate(3 * PAGE);
-    bool is_resized = false;
-    WINDOW_RUN(WINDOW_ALLOCATOR, is_resized = tau_page_heap_resize(&heap, object, 3 * PAGE - 8));
-    EXPECT(is_resized);
-    take_image();
-    WINDOW_RUN(WINDOW_ALLOCATOR, is_resized = tau_page_heap_resize(&heap, object, 2 * PAGE));
-    EXPECT(!is_resized && is_as_image());
-    EXPECT_EQUAL(give_back(object), TAU_OK);
-    end();
-}
-
 static void no_frame_is_left(void) {
     begin(6, UINT32_MAX);
     fill_and_expect_refusals(2 * PAGE);
@@ -598,7 +584,6 @@ static const struct test tests[] = {
     TEST(aligned_objects_fill_the_heap),
     TEST(aligned_objects_fit_their_hole),
     TEST(bad_heaps_are_refused),
-    TEST(an_object_shrinks_inside_a_page_only),
     TEST(no_frame_is_left),
     TEST(the_commitment_is_reached),
     TEST(the_addresses_are_used_up),
