@@ -125,25 +125,25 @@ module tau_tlb_level #(
     assign match[w] = valid[w] && word[WordBits-1:DataBits] == tag;
   end
 
-  logic [WayBits-1:0] found_way;
   always_comb begin
     data_o = '0;
-    found_way = '0;
     for (int unsigned i = 0; i < Ways; i++) begin
-      if (found[i]) begin
-        data_o = data_o | data[i];
-        found_way = found_way | WayBits'(i);
-      end
+      if (found[i]) data_o = data_o | data[i];
     end
   end
   assign hit_o = found != '0;
 
   // Which way goes when none is empty, and what a use of a way changes.
+  // `used` has a bit a way: a number would have to be made and taken apart again in the cycle of a
+  // hit, which is the longest path of the unit.
   logic               full, use_way;
-  logic [WayBits-1:0] used, chosen;
+  logic [Ways-1:0]    used;
+  logic [WayBits-1:0] chosen;
   assign full = &taken;
   assign use_way = touch_i || fill_i;
-  assign used = fill_i ? victim : found_way;
+  for (genvar w = 0; w < Ways; w++) begin : gen_used
+    assign used[w] = fill_i ? victim == w : found[w];
+  end
 
   if (Ways == 1) begin : gen_direct
     assign chosen = '0;
@@ -178,8 +178,8 @@ module tau_tlb_level #(
     always_comb begin
       tree_next = tree;
       for (int unsigned l = 0; l < WayLog; l++) begin
-        for (int unsigned n = 0; n < 2 ** l; n++) begin
-          if ((32'(used) >> (WayLog - l)) == n) tree_next[2**l-1+n] = !used[WayLog-1-l];
+        for (int unsigned w = 0; w < Ways; w++) begin
+          if (used[w]) tree_next[2**l-1+(w>>(WayLog-l))] = ((w >> (WayLog - 1 - l)) & 1) == 0;
         end
       end
     end
@@ -213,8 +213,8 @@ module tau_tlb_level #(
       later_next = later;
       for (int unsigned i = 0; i < Ways; i++) begin
         for (int unsigned j = i + 1; j < Ways; j++) begin
-          if (used == WayBits'(i)) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b1;
-          if (used == WayBits'(j)) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b0;
+          if (used[i]) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b1;
+          if (used[j]) later_next[i*(2*Ways-i-1)/2+j-i-1] = 1'b0;
         end
       end
     end
