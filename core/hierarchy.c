@@ -77,7 +77,9 @@ TAU_INLINE bool join(struct tau_hierarchy *space, const struct spot *spot) {
 }
 
 size_t tau_hierarchy_tables_size_bytes(uint32_t records_count) {
-    return records_count * (sizeof(struct tau_hierarchy_record) + sizeof(uint32_t));
+    const size_t each = sizeof(struct tau_hierarchy_record) + sizeof(uint32_t);
+    size_t bytes;
+    return __builtin_mul_overflow(records_count, each, &bytes) ? SIZE_MAX : bytes;
 }
 
 // The logarithm of the chunks of 2^PAGES_LOG2 pages; no region tree has fewer than two.

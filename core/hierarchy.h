@@ -59,7 +59,7 @@ struct tau_hierarchy {
     uint32_t commit_max_pages;
 };
 
-// Bytes of a pool of RECORDS_COUNT records: 272 each.
+// Bytes of a pool of RECORDS_COUNT records: 272 each; SIZE_MAX if no address space holds so many.
 size_t tau_hierarchy_tables_size_bytes(uint32_t records_count);
 
 // Records that always suffice for a space of 2^PAGES_LOG2 pages with at most REGIONS regions of

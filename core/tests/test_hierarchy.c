@@ -192,6 +192,8 @@ static void bad_init(void) {
 static void sizes(void) {
     EXPECT_EQUAL(tau_hierarchy_tables_size_bytes(1), 272);
     EXPECT_EQUAL(tau_hierarchy_tables_size_bytes(1000), 272000);
+    EXPECT_EQUAL(tau_hierarchy_tables_size_bytes(UINT32_MAX),
+                 sizeof(size_t) == 4 ? SIZE_MAX : (size_t)272 * UINT32_MAX);
     EXPECT_EQUAL(tau_hierarchy_size_bytes(0), 0);
     EXPECT_EQUAL(tau_hierarchy_size_bytes(TAU_SPACE_PAGES_LOG2_MAX + 1), 0);
     EXPECT_EQUAL(tau_hierarchy_size_bytes(LOG2),
