@@ -293,6 +293,6 @@ def test_a_parent_that_goes_away(tmp_path: Path) -> None:
         assert Path(f"/proc/{child}").exists()
         shell.kill()
     deadline = time.monotonic() + SECONDS_MAX
-    while "is gone" not in said.read_text():
+    while not said.exists() or "is gone" not in said.read_text():
         assert time.monotonic() < deadline, "the simulator goes on"
         time.sleep(0.05)
