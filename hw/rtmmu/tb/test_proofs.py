@@ -34,7 +34,7 @@ MUTANTS = {
     "not mapped after denied": Mutant(UNIT, "!mapped || denied != '0;", "denied != '0;"),
     "rights of nothing": Mutant(UNIT, "access & ~data[29:27]", "access & ~data[28:26]"),
     "both are taken": Mutant(UNIT, "ready && !data_lookup_valid_i;", "ready;"),
-    "idle results": Mutant(UNIT, "data_result_valid_o = valid && is_data", "data_result_valid_o = 1"),
+    "idle results": Mutant(UNIT, "data_result_valid_o = valid &&", "data_result_valid_o = 1 ||"),
 }
 TLB_MUTANTS = {
     "kept at the write": Mutant(TLB, "!forget_region && !forget_all;", "1'b1;"),
