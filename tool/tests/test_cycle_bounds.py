@@ -121,6 +121,8 @@ def test_what_has_a_bound() -> None:
     ours, theirs = (tile_bounds(tile_system(name)) for name in ("tile:rtmmu", "tile:pagetable"))
     assert None not in ours.values()
     assert ours["load"] == theirs["load"] == 3
+    with_tlb = tile_bounds(tile_system("tile:rtmmu-tlb"))
+    assert with_tlb["load"] == 3 and with_tlb["malloc"] == ours["malloc"]
     assert theirs["free"] is None and theirs["malloc"] is not None
     assert set(tile_bounds(tile_system("tile:rtmmu:fast")).values()) == {None}
     slower = tile_bounds(TileSystem("tile:rtmmu", "rtmmu", "small", (2, 2, 4)))

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from tautochrone import tile_program
+from tautochrone.cycle_bounds import tile_bound
 from tautochrone.paging import PAGE_BYTES, page_replay
 from tautochrone.tile import TileReplay, region_cycles, tile_replay
+from tautochrone.tile_program import tile_system
 from tool.tests.paging_reference import TOUCH, events_with_touches
 from tool.tests.random_trace import FREE, MALLOC, Event, write_events
 from tool.tests.test_tile import HEAP_BYTES, agrees
@@ -49,6 +51,9 @@ def test_nothing_but_cycles_differs(trace: Path) -> None:
         assert set(accesses.cycles.tolist()) == {HIT_CYCLES, TABLE_CYCLES}, kind
         assert set(alone.accesses[kind].cycles.tolist()) == {TABLE_CYCLES}, kind
         assert accesses.count == alone.accesses[kind].count, kind
+    for kind, each in {**found.calls, **found.accesses}.items():
+        bound = tile_bound(tile_system(WITH_TLB), kind)
+        assert bound is not None and each.max_cycles <= bound <= 2 * each.max_cycles, kind
     assert hit_rate(found) > 0.95
     assert found.cycles < alone.cycles
 
@@ -73,6 +78,7 @@ def test_unmap_costs_one_write_more_at_any_size() -> None:
     rows = np.array([(1 + 3 * place, size, size, 0) for size in sizes for place in (0, 40)])
     found, alone = (region_cycles(name, rows, 512)["unmap"] for name in (WITH_TLB, ALONE))
     assert np.abs(found - alone).max() <= UNMAP_CYCLES_MORE_MAX, (found - alone).tolist()
+    assert found.max() <= tile_bound(tile_system(WITH_TLB), "unmap")
 
 
 def reuse() -> list[Event]:
