@@ -38,12 +38,13 @@ int measure_start(uint32_t tables, uint32_t frames, uint32_t *links, unsigned ch
     int wrong = (int)tau_frames_init(&measure.tables, links, tables + frames, memory);
     measure.frames = measure.tables;
     measure.frames.memory = NULL;
-    measure.frames.released = &measure.frames.ready;
+    measure.frames.released = &measure.frames.dirty;
     measure.tables.released = &measure.tables.dirty;
     wrong |= (int)tau_frames_add(&measure.tables, (struct tau_frame){0}, tables);
     wrong |= (int)tau_frames_add(&measure.frames, (struct tau_frame){tables}, frames);
     measure.frames.ready = measure.frames.dirty;
     measure.frames.dirty.count = 0;
+    measure.frames.released = &measure.frames.ready;
     for (uint32_t i = 0; i < 2; i++) {
         wrong |= (int)tau_sv39_init(&measure.spaces[i], &measure.frames, &measure.tables, records,
                                     0x80000, i + 1);
