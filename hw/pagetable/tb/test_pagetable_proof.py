@@ -12,6 +12,7 @@ from hw.rtmmu.tb.prove import Mutant, covers, fails, holds, prove
 UNIT = "hw/pagetable/rtl/tau_pagetable.sv"
 PROOF = "hw/pagetable/tb/formal/tau_pagetable_proof.sv"
 TOP = "tau_pagetable_proof"
+MODULE = "tau_pagetable"
 CYCLES = 8
 KINDS = ("Mapped", "Unmapped", "Denied")
 COVERED = [f"{port}{kind}" for port in ("Instr", "Data") for kind in KINDS]
@@ -28,16 +29,16 @@ MUTANTS = {
 @pytest.mark.parametrize("latency", [1, 2, 3])
 def test_definition_and_cycles(latency: int) -> None:
     """The word's answer, as many cycles later as the memory takes, no more and no less."""
-    holds(prove(TOP, [UNIT, PROOF], {"Latency": latency}, CYCLES, "--presat"))
+    holds(prove(TOP, MODULE, [UNIT, PROOF], {"Latency": latency}, CYCLES, "--presat"))
 
 
 def test_every_answer_arises() -> None:
     """Each cause on each port, and a lookup in every cycle."""
-    done = prove(TOP, [UNIT, PROOF], {"Latency": 2}, CYCLES, "-c")
+    done = prove(TOP, MODULE, [UNIT, PROOF], {"Latency": 2}, CYCLES, "-c")
     covers(done, TOP, [*COVERED, "EveryCycle"])
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mutants_fail(name: str) -> None:
     """Every part of the unit is needed."""
-    fails(prove(TOP, [UNIT, PROOF], {"Latency": 2}, CYCLES, mutant=MUTANTS[name]))
+    fails(prove(TOP, MODULE, [UNIT, PROOF], {"Latency": 2}, CYCLES, mutant=MUTANTS[name]))

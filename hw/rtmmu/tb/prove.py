@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hw.rtmmu.tb.simulate import CACHE, ROOT
 
-MEMORY = "hw/rtmmu/tb/formal/tau_proof_memory.sv"
+SOCKET = ("hw/rtmmu/tb/formal/tau_proof_memory.sv", "hw/rtmmu/tb/formal/tau_proof_socket.sv")
 SECONDS_MAX = 900
 
 
@@ -44,6 +44,7 @@ def _tool(name: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 def prove(
     top: str,
+    unit: str,
     sources: Sequence[str],
     sizes: Mapping[str, int],
     cycles: int,
@@ -53,13 +54,14 @@ def prove(
 ) -> subprocess.CompletedProcess[str]:
     """What smtbmc says of module TOP, looked at for so many cycles; WORDS are for it.
 
+    UNIT is the module in the socket, with parameters if any: `tau_x` or `tau_x .Name(2)`.
     SOURCES are relative to the repository; SIZES are TOP's parameters. The caller judges.
     """
     CACHE.mkdir(parents=True, exist_ok=True)
     name = f"proof-{uuid.uuid4().hex}"
     # Yosys sees the repository, but not every folder of the machine: names are relative to it.
     folder = CACHE.relative_to(ROOT)
-    sources = [MEMORY, *sources]
+    sources = [*SOCKET, *sources]
     written = []
     if mutant is not None:
         text = (ROOT / mutant.source).read_text()
@@ -69,6 +71,9 @@ def prove(
         sources[sources.index(mutant.source)] = str(written[0])
     model = folder / f"{name}.smt2"
     parameters = " ".join(f"-chparam {each} {value}" for each, value in sizes.items())
+    module, _, given = unit.partition(" ")
+    defines += f" -DTAU_PROOF_UNIT={module}"
+    defines += f" -DTAU_PROOF_PARAMETERS=,{given}" if given else ""
     script = (
         f"read_verilog -sv -formal -Ihw/tile/rtl {defines} {' '.join(sources)};"
         f" hierarchy -check -top {top} {parameters}; prep -top {top};"

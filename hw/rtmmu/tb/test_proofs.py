@@ -72,7 +72,8 @@ class Instance:
         """What smtbmc says; WORDS are for it."""
         sources = [LOOKUP, TLB, TLB_PROOF] if self.tlb else [LOOKUP, UNIT, PROOF]
         defines = "-DTAU_PROOF_LEMMA" if self.lemma else ""
-        given = (self.top, sources, self.sizes, self.cycles)
+        unit = "tau_rtmmu_tlb .Entries(2)" if self.tlb else "tau_rtmmu"
+        given = (self.top, unit, sources, self.sizes, self.cycles)
         return prove(*given, *words, defines=defines, mutant=mutant)
 
 

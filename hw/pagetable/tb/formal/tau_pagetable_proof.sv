@@ -28,33 +28,28 @@ module tau_pagetable_proof #(
   // The table: word i in bits 32 i; what is behind it must not be read.
   (* anyconst *) logic [64*Pages-1:0] entries;
 
-  logic                 table0_req, table1_req, table2_req, table3_req, table4_req;
-  logic                 table2_rvalid;
-  logic [PageBits:0]    table0_addr, table1_addr, table2_addr, table3_addr, table4_addr;
-  logic [31:0]          table2_rdata;
   logic                 instr_lookup_ready, instr_result_valid, instr_result_fault;
   logic                 data_lookup_ready, data_result_valid, data_result_fault;
   logic [1:0]           instr_result_cause, data_result_cause;
   logic [FrameBits-1:0] instr_result_frame, data_result_frame;
-  logic [31:0]          reg_rdata;
-  logic [1:0]           event_hit, event_miss;
+  logic [4:0]           table_req;
+  logic [PageBits:0]    table2_addr;
 
-  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table2 (
-    .clk_i, .rst_ni, .words_i(entries), .req_i(table2_req), .addr_i(table2_addr),
-    .rvalid_o(table2_rvalid), .rdata_o(table2_rdata)
-  );
-
-  tau_pagetable #(
+  tau_proof_socket #(
     .PageBits (PageBits),
-    .FrameBits(FrameBits)
-  ) u_unit (
+    .FrameBits(FrameBits),
+    .Latency  (Latency),
+    .Latency2 (Latency)
+  ) u_socket (
     .clk_i,
     .rst_ni,
+    .regions_i            ({64 * Pages{1'b0}}),
+    .stacks_i             ({64 * Pages{1'b0}}),
+    .entries_i            (entries),
     .instr_lookup_valid_i (instr_lookup_valid),
     .instr_lookup_ready_o (instr_lookup_ready),
     .instr_lookup_page_i  (instr_lookup_page),
     .instr_lookup_access_i(instr_lookup_access),
-    .instr_lookup_user_i  (1'b0),
     .instr_result_valid_o (instr_result_valid),
     .instr_result_fault_o (instr_result_fault),
     .instr_result_cause_o (instr_result_cause),
@@ -63,38 +58,15 @@ module tau_pagetable_proof #(
     .data_lookup_ready_o  (data_lookup_ready),
     .data_lookup_page_i   (data_lookup_page),
     .data_lookup_access_i (data_lookup_access),
-    .data_lookup_user_i   (1'b0),
     .data_result_valid_o  (data_result_valid),
     .data_result_fault_o  (data_result_fault),
     .data_result_cause_o  (data_result_cause),
     .data_result_frame_o  (data_result_frame),
-    .table0_req_o         (table0_req),
-    .table0_addr_o        (table0_addr),
-    .table0_rvalid_i      (1'b0),
-    .table0_rdata_i       (32'd0),
-    .table1_req_o         (table1_req),
-    .table1_addr_o        (table1_addr),
-    .table1_rvalid_i      (1'b0),
-    .table1_rdata_i       (32'd0),
-    .table2_req_o         (table2_req),
-    .table2_addr_o        (table2_addr),
-    .table2_rvalid_i      (table2_rvalid),
-    .table2_rdata_i       (table2_rdata),
-    .table3_req_o         (table3_req),
-    .table3_addr_o        (table3_addr),
-    .table3_rvalid_i      (1'b0),
-    .table3_rdata_i       (32'd0),
-    .table4_req_o         (table4_req),
-    .table4_addr_o        (table4_addr),
-    .table4_rvalid_i      (1'b0),
-    .table4_rdata_i       (32'd0),
-    .reg_req_i            (1'b0),
-    .reg_write_i          (1'b0),
-    .reg_addr_i           (8'd0),
-    .reg_wdata_i          (32'd0),
-    .reg_rdata_o          (reg_rdata),
-    .event_hit_o          (event_hit),
-    .event_miss_o         (event_miss)
+    .write_i              (1'b0),
+    .write_addr_i         (8'd0),
+    .write_data_i         (32'd0),
+    .table_req_o          (table_req),
+    .table2_addr_o        (table2_addr)
   );
 
   // The lookup that is taken in this cycle, with its answer, and those before it.
@@ -138,8 +110,7 @@ module tau_pagetable_proof #(
                             instr_result_valid == (due && !due_is_data));
       EqualCause: assert (!due || (cause == due_cause && fault == (due_cause != '0)));
       EqualFrame: assert (!due || fault || frame == due_frame);
-      ReadsTable2: assert (!table0_req && !table1_req && !table3_req && !table4_req &&
-                           !(table2_req && table2_addr[PageBits]));
+      ReadsTable2: assert ((table_req & ~5'b00100) == '0 && !(table_req[2] && table2_addr[PageBits]));
       InstrMapped: cover (due && !due_is_data && cause == 2'd0);
       InstrUnmapped: cover (due && !due_is_data && cause == 2'd1);
       InstrDenied: cover (due && !due_is_data && cause == 2'd2);

@@ -1,7 +1,6 @@
 // What is proved of the RTMMU on a small space, with tables that hold anything [P0-11, P0-25].
 //
-// TAU_PROOF_UNIT is tau_rtmmu. For every content of the tables, every sequence of lookups on both
-// ports and fixed latencies:
+// For every content of the tables, every sequence of lookups on both ports and fixed latencies:
 // - Cycles: a lookup is taken at once (instr: unless data asks), and its result leaves exactly
 //   max(2 Latency, Latency2) cycles later; there is no other result.
 // - Equal: fault, cause and frame are those of the definition, so nothing is translated without a
@@ -37,100 +36,45 @@ module tau_rtmmu_proof #(
   logic [64*Pages-1:0] data;
   assign data = {{32 * Pages{1'b0}}, entries};
 
-  logic              table0_req, table0_rvalid;
-  logic [PageBits:0] table0_addr;
-  logic [31:0]       table0_rdata;
-  logic              table1_req, table1_rvalid;
-  logic [PageBits:0] table1_addr;
-  logic [31:0]       table1_rdata;
-  logic              table2_req, table2_rvalid;
-  logic [PageBits:0] table2_addr;
-  logic [31:0]       table2_rdata;
-  logic              table3_req, table3_rvalid;
-  logic [PageBits:0] table3_addr;
-  logic [31:0]       table3_rdata;
-  logic              table4_req, table4_rvalid;
-  logic [PageBits:0] table4_addr;
-  logic [31:0]       table4_rdata;
   logic                 instr_lookup_ready, instr_result_valid, instr_result_fault;
   logic                 data_lookup_ready, data_result_valid, data_result_fault;
   logic [1:0]           instr_result_cause, data_result_cause;
   logic [FrameBits-1:0] instr_result_frame, data_result_frame;
-  logic [31:0]          reg_rdata;
-  logic [1:0]           event_hit, event_miss;
+  logic [4:0]           table_req;
+  logic [PageBits:0]    table2_addr;
 
-  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table0 (
-    .clk_i, .rst_ni, .words_i(regions), .req_i(table0_req), .addr_i(table0_addr),
-    .rvalid_o(table0_rvalid), .rdata_o(table0_rdata)
-  );
-  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table1 (
-    .clk_i, .rst_ni, .words_i(stacks), .req_i(table1_req), .addr_i(table1_addr),
-    .rvalid_o(table1_rvalid), .rdata_o(table1_rdata)
-  );
-  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency2)) u_table2 (
-    .clk_i, .rst_ni, .words_i(data), .req_i(table2_req), .addr_i(table2_addr),
-    .rvalid_o(table2_rvalid), .rdata_o(table2_rdata)
-  );
-  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table3 (
-    .clk_i, .rst_ni, .words_i(regions), .req_i(table3_req), .addr_i(table3_addr),
-    .rvalid_o(table3_rvalid), .rdata_o(table3_rdata)
-  );
-  tau_proof_memory #(.WordBits(PageBits + 1), .Latency(Latency)) u_table4 (
-    .clk_i, .rst_ni, .words_i(stacks), .req_i(table4_req), .addr_i(table4_addr),
-    .rvalid_o(table4_rvalid), .rdata_o(table4_rdata)
-  );
-
-  tau_rtmmu #(
+  tau_proof_socket #(
     .PageBits (PageBits),
-    .FrameBits(FrameBits)
-  ) u_unit (
+    .FrameBits(FrameBits),
+    .Latency  (Latency),
+    .Latency2 (Latency2)
+  ) u_socket (
     .clk_i,
     .rst_ni,
-    .instr_lookup_valid_i  (instr_lookup_valid),
-    .instr_lookup_ready_o  (instr_lookup_ready),
-    .instr_lookup_page_i   (instr_lookup_page),
-    .instr_lookup_access_i (instr_lookup_access),
-    .instr_lookup_user_i   (1'b0),
-    .instr_result_valid_o  (instr_result_valid),
-    .instr_result_fault_o  (instr_result_fault),
-    .instr_result_cause_o  (instr_result_cause),
-    .instr_result_frame_o  (instr_result_frame),
+    .regions_i            (regions),
+    .stacks_i             (stacks),
+    .entries_i            (data),
+    .instr_lookup_valid_i (instr_lookup_valid),
+    .instr_lookup_ready_o (instr_lookup_ready),
+    .instr_lookup_page_i  (instr_lookup_page),
+    .instr_lookup_access_i(instr_lookup_access),
+    .instr_result_valid_o (instr_result_valid),
+    .instr_result_fault_o (instr_result_fault),
+    .instr_result_cause_o (instr_result_cause),
+    .instr_result_frame_o (instr_result_frame),
     .data_lookup_valid_i  (data_lookup_valid),
     .data_lookup_ready_o  (data_lookup_ready),
     .data_lookup_page_i   (data_lookup_page),
     .data_lookup_access_i (data_lookup_access),
-    .data_lookup_user_i   (1'b0),
     .data_result_valid_o  (data_result_valid),
     .data_result_fault_o  (data_result_fault),
     .data_result_cause_o  (data_result_cause),
     .data_result_frame_o  (data_result_frame),
-    .table0_req_o         (table0_req),
-    .table0_addr_o        (table0_addr),
-    .table0_rvalid_i      (table0_rvalid),
-    .table0_rdata_i       (table0_rdata),
-    .table1_req_o         (table1_req),
-    .table1_addr_o        (table1_addr),
-    .table1_rvalid_i      (table1_rvalid),
-    .table1_rdata_i       (table1_rdata),
-    .table2_req_o         (table2_req),
-    .table2_addr_o        (table2_addr),
-    .table2_rvalid_i      (table2_rvalid),
-    .table2_rdata_i       (table2_rdata),
-    .table3_req_o         (table3_req),
-    .table3_addr_o        (table3_addr),
-    .table3_rvalid_i      (table3_rvalid),
-    .table3_rdata_i       (table3_rdata),
-    .table4_req_o         (table4_req),
-    .table4_addr_o        (table4_addr),
-    .table4_rvalid_i      (table4_rvalid),
-    .table4_rdata_i       (table4_rdata),
-    .reg_req_i            (1'b0),
-    .reg_write_i          (1'b0),
-    .reg_addr_i           (8'd0),
-    .reg_wdata_i          (32'd0),
-    .reg_rdata_o          (reg_rdata),
-    .event_hit_o          (event_hit),
-    .event_miss_o         (event_miss)
+    .write_i              (1'b0),
+    .write_addr_i         (8'd0),
+    .write_data_i         (32'd0),
+    .table_req_o          (table_req),
+    .table2_addr_o        (table2_addr)
   );
 
   // The definition, for every page: SPEC, "The pages validity array".
