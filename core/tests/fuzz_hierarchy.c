@@ -8,7 +8,7 @@
 // set, for the Python model to repeat. Built with -DTAU_FUZZER it is a libFuzzer target instead.
 #include "core/tests/check_frames.h"
 #include "core/tests/check_hierarchy.h"
-#include "core/tests/fuzz.h"
+#include "core/tests/fuzz_pages.h"
 #include "core/tests/oracle_vspace.h"
 
 enum { SPACES = 3, CALLS_A_PROGRAM_MAX = 4000, PAGES_LOG2_MAX = 10, WALK_EVERY = 64 };
@@ -36,41 +36,15 @@ static struct {
     struct place places[SPACES];
 } machine;
 
-static FILE *log_file;
-
-#define LOG(...)                                                                                   \
-    do {                                                                                           \
-        if (log_file != NULL) {                                                                    \
-            fprintf(log_file, __VA_ARGS__);                                                        \
-        }                                                                                          \
-    } while (0)
-
-static uint32_t choose(uint32_t limit) {
-    return (uint32_t)fuzz_choose(limit);
-}
-
 static unsigned bits(uint32_t rights) {
     return rights >> 27;
 }
 
 // ---- What a refused call must not change -------------------------------------------------------
 
-static unsigned char image[1 << 17];
-static size_t image_bytes;
-
-static void image_part(const void *bytes, size_t count, bool compare) {
-    REQUIRE(image_bytes + count <= sizeof image);
-    if (compare) {
-        EXPECT(memcmp(image + image_bytes, bytes, count) == 0);
-    } else {
-        memcpy(image + image_bytes, bytes, count);
-    }
-    image_bytes += count;
-}
-
 // Every byte that PLACE's calls may reach; COMPARE: is what it was.
 static void image_walk(const struct place *place, bool compare) {
-    image_bytes = 0;
+    image.used_bytes = 0;
     image_part(machine.links, machine.frames_count * sizeof(uint32_t), compare);
     image_part(&machine.pool, sizeof machine.pool, compare);
     image_part(&machine.tables, sizeof machine.tables, compare);
@@ -371,10 +345,7 @@ static void call_any(void) {
 // ---- Programs ----------------------------------------------------------------------------------
 
 static void open_machine(void) {
-    const char *const log_name = getenv("TAU_FUZZ_LOG");
-    if (log_file == NULL && log_name != NULL) {
-        log_file = fopen(log_name, "w");
-    }
+    log_open();
     machine.frames_count = 1 + choose(ORACLE_FRAMES_MAX);
     machine.records_count = 1 + choose(RECORDS_MAX);
     const size_t records_bytes = tau_hierarchy_tables_size_bytes(machine.records_count);

@@ -11,7 +11,7 @@
 #include "core/tests/check_page_heap.h"
 #include "core/tests/check_tlsf.h"
 #include "core/tests/check_vspace.h"
-#include "core/tests/fuzz.h"
+#include "core/tests/fuzz_pages.h"
 #include "core/tests/page_window.h"
 
 enum {
@@ -61,21 +61,12 @@ static struct object objects[OBJECTS];
 static bool is_committed;  // faults never fail
 static bool is_lockstep;   // both heaps run the same program
 static bool is_malloc_logged;
-static FILE *log_file;
-
 // What the first of two runs in lockstep did: pointers, and the mapped pages after each step.
 static struct {
     void *pointer;
     bool is_mapped[PAGES];
 } steps[STEPS_MAX];
 static size_t steps_count;
-
-#define LOG(...)                                                                                   \
-    do {                                                                                           \
-        if (log_file != NULL) {                                                                    \
-            fprintf(log_file, __VA_ARGS__);                                                        \
-        }                                                                                          \
-    } while (0)
 
 static size_t offset_of(const void *pointer) {
     return pointer == NULL ? 0 : (size_t)((const unsigned char *)pointer - window.base);
@@ -498,11 +489,7 @@ static void run_steps(size_t steps_max) {
 
 // One program, on one heap or on both. Returns its number of calls.
 static size_t run_program(void) {
-    const char *const log_name = getenv("TAU_FUZZ_LOG");
-    if (log_file == NULL && log_name != NULL) {
-        log_file = fopen(log_name, "w");
-        REQUIRE(log_file != NULL);
-    }
+    log_open();
     const size_t steps_max = 1 + fuzz_choose(STEPS_MAX - OBJECTS - 1);
     const size_t which = fuzz_choose(4);  // page heap alone twice as often
     const uint64_t state = test_random_state;

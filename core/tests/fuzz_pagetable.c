@@ -6,7 +6,7 @@
 // set, for the Python model to repeat. Built with -DTAU_FUZZER it is a libFuzzer target instead.
 #include "core/tests/check_frames.h"
 #include "core/tests/check_pagetable.h"
-#include "core/tests/fuzz.h"
+#include "core/tests/fuzz_pages.h"
 
 enum { TABLES = 2, PAGES_LOG2_MAX = 9, FRAMES_MAX = 200, CALLS_A_PROGRAM_MAX = 3000 };
 
@@ -30,19 +30,6 @@ static struct {
     uint32_t dirty_count;
     struct place places[TABLES];
 } machine;
-
-static FILE *log_file;
-
-#define LOG(...)                                                                                   \
-    do {                                                                                           \
-        if (log_file != NULL) {                                                                    \
-            fprintf(log_file, __VA_ARGS__);                                                        \
-        }                                                                                          \
-    } while (0)
-
-static uint32_t choose(uint32_t limit) {
-    return (uint32_t)fuzz_choose(limit);
-}
 
 // ---- The naive account -------------------------------------------------------------------------
 
@@ -210,12 +197,9 @@ static void open_table(unsigned index) {
 }
 
 static size_t run_program(void) {
-    const char *const log_name = getenv("TAU_FUZZ_LOG");
     const size_t calls_count = 1 + choose(CALLS_A_PROGRAM_MAX);
     size_t calls = 0;
-    if (log_file == NULL && log_name != NULL) {
-        log_file = fopen(log_name, "w");
-    }
+    log_open();
     machine.frames_count = 1 + choose(FRAMES_MAX);
     machine.ready_count = 0;
     machine.dirty_count = machine.frames_count;

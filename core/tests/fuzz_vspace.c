@@ -9,7 +9,7 @@
 #include "core/frames_list.h"
 #include "core/tests/check_frames.h"
 #include "core/tests/check_vspace.h"
-#include "core/tests/fuzz.h"
+#include "core/tests/fuzz_pages.h"
 #include "core/tests/oracle_vspace.h"
 
 enum { SPACES = 4, CALLS_A_PROGRAM_MAX = 6000, PAGES_LOG2_MAX = 10, WALK_EVERY = 64 };
@@ -36,19 +36,7 @@ static struct {
     struct place places[SPACES];
 } machine;
 
-static FILE *log_file;
 static uint32_t names_count;
-
-#define LOG(...)                                                                                   \
-    do {                                                                                           \
-        if (log_file != NULL) {                                                                    \
-            fprintf(log_file, __VA_ARGS__);                                                        \
-        }                                                                                          \
-    } while (0)
-
-static uint32_t choose(uint32_t limit) {
-    return (uint32_t)fuzz_choose(limit);
-}
 
 static unsigned bits(uint32_t rights) {
     return rights >> 27;
@@ -56,23 +44,9 @@ static unsigned bits(uint32_t rights) {
 
 // ---- What a refused call must not change -------------------------------------------------------
 
-static unsigned char image[1 << 17];
-static size_t image_bytes;
-
-// Remembers COUNT bytes, or compares them with what was remembered.
-static void image_part(const void *bytes, size_t count, bool compare) {
-    REQUIRE(image_bytes + count <= sizeof image);
-    if (compare) {
-        EXPECT(memcmp(image + image_bytes, bytes, count) == 0);
-    } else {
-        memcpy(image + image_bytes, bytes, count);
-    }
-    image_bytes += count;
-}
-
 // Every byte that PLACE's calls may reach; PLACE may be NULL.
 static void image_walk(const struct place *place, bool compare) {
-    image_bytes = 0;
+    image.used_bytes = 0;
     image_part(machine.links, machine.frames_count * sizeof(uint32_t), compare);
     image_part(machine.memory, (size_t)machine.frames_count << TAU_PAGE_LOG2, compare);
     image_part(&machine.pool, sizeof machine.pool, compare);
@@ -396,11 +370,7 @@ static void call_any(void) {
 // ---- Programs ----------------------------------------------------------------------------------
 
 static void open_machine(void) {
-    const char *const log_name = getenv("TAU_FUZZ_LOG");
-    if (log_file == NULL && log_name != NULL) {
-        log_file = fopen(log_name, "w");
-        REQUIRE(log_file != NULL);
-    }
+    log_open();
     memset(&machine, 0, sizeof machine);
     machine.frames_count = 1 + choose(ORACLE_FRAMES_MAX);
     const size_t bytes = (size_t)machine.frames_count << TAU_PAGE_LOG2;
