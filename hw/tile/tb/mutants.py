@@ -324,7 +324,7 @@ COMPOSABLE: list[Mutant] = [
         "odd entry's frame",
         "composable/rtl/tau_composable_port.sv",
         "result_q <= even_match ? even_data_i : odd_data_i;",
-        "result_q <= odd_match ? odd_data_i : even_data_i;",
+        "result_q <= even_match && !odd_match ? even_data_i : odd_data_i;",
     ),
 ]
 
@@ -333,7 +333,7 @@ TLB: list[Mutant] = [
         "page invalidation ignored",
         "tlb/rtl/tau_tlb.sv",
         "invalidate_page = write && reg_addr_i == InvalidatePageWord && page_fits;",
-        "invalidate_page = 1'b0;",
+        "invalidate_page = 1'b0 && write && reg_addr_i == InvalidatePageWord && page_fits;",
     ),
     (
         "filled although invalidated meanwhile",
