@@ -26,11 +26,11 @@ NAMES = ("Sets", "Ways", "Levels", "Sets2", "Ways2", "XorIndex", "Replacement", 
 QUICK = [
     (4, 2, 1, 8, 4, tlb.MODULO, tlb.LRU, 2),
     (4, 4, 2, 8, 4, tlb.XOR, tlb.PLRU, 2),
+    (2, 8, 1, 8, 4, tlb.MODULO, tlb.RANDOM, 2),
 ]
 SHAPES = [
     (4, 4, 1, 8, 4, tlb.MODULO, tlb.PLRU, 1),
     (8, 4, 1, 8, 4, tlb.XOR, tlb.LRU, 4),
-    (2, 8, 1, 8, 4, tlb.MODULO, tlb.RANDOM, 2),
     (1, 8, 1, 8, 4, tlb.XOR, tlb.LRU, 3),
     (1, 1, 1, 8, 4, tlb.MODULO, tlb.LRU, 2),
     (16, 1, 2, 4, 2, tlb.MODULO, tlb.RANDOM, 2),
@@ -215,7 +215,7 @@ def run_shape(folder: Path, values: tuple[int, ...], seed: int) -> None:
 
 @pytest.mark.parametrize("values", QUICK)
 def test_shape(tmp_path: Path, values: tuple[int, ...]) -> None:
-    """One and two levels."""
+    """One and two levels, and each replacement."""
     run_shape(tmp_path, values, int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32))))
 
 
