@@ -152,12 +152,12 @@ class PageCalls:
     @property
     def p999_instructions(self) -> int:
         """The smallest number that 99.9 % of the calls do not exceed [COUNT-5]."""
-        return _p999(self.instructions)
+        return p999(self.instructions)
 
     @property
     def p999_accesses(self) -> int:
         """As p999_instructions, of loads and stores."""
-        return _p999(self.accesses)
+        return p999(self.accesses)
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,8 @@ class PageReplay:
         return self.peak_mapped_pages * PAGE_BYTES
 
 
-def _p999(numbers: np.ndarray) -> int:
+def p999(numbers: np.ndarray) -> int:
+    """The smallest of the numbers that 99.9 % of them do not exceed; 0 of none."""
     if not len(numbers):
         return 0
     place = -(-len(numbers) * 999 // 1000) - 1

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tautochrone.paging import MappedPages, PageCalls, PageReplay, page_replay
+from tautochrone.tile import TileReplay
 
 POINTS_MAX = 400  # of a scatter
 BINS_MAX = 512  # of mapped pages over time
@@ -34,14 +35,27 @@ def page_entry(
     settings = (frames, heap_bytes, check_level, skip_misuse, touch_all)
     done = page_replay(trace_path, name, "rv32", *settings)
     with_zbb = page_replay(trace_path, name, "rv32zbb", *settings)
-    curve = coarser(done.mapped_pages)
     entry = {
-        "name": name,
+        **pages_of(done, touch_all),
+        "table_bytes": done.table_bytes,
+        "operations": {
+            kind: _operation(calls, with_zbb.calls[kind])
+            for kind, calls in done.calls.items()
+            if calls.count or kind in ALWAYS_SHOWN
+        },
+    }
+    return entry, done
+
+
+def pages_of(done: PageReplay | TileReplay, touch_all: bool) -> dict[str, Any]:
+    """What a system's entry says of its pages, whether it ran in software or on the tile."""
+    curve = coarser(done.mapped_pages)
+    ratio = done.footprint_bytes / done.peak_live_bytes if done.peak_live_bytes else None
+    return {
+        "name": done.system,
         "completed": done.completed,
         "footprint_bytes": done.footprint_bytes,
-        "footprint_ratio": done.footprint_bytes / done.peak_live_bytes
-        if done.peak_live_bytes
-        else None,
+        "footprint_ratio": ratio,
         "failed_at_event": done.failed_at_event,
         "cause": done.cause,
         "peak_mapped_pages": done.peak_mapped_pages,
@@ -51,19 +65,12 @@ def page_entry(
         "touches": done.touches,
         "touch": "all" if touch_all else "recorded",
         "frames": done.frames_count,
-        "table_bytes": done.table_bytes,
         "mapped_pages": {
             "event": curve.event.tolist(),
             "min": curve.low.tolist(),
             "max": curve.high.tolist(),
         },
-        "operations": {
-            kind: _operation(calls, with_zbb.calls[kind])
-            for kind, calls in done.calls.items()
-            if calls.count or kind in ALWAYS_SHOWN
-        },
     }
-    return entry, done
 
 
 def coarser(curve: MappedPages) -> MappedPages:

@@ -35,7 +35,7 @@ from tautochrone import replay_format as form
 from tautochrone import tile_format as tile
 from tautochrone import replay as replaying
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
-from tautochrone.paging import PAGE_BYTES, MappedPages
+from tautochrone.paging import PAGE_BYTES, MappedPages, p999
 from tautochrone.tile_program import (
     PAGE_BITS,
     WINDOW_ADDRESS,
@@ -112,10 +112,7 @@ class TileCalls:
     @property
     def p999_cycles(self) -> int:
         """The smallest number that 99.9 % do not exceed."""
-        if not len(self.cycles):
-            return 0
-        place = -(-len(self.cycles) * 999 // 1000) - 1
-        return int(np.partition(self.cycles, place)[place])
+        return p999(self.cycles)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from tautochrone import cycle_bounds
-from tautochrone.paging_entries import LINEAR, coarser
+from tautochrone.paging_entries import ALWAYS_SHOWN, LINEAR, pages_of
 from tautochrone.tile import CYCLES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
 from tautochrone.tile_program import tile_system
 from tautochrone.tile_progress import stop_all
 
-ALWAYS_SHOWN = ("malloc", "free", "fault")
 PARTS = 10  # of the footprint over time, for people
 
 
@@ -35,35 +34,15 @@ def tile_entry(
         *(trace_path, name, frames, heap_bytes, check_level, skip_misuse, touch_all),
         cycles_max or CYCLES_MAX,
     )
-    curve = coarser(done.mapped_pages)
     shown = {
         kind: calls for kind, calls in done.calls.items() if calls.count or kind in ALWAYS_SHOWN
     }
     entry = {
-        "name": name,
-        "completed": done.completed,
-        "footprint_bytes": done.footprint_bytes,
-        "footprint_ratio": done.footprint_bytes / done.peak_live_bytes
-        if done.peak_live_bytes
-        else None,
-        "failed_at_event": done.failed_at_event,
-        "cause": done.cause,
+        **pages_of(done, touch_all),
         "events": done.events,
         "cycles": done.cycles,
         "start_cycles": done.start_cycles,
-        "peak_mapped_pages": done.peak_mapped_pages,
-        "mean_mapped_pages": round(done.mean_mapped_pages, 3),
-        "end_mapped_pages": done.end_mapped_pages,
-        "faults": done.faults,
-        "touches": done.touches,
-        "touch": "all" if touch_all else "recorded",
         "heap_pages": done.heap_pages,
-        "frames": done.frames_count,
-        "mapped_pages": {
-            "event": curve.event.tolist(),
-            "min": curve.low.tolist(),
-            "max": curve.high.tolist(),
-        },
         "operations": {
             kind: {**_operation(each), **_bound_of(name, kind, check_level)}
             for kind, each in {**shown, **done.accesses}.items()
