@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bokeh.models import ColumnDataSource, HoverTool, Label
+from bokeh.models import ColumnDataSource, HoverTool, Label, NumeralTickFormatter
 
 from tautochrone.reporters.curves import Curves
 from tautochrone.reporters.panel import BLUE, RED, Panel, label_bytes, of_bytes, plain_figure
@@ -20,6 +20,7 @@ def draw(curves: Curves) -> Panel:
     )
     plot = plain_figure(x_axis_label=curves.x_label, y_axis_label="live bytes")
     label_bytes(plot.yaxis[0])
+    plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0.[000]")  # events, or seconds
     plot.y_range.start = 0
     plot.varea(x="x", y1=0, y2="high", source=source, color=BLUE, alpha=0.18)
     plot.varea(x="x", y1="low", y2="high", source=source, color=BLUE, alpha=0.5)
