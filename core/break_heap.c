@@ -156,7 +156,7 @@ static __attribute__((noinline)) enum tau_status misused_object(void *context, t
 }
 
 static bool invariants_hold(const void *context) {
-    return tau_tlsf_invariants_hold(((const struct tau_break_heap *)context)->blocks);
+    return tau_tlsf_invariants_hold_locked(((const struct tau_break_heap *)context)->blocks);
 }
 
 static const struct paging PAGING = {

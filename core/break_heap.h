@@ -11,6 +11,10 @@
 #include "core/status.h"
 #include "core/tlsf.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tau_break_heap {
     struct tau_tlsf *blocks;
     struct tau_pagetable *table;
@@ -39,5 +43,9 @@ size_t tau_break_heap_usable_size(const struct tau_break_heap *heap, const void 
 // else as tau_pagetable_map_page does.
 // Cost: 66 instructions (66 with Zbb), 29 accesses.
 enum tau_status tau_break_heap_map_page(struct tau_break_heap *heap, struct tau_page page);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -15,6 +15,7 @@
 #include "core/budget_layout.h"
 #include "core/budget_table.h"
 #include "core/port.h"
+#include "core/tlsf_inside.h"
 
 // ---- Buckets -----------------------------------------------------------------------------------
 
@@ -57,6 +58,12 @@ TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class) {
     return bucket;
 }
 
+TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
+    if (TAU_JUNK_FILL) {
+        TAU_PORT_FILL(payload, value, size_bytes);
+    }
+}
+
 // Notes that BUCKET is free if it is a used bucket of CLASS; else says what it is.
 TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class *class,
                                      tau_word *bucket) {
@@ -74,6 +81,7 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
         return index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER;
     }
     *word = flipped;
+    junk(bucket, 0x55, class->bucket_bytes);
     bucket[1] = (index + 1) ^ class->free;
     return TAU_OK;
 }
@@ -109,33 +117,61 @@ static void *refuse(struct tau_budget *heap, size_t size_bytes) {
     return NULL;
 }
 
-TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
-    if (TAU_JUNK_FILL) {
-        TAU_PORT_FILL(payload, value, size_bytes);
+// Those of the dedicated regions, for callers that hold the lock or own the heap alone.
+static bool classes_hold(const struct tau_budget *heap) {
+    const struct fields *const fields = fields_of(heap);
+    TAU_ASSERT(fields->classes <= TAU_BUDGET_CLASSES_MAX);
+    uintptr_t start = (uintptr_t)tau_link_follow(heap, fields->dedicated);
+    const uintptr_t end = start + fields->dedicated_bytes;
+    for (unsigned index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
+        const struct class *const class = class_at(heap, index);
+        if (class->used_count > class->fresh_count || class->fresh_count > class->count ||
+            class->bucket_bytes == 0 || (uintptr_t)tau_link_follow(heap, class->start) != start ||
+            candidate(heap, class->bucket_bytes) != class) {
+            return false;
+        }
+        TAU_ASSERT(class->count != 0);
+        start += (uintptr_t) class->bucket_bytes * class->count;
+        if ((uintptr_t)tau_link_follow(heap, class->end) != start) {
+            return false;
+        }
     }
+    return start == end;
 }
 
 // ---- Public operations -------------------------------------------------------------------------
 
-void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
+// A bucket for SIZE_BYTES; NULL if there is none, or if the next one was overwritten, which is
+// reported.
+TAU_ALWAYS_INLINE void *bucket_of_size(struct tau_budget *heap, size_t size_bytes) {
     const size_t bucket_bytes = bucket_for(size_bytes);
     struct class *const class = candidate(heap, bucket_bytes);
-    TAU_INVARIANT(tau_budget_invariants_hold(heap));
     TAU_ASSERT(class->count != 0 || class->bucket_bytes == 0);
-    if (class->bucket_bytes == bucket_bytes) {
-        TAU_PORT_LOCK(heap);
-        void *const bucket = take_bucket(heap, class);
-        if (bucket != NULL) {
-            TAU_PORT_TRACE(heap, NULL, bucket, size_bytes, TAU_ALIGNMENT);
-            TAU_PORT_UNLOCK(heap);
-            junk(bucket, 0xaa, size_bytes);
-            return bucket;
-        }
-        const bool is_overwritten = TAU_CHECK_LEVEL >= 1 && class->free != 0;
+    TAU_ASSERT(bucket_bytes % TAU_ALIGNMENT == 0);
+    if (class->bucket_bytes != bucket_bytes) {
+        return NULL;
+    }
+    TAU_PORT_LOCK(heap);
+    TAU_INVARIANT(classes_hold(heap));
+    void *const bucket = take_bucket(heap, class);
+    if (bucket != NULL) {
+        TAU_PORT_TRACE(heap, NULL, bucket, size_bytes, TAU_ALIGNMENT);
         TAU_PORT_UNLOCK(heap);
-        if (is_overwritten) {
-            TAU_PORT_MISUSE(heap, NULL, TAU_OVERWRITTEN);
-        }
+        junk(bucket, 0xaa, size_bytes);
+        return bucket;
+    }
+    const bool is_overwritten = TAU_CHECK_LEVEL >= 1 && class->free != 0;
+    TAU_PORT_UNLOCK(heap);
+    if (is_overwritten) {
+        TAU_PORT_MISUSE(heap, NULL, TAU_OVERWRITTEN);
+    }
+    return NULL;
+}
+
+void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
+    void *const bucket = bucket_of_size(heap, size_bytes);
+    if (bucket != NULL) {
+        return bucket;
     }
     struct tau_tlsf *const shared = shared_of(heap);
     return shared != NULL ? tau_tlsf_malloc(shared, size_bytes) : refuse(heap, size_bytes);
@@ -186,17 +222,16 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
     }
     struct class *const class = owner_of(heap, pointer, offset);
     TAU_ASSERT((uintptr_t)pointer < (uintptr_t)tau_link_follow(heap, class->end));
-    TAU_INVARIANT(tau_budget_invariants_hold(heap));
-    if (TAU_JUNK_FILL && check_bucket(heap, pointer, class) == TAU_OK) {
-        junk(pointer, 0x55, class->bucket_bytes);
-    }
     TAU_PORT_LOCK(heap);
+    TAU_INVARIANT(classes_hold(heap));
 #if TAU_CHECK_LEVEL >= 1
     const enum tau_status status = mark_free(heap, class, bucket);
     if (status != TAU_OK) {
         TAU_PORT_UNLOCK(heap);
         return misused(heap, pointer, status);
     }
+#else
+    junk(bucket, 0x55, class->bucket_bytes);
 #endif
     TAU_ASSERT(class->used_count > 0);
     TAU_PORT_TRACE(heap, pointer, NULL, 0, 0);
@@ -220,6 +255,25 @@ static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size
     return result;
 }
 
+// What the shared region has no place for may still fit a bucket.
+static void *realloc_shared(struct tau_budget *heap, struct tau_tlsf *shared, void *pointer,
+                            size_t size_bytes) {
+    size_t old_bytes;
+    void *const result = tau_tlsf_realloc_or(shared, pointer, size_bytes, &old_bytes);
+    if (old_bytes == 0) {
+        return result;
+    }
+    void *const bucket = bucket_of_size(heap, size_bytes);
+    TAU_ASSERT(result == NULL);
+    TAU_ASSERT(old_bytes < size_bytes);
+    if (bucket == NULL) {
+        return tau_tlsf_refuse(shared, size_bytes);
+    }
+    TAU_PORT_MOVE(bucket, pointer, old_bytes);
+    (void)tau_tlsf_free(shared, pointer);
+    return bucket;
+}
+
 void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_bytes) {
     uintptr_t offset;
     if (pointer == NULL) {
@@ -229,52 +283,45 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
         (void)tau_budget_free(heap, pointer);
         return NULL;
     }
-    if (is_dedicated(heap, pointer, &offset)) {
-        const struct class *const class = owner_of(heap, pointer, offset);
-        const enum tau_status status = check_bucket(heap, pointer, class);
-        if (status != TAU_OK) {
-            (void)misused(heap, pointer, status);
+    if (!is_dedicated(heap, pointer, &offset)) {
+        struct tau_tlsf *const shared = shared_of(heap);
+        if (shared == NULL) {
+            (void)misused(heap, pointer, TAU_FOREIGN_POINTER);
             return NULL;
         }
-        TAU_ASSERT(class->used_count > 0);
-        if (size_bytes > class->bucket_bytes) {
-            return move(heap, pointer, class->bucket_bytes, size_bytes);
-        }
-        TAU_PORT_LOCK(heap);
-        TAU_PORT_TRACE(heap, pointer, pointer, size_bytes, TAU_ALIGNMENT);
-        TAU_PORT_UNLOCK(heap);
-        return pointer;
+        return realloc_shared(heap, shared, pointer, size_bytes);
     }
-    struct tau_tlsf *const shared = shared_of(heap);
-    if (shared == NULL) {
-        (void)misused(heap, pointer, TAU_FOREIGN_POINTER);
+    const struct class *const class = owner_of(heap, pointer, offset);
+    const bool is_kept = size_bytes <= class->bucket_bytes;
+    TAU_PORT_LOCK(heap);
+    const enum tau_status status = check_bucket(heap, pointer, class);
+    TAU_ASSERT(status != TAU_OK || class->used_count > 0);
+    if (status == TAU_OK && is_kept) {
+        TAU_PORT_TRACE(heap, pointer, pointer, size_bytes, TAU_ALIGNMENT);
+    }
+    TAU_PORT_UNLOCK(heap);
+    if (status != TAU_OK) {
+        (void)misused(heap, pointer, status);
         return NULL;
     }
-    void *const result = tau_tlsf_realloc(shared, pointer, size_bytes);
-    if (result != NULL || tau_tlsf_check_pointer(shared, pointer) != TAU_OK ||
-        tau_tlsf_alignment(shared, pointer) > TAU_ALIGNMENT) {
-        return result;
-    }
-    const size_t bucket_bytes = bucket_for(size_bytes);
-    struct class *const class = candidate(heap, bucket_bytes);
-    TAU_ASSERT(tau_tlsf_usable_size(shared, pointer) < size_bytes);
-    const bool has_room = class->bucket_bytes == bucket_bytes &&
-                          (class->free != 0 || class->fresh_count < class->count);
-    return has_room ? move(heap, pointer, tau_tlsf_usable_size(shared, pointer), size_bytes) : NULL;
-}
-
-size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer) {
-    uintptr_t offset;
-    if (is_dedicated(heap, pointer, &offset)) {
-        const struct class *const class = owner_of(heap, pointer, offset);
-        return check_bucket(heap, pointer, class) == TAU_OK ? class->bucket_bytes : 0;
-    }
-    const struct tau_tlsf *const shared = shared_of(heap);
-    TAU_ASSERT(shared == NULL || tau_tlsf_invariants_hold(shared));
-    return shared != NULL ? tau_tlsf_usable_size(shared, pointer) : 0;
+    return is_kept ? pointer : move(heap, pointer, class->bucket_bytes, size_bytes);
 }
 
 // ---- Looking at a heap -------------------------------------------------------------------------
+
+size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer) {
+    uintptr_t offset;
+    if (!is_dedicated(heap, pointer, &offset)) {
+        const struct tau_tlsf *const shared = shared_of(heap);
+        return shared != NULL ? tau_tlsf_usable_size(shared, pointer) : 0;
+    }
+    const struct class *const class = owner_of(heap, pointer, offset);
+    TAU_PORT_LOCK(lock_of(heap));
+    const enum tau_status status = check_bucket(heap, pointer, class);
+    TAU_PORT_UNLOCK(lock_of(heap));
+    TAU_ASSERT(class->bucket_bytes != 0);
+    return status == TAU_OK ? class->bucket_bytes : 0;
+}
 
 const struct tau_tlsf *tau_budget_shared(const struct tau_budget *heap) {
     return shared_of(heap);
@@ -292,7 +339,9 @@ struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap
     if (fields->shared != 0) {
         statistics.shared = tau_tlsf_statistics(shared_of(heap));
     }
+    TAU_PORT_LOCK(lock_of(heap));
     statistics.shared.out_of_memory_count += fields->refused_count;
+    TAU_PORT_UNLOCK(lock_of(heap));
     return statistics;
 }
 
@@ -303,33 +352,23 @@ struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_
     }
     const struct class *const class = class_at(heap, heap->owner[fields_of(heap)->order + index]);
     TAU_ASSERT(class->bucket_bytes != 0);
+    TAU_PORT_LOCK(lock_of(heap));
     TAU_ASSERT(class->used_count <= class->fresh_count);
-    return (struct tau_budget_class_statistics){
+    const struct tau_budget_class_statistics statistics = {
         .size_bytes = (uint32_t) class->bucket_bytes,
         .count = (uint32_t) class->count,
         .used_count = (uint32_t) class->used_count,
         .peak_used_count = (uint32_t) class->fresh_count,
     };
+    TAU_PORT_UNLOCK(lock_of(heap));
+    return statistics;
 }
 
 bool tau_budget_invariants_hold(const struct tau_budget *heap) {
-    const struct fields *const fields = fields_of(heap);
-    uintptr_t start = (uintptr_t)tau_link_follow(heap, fields->dedicated);
-    const uintptr_t end = start + fields->dedicated_bytes;
-    for (unsigned index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
-        const struct class *const class = class_at(heap, index);
-        if (class->used_count > class->fresh_count || class->fresh_count > class->count ||
-            class->bucket_bytes == 0 || (uintptr_t)tau_link_follow(heap, class->start) != start ||
-            candidate(heap, class->bucket_bytes) != class) {
-            return false;
-        }
-        TAU_ASSERT(class->count != 0);
-        start += (uintptr_t) class->bucket_bytes * class->count;
-        if ((uintptr_t)tau_link_follow(heap, class->end) != start) {
-            return false;
-        }
-    }
-    return start == end && (fields->shared == 0 || tau_tlsf_invariants_hold(shared_of(heap)));
+    TAU_PORT_LOCK(lock_of(heap));
+    const bool is_sound = classes_hold(heap);
+    TAU_PORT_UNLOCK(lock_of(heap));
+    return is_sound && (fields_of(heap)->shared == 0 || tau_tlsf_invariants_hold(shared_of(heap)));
 }
 
 // ---- Making a heap -----------------------------------------------------------------------------
@@ -359,7 +398,9 @@ static void write_classes(struct tau_budget *heap, const struct layout *layout, 
         // A step that two regions share belongs to the one in front, which is written first.
         const uintptr_t last_step = step_of((tau_word)units, layout->owner_level);
         units -= region;
-        const uintptr_t first_step = step_of((tau_word)units + 1, layout->owner_level);
+        // The last class has the first step too, where no bucket is, but what is misaligned may be.
+        const uintptr_t first_step =
+            units == 0 ? 0 : step_of((tau_word)units + 1, layout->owner_level);
         TAU_ASSERT(first_step <= last_step);
         TAU_ASSERT(last_step < fields->sizes);
         const bool shared_step =
@@ -414,7 +455,7 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
     write_classes(made, &layout, dedicated, start + layout.bits);
     void *const tlsf = tau_tlsf_init((void *)shared, (size_t)(end - shared), 0);
     fields_of(made)->shared = tlsf != NULL ? tau_link_to(made, tlsf) : 0;
-    TAU_ASSERT(tau_budget_invariants_hold(made));
+    TAU_ASSERT(classes_hold(made));
     *heap = made;
     return TAU_OK;
 }

@@ -15,6 +15,10 @@
 #include "core/status.h"
 #include "core/tlsf.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct tau_budget;  // lives at the start of the memory given to tau_budget_init
 
 // One dedicated region: COUNT buckets for objects whose size, rounded up to TAU_ALIGNMENT, is
@@ -50,9 +54,11 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
 // block included); 0 if invalid.
 size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, size_t shared_bytes);
 
-// The same contracts as tau_tlsf_*. An object goes to its dedicated region; if that is full or
-// there is none, to the shared one, never to a larger bucket [P1-3]. realloc keeps a bucket while
-// the object fits it.
+// The same contracts as tau_tlsf_*, the lock's too; what looks at dedicated and shared regions sees
+// them one after the other, not at one moment. An object goes to its dedicated region; if that is
+// full or there is none, to the shared one, never to a larger bucket [P1-3]. realloc keeps a bucket
+// while the object fits it. In a dedicated region free finds, from check level 1 on, everything
+// that is not a used bucket, whatever the buckets hold: a bit a bucket, outside of them, says so.
 void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes);
 void *tau_budget_calloc(struct tau_budget *heap, size_t count, size_t size_bytes);
 void *tau_budget_aligned_alloc(struct tau_budget *heap, size_t alignment, size_t size_bytes);
@@ -67,5 +73,9 @@ struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_
 // The shared region, for walk and check.
 const struct tau_tlsf *tau_budget_shared(const struct tau_budget *heap);
 bool tau_budget_invariants_hold(const struct tau_budget *heap);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

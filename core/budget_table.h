@@ -63,6 +63,11 @@ TAU_INLINE struct tau_tlsf *shared_of(const struct tau_budget *heap) {
     return link != 0 ? (struct tau_tlsf *)(void *)tau_link_follow(heap, link) : NULL;
 }
 
+// The heap as the port's lock gets it. No heap is constant, whoever only looks at it.
+TAU_INLINE struct tau_budget *lock_of(const struct tau_budget *heap) {
+    return (struct tau_budget *)(uintptr_t)heap;
+}
+
 // ---- The two lookups ---------------------------------------------------------------------------
 
 // The bucket for a request. 0 for 0 bytes and for so many that the sum goes round: no class has it.

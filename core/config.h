@@ -68,11 +68,20 @@ typedef int64_t tau_signed_word;
 #error "TAU_WORD_BITS must be 32 or 64"
 #endif
 
-_Static_assert(TAU_ALIGNMENT == 1u << TAU_ALIGNMENT_LOG2, "the two forms of the alignment agree");
-_Static_assert(TAU_ALIGNMENT == 2 * sizeof(tau_word),
-               "a payload starts one word behind an odd word");
-_Static_assert(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
-_Static_assert(TAU_SPACE_PAGES_LOG2_MAX <= 26, "five bits of a word are left for a region's state");
-_Static_assert(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
+// The core's headers are included from C17 and from C++, which spell this differently.
+#ifdef __cplusplus
+#define TAU_STATIC_ASSERT static_assert
+#else
+#define TAU_STATIC_ASSERT _Static_assert
+#endif
+
+TAU_STATIC_ASSERT(TAU_ALIGNMENT == 1u << TAU_ALIGNMENT_LOG2,
+                  "the two forms of the alignment agree");
+TAU_STATIC_ASSERT(TAU_ALIGNMENT == 2 * sizeof(tau_word),
+                  "a payload starts one word behind an odd word");
+TAU_STATIC_ASSERT(sizeof(void *) * 8 >= TAU_WORD_BITS, "a word is never wider than a pointer");
+TAU_STATIC_ASSERT(TAU_SPACE_PAGES_LOG2_MAX <= 26,
+                  "five bits of a word are left for a region's state");
+TAU_STATIC_ASSERT(TAU_CHECK_LEVEL >= 0 && TAU_CHECK_LEVEL <= 2, "levels are 0, 1, 2");
 
 #endif

@@ -16,6 +16,10 @@
 #include "core/page.h"
 #include "core/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TAU_FRAMES_MAX TAU_NUMBER_MASK  // the highest number is no frame
 
 // A chain of frames, linked through the table.
@@ -63,5 +67,9 @@ uint32_t tau_frames_free_count(const struct tau_frames *frames);
 
 // Constant-time self test.
 bool tau_frames_invariants_hold(const struct tau_frames *frames);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

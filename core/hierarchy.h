@@ -21,6 +21,10 @@
 #include "core/status.h"
 #include "core/validity.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TAU_HIERARCHY_CHUNK_LOG2 5u
 #define TAU_HIERARCHY_CHUNK_PAGES (1u << TAU_HIERARCHY_CHUNK_LOG2)
 
@@ -113,5 +117,9 @@ enum tau_status tau_hierarchy_translate(const struct tau_hierarchy *space, struc
 
 // Constant-time self test. The full walk is core/tests/check_hierarchy.c.
 bool tau_hierarchy_invariants_hold(const struct tau_hierarchy *space);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

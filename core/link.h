@@ -17,6 +17,9 @@
 #define TAU_INLINE static inline __attribute__((always_inline))
 #endif
 
+// For steps that two calls share and neither may pay a call for, in builds for size either.
+#define TAU_ALWAYS_INLINE static inline __attribute__((always_inline))
+
 static inline __attribute__((always_inline)) tau_word *tau_link_follow(const void *handle,
                                                                        tau_word link) {
 #if UINTPTR_MAX > 0xffffffffu && TAU_WORD_BITS == 32

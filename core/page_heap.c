@@ -173,6 +173,18 @@ static bool move_end(void *context, uint32_t start, struct cut cut) {
     return true;
 }
 
+// The self test, for callers that hold the lock or own the heap alone.
+static bool invariants_hold(const void *context) {
+    const struct tau_page_heap *const heap = context;
+    const uint32_t last = heap->first.number + heap->pages_count - 1;
+    TAU_ASSERT(heap->space != NULL);
+    return heap->blocks != NULL && heap->committed_pages <= heap->pages_count &&
+           heap->committed_pages <= heap->commit_max_pages &&
+           region_tree_is_start(&heap->space->tree, heap->first) &&
+           region_tree_is_start(&heap->space->tree, (struct tau_page){last}) &&
+           tau_tlsf_invariants_hold_locked(heap->blocks);
+}
+
 // ---- Making a heap -----------------------------------------------------------------------------
 
 static enum tau_status why_no_heap(const struct tau_vspace *space, uintptr_t origin, uint32_t pages,
@@ -233,7 +245,7 @@ enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace
         .commit_max_pages = commit_max_pages,
     };
     TAU_ASSERT(heap->blocks != NULL);
-    TAU_ASSERT(tau_page_heap_invariants_hold(heap));
+    TAU_ASSERT(invariants_hold(heap));
     return TAU_OK;
 }
 
@@ -272,10 +284,6 @@ static __attribute__((noinline)) void *malloc_again(void *context, tau_word *pay
 static __attribute__((noinline)) enum tau_status misused_object(void *context, tau_word *block,
                                                                 void *pointer) {
     return misused_at(view_of(context), &PAGING, block, pointer);
-}
-
-static bool invariants_hold(const void *context) {
-    return tau_page_heap_invariants_hold(context);
 }
 
 static const struct paging PAGING = {
@@ -353,11 +361,8 @@ void *tau_page_heap_realloc(struct tau_page_heap *heap, void *pointer, size_t si
 }
 
 bool tau_page_heap_invariants_hold(const struct tau_page_heap *heap) {
-    const uint32_t last = heap->first.number + heap->pages_count - 1;
-    TAU_ASSERT(heap->space != NULL);
-    return heap->blocks != NULL && heap->committed_pages <= heap->pages_count &&
-           heap->committed_pages <= heap->commit_max_pages &&
-           region_tree_is_start(&heap->space->tree, heap->first) &&
-           region_tree_is_start(&heap->space->tree, (struct tau_page){last}) &&
-           tau_tlsf_invariants_hold(heap->blocks);
+    TAU_PORT_LOCK(heap->blocks);
+    const bool is_sound = invariants_hold(heap);
+    TAU_PORT_UNLOCK(heap->blocks);
+    return is_sound;
 }

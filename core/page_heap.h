@@ -4,8 +4,9 @@
 // Only pages that hold a block's header stay mapped. Such a page starts a region of its own, which
 // reaches to the next such page: so what one free gives back is at most two regions. The pages of a
 // free block, except the one with its header, cannot be mapped: a late access is refused. Design:
-// DESIGN.md, "TLSF on pages"; bounds: SPEC.md. The costs below are those of the longest path on
-// RV32IMC, -O2, at check level 0, without the zeroing of frames that are not ready.
+// DESIGN.md, "TLSF on pages"; bounds: SPEC.md. Every operation holds the port's lock of `blocks`,
+// under which it reads and changes the space and its frames too. The costs below are those of the
+// longest path on RV32IMC, -O2, at check level 0, without the zeroing of frames that are not ready.
 #ifndef TAU_PAGE_HEAP_H
 #define TAU_PAGE_HEAP_H
 
@@ -16,6 +17,10 @@
 #include "core/status.h"
 #include "core/tlsf.h"
 #include "core/vspace.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct tau_page_heap {
     struct tau_tlsf *blocks;
@@ -67,5 +72,9 @@ size_t tau_page_heap_usable_size(const struct tau_page_heap *heap, const void *p
 
 // Constant-time self test. The full walk is core/tests/check_page_heap.c.
 bool tau_page_heap_invariants_hold(const struct tau_page_heap *heap);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include "core/page.h"
 #include "core/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // How unmap finds what is mapped in a range.
 enum tau_pagetable_walk {
     TAU_PAGETABLE_RESERVED,  // looks at every page of the range, as the paper's baseline does
@@ -60,5 +64,9 @@ enum tau_status tau_pagetable_translate(const struct tau_pagetable *table, struc
 
 // Constant-time self test. The full walk is core/tests/check_pagetable.c.
 bool tau_pagetable_invariants_hold(const struct tau_pagetable *table);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,9 +10,13 @@
 #include TAU_PORT_HEADER
 #endif
 
-// Entered before and left after every operation on a heap, never nested. HEAP is the heap's
-// address. Payload bytes are copied, cleared and filled outside the lock, so it is held for a
-// bounded time.
+// Entered and left by every operation on a heap, those that only read it too, never nested: a lock
+// that its holder may not enter again will do. HEAP is the address whose lock it is, never const: a
+// TLSF, the `blocks` of a heap on pages, or one of the two of a budgeted heap (its own, for the
+// dedicated regions, and its shared TLSF), of which an operation holds one at a time. Making a heap
+// takes no lock. Payload bytes are copied, cleared and filled outside, so the lock is held for a
+// bounded time; two things are not bounded: a walk, and with TAU_JUNK_FILL the filling of freed
+// memory. Heaps on pages of one space or frame pool need one lock for all, the fault handler too.
 #ifndef TAU_PORT_LOCK
 #define TAU_PORT_LOCK(heap) ((void)(heap))
 #define TAU_PORT_UNLOCK(heap) ((void)(heap))
@@ -24,8 +28,9 @@
 #define TAU_PORT_MISUSE(heap, pointer, reason) ((void)(heap), (void)(pointer), (void)(reason))
 #endif
 
-// Called when a request cannot be served, with its size in bytes (SIZE_MAX for a product that
-// overflows), outside the lock.
+// Called once for every request that is refused for want of memory, and for no other, with its size
+// in bytes (SIZE_MAX for a product that overflows), outside the lock. HEAP is the address whose
+// lock the refusal was counted under.
 #ifndef TAU_PORT_OUT_OF_MEMORY
 #define TAU_PORT_OUT_OF_MEMORY(heap, size_bytes) ((void)(heap), (void)(size_bytes))
 #endif
@@ -50,8 +55,14 @@
 
 // Payload moves and fills: two functions with the C library's meaning, on every machine.
 #ifndef TAU_PORT_MOVE
+#ifdef __cplusplus
+extern "C" {
+#endif
 void *memmove(void *to, const void *from, size_t size_bytes);
 void *memset(void *to, int value, size_t size_bytes);
+#ifdef __cplusplus
+}
+#endif
 #define TAU_PORT_MOVE(to, from, size_bytes) ((void)memmove((to), (from), (size_bytes)))
 #define TAU_PORT_FILL(to, value, size_bytes) ((void)memset((to), (value), (size_bytes)))
 #endif

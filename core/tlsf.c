@@ -13,16 +13,25 @@
 
 #include "core/tlsf_block.h"
 #include "core/tlsf_check.h"
+#include "core/tlsf_inside.h"
 #include "core/tlsf_list.h"
+#include "core/tlsf_merge.h"
 #include "core/tlsf_request.h"
+#include "core/tlsf_rows.h"
 
 // ---- The operations, locked --------------------------------------------------------------------
 
-TAU_INLINE void release(struct tau_tlsf *heap, tau_word *payload, struct used used) {
+TAU_INLINE enum tau_status release(struct tau_tlsf *heap, tau_word *payload, struct used used) {
     const struct merged merged = merge(heap, payload, used);
+    if (TAU_CHECK_LEVEL >= 1 && merged.payload == NULL) {
+        return unmerged(heap, payload, payload, merged.size != 0);
+    }
     TAU_ASSERT(merged.size >= used.size);
     TAU_ASSERT(merged.payload <= payload);
     insert(heap, merged.payload, merged.size + FREE);
+    TAU_PORT_TRACE(heap, payload, NULL, 0, 0);
+    TAU_PORT_UNLOCK(heap);
+    return TAU_OK;
 }
 
 // The last COUNT bytes of PAYLOAD's used block of OLD bytes become free, merged with a free next
@@ -84,16 +93,6 @@ static void list_row(struct tau_tlsf *heap, tau_word *first, const tau_word *end
     insert(heap, first, row + FREE);
 }
 
-// The first payload address of a row whose first header lies at or behind ADDRESS; the sentinel's
-// payload at or before ADDRESS.
-static tau_word *first_payload(uintptr_t address) {
-    return (tau_word *)tau_bits_round_up(address + WORD_BYTES, TAU_ALIGNMENT);
-}
-
-static tau_word *last_payload(uintptr_t address) {
-    return (tau_word *)(address & ~(uintptr_t)(TAU_ALIGNMENT - 1));
-}
-
 struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_bytes) {
     const size_t pool_bytes = pool_max_bytes > size_bytes ? pool_max_bytes : size_bytes;
     const uintptr_t end = (uintptr_t)memory + size_bytes;
@@ -131,7 +130,7 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
         heap->bitmap[word] = 0;
     }
     list_row(heap, first, last);
-    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     return heap;
 }
 
@@ -143,58 +142,6 @@ size_t tau_tlsf_control_bytes(size_t pool_max_bytes) {
     return tau_bits_round_up((classes - 1) * WORD_BYTES + sizeof(struct fields) +
                                  words * sizeof(uint32_t) + WORD_BYTES,
                              TAU_ALIGNMENT);
-}
-
-static tau_word capacity_bytes(const struct tau_tlsf *heap) {
-    const struct fields *const fields = fields_of(heap);
-    if (fields->pools == 0) {
-        return fields->span_bytes;
-    }
-    const struct pool *const newest = pool_at(heap, fields->pools);
-    TAU_ASSERT(newest->row_bytes >= BLOCK_MIN_BYTES);
-    TAU_ASSERT(newest->capacity_before_bytes >= BLOCK_MIN_BYTES);
-    return newest->capacity_before_bytes + newest->row_bytes;
-}
-
-// The row of the pool whose descriptor is POOL; of the first pool for NULL.
-struct row {
-    uintptr_t memory;  // where its control block or descriptor starts
-    tau_word *first;
-    tau_word *last;  // the sentinel's payload
-};
-
-static struct row row_of(const struct tau_tlsf *heap, const struct pool *pool,
-                         tau_word first_row_bytes) {
-    struct row row;
-    if (pool == NULL) {
-        row.memory = (uintptr_t)head_of(heap, fields_of(heap)->classes - 1u);
-        row.first = first_payload((uintptr_t)heap + fields_of(heap)->words * sizeof(uint32_t));
-        row.last = after(row.first, first_row_bytes);
-    } else {
-        row.memory = (uintptr_t)pool;
-        row.first = first_payload((uintptr_t)(pool + 1));
-        row.last = after(row.first, pool->row_bytes);
-    }
-    TAU_ASSERT(row.memory < (uintptr_t)row.first);
-    TAU_ASSERT(row.first < row.last);
-    return row;
-}
-
-// Visits every row, newest pool first, the first pool last; stops when VISIT returns false and
-// returns false then. bound: the number of pools
-static bool each_row(const struct tau_tlsf *heap, bool (*visit)(void *context, struct row row),
-                     void *context) {
-    tau_word first_row_bytes = fields_of(heap)->span_bytes;
-    TAU_ASSERT(visit != NULL);
-    for (tau_word link = fields_of(heap)->pools; link != 0; link = pool_at(heap, link)->older) {
-        const struct pool *const pool = pool_at(heap, link);
-        TAU_ASSERT(pool->row_bytes >= BLOCK_MIN_BYTES);
-        first_row_bytes = pool->capacity_before_bytes;
-        if (!visit(context, row_of(heap, pool, 0))) {
-            return false;
-        }
-    }
-    return visit(context, row_of(heap, NULL, first_row_bytes));
 }
 
 struct range {
@@ -228,7 +175,7 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
         return TAU_POOL_TOO_LARGE;
     }
     TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     const bool apart = each_row(heap, is_apart, &range);
     if (apart) {
         struct fields *const fields = fields_of(heap);
@@ -250,18 +197,23 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
 
 // ---- Public operations -------------------------------------------------------------------------
 
-void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
+// malloc's steps. Where memory is wanting it is reported now or, with LATER, by the caller, who
+// finds the reason there.
+TAU_ALWAYS_INLINE void *allocate(struct tau_tlsf *heap, size_t size_bytes, enum tau_status *later) {
     const tau_word size = needed(heap, size_bytes, 0);
     if (size == 0) {
-        return refuse(heap, size_bytes, TAU_NO_MEMORY);
+        return later != NULL ? NULL : refuse(heap, size_bytes, TAU_NO_MEMORY);
     }
     TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     enum tau_status reason;
     tau_word header;
     tau_word *const payload = take(heap, size, &header, &reason);
     if (payload == NULL) {
         TAU_PORT_UNLOCK(heap);
+        if (later != NULL && (*later = reason) == TAU_NO_MEMORY) {
+            return NULL;
+        }
         return refuse(heap, size_bytes, reason);
     }
     TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
@@ -273,6 +225,10 @@ void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
     TAU_PORT_UNLOCK(heap);
     junk(payload, 0xaa, size_bytes);
     return payload;
+}
+
+void *tau_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes) {
+    return allocate(heap, size_bytes, NULL);
 }
 
 void *tau_tlsf_calloc(struct tau_tlsf *heap, size_t count, size_t size_bytes) {
@@ -302,7 +258,7 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
         return refuse(heap, size_bytes, TAU_NO_MEMORY);
     }
     TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     enum tau_status reason;
     tau_word header;
     tau_word *const found =
@@ -340,24 +296,21 @@ enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
         return TAU_OK;
     }
     TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     if (TAU_CHECK_LEVEL == 0) {
         used = look_at(pointer);
     } else if (!is_used(heap, pointer, &used)) {
         return misused(heap, pointer);
     }
-    TAU_PORT_TRACE(heap, pointer, NULL, 0, 0);
     if (TAU_JUNK_FILL) {
-        TAU_PORT_UNLOCK(heap);
+        if (TAU_CHECK_LEVEL >= 1 && !is_mergeable(heap, pointer, &used)) {
+            return misused(heap, pointer);
+        }
         junk(pointer, 0x55, usable_bytes(pointer));
-        TAU_PORT_LOCK(heap);
-        used = look_at(pointer);  // the neighbours may have changed meanwhile
     }
     TAU_ASSERT(used.size >= BLOCK_MIN_BYTES);
     TAU_ASSERT(used.size <= fields_of(heap)->used_bytes);
-    release(heap, pointer, used);
-    TAU_PORT_UNLOCK(heap);
-    return TAU_OK;
+    return release(heap, pointer, used);
 }
 
 // SPEC.md, realloc steps 1 to 3. Returns the object's new place, NULL if it must be copied. Entered
@@ -418,6 +371,12 @@ static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_w
     return result;
 }
 
+// A copy of its own for tau_tlsf_realloc_or, so that the other stays a part of tau_tlsf_realloc.
+static __attribute__((noinline, flatten)) tau_word *
+resize_in_place_or(struct tau_tlsf *heap, tau_word *payload, tau_word size) {
+    return resize_in_place(heap, payload, size);
+}
+
 TAU_INLINE void junk_beyond(void *payload, size_t old_bytes, size_t size_bytes) {
     if (size_bytes > old_bytes) {
         junk((char *)payload + old_bytes, 0xaa, size_bytes - old_bytes);
@@ -434,9 +393,9 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
         return NULL;
     }
     TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     struct used used;
-    if (TAU_CHECK_LEVEL >= 1 && !is_used(heap, payload, &used)) {
+    if (TAU_CHECK_LEVEL >= 1 && !is_mergeable(heap, payload, &used)) {
         (void)misused(heap, payload);
         return NULL;
     }
@@ -468,26 +427,85 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
     return result;
 }
 
-size_t tau_tlsf_usable_size(const struct tau_tlsf *heap, const void *pointer) {
-    if (pointer == NULL || tau_tlsf_check_pointer(heap, pointer) != TAU_OK) {
-        return 0;
+void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_bytes,
+                          size_t *copied) {
+    struct used used;
+    *copied = 0;
+    TAU_PORT_LOCK(heap);
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
+    TAU_ASSERT(pointer != NULL && size_bytes != 0);
+    if (TAU_CHECK_LEVEL >= 1 && !is_mergeable(heap, pointer, &used)) {
+        (void)misused(heap, pointer);
+        return NULL;
     }
-    return usable_bytes(pointer);
+    const size_t old_bytes = usable_bytes(pointer);
+    if ((((tau_word *)pointer)[-1] & ALIGNED) != 0) {
+        TAU_PORT_UNLOCK(heap);
+        return tau_tlsf_realloc(heap, pointer, size_bytes);
+    }
+    const tau_word size = needed(heap, size_bytes, 0);
+    void *result = size != 0 ? resize_in_place_or(heap, pointer, size) : NULL;
+    if (result != NULL) {
+        TAU_PORT_TRACE(heap, pointer, result, size_bytes, TAU_ALIGNMENT);
+        TAU_PORT_UNLOCK(heap);
+        junk_beyond(result, old_bytes, size_bytes);
+        return result;
+    }
+    TAU_PORT_UNLOCK(heap);
+    enum tau_status reason = TAU_NO_MEMORY;
+    result = allocate(heap, size_bytes, &reason);
+    TAU_ASSERT(result != pointer);
+    TAU_ASSERT(old_bytes != 0 && old_bytes < size_bytes);
+    if (result != NULL) {
+        TAU_PORT_MOVE(result, pointer, old_bytes);
+        (void)tau_tlsf_free(heap, pointer);
+        junk_beyond(result, old_bytes, size_bytes);
+    } else if (reason == TAU_NO_MEMORY) {
+        *copied = old_bytes;
+    }
+    return result;
+}
+
+void *tau_tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes) {
+    return refuse(heap, size_bytes, TAU_NO_MEMORY);
+}
+
+// ---- Looking at a heap -------------------------------------------------------------------------
+
+size_t tau_tlsf_usable_size(const struct tau_tlsf *heap, const void *pointer) {
+    size_t bytes = 0;
+    TAU_PORT_LOCK(lock_of(heap));
+    if (pointer != NULL && tau_tlsf_check_locked(heap, pointer) == TAU_OK) {
+        bytes = usable_bytes(pointer);
+    }
+    TAU_PORT_UNLOCK(lock_of(heap));
+    return bytes;
 }
 
 size_t tau_tlsf_alignment(const struct tau_tlsf *heap, const void *pointer) {
     const tau_word *const payload = pointer;
-    if (pointer == NULL || tau_tlsf_check_pointer(heap, pointer) != TAU_OK) {
-        return 0;
+    size_t alignment = 0;
+    TAU_PORT_LOCK(lock_of(heap));
+    if (pointer != NULL && tau_tlsf_check_locked(heap, pointer) == TAU_OK) {
+        alignment =
+            (payload[-1] & ALIGNED) != 0 ? after(payload, size_of(payload))[-2] : TAU_ALIGNMENT;
     }
-    return (payload[-1] & ALIGNED) != 0 ? after(payload, size_of(payload))[-2] : TAU_ALIGNMENT;
+    TAU_PORT_UNLOCK(lock_of(heap));
+    return alignment;
+}
+
+enum tau_status tau_tlsf_check_locked(const struct tau_tlsf *heap, const void *pointer) {
+    struct used used;
+    return pointer == NULL || is_mergeable(heap, pointer, &used) ? TAU_OK
+                                                                 : reason_for(heap, pointer);
 }
 
 enum tau_status tau_tlsf_check_pointer(const struct tau_tlsf *heap, const void *pointer) {
-    return reason_for(heap, pointer);
+    TAU_PORT_LOCK(lock_of(heap));
+    const enum tau_status status = tau_tlsf_check_locked(heap, pointer);
+    TAU_PORT_UNLOCK(lock_of(heap));
+    return status;
 }
-
-// ---- Looking at a heap -------------------------------------------------------------------------
 
 struct walk {
     tau_tlsf_visitor visit;
@@ -514,13 +532,16 @@ static bool walk_row(void *context, struct row row) {
 void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *context) {
     struct walk walk = {visit, context};
     TAU_ASSERT(visit != NULL);
-    TAU_INVARIANT(tau_tlsf_invariants_hold(heap));
+    TAU_PORT_LOCK(lock_of(heap));
+    TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     (void)each_row(heap, walk_row, &walk);
+    TAU_PORT_UNLOCK(lock_of(heap));
 }
 
 struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
     const struct fields *const fields = fields_of(heap);
     const struct row row = row_of(heap, NULL, BLOCK_MIN_BYTES);
+    TAU_PORT_LOCK(lock_of(heap));
     TAU_ASSERT(fields->used_bytes <= capacity_bytes(heap));
     struct tau_tlsf_statistics statistics = {
         .capacity_bytes = capacity_bytes(heap),
@@ -538,10 +559,18 @@ struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
         statistics.largest_free_bytes =
             size_of(at(heap, *head_of(heap, class))) - WORD_BYTES - CANARY_BYTES;
     }
+    TAU_PORT_UNLOCK(lock_of(heap));
     return statistics;
 }
 
 bool tau_tlsf_invariants_hold(const struct tau_tlsf *heap) {
+    TAU_PORT_LOCK(lock_of(heap));
+    const bool is_sound = tau_tlsf_invariants_hold_locked(heap);
+    TAU_PORT_UNLOCK(lock_of(heap));
+    return is_sound;
+}
+
+bool tau_tlsf_invariants_hold_locked(const struct tau_tlsf *heap) {
     const struct fields *const fields = fields_of(heap);
     const unsigned level = second_level_bits_for(fields->block_max_bytes);
     if (fields->second_level_bits != level ||

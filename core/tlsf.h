@@ -5,8 +5,9 @@
 // bounds are SPEC.md, "TLSF"; a test fails when one instruction more than a stated bound is seen.
 //
 // No function loops (walk and init excepted, as stated there), recurses, or touches memory outside
-// the pools. Not reentrant: the port's lock makes a heap safe for threads and interrupts. Alignment
-// of every object: TAU_ALIGNMENT (8 on 32-bit, 16 on 64-bit).
+// the pools. With the port's lock (core/port.h) every function that takes a heap is safe for
+// threads and interrupts, without it none is. Alignment of every object: TAU_ALIGNMENT (8 on
+// 32-bit, 16 on 64-bit).
 #ifndef TAU_TLSF_H
 #define TAU_TLSF_H
 
@@ -14,6 +15,10 @@
 #include <stddef.h>
 
 #include "core/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct tau_tlsf;  // lives at the start of the memory given to tau_tlsf_init; never copied
 
@@ -62,8 +67,9 @@ void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, size_t alignment, size_t siz
 // frees and returns NULL. On NULL with SIZE_BYTES > 0 the object is as it was.
 void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes);
 
-// Gives the object back and merges it with free neighbours. NULL is allowed. Misuse returns its
-// reason and changes nothing.
+// Gives the object back and merges it with free neighbours. NULL is allowed. Misuse that is found
+// returns its reason and changes nothing; what each check level finds, and what passes for an
+// object, is SPEC.md, "Checks". Level 0 finds nothing.
 enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer);
 
 // Bytes that the object may use (at least those asked for); 0 for NULL and for what is not an
@@ -77,7 +83,8 @@ size_t tau_tlsf_alignment(const struct tau_tlsf *heap, const void *pointer);
 // What free would answer for POINTER, without freeing. Constant time.
 enum tau_status tau_tlsf_check_pointer(const struct tau_tlsf *heap, const void *pointer);
 
-// Visits every block of every pool. Cost: one step a block.
+// Visits every block of every pool, holding the lock: VISIT must not call this heap. Cost: one step
+// a block.
 void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *context);
 
 // Constant time.
@@ -86,5 +93,9 @@ struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap);
 // Constant-time self test of the control block; meant to be called in production. The full walk is
 // core/tests/check_tlsf.c.
 bool tau_tlsf_invariants_hold(const struct tau_tlsf *heap);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

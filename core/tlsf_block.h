@@ -74,6 +74,11 @@ TAU_INLINE struct fields *fields_of(const struct tau_tlsf *heap) {
     return (struct fields *)(uintptr_t)heap - 1;
 }
 
+// The heap as the port's lock gets it. No heap is constant, whoever only looks at it.
+TAU_INLINE struct tau_tlsf *lock_of(const struct tau_tlsf *heap) {
+    return (struct tau_tlsf *)(uintptr_t)heap;
+}
+
 // ---- Links and headers -------------------------------------------------------------------------
 
 TAU_INLINE tau_word *at(const struct tau_tlsf *heap, tau_word link) {

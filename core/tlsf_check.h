@@ -30,6 +30,7 @@ struct used {
     tau_word size;
     tau_word next_size;      // 0 if the next block is in use
     tau_word previous_size;  // 0 if the block before is in use
+    tau_word *canary;        // level 2
 };
 
 TAU_INLINE struct used look_at(const tau_word *payload) {
@@ -41,6 +42,52 @@ TAU_INLINE struct used look_at(const tau_word *payload) {
         .next_size = (next_header & FREE) != 0 ? next_header & SIZE_MASK : 0,
         .previous_size = (header & PREVIOUS_FREE) != 0 ? payload[-2] : 0,
     };
+}
+
+// Whether blocks' payloads may lie at both places.
+TAU_INLINE bool are_places(const struct tau_tlsf *heap, const tau_word *one,
+                           const tau_word *other) {
+    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
+    const uintptr_t span = fields_of(heap)->span_bytes;
+    return (uintptr_t)one - lowest < span && (uintptr_t)other - lowest < span &&
+           (((uintptr_t)one | (uintptr_t)other) & (TAU_ALIGNMENT - 1)) == 0;
+}
+
+// NEXT, which PAYLOAD's free block names as the next of its list, is a place for a block and points
+// back.
+TAU_INLINE bool points_back(const struct tau_tlsf *heap, const tau_word *payload, tau_word next) {
+    return are_places(heap, at(heap, next), at(heap, next)) &&
+           at(heap, next)[1] == link_to(heap, payload);
+}
+
+// The neighbors in the list of PAYLOAD's free block, which is not the first, point to it.
+TAU_INLINE bool is_inside_list(const struct tau_tlsf *heap, const tau_word *payload) {
+    const tau_word *const slot = at(heap, payload[1]);
+    const tau_word *const next = at(heap, payload[0]);
+    if (payload[0] == 0) {
+        return are_places(heap, slot, slot) && *slot == link_to(heap, payload);
+    }
+    return are_places(heap, slot, next) && *slot == link_to(heap, payload) &&
+           next[1] == link_to(heap, payload);
+}
+
+// The class whose head SLOT is; no class if it is none. A rotation makes what is no multiple of a
+// word too large.
+TAU_INLINE uintptr_t class_of_head(const struct tau_tlsf *heap, const tau_word *slot) {
+    const uintptr_t bytes = (uintptr_t)head_of(heap, 0) - (uintptr_t)slot;
+    return bytes / WORD_BYTES | bytes << (8 * sizeof bytes - (WORD_BYTES == 4 ? 2 : 3));
+}
+
+// Both links of PAYLOAD's free block hold: what they name points to it.
+TAU_INLINE bool is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
+    const tau_word *const slot = at(heap, payload[1]);
+    TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
+    TAU_ASSERT((payload[-1] & FREE) != 0);
+    if (class_of_head(heap, slot) >= fields_of(heap)->classes) {
+        return is_inside_list(heap, payload);
+    }
+    return *slot == link_to(heap, payload) &&
+           (payload[0] == 0 || points_back(heap, payload, payload[0]));
 }
 
 // SPEC.md, "Checks". Only constant-time looks at this block and its two neighbours. `reason_for`
@@ -80,19 +127,29 @@ TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, st
     } else if ((header & FREE) != 0) {
         return false;
     }
-    return TAU_CHECK_LEVEL < 2 ||
-           *after(payload, usable_bytes(payload)) == canary_for(heap, payload);
+    if (TAU_CHECK_LEVEL >= 2) {
+        used->canary = after(payload, usable_bytes(payload));
+        return *used->canary == canary_for(heap, payload);
+    }
+    return true;
 }
 
-// Why `is_used` fails, in SPEC's order; TAU_OK if it does not. A block that was freed and merged
+// As `is_used`, and the free neighbors' links hold.
+TAU_INLINE bool is_mergeable(const struct tau_tlsf *heap, const tau_word *payload,
+                             struct used *used) {
+    return is_used(heap, payload, used) &&
+           (used->next_size == 0 || is_listed(heap, after(payload, used->size))) &&
+           (used->previous_size == 0 || is_listed(heap, before(payload, used->previous_size)));
+}
+
+// Why `is_mergeable` fails, in SPEC's order; TAU_OK for NULL. A block that was freed and merged
 // with the one before it still says where that one started, and finds it free and larger: that is a
 // double free.
 static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tlsf *heap,
                                                             const tau_word *payload) {
-    struct used used;
     const uintptr_t offset = (uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest);
     const uintptr_t span = fields_of(heap)->span_bytes;
-    if (payload == NULL || is_used(heap, payload, &used)) {
+    if (payload == NULL) {
         return TAU_OK;
     }
     if (((uintptr_t)payload & (TAU_ALIGNMENT - 1)) != 0) {
@@ -107,8 +164,10 @@ static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tls
     if (size_of(payload) < BLOCK_MIN_BYTES || size_of(payload) > span - offset) {
         return TAU_FOREIGN_POINTER;
     }
-    const tau_word previous_size = payload[-2] & SIZE_MASK;
-    if ((payload[-1] & PREVIOUS_FREE) != 0 && previous_size != 0 && previous_size <= offset) {
+    // Where the block before is in use, its owner may be writing that word.
+    const tau_word previous_size =
+        (payload[-1] & PREVIOUS_FREE) != 0 ? payload[-2] & SIZE_MASK : 0;
+    if (previous_size != 0 && previous_size <= offset) {
         const tau_word previous = before(payload, previous_size)[-1];
         if ((previous & FREE) != 0 && (previous & SIZE_MASK) > previous_size) {
             return TAU_DOUBLE_FREE;
@@ -135,15 +194,6 @@ TAU_INLINE bool is_sound(const struct tau_tlsf *heap, const tau_word *payload, t
     const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
     return header >= size && (uintptr_t)end - lowest <= fields_of(heap)->span_bytes &&
            end[-2] + FREE == header;
-}
-
-// NEXT, which PAYLOAD's free block names as the next of its list, is a place for a block and points
-// back.
-TAU_INLINE bool points_back(const struct tau_tlsf *heap, const tau_word *payload, tau_word next) {
-    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
-    return (uintptr_t)at(heap, next) - lowest < fields_of(heap)->span_bytes &&
-           ((uintptr_t)at(heap, next) & (TAU_ALIGNMENT - 1)) == 0 &&
-           at(heap, next)[1] == link_to(heap, payload);
 }
 
 #endif

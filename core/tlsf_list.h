@@ -59,6 +59,35 @@ TAU_INLINE void unlink(struct tau_tlsf *heap, tau_word *payload) {
     }
 }
 
+// As `unlink`, after a look at both links: false, with nothing changed, if one was overwritten.
+TAU_INLINE bool unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
+    const tau_word next = payload[0];
+    const tau_word back = payload[1];
+    tau_word *const slot = at(heap, back);
+    const uintptr_t class = class_of_head(heap, slot);
+    TAU_ASSERT((payload[-1] & FREE) != 0);
+    if (ON_LONGEST_PATH(class < fields_of(heap)->classes)) {
+        if (*slot != link_to(heap, payload)) {
+            return false;
+        }
+        if (ON_LONGEST_PATH(next == 0)) {
+            *slot = 0;
+            mark_empty(heap, (unsigned)class >> 5, (unsigned)class & 31u);
+            return true;
+        }
+        if (!points_back(tau_bits_hold_pointer(heap), payload, next)) {
+            return false;
+        }
+    } else if (!is_inside_list(heap, payload)) {
+        return false;
+    }
+    *slot = next;
+    if (next != 0) {
+        at(heap, next)[1] = back;
+    }
+    return true;
+}
+
 // Takes a block of at least SIZE bytes off its list: the first of its class if that is large
 // enough, else the first of the next class that has one, all of whose blocks are. *HEADER is its
 // header. NULL with the reason if there is none or if what was found was overwritten.
@@ -102,7 +131,8 @@ TAU_INLINE tau_word *take(struct tau_tlsf *heap, tau_word size, tau_word *header
 found:;
     tau_word *const head = head_of(heap, class);
     *header = payload[-1];
-    if (TAU_CHECK_LEVEL >= 1 && !is_sound(heap, payload, *header, size)) {
+    if (TAU_CHECK_LEVEL >= 1 &&
+        (!is_sound(heap, payload, *header, size) || payload[1] != link_to(heap, head))) {
         *reason = TAU_OVERWRITTEN;
         return NULL;
     }
@@ -143,37 +173,6 @@ TAU_INLINE void note_peak(struct tau_tlsf *heap) {
     if (ON_LONGEST_PATH(fields_of(heap)->used_bytes > fields_of(heap)->peak_used_bytes)) {
         fields_of(heap)->peak_used_bytes = fields_of(heap)->used_bytes;
     }
-}
-
-// A block that leaves use, with the free blocks beside it.
-struct merged {
-    tau_word *payload;
-    tau_word size;
-};
-
-// Takes the free neighbours of PAYLOAD's used block, which free has looked at, off their lists. The
-// result is in no list yet.
-TAU_INLINE struct merged merge(struct tau_tlsf *heap, tau_word *payload, struct used used) {
-    struct merged merged = {payload, used.size};
-    tau_word *const next = after(payload, used.size);
-    TAU_ASSERT(used.size == size_of(payload));
-    TAU_ASSERT(fields_of(heap)->used_bytes >= used.size);
-    TAU_ASSERT((payload[-1] & FREE) == 0);
-    TAU_ASSERT((next[-1] & PREVIOUS_FREE) == 0);
-    note_peak(heap);
-    fields_of(heap)->used_bytes -= used.size;
-    if (ON_LONGEST_PATH(used.next_size != 0)) {
-        unlink(heap, next);
-        merged.size += used.next_size;
-    } else {
-        next[-1] |= PREVIOUS_FREE;
-    }
-    if (ON_LONGEST_PATH(used.previous_size != 0)) {
-        merged.payload = before(payload, used.previous_size);
-        unlink(heap, merged.payload);
-        merged.size += used.previous_size;
-    }
-    return merged;
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/tlsf_block.h"
 #include "core/tlsf_check.h"
 #include "core/tlsf_list.h"
+#include "core/tlsf_merge.h"
 #include "core/tlsf_request.h"
 
 // What lies between a block and an object that starts a page.

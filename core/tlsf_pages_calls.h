@@ -120,10 +120,12 @@ TAU_INLINE enum tau_status paged_free(struct paged paged, const struct paging *p
     if (!is_object(paged, paging, block, &used)) {
         return paging->misused(paged.heap, block, pointer);
     }
-    TAU_PORT_TRACE(blocks, pointer, NULL, 0, 0);
     struct freed freed = {.start = edge_of(paged.origin, block),
                           .end = edge_of(paged.origin, after(block, used.size))};
     const struct merged merged = merge(blocks, block, used);
+    if (TAU_CHECK_LEVEL >= 1 && merged.payload == NULL) {
+        return unmerged(blocks, block, pointer, merged.size != 0);
+    }
     freed.behind = after(merged.payload, merged.size);
     freed.low = edge_of(paged.origin, merged.payload);
     freed.high = edge_of(paged.origin, freed.behind);
@@ -131,6 +133,7 @@ TAU_INLINE enum tau_status paged_free(struct paged paged, const struct paging *p
     TAU_ASSERT(freed.low <= freed.start && freed.start <= freed.end);
     TAU_ASSERT(freed.end <= freed.high);
     paging->give_back(paged.heap, freed);
+    TAU_PORT_TRACE(blocks, pointer, NULL, 0, 0);
     TAU_PORT_UNLOCK(blocks);
     return TAU_OK;
 }
@@ -174,7 +177,8 @@ TAU_INLINE bool paged_resize(struct paged paged, const struct paging *paging, vo
     }
     TAU_PORT_LOCK(blocks);
     TAU_INVARIANT(paging->invariants_hold(paged.heap));
-    if (TAU_CHECK_LEVEL >= 1 && !is_object(paged, paging, block, &used)) {
+    if (TAU_CHECK_LEVEL >= 1 &&
+        (!is_object(paged, paging, block, &used) || !is_mergeable(blocks, block, &used))) {
         (void)paging->misused(paged.heap, block, pointer);
         return false;
     }

@@ -3,6 +3,7 @@
 #ifndef TAU_TLSF_PAGES_OBJECT_H
 #define TAU_TLSF_PAGES_OBJECT_H
 
+#include "core/tlsf_inside.h"
 #include "core/tlsf_pages.h"
 
 // A heap as its calls see it.
@@ -31,7 +32,7 @@ enum cutting {
 
 // What the heaps differ in. HEAP is the heap; "refuses" is: false, with nothing changed.
 struct paging {
-    // The self test.
+    // The self test, with the lock held.
     bool (*invariants_hold)(const void *heap);
     // Whether the header in front of BLOCK may be read: it is aligned and its page is mapped.
     bool (*has_header)(const void *heap, const tau_word *block);
@@ -105,13 +106,16 @@ TAU_INLINE enum tau_status misused_at(struct paged paged, const struct paging *p
 TAU_INLINE size_t paged_usable_size(struct paged paged, const struct paging *paging,
                                     const void *pointer) {
     tau_word *const block = block_of((void *)(uintptr_t)pointer);
+    size_t bytes = 0;
     TAU_ASSERT(paged.blocks != NULL);
-    if (pointer == NULL || !can_look_at(paged, paging, block) ||
-        tau_tlsf_check_pointer(paged.blocks, block) != TAU_OK) {
-        return 0;
+    TAU_PORT_LOCK(paged.blocks);
+    if (pointer != NULL && can_look_at(paged, paging, block) &&
+        tau_tlsf_check_locked(paged.blocks, block) == TAU_OK) {
+        bytes = usable_bytes(block) - ((uintptr_t)pointer - (uintptr_t)block);
+        TAU_ASSERT(usable_bytes(block) >= bytes);
     }
-    TAU_ASSERT(usable_bytes(block) >= (uintptr_t)pointer - (uintptr_t)block);
-    return usable_bytes(block) - ((uintptr_t)pointer - (uintptr_t)block);
+    TAU_PORT_UNLOCK(paged.blocks);
+    return bytes;
 }
 
 #endif

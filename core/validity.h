@@ -16,6 +16,10 @@
 #include "core/page.h"
 #include "core/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // The three memories that the RTMMU reads in parallel [P0-28], an element a page.
 struct tau_validity_region {  // port 1
     uint32_t cache;           // c[b]: start of b's region, when it was mapped
@@ -47,5 +51,9 @@ enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, s
 // Constant time: at most five words are read; no region tree [P0-11].
 bool tau_validity_lookup(const struct tau_validity *validity, struct tau_page page,
                          uint32_t *entry);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -20,6 +20,10 @@
 #include "core/status.h"
 #include "core/validity.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum tau_vspace_policy {
     TAU_VSPACE_OVERCOMMIT,  // a fault fails if and only if no frame is left
     TAU_VSPACE_COMMIT,      // no more pages are admitted than the space's pool has frames, so that
@@ -88,5 +92,9 @@ enum tau_status tau_vspace_translate(const struct tau_vspace *space, struct tau_
 
 // Constant-time self test. The full walk is core/tests/check_vspace.c.
 bool tau_vspace_invariants_hold(const struct tau_vspace *space);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

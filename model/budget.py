@@ -167,10 +167,13 @@ class Budget:
         else:
             assert self.shared is not None
             inside = offset - self.shared_start
+            refused_before = self.shared.out_of_memory_count
             fresh = self._from_shared(self.shared.realloc(inside, request_bytes))
             if fresh is not None or self.shared.alignment_of(inside):
                 return fresh
             fresh = self._take(self._region_of_size(request_bytes))
+            if fresh is not None:
+                self.shared.out_of_memory_count = refused_before  # served after all
         if fresh is not None:
             self.free(offset)
         return fresh

@@ -47,6 +47,21 @@ int run(void)
     return 0;
 }
 """
+CPP_PROGRAM = """
+#include "tautochrone.h"
+
+int main()
+{
+    alignas(TAU_ALIGNMENT) static unsigned char memory[8192];
+    tau_budget *heap = nullptr;
+    const tau_budget_class classes[] = {{48, 4}, {16, 8}};
+    if (tau_budget_init(&heap, memory, sizeof memory, classes, 2) != TAU_OK) {
+        return 1;
+    }
+    void *object = tau_budget_malloc(heap, 48);
+    return object == nullptr || tau_budget_free(heap, object) != TAU_OK;
+}
+"""
 HOST_MAIN = "int main(void) { return run(); }\n"
 # What a bare image needs from its C library.
 MEMORY_FUNCTIONS = """
@@ -127,6 +142,20 @@ def emulated(image: Path, is_riscv: bool) -> int:
 def test_host(folder: Path) -> None:
     made = compiled(folder, ["gcc", *FLAGS], ["host.c", "tautochrone.c"])
     assert subprocess.run([made]).returncode == 0
+
+
+def test_from_cpp(folder: Path) -> None:
+    """The source is C, its user C++."""
+    (folder / "user.cpp").write_text(CPP_PROGRAM)
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]
+    for command in (
+        ["g++", "-std=c++17", *strict, "user.cpp"],
+        ["gcc", *FLAGS, "-c", "tautochrone.c"],
+        ["gcc", "user.o", "tautochrone.o", "-o", "user"],
+    ):
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert subprocess.run([folder / "user"]).returncode == 0
 
 
 @pytest.mark.parametrize("target", TARGETS)

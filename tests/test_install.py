@@ -1,6 +1,7 @@
-"""The installed core is an ordinary library: found by CMake's find_package and by pkg-config.
+"""The installed core is an ordinary library, for C and C++: found by find_package and pkg-config.
 
-Method: install to an empty prefix, then build and run the same five-line program both ways.
+Method: install to an empty prefix; include every public header from there, alone and all together;
+then build and run the same small program as C and as C++ both ways, with a port's source.
 """
 
 from __future__ import annotations
@@ -12,19 +13,52 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = """#include "core/budget.h"
-static _Alignas(16) unsigned char memory[4096];
-int main(void)
-{
-    return tau_tlsf_malloc(tau_tlsf_init(memory, sizeof memory, 0), 24) == NULL;
+PROGRAM = """#include <stdalign.h>
+#include "core/budget.h"
+#include "core/config.h"
+#include "core/ports/record.h"
+alignas(TAU_ALIGNMENT) static unsigned char memory[4096];
+static struct tau_record recording;
+static size_t sent_bytes;
+static bool send(void *context, const void *bytes, size_t size_bytes) {
+    (void)context;
+    (void)bytes;
+    sent_bytes += size_bytes;
+    return true;
+}
+static uint32_t ticks(void *context) {
+    (void)context;
+    return 0;
+}
+int main(void) {
+    const struct tau_record_port port = {send, ticks, NULL, 1000};
+    tau_record_start(&recording, &port);
+    void *object = tau_tlsf_malloc(tau_tlsf_init(memory, sizeof memory, 0), 24);
+    tau_record_malloc(&recording, (uintptr_t)object, 24, 0);
+    tau_record_flush(&recording);
+    return object == NULL || sent_bytes == 0 || sizeof recording.buffer != 256;
 }
 """
+# A setting of the port's that decides its layout: the port is compiled with it too.
 CMAKE = """cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES C)
-find_package(tautochrone REQUIRED)
-add_executable(program program.c)
-target_link_libraries(program tautochrone::core)
+project(user LANGUAGES C CXX)
+find_package(tautochrone {version} REQUIRED)
+add_executable(program program.{ending})
+target_compile_definitions(program PRIVATE TAU_RECORD_BUFFER_BYTES=256u)
+target_link_libraries(program tautochrone::core tautochrone::record tautochrone::sv39)
 """
+COMPILERS = {"c": ["gcc", "-std=c17"], "cpp": ["g++", "-std=c++17"]}
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+# Headers without a source of their own that users include.
+FACTS = ("config", "page", "port", "status")
+
+
+def public_headers() -> list[str]:
+    """The headers that a user includes, as an include names them."""
+    sources = [*(ROOT / "core").glob("*.c"), *(ROOT / "core" / "ports").glob("*.c")]
+    headers = [path.with_suffix(".h") for path in sources]
+    headers += [ROOT / "core" / f"{name}.h" for name in FACTS]
+    return sorted(str(path.relative_to(ROOT)) for path in headers)
 
 
 def run(*command: str | Path, **options: object) -> str:
@@ -46,20 +80,56 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "prefix"
 
 
-def test_find_package(prefix: Path, tmp_path: Path) -> None:
-    (tmp_path / "program.c").write_text(PROGRAM)
-    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+@pytest.mark.parametrize("ending", COMPILERS)
+def test_every_public_header_compiles_alone_and_with_the_others(
+    prefix: Path, tmp_path: Path, ending: str
+) -> None:
+    headers = public_headers()
+    assert len(headers) > len(FACTS)
+    for number, names in enumerate([*([name] for name in headers), headers, headers[::-1]]):
+        lines = [f'#include "{name}"\n' for name in names]
+        lines += ["int main(void) { return 0; }\n"]
+        (tmp_path / f"{number}.{ending}").write_text("".join(lines))
+    include = f"-I{prefix / 'include' / 'tautochrone'}"
+    paths = sorted(tmp_path.glob(f"*.{ending}"))
+    run(*COMPILERS[ending], *STRICT, include, "-fsyntax-only", *paths)
+
+
+@pytest.mark.parametrize("ending", COMPILERS)
+def test_find_package(prefix: Path, tmp_path: Path, ending: str) -> None:
+    (tmp_path / f"program.{ending}").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version="0.1", ending=ending))
     run("cmake", "-S", tmp_path, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)
     run(tmp_path / "program")
 
 
-def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
-    (tmp_path / "program.c").write_text(PROGRAM)
+@pytest.mark.parametrize("version", ["0.0.1", "0.2", "1.0"])
+def test_another_version_is_not_taken(prefix: Path, tmp_path: Path, version: str) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version=version, ending="c"))
+    command = ["cmake", "-S", tmp_path, "-B", tmp_path, "-G", "Ninja"]
+    command.append(f"-DCMAKE_PREFIX_PATH={prefix}")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert "version: 0.1.0" in done.stderr
+
+
+@pytest.mark.parametrize("ending", COMPILERS)
+def test_pkg_config(prefix: Path, tmp_path: Path, ending: str) -> None:
+    (tmp_path / f"program.{ending}").write_text(PROGRAM)
     folder = next(prefix.rglob("tautochrone.pc")).parent
     environment = {**os.environ, "PKG_CONFIG_PATH": str(folder)}
-    flags = run("pkg-config", "--cflags", "--libs", "tautochrone", env=environment).split()
-    run("gcc", tmp_path / "program.c", *flags, "-o", tmp_path / "program")
+    asked = ["pkg-config", "tautochrone"]
+    cflags, libs, ports = (
+        run(*asked, word, env=environment).split()
+        for word in ("--cflags", "--libs", "--variable=portsdir")
+    )
+    flags = [*cflags, "-DTAU_RECORD_BUFFER_BYTES=256u", "-c"]
+    run(*COMPILERS["c"], *flags, Path(ports[0]) / "record.c", "-o", tmp_path / "record.o")
+    made = [tmp_path / f"program.{ending}", "-o", tmp_path / "program.o"]
+    run(*COMPILERS[ending], *flags, *made)
+    objects = [tmp_path / "program.o", tmp_path / "record.o"]
+    run("gcc", *objects, *libs, "-o", tmp_path / "program")
     run(tmp_path / "program")
 
 

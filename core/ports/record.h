@@ -19,15 +19,23 @@
 //   #define traceMALLOC(p, n) log_malloc(p, n)
 //   #define traceFREE(p, n) tau_record_free(&recording, (uintptr_t)(p), 0)
 //
-// Zephyr, with CONFIG_HEAP_LISTENER and CONFIG_SYS_HEAP_LISTENER:
-//   static void on_alloc(uintptr_t id, void *p, size_t n) {
+// Zephyr, with CONFIG_SYS_HEAP_LISTENER=y. A listener hears the one heap whose struct sys_heap its
+// identifier points to: k_malloc's is _system_heap.heap, that of a k_heap is its member heap.
+// HEAP_ID_LIBC hears no allocation, and the C library's heap has no name outside of it: for malloc
+// take --wrap, below. The sizes told are those of chunks; a realloc in place is told as alloc, then
+// free, of one address, which tau import joins:
+//   extern struct k_heap _system_heap;
+//   static void on_alloc(uintptr_t heap_id, void *p, size_t n) {
+//       (void)heap_id;
 //       tau_record_malloc(&recording, (uintptr_t)p, n, 0); }
-//   static void on_free(uintptr_t id, void *p, size_t n) {
+//   static void on_free(uintptr_t heap_id, void *p, size_t n) {
+//       (void)heap_id, (void)n;
 //       tau_record_free(&recording, (uintptr_t)p, 0); }
-//   HEAP_LISTENER_ALLOC_DEFINE(allocs, HEAP_ID_LIBC, on_alloc);
-//   HEAP_LISTENER_FREE_DEFINE(frees, HEAP_ID_LIBC, on_free);
-//   heap_listener_register(&allocs);
-//   heap_listener_register(&frees);
+//   HEAP_LISTENER_ALLOC_DEFINE(allocs, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_alloc);
+//   HEAP_LISTENER_FREE_DEFINE(frees, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_free);
+//   void record_the_heap(void) {  // after tau_record_start
+//       heap_listener_register(&allocs);
+//       heap_listener_register(&frees); }
 //
 // Anything linked by GNU ld, -Wl,--wrap=malloc,--wrap=free,--wrap=realloc (a static Linux program
 // too; several threads then need TAU_RECORD_LOCK), CALLER being
@@ -53,6 +61,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 // Bytes kept before they are written out: one block with its header.
 #ifndef TAU_RECORD_BUFFER_BYTES
@@ -157,5 +169,9 @@ void tau_record_realloc_end(struct tau_record *record, uintptr_t address, size_t
 void tau_record_flush(struct tau_record *record);
 // Rows that the write function refused.
 uint64_t tau_record_dropped(const struct tau_record *record);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -22,6 +22,10 @@
 #include "core/page.h"
 #include "core/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TAU_SV39_PAGES_LOG2 26u  // of a space: the lower half, 256 GiB
 #define TAU_SV39_LARGE_LOG2 18u  // pages of a large slot: 1 GiB
 #define TAU_SV39_SMALL_LOG2 9u   // pages of a small slot: 2 MiB
@@ -111,5 +115,9 @@ void tau_sv39_close(struct tau_sv39 *space);
 
 // Constant-time self test. The full walk is core/ports/tests/check_sv39.c.
 bool tau_sv39_invariants_hold(const struct tau_sv39 *space);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

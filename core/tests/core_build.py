@@ -24,6 +24,8 @@ SPACE += ["check_frames.c", "check_validity.c", "check_vspace.c", "port_test.c"]
 HEAP = [*SPACE, "../page_heap.c", "../break_heap.c", "../pagetable.c"]
 HEAP += ["check_page_heap.c", "check_tlsf.c"]
 
+THREADED = ["../tlsf.c", "../budget.c", "../page_heap.c", *SPACE[:4], "port_threads.c"]
+
 # What each program needs beside its own file. The checkers of heaps include the mechanism that they
 # check; those of pages walk what the headers show.
 COMPANIONS = {
@@ -32,11 +34,14 @@ COMPANIONS = {
     "test_tlsf_misuse": ["check_tlsf.c", "port_test.c"],
     "test_tlsf_pools": ["check_tlsf.c", "port_test.c"],
     "test_tlsf_checker": ["port_test.c"],
+    "inject_tlsf": ["../tlsf.c", "port_test.c"],
     "explore_tlsf": ["check_tlsf.c", "port_test.c"],
     "fuzz_tlsf": ["check_tlsf.c", "port_test.c"],
     "test_budget": ["check_tlsf.c", "check_budget.c", "port_test.c"],
     "test_budget_plans": ["check_tlsf.c", "check_budget.c", "port_test.c"],
     "test_budget_checker": ["check_tlsf.c", "port_test.c"],
+    "test_hooks": [*SPACE, "../page_heap.c", "check_tlsf.c", "check_budget.c"],
+    "test_threads": THREADED,
     "fuzz_budget": ["check_tlsf.c", "check_budget.c", "port_test.c"],
     "test_frames": SPACE,
     "test_validity": SPACE,
@@ -45,8 +50,10 @@ COMPANIONS = {
     "fuzz_vspace": SPACE,
     "explore_vspace": SPACE,
     "test_page_heap": HEAP,
+    "test_page_heap_frames": HEAP,
     "test_break_heap": HEAP,
     "fuzz_page_heap": HEAP,
+    "fuzz_page_heap_frames": HEAP,
     "fuzz_forget": HEAP,
 }
 
@@ -120,11 +127,15 @@ def build_program(
     """The executable of core/tests/NAME.c in FOLDER.
 
     CORE may be a copy of the folder core with a changed source; headers come from there too.
-    EXTRA are more compiler arguments.
+    EXTRA are more compiler arguments. Programs with threads have ThreadSanitizer and a port of
+    their own.
     """
+    threaded = COMPANIONS[name] is THREADED
     sources = [core / "tests" / source for source in (f"{name}.c", *COMPANIONS[name])]
-    port = '-DTAU_PORT_HEADER="core/tests/port_test.h"'
-    return compile_c(build, sources, folder / name, [f"-I{core.parent}", port, *extra])
+    port = "port_threads" if threaded else "port_test"
+    arguments = [f"-I{core.parent}", f'-DTAU_PORT_HEADER="core/tests/{port}.h"']
+    arguments += ["-fsanitize=thread", "-pthread"] if threaded else []
+    return compile_c(build, sources, folder / name, [*arguments, *extra])
 
 
 def build_library(build: Build, folder: Path, core: Path = CORE) -> Path:

@@ -15,10 +15,12 @@ from core_build import CORE, Build, build_program, run_program
 from mutants_pages import PAGE_MUTANTS
 
 RUN_SECONDS_MAX = 60
-TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf"]
+TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf", "test_threads"]
+TLSF_PROGRAMS += ["test_hooks", "test_budget"]
 BUDGET_PROGRAMS = ["test_budget", "test_budget_plans", "fuzz_budget"]
 SPACE_PROGRAMS = ["test_frames", "test_validity", "test_vspace", "fuzz_vspace", "explore_vspace"]
-HEAP_PROGRAMS = ["test_page_heap", "test_break_heap", "fuzz_forget", "fuzz_page_heap"]
+HEAP_PROGRAMS = ["test_page_heap", "test_page_heap_frames", "test_break_heap", "fuzz_forget"]
+HEAP_PROGRAMS += ["fuzz_page_heap_frames", "fuzz_page_heap"]
 # The programs whose mechanism a file begins with; all others are TLSF's.
 PROGRAMS = {
     "budget": BUDGET_PROGRAMS,
@@ -72,12 +74,29 @@ MUTANTS = [
         "fields_of(heap)->summary |= tau_bits_mask(class >> 5);",
         "(void)0;",
     ),
-    Mutant("unlinked from the middle", "tlsf_list.h", "at(heap, next)[1] = back;", "(void)back;"),
+    Mutant(
+        "unlinked from the middle",
+        "tlsf_list.h",
+        "at(heap, next)[1] = back;\n    }\n    return",
+        "(void)back;\n    }\n    return",
+    ),
+    Mutant(
+        "malloc believes back",
+        "tlsf_list.h",
+        "|| payload[1] != link_to(heap, head))",
+        "|| payload[1] == 1)",
+    ),
+    Mutant(
+        "first neighbor not listed again",
+        "tlsf_merge.h",
+        "*slot = link_to(heap, behind);",
+        "(void)slot;",
+    ),
     Mutant(
         "highest class never emptied",
         "tlsf_list.h",
-        "if (ON_LONGEST_PATH(class < fields_of(heap)->classes))",
-        "if (class + 1 < fields_of(heap)->classes)",
+        "        if (ON_LONGEST_PATH(class < fields_of(heap)->classes))",
+        "        if (class + 1 < fields_of(heap)->classes)",
     ),
     Mutant(
         "probe for class starts only",
@@ -115,13 +134,13 @@ MUTANTS = [
     ),
     Mutant(
         "free not told to the next block",
-        "tlsf_list.h",
+        "tlsf_merge.h",
         "merged.size += used.next_size;\n    } else {\n        next[-1] |= PREVIOUS_FREE;",
         "merged.size += used.next_size;",
     ),
     Mutant(
         "previous block's bytes lost",
-        "tlsf_list.h",
+        "tlsf_merge.h",
         "merged.size += used.previous_size;",
         "(void)0;",
     ),
@@ -170,8 +189,10 @@ MUTANTS = [
     Mutant(
         "last byte not copied",
         "tlsf.c",
-        "TAU_PORT_MOVE(result, pointer, old_bytes);",
-        "TAU_PORT_MOVE(result, pointer, old_bytes - 1);",
+        "                        : tau_tlsf_malloc(heap, size_bytes);\n    if (result != NULL) {\n"
+        "        TAU_PORT_MOVE(result, pointer, old_bytes);",
+        "                        : tau_tlsf_malloc(heap, size_bytes);\n    if (result != NULL) {\n"
+        "        TAU_PORT_MOVE(result, pointer, old_bytes - 1);",
     ),
     Mutant("block beyond the pools", "tlsf_check.h", "used->size > room", "used->size > 2 * room"),
     Mutant(
@@ -190,7 +211,7 @@ MUTANTS = [
     Mutant(
         "canary believed",
         "tlsf_check.h",
-        "*after(payload, usable_bytes(payload)) == canary_for(heap, payload)",
+        "*used->canary == canary_for(heap, payload)",
         "canary_for(heap, payload) != 1",
     ),
     Mutant("malloc believes a footer", "tlsf_check.h", "end[-2] + FREE == header", "end[-2] != 1"),
@@ -199,6 +220,14 @@ MUTANTS = [
         "tlsf_check.h",
         "at(heap, next)[1] == link_to(heap, payload)",
         "at(heap, next)[1] != link_to(heap, payload) + 1",
+    ),
+    Mutant(
+        "look without the lock",
+        "tlsf.c",
+        "    TAU_PORT_LOCK(lock_of(heap));\n"
+        "    const enum tau_status status = tau_tlsf_check_locked(heap, pointer);\n"
+        "    TAU_PORT_UNLOCK(lock_of(heap));\n",
+        "    const enum tau_status status = tau_tlsf_check_locked(heap, pointer);\n",
     ),
     Mutant("list of buckets cut", "budget.c", "class->free = bucket[0];", "class->free = 0;"),
     Mutant("bucket left out", "budget.c", "fresh_count = index + 1;", "fresh_count = index + 2;"),
@@ -212,14 +241,14 @@ MUTANTS = [
     Mutant(
         "full bucket moved",
         "budget.c",
-        "if (size_bytes > class->bucket_bytes) {",
-        "if (size_bytes >= class->bucket_bytes) {",
+        "is_kept = size_bytes <= class->bucket_bytes;",
+        "is_kept = size_bytes < class->bucket_bytes;",
     ),
     Mutant(
         "alignment lost to a bucket",
-        "budget.c",
-        "tau_tlsf_alignment(shared, pointer) > TAU_ALIGNMENT",
-        "tau_tlsf_alignment(shared, pointer) == 0",
+        "tlsf.c",
+        "if ((((tau_word *)pointer)[-1] & ALIGNED) != 0) {",
+        "if (*copied != 0) {",
     ),
     Mutant(
         "border given away",
@@ -267,7 +296,8 @@ def survives(mutant: Mutant, folder: Path) -> bool:
     core = changed_core(mutant, folder)
     found = [programs for start, programs in PROGRAMS.items() if mutant.file.startswith(start)]
     for name in found[0] if found else TLSF_PROGRAMS:
-        build = replace(BUILD, sanitize=False, optimize="-O2") if "explore" in name else BUILD
+        plain = "explore" in name or "threads" in name
+        build = replace(BUILD, sanitize=False, optimize="-O2") if plain else BUILD
         program = build_program(build, name, folder, core, EXTRA.get(name, ()))
         arguments = ARGUMENTS.get(name, ["1", "20000"] if "fuzz" in name else [])
         try:

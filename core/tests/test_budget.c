@@ -245,6 +245,37 @@ static void misuse_of_buckets_is_reported(void) {
     budget_close(&heap);
 }
 
+// Whatever the buckets hold, free takes none of their addresses but those of used buckets.
+static void every_address_that_is_no_used_bucket_is_reported(void) {
+    for (unsigned round = 0; TAU_CHECK_LEVEL >= 1 && round < 50; round++) {
+        struct test_budget heap = budget_open(plan, PLAN_COUNT, SHARED_BYTES);
+        unsigned char *used[20] = {NULL};
+        for (unsigned call = 0; call < 60; call++) {
+            unsigned char **object = &used[test_random_below(COUNT_OF(used))];
+            size_t class = test_random_below(PLAN_COUNT);
+            EXPECT_EQUAL(tau_budget_free(heap.budget, *object), TAU_OK);
+            *object = tau_budget_malloc(heap.budget, plan[class].size_bytes);
+        }
+        for (size_t at = 0; at < heap.memory.size_bytes; at++) {
+            unsigned char *pointer = heap.memory.memory + at;
+            bool is_used = false;
+            for (size_t i = 0; i < COUNT_OF(used); i++) {
+                is_used = is_used || used[i] == pointer;
+            }
+            if (is_bucket(&heap, pointer)) {
+                *pointer = (unsigned char)test_random();
+                if (!is_used) {
+                    EXPECT(tau_budget_free(heap.budget, pointer) != TAU_OK);
+                }
+            }
+        }
+        for (size_t i = 0; i < COUNT_OF(used); i++) {
+            EXPECT_EQUAL(tau_budget_free(heap.budget, used[i]), TAU_OK);
+        }
+        heap_close(&heap.memory);
+    }
+}
+
 // Without a shared region every pointer outside is foreign.
 static void misuse_without_a_shared_region_is_reported(void) {
     struct test_budget heap = budget_open(plan, PLAN_COUNT, 0);
@@ -333,6 +364,7 @@ static const struct test tests[] = {
     TEST(exhaustion_changes_nothing),
     TEST(huge_requests_are_refused),
     TEST(misuse_of_buckets_is_reported),
+    TEST(every_address_that_is_no_used_bucket_is_reported),
     TEST(misuse_without_a_shared_region_is_reported),
     TEST(an_overwritten_free_bucket_is_not_obeyed),
     TEST(one_overwritten_byte_of_many_buckets_is_not_obeyed),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from core_build import Build, build_program, run_program
+from mutate import MUTANTS, changed_core
 
 RUN_SECONDS_MAX = 300
 
@@ -38,6 +39,12 @@ EXAMPLES = [
     "test_budget",
     "test_budget_plans",
     "test_budget_checker",
+]
+# Every check level; with junk fill freed memory is filled under the lock.
+THREADED = [
+    Build(64, 0, 0, "-O1", "gcc"),
+    Build(64, 1, 0, "-O1", "clang-14"),
+    Build(32, 2, 1, "-O1", "gcc"),
 ]
 FUZZERS = ["fuzz_tlsf", "fuzz_budget"]
 
@@ -79,9 +86,34 @@ def test_bitmaps_may_count_from_either_end(arm: bool, tmp_path: Path) -> None:
     print(run_program(program, [], RUN_SECONDS_MAX))
 
 
+@pytest.mark.parametrize("assert_level", [1, 2])
+@pytest.mark.parametrize("check_level", [0, 1, 2])
+def test_hooks_and_wrong_pointers(check_level: int, assert_level: int, tmp_path: Path) -> None:
+    """The hook of refusals tells of each once; no wrong pointer trips an assertion."""
+    build = Build(32 if check_level == 1 else 64, check_level, 0, "-O1", "gcc", sanitize=True)
+    extra = (f"-DTAU_ASSERT_LEVEL={assert_level}",)
+    print(run_program(build_program(build, "test_hooks", tmp_path, extra=extra), [], 60))
+
+
 def random_seed() -> str:
     """The first seed of random programs: TAU_TEST_SEED, or always the same."""
     return os.environ.get("TAU_TEST_SEED", "1")
+
+
+@pytest.mark.parametrize("build", THREADED, ids=str)
+def test_threads(build: Build, tmp_path: Path) -> None:
+    """Four threads make every call of each heap; ThreadSanitizer finds no race."""
+    program = build_program(build, "test_threads", tmp_path, extra=("-DTAU_ASSERT_LEVEL=2",))
+    print(run_program(program, [random_seed(), "5000"], RUN_SECONDS_MAX))
+
+
+def test_a_lock_too_few_is_noticed(tmp_path: Path) -> None:
+    """As it would be without the lock of one call that only reads; other mutants are slow."""
+    mutant = next(mutant for mutant in MUTANTS if mutant.name == "look without the lock")
+    core = changed_core(mutant, tmp_path)
+    program = build_program(THREADED[1], "test_threads", tmp_path, core)
+    with pytest.raises(AssertionError, match="data race"):
+        run_program(program, [random_seed(), "5000"], RUN_SECONDS_MAX)
 
 
 @pytest.mark.parametrize("name", FUZZERS)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from core_build import Build, build_program, run_program
 from core_status import STATUS
+from mutate import MUTANTS, changed_core
 
 from model.frames import Frames, Machine
 from model.page_heap import BreakHeap, PageHeap
@@ -25,13 +26,18 @@ SANITIZED = [
     Build(32, 1, 0, "-O1", "gcc", sanitize=True),
     Build(64, 2, 0, "-O1", "gcc", sanitize=True),
 ]
+FUZZERS = ["fuzz_page_heap", "fuzz_page_heap_frames"]
 PLAIN = Build(32, 1, 0, "-O2", "gcc")  # for what runs one instruction at a time
 HEAP_OPEN, HEAP_HEAD = 3, 2
 
 
 @pytest.mark.parametrize(
     ("name", "build"),
-    [("test_break_heap", SANITIZED[0]), *(("test_page_heap", one) for one in [*SANITIZED, PLAIN])],
+    [
+        ("test_break_heap", SANITIZED[0]),
+        *(("test_page_heap_frames", one) for one in SANITIZED),
+        *(("test_page_heap", one) for one in [*SANITIZED, PLAIN]),
+    ],
     ids=str,
 )
 def test_examples(name: str, build: Build, tmp_path: Path) -> None:
@@ -41,21 +47,35 @@ def test_examples(name: str, build: Build, tmp_path: Path) -> None:
     print(run_program(program, [], RUN_SECONDS_MAX))
 
 
+@pytest.mark.parametrize("name", FUZZERS)
 @pytest.mark.parametrize("build", SANITIZED, ids=str)
-def test_random_programs(build: Build, tmp_path: Path) -> None:
-    """Fifteen thousand calls on closed pages, both heaps."""
-    program = build_program(build, "fuzz_page_heap", tmp_path, extra=(ASSERTS,))
+def test_random_programs(name: str, build: Build, tmp_path: Path) -> None:
+    """Fifteen thousand calls on closed pages: both heaps, and ours with few frames."""
+    program = build_program(build, name, tmp_path, extra=(ASSERTS,))
     print(run_program(program, [SEED, "15000"], RUN_SECONDS_MAX))
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", FUZZERS)
 @pytest.mark.parametrize("word_bits", [32, 64])
 @pytest.mark.parametrize("check_level", [0, 1, 2])
-def test_random_programs_for_long(word_bits: int, check_level: int, tmp_path: Path) -> None:
+def test_random_programs_for_long(
+    name: str, word_bits: int, check_level: int, tmp_path: Path
+) -> None:
     """Half a million calls each."""
     build = Build(word_bits, check_level, 0, "-O1", "gcc", sanitize=True)
-    program = build_program(build, "fuzz_page_heap", tmp_path, extra=(ASSERTS,))
+    program = build_program(build, name, tmp_path, extra=(ASSERTS,))
     print(run_program(program, [str(int(SEED) + 1000), "500000"], 3 * RUN_SECONDS_MAX))
+
+
+@pytest.mark.parametrize("name", ["test_page_heap_frames", "fuzz_page_heap_frames"])
+def test_a_frame_too_few_is_noticed(name: str, tmp_path: Path) -> None:
+    """The heap then writes a header to a page that is not mapped; other mutants are slow."""
+    few = "frame behind an aligned object alone asked for"
+    mutant = next(mutant for mutant in MUTANTS if mutant.name == few)
+    program = build_program(SANITIZED[0], name, tmp_path, changed_core(mutant, tmp_path))
+    with pytest.raises(AssertionError, match="the allocator touches unmapped page"):
+        run_program(program, [SEED, "15000"] if name in FUZZERS else [], RUN_SECONDS_MAX)
 
 
 class Replay:

@@ -1,6 +1,7 @@
 // Goal: what a caller does wrong is reported with its reason and never obeyed. Method: each wrong
 // call is made on a heap whose bytes are remembered, and answered by reading SPEC.md, "Checks",
 // anew (expected_answer); then every byte must be as before.
+#include "core/link.h"
 #include "core/tests/tlsf_heap.h"
 
 _Static_assert(TAU_CHECK_LEVEL >= 1, "level 0 checks nothing, so there is nothing to test");
@@ -393,6 +394,59 @@ static void malloc_refuses_an_overwritten_block(void) {
     EXPECT(met_count > 2000);
 }
 
+// Regression: the links of a free neighbor were followed unread, so a correct free wrote wherever
+// they led. Any word there instead of either link is found before anything is written, whichever
+// neighbor has it, whether the other is free or not, wherever the block stands in its list. Except
+// a `next` of 0, and a link that leads to an old copy of a link to this block.
+static void free_beside_an_overwritten_list_is_reported(void) {
+    for (unsigned round = 0; round < 10000; round++) {
+        struct test_heap heap = heap_open(4096);
+        unsigned char *live = tau_tlsf_malloc(heap.tlsf, 40);
+        unsigned char *low = tau_tlsf_malloc(heap.tlsf, 50);
+        unsigned char *object = tau_tlsf_malloc(heap.tlsf, 90);
+        unsigned char *high = tau_tlsf_malloc(heap.tlsf, round & 1 ? 50 : 70);
+        void *wall = tau_tlsf_malloc(heap.tlsf, 1);
+        unsigned char *other = tau_tlsf_malloc(heap.tlsf, 50);
+        void *last_wall = tau_tlsf_malloc(heap.tlsf, 1);
+        REQUIRE(live && low && object && high && wall && other && last_wall);
+        bool is_high = (round & 2) != 0;
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, round & 4 ? other : NULL), TAU_OK);
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, round & 8 || !is_high ? low : NULL), TAU_OK);
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, round & 8 || is_high ? high : NULL), TAU_OK);
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, round & 16 ? other : NULL),
+                     (round & 20) == 20 ? TAU_DOUBLE_FREE : TAU_OK);
+        unsigned char *link = (is_high ? high : low) + (round & 32 ? WORD : 0);
+        tau_word words[] = {0, (tau_word)test_random(), tau_link_to(heap.tlsf, live),
+                            tau_link_to(heap.tlsf, heap.memory + test_random_below(4096)),
+                            tau_link_to(heap.tlsf, heap.memory + 8 * test_random_below(512))};
+        tau_word word = words[round / 64 % 5];
+        bool is_next_lost = word == 0 && (round & 32) == 0;  // as at the end of a list
+        const unsigned char *named = (unsigned char *)tau_link_follow(heap.tlsf, word);
+        size_t copy_words = round & 32 ? 1 : 2;  // an old copy of what points to this block
+        bool is_imitation = (uintptr_t)(named - heap.memory) < 4096 - UNIT &&
+                            word_before(named + copy_words * WORD, 1) ==
+                                tau_link_to(heap.tlsf, is_high ? high : low);
+        if (word != word_before(link + WORD, 1) && !is_next_lost && !is_imitation) {
+            memcpy(link, &word, WORD);
+            expect_misuse(&heap, object, TAU_OVERWRITTEN);
+        }
+        heap_close(&heap);
+    }
+}
+
+// Regression: `back` was not looked at where `next` is 0, so a zeroed block left a list that it was
+// not in.
+static void malloc_refuses_a_zeroed_block(void) {
+    struct test_heap heap = heap_open(4096);
+    unsigned char *first = tau_tlsf_malloc(heap.tlsf, 100);
+    void *wall = tau_tlsf_malloc(heap.tlsf, 1);
+    REQUIRE(first != NULL && wall != NULL);
+    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, first), TAU_OK);
+    memset(first, 0, 2 * WORD);
+    EXPECT(expect_malloc_refuses(&heap, 100, first));
+    heap_close(&heap);
+}
+
 static const struct test tests[] = {
     TEST(double_free_is_reported),
     TEST(double_free_after_merging_is_reported),
@@ -404,6 +458,8 @@ static const struct test tests[] = {
     TEST(random_damage_is_reported),
     TEST(every_changed_bit_behind_is_reported),
     TEST(malloc_refuses_an_overwritten_block),
+    TEST(free_beside_an_overwritten_list_is_reported),
+    TEST(malloc_refuses_a_zeroed_block),
 };
 
 TEST_MAIN(tests)

@@ -13,11 +13,12 @@ tau_tile_vectors:
 
     .globl _start
 _start:
-    la sp, tau_tile_stack_end
+    # The linker may rewrite an address near gp as a distance from gp: so gp is first, and by itself not.
     .option push
     .option norelax
     la gp, __global_pointer$
     .option pop
+    la sp, tau_tile_stack_end
     la t0, tau_tile_zero_begin
     la t1, tau_tile_zero_end
 1:  bgeu t0, t1, 2f
