@@ -28,6 +28,7 @@ def trace_constants(facts: Facts) -> list[Constant]:
     for table in ("limits", "layout"):
         constants += [(name.upper(), value) for name, value in facts[table].items()]
     for table, prefix in (
+        ("clocks", "CLOCK_"),
         ("ops", "OP_"),
         ("flags", "FLAG_"),
         ("chunks", "CHUNK_"),

@@ -34,7 +34,19 @@ enum tau_raw_kind {
     TAU_RAW_MODULES = 2,  // lines of /proc/self/maps: executable ones, and each file's first
 };
 
-// The first page. What changes while the program runs is written by plain stores.
+// Why recording stopped early, where no errno value says it.
+enum tau_raw_stop {
+    TAU_RAW_STOP_CONFINED = 0x10001,  // seccomp: what was mapped before is full
+    TAU_RAW_STOP_DETACHED = 0x10002,  // `tau record` no longer waited for the process
+};
+
+// Beside the recordings: what their processes started by exec. Each entry is one write to its end,
+// "PID TICKS PATH" and a 0 byte; without PATH, the latest exec of that pid has failed.
+#define TAU_RAW_EXECS "execs"
+
+// The first page. What changes while the program runs is written by plain stores. `tau record`
+// itself writes stopped_ticks and stop_reason into the recording of a process for which it no
+// longer waits; the process finds them at its next chunk.
 struct tau_raw_header {
     char magic[8];
     uint32_t version;
@@ -55,17 +67,20 @@ struct tau_raw_header {
     uint64_t forked_from_ticks;  // the parent recording's started_ticks
     uint64_t forked_at_ticks;    // the forking thread's last row in the parent's recording
     uint64_t stopped_ticks;      // when recording stopped early; rows behind it are incomplete
-    uint32_t stop_errno;         // not 0: recording stopped early, for this reason
+    uint32_t stop_reason;        // not 0: recording stopped early: an errno value, or
+                                 // enum tau_raw_stop
     uint32_t ended;              // 1 = the program ran its exit handlers
     uint32_t program_bytes;
     uint32_t directory_bytes;
     uint32_t arguments_bytes;
     uint32_t arguments_cut;  // 1 = the program has more arguments than fit here
     uint32_t deep_binds;     // libraries opened with RTLD_DEEPBIND: the flag was dropped
-    uint32_t reserved;
+    uint32_t calls_abandoned;  // calls that never returned: left by siglongjmp
     char program[768];     // path of the executable
     char directory[768];   // its working directory
     char arguments[2400];  // as in /proc/self/cmdline: each ends with a 0 byte
+    uint64_t events_lost;  // seen after recording stopped
+    uint64_t execs_unnoted;  // started by exec where TAU_RAW_EXECS could not be opened
 };
 _Static_assert(sizeof(struct tau_raw_header) <= TAU_RAW_PAGE_BYTES, "the header is one page");
 

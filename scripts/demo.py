@@ -75,7 +75,7 @@ def main() -> None:
     """Do the steps and print what came out."""
     shutil.rmtree(ROOT / OUT, ignore_errors=True)
     (ROOT / OUT).mkdir(parents=True)
-    output.configure("auto", quiet=True)
+    output.configure(color="auto", quiet=True)
     with ThreadPoolExecutor() as pool:
         building = [pool.submit(simulator_of, name) for name in TILE_SYSTEMS.split(",")]
         trace, plan, replay = (str(OUT / name) for name in ("cc1.tau", "plan.toml", "replay.json"))

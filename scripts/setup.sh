@@ -8,9 +8,10 @@ cd "$(dirname "$0")/.."
 
 demo_packages=(gcc libc6-dev make cmake ninja-build python3-venv libzstd-dev pkg-config
     gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0 valgrind g++ perl)
-check_packages=(python3-dev zstd libnewlib-arm-none-eabi picolibc-riscv64-unknown-elf gcc-multilib
+check_packages=(python3-dev zstd libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib
+    qemu-system-arm picolibc-riscv64-unknown-elf gcc-multilib
     clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli
-    ffmpeg minisat picosat qemu-system-misc chromium)
+    ffmpeg minisat picosat qemu-system-misc chromium libtcmalloc-minimal4)
 # Rust's cross-compiled standard library is built from its source, for the peers in Rust.
 bench_packages=(rustc-web cargo-web rust-web-src)
 

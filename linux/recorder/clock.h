@@ -14,6 +14,7 @@
 #ifndef TAU_LINUX_RECORDER_CLOCK_H
 #define TAU_LINUX_RECORDER_CLOCK_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/single_threaded.h>
 #include <time.h>
@@ -27,16 +28,25 @@ static inline uint64_t tau_clock_nanoseconds(clockid_t clock) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// The time in ticks: of the counter if USES_COUNTER, else nanoseconds.
-static inline uint64_t tau_clock_now(uint32_t uses_counter) {
+enum tau_clock {
+    TAU_CLOCK_MONOTONIC = 0,
+    TAU_CLOCK_COUNTER = 1,   // the time-stamp counter
+    TAU_CLOCK_SEQUENCE = 2,  // neither may be read any more: events are counted
+};
+
+// The latest tick of TAU_CLOCK_SEQUENCE, in the unit of the clock before it.
+extern _Atomic uint64_t tau_clock_sequence;
+
+// The time in ticks of CLOCK.
+static inline uint64_t tau_clock_now(enum tau_clock clock) {
 #if defined(__x86_64__)
-    if (__builtin_expect(uses_counter != 0, 1)) {
+    if (__builtin_expect(clock == TAU_CLOCK_COUNTER, 1)) {
         unsigned int processor;
         return __libc_single_threaded ? __rdtsc() : __rdtscp(&processor);
     }
 #endif
-    (void)uses_counter;
-    return tau_clock_nanoseconds(CLOCK_MONOTONIC);
+    return clock == TAU_CLOCK_SEQUENCE ? atomic_fetch_add(&tau_clock_sequence, 1)
+                                       : tau_clock_nanoseconds(CLOCK_MONOTONIC);
 }
 
 #endif

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "iface/recording.h"
+#include "linux/recorder/process.h"
 #include "linux/recorder/writer.h"
 
 #define RANGES_MAX 1024u
@@ -114,9 +114,8 @@ static size_t maps_read(char *text) {
 }
 
 static void snapshot_take(struct table *table) {
-    char *text = mmap(NULL, TEXT_BYTES_MAX, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (text == MAP_FAILED) {
+    char *text = tau_process_map_private(TEXT_BYTES_MAX);
+    if (text == NULL) {
         return;
     }
     const char *end = text + maps_read(text);
@@ -135,9 +134,9 @@ static void snapshot_take(struct table *table) {
     struct tau_raw_chunk *chunk = tau_writer_chunk_map(TAU_RAW_MODULES, 0, chunk_bytes);
     if (chunk != NULL) {
         memcpy(chunk + 1, text, kept_bytes);
-        munmap(chunk, chunk_bytes);
+        tau_process_unmap(chunk, chunk_bytes);
     }
-    munmap(text, TEXT_BYTES_MAX);
+    tau_process_unmap(text, TEXT_BYTES_MAX);
 }
 
 // ---- Public ----
@@ -148,10 +147,14 @@ void tau_modules_cover(uint64_t site) {
         atomic_flag_test_and_set(&busy)) {
         return;
     }
-    const uint32_t next = 1 - atomic_load(&current);
-    snapshot_take(&tables[next]);
-    atomic_store_explicit(&current, next, memory_order_release);
-    atomic_fetch_add(&snapshots_count, 1);
+    sigset_t signals;
+    if (tau_process_calls_begin(&signals)) {
+        const uint32_t next = 1 - atomic_load(&current);
+        snapshot_take(&tables[next]);
+        atomic_store_explicit(&current, next, memory_order_release);
+        atomic_fetch_add(&snapshots_count, 1);
+        tau_process_calls_end(&signals);
+    }
     atomic_flag_clear(&busy);
 }
 

@@ -2,9 +2,12 @@
 // program started by exec begins afresh with the environment it inherited.
 //
 // System calls are made directly: the C library's open and pwrite are cancellation points and may
-// be interposed themselves. The file stays open above descriptor 800. A program that closes what it
-// did not open is noticed by the file's identity before each use, and the file is opened again by
-// its path.
+// be interposed themselves. The file stays open as the highest descriptor that the limit allows, or
+// not at all. A program that closes what it did not open is noticed by the file's identity before
+// each use, and the file is opened again by its path.
+//
+// A process that is about to install a seccomp filter (confine.c) gets a reserve first: a piece of
+// the file, mapped in one go, from which chunks are taken without a system call.
 #include "linux/recorder/process.h"
 
 #include <errno.h>
@@ -24,18 +27,32 @@
 #include "linux/recorder/clock.h"
 #include "linux/recorder/writer.h"
 
-#define DESCRIPTOR_LOWEST 800
-#define PATH_BYTES 1024
+// A higher descriptor would make the kernel's table of them, which each fork copies, too large.
+#define DESCRIPTORS_MAX 65536u
+#define DESCRIPTOR_TRIES 16u
+#define PATH_BYTES 4096  // the kernel's limit
+#define NAME_BYTES 64    // of a recording in its directory
 #define ZEROS_BYTES 16384
+// Room for eight million events and more; less where the disk has less.
+#define RESERVE_BYTES_MAX (UINT64_C(64) << 20)
+#define RESERVE_BYTES_MIN (UINT64_C(64) << 10)
+
+#define KERNEL_SIGNALS_BYTES 8
+#define CALLERS_WAIT_MAX 1000u
+#define SEQUENCE_LEAD_TICKS (1u << 20)
+#define EXEC_PATH_BYTES 4096
 
 enum { OFF = 0, ON = 1, STARTING = 2 };
 
+_Atomic uint64_t tau_clock_sequence;
+
 static struct {
     // Set once by tau_process_configure.
-    char directory[PATH_BYTES - 64];
+    char directory[PATH_BYTES - NAME_BYTES];
     uint64_t ticks_per_second_hint;
     uint32_t only_pid;
     bool keeps_deep_bind;
+    bool has_counter;
     // This process's file.
     struct tau_raw_header *header;
     char path[PATH_BYTES];
@@ -44,21 +61,41 @@ static struct {
     ino_t inode;
     _Atomic uint64_t file_bytes;
     _Atomic bool stopped;
+    _Atomic uint32_t callers;  // threads between tau_process_calls_begin and _end
+    // With `confined`: no system call, and memory from the reserve.
+    _Atomic bool confined;
+    uint8_t *reserve;
+    uint64_t reserve_offset;
+    uint64_t reserve_bytes;
+    _Atomic uint64_t reserve_used;
 } process = {.file = -1, .stopped = true};
 
 // ---- The file ----
 
+// Opens the file at PATH and keeps it as high as it can be kept, else where it is, to be released.
 static int file_open(int flags) {
-    long low = syscall(SYS_openat, AT_FDCWD, process.path, O_RDWR | O_CLOEXEC | flags, 0600);
-    if (low < 0) {
-        return -1;
+    const long low = syscall(SYS_openat, AT_FDCWD, process.path, O_RDWR | O_CLOEXEC | flags, 0600);
+    struct rlimit limit;
+    if (low < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return (int)low;
     }
-    long high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, DESCRIPTOR_LOWEST);
-    if (high < 0) {
-        return (int)low;  // the program's limit is below: stay where we are
+    const rlim_t top = limit.rlim_cur < DESCRIPTORS_MAX ? limit.rlim_cur : DESCRIPTORS_MAX;
+    for (rlim_t below = 1; below <= DESCRIPTOR_TRIES && below < top; below++) {
+        const long high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, top - below);
+        if (high >= 0) {
+            syscall(SYS_close, low);
+            atomic_store(&process.file, (int)high);
+            return (int)high;
+        }
     }
-    syscall(SYS_close, low);
-    return (int)high;
+    return (int)low;
+}
+
+// After each use of what file_open or file_get returned.
+static void file_release(int file) {
+    if (file >= 0 && file != atomic_load(&process.file)) {
+        syscall(SYS_close, file);
+    }
 }
 
 static bool file_is_ours(int file) {
@@ -72,13 +109,14 @@ static int file_get(void) {
     if (file_is_ours(file)) {
         return file;
     }
+    atomic_store(&process.file, -1);
     file = file_open(0);
     if (file >= 0 && !file_is_ours(file)) {
+        atomic_store(&process.file, -1);
         syscall(SYS_close, file);
         errno = ESTALE;
         return -1;
     }
-    atomic_store(&process.file, file);
     return file;
 }
 
@@ -101,9 +139,10 @@ static bool file_write_zeros(int file, uint64_t offset, size_t bytes) {
     return true;
 }
 
-// Disk space for certain, without ever raising SIGXFSZ. The zeros are for speed where there is
-// fallocate (pages that are in memory already map faster: 2 ns an event), else for the space.
-static bool file_allocate(int file, uint64_t offset, size_t bytes) {
+// Disk space for certain, without ever raising SIGXFSZ. Zeros are written for the space where there
+// is no fallocate, and WITH_ZEROS for speed: pages that are in memory already map faster, 2 ns an
+// event.
+static bool file_allocate(int file, uint64_t offset, size_t bytes, bool with_zeros) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         offset + bytes > limit.rlim_cur) {
@@ -114,6 +153,9 @@ static bool file_allocate(int file, uint64_t offset, size_t bytes) {
     do {
         result = syscall(SYS_fallocate, file, 0, (long)offset, (long)bytes);
     } while (result != 0 && errno == EINTR);
+    if (result == 0 && !with_zeros) {
+        return true;
+    }
     return (result == 0 || errno == EOPNOTSUPP) && file_write_zeros(file, offset, bytes);
 }
 
@@ -135,9 +177,13 @@ static uint32_t read_whole(const char *path, char *to, size_t bytes) {
     return (uint32_t)got;
 }
 
+uint64_t tau_process_now(void) {
+    return tau_clock_now(tau_writer_process.clock);
+}
+
 static void header_note_clocks(struct tau_raw_header *header) {
     header->latest_ns = tau_clock_nanoseconds(CLOCK_MONOTONIC);
-    header->latest_ticks = tau_clock_now(tau_writer_process.uses_counter);
+    header->latest_ticks = tau_process_now();
 }
 
 static void header_fill(struct tau_raw_header *header, uint64_t started_ticks,
@@ -150,7 +196,7 @@ static void header_fill(struct tau_raw_header *header, uint64_t started_ticks,
     header->started_ns = started_ns;
     header->started_unix_ns = tau_clock_nanoseconds(CLOCK_REALTIME);
     header->ticks_per_second_hint = process.ticks_per_second_hint;
-    header->clock = tau_writer_process.uses_counter ? TAU_RAW_CLOCK_TSC : TAU_RAW_CLOCK_MONOTONIC;
+    header->clock = process.has_counter ? TAU_RAW_CLOCK_TSC : TAU_RAW_CLOCK_MONOTONIC;
     header->address_shift = TAU_RAW_ADDRESS_SHIFT;
     ssize_t bytes = readlink("/proc/self/exe", header->program, sizeof(header->program));
     header->program_bytes = bytes > 0 ? (uint32_t)bytes : 0;
@@ -166,22 +212,23 @@ static void header_fill(struct tau_raw_header *header, uint64_t started_ticks,
 // Creates this process's file and maps its header; NULL with errno if that cannot be.
 static struct tau_raw_header *header_create(void) {
     uint64_t started_ns = tau_clock_nanoseconds(CLOCK_MONOTONIC);
-    uint64_t started_ticks = tau_clock_now(tau_writer_process.uses_counter);
+    uint64_t started_ticks = tau_process_now();
     snprintf(process.path, sizeof(process.path), "%s/%u-%llx%s", process.directory,
              (unsigned int)getpid(), (unsigned long long)started_ticks, TAU_RAW_SUFFIX);
+    atomic_store(&process.file, -1);
     int file = file_open(O_CREAT | O_EXCL);
     struct stat status;
-    if (file < 0 || fstat(file, &status) != 0) {
-        return NULL;
+    struct tau_raw_header *header = MAP_FAILED;
+    if (file >= 0 && fstat(file, &status) == 0) {
+        process.device = status.st_dev;
+        process.inode = status.st_ino;
+        if (file_allocate(file, 0, TAU_RAW_PAGE_BYTES, true)) {
+            header = mmap(NULL, TAU_RAW_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        }
     }
-    process.device = status.st_dev;
-    process.inode = status.st_ino;
-    atomic_store(&process.file, file);
-    if (!file_allocate(file, 0, TAU_RAW_PAGE_BYTES)) {
-        return NULL;
-    }
-    struct tau_raw_header *header =
-        mmap(NULL, TAU_RAW_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    const int error = errno;
+    file_release(file);
+    errno = error;
     if (header == MAP_FAILED) {
         return NULL;
     }
@@ -204,8 +251,21 @@ static bool kernel_trusts_counter(void) {
 #endif
 }
 
+// How many seccomp filters this process is under, or its seccomp mode where the kernel does not
+// count them. Reads as the dynamic linker does, which any filter allows that let the program start.
+static uint32_t seccomp_filters(void) {
+    char text[4096] = {0};
+    read_whole("/proc/self/status", text, sizeof(text) - 1);
+    const char *line = strstr(text, "\nSeccomp_filters:");
+    if (line == NULL) {
+        line = strstr(text, "\nSeccomp:");
+    }
+    return line == NULL ? 0 : (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10);
+}
+
 void tau_process_configure(char *const *environment) {
     bool counter = true;
+    uint32_t filters_max = UINT32_MAX;
     for (char *const *entry = environment; entry != NULL && *entry != NULL; entry++) {
         if (strncmp(*entry, "TAU_RECORD_DIRECTORY=", 21) == 0) {
             snprintf(process.directory, sizeof(process.directory), "%s", *entry + 21);
@@ -213,19 +273,22 @@ void tau_process_configure(char *const *environment) {
             process.only_pid = (uint32_t)strtoul(*entry + 20, NULL, 10);
         } else if (strncmp(*entry, "TAU_RECORD_TICKS_PER_SECOND=", 28) == 0) {
             process.ticks_per_second_hint = strtoull(*entry + 28, NULL, 10);
+        } else if (strncmp(*entry, "TAU_RECORD_SECCOMP_FILTERS=", 27) == 0) {
+            filters_max = (uint32_t)strtoul(*entry + 27, NULL, 10);
         } else if (strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") == 0) {
             counter = false;
         } else if (strcmp(*entry, "TAU_RECORD_DEEPBIND=keep") == 0) {
             process.keeps_deep_bind = true;
         }
     }
-    if (process.directory[0] != '/') {
+    if (process.directory[0] != '/' || seccomp_filters() > filters_max) {
+        process.directory[0] = '\0';
         return;
     }
-    tau_writer_process.uses_counter = counter && kernel_trusts_counter();
-    _Atomic uint32_t *alive =
-        mmap(NULL, TAU_RAW_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (alive == MAP_FAILED || madvise((void *)alive, TAU_RAW_PAGE_BYTES, MADV_WIPEONFORK) != 0) {
+    process.has_counter = counter && kernel_trusts_counter();
+    tau_writer_process.clock = process.has_counter ? TAU_CLOCK_COUNTER : TAU_CLOCK_MONOTONIC;
+    _Atomic uint32_t *alive = tau_process_map_private(TAU_RAW_PAGE_BYTES);
+    if (alive == NULL || madvise((void *)alive, TAU_RAW_PAGE_BYTES, MADV_WIPEONFORK) != 0) {
         return;  // without it a forked child would write into its parent's recording
     }
     tau_writer_process.alive = alive;
@@ -250,6 +313,10 @@ static bool recording_begin(const struct tau_raw_header *parent, uint64_t forked
     return true;
 }
 
+static bool is_wanted(uint32_t pid) {
+    return process.only_pid == 0 || process.only_pid == pid;
+}
+
 bool tau_process_start(uint64_t forked_at_ticks) {
     uint32_t expected = OFF;
     _Atomic uint32_t *alive = tau_writer_process.alive;
@@ -261,11 +328,17 @@ bool tau_process_start(uint64_t forked_at_ticks) {
         return !tau_process_stopped();
     }
     struct tau_raw_header *parent = process.header;
-    const int parent_file = atomic_load(&process.file);
-    const bool close_parent_file = file_is_ours(parent_file);
     process.header = NULL;
-    const bool wanted = process.only_pid == 0 || process.only_pid == (uint32_t)getpid();
-    const bool begun = wanted && recording_begin(parent, forked_at_ticks);
+    const bool confined = tau_process_is_confined();
+    if (parent != NULL && !confined) {
+        // The child's only thread is the one that is here.
+        atomic_store(&process.callers, 1);
+        if (file_is_ours(atomic_load(&process.file))) {
+            syscall(SYS_close, atomic_load(&process.file));
+        }
+    }
+    const bool wanted = confined || is_wanted((uint32_t)getpid());
+    const bool begun = wanted && !confined && recording_begin(parent, forked_at_ticks);
     if (!begun) {
         atomic_store(&process.stopped, true);
     }
@@ -273,39 +346,218 @@ bool tau_process_start(uint64_t forked_at_ticks) {
         __atomic_fetch_add(&parent->children_lost, 1, __ATOMIC_RELAXED);
     }
     if (parent != NULL) {
-        munmap(parent, TAU_RAW_PAGE_BYTES);
-    }
-    if (close_parent_file) {
-        syscall(SYS_close, parent_file);
+        tau_process_unmap(parent, TAU_RAW_PAGE_BYTES);
     }
     atomic_store(alive, ON);
     return begun;
 }
 
-// ---- Going on and stopping ----
+// ---- Memory ----
 
-int tau_process_extend(size_t bytes, uint64_t *offset) {
-    if (tau_process_stopped()) {
-        return -1;
-    }
-    int file = file_get();
-    *offset = atomic_fetch_add(&process.file_bytes, bytes);
-    if (file < 0 || !file_allocate(file, *offset, bytes)) {
-        tau_process_stop(errno);
-        return -1;
-    }
-    header_note_clocks(process.header);
-    return file;
+static bool is_recorded(void) {
+    return process.header != NULL && !tau_process_stopped() &&
+           atomic_load(tau_writer_process.alive) == ON;
 }
+
+bool tau_process_calls_begin(sigset_t *signals) {
+    sigset_t all;
+    atomic_fetch_add(&process.callers, 1);
+    if (tau_process_is_confined()) {
+        atomic_fetch_sub(&process.callers, 1);
+        return false;
+    }
+    memset(&all, 0xff, sizeof(all));
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, signals, KERNEL_SIGNALS_BYTES);
+    return true;
+}
+
+void tau_process_calls_end(const sigset_t *signals) {
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, signals, NULL, KERNEL_SIGNALS_BYTES);
+    atomic_fetch_sub(&process.callers, 1);
+}
+
+// BYTES at OFFSET of the file, on disk and mapped; NULL with errno.
+static void *file_map(uint64_t offset, size_t bytes, bool with_zeros) {
+    void *memory = MAP_FAILED;
+    const int file = file_get();
+    if (file >= 0 && file_allocate(file, offset, bytes, with_zeros)) {
+        memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    }
+    const int error = errno;
+    file_release(file);
+    errno = error;
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    // A forked child must never write here: it has no mapping at all.
+    madvise(memory, bytes, MADV_DONTFORK);
+    return memory;
+}
+
+static void *reserve_take(size_t bytes, uint64_t *offset) {
+    const uint64_t used = atomic_fetch_add(&process.reserve_used, bytes);
+    if (used > process.reserve_bytes || bytes > process.reserve_bytes - used) {
+        tau_process_stop(TAU_RAW_STOP_CONFINED);
+        return NULL;
+    }
+    *offset = process.reserve_offset + used;
+    return process.reserve + used;
+}
+
+void *tau_process_map(size_t bytes, uint64_t *offset) {
+    // A forked child that has no recording yet must not write into its parent's.
+    if (tau_process_stopped() || atomic_load(tau_writer_process.alive) != ON) {
+        return NULL;
+    }
+    if (tau_process_is_confined()) {
+        return reserve_take(bytes, offset);
+    }
+    if (process.header->stop_reason != 0) {
+        atomic_store(&process.stopped, true);  // `tau record` stopped us
+        return NULL;
+    }
+    *offset = atomic_fetch_add(&process.file_bytes, bytes);
+    void *memory = file_map(*offset, bytes, true);
+    if (memory == NULL) {
+        tau_process_stop(errno);
+        return NULL;
+    }
+#ifdef MADV_POPULATE_WRITE
+    // All pages in one call: 1 ns an event less than a fault each. An older kernel refuses, and
+    // faults.
+    madvise(memory, bytes, MADV_POPULATE_WRITE);
+#endif
+    header_note_clocks(process.header);
+    return memory;
+}
+
+void *tau_process_map_private(size_t bytes) {
+    if (tau_process_is_confined()) {
+        return NULL;
+    }
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void tau_process_map_over(void *place, size_t bytes) {
+    if (!tau_process_is_confined()) {
+        const int error = errno;
+        mmap(place, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        errno = error;
+    }
+}
+
+void tau_process_unmap(void *memory, size_t bytes) {
+    if (!tau_process_is_confined()) {
+        munmap(memory, bytes);
+    }
+}
+
+// ---- Confinement ----
+
+static void reserve_map(void) {
+    for (uint64_t bytes = RESERVE_BYTES_MAX; bytes >= RESERVE_BYTES_MIN; bytes /= 2) {
+        const uint64_t offset = atomic_fetch_add(&process.file_bytes, bytes);
+        uint8_t *reserve = file_map(offset, bytes, false);
+        if (reserve != NULL) {
+            process.reserve = reserve;
+            process.reserve_offset = offset;
+            process.reserve_bytes = bytes;
+            return;
+        }
+        uint64_t end = offset + bytes;
+        atomic_compare_exchange_strong(&process.file_bytes, &end, offset);
+    }
+}
+
+bool tau_process_confine(bool without_clock) {
+    if (process.directory[0] == '\0') {
+        return false;
+    }
+    if (is_recorded() && process.reserve == NULL) {
+        reserve_map();
+        tau_writer_stock();
+    }
+    atomic_store(&process.confined, true);
+    for (unsigned int i = 0; i < CALLERS_WAIT_MAX && atomic_load(&process.callers) > 0; i++) {
+        sched_yield();
+    }
+    // Outside of the counter, the clock may be a system call on this machine.
+    if (without_clock || tau_writer_process.clock == TAU_CLOCK_MONOTONIC) {
+        tau_process_stop_clock();
+    }
+    return true;
+}
+
+void tau_process_confine_undo(void) {
+    atomic_store(&process.confined, false);
+}
+
+bool tau_process_is_confined(void) {
+    return atomic_load_explicit(&process.confined, memory_order_relaxed);
+}
+
+void tau_process_stop_clock(void) {
+    if (tau_writer_process.clock != TAU_CLOCK_SEQUENCE) {
+        // Ahead of what other threads have read and not yet written.
+        atomic_store(&tau_clock_sequence,
+                     tau_process_now() + SEQUENCE_LEAD_TICKS);
+        tau_writer_process.clock = TAU_CLOCK_SEQUENCE;
+    }
+}
+
+// ---- Other programs ----
+
+// Another user or root folder, or a full disk: the mapped header can be written still. In a child
+// without a recording of its own it is the parent's.
+static void count_unnoted(bool started) {
+    if (process.header != NULL) {
+        __atomic_fetch_add(&process.header->execs_unnoted, started ? 1 : -1, __ATOMIC_RELAXED);
+    }
+}
+
+void tau_process_note_exec(uint32_t pid, const char *path, uint64_t at_ticks) {
+    char entry[PATH_BYTES + 2 * EXEC_PATH_BYTES];
+    const int error = errno;
+    if (process.directory[0] == '\0' || tau_process_is_confined()) {
+        return;
+    }
+    const uint32_t self = (uint32_t)syscall(SYS_getpid);  // also in a child of vfork
+    if (!is_wanted(pid == 0 ? self : pid)) {
+        return;
+    }
+    snprintf(entry, sizeof(entry), "%s/%s", process.directory, TAU_RAW_EXECS);
+    const long file =
+        syscall(SYS_openat, AT_FDCWD, entry, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    int used = snprintf(entry, EXEC_PATH_BYTES, "%u %llx ", (unsigned int)(pid == 0 ? self : pid),
+                        (unsigned long long)at_ticks);
+    if (path != NULL && path[0] != '/' && strchr(path, '/') != NULL) {
+        const ssize_t bytes = readlink("/proc/self/cwd", entry + used, EXEC_PATH_BYTES);
+        used += bytes > 0 ? (int)bytes : 0;
+        entry[used++] = '/';
+    }
+    used += snprintf(entry + used, EXEC_PATH_BYTES, "%s", path == NULL ? "" : path);
+    if (file < 0 || syscall(SYS_write, file, entry, used + 1) < 0) {
+        count_unnoted(path != NULL);
+    }
+    if (file >= 0) {
+        syscall(SYS_close, file);
+    }
+    errno = error;
+}
+
+// ---- Going on and stopping ----
 
 uint64_t tau_process_file_bytes(void) {
     return atomic_load_explicit(&process.file_bytes, memory_order_relaxed);
 }
 
-void tau_process_stop(int error) {
+void tau_process_stop(int reason) {
     if (!atomic_exchange(&process.stopped, true) && process.header != NULL) {
-        process.header->stopped_ticks = tau_clock_now(tau_writer_process.uses_counter);
-        process.header->stop_errno = (uint32_t)error;
+        process.header->stopped_ticks = tau_process_now();
+        process.header->stop_reason = (uint32_t)reason;
     }
 }
 
@@ -313,10 +565,20 @@ bool tau_process_stopped(void) {
     return atomic_load_explicit(&process.stopped, memory_order_relaxed);
 }
 
+void tau_process_count_lost(void) {
+    if (process.header != NULL && atomic_load(tau_writer_process.alive) == ON) {
+        __atomic_fetch_add(&process.header->events_lost, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void tau_process_count_abandoned(void) {
+    if (process.header != NULL) {
+        __atomic_fetch_add(&process.header->calls_abandoned, 1, __ATOMIC_RELAXED);
+    }
+}
+
 bool tau_process_drops_deep_bind(void) {
-    const bool recorded = process.header != NULL && !tau_process_stopped() &&
-                          atomic_load(tau_writer_process.alive) == ON;
-    if (!recorded || process.keeps_deep_bind) {
+    if (!is_recorded() || process.keeps_deep_bind) {
         return false;
     }
     __atomic_fetch_add(&process.header->deep_binds, 1, __ATOMIC_RELAXED);
@@ -325,7 +587,9 @@ bool tau_process_drops_deep_bind(void) {
 
 void tau_process_end(void) {
     if (process.header != NULL && atomic_load(tau_writer_process.alive) == ON) {
-        header_note_clocks(process.header);
+        if (!tau_process_is_confined()) {
+            header_note_clocks(process.header);
+        }
         process.header->ended = 1;
     }
 }

@@ -3,6 +3,7 @@
 #define TAU_LINUX_RECORDER_PROCESS_H
 
 #include <stdbool.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,22 +13,55 @@
 //   TAU_RECORD_TICKS_PER_SECOND  the time-stamp counter's rate
 //   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
 //   TAU_RECORD_DEEPBIND=keep     leave RTLD_DEEPBIND alone
+//   TAU_RECORD_SECCOMP_FILTERS   how many filters `tau record` itself is under; under more than
+//                                these the recorder cannot know what it may do, and stays off
 void tau_process_configure(char *const *environment);
 
 // Starts this process's recording, in the program or in a forked child; there FORKED_AT_TICKS is
 // the time of the forking thread's last row. False if recording is off or cannot start.
 bool tau_process_start(uint64_t forked_at_ticks);
 
-// Takes BYTES more of the file, on disk for certain; returns the file's descriptor and *offset, or
-// -1 (recording stops).
-int tau_process_extend(size_t bytes, uint64_t *offset);
+// Brackets system calls of the recorder: no signal handler runs between the two, so none can leave
+// by siglongjmp. False if the process is confined: no system call may be made, nor the end called.
+bool tau_process_calls_begin(sigset_t *signals);
+void tau_process_calls_end(const sigset_t *signals);
+
+// BYTES more of the file, at *offset, on disk for certain and mapped; NULL if recording stops here.
+// In a confined process they come from the reserve.
+void *tau_process_map(size_t bytes, uint64_t *offset);
+// Anonymous memory; NULL if there is none.
+void *tau_process_map_private(size_t bytes);
+// Anonymous memory of BYTES at PLACE, unless something is mapped there already.
+void tau_process_map_over(void *place, size_t bytes);
+// Gives up what tau_process_map or _private returned; in a confined process it stays mapped.
+void tau_process_unmap(void *memory, size_t bytes);
+
+// From here on this process may not make the recorder's system calls (seccomp): a reserve is mapped
+// first. False, with nothing changed, if nothing is recorded. WITHOUT_CLOCK: the time-stamp counter
+// may not be read either.
+bool tau_process_confine(bool without_clock);
+// The confinement failed after all.
+void tau_process_confine_undo(void);
+bool tau_process_is_confined(void);
+// The clock may not be read any more: from here on rows are in order, and their times count events.
+void tau_process_stop_clock(void);
+
+// The time in the recording's clock.
+uint64_t tau_process_now(void);
+// Tells `tau record` that process PID (0 = this one) becomes the program PATH; PATH NULL: it did
+// not. AT_TICKS is a time before the exec. Keeps errno; no lock and no allocation.
+void tau_process_note_exec(uint32_t pid, const char *path, uint64_t at_ticks);
 
 // Bytes of the file that are handed out so far.
 uint64_t tau_process_file_bytes(void);
 
-// Recording ends here and for good, for the reason of an errno value; the program goes on.
-void tau_process_stop(int error);
+// Recording ends here and for good, for an errno value or an enum tau_raw_stop; the program goes
+// on.
+void tau_process_stop(int reason);
 bool tau_process_stopped(void);
+// An event after that; a call that never returned.
+void tau_process_count_lost(void);
+void tau_process_count_abandoned(void);
 
 // Whether dlopen is to drop RTLD_DEEPBIND; counted.
 bool tau_process_drops_deep_bind(void);

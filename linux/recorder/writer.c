@@ -1,6 +1,5 @@
-// Hands out chunks: one atomic add in the file, then fallocate, so that a full disk is an error
-// here and never a SIGBUS in the program, then a shared mapping. No lock, and no system call
-// between two chunks.
+// Hands out chunks of the file (process.c maps them). No lock, and no system call between two
+// chunks.
 //
 // Chunks grow from 16 to 256 KiB with their writer and with the file, so that neither a thousand
 // short threads nor a short program take much for nothing; a dead thread's writer goes to a small
@@ -9,18 +8,20 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <string.h>
 
+#include "iface/recording.h"
 #include "linux/recorder/modules.h"
 #include "linux/recorder/process.h"
 
 #define CHUNK_BYTES_FIRST (16u << 10)
 #define CHUNK_BYTES_LAST (256u << 10)
 #define ORPHANS_MAX 64
+#define STOCK_WRITERS 32
 
 static _Atomic uint32_t alive_never;
-struct tau_writer_process tau_writer_process = {.alive = &alive_never};
+// A process that is not recorded may be under a filter that forbids to read a clock.
+struct tau_writer_process tau_writer_process = {.alive = &alive_never, .clock = TAU_CLOCK_SEQUENCE};
 
 static struct tau_writer *_Atomic orphans[ORPHANS_MAX];
 static _Atomic uint32_t threads_count;
@@ -51,9 +52,9 @@ static void orphan_give(struct tau_writer *writer) {
         }
     }
     if (writer->chunk != NULL) {
-        munmap(writer->chunk, writer->chunk_bytes);
+        tau_process_unmap(writer->chunk, writer->chunk_bytes);
     }
-    munmap(writer, sizeof(*writer));
+    tau_process_unmap(writer, sizeof(*writer));
 }
 
 static void thread_ends(void *value) {
@@ -66,27 +67,14 @@ static void thread_ends(void *value) {
 
 struct tau_raw_chunk *tau_writer_chunk_map(uint32_t kind, uint32_t thread, size_t bytes) {
     uint64_t offset;
-    int file = tau_process_extend(bytes, &offset);
-    if (file < 0) {
+    struct tau_raw_chunk *chunk = tau_process_map(bytes, &offset);
+    if (chunk == NULL) {
         return NULL;
     }
-    struct tau_raw_chunk *chunk =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
-    if (chunk == MAP_FAILED) {
-        tau_process_stop(errno);
-        return NULL;
-    }
-    // A forked child must never write here: it has no mapping at all.
-    madvise(chunk, bytes, MADV_DONTFORK);
-#ifdef MADV_POPULATE_WRITE
-    // All pages in one call: 1 ns an event less than a fault each. An older kernel refuses, and
-    // faults.
-    madvise(chunk, bytes, MADV_POPULATE_WRITE);
-#endif
     chunk->kind = kind;
     chunk->bytes = (uint32_t)bytes;
     chunk->thread = thread;
-    chunk->started_ticks = tau_clock_now(tau_writer_process.uses_counter);
+    chunk->started_ticks = tau_clock_now(tau_writer_process.clock);
     chunk->offset = offset;
     atomic_signal_fence(memory_order_release);
     chunk->magic = TAU_RAW_CHUNK_MAGIC;
@@ -100,7 +88,7 @@ static bool chunk_next(struct tau_writer *writer) {
         while (bytes < CHUNK_BYTES_LAST && bytes < writer->chunk_bytes * 4 && bytes * 2 <= share) {
             bytes *= 2;
         }
-        munmap(writer->chunk, writer->chunk_bytes);
+        tau_process_unmap(writer->chunk, writer->chunk_bytes);
         writer->chunk = NULL;
     }
     struct tau_raw_chunk *chunk = tau_writer_chunk_map(TAU_RAW_ROWS, writer->thread, bytes);
@@ -119,13 +107,11 @@ static bool chunk_next(struct tau_writer *writer) {
 }
 
 static struct tau_writer *writer_new(void) {
-    void *memory = mmap(NULL, sizeof(struct tau_writer), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        tau_process_stop(errno);
-        return NULL;
+    struct tau_writer *writer = tau_process_map_private(sizeof(*writer));
+    if (writer == NULL) {
+        tau_process_stop(tau_process_is_confined() ? TAU_RAW_STOP_CONFINED : ENOMEM);
     }
-    return memory;
+    return writer;
 }
 
 static bool writer_get(struct tau_writer_thread *thread) {
@@ -154,11 +140,7 @@ static bool writer_get(struct tau_writer_thread *thread) {
 
 // ---- Public ----
 
-bool tau_writer_prepare(struct tau_writer_thread *thread) {
-    if (tau_process_stopped()) {
-        return false;
-    }
-    int error = errno;
+static bool prepare(struct tau_writer_thread *thread) {
     if (atomic_load_explicit(tau_writer_process.alive, memory_order_acquire) != 1) {
         // First event of the program, or of a forked child: whatever writer there is belongs to the
         // parent.
@@ -167,7 +149,6 @@ bool tau_writer_prepare(struct tau_writer_thread *thread) {
         thread->number = 0;
         thread->ending = 0;
         if (!tau_process_start(forked_at_ticks)) {
-            errno = error;
             return false;
         }
     }
@@ -178,11 +159,40 @@ bool tau_writer_prepare(struct tau_writer_thread *thread) {
     }
     if (!ready && thread->writer != NULL) {
         // Without a chunk it is no writer; recording has stopped, so no other will be asked for.
-        munmap(thread->writer, sizeof(*thread->writer));
+        tau_process_unmap(thread->writer, sizeof(*thread->writer));
         thread->writer = NULL;
+    }
+    return ready;
+}
+
+bool tau_writer_prepare(struct tau_writer_thread *thread) {
+    if (tau_process_stopped()) {
+        return false;
+    }
+    const int error = errno;
+    sigset_t signals;
+    const bool calls = tau_process_calls_begin(&signals);
+    const bool ready = prepare(thread);
+    if (calls) {
+        tau_process_calls_end(&signals);
     }
     errno = error;
     return ready;
+}
+
+void tau_writer_keep_off(const struct tau_writer_thread *thread) {
+    if (thread->writer != NULL && thread->writer->chunk != NULL) {
+        tau_process_map_over(thread->writer->chunk, thread->writer->chunk_bytes);
+    }
+}
+
+void tau_writer_stock(void) {
+    for (unsigned int i = 0; i < STOCK_WRITERS; i++) {
+        struct tau_writer *writer = tau_process_map_private(sizeof(*writer));
+        if (writer != NULL) {
+            orphan_give(writer);
+        }
+    }
 }
 
 void tau_writer_release(struct tau_writer_thread *thread) {

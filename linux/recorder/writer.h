@@ -22,9 +22,11 @@ struct tau_writer {
 // What each thread has of its own. All zero at its start.
 struct tau_writer_thread {
     struct tau_writer *writer;
-    uint32_t depth;   // not 0: inside the real allocator or the recorder, so nothing is an event
-    uint32_t number;  // 1 …, 0 = not given yet
-    uint32_t ending;  // the thread's end was announced: it must not keep a writer any more
+    uintptr_t inside;        // not 0: a call is under way, so what comes is no event (call.h)
+    uint64_t operator_site;  // with `inside` == TAU_CALL_OPERATOR
+    uint32_t number;         // 1 …, 0 = not given yet
+    uint16_t ending;         // the thread's end was announced: it must not keep a writer any more
+    uint16_t resizing;       // between the two rows of a realloc
 };
 
 // The process's state that the hot path reads.
@@ -32,7 +34,7 @@ struct tau_writer_process {
     // One page that reads 0 in a forked child (MADV_WIPEONFORK): 0 = this process has no recording
     // yet.
     _Atomic uint32_t *alive;
-    uint32_t uses_counter;
+    enum tau_clock clock;
 };
 
 extern struct tau_writer_process tau_writer_process;
@@ -44,8 +46,15 @@ bool tau_writer_prepare(struct tau_writer_thread *thread);
 // After a row: gives the writer back if the thread is about to be gone.
 void tau_writer_release(struct tau_writer_thread *thread);
 
+// In a forked child: puts private memory where THREAD's chunk was, if nothing is there. The row
+// that THREAD may be in the middle of ends there; the next begins the child's recording.
+void tau_writer_keep_off(const struct tau_writer_thread *thread);
+
 // A chunk of BYTES for another use, mapped; NULL if the disk is full or recording stopped.
 struct tau_raw_chunk *tau_writer_chunk_map(uint32_t kind, uint32_t thread, size_t bytes);
+
+// Makes writers for threads to come, before no memory can be mapped any more.
+void tau_writer_stock(void);
 
 // Called once in each new process (also a forked one), before its first chunk.
 void tau_writer_reset(void);

@@ -1,6 +1,7 @@
-// The paper's budgeting over a reduced profile: Eq 4 at every instant, and the greedy of Fig. 4.
+// The paper's budgeting over a reduced profile: Eq 4 at every instant, the greedy of Fig. 4, and
+// the exhaustive search that the paper compares it with.
 //
-// Both take the instants that tau_profile_reduce kept. Those that it dropped are nowhere above a
+// All take the instants that tau_profile_reduce kept. Those that it dropped are nowhere above a
 // kept one, and Eq 4 and M_i(t) of Eq 18 are monotone in every count, so the result is the same as
 // over all instants.
 #ifndef TAU_BUDGETING_H
@@ -22,5 +23,14 @@ TAU_TRACE_EXPORT enum tau_profile_status tau_budgeting_greedy(const struct tau_p
                                                               uint64_t limit_bytes,
                                                               const uint64_t *most,
                                                               uint64_t *counts);
+
+// Exhaustive search [P1-15]: COUNTS with the largest sum of Eq 7 among all products of 0 ... MOST
+// that hold Eq 5, the first best in counting order (the last class counts fastest). Time:
+// O(combinations * instants); a step redoes only the sums behind the class that changed. Fails if
+// and only if memory is short.
+TAU_TRACE_EXPORT enum tau_profile_status tau_budgeting_exhaustive(const struct tau_profile *profile,
+                                                                  uint64_t limit_bytes,
+                                                                  const uint64_t *most,
+                                                                  uint64_t *counts);
 
 #endif

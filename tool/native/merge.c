@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +29,7 @@ struct place {
     uint32_t bytes;
     uint32_t thread;
     uint32_t kind;
+    bool is_cut;  // the file ends in it; it is counted as damaged already
 };
 
 struct run {
@@ -36,6 +38,7 @@ struct run {
     size_t mapped_bytes;
     uint64_t sequence;  // of its chunk: equal times go by it, so that the result never depends on
                         // the heap
+    bool is_cut;
 };
 
 struct recording {
@@ -80,7 +83,10 @@ static bool place_add(struct recording *recording, const struct tau_raw_chunk *c
         .bytes = left < chunk->bytes ? (uint32_t)left : chunk->bytes,
         .thread = chunk->thread,
         .kind = chunk->kind,
+        .is_cut = left < chunk->bytes,
     };
+    // The recorder makes room for a chunk before it begins it: a file that ends in one was cut.
+    recording->emit.result->damaged_chunks += left < chunk->bytes;
     return true;
 }
 
@@ -195,7 +201,7 @@ static void run_close(struct recording *recording, struct run *run) {
 // Reads the run's next row. False at its end; then the run is to be closed.
 static bool run_next(struct recording *recording, struct run *run) {
     const enum tau_merge_rows_status status = tau_merge_rows_next(&run->rows);
-    recording->emit.result->damaged_chunks += status == TAU_MERGE_ROWS_DAMAGED;
+    recording->emit.result->damaged_chunks += status == TAU_MERGE_ROWS_DAMAGED && !run->is_cut;
     return status == TAU_MERGE_ROWS_NEXT;
 }
 
@@ -218,6 +224,7 @@ static bool run_open(struct recording *recording, const struct place *place) {
     run->mapped = mapped;
     run->mapped_bytes = place->bytes;
     run->sequence = recording->next_place;
+    run->is_cut = place->is_cut;
     const size_t rows_at = sizeof(struct tau_raw_chunk);
     tau_merge_rows_open(&run->rows, (const uint8_t *)mapped + rows_at, place->bytes - rows_at,
                         place->started_ticks, place->thread, recording->header.address_shift);
@@ -288,6 +295,18 @@ uint64_t tau_merge_ticks_per_second(void) {
 #else
     return 0;
 #endif
+}
+
+static uint64_t ticks_now(const struct tau_raw_header *header) {
+    struct timespec now;
+#if defined(__x86_64__)
+    if (header->clock == TAU_RAW_CLOCK_TSC) {
+        return __rdtsc();
+    }
+#endif
+    (void)header;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 // ---- Public ----
@@ -371,4 +390,28 @@ enum tau_merge_status tau_merge_recording(const char *raw, const char *out, cons
     }
     errno = status == TAU_MERGE_INPUT_FAILED ? cause : errno;
     return status != TAU_MERGE_OK ? status : closed;
+}
+
+enum tau_merge_status tau_merge_detach(const char *raw) {
+    const int file = open(raw, O_RDWR | O_CLOEXEC);
+    struct tau_raw_header header;
+    enum tau_merge_status status = TAU_MERGE_INPUT_FAILED;
+    if (file >= 0 && pread(file, &header, sizeof(header), 0) == (ssize_t)sizeof(header)) {
+        const uint64_t now = ticks_now(&header);
+        const uint32_t reason = TAU_RAW_STOP_DETACHED;
+        const off_t ticks_at = offsetof(struct tau_raw_header, stopped_ticks);
+        const off_t reason_at = offsetof(struct tau_raw_header, stop_reason);
+        status = TAU_MERGE_OK;
+        if (header.stop_reason == 0 &&
+            (pwrite(file, &now, sizeof(now), ticks_at) != (ssize_t)sizeof(now) ||
+             pwrite(file, &reason, sizeof(reason), reason_at) != (ssize_t)sizeof(reason))) {
+            status = TAU_MERGE_INPUT_FAILED;
+        }
+    }
+    const int cause = errno;
+    if (file >= 0) {
+        close(file);
+    }
+    errno = cause;
+    return status;
 }

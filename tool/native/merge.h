@@ -10,7 +10,8 @@
 //    latest frees, else INHERITED in a forked child, else UNKNOWN. After such a realloc the object
 //    is known: the event is followed by a malloc of its new size.
 // 4. A new object where one is still live says that a free was not seen: the free is put in front
-// and counted.
+// and counted. In a target's stream such a malloc is a realloc in place, if the next row of its
+// thread frees the address.
 //
 // Whatever is in the input, these functions end, stay inside it and report what was damaged. No
 // function is thread-safe.
@@ -60,6 +61,9 @@ TAU_TRACE_EXPORT enum tau_merge_status tau_merge_target_stream(const char *strea
                                                                tau_merge_progress progress,
                                                                void *context,
                                                                struct tau_merge_result *result);
+// Ends the raw recording RAW of a process that still runs: rows from now on are not part of it, and
+// the process stops at its next chunk. A recording that stopped before is left alone.
+TAU_TRACE_EXPORT enum tau_merge_status tau_merge_detach(const char *raw);
 // The rate of this machine's time-stamp counter, measured for 20 ms; 0 where there is none.
 TAU_TRACE_EXPORT uint64_t tau_merge_ticks_per_second(void);
 

@@ -207,7 +207,10 @@ static bool move_end(struct tau_merge_emit *emit, const struct tau_merge_row *ro
         return put(emit, time_ns, event);
     }
     event.slot = TAU_TRACE_SLOT_NONE;
-    event.flags = begun ? flag_of(emit, move.address) : TAU_TRACE_UNKNOWN;
+    // Where a signal handler forked within a realloc, its beginning is in the parent's recording.
+    event.flags = begun          ? flag_of(emit, move.address)
+                  : emit->forked ? TAU_TRACE_INHERITED
+                                 : TAU_TRACE_UNKNOWN;
     if (!put(emit, time_ns, event)) {
         return false;
     }
@@ -236,6 +239,68 @@ static bool move_undo(struct tau_merge_emit *emit, const struct tau_merge_row *r
     const uint64_t size_bytes = emit->objects.slot_size_bytes[move.slot];
     return tau_merge_objects_attach(&emit->objects, move.slot, move.address, size_bytes) ||
            fail(emit, TAU_MERGE_NO_MEMORY);
+}
+
+// ---- Claims ----
+
+static struct tau_merge_claim claim_take(struct tau_merge_emit *emit, size_t i) {
+    const struct tau_merge_claim claim = emit->claims[i];
+    emit->claims_count--;
+    memmove(&emit->claims[i], &emit->claims[i + 1],
+            (emit->claims_count - i) * sizeof(*emit->claims));
+    return claim;
+}
+
+// The object that was alive was freed unseen, and the malloc is a new one.
+static bool claim_settle(struct tau_merge_emit *emit, size_t i) {
+    const struct tau_merge_claim claim = claim_take(emit, i);
+    const struct event event = {.op = TAU_TRACE_MALLOC, .thread = claim.thread, .site = claim.site};
+    return begin_object(emit, &claim.row, event, claim.time_ns);
+}
+
+// The object goes on where it is, with the malloc's size.
+static bool claim_join(struct tau_merge_emit *emit, size_t i) {
+    const struct tau_merge_claim claim = claim_take(emit, i);
+    const uint64_t address = claim.row.address;
+    const uint32_t slot = tau_merge_objects_find(&emit->objects, address);
+    tau_merge_objects_detach(&emit->objects, address);
+    if (!tau_merge_objects_attach(&emit->objects, slot, address, claim.row.size_bytes)) {
+        return fail(emit, TAU_MERGE_NO_MEMORY);
+    }
+    return put(emit, claim.time_ns,
+               (struct event){.op = TAU_TRACE_REALLOC,
+                              .slot = slot,
+                              .thread = claim.thread,
+                              .site = claim.site,
+                              .size_bytes = claim.row.size_bytes});
+}
+
+// Decides what ROW, of thread NUMBER, decides. *JOINED: it was the second half of a realloc.
+static bool claims_decide(struct tau_merge_emit *emit, const struct tau_merge_row *row,
+                          uint32_t number, bool *joined) {
+    const bool is_control = row->op == TAU_RECORD_CONTROL;
+    for (size_t i = emit->claims_count; i > 0; i--) {
+        const struct tau_merge_claim *claim = &emit->claims[i - 1];
+        const bool names = !is_control && claim->row.address == row->address;
+        if (claim->number == number && names && row->op == TAU_RECORD_FREE) {
+            *joined = true;
+            return claim_join(emit, i - 1);
+        }
+        if ((claim->number == number || names) && !claim_settle(emit, i - 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool claim_begin(struct tau_merge_emit *emit, const struct tau_merge_row *row,
+                        uint32_t number, struct event event, uint64_t time_ns) {
+    if (emit->claims_count == TAU_MERGE_CLAIMS_MAX && !claim_settle(emit, 0)) {
+        return false;
+    }
+    emit->claims[emit->claims_count++] =
+        (struct tau_merge_claim){*row, time_ns, number, event.thread, event.site};
+    return true;
 }
 
 // ---- Public ----
@@ -274,10 +339,17 @@ bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows
     };
     const struct tau_merge_row *row = &rows->row;
     struct event event = {.op = op_of[row->op], .thread = thread_of(emit, rows->thread)};
+    bool joined = false;
+    if (!claims_decide(emit, row, rows->thread, &joined)) {
+        return false;
+    }
     if (row->op == TAU_RECORD_CONTROL) {
         return move_undo(emit, row, event.thread, time_ns);
     }
     event.site = site_of(emit, rows);
+    if (joined) {
+        return true;
+    }
     switch (row->op) {
     case TAU_RECORD_FREE:
         return end_object(emit, row->address, tau_merge_objects_find(&emit->objects, row->address),
@@ -287,11 +359,27 @@ bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows
     case TAU_RECORD_REALLOC_END:
         return move_end(emit, row, event, time_ns);
     default:
+        if (emit->joins && row->op == TAU_RECORD_MALLOC &&
+            tau_merge_objects_find(&emit->objects, row->address) != TAU_MERGE_SLOT_NONE) {
+            return claim_begin(emit, row, rows->thread, event, time_ns);
+        }
         return begin_object(emit, row, event, time_ns);
     }
 }
 
+bool tau_merge_emit_gap(struct tau_merge_emit *emit) {
+    while (emit->claims_count > 0) {
+        if (!claim_settle(emit, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool tau_merge_emit_restart(struct tau_merge_emit *emit) {
+    if (!tau_merge_emit_gap(emit)) {
+        return false;
+    }
     for (uint32_t slot = 0; slot < emit->objects.slots_count; slot++) {
         if (emit->objects.slot_address[slot] != 0 &&
             !imply_free(emit, emit->objects.slot_address[slot], emit->last_ns, 0)) {
@@ -325,7 +413,7 @@ static void result_fill(struct tau_merge_emit *emit) {
 
 enum tau_merge_status tau_merge_emit_close(struct tau_merge_emit *emit) {
     if (emit->writer != NULL) {
-        if (emit->status == TAU_MERGE_OK && emit->count > 0) {
+        if (emit->status == TAU_MERGE_OK && tau_merge_emit_gap(emit) && emit->count > 0) {
             flush(emit);
         }
         result_fill(emit);

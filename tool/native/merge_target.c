@@ -94,8 +94,11 @@ static bool block_follows(struct stream *stream, const struct block *block) {
         if (!tau_merge_emit_restart(&stream->emit)) {
             return false;
         }
-    } else if (stream->any) {
+    } else if (stream->any && block->sequence > stream->sequence) {
         result->lost_blocks += block->sequence - stream->sequence;
+        if (!tau_merge_emit_gap(&stream->emit)) {
+            return false;
+        }
     }
     if (block->dropped_rows > stream->dropped_rows) {
         result->dropped_rows += block->dropped_rows - stream->dropped_rows;
@@ -120,7 +123,10 @@ static bool block_emit(struct stream *stream, const struct block *block, const u
             return false;
         }
     }
-    stream->emit.result->damaged_chunks += status == TAU_MERGE_ROWS_DAMAGED;
+    if (status == TAU_MERGE_ROWS_DAMAGED) {
+        stream->emit.result->damaged_chunks++;
+        return tau_merge_emit_gap(&stream->emit);
+    }
     return true;
 }
 
@@ -173,6 +179,7 @@ enum tau_merge_status tau_merge_target_stream(const char *stream_path, const cha
     }
     stream.bytes = mapped;
     stream.emit.result = result;
+    stream.emit.joins = true;
     stream.emit.progress = progress;
     stream.emit.context = context;
     stream.emit.total_bytes = stream.size_bytes;

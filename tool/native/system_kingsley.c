@@ -151,7 +151,7 @@ static void *kingsley_realloc(void *context, void *pointer, size_t size_bytes) {
 
 static void *kingsley_init(struct tau_replay_system *system, void *arena, size_t size_bytes) {
     struct kingsley *heap = system->state;
-    if (size_bytes < PAGE_BYTES) {
+    if (size_bytes < ALIGNMENT - HEADER_BYTES) {
         return NULL;
     }
     memset(heap->free_blocks, 0, sizeof heap->free_blocks);

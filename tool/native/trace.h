@@ -74,11 +74,12 @@ struct tau_trace_totals {
     uint64_t inherited_count;
     uint64_t double_free_count, double_free_first_event;
     uint64_t recovered;      // 1 if the footer was missing and the totals come from a scan
-    uint64_t dropped_bytes;  // after the last whole chunk, when recovered
+    uint64_t dropped_bytes;  // after the last whole chunk, when recovered; 0 if reached_end
     uint64_t end_live_objects, end_live_bytes;  // never freed
     uint64_t sizes_rounded_count;  // allocations that the size table counts under a rounded-up size
     uint64_t sites;                // indexes 1 … sites name a call site
     uint64_t touched_granules;     // sum over all touches
+    uint64_t reached_end;          // 1 if a whole footer follows the last event: none is missing
 };
 
 // One line of the size table.

@@ -9,12 +9,13 @@
 #include <unistd.h>
 
 #define TEXT_BYTES (1u << 20)
-// The longest line: a module of quotes alone, every number at its longest.
-#define LINE_BYTES_MAX (2u * TAU_TRACE_MODULE_BYTES_MAX + 256u)
+// The longest line: a module of control characters alone, every number at its longest.
+#define LINE_BYTES_MAX (4u * TAU_TRACE_MODULE_BYTES_MAX + 256u)
 
 struct tau_trace_exporter {
     struct tau_trace_reader *reader;
     int file;
+    bool is_terminal;  // which a module's name must not steer
     bool headed;
     char *text;
     size_t used;
@@ -38,6 +39,7 @@ struct tau_trace_exporter *tau_trace_exporter_open(struct tau_trace_reader *read
     }
     exporter->reader = reader;
     exporter->file = file;
+    exporter->is_terminal = isatty(file) == 1;
     exporter->headed = false;
     exporter->text = text;
     exporter->used = 0;
@@ -85,7 +87,7 @@ static void put_number(struct tau_trace_exporter *exporter, uint64_t number) {
 }
 
 // The site's MODULE+0xOFFSET, quoted if it has to be. A newline cannot be told in a line, so it
-// becomes a space.
+// becomes a space. On a terminal what is not printable ASCII becomes \x1b.
 static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint32_t site) {
     const char *module;
     uint64_t offset;
@@ -101,7 +103,12 @@ static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint3
         if (*at == '"') {
             put_char(exporter, '"');
         }
-        put_char(exporter, *at == '\n' || *at == '\r' ? ' ' : *at);
+        if (exporter->is_terminal && (*at < ' ' || *at > '~')) {
+            exporter->used +=
+                (size_t)sprintf(exporter->text + exporter->used, "\\x%02x", (unsigned char)*at);
+        } else {
+            put_char(exporter, *at == '\n' || *at == '\r' ? ' ' : *at);
+        }
     }
     exporter->used +=
         (size_t)sprintf(exporter->text + exporter->used, "+0x%llx", (unsigned long long)offset);

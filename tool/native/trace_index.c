@@ -215,6 +215,7 @@ enum tau_trace_status tau_trace_index_load(struct tau_trace_reader *reader) {
         const uint8_t *sizes = counts + 24 + index_count * TAU_TRACE_INDEX_ENTRY_BYTES;
         status = load_sizes(reader, sizes, sizes_stored, sizes_raw, sizes_count);
     }
+    reader->totals.reached_end = 1;
     if (status != TAU_TRACE_OK) {
         forget(reader);
     }
@@ -260,7 +261,8 @@ static enum tau_trace_status scan_block(struct tau_trace_reader *reader,
     return status == TAU_TRACE_BAD_EVENT ? TAU_TRACE_CORRUPT : status;
 }
 
-// Reads chunks until one is not whole; *end is where that is, *footer whether it is a whole footer.
+// Reads chunks until one is not whole; *end is where that is, *footer whether it is a whole footer
+// that says that these were all events.
 static enum tau_trace_status scan(struct tau_trace_reader *reader,
                                   const struct tau_trace_columns *columns,
                                   struct tau_trace_ledger *ledger, uint64_t *end, bool *footer) {
@@ -271,7 +273,8 @@ static enum tau_trace_status scan(struct tau_trace_reader *reader,
         enum tau_trace_status status = tau_trace_reader_chunk(reader, *end, &place.chunk);
         if (status == TAU_TRACE_CORRUPT ||
             (status == TAU_TRACE_OK && !chunk_follows(&place.chunk, events, sites))) {
-            *footer = status == TAU_TRACE_OK && place.chunk.kind == TAU_TRACE_CHUNK_FOOTER;
+            *footer = status == TAU_TRACE_OK && place.chunk.kind == TAU_TRACE_CHUNK_FOOTER &&
+                      place.chunk.first == events;
             reader->totals.sites = sites;
             return TAU_TRACE_OK;
         }
@@ -304,6 +307,7 @@ enum tau_trace_status tau_trace_index_recover(struct tau_trace_reader *reader) {
         reader->totals.blocks = blocks;
         reader->totals.sites = sites;
         reader->totals.recovered = 1;
+        reader->totals.reached_end = footer;
         reader->totals.dropped_bytes = footer ? 0 : reader->file_bytes - end;
         reader->sizes = tau_trace_ledger_sizes(ledger, &reader->sizes_count);
         if (status == TAU_TRACE_OK && reader->sizes == NULL) {

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone import launch, native, trace, trace_format
+from tautochrone.ending import Ending, ending_of
 from tautochrone.errors import TauError
 from tautochrone.merge import DiskFull
 from tautochrone.program import EXIT_CANNOT_RECORD
@@ -38,6 +39,9 @@ CORE = tuple(Path(folder) / "valgrind" for folder in ("/usr/libexec", "/usr/lib/
 COMPILER = "gcc"
 PACKAGES = "apt install valgrind gcc libc6-dev"
 BUILD_SECONDS_MAX = 120
+HEADER_BYTES_MAX = 1 << 20
+VARINT_BYTES_MAX = 10
+NUMBER_DIGITS_MAX = 20
 FACT_PROGRAM, FACT_DIRECTORY, FACT_ARGUMENT, FACT_NUMBERS, FACT_PARENT = range(5)
 # Above this part of the accesses outside of the stack, what malloc does not see is worth a word.
 HIDDEN_PART_MAX = 0.5
@@ -207,7 +211,7 @@ def run(
         *command,
     ]
     environment = dict(os.environ) | (preset or {}) | {"VALGRIND_LIB": str(tool)}
-    return launch.run_in(words, environment, output_to_stderr)
+    return launch.run_in(words, environment, output_to_stderr, follow_children)
 
 
 # ---- Recordings
@@ -288,7 +292,7 @@ def is_recording(path: Path | str) -> bool:
 def read_header(path: Path) -> Header:
     """Read who was recorded; raises TauError if the file is no recording, or a newer one."""
     with open(path, "rb") as file:
-        data = file.read(1 << 20)
+        data = file.read(HEADER_BYTES_MAX)
     if not data.startswith(RAW_MAGIC) or len(data) <= len(RAW_MAGIC):
         raise TauError(f"{path} is no recording of accesses", "make one: tau record --accesses")
     if data[len(RAW_MAGIC)] > RAW_VERSION:
@@ -304,7 +308,7 @@ def read_header(path: Path) -> Header:
         return facts.get(fact, [""])[0]
 
     words = one(FACT_NUMBERS).split()
-    numbers = [int(word) if word.isdecimal() else 0 for word in words] + [0] * 5
+    numbers = [_number(word) for word in words] + [0] * 5
     return Header(
         program=one(FACT_PROGRAM),
         directory=one(FACT_DIRECTORY),
@@ -318,17 +322,29 @@ def read_header(path: Path) -> Header:
     )
 
 
+def _number(word: str) -> int:
+    """Return a fact's number; 0 for what no recorder writes."""
+    return int(word) if len(word) <= NUMBER_DIGITS_MAX and word.isdecimal() else 0
+
+
 def _facts(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the facts with which a recording starts: their kinds and texts."""
+    """Yield the facts with which a recording starts, up to the first that is damaged or cut.
+
+    Each is its kind and its text. O(bytes): a length has at most VARINT_BYTES_MAX bytes.
+    """
     while at < len(data) and data[at] & 15 == 0:
         fact, at = data[at] >> 4, at + 1
         count = shift = 0
-        while at < len(data):
-            byte, at = data[at], at + 1
+        for byte in data[at : at + VARINT_BYTES_MAX]:
+            at += 1
             count |= (byte & 127) << shift
             shift += 7
             if byte < 128:
                 break
+        else:
+            return
+        if count > len(data) - at:
+            return
         yield fact, data[at : at + count]
         at += count
 
@@ -340,6 +356,7 @@ class Converted:
     header: Header
     facts: Facts
     totals: trace.Totals
+    ending: Ending
 
 
 def survey(path: Path) -> Facts:
@@ -362,10 +379,11 @@ def _convert(path: Path, writer: trace.TraceWriter | None) -> Facts:
 def convert(path: Path, out: Path, extra: dict[str, Any] | None = None) -> Converted:
     """Make the trace `out` of a recording; `extra` goes into its header. Raises TauError."""
     header, facts = read_header(path), survey(path)
-    with trace.TraceWriter(out, trace_header(path, header, facts) | (extra or {})) as writer:
+    told = trace_header(path, header, facts) | (extra or {})
+    with trace.TraceWriter(out, told) as writer:
         _convert(path, writer)
         totals = writer.totals
-    return Converted(header, facts, totals)
+    return Converted(header, facts, totals, ending_of(told, totals))
 
 
 def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
@@ -383,7 +401,7 @@ def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
         "host": os.uname().nodename,
         "kernel": os.uname().release,
         "machine": os.uname().machine,
-        "clock": "accesses",
+        "clock": trace_format.CLOCK_ACCESSES,
         "granule_bytes": trace_format.GRANULE_BYTES,
         "every_access": header.full,
         "accesses": {
@@ -395,8 +413,17 @@ def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
         "stack_accesses": facts.stack_accesses,
         "ended": "exit" if facts.ended else "killed or exec",
         "truncated": bool(facts.stopped or facts.damaged),
+        "truncated_reason": _stop_reason(facts),
+        "lost": {"bytes": facts.lost_bytes},
         "parent": parent if header.forked_from else None,
     }
+
+
+def _stop_reason(facts: Facts) -> str | None:
+    """Why a recording has no event of the rest of the run, or None if it has."""
+    if facts.stopped:
+        return "as many events as --max-events allows"
+    return "the recording is damaged" if facts.damaged else None
 
 
 def advice(converted: Converted, exit_status: int) -> list[str]:
@@ -407,16 +434,12 @@ def advice(converted: Converted, exit_status: int) -> list[str]:
         said.append(
             f"{facts.hidden / others:.0%} of the accesses outside of the stack are to memory that "
             "is not malloc's: static data, or a heap of the program's own, which this trace does "
-            "not show\n  next: look for the program's option that switches its allocator off"
+            "not show; look for the program's option that switches its allocator off"
         )
     if exit_status == SIGILL_STATUS:
         said.append(
             "the program was killed by SIGILL: Valgrind knows no AVX-512 and some other "
-            "instructions of new processors\n  next: build the program without -march=native, or "
+            "instructions of new processors; build the program without -march=native, or "
             "for -march=x86-64-v3"
         )
-    if facts.stopped:
-        said.append("the trace ends after as many events as --max-events allows")
-    if facts.damaged:
-        said.append(f"the recording is damaged: its last {facts.lost_bytes:,} bytes are left out")
     return said

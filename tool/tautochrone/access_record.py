@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone import __version__, access, launch, output, recordings
+from tautochrone import __version__, access, launch, merge, output, output_file, processes
+from tautochrone import recordings
+from tautochrone.ending import note_ending
 from tautochrone.errors import TauError
 from tautochrone.program import EXIT_CANNOT_RECORD
-
-OTHERS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class How:
     events_max: int | None
     raw: bool
     as_json: bool
+    output_to_stderr: bool
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Made:
     header: access.Header
     facts: access.Facts
     converted: access.Converted | None
+    size_bytes: int
 
     @property
     def who(self) -> recordings.Who:
@@ -43,7 +45,7 @@ class Made:
         """Return what --json says of it; accesses as in the trace's header."""
         told = access.trace_header(self.path, self.header, self.facts)
         names = ("program", "pid", "parent", "ended", "truncated", "accesses", "stack_accesses")
-        said = {"path": str(self.path), "file_bytes": self.path.stat().st_size}
+        said = {"path": str(self.path), "file_bytes": self.size_bytes}
         said |= {name: told[name] for name in names}
         said |= {"events": self.facts.events, "lost_bytes": self.facts.lost_bytes}
         if self.converted is not None:
@@ -62,7 +64,7 @@ class Made:
 
 def record(words: list[str], out: Path | None, force: bool, how: How) -> int:
     """Record `words` and its children under Valgrind; return the exit status. Raises TauError."""
-    with recordings.beside(out, access.RAW_SUFFIX) as folder:
+    with recordings.raw_folder(access.RAW_SUFFIX) as folder:
         access.build()
         _announce(words[0], how)
         ended = access.run(
@@ -70,21 +72,25 @@ def record(words: list[str], out: Path | None, force: bool, how: How) -> int:
             folder,
             how.preset,
             how.children,
-            how.as_json,
+            how.output_to_stderr,
             how.full,
             how.events_max,
         )
-        made = _finish(folder, out, force, how, words[0])
+        made, missing = _finish(folder, out, force, how, words[0])
+    recordings.say_missing(missing, ended.running)
     for one in made:
         if one.converted is not None:
             status = ended.exit_status if one is made[0] else 0
             for sentence in access.advice(one.converted, status):
                 output.note(f"tau: {one.who}: {sentence}")
+            note_ending(one.path, one.converted.ending)
     result = {
         "exit_status": ended.exit_status,
         "signal": ended.signal_name,
         "trace": made[0].document(),
         "others": [one.document() for one in made[1:]],
+        "not_recorded": [one.document() for one in missing],
+        "running": [{"name": one.name, "pid": one.pid} for one in ended.running],
     }
     if how.as_json:
         output.emit(True, "record", result, lambda: None)
@@ -107,8 +113,13 @@ def _announce(name: str, how: How) -> None:
         )
 
 
-def _finish(folder: Path, out: Path | None, force: bool, how: How, name: str) -> list[Made]:
-    """Convert every recording in `folder` and name it; the one with the most events comes first."""
+def _finish(
+    folder: Path, out: Path | None, force: bool, how: How, name: str
+) -> tuple[list[Made], list[recordings.NotRecorded]]:
+    """Convert every recording in `folder` and name it; the one with the most events comes first.
+
+    Beside them, return the processes without an event, of which no trace is left.
+    """
     made: list[tuple[Path, access.Header, access.Facts, access.Converted | None]] = []
     for path in sorted(folder.glob(f"*{access.RAW_SUFFIX}")):
         header = access.read_header(path)
@@ -116,7 +127,11 @@ def _finish(folder: Path, out: Path | None, force: bool, how: How, name: str) ->
             made.append((path, header, access.survey(path), None))
             continue
         target = path.with_suffix(".tau")
-        converted = access.convert(path, target, {"tautochrone": __version__})
+        extra: dict[str, Any] = {"tautochrone": __version__}
+        if processes.find(header.pid) is not None:
+            reason = merge.STOP_REASONS[merge.STOP_DETACHED]
+            extra |= {"ended": "still running", "truncated": True, "truncated_reason": reason}
+        converted = access.convert(path, target, extra)
         path.unlink()
         made.append((target, header, converted.facts, converted))
     if not made:
@@ -126,10 +141,19 @@ def _finish(folder: Path, out: Path | None, force: bool, how: How, name: str) ->
             EXIT_CANNOT_RECORD,
         )
     made.sort(key=lambda item: item[2].events, reverse=True)
-    made = [item for item in made if item[2].events > 0] or made[:1]
-    files = [(item[0], recordings.Who(item[1].program, item[1].pid)) for item in made]
+    kept = [item for item in made if item[2].events > 0] or made[:1]
+    files = [(item[0], recordings.Who(item[1].program, item[1].pid)) for item in kept]
+    sizes_bytes = [path.stat().st_size for path, _ in files]
     places = recordings.place(files, out, force)
-    return [Made(place, *item[1:]) for place, item in zip(places, made, strict=True)]
+    missing = [
+        recordings.without_events(recordings.Who(item[1].program, item[1].pid))
+        for item in made[len(kept) :]
+    ]
+    placed = [
+        Made(place, *item[1:], size_bytes)
+        for place, item, size_bytes in zip(places, kept, sizes_bytes, strict=True)
+    ]
+    return placed, missing
 
 
 def _summarize(made: list[Made], ended: launch.Ended) -> None:
@@ -148,10 +172,10 @@ def _summarize(made: list[Made], ended: launch.Ended) -> None:
             f"{totals.peak_live_objects:,} objects; "
             f"{recordings.bytes_text(16 * totals.touched_granules)} touched"
         )
-    shown = ", ".join(f"{one.path} ({one.facts.events:,})" for one in made[1 : OTHERS_SHOWN + 1])
-    more = f" and {len(made) - 1 - OTHERS_SHOWN} more" if len(made) > OTHERS_SHOWN + 1 else ""
-    beside = f"; beside it {shown}{more}" if shown else ""
-    size = recordings.bytes_text(first.path.stat().st_size)
+    others = [f"{one.path} ({one.facts.events:,})" for one in made[1:]]
+    beside = f"; beside it {processes.names_text(others)}" if others else ""
+    size = recordings.bytes_text(first.size_bytes)
     output.note(f"tau: {first.path}, {size}{beside}")
-    step = "tau import" if first.converted is None else "tau info"
-    output.note(f"  next: {step} {first.path}")
+    if not output_file.is_stream(first.path):
+        step = "tau import" if first.converted is None else "tau info"
+        output.note(f"  next: {step} {first.path}")

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone import output, trace, trace_format
+from tautochrone import input_file, output, trace, trace_format
+from tautochrone.ending import RECOVERED, plan_remarks
 from tautochrone.errors import TauError
+
+HEAD_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -40,25 +43,24 @@ def _library() -> ctypes.CDLL:
 
 def check_file(path: Path) -> tuple[str, list[Problem]]:
     """Return ("trace" or "plan", its problems). A file that is neither has one problem."""
-    with open(path, "rb") as file:
-        head = file.read(8)
-    if head == trace_format.MAGIC.encode():
+    head = input_file.read(path, "trace or plan", HEAD_BYTES)
+    if head.startswith(trace_format.MAGIC.encode()):
         return "trace", check_trace(path)
-    return check_plan(path)
+    return check_plan(path, head)
 
 
-def check_plan(path: Path) -> tuple[str, list[Problem]]:
+def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     """Return the kind of a file that is no trace, and what is wrong with it as a plan."""
     from tautochrone.plan import load_plan
 
-    looks_like_text = path.suffix == ".toml" or b"\0" not in path.read_bytes()[:4096]
+    looks_like_text = path.suffix == ".toml" or b"\0" not in head
     try:
-        load_plan(path)
+        plan = load_plan(path)
     except TauError as error:
         if looks_like_text:
             return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
         return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
-    return "plan", []
+    return "plan", [Problem("trace", text) for text in plan_remarks(plan)]
 
 
 def check_trace(path: Path) -> list[Problem]:
@@ -68,14 +70,11 @@ def check_trace(path: Path) -> list[Problem]:
     except TauError as error:
         return [Problem("header", error.message.removeprefix(f"{path}: "))]
     with reader:
-        problems = []
-        if reader.totals.recovered:
-            lost = f"; {reader.totals.dropped_bytes:,} bytes after the last whole block are dropped"
-            problems.append(
-                Problem(
-                    "footer", "missing or damaged" + (lost if reader.totals.dropped_bytes else "")
-                )
-            )
+        problems = [
+            Problem("footer" if remark.kind == RECOVERED else "recording", remark.cause)
+            for remark in reader.ending.remarks
+            if remark.is_gap or remark.kind == RECOVERED
+        ]
         if "text" in reader.header and len(reader.header) == 1:
             problems.append(Problem("header", "not a JSON object"))
         problems += _check_sites(reader)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
+import threading
+import traceback
 from pathlib import Path
+from typing import Any
 
 import click
 
-from tautochrone import __version__, output
-from tautochrone.errors import EXIT_FAILED, TauError
+from tautochrone import __version__, output, terminal
+from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = ("record", "import", "info", "plan", "replay", "report", "export", "check", "doctor")
 EXIT_STOPPED = 130
+# Set to anything, it shows where an unforeseen fault happened.
+TRACEBACK_VARIABLE = "TAU_TRACEBACK"
+NEXT_STEP_OF = {
+    errno.ENOENT: "check the path",
+    errno.ENOSPC: "free some space, or write to another disk",
+    errno.EDQUOT: "free some space, or write to another disk",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
 
 
 class LazyVerbs(click.Group):
@@ -27,7 +39,11 @@ class LazyVerbs(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"tautochrone.commands.{_module_of(cmd_name)}")
-        return module.command
+        command: click.Command = module.command
+        for option in MANNERS:
+            if option not in command.params:
+                command.params.append(option)
+        return command
 
 
 def _module_of(verb: str) -> str:
@@ -35,16 +51,38 @@ def _module_of(verb: str) -> str:
     return "import_" if verb == "import" else verb
 
 
-@click.command(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--color",
-    type=click.Choice(output.COLOR_CHOICES),
-    default="auto",
-    help="auto: on a terminal, unless NO_COLOR is set; FORCE_COLOR is honored.",
+def _configure(_context: click.Context, option: click.Parameter, value: Any) -> None:
+    """Take an option of MANNERS if it is given, before the verb or behind it."""
+    if value:
+        output.configure(**{str(option.name): value})
+
+
+# What every verb takes, and `tau` itself.
+MANNERS = (
+    click.Option(
+        ["--color"],
+        type=click.Choice(output.COLOR_CHOICES),
+        expose_value=False,
+        callback=_configure,
+        help="auto (the default): on a terminal, unless NO_COLOR is set; FORCE_COLOR is honored.",
+    ),
+    click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_configure,
+        help="No notes and no progress on stderr.",
+    ),
 )
-@click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr.")
+
+
+@click.command(
+    cls=LazyVerbs,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    params=list(MANNERS),
+)
 @click.version_option(__version__, prog_name="tau")
-def verbs(color: str, quiet: bool) -> None:
+def verbs() -> None:
     """Record what a program does with its memory, plan it, replay the plan, report.
 
     \b
@@ -57,33 +95,74 @@ def verbs(color: str, quiet: bool) -> None:
     1 failed, 2 wrong usage, 3 a limit was exceeded. Completion: eval "$(_TAU_COMPLETE=bash_source
     tau)" (zsh_source, fish_source).
     """
-    output.configure(color, quiet)
 
 
 def main() -> None:
-    """Run the command and turn a TauError into a message with its next step and exit code."""
+    """Run the command; whatever stops it becomes a message with a next step and an exit code."""
+    terminal.open_streams()
+    if not os.environ.get(TRACEBACK_VARIABLE):
+        # What fails while something is cleaned up changes no result.
+        sys.unraisablehook = threading.excepthook = lambda _: None
     try:
-        code = verbs.main(prog_name="tau", standalone_mode=False)
-    except TauError as error:
-        sys.exit(_fail(error.message, error.next_step, error.exit_code))
-    except click.exceptions.Abort:
-        sys.exit(_fail("stopped", None, EXIT_STOPPED))
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of stdout has seen enough (`tau export … | head`); nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        sys.exit(_fail(f"{where}{error.strerror or error}", None, EXIT_FAILED))
-    sys.exit(code if isinstance(code, int) else 0)
+        try:
+            code = verbs.main(prog_name="tau", standalone_mode=False)
+            sys.stdout.flush()
+        except (Exception, KeyboardInterrupt) as error:
+            code = _explain(error)
+            try:
+                sys.stdout.flush()
+            except (terminal.ReaderGone, TauError):
+                pass  # there is one failure already
+    except KeyboardInterrupt:
+        code = EXIT_STOPPED  # while that was said
+    sys.exit(code if isinstance(code, int) else EXIT_DONE)
 
 
-def _fail(message: str, next_step: str | None, exit_code: int) -> int:
-    """Print why on stderr and return `exit_code`."""
-    print(output.styled("tau:", sys.stderr, fg="red", bold=True), message, file=sys.stderr)
+def _explain(error: BaseException) -> int:
+    """Say on stderr what stopped the command; return its exit code."""
+    match error:
+        case TauError():
+            return _fail(error.message, error.next_step, error.exit_code, error.said)
+        case click.ClickException():
+            error.message = terminal.in_one_line(error.message)
+            error.show(file=sys.stderr)
+            return error.exit_code
+        case click.exceptions.Abort() | KeyboardInterrupt():
+            return _fail("stopped", None, EXIT_STOPPED)
+        case terminal.ReaderGone():
+            return EXIT_DONE  # it has seen enough; nothing is wrong
+        case MemoryError():
+            step = "close other programs, or use a machine with more"
+            return _fail("there is not enough memory", step, EXIT_FAILED)
+        case OSError():
+            where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+            step = NEXT_STEP_OF.get(error.errno or 0, "check the path and its permissions")
+            return _fail(f"{where}{error.strerror or error}", step, EXIT_FAILED)
+    return _confess(error)
+
+
+def _confess(error: BaseException) -> int:
+    """Say that the fault is ours, and what to do about it."""
+    if os.environ.get(TRACEBACK_VARIABLE):
+        traceback.print_exception(error, file=sys.stderr)
+    verb = next((word for word in sys.argv[1:] if word in VERBS), "")
+    name = f"tau {verb}".rstrip()
+    cause = str(error).split("\n")[0] or "no message"
+    return _fail(
+        f"`{name}` met a fault of its own: {type(error).__name__}: {cause}",
+        "`tau check FILE` tells whether what it read is damaged; please report the command line, "
+        f"the file and what {TRACEBACK_VARIABLE}=1 adds to this message",
+        EXIT_FAILED,
+    )
+
+
+def _fail(message: str, next_step: str | None, exit_code: int, said: str = "") -> int:
+    """Print why on stderr and return `exit_code`; see output.warn, TauError for `said`."""
+    with output.style(sys.stderr, fg="red", bold=True):
+        print("tau:", end="", file=sys.stderr)
+    output.warn(f" {message}")
+    for line in said.splitlines():
+        output.warn(f"  {line}")
     if next_step:
-        print(f"  next: {next_step}", file=sys.stderr)
+        output.warn(f"  next: {next_step}")
     return exit_code

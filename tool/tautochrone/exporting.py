@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tautochrone import output, trace
+from tautochrone import output, output_file, trace
 from tautochrone.errors import TauError
+from tautochrone.installation import pip_install
 
 PARQUET_BATCH_BLOCKS = 16
 
@@ -32,25 +32,20 @@ def _library() -> ctypes.CDLL:
     return lib
 
 
-@contextmanager
-def _whole_or_nothing(path: Path) -> Iterator[Path]:
-    """Give a path to write to that becomes `path` only if the block ends well."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+def export_csv(source: Path, path: Path, force: bool = False) -> int:
+    """Write a trace as the CSV file `path`; returns its events.
+
+    As output_file.written: `force` lets it replace a file, and failures raise TauError.
+    """
+    with output_file.written(path, force, [source]) as partial, open(partial, "wb") as file:
+        return export_csv_to(source, file.fileno(), partial)
 
 
-def export_csv(source: Path, path: Path) -> int:
-    """Write a trace as the CSV file `path`; returns its events. Raises TauError."""
-    with _whole_or_nothing(path) as partial, open(partial, "wb") as file:
-        return export_csv_to(source, file.fileno())
+def export_csv_to(source: Path, descriptor: int, name: Path | str) -> int:
+    """Write a trace as CSV to an open file; returns its events. A closed pipe ends it quietly.
 
-
-def export_csv_to(source: Path, descriptor: int) -> int:
-    """Write a trace as CSV to an open file; returns its events. A closed pipe ends it quietly."""
+    `name` is the file's in messages. Raises TauError.
+    """
     lib = _library()
     with trace.open_trace(source) as reader:
         exporter = lib.tau_trace_exporter_open(reader.handle, descriptor)
@@ -72,15 +67,16 @@ def export_csv_to(source: Path, descriptor: int) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
             return reader.totals.events
         if status:
-            raise trace.status_error(status, source)
+            is_written = status in (trace.STATUS_IO_FAILED, trace.STATUS_DISK_FULL)
+            raise trace.status_error(status, name if is_written else source)
         return reader.totals.events
 
 
-def export_parquet(source: Path, path: Path) -> int:
-    """Write a trace as a Parquet file; returns its events.
+def export_parquet(source: Path, path: Path, force: bool = False) -> int:
+    """Write a trace as a Parquet file, otherwise as export_csv; returns its events.
 
-    Columns as in trace.EVENT, and module and offset in place of the site's number. Raises TauError,
-    also if pyarrow is missing.
+    Columns as in trace.EVENT. The schema's metadata names the operations and the call sites, and
+    says how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
     """
     try:
         import pyarrow
@@ -88,18 +84,25 @@ def export_parquet(source: Path, path: Path) -> int:
     except ImportError as error:
         raise TauError(
             "Parquet needs pyarrow, which is not installed",
-            "pipx inject tautochrone pyarrow, or export as CSV",
+            f"{pip_install('pyarrow')}, or export as CSV",
         ) from error
     deltas = dict.fromkeys(("time_ns", "slot"), "DELTA_BINARY_PACKED")
     others = ["size_bytes", "thread", "site", "op", "flags", "align_log2"]
-    with trace.open_trace(source) as reader, _whole_or_nothing(path) as partial:
+    written = output_file.written(path, force, [source])
+    with trace.open_trace(source) as reader, written as partial:
         fields = [(name, pyarrow.from_numpy_dtype(trace.EVENT[name])) for name in trace.EVENT.names]
         sites = "\n".join(f"{module}+{offset:#x}" for module, offset in reader.sites())
         schema = pyarrow.schema(
-            fields, metadata={"operations": ",".join(trace.OPS), "sites": sites}
+            fields,
+            metadata={
+                "operations": ",".join(trace.OPS),
+                "sites": os.fsencode(sites),
+                "ending": json.dumps(reader.ending.document()),
+            },
         )
-        with pyarrow.parquet.ParquetWriter(
-            partial,
+        # An open file: Arrow takes only names in UTF-8.
+        with open(partial, "wb") as file, pyarrow.parquet.ParquetWriter(
+            file,
             schema,
             compression="zstd",
             use_dictionary=others,

@@ -6,7 +6,8 @@ them, PREFIX_calloc(heap, count, size_bytes), PREFIX_aligned_alloc(heap, alignme
 PREFIX_realloc(heap, pointer, size_bytes), with the meaning of core/tlsf.h. There is no C library:
 only memmove, memcpy and memset are there, and libgcc is linked.
 
-Images are kept in the user's cache directory under a hash of all that they depend on.
+Images are kept in the user's cache directory under a hash of all that they depend on, and built
+anew if they are damaged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tautochrone import native
+from tautochrone import kept_files, native
 from tautochrone.errors import EXIT_USAGE, TauError
 
 IMAGE_SOURCES = Path(__file__).parent / "image"
@@ -127,9 +128,11 @@ def compiler_of(isa: str) -> str:
 
 
 def _run(command: Sequence[str], purpose: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False
+    )
     if done.returncode != 0:
-        raise TauError(f"{purpose} failed:\n{done.stderr.strip()}")
+        raise TauError(f"{purpose} failed", said=done.stderr)
     return done.stdout
 
 
@@ -192,7 +195,7 @@ def build_image(
     kept = [f"{prefix}_{verb}" for verb in (*FUNCTIONS, "init")]
     kept += ["tau_image_init", "tau_image_shared", *keep]
     elf = cache_directory() / f"{name}-{isa}-{_key(compiler, paths, flags, archives, kept)}.elf"
-    if not elf.exists():
+    if not kept_files.is_whole(elf):
         with tempfile.TemporaryDirectory(dir=elf.parent) as scratch:
             linked = Path(scratch) / "image.elf"
             command = [
@@ -208,7 +211,7 @@ def build_image(
             command += [f"-Wl,-u,{name}" for name in kept]
             command += [*map(str, paths), *map(str, archives), "-lgcc"]
             _run(command, f"building the image {name} for {ISAS[isa].title}")
-            linked.replace(elf)
+            kept_files.keep(linked, elf)
     return load_image(name, isa, elf, prefix, alignment)
 
 

@@ -7,14 +7,16 @@ import functools
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tautochrone import trace, trace_format
+from tautochrone import input_file, output_file, trace, trace_format
+from tautochrone.ending import Ending
 from tautochrone.errors import EXIT_USAGE, TauError
 
 FORM_CSV, FORM_HEAPTRACK = 0, 1
+HEAD_BYTES = 4096
 PIECE_BYTES = 1 << 18
 ZSTD_MAGIC, GZIP_MAGIC = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
 _NO_ORDER = "it holds sums, not the order of events, so it cannot be planned from or replayed"
@@ -52,6 +54,7 @@ class Imported:
     implied_frees: int
     timed: bool
     notes: tuple[str, ...]
+    ending: Ending = Ending(0, ())
 
 
 @functools.cache
@@ -81,8 +84,7 @@ def form_of(path: Path) -> str:
     Raises TauError, saying why, for a trace and for what cannot become one: DHAT, massif, memray,
     an empty file, a binary file of no known kind.
     """
-    with open(path, "rb") as file:
-        head = file.read(4096)
+    head = input_file.read(path, "recording", HEAD_BYTES)
     name = path.name.lower()
     if not head:
         raise TauError(f"{path} is empty")
@@ -129,24 +131,24 @@ def _refuse_aggregates(path: Path, head: bytes) -> None:
         )
 
 
-def import_file(path: Path, out: Path, progress: Progress | None = None) -> Imported:
-    """Write the trace `out` from `path`, whatever form it has.
+def import_file(
+    path: Path, out: Path, progress: Progress | None = None, force: bool = False
+) -> Imported:
+    """Write the trace `out` from `path`, whatever form it has, as output_file.written does.
 
-    `out` appears only when all went well. Raises TauError; a malformed line is named by number.
+    `force` lets it replace a file. Raises TauError; a malformed line is named by number.
     """
     form = form_of(path)
-    partial = out.with_name(out.name + ".partial")
-    try:
+    with output_file.written(out, force, [path]) as partial:
         if form in ("csv", "heaptrack"):
             imported = _import_text(path, partial, form, progress)
         elif form == "accesses":
             imported = _import_accesses(path, partial)
         else:
             imported = _import_recorded(path, partial, form, progress)
-        partial.replace(out)
-    finally:
-        partial.unlink(missing_ok=True)
-    return imported
+        # Here, as a stream cannot be read again.
+        with trace.open_trace(partial) as reader:
+            return replace(imported, ending=reader.ending)
 
 
 def _import_recorded(path: Path, out: Path, form: str, progress: Progress | None) -> Imported:
@@ -156,16 +158,7 @@ def _import_recorded(path: Path, out: Path, form: str, progress: Progress | None
     extra = {"imported_from": path.name}
     merger = merge.merge_raw if form == "recorder" else merge.merge_target
     merged = merger(path, out, extra, progress)
-    notes = [
-        f"{count:,} {what}"
-        for count, what in (
-            (merged.damaged_chunks, "damaged chunks left out"),
-            (merged.lost_blocks, "blocks of the target's stream lost on the way"),
-            (merged.dropped_rows, "events dropped by the target because its buffer was full"),
-            (merged.restarts, "restarts of the target"),
-        )
-        if count
-    ]
+    notes = [f"{merged.restarts:,} restarts of the target"] if merged.restarts else []
     return Imported(
         form=form,
         events=merged.events,
@@ -206,11 +199,9 @@ def _import_accesses(path: Path, out: Path) -> Imported:
 
 def _import_text(path: Path, out: Path, form: str, progress: Progress | None) -> Imported:
     """Import CSV or heaptrack's lines, packed or not."""
-    header: dict[str, Any] = {"recorder": form, "imported_from": path.name}
-    if form == "heaptrack":
-        header["command"] = _heaptrack_command(path)
+    code = FORM_CSV if form == "csv" else FORM_HEAPTRACK
+    header = {"recorder": form, "imported_from": path.name} | _said_at_the_start(path, code)
     with trace.TraceWriter(out, header) as writer:
-        code = FORM_CSV if form == "csv" else FORM_HEAPTRACK
         importer = _library().tau_trace_importer_open(writer.handle, code)
         if not importer:
             raise TauError("memory is short")
@@ -274,19 +265,23 @@ def _pieces(path: Path, progress: Progress | None) -> Iterator[tuple[bytes, bool
                 progress(file.tell(), total)
 
 
-def _heaptrack_command(path: Path) -> str:
-    """The command line that a heaptrack file names in its first lines, or "".
+def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
+    """What the first lines say for the header: heaptrack's command line, CSV's lack of times.
 
     The trace's header is written before its events, so the file's start is read twice.
     """
     with trace.TraceWriter("/dev/null", {}) as writer:
-        importer = _library().tau_trace_importer_open(writer.handle, FORM_HEAPTRACK)
+        importer = _library().tau_trace_importer_open(writer.handle, code)
         if not importer:
             raise TauError("memory is short")
         try:
             for piece, packed in _pieces(path, None):
                 _take(importer, path, piece, packed)
                 break
-            return _library().tau_trace_importer_command(importer).decode("utf-8", "replace")
+            if code == FORM_HEAPTRACK:
+                command = _library().tau_trace_importer_command(importer)
+                return {"command": command.decode("utf-8", "replace")}
+            is_timed = _library().tau_trace_importer_facts(importer)[0].timed
+            return {} if is_timed else {"clock": trace_format.CLOCK_EVENTS}
         finally:
             _library().tau_trace_importer_close(importer)

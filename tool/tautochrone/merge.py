@@ -25,14 +25,25 @@ RAW_VERSION = 1
 RAW_SUFFIX = ".tauraw"
 RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I")
 RAW_TEXT = (768, 768, 2400)
+RAW_LOST = struct.Struct("<QQ")
+RAW_HEADER_BYTES = RAW_FIXED.size + sum(RAW_TEXT) + RAW_LOST.size
+# enum tau_raw_stop; smaller ones are errno values.
+STOP_CONFINED, STOP_DETACHED = 0x10001, 0x10002
+STOP_REASONS = {
+    STOP_CONFINED: "its seccomp filter leaves the recorder no more memory",
+    STOP_DETACHED: "it still ran when recording ended",
+}
 TARGET_MAGIC = b"TauT"
 TARGET_BLOCK = struct.Struct("<4sBBHIIIQQII")
 TARGET_SEARCH_BYTES = 1 << 20
+TARGET_PAYLOAD_BYTES_MAX = 32768  # tool/native/merge_target.c
 CLOCKS = {0: "monotonic", 1: "time-stamp counter"}
 
 STATUS_INPUT, STATUS_NOT_A_RECORDING, STATUS_NEWER, STATUS_NO_MEMORY, STATUS_STOPPED = 1, 2, 3, 4, 5
 STATUS_TRACE = 16
 TRACE_DISK_FULL = 6
+# Counts of a merge that say that events are missing: the header's `lost` [TRACE-47].
+LOSSES = ("damaged_chunks", "lost_blocks", "dropped_rows")
 
 Progress = Callable[[int, int], None]
 
@@ -96,13 +107,16 @@ class RawHeader:
     forked_from: str | None
     forked_at_ns: int
     children_lost: int
-    stop_errno: int
+    stop_code: int
     ended: bool
     program: str
     directory: str
     arguments: list[str]
     arguments_cut: bool
     deep_binds: int
+    calls_abandoned: int
+    events_lost: int
+    execs_unnoted: int
 
     @property
     def name(self) -> str:
@@ -112,13 +126,21 @@ class RawHeader:
     @property
     def stop_reason(self) -> str | None:
         """Why recording stopped early, or None if it did not."""
-        if self.stop_errno == 0:
+        if self.stop_code == 0:
             return None
-        known = self.stop_errno in errno.errorcode
-        return os.strerror(self.stop_errno) if known else f"error {self.stop_errno}"
+        if self.stop_code in STOP_REASONS:
+            return STOP_REASONS[self.stop_code]
+        known = self.stop_code in errno.errorcode
+        return os.strerror(self.stop_code) if known else f"error {self.stop_code}"
+
+    @property
+    def still_running(self) -> bool:
+        """Tell whether the process was still alive when its recording was taken."""
+        return self.stop_code == STOP_DETACHED
 
     def trace_header(self) -> dict[str, Any]:
         """Return what the trace's header says of the recording."""
+        ended = "exit" if self.ended else "killed, _exit or exec"
         header: dict[str, Any] = {
             "recorder": "preload",
             "recording": self.name,
@@ -133,13 +155,16 @@ class RawHeader:
             "host": os.uname().nodename,
             "kernel": os.uname().release,
             "machine": os.uname().machine,
-            "ended": "exit" if self.ended else "killed, _exit or exec",
-            "truncated": self.stop_errno != 0,
+            "ended": "still running" if self.still_running else ended,
+            "truncated": self.stop_code != 0,
             "truncated_reason": self.stop_reason,
             "children_not_recorded": self.children_lost,
             "deep_binds_dropped": self.deep_binds,
             "parent": None,
         }
+        lost = {"events": self.events_lost, "calls": self.calls_abandoned}
+        if any(lost.values()):
+            header["lost"] = lost
         if self.forked_from is not None:
             header["parent"] = {"recording": self.forked_from, "position_ns": self.forked_at_ns}
         return header
@@ -164,18 +189,19 @@ def is_target(path: Path | str) -> bool:
 def read_raw_header(path: Path | str) -> RawHeader:
     """Read a raw recording's header; raises TauError if the file is none, or a newer one."""
     with open(path, "rb") as file:
-        page = file.read(RAW_FIXED.size + sum(RAW_TEXT))
-    if len(page) < RAW_FIXED.size + sum(RAW_TEXT) or not page.startswith(RAW_MAGIC):
+        page = file.read(RAW_HEADER_BYTES)
+    if len(page) < RAW_HEADER_BYTES or not page.startswith(RAW_MAGIC):
         raise _not_a_recording(path)
     (_, version, _, pid, parent_pid, started_ticks, started_ns, started_unix_ns, latest_ticks,
      latest_ns, hint, clock, _, forked_pid, lost, forked_ticks, forked_at, _, stop, ended,
-     *text_bytes, cut, deep_binds, _) = RAW_FIXED.unpack_from(page)  # fmt: skip
+     *text_bytes, cut, deep_binds, abandoned) = RAW_FIXED.unpack_from(page)  # fmt: skip
     if version > RAW_VERSION:
         raise _newer(path, "raw recording")
     text, at = [], RAW_FIXED.size
     for size, used in zip(RAW_TEXT, text_bytes, strict=True):
         text.append(page[at : at + min(size, used)])
         at += size
+    events_lost, execs_unnoted = RAW_LOST.unpack_from(page, at)
     rate = 1_000_000_000 if clock == 0 else hint
     if clock != 0 and latest_ns - started_ns >= 50_000_000:
         rate = (latest_ticks - started_ticks) * 1_000_000_000 // (latest_ns - started_ns)
@@ -190,13 +216,16 @@ def read_raw_header(path: Path | str) -> RawHeader:
         forked_from=recording_name(forked_pid, forked_ticks) if forked_pid else None,
         forked_at_ns=position,
         children_lost=lost,
-        stop_errno=stop,
+        stop_code=stop,
         ended=ended == 1,
         program=os.fsdecode(text[0]),
         directory=os.fsdecode(text[1]),
         arguments=[os.fsdecode(word) for word in text[2].split(b"\0")[:-1]],
         arguments_cut=bool(cut),
         deep_binds=deep_binds,
+        calls_abandoned=abandoned,
+        events_lost=events_lost,
+        execs_unnoted=execs_unnoted,
     )
 
 
@@ -213,6 +242,16 @@ def merge_raw(
     """
     header = read_raw_header(raw).trace_header() | (extra or {})
     return _merge("tau_merge_recording", raw, out, header, progress)
+
+
+def detach(raw: Path | str) -> None:
+    """End the recording of a process that still runs: what it does from now on is not part of it.
+
+    A recording that stopped before is left alone. Raises TauError.
+    """
+    status = _library().tau_merge_detach(os.fsencode(raw))
+    if status != 0:
+        raise _error_of(status, ctypes.get_errno(), raw, raw)
 
 
 def merge_target(
@@ -238,17 +277,20 @@ def ticks_per_second() -> int:
 
 
 def _first_block(path: Path | str) -> tuple[Any, ...] | None:
-    """Return the header of the first sound block within the first MiB, or None."""
+    """Return the header of the first sound block within the first MiB, or None.
+
+    O(bytes): what is summed for one candidate is bounded by the largest payload.
+    """
     with open(path, "rb") as file:
         head = file.read(TARGET_SEARCH_BYTES)
     at = head.find(TARGET_MAGIC)
     while at >= 0 and at + TARGET_BLOCK.size <= len(head):
         block = TARGET_BLOCK.unpack_from(head, at)
-        payload_at = at + TARGET_BLOCK.size
-        payload = head[payload_at : payload_at + block[4]]
-        crc = zlib.crc32(head[at : payload_at - 4])
-        if len(payload) == block[4] and zlib.crc32(payload, crc) == block[10]:
-            return block
+        payload_at, payload_bytes = at + TARGET_BLOCK.size, block[4]
+        if payload_bytes <= min(TARGET_PAYLOAD_BYTES_MAX, len(head) - payload_at):
+            crc = zlib.crc32(head[at : payload_at - 4])
+            if zlib.crc32(head[payload_at : payload_at + payload_bytes], crc) == block[10]:
+                return block
         at = head.find(TARGET_MAGIC, at + 1)
     return None
 
@@ -273,9 +315,7 @@ def _merge(
     callback = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)(
         told
     )
-    library = ctypes.CDLL(str(native.DIRECTORY / "libtautochrone.so"), use_errno=True)
-    result = _Result()
-    native.library()  # says what to do if it is missing
+    library, result = _library(), _Result()
     text = json.dumps(header, ensure_ascii=True).encode()
     arguments = (os.fsencode(source), os.fsencode(out), text, callback, None, ctypes.byref(result))
     status = getattr(library, function_name)(*arguments)
@@ -283,7 +323,19 @@ def _merge(
         raise failure[0]
     if status != 0:
         raise _error_of(status, ctypes.get_errno(), source, out)
-    return Merged(**{field.name: getattr(result, field.name) for field in fields(Merged)})
+    merged = Merged(**{field.name: getattr(result, field.name) for field in fields(Merged)})
+    known = header.get("lost", {})
+    lost = known | {name: getattr(merged, name) for name in LOSSES if getattr(merged, name)}
+    if lost != known:
+        # What is lost is known after the events, and a trace's header stands before them.
+        return _merge(function_name, source, out, header | {"lost": lost}, progress)
+    return merged
+
+
+def _library() -> ctypes.CDLL:
+    """Return the native half, with errno kept after each call."""
+    native.library()  # says what to do if it is missing
+    return ctypes.CDLL(str(native.DIRECTORY / "libtautochrone.so"), use_errno=True)
 
 
 def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> TauError:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, Any, TypeVar
 
-import click
+from tautochrone import terminal
 
 JSON_VERSION = 1
+BAR_AFTER_SECONDS = 1.0
 COLOR_CHOICES = ("auto", "always", "never")
 Item = TypeVar("Item")
 
@@ -19,9 +22,9 @@ Item = TypeVar("Item")
 _settings = {"color": "auto", "quiet": False}
 
 
-def configure(color: str, quiet: bool) -> None:
-    """Set for this run when to color (one of COLOR_CHOICES) and whether notes are dropped."""
-    _settings.update(color=color, quiet=quiet)
+def configure(**settings: Any) -> None:
+    """Set for this run when to `color` (one of COLOR_CHOICES), or that it is `quiet`."""
+    _settings.update(settings)
 
 
 def is_quiet() -> bool:
@@ -38,9 +41,9 @@ def is_colored(stream: IO[str]) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
 
 
-def styled(text: str, stream: IO[str], **style: Any) -> str:
-    """Return `text` in click's `style` (fg="red", bold=True) if `stream` is colored, else as is."""
-    return click.style(text, **style) if is_colored(stream) else text
+def style(stream: IO[str], **how: Any) -> AbstractContextManager[None]:
+    """Let what is written to `stream` meanwhile have click's style `how`, if it is colored."""
+    return terminal.style(stream, **how) if is_colored(stream) else nullcontext()
 
 
 def emit(
@@ -55,10 +58,43 @@ def emit(
         human()
 
 
-def note(text: str) -> None:
-    """Print a line for people on stderr; `tau -q` drops it."""
+def write_data(text: str) -> None:
+    """Write a file's text to stdout, as it would be in the file: unescaped, in UTF-8."""
+    if isinstance(sys.stdout, terminal.Screen):
+        sys.stdout.write_data(text)
+    else:
+        sys.stdout.write(text)
+
+
+def copy_data(source: IO[bytes]) -> None:
+    """Copy a file to stdout, byte for byte."""
+    if isinstance(sys.stdout, terminal.Screen):
+        sys.stdout.copy_data(source)
+    else:
+        sys.stdout.flush()
+        shutil.copyfileobj(source, sys.stdout.buffer)
+
+
+def note(text: str, next_step: str | None = None) -> None:
+    """Print a line for people on stderr, and one for the next step; `tau -q` drops them."""
     if not _settings["quiet"]:
-        print(text, file=sys.stderr, flush=True)
+        warn(text, next_step)
+
+
+def warn(text: str, next_step: str | None = None) -> None:
+    """Print a line on stderr that the user must see, also with `tau -q`, and the next step.
+
+    A line end within a name is shown escaped: what follows it must not pass for a line of ours.
+    """
+    print(terminal.in_one_line(text), file=sys.stderr, flush=True)
+    if next_step:
+        print(f"  next: {terminal.in_one_line(next_step)}", file=sys.stderr, flush=True)
+
+
+def shows_bar(started: float) -> bool:
+    """Tell whether work that began then (time.monotonic) gets a bar: it is long, on a terminal."""
+    is_wanted = not _settings["quiet"] and sys.stderr.isatty()
+    return is_wanted and time.monotonic() - started > BAR_AFTER_SECONDS
 
 
 def progress(items: Iterable[Item], label: str, total: int | None = None) -> Iterator[Item]:
@@ -67,24 +103,26 @@ def progress(items: Iterable[Item], label: str, total: int | None = None) -> Ite
     Silent unless stderr is a terminal and it takes over a second. `total` is the number of items,
     None if it is not known.
     """
-    if _settings["quiet"] or not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
     started = time.monotonic()
-    bar: Progress | None = None
+    bar: Any = None
     task = None
     try:
         for done, item in enumerate(items, 1):
             yield item
             if bar is not None and task is not None:
                 bar.update(task, completed=done)
-            elif time.monotonic() - started > 1.0:
-                bar = Progress(console=Console(stderr=True), transient=True)
+            elif shows_bar(started):
+                bar = terminal.bars()
                 bar.start()
-                task = bar.add_task(label, total=total, completed=done)
+                task = bar.add_task(terminal.label(label), total=total, completed=done)
     finally:
         if bar is not None:
             bar.stop()
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction as a percentage with as many digits as it takes to compare two."""
+    value = 100 * fraction
+    if value >= 10:
+        return f"{value:.0f} %"
+    return f"{value:.1f} %" if value >= 0.1 else f"{value:.2g} %"

@@ -33,7 +33,7 @@ from tautochrone.calls import STOPS, NativeImage, native_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.images import IMAGE_SOURCES, Image, build_image
 from tautochrone.systems import SYSTEMS
-from tautochrone.trace import open_trace
+from tautochrone.trace import heap_accesses, open_trace
 from tautochrone.trace_format import GRANULE_BYTES
 
 PAGE_BYTES = 4096
@@ -314,13 +314,7 @@ def page_replay(
 def _accesses_of(trace_path: str | Path) -> int:
     """How many accesses to the heap were recorded, if they are the trace's clock; else 0."""
     with open_trace(trace_path) as reader:
-        header = reader.header
-    try:
-        counted = header["accesses"]
-        total = int(counted["heap_loads"]) + int(counted["heap_stores"])
-    except (KeyError, TypeError, ValueError):
-        return 0
-    return total if header.get("clock") == "accesses" and 0 <= total < 1 << 63 else 0
+        return sum(heap_accesses(reader.header) or ())
 
 
 def _run(

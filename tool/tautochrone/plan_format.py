@@ -2,7 +2,7 @@
 """The constants of iface/plan.toml."""
 
 FORMAT = "tautochrone plan"
-VERSION = 1
+VERSION = 2
 FILE_BYTES_MAX = 1048576
 HEAP_DEDICATED_BYTES_LEAST = 0
 HEAP_DEDICATED_BYTES_MOST = 17592186044416

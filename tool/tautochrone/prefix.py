@@ -11,8 +11,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tautochrone.ending import RECOVERED
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.trace import TraceWriter, open_trace
+from tautochrone.trace import TraceWriter, heap_accesses, open_trace
 
 
 def first_events(path: str | Path, count: int, target: str | Path) -> int:
@@ -25,9 +26,13 @@ def first_events(path: str | Path, count: int, target: str | Path) -> int:
     with open_trace(path) as reader:
         header, events = dict(reader.header), reader.totals.events
         end_time = _time_of(path, count) if count < events else None
-        if end_time is not None and isinstance(header.get("accesses"), dict):
-            header["accesses"] = _accesses_until(header["accesses"], end_time)
-        header["first_events"] = min(count, events)
+        counted = heap_accesses(header)
+        if end_time is not None and counted is not None:
+            header["accesses"] = _accesses_until(counted[0], end_time)
+        if count < events:
+            header["first_events"], header["whole_events"] = count, events
+        # The copy has a footer of its own, which would hide that the trace had none.
+        header |= {"recovered": one.cause for one in reader.ending.remarks if one.kind == RECOVERED}
         with TraceWriter(target, header) as writer:
             sites = {
                 number: writer.site(*site) for number, site in enumerate(reader.sites(), start=1)
@@ -53,7 +58,7 @@ def _time_of(path: str | Path, event: int) -> int:
     raise AssertionError("the caller asks for an event that there is")
 
 
-def _accesses_until(accesses: dict[str, Any], end_time: int) -> dict[str, Any]:
+def _accesses_until(heap_loads: int, end_time: int) -> dict[str, Any]:
     """The header's counts of the heap, END_TIME together; how many were stores is not known."""
-    loads = min(int(accesses.get("heap_loads", 0)), end_time)
+    loads = min(heap_loads, end_time)
     return {"heap_loads": loads, "heap_stores": end_time - loads}

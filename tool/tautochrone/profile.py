@@ -8,8 +8,9 @@ are kept apart: each starts empty, and a plan must hold at every instant of each
 from __future__ import annotations
 
 import ctypes
+import os
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.errors import TauError
+from tautochrone.trace import require_trace_file, status_error
 
 STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES, STATUS_BAD_SLOT = range(5)
 
@@ -72,6 +74,7 @@ def _library() -> ctypes.CDLL:
         ("tau_profile_changes", pointer, [pointer, size]),
         ("tau_budgeting_bytes", None, [pointer, pointer, pointer]),
         ("tau_budgeting_greedy", ctypes.c_int, [pointer, ctypes.c_uint64, pointer, pointer]),
+        ("tau_budgeting_exhaustive", ctypes.c_int, [pointer, ctypes.c_uint64, pointer, pointer]),
         ("tau_trace_status_text", text, [ctypes.c_int]),
     ):
         function = getattr(library, name)
@@ -145,9 +148,10 @@ class Profile:
             _library().tau_profile_delete(handle)
 
     def _survey(self, path: Path, skip_misuse: bool) -> TraceSurvey:
+        require_trace_file(path)
         survey = _Survey()
         status = _library().tau_profile_survey(
-            self._handle, str(path).encode(), ctypes.byref(survey)
+            self._handle, os.fsencode(path), ctypes.byref(survey)
         )
         if not skip_misuse and (survey.unknown_count or survey.double_free_count):
             raise TauError(
@@ -195,7 +199,7 @@ class Profile:
             starts.append(library.tau_profile_instants_count(self._handle))
             survey = _Survey()
             status = library.tau_profile_reduce(
-                self._handle, str(trace.path).encode(), ctypes.byref(survey)
+                self._handle, os.fsencode(trace.path), ctypes.byref(survey)
             )
             _raise_unless_ok(status, trace.path, survey)
         return Instants(self, [int(size) for size in ordered], starts)
@@ -268,11 +272,24 @@ class Instants:
 
         The paper's bounds are 0 and P_i,max.
         """
-        counts = np.array([0] * len(self.sizes_bytes) if least is None else least, dtype=np.uint64)
-        bounds = np.array(self.peaks if most is None else most, dtype=np.uint64)
-        status = _library().tau_budgeting_greedy(
-            self._handle, self.limit_bytes, bounds.ctypes.data, counts.ctypes.data
+        start = [0] * len(self.sizes_bytes) if least is None else least
+        return self._counts(
+            _library().tau_budgeting_greedy, start, self.peaks if most is None else most
         )
+
+    def exhaustive(self) -> list[int]:
+        """The best counts of Eq 7 by trying all [P1-15], natively, in the order of `sizes_bytes`.
+
+        Cost: the product of all P_i,max + 1, times the instants.
+        """
+        nothing = [0] * len(self.sizes_bytes)
+        return self._counts(_library().tau_budgeting_exhaustive, nothing, self.peaks)
+
+    def _counts(
+        self, search: Callable[..., int], start: Sequence[int], most: Sequence[int]
+    ) -> list[int]:
+        counts, bounds = (np.array(values, dtype=np.uint64) for values in (start, most))
+        status = search(self._handle, self.limit_bytes, bounds.ctypes.data, counts.ctypes.data)
         if status != STATUS_OK:
             raise TauError("memory is short for planning", "plan with fewer classes: --classes-max")
         return [int(count) for count in counts]
@@ -304,8 +321,7 @@ def _raise_unless_ok(status: int, path: Path, survey: _Survey) -> None:
     if status == STATUS_OK:
         return
     if status == STATUS_TRACE_FAILED:
-        cause = _library().tau_trace_status_text(int(survey.trace_status)).decode()
-        raise TauError(f"{path}: {cause}", f"look at it with `tau check {path}`")
+        raise status_error(int(survey.trace_status), path)
     if status == STATUS_TOO_MANY_BYTES:
         raise TauError(
             f"{path}: event {survey.event} asks for more memory than any machine has",

@@ -28,6 +28,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.output import progress
 from tautochrone.search import grid_sizes_of, search_steps
 from tautochrone.systems import SYSTEMS, System, library_system, system_named
+from tautochrone.trace import require_trace_file
 from tautochrone.trace_format import OP_TOUCH
 
 __all__ = [
@@ -209,6 +210,7 @@ def _opened(path: Path, modified_ns: int, size_bytes: int) -> OpenTrace:
 
 def open_trace_for_replay(path: str | Path) -> OpenTrace:
     """Decode a trace, or return one of the last four. Raises TauError if it cannot be read."""
+    require_trace_file(Path(path))
     resolved = Path(path).resolve()
     try:
         stat = resolved.stat()
@@ -260,7 +262,10 @@ def refuse_misuse(path: str | Path, skip_misuse: bool) -> None:
 
 
 class Session:
-    """A system made ready for one trace: runs and searches. A context manager."""
+    """A system made ready for one trace: runs and searches. A context manager.
+
+    `runs` counts them.
+    """
 
     def __init__(
         self, trace: OpenTrace, system: System, plan: Any | None = None, layout: str = "32"
@@ -273,6 +278,7 @@ class Session:
         self.system = system
         self.layout = layout
         self.heap_bytes_max = HEAP_32_BYTES_MAX if layout == "32" else HEAP_HOST_BYTES_MAX
+        self.runs = 0
         self.handle = self._open(plan)
 
     def __enter__(self) -> Session:
@@ -351,6 +357,7 @@ class Session:
     def run(self, heap_bytes: int, checked: bool = True) -> _Result:
         """Replay in a heap of this many bytes; `checked` looks at every object (replay.h)."""
         result = _Result()
+        self.runs += 1
         _library().tau_replay_run(
             self.trace.handle, self.handle, heap_bytes, int(checked), ctypes.byref(result)
         )
@@ -439,8 +446,8 @@ def _replay_in_process(trace: OpenTrace, system: System) -> ReplayResult:
         )
     fields = child.stdout.split()
     if child.returncode != 0 or len(fields) != 3:
-        cause = child.stderr.strip() or f"exit status {child.returncode}"
-        raise TauError(f"the process that replays on {system.name} ended early: {cause}")
+        cause = f"the process that replays on {system.name} ended early ({child.returncode})"
+        raise TauError(cause, said=child.stderr)
     baseline, peak, failed_at = (int(field) for field in fields)
     if peak == 0:
         raise TauError(
@@ -498,6 +505,12 @@ def smallest_heap(
         return _replay_in_process(open_trace_for_replay(trace_path), chosen).footprint_bytes
     with Session(open_trace_for_replay(trace_path), chosen, plan, layout) as session:
         return session.smallest_heap(guess_bytes, grid_sizes)
+
+
+def plan_fields(trace_path: str | Path, done: ReplayResult, plan: Any) -> dict[str, Any]:
+    """Return the plan's own heap and whether the trace completes in it, as --json says it."""
+    holds = completes(trace_path, done.system, plan.heap_bytes, plan, done.layout)
+    return {"plan_heap_bytes": plan.heap_bytes, "plan_holds": holds}
 
 
 def completes(

@@ -45,7 +45,7 @@ from tautochrone.tile_program import (
     tile_system,
 )
 from tautochrone.tile_progress import run_watched
-from tautochrone.trace import open_trace
+from tautochrone.trace import heap_accesses, open_trace
 from tautochrone.trace_format import (
     GRANULE_BYTES,
     OP_FREE,
@@ -264,11 +264,15 @@ def simulate(
         line = [str(simulated), "--program", str(image), "--commands", str(given)]
         line += ["--results", str(results), "--summary", str(summary)]
         line += ["--cycles-max", str(cycles_max)]
-        code, said = run_watched(line, len(commands), f"replaying on {system.name}")
+        try:
+            code, said = run_watched(line, len(commands), f"replaying on {system.name}")
+        except OSError as error:
+            cause = f"cannot be started: {error.strerror}"
+            raise TauError(f"the simulator of {system.name} {cause}", _anew(simulated)) from error
         if code not in (tile.END_PASSED, tile.END_CYCLE_LIMIT) or not summary.exists():
-            _refuse(system, code, said)
+            _refuse(system, code, said, simulated)
         records = np.fromfile(results, dtype=RECORD)
-        read = json.loads(summary.read_text())
+        read = json.loads(summary.read_text("utf-8"))
     if code == tile.END_CYCLE_LIMIT:
         done = max(int(read["tiles"][0]["commands"]) - 1, 0)
         raise TauError(
@@ -280,11 +284,16 @@ def simulate(
     return Simulated(records, read)
 
 
-def _refuse(system: TileSystem, code: int, said: str) -> None:
+def _anew(simulated: Path) -> str:
+    return f"it may be damaged: remove {simulated.parent}, and the next replay builds it anew"
+
+
+def _refuse(system: TileSystem, code: int, said: str, simulated: Path) -> None:
     text = " ".join(said.split()) or f"exit status {code}"
     if code < 0:
         name = signal.Signals(-code).name
-        raise TauError(f"the simulator of {system.name} was ended by signal {-code} ({name})")
+        cause = f"was ended by signal {-code} ({name})"
+        raise TauError(f"the simulator of {system.name} {cause}", _anew(simulated))
     why = {
         tile.END_DOUBLE_FAULT: "a fault inside the fault handler",
         tile.END_ASSERTION: "an assertion of hardware",
@@ -496,12 +505,11 @@ def _mean(
 def _access_times(path: Path) -> np.ndarray | None:
     """Time of each event and of the end, if it counts accesses to the heap; else None."""
     with open_trace(path) as reader:
-        header = reader.header
-        if header.get("clock") != "accesses" or not isinstance(header.get("accesses"), dict):
+        counted = heap_accesses(reader.header)
+        if counted is None:
             return None
-        counted = header["accesses"]
         times = [columns.time_ns.copy() for columns in reader.columns(("time_ns",))]
-    end = int(counted.get("heap_loads", 0)) + int(counted.get("heap_stores", 0))
+    end = sum(counted)
     return np.concatenate([*times, [end]]).astype(np.int64) if end else None
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,8 @@ import numpy as np
 from tautochrone import cycle_bounds
 from tautochrone.paging_entries import ALWAYS_SHOWN, LINEAR, pages_of
 from tautochrone.tile import CYCLES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
-from tautochrone.tile_program import tile_system
-from tautochrone.tile_progress import stop_all
+from tautochrone.tile_program import simulator, tile_system
+from tautochrone.tile_progress import run_in_threads
 
 PARTS = 10  # of the footprint over time, for people
 
@@ -61,17 +59,14 @@ def tile_entries(
     """
     if not names:
         return {}
+    # Here, and not in the threads: an interrupt of what takes half a minute reaches the main one.
+    for name in names:
+        simulator(tile_system(name))
 
     def replayed(name: str) -> dict[str, Any]:
         return tile_entry(trace_path, name, *settings, **named)[0]
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        try:
-            return dict(zip(names, pool.map(replayed, names), strict=True))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            stop_all()
-            raise
+    return dict(zip(names, run_in_threads(replayed, names), strict=True))
 
 
 def _operation(each: TileCalls | TileAccesses) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tautochrone import tile_format
-from tautochrone import native, output
+from tautochrone import kept_files, native, output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.images import cache_directory, compiler_of
 from tautochrone.systems import SYSTEMS, TILE_PIPELINED, system_named
@@ -152,21 +152,23 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
         digest.update(_run([compiler, *flags, "-E", "-P", str(source)]).encode())
     digest.update((software / "tile.ld").read_bytes())
     kept = cache_directory() / f"tile-{system.unit}-{digest.hexdigest()[:32]}.elf"
-    if not kept.exists():
+    if not kept_files.is_whole(kept):
         library = _run([compiler, *LIBRARY_FLAGS, "-print-libgcc-file-name"]).strip()
         link = ["-nostdlib", "-Wl,--gc-sections", "-Wl,--build-id=none", "-T"]
         with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
             linked = Path(scratch) / "replay.elf"
             words = [compiler, *flags, *link, str(software / "tile.ld")]
             _run([*words, *map(str, sources), library, "-o", str(linked)])
-            linked.replace(kept)
+            kept_files.keep(linked, kept)
     return kept
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False
+    )
     if done.returncode:
-        raise TauError(f"compiling the tile's program failed:\n{done.stderr.strip()}")
+        raise TauError("compiling the tile's program failed", said=done.stderr)
     return done.stdout
 
 

@@ -11,17 +11,22 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
+from tautochrone import terminal
+from tautochrone.errors import TauError
 from tautochrone.output import is_quiet
 
 SHOWN_AFTER_S = 1.0
 SAID_BYTES_MAX = 4096
+Result = TypeVar("Result")
 
 _lock = threading.Lock()
 _running: set[subprocess.Popen[str]] = set()
+_stopped = threading.Event()
 _bars: list[Any] = []  # the one display, while somebody uses it
 _users = 0
 
@@ -30,19 +35,22 @@ def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
     """Run a simulator that takes `commands` commands; its exit code and the end of what it said.
 
     On a terminal a bar shows how far it is. An interrupt or the end of this process ends the
-    simulator too.
+    simulator too. Raises TauError if simulators are stopped.
     """
     line = [*line, "--parent", str(os.getpid())]
     shows = sys.stderr.isatty() and not is_quiet()
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(
-            [*line, "--progress"] if shows else line,
-            stdout=said,
-            stderr=subprocess.PIPE if shows else said,
-            stdin=subprocess.DEVNULL,
-            text=True,
-        )
-        _running.add(process)
+        with _lock:
+            if _stopped.is_set():
+                raise TauError(f"{label}: stopped before it began")
+            process = subprocess.Popen(
+                [*line, "--progress"] if shows else line,
+                stdout=said,
+                stderr=subprocess.PIPE if shows else said,
+                stdin=subprocess.DEVNULL,
+                text=True,
+            )
+            _running.add(process)
         try:
             if shows:
                 _show(process, said, commands, label)
@@ -58,10 +66,25 @@ def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
         return code, said.read().decode(errors="replace")
 
 
-def stop_all() -> None:
-    """End every simulator that runs; its thread is told that it was."""
-    for process in list(_running):
-        process.kill()
+def run_in_threads(run: Callable[[str], Result], names: Sequence[str]) -> list[Result]:
+    """What `run` makes of each name, each processor a thread; `run` calls run_watched.
+
+    An exception, here or in a thread, ends every simulator that runs, and one that is about to
+    start does not: its thread is told. Afterwards simulators start again. Not to be nested.
+    """
+    try:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            try:
+                return list(pool.map(run, names))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                with _lock:
+                    _stopped.set()
+                    for process in list(_running):
+                        process.kill()
+                raise
+    finally:
+        _stopped.clear()
 
 
 def _show(process: subprocess.Popen[str], said: IO[bytes], commands: int, label: str) -> None:
@@ -89,8 +112,7 @@ def _show(process: subprocess.Popen[str], said: IO[bytes], commands: int, label:
 def _display() -> Iterator[Any]:
     """The display of all bars; the last user takes it down."""
     global _users
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
     with _lock:
         if not _bars:
@@ -101,7 +123,7 @@ def _display() -> Iterator[Any]:
                 TextColumn("{task.fields[speed]}"),
                 TimeRemainingColumn(),
             )
-            _bars.append(Progress(*columns, console=Console(stderr=True), transient=True))
+            _bars.append(terminal.bars(*columns))
         _users += 1
     try:
         yield _bars[0]

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tautochrone import native, trace_format
+from tautochrone import input_file, json_text, native, trace_format
+from tautochrone.ending import Ending, ending_of
 from tautochrone.errors import TauError
 
 OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
@@ -84,6 +85,7 @@ class Totals:
     sizes_rounded_count: int
     sites: int
     touched_granules: int
+    reached_end: bool
 
 
 class NativeTotals(ctypes.Structure):
@@ -98,7 +100,7 @@ class NativeTotals(ctypes.Structure):
                 "blocks peak_live_bytes peak_live_objects slots_count_max duration_ns threads "
                 "unknown_count unknown_first_event inherited_count double_free_count "
                 "double_free_first_event recovered dropped_bytes end_live_objects end_live_bytes "
-                "sizes_rounded_count sites touched_granules"
+                "sizes_rounded_count sites touched_granules reached_end"
             ).split()
         ),
     ]
@@ -108,6 +110,7 @@ class NativeTotals(ctypes.Structure):
         plain = {name: getattr(self, name) for name, _ in self._fields_}
         plain["events_of_op"] = tuple(self.events_of_op)
         plain["recovered"] = bool(self.recovered)
+        plain["reached_end"] = bool(self.reached_end)
         return Totals(**plain)
 
 
@@ -168,16 +171,19 @@ def status_error(status: int, path: str | Path) -> TauError:
     return TauError(f"{path}: {cause}", _NEXT_STEPS.get(status))
 
 
+def require_trace_file(path: Path) -> None:
+    """Refuse what is no file as input_file.check does: every command says the same of it."""
+    step = f"check the path, or record a program: tau record -o {path} -- PROGRAM"
+    input_file.check(path, "trace", step)
+
+
 class TraceReader:
     """An open trace; a context manager. Never holds more than one block of events."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         status = ctypes.c_int(0)
-        if not self.path.exists():
-            raise TauError(f"{path}: no such file")
-        if self.path.is_dir():
-            raise TauError(f"{path} is a folder, not a trace")
+        require_trace_file(self.path)
         self._handle = library().tau_trace_reader_open(os.fsencode(path), ctypes.byref(status))
         if not self._handle:
             raise status_error(status.value, path)
@@ -200,6 +206,17 @@ class TraceReader:
     def handle(self) -> int:
         """The native reader, for C code that reads from it."""
         return self._handle
+
+    @property
+    def ending(self) -> Ending:
+        """How the trace ended, and what is missing from it."""
+        return ending_of(self.header, self.totals)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether times are nanoseconds, whichever clock gave them, and not counts of something."""
+        counts = (trace_format.CLOCK_ACCESSES, trace_format.CLOCK_EVENTS)
+        return self.header.get("clock") not in counts
 
     def first_event(self, block: int) -> int:
         """How many events lie before a block."""
@@ -263,10 +280,21 @@ def open_trace(path: str | Path) -> TraceReader:
 def _parse_header(text: bytes) -> dict[str, Any]:
     """The header's JSON object; what is none is kept as {"text": …}, so nothing is lost."""
     try:
-        header = json.loads(text)
+        header = json_text.parse(text)
     except ValueError:
         header = None
     return header if isinstance(header, dict) else {"text": text.decode("utf-8", "replace")}
+
+
+def heap_accesses(header: dict[str, Any]) -> tuple[int, int] | None:
+    """Loads and stores of the heap that a recording of accesses counts; None if it counts none."""
+    counted = header.get("accesses")
+    if header.get("clock") != trace_format.CLOCK_ACCESSES or not isinstance(counted, dict):
+        return None
+    loads, stores = counted.get("heap_loads", 0), counted.get("heap_stores", 0)
+    if any(type(count) is not int or not 0 <= count < 1 << 62 for count in (loads, stores)):
+        return None
+    return loads, stores
 
 
 class TraceWriter:

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.bounds import NEVER, PAYLOAD_CHARGES, bound_instructions, bound_of_image
+from tautochrone.bounds import (
+    NEVER,
+    PAYLOAD_CHARGES,
+    bound_accesses,
+    bound_instructions,
+    bound_of_image,
+)
 from tautochrone.emulator import build_image, core_image, count_calls
 from tautochrone.errors import TauError
 from tool.tests.random_trace import random_trace
@@ -69,6 +75,18 @@ REFUSED = {
         "goes where  ": "tbb [pc, r0]\n .byte 1, 1\n bx lr",
     },
 }
+# Bodies of p_malloc, and the most loads and stores on a path; each instruction that accesses memory
+# is there by itself.
+ACCESSES = {
+    **{f"{name} alone": (f"{name} a1, 1(a0)\n ret", 1) for name in ("lb", "lh", "lw", "lbu")},
+    **{f"{name} alone": (f"{name} a1, 1(a0)\n ret", 1) for name in ("lhu", "sb", "sh", "sw")},
+    **{f"{name} alone": (f"{name} a1, 4(a0)\n ret", 1) for name in ("c.lw", "c.sw")},
+    **{f"{name} alone": (f"{name} a1, 4(sp)\n ret", 1) for name in ("c.lwsp", "c.swsp")},
+    "none": ("addi a0, a0, 1\n mul a0, a0, a1\n li a5, 0x12345\n ret", 0),
+    "not on the longest path": ("beqz a0, 1f\n nop\n nop\n nop\n ret\n1: sb a1, 0(a0)\n ret", 1),
+    "of a called function": ("sw ra, 0(sp)\n call p_init\n lw ra, 0(sp)\n ret", 2),
+    "payload is none": ("sb a1, 0(a0)\n tail memmove", 1),
+}
 CASES = [("rv32", name) for name in RV32] + [("m4", name) for name in M4]
 
 
@@ -83,6 +101,17 @@ def assembled(folder: Path, isa: str, body: str) -> Path:
 def test_the_longest_path_is_the_one_counted_by_hand(tmp_path: Path, isa: str, name: str) -> None:
     body, expected = (RV32 if isa == "rv32" else M4)[name]
     assert bound_instructions(assembled(tmp_path, isa, body), "p_malloc") == expected
+
+
+@pytest.mark.parametrize("name", ACCESSES)
+def test_the_most_accesses_are_those_counted_by_hand(tmp_path: Path, name: str) -> None:
+    body, expected = ACCESSES[name]
+    assert bound_accesses(assembled(tmp_path, "rv32", body), "p_malloc") == expected
+
+
+def test_accesses_are_bounded_on_riscv_only(tmp_path: Path) -> None:
+    with pytest.raises(TauError, match="RISC-V only"):
+        bound_accesses(assembled(tmp_path, "m4", "ldr r0, [r0]\n bx lr"), "p_malloc")
 
 
 @pytest.mark.parametrize(("isa", "cause"), [(isa, why) for isa in REFUSED for why in REFUSED[isa]])

@@ -34,7 +34,7 @@ def test_exit_status_and_json(tmp_path: Path) -> None:
     assert result.return_value == 1 and document["sound"] is False
     assert document["problems"][0]["place"] == "footer"
     result = CliRunner().invoke(command, [str(path)], standalone_mode=False)
-    assert "footer: missing or damaged" in result.stdout
+    assert "footer: the footer is damaged; every event was recovered" in result.stdout
 
 
 def test_a_damaged_block_is_placed(tmp_path: Path) -> None:

@@ -185,8 +185,9 @@ def test_a_missing_compiler_names_its_package(isa: str, monkeypatch: pytest.Monk
 def test_code_that_does_not_compile_is_told(tmp_path: Path) -> None:
     source = tmp_path / "bad.c"
     source.write_text("this is no C\n")
-    with pytest.raises(TauError, match="bad.c"):
+    with pytest.raises(TauError, match="building the image bad for RV32IMC failed") as told:
         build_image("bad", "rv32", [source], prefix="p")
+    assert "bad.c:1:1: error" in told.value.said
 
 
 def test_an_image_without_malloc_is_refused(tmp_path: Path, trace: Path) -> None:
@@ -217,6 +218,28 @@ def test_images_are_cached_by_content(tmp_path: Path, monkeypatch: pytest.Monkey
     assert build_image("own", "rv32", [source], ["-DWRONG=1"], prefix="p").elf != first.elf
     source.write_text(source.read_text().replace("+ 64", "+ 128"))
     assert build_image("own", "rv32", [source], ["-DWRONG=0"], prefix="p").elf != first.elf
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "changed", "unsealed"])
+def test_a_damaged_image_is_built_anew(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = core_image("tlsf", "rv32")
+    sound = first.elf.read_bytes()
+    made = {
+        "cut": sound[:1000],
+        "emptied": b"",
+        "changed": sound[:200] + bytes([sound[200] ^ 255]) + sound[201:],
+        "unsealed": sound,
+    }[damage]
+    first.elf.write_bytes(made)
+    if damage == "unsealed":
+        first.elf.with_name(first.elf.name + ".sha256").write_bytes(b"\xff")
+    again = core_image("tlsf", "rv32")
+    assert again.elf == first.elf and again.code == first.code
+    built_ns = again.elf.stat().st_mtime_ns
+    assert core_image("tlsf", "rv32").elf.stat().st_mtime_ns == built_ns
 
 
 def test_a_cache_that_cannot_be_made_is_told(

@@ -85,7 +85,7 @@ def test_without_pyarrow_parquet_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(TauError, match="pyarrow") as caught:
         export_parquet(tmp_path / "a.tau", tmp_path / "a.parquet")
-    assert "pipx inject" in (caught.value.next_step or "")
+    assert f"{sys.executable} -m pip install pyarrow" in (caught.value.next_step or "")
     assert not (tmp_path / "a.parquet").exists()
 
 

@@ -18,6 +18,7 @@ from tool.tests import trace_model as model
 
 from tautochrone import trace_format as form
 from tautochrone.commands.import_ import command
+from tautochrone.commands.info import command as info
 from tautochrone.errors import TauError
 from tautochrone.importing import form_of, import_file
 from tautochrone.trace import open_trace
@@ -35,7 +36,7 @@ def import_text(
     """Import a text; returns the events as rows of (op, slot, size, align_log2, time, flags)."""
     path = tmp_path / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    import_file(path, tmp_path / "out.tau")
+    import_file(path, tmp_path / "out.tau", force=True)
     events = model.read(tmp_path / "out.tau")
     columns = ("op", "slot", "size_bytes", "align_log2", "time_ns", "flags")
     return list(zip(*(events[name].tolist() for name in columns), strict=True))
@@ -56,6 +57,22 @@ def test_each_operation_and_the_issue_header(tmp_path: Path) -> None:
         (model.MALLOC, 1, 3, 0, 9, 0),
         (model.FREE, form.SLOT_NONE, 0, 0, 9, form.FLAG_UNKNOWN),
     ]
+
+
+@pytest.mark.parametrize("is_timed", [True, False])
+def test_a_trace_says_that_its_time_counts_events(is_timed: bool, tmp_path: Path) -> None:
+    """CSV without times, also packed: neither the header nor `tau info` makes seconds of it."""
+    text = "op,id,size,time\nmalloc,x,16,0\nfree,x,,9000000000\n"
+    if not is_timed:
+        text = "op,id,size\nmalloc,x,16\nfree,x,\n"
+    path, out = tmp_path / "t.csv.gz", tmp_path / "t.tau"
+    path.write_bytes(gzip.compress(text.encode()))
+    assert import_file(path, out).timed == is_timed
+    with open_trace(out) as reader:
+        assert reader.is_timed == is_timed
+        assert reader.header.get("clock") == (None if is_timed else form.CLOCK_EVENTS)
+    said = CliRunner().invoke(info, [str(out)]).stdout
+    assert f"events       2{' in 9.000 s' if is_timed else ''}, 1 thread" in said
 
 
 @pytest.mark.parametrize(
@@ -151,7 +168,7 @@ def test_random_csv_imports_as_the_model_says(tmp_path: Path) -> None:
         )
     for pack in (str.encode, lambda text: gzip.compress(text.encode())):
         (tmp_path / "events.csv.gz").write_bytes(pack("\n".join(lines)))
-        import_file(tmp_path / "events.csv.gz", tmp_path / "out.tau")
+        import_file(tmp_path / "events.csv.gz", tmp_path / "out.tau", force=True)
         found = model.read(tmp_path / "out.tau")
         for name, column in events.items():
             assert np.array_equal(found[name], column), name

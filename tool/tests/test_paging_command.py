@@ -75,7 +75,7 @@ def test_the_table_names_what_has_no_bound(trace: Path) -> None:
 
 
 def test_a_trace_without_touches_is_said_to_have_none(tmp_path: Path) -> None:
-    output.configure("auto", quiet=False)
+    output.configure(color="auto", quiet=False)
     plain = random_trace(tmp_path / "p.tau", 5, events=200)
     done = called(replay.command, plain, "--on", "rtvm")
     assert "holds no accesses" in done.stderr and "--touch all" in done.stderr

@@ -7,6 +7,7 @@ different sizes; and a recording that is only a stand-in, to see what the search
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,11 +15,12 @@ import pytest
 from tool.tests.plan_traces import come_and_go
 from tool.tests.random_trace import FREE, MALLOC, Event, random_events, write_events
 
-from tautochrone.plan import Plan, plan_text
+from tautochrone.errors import TauError
+from tautochrone.plan import Plan, PlanClass, plan_text
 from tautochrone.planners import replayed
 from tautochrone.planners.making import make_plan
-from tautochrone.planners.recordings import Classes, Meter
-from tautochrone.profile import profile_of
+from tautochrone.planners.recordings import Classes, Meter, ReplayedRecording, held_by_all
+from tautochrone.profile import Profile, profile_of
 from tautochrone.replay import completes, smallest_heap
 
 TABLE_2 = {
@@ -203,7 +205,43 @@ def test_the_search_keeps_what_gains_and_drops_what_does_not(tmp_path: Path) -> 
     found = replayed.plan(profile, [recording], 64)
     assert {size for size, _ in found.classes} == set(sizes[:3])
     assert found.heap_bytes == 80_000 - 3 * 800
-    assert found.replays == len(recording.asked) <= replayed.REPLAYS_MAX
+    assert len(recording.asked) <= replayed.REPLAYS_MAX
+
+
+def test_a_heap_that_holds_all_is_not_looked_for_for_ever() -> None:
+    """A recording that no heap was seen to hold ends the search at the layout's largest heap."""
+    never = StandIn(frozenset(), highest_bytes=70_000)
+    with pytest.raises(TauError, match="no heap up to 70,000 bytes"):
+        held_by_all([never], (), 60_000, 8)
+    assert len(never.asked) < 200
+
+
+@pytest.mark.parametrize("unlucky", [0, 1])
+@pytest.mark.parametrize("planner", ["replayed", "greedy"])
+def test_the_heap_with_its_margin_is_replayed_on_every_recording(
+    planner: str, unlucky: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[PLAN-6] A larger heap may fail on a recording that a smaller one holds; here it does."""
+    lengths = (300, 400)
+    paths = [
+        write_events(tmp_path / f"{length}.tau", come_and_go(length, [1024, 56, 24], 5, length))
+        for length in lengths
+    ]
+    wanted = make_plan(paths, planner, margin=0.1)
+    tried: set[tuple[int, int]] = set()
+    completed = ReplayedRecording.completed
+
+    def failing(self: ReplayedRecording, classes: Classes, heap_bytes: int) -> int:
+        tried.add((self.events, heap_bytes))
+        if (self.events, heap_bytes) == (lengths[unlucky], wanted.plan.heap_bytes):
+            return 0
+        return completed(self, classes, heap_bytes)
+
+    monkeypatch.setattr(ReplayedRecording, "completed", failing)
+    made = make_plan(paths, planner, margin=0.1)
+    assert made.measured_heap_bytes == wanted.measured_heap_bytes
+    assert made.plan.heap_bytes > wanted.plan.heap_bytes
+    assert {(length, made.plan.heap_bytes) for length in lengths} <= tried
 
 
 def test_plain_tlsf_wins_where_every_class_loses(tmp_path: Path) -> None:
@@ -211,6 +249,102 @@ def test_plain_tlsf_wins_where_every_class_loses(tmp_path: Path) -> None:
     profile = profile_of([write_events(tmp_path / "t.tau", events)])
     found = replayed.plan(profile, [StandIn(frozenset())], 64)
     assert (found.classes, found.heap_bytes, found.plain_heap_bytes) == ((), 80_000, 80_000)
+
+
+# ---- several recordings, and what a plan must be worth ----
+
+
+@dataclass
+class Growing:
+    """A recording whose heap is `plain_bytes` and what `change_bytes` says of a plan's buckets.
+
+    Event e needs the part (1 + e / events) / 2 of it, and with any classes one of the first half
+    `early` times that.
+    """
+
+    plain_bytes: int
+    change_bytes: Callable[[dict[int, int]], float]  # of the count of each size
+    early: float = 1.0
+    events: int = 160
+    lowest_bytes: int = 100
+    highest_bytes: int = 1 << 30
+
+    def smallest_heap(self, classes: Classes) -> int:
+        """See Recording."""
+        return self.plain_bytes + int(self.change_bytes(dict(classes)) if classes else 0)
+
+    def completed(self, classes: Classes, heap_bytes: int) -> int:
+        """See Recording."""
+        needs = self.smallest_heap(classes)
+        if heap_bytes >= needs and self.early == 1.0:
+            return self.events
+        for event in range(1, self.events + 1):
+            early = self.early if classes and event <= self.events // 2 else 1.0
+            if needs * (1 + event / self.events) / 2 * early > heap_bytes:
+                return event - 1
+        return self.events
+
+
+def each_bucket(**bytes_of: float) -> Callable[[dict[int, int]], float]:
+    """A change for every bucket, as in each_bucket(of_24=-40)."""
+    return lambda counts: sum(
+        bytes_of.get(f"of_{size}", 0) * count for size, count in counts.items()
+    )
+
+
+def profile_with(tmp_path: Path, sizes_count: int, live_each: int = 20) -> Profile:
+    """The profile of a recording with so many sizes, each `live_each` times live at the peak."""
+    sizes = [8 * (i + 3) for i in range(sizes_count)]
+    events = [(MALLOC, slot, sizes[slot % len(sizes)], 0) for slot in range(live_each * len(sizes))]
+    return profile_of([write_events(tmp_path / f"{sizes_count}.tau", events)])
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_plan_costs_no_recording_more_than_plain_tlsf(tmp_path: Path, is_first: bool) -> None:
+    """Also where another recording needs so much more that one heap would hold both."""
+    gains = Growing(80_000, each_bucket(of_24=-40, of_32=-40))
+    loses = Growing(50_000, each_bucket(of_32=20))
+    recordings = [gains, loses] if is_first else [loses, gains]
+    found = replayed.plan(profile_with(tmp_path, 2), recordings, 64)
+    assert {size for size, _ in found.classes} == {24}
+    assert found.heap_bytes == 80_000 - 40 * dict(found.classes)[24]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_change_that_only_one_recording_gains_by_is_no_gain(
+    tmp_path: Path, is_first: bool
+) -> None:
+    """Fewer buckets than are live at the peak help one recording and hurt the other."""
+    fewer = Growing(80_000, lambda counts: -800 - 25 * (20 - counts[24]))
+    more = Growing(80_000, lambda counts: -800 + 30 * (20 - counts[24]))
+    recordings = [fewer, more] if is_first else [more, fewer]
+    found = replayed.plan(profile_with(tmp_path, 1), recordings, 64)
+    assert found.heap_bytes == max(one.smallest_heap(found.classes) for one in recordings)
+    assert found.heap_bytes <= max(one.smallest_heap((PlanClass(24, 20),)) for one in recordings)
+
+
+@pytest.mark.parametrize(("saved", "is_worth"), [(0.055, False), (0.07, True)])
+def test_a_plan_saves_a_sixteenth_of_its_dedicated_bytes(
+    tmp_path: Path, saved: float, is_worth: bool
+) -> None:
+    def saving(counts: dict[int, int]) -> float:
+        return -saved * sum(size * count for size, count in counts.items())
+
+    many, few = profile_with(tmp_path, 17), profile_with(tmp_path, 16)
+    assert bool(replayed.plan(many, [Growing(80_000, saving)], 64).classes) == is_worth
+    assert replayed.plan(few, [Growing(80_000, saving)], 64).classes, "few sizes are no bet"
+
+
+@pytest.mark.parametrize(("cost", "is_admitted"), [(0.015, True), (0.025, False)])
+def test_a_plan_costs_a_prefix_at_most_a_fiftieth(
+    tmp_path: Path, cost: float, is_admitted: bool
+) -> None:
+    """Another input may end where this one's first half does."""
+    saved_bytes = 4000
+    early = (1 + cost) * 80_000 / (80_000 - saved_bytes)
+    recording = Growing(80_000, lambda counts: -saved_bytes, early)
+    many = profile_with(tmp_path, 17)
+    assert bool(replayed.plan(many, [recording], 64).classes) == is_admitted
 
 
 def test_the_meter_bounds_the_work() -> None:

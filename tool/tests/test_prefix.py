@@ -41,9 +41,11 @@ def test_events_sites_and_header_are_the_same(tmp_path: Path) -> None:
     assert np.array_equal(events_of(part), events_of(whole)[:150_001])
     with open_trace(part) as reader, open_trace(whole) as known:
         assert reader.sites() == known.sites()
-        assert {**known.header, "first_events": 150_001} == reader.header
+        assert {**known.header, "first_events": 150_001, "whole_events": count} == reader.header
     assert first_events(whole, count + 5, part) == count
     assert np.array_equal(events_of(part), events_of(whole))
+    with open_trace(part) as reader:
+        assert reader.ending.is_complete, "all events are no beginning"
 
 
 def test_counted_accesses_end_where_the_next_event_began(tmp_path: Path) -> None:

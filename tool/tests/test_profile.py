@@ -168,7 +168,7 @@ def test_what_is_no_recording_is_refused_with_a_next_step(tmp_path: Path) -> Non
     path.write_bytes(b"not a trace at all")
     with pytest.raises(TauError, match=r"t\.tau") as refused:
         profile_of([path])
-    assert "tau check" in str(refused.value.next_step)
+    assert "tau import" in str(refused.value.next_step)
     with pytest.raises(TauError):
         profile_of([tmp_path / "missing.tau"])
     with pytest.raises(TauError, match="granule"):

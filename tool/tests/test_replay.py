@@ -20,6 +20,7 @@ from tool.tests.random_trace import (
 )
 
 from tautochrone import replay as replaying
+from tautochrone.commands import replay as replay_command
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import (
     OpenTrace,
@@ -142,6 +143,14 @@ def test_the_host_layout_has_its_alignment(trace: Path) -> None:
 # ---- the paper's allocators ----
 
 
+@pytest.mark.parametrize("system", ["tlsf", "kingsley", "static", "glibc"])
+def test_a_trace_without_events_is_held(system: str, tmp_path: Path) -> None:
+    trace = write_events(tmp_path / "t.tau", [])
+    done = replay(trace, system)
+    assert (done.completed, done.events, done.failed_at_event) == (True, 0, None)
+    assert done.footprint_bytes < 4096
+
+
 def test_kingsley_takes_powers_of_two_by_pages(tmp_path: Path) -> None:
     events = random_events(9, events=3000, live_max=100, others=False)
     trace = write_events(tmp_path / "t.tau", events)
@@ -256,7 +265,7 @@ def test_misuse_is_refused_unless_told(tmp_path: Path) -> None:
 
 
 def test_a_missing_or_broken_trace_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TauError, match="No such file"):
+    with pytest.raises(TauError, match="no such file"):
         open_trace_for_replay(tmp_path / "none.tau")
     broken = tmp_path / "broken.tau"
     broken.write_bytes(b"something else, longer than a header" * 10)
@@ -363,6 +372,26 @@ def test_people_get_a_table_a_verdict_and_a_next_step(trace: Path) -> None:
     done = tau("replay", trace, "--on", "tlsf,kingsley")
     assert "tlsf needs least" in done.stdout
     assert "next: tau plan" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("footprints", "sentence"),
+    [
+        ({"tlsf": 2000, "budget": 2000}, "tlsf and budget need the same: 2000 bytes."),
+        ({"tlsf": 2000, "budget": 1999}, "budget needs least: 0.05 % less than tlsf."),
+        (
+            {"tlsf": 1000, "budget": 1000, "glibc": 4000},
+            "tlsf and budget need least: 75 % less than glibc.",
+        ),
+        ({"tlsf": 2000}, "tlsf holds the trace in 2000 bytes."),
+    ],
+)
+def test_the_verdict_never_says_none_less(footprints: dict[str, int], sentence: str) -> None:
+    systems = [
+        {"name": name, "completed": True, "footprint_bytes": footprint}
+        for name, footprint in footprints.items()
+    ]
+    assert replay_command._verdict({"systems": systems, "heap_bytes": None}) == sentence
 
 
 def test_exit_codes(trace: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import Plan, PlanClass, save_plan
 from tautochrone.trace import TraceWriter
 
-REPLAY = {
+REPLAY: dict[str, Any] = {
     "version": 1,
     "command": "replay",
     "systems": [
@@ -112,8 +113,99 @@ def test_budget_without_a_plan_is_a_usage_error(trace: Path, tmp_path: Path) -> 
         called(trace, "--on", "tlsf,budget", "-o", tmp_path / "r.html")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"systems": [{**REPLAY["systems"][0], "name": 3}]},
+        {"systems": [{**REPLAY["systems"][0], "name": "a b"}]},
+        {"systems": [{**REPLAY["systems"][0], "footprint_bytes": "2000"}]},
+        {"systems": [{**REPLAY["systems"][0], "footprint_bytes": float("nan")}]},
+        {"systems": [{**REPLAY["systems"][0], "footprint_bytes": 2**64}]},
+        {"systems": [{**REPLAY["systems"][0], "completed": "yes"}]},
+        {"systems": [{**REPLAY["systems"][0], "operations": [1]}]},
+        {"systems": [{**REPLAY["systems"][0], "operations": {"free": {"count": -1}}}]},
+        {"systems": [{**REPLAY["systems"][0], "peak_mapped_pages": 2}]},
+        {"instructions": ["rv32"]},
+        {"trace": 7},
+    ],
+)
+def test_a_replay_of_wrong_types_is_refused(
+    damage: dict[str, Any], trace: Path, tmp_path: Path
+) -> None:
+    replay = tmp_path / "replay.json"
+    replay.write_text(json.dumps({**REPLAY, **damage}))
+    expected = "is not what `tau replay --json` prints: .*(expected|finite)"
+    with pytest.raises(TauError, match=expected):
+        called(trace, "--replay", replay, "-o", tmp_path / "r.html")
+
+
+def test_a_replay_whose_counts_are_all_zero_is_drawn(trace: Path, tmp_path: Path) -> None:
+    calls = {"count": 1, "max_instructions": 0, "p999_instructions": 0, "bound_instructions": None}
+    systems = [{**REPLAY["systems"][0], "operations": {"malloc": calls}}]
+    replay = tmp_path / "replay.json"
+    replay.write_text(json.dumps({**REPLAY, "systems": systems}))
+    assert called(trace, "--replay", replay, "-o", tmp_path / "r.html").exit_code == 0
+
+
 def test_on_replays_and_shows_what_was_found(trace: Path, tmp_path: Path) -> None:
     done = called(trace, "--on", "tlsf,static", "-o", tmp_path / "r.html", "--json")
     systems = json.loads(done.stdout)["systems"]
     assert [one["name"] for one in systems] == ["tlsf", "static"]
     assert all(one["completed"] and one["footprint_bytes"] >= 1148 for one in systems)
+
+
+@pytest.mark.parametrize(
+    ("clock", "is_timed"),
+    [
+        *((None, True), ("monotonic", True), ("time-stamp counter", True)),
+        *(("accesses", False), ("events", False)),
+    ],
+)
+def test_the_time_axis_is_there_whichever_clock_told_the_time(
+    clock: str | None, is_timed: bool, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "t.tau", tmp_path / "r.html"
+    with TraceWriter(path, {} if clock is None else {"clock": clock}) as writer:
+        times = np.array([0, 2_500_000_000])
+        writer.append(op=[0, 0], slot=[0, 1], size_bytes=[8, 8], time_ns=times)
+    called(path, "-o", out)
+    text = out.read_text()
+    assert ("time (s),live_bytes_min" in text) == is_timed
+    assert ("<dt>duration</dt><dd>2.500 s</dd>" in text) == is_timed
+
+
+def test_the_headline_states_the_heap_with_its_margin(trace: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    save_plan(Plan((), 4400, "greedy", 0.0, margin=0.1), plan, "a test")
+    replay = tmp_path / "replay.json"
+    replay.write_text(json.dumps(REPLAY))
+    done = called(trace, "--plan", plan, "--replay", replay, "-o", tmp_path / "r.html", "--json")
+    verdict = json.loads(done.stdout)["verdict"]
+    assert "needs a heap of 4,400 B (4,400 bytes, its margin of 10 % included)" in verdict
+    assert "The smallest that holds this recording is 1,500 bytes: 25 % less" in verdict
+
+
+def test_a_replay_of_another_trace_is_refused(trace: Path, tmp_path: Path) -> None:
+    """Its heaps say nothing of this trace's peak; the count of events tells them apart."""
+    replay = tmp_path / "replay.json"
+    for events, is_refused in ((4, False), (5, True)):
+        replay.write_text(json.dumps(REPLAY | {"trace": "other.tau", "events": events}))
+        words = (trace, "--replay", replay, "-o", tmp_path / "r.html", "--force")
+        if not is_refused:
+            called(*words)
+            continue
+        with pytest.raises(TauError, match="a replay of another trace, other.tau") as refused:
+            called(*words)
+        assert str(trace) in str(refused.value.next_step)
+
+
+def test_a_plan_that_is_too_small_is_said_to_be(trace: Path, tmp_path: Path) -> None:
+    plan, replay = tmp_path / "plan.toml", tmp_path / "replay.json"
+    save_plan(Plan((), 1496, "greedy", 0.0), plan, "a test")
+    replay.write_text(json.dumps(REPLAY))
+    done = called(trace, "--plan", plan, "--replay", replay, "-o", tmp_path / "r.html", "--json")
+    verdict = json.loads(done.stdout)["verdict"]
+    assert verdict == (
+        "The plan's heap of 1,496 bytes is too small for this recording, which needs at least"
+        " 1,500 bytes; plan all recordings together."
+    )

@@ -139,8 +139,23 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "plain TLSF, this program needs a heap of 2,000 B" in verdict(1480, systems()[:1], None)
     assert "tau replay" in verdict(1480, [], None)
     assert "1,600 B, not replayed" in verdict(1480, [], 1600)
+    assert "1,600 B, its margin of 10 % included, not" in verdict(1480, [], 1600, 0.1)
+    assert verdict(1480, systems(), 1650, 0.1) == (
+        "With the plan, this program needs a heap of 1,650 B (1,650 bytes, its margin of 10 %"
+        " included), 11 % above what it holds at its peak. The smallest that holds this recording"
+        " is 1,500 bytes: 25 % less than plain TLSF and 50 % less than glibc."
+    )
+    assert "margin" not in verdict(1480, systems()[:1], 1650, 0.1), "the plan was not replayed"
     worse = [dict(systems()[1], footprint_bytes=2100), systems()[0]]
     assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
+
+
+def test_nothing_live_is_no_base_for_a_percentage() -> None:
+    """A program that allocates nothing still needs a heap: its control block."""
+    assert verdict(0, systems(), 1500) == (
+        "With the plan, this program needs a heap of 1,500 B (1,500 bytes), though it never holds"
+        " a byte: 25 % less than plain TLSF and 50 % less than glibc."
+    )
 
 
 def test_a_missing_browser_says_what_to_install(
@@ -152,8 +167,9 @@ def test_a_missing_browser_says_what_to_install(
     assert raised.value.next_step == "apt install chromium"
 
 
-def test_a_picture_is_small(tmp_path: Path, report: str) -> None:
+@pytest.mark.parametrize("name", ["r.png", "without-ending"])
+def test_a_picture_is_small(name: str, tmp_path: Path, report: str) -> None:
     (tmp_path / "r.html").write_text(report)
-    picture.take(tmp_path / "r.html", tmp_path / "r.png")
-    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "r.png").stat().st_size < 200_000
+    picture.take(tmp_path / "r.html", tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / name).stat().st_size < 200_000

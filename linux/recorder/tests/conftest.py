@@ -57,13 +57,13 @@ Tau = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Compile one of this folder's programs; extra arguments are compiler flags."""
+    """Compile one of this folder's programs, by name (C) or file name; then compiler flags."""
     folder = tmp_path_factory.mktemp("programs")
 
     def compile_one(name: str, *flags: str, compiler: str = "gcc", made: str = "") -> Path:
         out = folder / (made or name)
         if not out.exists():
-            source = str(HERE / f"{name}.c")
+            source = str(HERE / (name if "." in name else f"{name}.c"))
             command = [compiler, "-O1", "-w", "-fno-builtin-malloc", "-fno-builtin-free"]
             command += ["-o", str(out), source, *flags, "-pthread"]
             subprocess.run(command, check=True, timeout=TIMEOUT_S)

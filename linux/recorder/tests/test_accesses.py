@@ -364,7 +364,9 @@ def test_as_many_events_as_wanted(build: Build, accesses: AccessRecord) -> None:
     recorded = accesses(build("touches"), "plain", options=options)
     assert len(recorded.events()) == 50 and recorded.header()["truncated"]
     assert recorded.header()["accesses"]["heap_stores"] == 1002
-    assert "--max-events" in recorded.stderr
+    assert "stopped early, after event 50: as many events as --max-events" in recorded.stderr
+    (problem,) = check_trace(Path(recorded.document["trace"]["path"]))
+    assert problem.place == "recording" and "--max-events" in problem.cause
 
 
 def test_raw_recordings_are_kept_and_imported(
@@ -395,14 +397,17 @@ def test_damaged_recordings_are_told(
     tau("record", "--accesses", *words)
     raw = (tmp_path / "x.tauaccess").read_bytes()
     path, out = tmp_path / "bad.tauaccess", tmp_path / "bad.tau"
-    refused = 0
+    refused = left_out = 0
     text = raw.index(b"resized") + len("resized")
     for at in [*range(9), *range(text, len(raw))]:
         path.write_bytes(raw[:at] + bytes([raw[at] ^ (0x80, 0x01, 0xFF)[at % 3]]) + raw[at + 1 :])
         if tau_import_cut(path, out) == "refused":
             refused += 1
         else:
-            assert check_trace(out) == []
+            problems = check_trace(out)
+            assert all(problem.place == "recording" for problem in problems)
+            left_out += bool(problems)
+    assert left_out > 0
     assert 9 <= refused < len(raw) - text
     newer = raw[:8] + b"\x02" + raw[9:]
     path.write_bytes(newer)

@@ -128,6 +128,11 @@ def test_cut_keeps_what_is_there(raw: Path, tmp_path: Path) -> None:
     (tmp_path / "half").write_bytes(used[: len(used) // 2])
     half = merge.merge_raw(tmp_path / "half", tmp_path / "half.tau")
     assert 0.2 * whole.events < half.events < whole.events
+    assert half.damaged_chunks == 1, "the one that the file ends in"
+    with open_trace(tmp_path / "half.tau") as reader:
+        assert "1 damaged parts of the recording were left out" in reader.ending.gaps
+    with open_trace(tmp_path / "whole.tau") as reader:
+        assert "lost" not in reader.header and reader.ending.is_complete
 
 
 def test_damaged_chunk_is_counted(raw: Path, tmp_path: Path) -> None:
@@ -137,7 +142,11 @@ def test_damaged_chunk_is_counted(raw: Path, tmp_path: Path) -> None:
     while (at := data.find(b"TauC" + struct.pack("<I", 1), at + 1)) > 0:
         data[at + 500 : at + 600] = b"\xf8" * 100  # a tag without an operation
     (tmp_path / "bad").write_bytes(data)
-    assert merge.merge_raw(tmp_path / "bad", tmp_path / "bad.tau").damaged_chunks >= 1
+    damaged = merge.merge_raw(tmp_path / "bad", tmp_path / "bad.tau").damaged_chunks
+    assert damaged >= 1
+    with open_trace(tmp_path / "bad.tau") as reader:
+        assert reader.header["lost"] == {"damaged_chunks": damaged}
+        assert f"{damaged} damaged parts" in reader.ending.gaps
 
 
 @pytest.mark.parametrize(

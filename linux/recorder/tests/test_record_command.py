@@ -33,6 +33,46 @@ def script(path: Path, text: str, mode: int = 0o755) -> Path:
 # ---- Names and output
 
 
+@pytest.mark.parametrize("words", [("-q", "record"), ("record", "-q"), ("record", "--quiet")])
+def test_quiet_leaves_only_the_program(words: tuple[str, ...], tau: Tau, tmp_path: Path) -> None:
+    done = tau(*words, "-o", tmp_path / "q.tau", "--", "echo", "-q")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "-q\n", "")
+
+
+def test_an_unknown_option_is_not_taken_for_the_program(tau: Tau) -> None:
+    done = tau("record", "--forse", "--", "true")
+    assert done.returncode == 2 and "No such option '--forse'" in done.stderr
+
+
+def deep_folder(parent: Path, path_bytes: int) -> Path:
+    """Make a folder whose path has this many bytes, in `parent`."""
+    while len(str(parent)) + 1 < path_bytes:
+        left = path_bytes - len(str(parent)) - 1
+        # What is left over must be at least a slash and a letter.
+        parent /= "d" * (left if left <= 200 else min(200, left - 2))
+    parent.mkdir(parents=True)
+    assert len(str(parent)) == path_bytes
+    return parent
+
+
+@pytest.mark.parametrize("path_bytes", [940, 1100, 3900])
+def test_a_long_path_is_recorded_into(path_bytes: int, tau: Tau, tmp_path: Path) -> None:
+    """Neither the output's folder nor the one for recordings need be short."""
+    folder = deep_folder(tmp_path, path_bytes)
+    state = dict(os.environ) | {"XDG_STATE_HOME": str(folder)}
+    done = tau("record", "-o", folder / "x.tau", "--", "true", env=state)
+    assert done.returncode == 0, done.stderr
+    assert tau("check", folder / "x.tau").returncode == 0
+
+
+def test_a_path_too_long_for_the_recorder_is_refused(tau: Tau, tmp_path: Path) -> None:
+    state = dict(os.environ) | {"XDG_STATE_HOME": str(deep_folder(tmp_path, 4050))}
+    done = tau("record", "-o", "x.tau", "--", "touch", tmp_path / "ran", env=state)
+    assert done.returncode == 125 and "next: " in done.stderr
+    assert f"has {4050 + len('/tautochrone')} bytes" in done.stderr
+    assert not (tmp_path / "ran").exists()
+
+
 def test_default_name_and_summary(tau: Tau, build: Build, tmp_path: Path) -> None:
     """PROGRAM.PID.tau here; summary and next command on stderr, on stdout only its own."""
     done = tau("record", "--", build("threads"), 1, 100)
@@ -41,7 +81,7 @@ def test_default_name_and_summary(tau: Tau, build: Build, tmp_path: Path) -> Non
     (trace,) = tmp_path.glob("threads.*.tau")
     assert f"next: tau plan {trace.name} -o plan.toml" in done.stderr
     assert "tau: recording malloc" in done.stderr and "tau: not recorded" in done.stderr
-    assert not list(tmp_path.glob(".tau-recording-*"))
+    assert [path.name for path in tmp_path.iterdir()] == [trace.name]
     with open_trace(trace) as reader:
         assert reader.header["command"] == [str(build("threads")), "1", "100"]
         assert reader.header["truncated"] is False
@@ -275,11 +315,17 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
+def state_in(folder: Path) -> dict[str, str]:
+    """An environment in which recordings lie on this disk."""
+    return dict(os.environ) | {"XDG_STATE_HOME": str(folder)}
+
+
 def test_full_disk(tau: Tau, build: Build, tmp_path: Path) -> None:
     """Recording stops, the program does not; the trace is marked, and fits on the disk."""
     with small_disk(tmp_path / "disk", "1m") as disk:
         out = disk / "out.tau"
-        done = tau("record", "--json", "-o", out, "--", build("grind"), 2000000)
+        words = ("record", "--json", "-o", out, "--", build("grind"), 2000000)
+        done = tau(*words, env=state_in(disk))
         assert done.returncode == 0, done.stderr
         assert "stopped early: No space left on device" in done.stderr and "next:" in done.stderr
         trace = json.loads(done.stdout)["trace"]
@@ -288,14 +334,17 @@ def test_full_disk(tau: Tau, build: Build, tmp_path: Path) -> None:
         with open_trace(out) as reader:
             assert reader.totals.events > 10000
             assert reader.header["truncated_reason"] == "No space left on device"
-        assert not list(disk.glob(".tau-recording-*"))
+        done = tau("check", out)
+        assert done.returncode == 1 and "recording: the recorder stopped early" in done.stdout
+        assert not list(disk.glob("tautochrone/*"))
 
 
 def test_full_disk_with_threads(tau: Tau, build: Build, tmp_path: Path) -> None:
     """The trace ends where the first thread's recording ended, so none is half known [REC-8]."""
     with small_disk(tmp_path / "disk", "1m") as disk:
         out = disk / "out.tau"
-        done = tau("record", "--json", "-o", out, "--", build("threads"), 6, 100000)
+        words = ("record", "--json", "-o", out, "--", build("threads"), 6, 100000)
+        done = tau(*words, env=state_in(disk))
         assert done.returncode == 0, done.stderr
         trace = json.loads(done.stdout)["trace"]
         assert trace["truncated"] and trace["events"] > 10000
@@ -306,14 +355,15 @@ def test_disk_that_is_full_at_once(tau: Tau, build: Build, tmp_path: Path) -> No
     """Not even the first page fits: the program runs, and the message says what is wrong."""
     with small_disk(tmp_path / "disk", "16k") as disk:
         (disk / "filler").write_bytes(b"x" * 8192)
-        done = tau("record", "-o", disk / "out.tau", "--", build("ends"))
+        env = state_in(disk)
+        done = tau("record", "-o", disk / "out.tau", "--", build("ends"), env=env)
         assert done.returncode == 42 and "stopped early: No space left" in done.stderr
         (disk / "out.tau").unlink()
         with contextlib.suppress(OSError):
             (disk / "more").write_bytes(b"x" * 16384)
-        done = tau("record", "-o", disk / "none.tau", "--", build("ends"))
+        done = tau("record", "-o", disk / "none.tau", "--", build("ends"), env=env)
         assert_refused(done, 125, "disk")
-        assert not list(disk.glob(".tau-recording-*"))
+        assert not list(disk.glob("tautochrone/*"))
 
 
 def test_file_size_limit(tau: Tau, build: Build) -> None:

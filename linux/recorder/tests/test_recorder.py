@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import random
+import re
 import shutil
 import signal
 from collections.abc import Callable
@@ -40,6 +41,19 @@ def test_cross_thread_frees_are_in_order(build: Build, record: Record, clock: st
     assert (events["op"] == FREE).sum() >= 400000
     wanted = "monotonic" if clock == "monotonic" else None
     assert wanted is None or recorded.header()["clock"] == wanted
+
+
+@pytest.mark.parametrize("clock", ["counter", "monotonic"])
+def test_a_report_shows_a_recording_over_time(
+    build: Build, record: Record, tau: Callable[..., Any], tmp_path: Path, clock: str
+) -> None:
+    """Either clock's ticks are nanoseconds in the trace: the report has a time axis, a duration."""
+    recorded = record(build("threads"), 2, 2000, env={"TAU_RECORD_CLOCK": clock})
+    done = tau("report", recorded.document["trace"]["path"], "-o", "r.html")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "r.html").read_text()
+    assert "time (s),live_bytes_min" in text
+    assert float(re.search(r"<dt>duration</dt><dd>([0-9.]+) s", text)[1]) > 0
 
 
 def test_short_threads_share_chunks(build: Build, record: Record) -> None:
@@ -75,6 +89,14 @@ def test_forks_and_execs(build: Build, record: Record) -> None:
             moved = first[(first["op"] == MALLOC) & (first["size_bytes"] == 5000)]
             assert len(moved) == 1  # from its realloc on, the parent's object is the child's
     assert forked == 20
+
+
+def test_forks_in_a_signal_handler(build: Build, record: Record) -> None:
+    """A handler forks in the middle of a row: each child goes on from there, and is recorded."""
+    recorded = record(build("handler_forks"))
+    assert recorded.status == 42, recorded.stderr  # no child was killed
+    recorded.assert_in_order()
+    assert len(recorded.traces) == 201
 
 
 def test_parent_is_named(build: Build, record: Record) -> None:
@@ -201,7 +223,9 @@ def test_allocation_while_the_allocator_is_looked_up(build: Build, record: Recor
 
 def other_allocators() -> list[str]:
     """The other allocators that this machine has."""
-    found = [glob.glob(f"/usr/lib/*/{name}") for name in ("libjemalloc.so.2", "libmimalloc.so.2*")]
+    tcmallocs = ("libtcmalloc_minimal.so.4", "libtcmalloc_minimal_debug.so.4")
+    names = ("libjemalloc.so.2", "libmimalloc.so.2*", *tcmallocs)
+    found = [glob.glob(f"/usr/lib/*/{name}") for name in names]
     return [paths[0] for paths in found if paths]
 
 
@@ -217,6 +241,121 @@ def test_other_allocators(build: Build, record: Record, library: str) -> None:
         recorded.assert_in_order()
         events = recorded.events()
         assert ((events["op"] == MALLOC) & (events["size_bytes"] % 16 == 7)).sum() == 60000
+
+
+# ---- C++
+
+
+def own_shapes(events: np.ndarray) -> list[tuple[int, int]]:
+    """Size and alignment of each object of operators.cpp, in order."""
+    own = events[(events["size_bytes"] >= 1000003) & (events["op"] != FREE)]
+    return [(int(event["size_bytes"]), 1 << int(event["align_log2"])) for event in own]
+
+
+OPERATOR_SHAPES = [
+    *((1000003 + 10 * step, 1) for step in range(4)),
+    *((1000192 + 256 * step, 256) for step in range(4)),
+    (1001003, 1),
+    (1001013, 1),
+    (1000128, 64),
+    (1001472, 256),
+]
+
+
+@pytest.mark.parametrize("library", ["", *other_allocators()], ids=lambda path: Path(path).name)
+def test_operators(build: Build, record: Record, library: str) -> None:
+    """Each form of new and delete is an event, whoever exports it, and fails as it does alone."""
+    program = build("operators.cpp", "-std=c++17", compiler="g++", made="operators")
+    # mimalloc is built as C, and aborts where it should throw.
+    failures = [] if "mimalloc" in library else ["fail"]
+    recorded = record(program, *failures, env={"LD_PRELOAD": library})
+    assert recorded.status == 0, recorded.stderr
+    recorded.assert_in_order()
+    events = recorded.events()
+    reserve = [(1002003, 1)] if failures else []
+    assert own_shapes(events) == [*OPERATOR_SHAPES, *reserve, (1002013, 1)]
+    alive = set(events["slot"][events["size_bytes"] >= 1000003].tolist())
+    last = {int(event["slot"]): int(event["op"]) for event in events if event["slot"] in alive}
+    assert set(last.values()) == {FREE}  # also the reserve, by the new-handler
+    with open_trace(recorded.traces[0]["path"]) as reader:
+        sites = reader.sites()
+    own = events[(events["size_bytes"] >= 1000003) & (events["op"] != FREE)]
+    assert {sites[int(site) - 1][0] for site in own["site"]} == {str(program)}
+
+
+def test_operators_of_the_program(build: Build, record: Record) -> None:
+    """A program that replaces operator new keeps its own; the malloc beneath is recorded."""
+    program = build("operators_own.cpp", compiler="g++", made="operators_own")
+    recorded = record(program)
+    assert recorded.status == 7
+    recorded.assert_in_order()
+    assert (recorded.events()["size_bytes"] == 1000003 + 16).sum() == 1
+
+
+def test_operators_of_a_plugin(build: Build, record: Record) -> None:
+    """The C++ library comes with a plugin, out of sight of a search from the program."""
+    plugin = build("plugin.cpp", "-shared", "-fPIC", compiler="g++", made="plugin-cxx.so")
+    recorded = record(build("loader", "-ldl"), plugin)
+    assert recorded.status == 0, recorded.stderr
+    recorded.assert_in_order()
+    assert (recorded.events()["size_bytes"] == 1000013).sum() == 1
+
+
+@pytest.mark.parametrize("first", ["own", "plain"])
+def test_operators_of_two_plugins(build: Build, record: Record, first: str) -> None:
+    """Each plugin's operators are those that it is linked with, whichever came first."""
+    flags = ("-shared", "-fPIC")
+    own = build("plugin_own.cpp", *flags, compiler="g++", made="plugin-own.so")
+    plain = build("plugin_own.cpp", *flags, "-DPLAIN", compiler="g++", made="plugin-plain.so")
+    plugins = (own, plain) if first == "own" else (plain, own)
+    recorded = record(build("two_plugins", "-ldl"), *plugins)
+    assert recorded.status == 0, recorded.stderr
+    recorded.assert_in_order()
+    sizes = recorded.events()["size_bytes"]
+    assert ((sizes == 1000013).sum(), (sizes == 1000013 + 16).sum()) == (6, 6)
+
+
+def test_operators_are_not_tried_out(build: Build, record: Record) -> None:
+    """An allocator that checks who frees what finds nothing: only the program calls it."""
+    hook = build("operators_checked.cpp", "-shared", "-fPIC", compiler="g++", made="checked.so")
+    program = build("operators.cpp", "-std=c++17", compiler="g++", made="operators")
+    recorded = record(program, env={"LD_PRELOAD": str(hook)})
+    assert recorded.status == 0, recorded.stderr
+    recorded.assert_in_order()
+    assert own_shapes(recorded.events()) == [*OPERATOR_SHAPES, (1002013, 1)]
+
+
+def test_operator_that_calls_malloc(build: Build, record: Record) -> None:
+    """An allocator whose operator new calls its own malloc by name: each object is one event."""
+    hook = build("operators_hook.cpp", "-shared", "-fPIC", compiler="g++", made="operators_hook.so")
+    program = build("operators.cpp", "-std=c++17", compiler="g++", made="operators")
+    recorded = record(program, env={"LD_PRELOAD": str(hook)})
+    assert recorded.status == 0, recorded.stderr
+    recorded.assert_in_order()
+    assert own_shapes(recorded.events()) == [*OPERATOR_SHAPES, (1002013, 1)]
+
+
+# ---- Calls that do not return
+
+
+@pytest.mark.parametrize("depth", [0, 1, 30])
+def test_call_left_by_a_jump(build: Build, record: Record, depth: int) -> None:
+    """siglongjmp out of malloc and realloc: recording goes on, the object stays, it is counted."""
+    library = build("jumps", "-shared", "-fPIC", "-DALLOCATOR", made="libjumps.so")
+    program = build("jumps", str(library), f"-Wl,-rpath,{library.parent}", made="jumps")
+    recorded = record(program, depth)
+    assert recorded.status == 0
+    recorded.assert_in_order()
+    events = recorded.events()
+    assert ((events["op"] == MALLOC) & (events["size_bytes"] == 1033)).sum() == 2000
+    assert recorded.document["trace"]["calls_abandoned"] == 2
+    assert "2 allocator calls" in recorded.stderr
+    assert recorded.header()["lost"]["calls"] == 2
+    slot = events[events["size_bytes"] == 2033]["slot"][0]
+    assert events[events["slot"] == slot]["op"][-1] == FREE
+
+
+# ---- What the program has besides
 
 
 @pytest.mark.parametrize("what", ["close-all", "no-files"])

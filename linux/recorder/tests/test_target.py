@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import json
 import random
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 from tautochrone import merge, trace_format
+from tautochrone.ending import LOST
 from tautochrone.errors import TauError
 from tautochrone.trace import OPS, open_trace
 
@@ -76,6 +79,21 @@ def test_refused_writes_are_counted(firmware: Path, tmp_path: Path) -> None:
     merged = merge.merge_target(tmp_path / "stream", tmp_path / "out.tau")
     assert merged.lost_blocks == 3
     assert merged.dropped_rows == dropped
+    with open_trace(tmp_path / "out.tau") as reader:
+        assert reader.header["lost"] == {"lost_blocks": 3, "dropped_rows": dropped}
+        assert reader.totals.events == merged.events
+        assert [remark.kind for remark in reader.ending.remarks] == [LOST, LOST]
+
+
+def test_import_says_what_the_link_lost(firmware: Path, tmp_path: Path) -> None:
+    run(firmware, tmp_path / "stream", 7, 5000, 20)
+    command = [sys.executable, "-m", "tautochrone", "import", "stream", "-o", "out.tau", "--json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    words = "3 blocks of the target's stream were lost on the way"
+    assert words in done.stderr
+    assert words in json.loads(done.stdout)["ending"]["remarks"][0]["cause"]
 
 
 def test_capture_that_starts_late(firmware: Path, tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tautochrone import output
-from tautochrone.errors import EXIT_FAILED
+from tautochrone.ending import Ending, note_ending
+from tautochrone.errors import EXIT_FAILED, TauError
 
 
 @click.command()
@@ -20,18 +22,23 @@ def command(file: Path, as_json: bool) -> int:
     tau check program.tau && echo sound
     tau check plan.toml --json
 
-    A trace: every checksum, every event, and the footer against the events. A plan: what `tau plan`
-    promises of one. Exit status 0: no problem; 1: the problems are printed with their places.
+    A trace: every checksum, every event, the footer against the events, and whether events are
+    missing because recording stopped early or the file was cut. A plan: what `tau plan` promises of
+    one, and whether the recordings that it was made from were complete. Exit status 0: no problem;
+    1: the problems are printed with their places.
     """
     from tautochrone.checking import check_file
 
     kind, problems = check_file(file)
-    result = {
+    result: dict[str, Any] = {
         "file": str(file),
         "kind": kind,
         "sound": not problems,
         "problems": [{"place": problem.place, "cause": problem.cause} for problem in problems],
     }
+    ending = _ending(file) if kind == "trace" else None
+    if ending is not None:
+        result["ending"] = ending.document()
 
     def human() -> None:
         for problem in problems:
@@ -40,4 +47,17 @@ def command(file: Path, as_json: bool) -> int:
         print(f"{file}: {kind}, {len(problems) or 'no'} problem{plural}")
 
     output.emit(as_json, "check", result, human)
+    if ending is not None and not problems:
+        note_ending(file, ending)
     return EXIT_FAILED if problems else 0
+
+
+def _ending(file: Path) -> Ending | None:
+    """How a trace ended; None if it cannot be opened, which is a problem told already."""
+    from tautochrone.trace import open_trace
+
+    try:
+        with open_trace(file) as reader:
+            return reader.ending
+    except TauError:
+        return None

@@ -15,6 +15,7 @@ import click
 
 from tautochrone import native, output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
+from tautochrone.installation import pip_install
 
 DISK_FREE_MIN_BYTES = 1 << 30
 STEP_SECONDS_MAX = 60
@@ -179,7 +180,7 @@ def examine(build: bool = False) -> list[Finding]:
         libraries,
         main_job,
         compilers,
-        lambda: module("unicorn", "instruction counts", "pip install unicorn"),
+        lambda: module("unicorn", "instruction counts", pip_install("unicorn")),
         systems,
         access_recorder,
         lambda: tile(build),
@@ -187,7 +188,7 @@ def examine(build: bool = False) -> list[Finding]:
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),
         lambda: program(("heaptrack",), "recordings to import", "heaptrack"),
-        lambda: module("pyarrow", "export to Parquet", "pip install 'tautochrone[parquet]'"),
+        lambda: module("pyarrow", "export to Parquet", pip_install("pyarrow")),
         disk,
     ]
     findings: list[Finding] = []
@@ -211,8 +212,9 @@ def command(build: bool, as_json: bool) -> int:
     def human() -> None:
         for one in findings:
             color = "green" if one.works else "red" if one.is_main else "yellow"
-            mark = output.styled("yes" if one.works else " no", sys.stdout, fg=color)
-            print(f"{mark}  {one.name:24} {one.detail}")
+            with output.style(sys.stdout, fg=color):
+                print("yes" if one.works else " no", end="")
+            print(f"  {one.name:24} {one.detail}")
             if one.next_step:
                 print(f"     {'':24} for {one.needed_for}: {one.next_step}")
         print("The main job works here." if works else "The main job does not work here.")

@@ -7,13 +7,19 @@ from pathlib import Path
 
 import click
 
-from tautochrone import output
+from tautochrone import output, output_file
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.paths import OutputPath
 
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("-o", "--output", "out", default="-", help="Where to; - (the default) is stdout.")
+@click.option(
+    *("-o", "--output", "out"),
+    type=OutputPath(),
+    default="-",
+    help="Where to; - (the default) is stdout.",
+)
 @click.option(
     "--format",
     "form",
@@ -22,7 +28,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 )
 @click.option("--force", is_flag=True, help="Replace the output if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; needs -o FILE.")
-def command(trace: Path, out: str, form: str | None, force: bool, as_json: bool) -> None:
+def command(trace: Path, out: Path, form: str | None, force: bool, as_json: bool) -> None:
     """Write the events of TRACE for other tools.
 
     \b
@@ -31,29 +37,33 @@ def command(trace: Path, out: str, form: str | None, force: bool, as_json: bool)
     tau export program.tau -o program.parquet
 
     The CSV holds everything that an event has and comes back through `tau import`. Parquet needs
-    the extra: pipx install 'tautochrone[parquet]'.
+    the Python package pyarrow.
     """
     from tautochrone import exporting
+    from tautochrone.ending import note_ending
+    from tautochrone.trace import open_trace
 
-    form = form or ("parquet" if out.endswith(".parquet") else "csv")
-    if out == "-":
-        if as_json:
-            raise TauError("--json would mix with the events", "give -o FILE", EXIT_USAGE)
+    form = form or ("parquet" if out.name.endswith(".parquet") else "csv")
+    output_file.check(out, force, [trace], as_json)
+    if output_file.is_stdout(out):
         if form == "parquet":
             raise TauError("Parquet cannot go to stdout", "give -o FILE", EXIT_USAGE)
+        with open_trace(trace) as reader:
+            note_ending(trace, reader.ending)
         sys.stdout.flush()
-        exporting.export_csv_to(trace, sys.stdout.fileno())
+        exporting.export_csv_to(trace, sys.stdout.fileno(), "stdout")
         return
-    path = Path(out)
-    if path.exists() and not force:
-        raise TauError(f"{path} exists", "name another with -o, or give --force", EXIT_USAGE)
     exporter = exporting.export_parquet if form == "parquet" else exporting.export_csv
-    events = exporter(trace, path)
+    with open_trace(trace) as reader:
+        ending = reader.ending
+    events = exporter(trace, out, force)
     result = {
         "trace": str(trace),
-        "output": str(path),
+        "output": str(out),
         "format": form,
         "events": events,
-        "file_bytes": path.stat().st_size,
+        "file_bytes": out.stat().st_size,
+        "ending": ending.document(),
     }
-    output.emit(as_json, "export", result, lambda: print(f"{path}: {events:,} events"))
+    output.emit(as_json, "export", result, lambda: print(f"{out}: {events:,} events"))
+    note_ending(trace, ending)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -10,13 +9,12 @@ from typing import Any
 
 import click
 
-from tautochrone import output
-from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone import output, output_file, paths, terminal
 
 
 @click.command(name="import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", "out", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("-o", "--output", "out", type=paths.OutputPath())
 @click.option("--force", is_flag=True, help="Replace the output if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
@@ -33,23 +31,25 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
     touch says that an object's memory was used: size is the offset of the first 16-byte granule,
     align the number of granules (1 to 255).
     """
+    from tautochrone.ending import note_ending
     from tautochrone.importing import import_file
 
     out = out or Path(file.name.split(".")[0] + ".tau")
-    if out.exists() and not force:
-        raise TauError(f"{out} exists", "name another with -o, or give --force", EXIT_USAGE)
+    output_file.check(out, force, [file], as_json)
     with _Bar(f"reading {file.name}") as bar:
-        imported = import_file(file, out, bar.told)
-    result = {"trace": str(out), **asdict(imported)}
+        imported = import_file(file, out, bar.told, force)
+    result = {"trace": str(out), **asdict(imported), "ending": imported.ending.document()}
 
     def human() -> None:
-        print(
+        tell = output.note if output_file.is_stdout(out) else print
+        tell(
             f"{out}: {imported.events:,} events, at most {imported.peak_live_bytes:,} bytes"
             f" in {imported.peak_live_objects:,} objects alive"
         )
-        print(f"next: tau info {out}")
+        tell(f"next: tau info {out}")
 
     output.emit(as_json, "import", result, human)
+    note_ending(out, imported.ending)
     for note in imported.notes:
         output.note(f"tau: {note}")
     _tell_misuse("frees of unknown objects", imported.unknown_count, imported.unknown_first_line)
@@ -81,12 +81,9 @@ class _Bar:
     def told(self, done_bytes: int, total_bytes: int) -> None:
         """Move the bar to `done_bytes` of `total_bytes`."""
         if self.shown is None:
-            if not sys.stderr.isatty() or time.monotonic() - self.started < 1.0:
+            if not output.shows_bar(self.started):
                 return
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self.shown = Progress(console=Console(stderr=True), transient=True)
+            self.shown = terminal.bars()
             self.shown.start()
-            self.shown.add_task(self.label, total=float(total_bytes))
+            self.shown.add_task(terminal.label(self.label), total=float(total_bytes))
         self.shown.update(self.shown.task_ids[0], completed=done_bytes)

@@ -10,8 +10,10 @@ from typing import Any
 import click
 
 from tautochrone import output
+from tautochrone.ending import Ending
+from tautochrone.terminal import in_one_line
 from tautochrone.trace import OPS, Totals, open_trace
-from tautochrone.trace_format import GRANULE_BYTES
+from tautochrone.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
 
 SIZES_SHOWN = 10
 
@@ -30,8 +32,9 @@ def command(trace: Path, as_json: bool) -> None:
     """
     with open_trace(trace) as reader:
         totals, header, sizes = reader.totals, reader.header, reader.sizes()
-    result = _result(trace, totals, header, sizes)
-    output.emit(as_json, "info", result, lambda: _print(result, totals))
+        ending = reader.ending
+    result = _result(trace, totals, header, sizes) | {"ending": ending.document()}
+    output.emit(as_json, "info", result, lambda: _print(result, totals, ending))
 
 
 def _result(
@@ -74,16 +77,17 @@ def _result(
     }
 
 
-def _print(result: dict[str, Any], totals: Totals) -> None:
+def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
     """Print the document for people."""
     header = result["header"]
     recorded = header.get("command") or header.get("program") or header.get("imported_from")
     if recorded:
-        text = shlex.join(recorded) if isinstance(recorded, list) else str(recorded)
-        print(f"program      {text}")
+        text = shlex.join(map(str, recorded)) if isinstance(recorded, list) else str(recorded)
+        print(f"program      {in_one_line(text)}")
     started = _started(header)
     if started:
-        print(f"recorded     {started} by {header.get('recorder', 'an unnamed writer')}")
+        recorder = header.get("recorder", "an unnamed writer")
+        print(f"recorded     {in_one_line(f'{started} by {recorder}')}")
     seconds = _duration(totals.duration_ns, result["clock"])
     threads = "1 thread" if totals.threads == 1 else f"{totals.threads:,} threads"
     print(f"events       {totals.events:,}{seconds}, {threads}")
@@ -93,17 +97,19 @@ def _print(result: dict[str, Any], totals: Totals) -> None:
     print(f"peak         {totals.peak_live_bytes:,} bytes, {totals.peak_live_objects:,} objects")
     print(f"never freed  {totals.end_live_bytes:,} bytes, {totals.end_live_objects:,} objects")
     _print_sizes(result["sizes"], totals)
-    _print_problems(totals, result["trace"])
+    _print_misuse(totals)
+    for sentence in ending.sentences:
+        print(f"ended        {sentence}")
     print(f"next: tau plan {result['trace']} -o plan.toml")
 
 
-def _duration(last_time: int, clock: object) -> str:
-    """Return when the last event was, in the trace's own clock."""
-    if not last_time:
+def _duration(last_time: int, clock: str) -> str:
+    """Return when the last event was, in the trace's own clock; nothing if that counts events."""
+    if not last_time or clock == CLOCK_EVENTS:
         return ""
-    return f" in {last_time:,} heap accesses" if clock == "accesses" else (
-        f" in {last_time / 1e9:,.3f} s"
-    )
+    if clock == CLOCK_ACCESSES:
+        return f" in {last_time:,} heap accesses"
+    return f" in {last_time / 1e9:,.3f} s"
 
 
 def _print_accesses(result: dict[str, Any]) -> None:
@@ -147,8 +153,8 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
         )
 
 
-def _print_problems(totals: Totals, trace: str) -> None:
-    """Print what is wrong with the program or the file."""
+def _print_misuse(totals: Totals) -> None:
+    """Print what the program did wrong, and what it freed of its parent's."""
     if totals.unknown_count:
         print(
             f"misuse       {totals.unknown_count:,} frees of unknown objects,"
@@ -161,10 +167,3 @@ def _print_problems(totals: Totals, trace: str) -> None:
         )
     if totals.inherited_count:
         print(f"inherited    {totals.inherited_count:,} frees of the parent process's objects")
-    if totals.recovered:
-        dropped = (
-            f"{totals.dropped_bytes:,} bytes after the last whole block were dropped"
-            if totals.dropped_bytes
-            else "nothing was lost"
-        )
-        print(f"recovered    the footer is missing or damaged ({dropped}); tau check {trace}")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import sys
+import itertools
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone import output
-from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+from tautochrone import output, output_file
+from tautochrone.ending import note_ending
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.paths import OutputPath
 from tautochrone.plan import CLASSES_MAX, MARGIN_MAX, PLANNERS
 
 if TYPE_CHECKING:
     from tautochrone.planners.making import Made
 
 PATH = click.Path(dir_okay=False, path_type=Path)
-TO_STDOUT = Path("-")
+MARGIN_CHARACTERS_MAX = 40
 
 
 class Margin(click.ParamType):
@@ -33,6 +35,8 @@ class Margin(click.ParamType):
             return value
         try:
             is_percent = value.endswith("%")
+            if len(value) > MARGIN_CHARACTERS_MAX or "e" in value.lower():
+                raise ValueError
             margin = Fraction(value.rstrip("%")) / (100 if is_percent else 1)
         except (ValueError, ZeroDivisionError):
             self.fail(f"{value!r} is no margin; write for example 10%", param, ctx)
@@ -45,16 +49,27 @@ class Margin(click.ParamType):
 
 @click.command()
 @click.argument("traces", type=PATH, nargs=-1, required=True)
-@click.option("-o", "--output", "plan_path", type=PATH, help="The plan file to write; - is stdout.")
+@click.option(
+    "-o", "--output", "plan_path", type=OutputPath(), help="The plan file to write; - is stdout."
+)
 @click.option("--planner", type=click.Choice(PLANNERS), default="replayed", show_default=True)
 @click.option(
     "--classes-max", type=click.IntRange(0, CLASSES_MAX), default=CLASSES_MAX, show_default=True
 )
 @click.option("--margin", type=Margin(), default=0.0, help="Added to the measured heap, as in 10%.")
 @click.option("--layout", type=click.Choice(("32", "host")), default="32", show_default=True)
-@click.option("--header", "header_path", type=PATH, help="Also write the plan as a C header.")
+@click.option(
+    "--header", "header_path", type=OutputPath(), help="Also write the plan as a C header."
+)
+@click.option("--force", is_flag=True, help="Replace the outputs if they exist.")
 @click.option("--limit", "limit_bytes", type=click.IntRange(min=1), help="Exit 3 if it needs more.")
 @click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object.")
+@click.option(
+    "--fixed-input",
+    "is_input_fixed",
+    is_flag=True,
+    help="The program has no other inputs: judge plans by these recordings alone.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     traces: tuple[Path, ...],
@@ -64,8 +79,10 @@ def command(
     margin: float,
     layout: str,
     header_path: Path | None,
+    force: bool,
     limit_bytes: int | None,
     skip_misuse: bool,
+    is_input_fixed: bool,
     as_json: bool,
 ) -> int:
     """Find pools and a heap size that hold every one of TRACES.
@@ -79,33 +96,41 @@ def command(
     recordings; greedy, exact and exhaustive fill the dedicated bytes as the paper's formulas say.
     The heap of each is measured by replay.
     """
-    if as_json and plan_path == TO_STDOUT:
-        raise TauError("--json and -o - both want stdout", "give the plan a file", EXIT_USAGE)
+    outputs: list[Path] = []
+    for path in (plan_path, header_path):
+        if path is not None:
+            output_file.check(path, force, [*traces, *outputs], as_json)
+            outputs.append(path)
     from tautochrone.plan import save_header, save_plan
     from tautochrone.planners.making import make_plan
-    from tautochrone.planners.replayed import REPLAYS_MAX
 
-    bar = output.progress(range(REPLAYS_MAX * 2), "replaying plans", None)
+    bar = output.progress(itertools.count(), "replaying plans", None)
     made = make_plan(
-        traces, planner, classes_max, margin, layout, skip_misuse, lambda: next(bar, None)
+        traces,
+        planner,
+        classes_max,
+        margin,
+        layout,
+        skip_misuse,
+        lambda: next(bar),
+        is_input_fixed,
     )
     bar.close()
-    made_by = _made_by(traces, planner, classes_max, margin, layout, skip_misuse)
-    if plan_path == TO_STDOUT:
-        from tautochrone.plan import plan_text
-
-        sys.stdout.write(plan_text(made.plan, made_by, _notes(made)))
-    elif plan_path is not None:
-        save_plan(made.plan, plan_path, made_by, _notes(made))
+    _note_search(made)
+    made_by = _made_by(traces, planner, classes_max, margin, layout, skip_misuse, is_input_fixed)
+    if plan_path is not None:
+        save_plan(made.plan, plan_path, made_by, _notes(made), force)
     if header_path is not None:
-        save_header(made.plan, header_path, made_by)
-    if plan_path != TO_STDOUT:
+        save_header(made.plan, header_path, made_by, force)
+    if not any(map(output_file.is_stdout, outputs)):
         output.emit(
             as_json,
             "plan",
             _result(made, limit_bytes),
             lambda: _print(made, traces, plan_path, header_path),
         )
+    for path, ending in zip(traces, made.endings, strict=True):
+        note_ending(path, ending)
     if limit_bytes is not None and made.plan.heap_bytes > limit_bytes:
         raise TauError(
             f"the heap needs {made.plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
@@ -122,6 +147,7 @@ def _made_by(
     margin: float,
     layout: str,
     skip_misuse: bool,
+    is_input_fixed: bool,
 ) -> str:
     """The command line, without where its results go: those do not change the plan."""
     words = ["tau plan", *(trace.name for trace in traces), "--planner", planner]
@@ -133,7 +159,19 @@ def _made_by(
         words += ["--layout", layout]
     if skip_misuse:
         words.append("--skip-misuse")
+    if is_input_fixed:
+        words.append("--fixed-input")
     return " ".join(words)
+
+
+def _note_search(made: Made) -> None:
+    """Say on stderr what the search cost, and which planners' classes it refused as a bet."""
+    output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
+    bets = [start for start in made.starts if start.is_bet]
+    for start in bets:
+        output.note(f"search: the classes of {start.name} are refused: {start.refused}")
+    if bets:
+        output.note("search: if the program has no other inputs, say so: --fixed-input")
 
 
 def _notes(made: Made) -> tuple[str, ...]:
@@ -144,7 +182,8 @@ def _notes(made: Made) -> tuple[str, ...]:
     ]
     if plan.margin:
         notes.append(
-            f"heap_bytes is that plus {plan.margin * 100:g} %, all of it in the shared region."
+            f"heap_bytes is {made.margin_bytes} more, a margin of {plan.margin * 100:g} %, all of"
+            " it in the shared region."
         )
     if not plan.classes:
         notes.append("No class saves anything here: give heap_bytes to tau_tlsf_init.")
@@ -162,17 +201,25 @@ def _result(made: Made, limit_bytes: int | None) -> dict[str, Any]:
         "heap_bytes": plan.heap_bytes,
         "optimal_within": plan.optimal_within,
         "margin": plan.margin,
+        "margin_bytes": made.margin_bytes,
         "layout": plan.layout,
         "measured_heap_bytes": made.measured_heap_bytes,
         "plain_heap_bytes": made.plain_heap_bytes,
+        "replays": made.replays,
+        "search_seconds": round(made.search_seconds, 3),
+        "starts": [
+            {"name": start.name, "heap_bytes": start.heap_bytes, "refused": start.refused or None}
+            for start in made.starts
+        ],
         "traces": [
             {
                 "name": trace.name,
                 "sha256": trace.sha256,
                 "events": trace.events,
                 "peak_live_bytes": trace.peak_live_bytes,
+                "ending": ending.document(),
             }
-            for trace in plan.traces
+            for trace, ending in zip(plan.traces, made.endings, strict=True)
         ],
     }
     if limit_bytes is not None:
@@ -192,9 +239,11 @@ def _print(
         )
     gain = made.measured_heap_bytes / made.plain_heap_bytes - 1 if made.plain_heap_bytes else 0.0
     print(f"plain TLSF needs {made.plain_heap_bytes:>14,} bytes")
-    print(f"this plan needs  {made.measured_heap_bytes:>14,} bytes ({gain * 100:+.1f} %)")
-    if plan.margin:
-        print(f"with its margin  {plan.heap_bytes:>14,} bytes (+{plan.margin * 100:g} %)")
+    margin = f", of which margin {made.margin_bytes:,} (+{plan.margin * 100:g} %); without it"
+    print(
+        f"this plan needs  {plan.heap_bytes:>14,} bytes{margin if plan.margin else ''}"
+        f" ({gain * 100:+.1f} %)"
+    )
     print(
         f"{len(plan.classes)} of {made.sizes_count} sizes get a dedicated region:"
         f" {plan.dedicated_bytes:,} bytes; {plan.shared_bytes:,} are shared"

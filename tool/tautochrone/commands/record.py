@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -13,12 +13,22 @@ from typing import Any
 
 import click
 
-from tautochrone import __version__, access_record, launch, merge, output, program, recordings
+from tautochrone import (
+    __version__,
+    access_record,
+    launch,
+    merge,
+    output,
+    output_file,
+    processes,
+    program,
+    recordings,
+    terminal,
+)
 from tautochrone.errors import TauError
+from tautochrone.paths import OutputPath
 from tautochrone.program import EXIT_CANNOT_RECORD
 
-BAR_AFTER_S = 1.0
-OTHERS_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -28,11 +38,7 @@ class Trace:
     path: Path
     header: merge.RawHeader
     merged: merge.Merged | None
-
-    @property
-    def size_bytes(self) -> int:
-        """Return the bytes of the file."""
-        return self.path.stat().st_size
+    size_bytes: int
 
     def document(self) -> dict[str, Any]:
         """Return what --json says of it."""
@@ -44,7 +50,10 @@ class Trace:
             "pid": header.pid,
             "parent": header.forked_from,
             "ended": header.ended,
+            "running": header.still_running,
             "truncated": header.stop_reason,
+            "events_lost": header.events_lost,
+            "calls_abandoned": header.calls_abandoned,
             "children_not_recorded": header.children_lost,
         }
         if self.merged is not None:
@@ -53,14 +62,12 @@ class Trace:
 
 
 @click.command(
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_interspersed_args": False},
     epilog="The exit status is the program's own, 128 + n if signal n killed it, 125 if tau cannot "
     "record it, 126 if it cannot be run, 127 if it is not found.",
 )
-@click.option(
-    "-o", "--output", "out", type=click.Path(path_type=Path), help="Where the trace goes."
-)
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("-o", "--output", "out", type=OutputPath(), help="Where the trace goes.")
+@click.option("--force", is_flag=True, help="Replace the output if it exists.")
 @click.option(
     "--raw", is_flag=True, help="Keep the raw recordings (.tauraw) for `tau import`; merge nothing."
 )
@@ -119,24 +126,32 @@ def command(
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
         raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
-    program.check(words)
+    programs = [program.check(words), Path(shutil.which(words[0]) or words[0])]
     if max_events is not None and accesses is None:
         raise click.UsageError("--max-events is for --accesses")
-    recordings.check_output(out, force)
+    recordings.check_output(out, force, programs, as_json)
     variables = launch.preset_of(dict(os.environ)) if preset == "auto" else None
+    # What the program prints must not mix with a result on stdout.
+    to_stderr = as_json or (out is not None and output_file.is_stdout(out))
     if accesses is not None:
-        how = access_record.How(variables, children, accesses == "full", max_events, raw, as_json)
+        is_full = accesses == "full"
+        how = access_record.How(
+            variables, children, is_full, max_events, raw, as_json, to_stderr
+        )
         return access_record.record(words, out, force, how)
-    with recordings.beside(out, merge.RAW_SUFFIX) as folder:
+    with recordings.raw_folder(merge.RAW_SUFFIX) as folder:
         _announce(words[0], variables, children)
-        ended = launch.run(words, folder, variables, children, as_json)
-        traces = _finish(folder, out, raw, force, words[0])
+        ended = launch.run(words, folder, variables, children, to_stderr)
+        traces, missing = _finish(folder, out, raw, force, words[0])
     _warn(traces)
+    recordings.say_missing(missing, ended.running)
     result = {
         "exit_status": ended.exit_status,
         "signal": ended.signal_name,
         "trace": traces[0].document(),
         "others": [trace.document() for trace in traces[1:]],
+        "not_recorded": [one.document() for one in missing],
+        "running": [{"name": one.name, "pid": one.pid} for one in ended.running],
     }
     if as_json:
         output.emit(True, "record", result, lambda: None)
@@ -165,8 +180,13 @@ def _announce(name: str, variables: dict[str, str] | None, children: bool) -> No
 # ---- After the program's end
 
 
-def _finish(folder: Path, out: Path | None, raw: bool, force: bool, name: str) -> list[Trace]:
-    """Merge every recording in `folder` and name it; the one with the most events comes first."""
+def _finish(
+    folder: Path, out: Path | None, raw: bool, force: bool, name: str
+) -> tuple[list[Trace], list[recordings.NotRecorded]]:
+    """Merge every recording in `folder` and name it; the one with the most events comes first.
+
+    Beside them, return the processes of which no trace is left.
+    """
     found = []
     for path in sorted(folder.glob(f"*{merge.RAW_SUFFIX}")):
         try:
@@ -179,6 +199,8 @@ def _finish(folder: Path, out: Path | None, raw: bool, force: bool, name: str) -
             "check that it does not clear LD_PRELOAD, and that the disk has room; try `tau doctor`",
             EXIT_CANNOT_RECORD,
         )
+    found = recordings.detach_running(found)
+    missing = recordings.not_recorded(folder, [header for _, header in found])
     made: list[tuple[Path, merge.RawHeader, merge.Merged | None]] = []
     with _Bar(len(found)) as bar:
         for path, header in found:
@@ -190,7 +212,11 @@ def _finish(folder: Path, out: Path | None, raw: bool, force: bool, name: str) -
             made.append((target, header, merged))
     made.sort(key=lambda item: item[2].events if item[2] else item[0].stat().st_size, reverse=True)
     kept = [item for item in made if item[2] is None or item[2].events > 0] or made[:1]
-    return _place(kept, out, force)
+    missing += [
+        recordings.without_events(recordings.Who(header.program, header.pid))
+        for _, header, merged in made[len(kept) :]
+    ]
+    return _place(kept, out, force), missing
 
 
 def _merge_one(raw: Path, bar: _Bar) -> tuple[Path, merge.Merged]:
@@ -217,10 +243,11 @@ def _place(
 ) -> list[Trace]:
     """Move files out of the recordings' folder, over existing ones only with --force."""
     files = [(path, recordings.Who(header.program, header.pid)) for path, header, _ in made]
+    sizes_bytes = [path.stat().st_size for path, _ in files]
     places = recordings.place(files, out, force)
     return [
-        Trace(final, header, merged)
-        for final, (_, header, merged) in zip(places, made, strict=True)
+        Trace(final, header, merged, size_bytes)
+        for final, size_bytes, (_, header, merged) in zip(places, sizes_bytes, made, strict=True)
     ]
 
 
@@ -245,12 +272,9 @@ class _Bar:
 
     def told(self, done_bytes: int, total_bytes: int) -> None:
         if self.shown is None:
-            if not sys.stderr.isatty() or time.monotonic() - self.started < BAR_AFTER_S:
+            if not output.shows_bar(self.started):
                 return
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self.shown = Progress(console=Console(stderr=True), transient=True)
+            self.shown = terminal.bars()
             self.shown.start()
             self.shown.add_task("merging", total=float(self.recordings))
         part = done_bytes / total_bytes if total_bytes else 0.0
@@ -261,11 +285,17 @@ def _warn(traces: list[Trace]) -> None:
     for trace in traces:
         header, merged = trace.header, trace.merged
         who = str(recordings.Who(header.program, header.pid))
-        if header.stop_errno:
+        if header.stop_code:
+            lost = f" ({header.events_lost:,} events are lost)" if header.events_lost else ""
             output.note(
-                f"tau: recording of {who} stopped early: {header.stop_reason}; "
-                "its trace is truncated\n  next: free space or lift the limit (ulimit -f), or use "
-                "-o on another disk, and record again"
+                f"tau: recording of {who} stopped early: {header.stop_reason}{lost}; "
+                "its trace is truncated",
+                _stop_step(header.stop_code),
+            )
+        if header.calls_abandoned:
+            output.note(
+                f"tau: {who} left {header.calls_abandoned} allocator calls by a long jump; what "
+                "they did is not in the trace"
             )
         if header.deep_binds:
             output.note(
@@ -289,6 +319,19 @@ def _warn(traces: list[Trace]) -> None:
         output.note(
             "tau: no allocation was seen: the program makes none, or has an allocator of its own"
         )
+
+
+def _stop_step(code: int) -> str:
+    if code == merge.STOP_DETACHED:
+        return "wait for it the next time, or end it first"
+    if code == merge.STOP_CONFINED:
+        return "record it with its seccomp filter off"
+    if code in (errno.EMFILE, errno.ENFILE):
+        return "lift the limit of open files (ulimit -n; fs.file-max), and record again"
+    return (
+        "free space or lift the limit (ulimit -f), or name a folder on another disk with "
+        "XDG_STATE_HOME, and record again"
+    )
 
 
 def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
@@ -315,14 +358,12 @@ def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
     )
     size = recordings.bytes_text(first.size_bytes)
     output.note(f"tau: {first.path}, {size}{each}{_others(traces[1:])}")
-    output.note(f"  next: tau plan {first.path} -o plan.toml")
+    if not output_file.is_stream(first.path):
+        output.note(f"  next: tau plan {first.path} -o plan.toml")
 
 
 def _others(traces: list[Trace]) -> str:
     if not traces:
         return ""
-    shown = [
-        f"{trace.path} ({trace.merged.events:,})" for trace in traces[:OTHERS_SHOWN] if trace.merged
-    ]
-    more = f" and {len(traces) - OTHERS_SHOWN} more" if len(traces) > OTHERS_SHOWN else ""
-    return f"; beside it {', '.join(shown)}{more}"
+    shown = [f"{trace.path} ({trace.merged.events:,})" for trace in traces if trace.merged]
+    return f"; beside it {processes.names_text(shown)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone import output
+from tautochrone.ending import Ending, note_ending, note_plan
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def command(
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
     _refuse_settings(names, trace, plan is not None, layout, frames, cycles_max)
     with _beginning(trace, events) as replayed_trace:
+        ending = _ending(replayed_trace)
         given = _Given(
             *(replayed_trace, plan, heap_bytes, layout, isa, check_level, skip_misuse),
             *(frames, touch == "all", cycles_max),
@@ -118,11 +120,22 @@ def command(
         "check_level": check_level if isa else None,
         "first_events": events,
         "touch": touch,
+        "ending": ending.document(),
         **facts,
         "systems": systems,
     }
     output.emit(as_json, "replay", result, lambda: _print(result))
+    note_ending(trace, ending)
+    note_plan(plan_path, plan)
     return EXIT_DONE if all(system["completed"] for system in systems) else EXIT_LIMIT_EXCEEDED
+
+
+def _ending(trace: Path) -> Ending:
+    """How a trace ended."""
+    from tautochrone.trace import open_trace
+
+    with open_trace(trace) as reader:
+        return reader.ending
 
 
 @contextmanager
@@ -268,10 +281,9 @@ def _system_of(
         "cause": done.cause,
     }
     if plan is not None and done.completed:
-        from tautochrone.replay import completes
+        from tautochrone.replay import plan_fields
 
-        entry["plan_heap_bytes"] = plan.heap_bytes
-        entry["plan_holds"] = completes(trace, done.system, plan.heap_bytes, plan, done.layout)
+        entry |= plan_fields(trace, done, plan)
     entry["operations"] = {
         name: _operation_of(name, count, counts)
         for name, count in done.operations.items()
@@ -404,7 +416,8 @@ def _print_table(rows: list[tuple[str, ...]], text_columns: int = 1) -> None:
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         line = "  ".join(cells).rstrip()
-        print(output.styled(line, sys.stdout, bold=True) if number == 0 else line)
+        with output.style(sys.stdout, bold=True) if number == 0 else nullcontext():
+            print(line)
 
 
 def _print_instructions(result: dict[str, Any]) -> None:
@@ -435,15 +448,22 @@ def _verdict(result: dict[str, Any]) -> str:
     """One sentence: who needs least, or who does not hold."""
     failed = [system["name"] for system in result["systems"] if not system["completed"]]
     if failed:
-        return f"{', '.join(failed)} did not hold the trace in {result['heap_bytes']} bytes."
+        heap = "" if result["heap_bytes"] is None else f" in {result['heap_bytes']} bytes"
+        return f"{', '.join(failed)} did not hold the trace{heap}."
     if result["heap_bytes"] is not None:
         return f"All hold the trace in {result['heap_bytes']} bytes."
     ranked = sorted(result["systems"], key=lambda system: system["footprint_bytes"])
     best = ranked[0]
     if len(ranked) == 1 or best["footprint_bytes"] == 0:
         return f"{best['name']} holds the trace in {best['footprint_bytes']} bytes."
-    less = 100 * (1 - best["footprint_bytes"] / ranked[1]["footprint_bytes"])
-    return f"{best['name']} needs least: {less:.1f} % less than {ranked[1]['name']}."
+    least_bytes = best["footprint_bytes"]
+    names = [system["name"] for system in ranked if system["footprint_bytes"] == least_bytes]
+    if len(names) == len(ranked):
+        return f"{' and '.join(names)} need the same: {least_bytes} bytes."
+    following = ranked[len(names)]
+    less = output.percent(1 - least_bytes / following["footprint_bytes"])
+    verb = "needs" if len(names) == 1 else "need"
+    return f"{' and '.join(names)} {verb} least: {less} less than {following['name']}."
 
 
 def _next_command(result: dict[str, Any]) -> str:
@@ -453,6 +473,8 @@ def _next_command(result: dict[str, Any]) -> str:
         if any("peak_mapped_pages" in system for system in result["systems"]):
             return f"tau replay {trace} --on {names}, without --frames and --heap or with more"
         return f"tau replay {trace}" + (f" --plan {plan}" if plan else "")
+    if not all(system.get("plan_holds", True) for system in result["systems"]):
+        return f"tau plan {trace} OTHERS... -o plan.toml, with every recording that it shall hold"
     if any("cycles" in system for system in result["systems"]):
         others = [name for name in ("rtvm", "conventional") if name not in names.split(",")]
         return f"tau report {trace} --on {','.join([*others, names])} -o report.html"

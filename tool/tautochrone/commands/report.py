@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone import __version__, output
+from tautochrone import __version__, input_file, json_text, output, output_file
+from tautochrone.ending import plan_remarks
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.paths import OutputPath
+
+if TYPE_CHECKING:
+    from tautochrone.plan import Plan
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
+REPLAY_BYTES_MAX = 1 << 26
 ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
 
 
 @dataclass(frozen=True)
 class Replays:
-    """What was replayed: the systems as `tau replay --json` lists them, and on which machine."""
+    """What was replayed: the systems as `tau replay --json` lists them, and on which machine.
+
+    `remarks` says which replays were of a trace that is not complete.
+    """
 
     systems: list[dict[str, Any]]
     isa: str
+    remarks: tuple[str, ...] = ()
 
 
 @click.command()
@@ -41,11 +50,13 @@ class Replays:
     help="What `tau replay --json` printed; may be given several times.",
 )
 @click.option("--on", "on", help="Replay on these systems now, as in tlsf,budget,glibc.")
-@click.option("-o", "--output", "path", type=PATH, default="report.html", help="- is stdout.")
-@click.option("--picture", type=PATH, help="Also a PNG of its top.")
+@click.option(
+    "-o", "--output", "path", type=OutputPath(), default="report.html", help="- is stdout."
+)
+@click.option("--picture", type=OutputPath(), help="Also a PNG of its top.")
 @click.option("--title", help="The heading; else the recorded command.")
 @click.option("--skip-misuse", is_flag=True, help="With --on: leave out misuse of memory.")
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--force", is_flag=True, help="Replace the outputs if they exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print what the report says as JSON.")
 def command(
     trace: Path,
@@ -65,34 +76,48 @@ def command(
     tau report program.tau --plan plan.toml --on tlsf,budget,glibc -o report.html
     tau report program.tau --plan plan.toml --replay replay.json -o report.html
     """
-    to_stdout = str(path) == "-"
-    if to_stdout and (picture is not None or as_json):
-        raise TauError("-o - leaves no room for --picture or --json", "give a file", EXIT_USAGE)
-    for target in (path, picture):
-        if target is not None and target.exists() and not force:
-            raise TauError(f"{target} exists", "give another name or --force", EXIT_USAGE)
-    replays = _read_replays(replay_paths)
+    read = [trace, *replay_paths, *([plan_path] if plan_path else [])]
+    _check_outputs(path, picture, force, read, as_json)
+    replays = _read_replays(replay_paths, trace)
     if on:
         now = _replay_now(trace, plan_path, on, skip_misuse)
-        replays = Replays(replays.systems + now, replays.isa)
+        replays = replace(replays, systems=replays.systems + now)
     result, html = build(trace, plan_path, replays, title)
-    if to_stdout:
-        print(html)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(html, encoding="utf-8")
+    with output_file.written(path, force, read) as partial:
+        partial.write_text(html, encoding="utf-8")
     result["report"] = str(path)
     if picture is not None:
         from tautochrone.reporters.picture import take
 
-        take(path, picture)
+        with output_file.written(picture, force, [*read, path]) as partial:
+            take(path, partial)
         result["picture"] = str(picture)
 
     def human() -> None:
         print(result["verdict"])
         output.note(f"{path}: {len(html) / 1e6:.1f} MB; open it in a browser, it needs no network")
 
-    output.emit(as_json, "report", result, human)
+    if not any(map(output_file.is_stdout, filter(None, (path, picture)))):
+        output.emit(as_json, "report", result, human)
+    for remark in result["remarks"]:
+        output.note(f"tau: {remark}")
+
+
+def _check_outputs(
+    path: Path, picture: Path | None, force: bool, read: list[Path], as_json: bool
+) -> None:
+    """Refuse outputs as output_file.check does; makes the report's folder if it is missing."""
+    if picture is not None:
+        if output_file.is_stream(path):
+            raise TauError(
+                f"--picture draws the report from its file, and {path} is none",
+                "give the report a file with -o",
+                EXIT_USAGE,
+            )
+        output_file.check(picture, force, [*read, path], as_json)
+    if not output_file.is_stream(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    output_file.check(path, force, read, as_json)
 
 
 def build(
@@ -119,12 +144,11 @@ def build(
     planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
     with open_trace(trace) as reader:
         totals, header = reader.totals, dict(reader.header)
-        asked = reader.sizes()
+        asked, ending, is_timed = reader.sizes(), reader.ending, reader.is_timed
         curves = curves_of(
             output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
             events=totals.events,
-            # A recording of accesses counts them in the place of time.
-            duration_ns=totals.duration_ns if header.get("clock", "ns") == "ns" else 0,
+            duration_ns=totals.duration_ns if is_timed else 0,
             slots_count_max=totals.slots_count_max,
             class_sizes=[size for size, _ in planned],
             granule_bytes=granule,
@@ -141,8 +165,10 @@ def build(
     if planned:
         panels.append(classes.draw(curves, planned))
     panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
-    sentences = _said(curves.peak_bytes, plain, on_pages, plan.heap_bytes if plan else None)
-    facts = _facts(header, totals)
+    sentences = _said(curves.peak_bytes, plain, on_pages, plan)
+    remarks = [f"{trace}: {sentence}" for sentence in ending.sentences]
+    remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan)]
+    remarks += replays.remarks
     result = {
         "trace": str(trace),
         "events": totals.events,
@@ -150,15 +176,18 @@ def build(
         "verdict": " ".join(sentences),
         "sentences": sentences,
         "systems": replays.systems,
+        "ending": ending.document(),
+        "remarks": remarks,
         "panels": [panel.name for panel in panels],
     }
     html = page.page(
         title or Path(str(header.get("program") or trace.name)).name,
         " ".join(sentences),
-        facts,
+        _facts(header, totals, is_timed),
         panels,
-        plan_path.read_text() if plan_path else None,
+        plan_path.read_text("utf-8") if plan_path else None,
         _provenance(trace, plan),
+        remarks,
     )
     return result, html
 
@@ -167,7 +196,7 @@ def _said(
     peak_live_bytes: int,
     plain: list[dict[str, Any]],
     on_pages: Sequence[Mapping[str, Any]],
-    plan_heap_bytes: int | None,
+    plan: Plan | None,
 ) -> list[str]:
     """Return the verdict: a sentence on heaps, one on heaps over pages, one on the tile."""
     from tautochrone.paging_entries import pages_verdict
@@ -179,7 +208,8 @@ def _said(
     in_software = [system for system in on_pages if system not in on_tile]
     sentences = []
     if plain or not on_pages:
-        sentences.append(verdict(peak_live_bytes, plain, plan_heap_bytes))
+        heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
+        sentences.append(verdict(peak_live_bytes, plain, *heap))
     if in_software:
         sentences.append(pages_verdict(in_software))
     if on_tile:
@@ -187,20 +217,18 @@ def _said(
     return sentences
 
 
-def _facts(header: Mapping[str, Any], totals: Any) -> dict[str, str]:
+def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, str]:
     """Return what was recorded, for people. `header` is the recorder's, and may lack anything."""
     recorded, started_ns = header.get("command"), header.get("started_unix_ns")
-    is_time = header.get("clock", "ns") == "ns"
     where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
     facts = {
         "command": shlex.join(map(str, recorded)) if isinstance(recorded, list) else "",
         "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
         "on": ", ".join(where),
         "events": f"{totals.events:,}",
-        "duration": f"{totals.duration_ns / 1e9:.3f} s" if is_time and totals.duration_ns else "",
+        "duration": f"{totals.duration_ns / 1e9:.3f} s" if is_timed and totals.duration_ns else "",
         "threads": f"{totals.threads:,}",
         "most objects at once": f"{totals.peak_live_objects:,}",
-        "recording stopped early": str(header.get("truncated_reason") or ""),
     }
     misuse = totals.unknown_count + totals.double_free_count
     if misuse:
@@ -241,33 +269,45 @@ def _provenance(trace: Path, plan: Any) -> dict[str, str]:
     return made
 
 
-def _read_replays(paths: tuple[Path, ...]) -> Replays:
-    """Read what `tau replay --json` printed. A later file's system replaces an earlier one's."""
-    from tautochrone.reporters.pages import check
+def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
+    """Read what `tau replay --json` printed. A later file's system replaces an earlier one's.
+
+    Replays on pages may be of another recording, which their figures name; heaps are compared with
+    the peak of `trace` and must be of it.
+    """
+    from tautochrone.reporters.pages import on_pages
+    from tautochrone.reporters.replay_document import causes_of, systems_of
+    from tautochrone.trace import open_trace
 
     systems: dict[str, dict[str, Any]] = {}
+    remarks: list[str] = []
     isa = "rv32"
     for path in paths:
         try:
-            document = json.loads(path.read_text())
-            if document["command"] != "replay":
-                raise KeyError("systems")
-            for system in document["systems"]:
-                system.setdefault("recording", Path(str(document.get("trace", ""))).name)
-                systems[system["name"]] = system
-                if not {"completed", "footprint_bytes"} <= system.keys():
-                    raise KeyError("footprint_bytes")
-                if "peak_mapped_pages" in system:
-                    check(system)
-        except OSError as error:
-            raise TauError(f"{path}: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError) as error:
+            data = input_file.read(path, "replay", REPLAY_BYTES_MAX)
+            if len(data) > REPLAY_BYTES_MAX:
+                raise ValueError(f"it is larger than {REPLAY_BYTES_MAX:,} bytes")
+            document = json_text.parse(data)
+            found, made_for = systems_of(document)
+            remarks += [f"{path}: {cause}" for cause in causes_of(document)]
+        except ValueError as error:
             raise TauError(
-                f"{path} is not what `tau replay --json` prints ({type(error).__name__}: {error})",
+                f"{path} is not what `tau replay --json` prints: {error}",
                 "make it with `tau replay T --on tlsf,budget --plan plan.toml --json`",
             ) from None
-        isa = document.get("instructions") or isa
-    return Replays(list(systems.values()), isa)
+        recording = Path(str(document.get("trace") or "")).name
+        if len(found) > len(on_pages(found)) and document.get("first_events") is None:
+            with open_trace(trace) as reader:
+                events = reader.totals.events
+            if document.get("events", events) != events:
+                raise TauError(
+                    f"{path} is a replay of another trace, {recording}",
+                    f"make it with `tau replay {trace} --on tlsf,budget --plan plan.toml --json`",
+                )
+        for system in found:
+            systems[system["name"]] = {"recording": recording} | system
+        isa = made_for or isa
+    return Replays(list(systems.values()), isa, tuple(remarks))
 
 
 def _replay_now(
@@ -275,7 +315,7 @@ def _replay_now(
 ) -> list[dict[str, Any]]:
     """Replay `trace` on the named systems and return them as `tau replay --json` does."""
     from tautochrone.plan import load_plan
-    from tautochrone.replay import replay
+    from tautochrone.replay import plan_fields, replay
     from tautochrone.systems import system_named
 
     plan = load_plan(plan_path) if plan_path else None
@@ -307,6 +347,7 @@ def _replay_now(
                 "footprint_bytes": done.footprint_bytes,
                 "footprint_ratio": done.footprint_ratio,
                 "operations": {},
+                **(plan_fields(trace, done, needed) if needed and done.completed else {}),
             }
         )
     return systems

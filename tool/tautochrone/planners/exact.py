@@ -21,7 +21,12 @@ No variable is added. For given N only one set a instant can be broken: A = {i :
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
@@ -38,21 +43,56 @@ WINDOWS_COUNT = 32  # at most one inequality a window of time and round
 VIOLATION_MIN = 1e-6  # granules
 
 
-def budget(instants: Instants, seconds_max: float = SECONDS_MAX) -> Budget:
+def budget(
+    instants: Instants,
+    seconds_max: float = SECONDS_MAX,
+    linear_rounds_max: int = LINEAR_ROUNDS_MAX,
+    whole_rounds_max: int = WHOLE_ROUNDS_MAX,
+) -> Budget:
     """The best counts and their certificate.
 
-    Stops after about `seconds_max` with what is proved by then.
+    Stops after about `seconds_max`, or these rounds, with what is proved by then.
     """
     if instants.count == 0 or not instants.sizes_bytes:
         return Budget([0] * len(instants.sizes_bytes), 0.0)
-    return _Search(instants, seconds_max).run()
+    return _Search(instants, seconds_max, linear_rounds_max, whole_rounds_max).run()
+
+
+@contextlib.contextmanager
+def _stdout_to_nowhere() -> Iterator[None]:
+    """Drop what native code prints on stdout, where results go: HiGHS prints lines of its own."""
+    libc = ctypes.CDLL(None)
+    libc.fflush(None)
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        libc.fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _milp_in_silence(*arguments: Any, **options: Any) -> Any:
+    """As scipy's milp, which prints nothing then."""
+    with _stdout_to_nowhere():
+        return milp(*arguments, **options)
 
 
 class _Search:
     """One run. Everything is in granules, so that coefficients are small whole numbers."""
 
-    def __init__(self, instants: Instants, seconds_max: float) -> None:
+    def __init__(
+        self,
+        instants: Instants,
+        seconds_max: float,
+        linear_rounds_max: int,
+        whole_rounds_max: int,
+    ) -> None:
         self.instants = instants
+        self.linear_rounds_max = linear_rounds_max
+        self.whole_rounds_max = whole_rounds_max
         self.deadline = time.monotonic() + seconds_max
         self.granule = instants.profile.granule_bytes
         self.sizes = np.array(instants.sizes_bytes) // self.granule
@@ -131,7 +171,7 @@ class _Search:
         is the better feasible point.
         """
         inside = self.best.astype(float)
-        for _ in range(LINEAR_ROUNDS_MAX):
+        for _ in range(self.linear_rounds_max):
             if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
                 return
             solved = linprog(
@@ -153,10 +193,10 @@ class _Search:
                 return
 
     def _solve_whole(self) -> None:
-        for _ in range(WHOLE_ROUNDS_MAX):
+        for _ in range(self.whole_rounds_max):
             if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
                 return
-            solved = milp(
+            solved = _milp_in_silence(
                 -self.sizes.astype(float),
                 integrality=np.ones(len(self.most)),
                 bounds=Bounds(np.zeros(len(self.most)), self.most),

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-import importlib
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tautochrone.ending import RECOVERED, Ending
 from tautochrone.errors import TauError
 from tautochrone.plan import (
     ALIGNMENT_BYTES,
     CLASSES_MAX,
     Plan,
-    PlanClass,
     PlanTrace,
     trace_identity,
     validate,
     with_margin,
 )
-from tautochrone.planners import replayed
-from tautochrone.planners.recordings import Classes, ReplayedRecording
-from tautochrone.profile import Profile, profile_of
+from tautochrone.planners import replayed, starts
+from tautochrone.planners.recordings import Classes, ReplayedRecording, common_heap, held_by_all
+from tautochrone.profile import profile_of
+from tautochrone.trace import open_trace
 
 
 @dataclass(frozen=True)
 class Made:
     """A plan and what is worth telling about it.
 
-    `measured_heap_bytes` is the heap without the margin.
+    `measured_heap_bytes` is the heap without the margin. Every recording was seen to complete in
+    it, and with plain TLSF in `plain_heap_bytes`.
+    `search_seconds` is the time that it took to find the plan, on the clock: it must not reach a
+    file that equal input makes equal.
     """
 
     plan: Plan
+    endings: tuple[Ending, ...]  # of the recordings, in the plan's order
     plain_heap_bytes: int
     measured_heap_bytes: int
     sizes_count: int
     replays: int
+    search_seconds: float
+    starts: tuple[replayed.Start, ...]
+
+    @property
+    def margin_bytes(self) -> int:
+        """What the margin added to the measured heap."""
+        return self.plan.heap_bytes - self.measured_heap_bytes
 
 
 def make_plan(
@@ -46,78 +58,70 @@ def make_plan(
     layout: str = "32",
     skip_misuse: bool = False,
     tick: Callable[[], None] = lambda: None,
+    is_input_fixed: bool = False,
 ) -> Made:
     """Plan a heap that holds every recording of `paths`, measured by replay.
 
-    `tick` is called after each replay. Raises TauError if a recording cannot be planned from.
+    With `is_input_fixed` the replayed planner judges by these recordings alone. `tick` is called
+    after each replay. Raises TauError if a recording cannot be planned from.
     """
+    started = time.perf_counter()
+    for path in paths:
+        _refuse_nothing(path)
     profile = profile_of(paths, ALIGNMENT_BYTES[layout], skip_misuse)
     recordings = [ReplayedRecording(path, layout) for path in paths]
     if planner == "replayed":
-        found = replayed.plan(profile, recordings, classes_max, tick)
+        several = paths if len(paths) > 1 else ()
+        alone = [profile_of([path], profile.granule_bytes, skip_misuse) for path in several]
+        found = replayed.plan(profile, recordings, classes_max, tick, is_input_fixed, alone)
         optimal_within = _distance(found.heap_bytes, profile.peak_live_bytes)
     else:
-        classes, proved = formula_classes(profile, planner, classes_max)
+        classes, proved = starts.formula_classes(profile, planner, classes_max)
         optimal_within = proved
-        found = _measure(classes, recordings, tick)
+        found = _measure(classes, recordings, ALIGNMENT_BYTES[layout], tick)
+    with_its_margin = with_margin(found.heap_bytes, margin, layout)
+    traces, endings = zip(*map(_recorded, paths), strict=True)
     plan = Plan(
         classes=found.classes,
-        heap_bytes=_trusted_heap(found, recordings, margin, layout),
+        heap_bytes=held_by_all(
+            recordings, found.classes, with_its_margin, ALIGNMENT_BYTES[layout]
+        ),
         planner=planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
         margin=margin,
         layout=layout,
-        traces=tuple(
-            PlanTrace(
-                trace.path.name, trace_identity(trace.path), trace.events, trace.peak_live_bytes
-            )
-            for trace in profile.traces
-        ),
+        traces=traces,
     )
     validate(plan)
-    return Made(plan, found.plain_heap_bytes, found.heap_bytes, len(profile.sizes), found.replays)
-
-
-def _trusted_heap(
-    found: replayed.Measured,
-    recordings: Sequence[ReplayedRecording],
-    margin: float,
-    layout: str,
-) -> int:
-    """The measured heap with its margin, in which every recording was seen to complete [PLAN-6].
-
-    A larger heap can place blocks elsewhere and fail, so a size that was not tried is not trusted.
-    """
-    heap_bytes = with_margin(found.heap_bytes, margin, layout)
-    step = max(ALIGNMENT_BYTES[layout], found.heap_bytes >> 10 & -ALIGNMENT_BYTES[layout])
-    while not all(
-        recording.completed(found.classes, heap_bytes) == recording.events
-        for recording in recordings
-    ):
-        heap_bytes += step
-    return heap_bytes
-
-
-def formula_classes(profile: Profile, planner: str, classes_max: int) -> tuple[Classes, float]:
-    """The classes of a formula planner, and its `optimal_within`.
-
-    When there are more sizes than classes, those with the largest S_i P_i,max get one.
-    """
-    ranked = sorted(
-        profile.sizes, key=lambda size: (-size.size_bytes * size.peak_live, size.size_bytes)
+    return Made(
+        *(plan, endings, found.plain_heap_bytes, found.heap_bytes, len(profile.sizes)),
+        sum(recording.replays for recording in recordings),
+        time.perf_counter() - started,
+        found.starts,
     )
-    instants = profile.reduce([size.size_bytes for size in ranked[:classes_max]])
-    # Loaded when it is wanted: the exact planner takes a third of a second to load its solver.
-    budget = importlib.import_module(f"tautochrone.planners.{planner}").budget(instants)
-    pairs = zip(instants.sizes_bytes, budget.counts, strict=True)
-    return (
-        tuple(PlanClass(size, count) for size, count in pairs if count > 0),
-        budget.optimal_within,
-    )
+
+
+def _refuse_nothing(path: Path) -> None:
+    """Raise TauError for a trace that was cut before its first whole block: it says nothing."""
+    with open_trace(path) as reader:
+        is_cut = any(remark.kind == RECOVERED for remark in reader.ending.remarks)
+        if is_cut and not reader.totals.events:
+            raise TauError(f"{path}: no event could be recovered", "record again")
+
+
+def _recorded(path: Path) -> tuple[PlanTrace, Ending]:
+    """What a plan says of a recording, and how the recording ended."""
+    with open_trace(path) as reader:
+        totals, ending = reader.totals, reader.ending
+    said = (path.name, trace_identity(path), totals.events, totals.peak_live_bytes, ending.gaps)
+    return PlanTrace(*said), ending
 
 
 def _measure(
-    classes: Classes, recordings: Sequence[ReplayedRecording], tick: Callable[[], None]
+    classes: Classes,
+    recordings: Sequence[ReplayedRecording],
+    alignment_bytes: int,
+    tick: Callable[[], None],
 ) -> replayed.Measured:
     """The heap that `classes` and plain TLSF need."""
     heaps: list[int] = []
@@ -126,8 +130,8 @@ def _measure(
         for recording in recordings:
             needed.append(recording.smallest_heap(system))
             tick()
-        heaps.append(max(needed))
-    return replayed.Measured(classes, heaps[0], heaps[1], len(heaps))
+        heaps.append(common_heap(recordings, system, needed, alignment_bytes))
+    return replayed.Measured(classes, heaps[0], heaps[1])
 
 
 def _distance(value: int, least: int) -> float:

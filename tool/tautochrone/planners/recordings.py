@@ -5,13 +5,16 @@ How far it gets with a plan in a heap of some size. One run of the replayer each
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tautochrone.errors import TauError
 from tautochrone.plan import PlanClass
+
+if TYPE_CHECKING:
+    from tautochrone.replay import Session
 
 Classes = tuple[PlanClass, ...]
 
@@ -40,12 +43,14 @@ class _Classes:
 
 
 class ReplayedRecording:
-    """A recording in the replayer, decoded once."""
+    """A recording in the replayer, decoded once; `replays` counts all runs of it so far."""
 
     def __init__(self, path: Path, layout: str) -> None:
         from tautochrone import replay
 
         self._replay = replay
+        self.replays = 0
+        self._smallest_bytes: dict[Classes, int] = {}
         self.layout = layout
         self.trace = replay.open_trace_for_replay(path)
         self.events = int(self.trace.facts.events)
@@ -64,18 +69,61 @@ class ReplayedRecording:
         """See Recording."""
         with self._session(classes) as session:
             result = session.run(heap_bytes, checked=False)
+            self.replays += session.runs
         return self.events if result.fault == self._replay.COMPLETED else int(result.fault_event)
 
     def smallest_heap(self, classes: Classes) -> int:
-        """See Recording."""
-        with self._session(classes) as session:
-            return session.smallest_heap()
+        """See Recording; the same classes are searched once."""
+        if classes not in self._smallest_bytes:
+            with self._session(classes) as session:
+                self._smallest_bytes[classes] = session.smallest_heap()
+                self.replays += session.runs
+        return self._smallest_bytes[classes]
 
-    def _session(self, classes: Classes) -> object:
+    def _session(self, classes: Classes) -> Session:
         system = self._replay.SYSTEMS["budget" if classes else "tlsf"]
         return self._replay.Session(
             self.trace, system, _Classes(classes) if classes else None, self.layout
         )
+
+
+def held_by_all(
+    recordings: Sequence[Recording], classes: Classes, heap_bytes: int, alignment_bytes: int
+) -> int:
+    """A heap of at least `heap_bytes` in which every recording was seen to complete [PLAN-6].
+
+    A larger heap can place blocks elsewhere and fail, so a size that was not tried on a recording
+    is not trusted: it grows by 1/1024 of itself until all complete. One replay a recording and
+    step. Raises TauError if none up to the largest heap of the layout holds them all.
+    """
+    step = max(alignment_bytes, heap_bytes >> 10 & -alignment_bytes)
+    most = min((recording.highest_bytes for recording in recordings), default=heap_bytes)
+    while not all(
+        recording.completed(classes, heap_bytes) == recording.events for recording in recordings
+    ):
+        heap_bytes += step
+        if heap_bytes > most:
+            raise TauError(
+                f"no heap up to {most:,} bytes was seen to hold every recording",
+                "plan the recordings apart",
+            )
+    return heap_bytes
+
+
+def common_heap(
+    recordings: Sequence[Recording],
+    classes: Classes,
+    smallest_bytes: Sequence[int],
+    alignment_bytes: int,
+) -> int:
+    """The heap for all recordings, of which each alone needs its entry of `smallest_bytes`.
+
+    That is the largest of them or, where another recording was seen not to complete in it, more.
+    """
+    most = max(smallest_bytes, default=0)
+    if all(smallest == most for smallest in smallest_bytes):
+        return most
+    return held_by_all(recordings, classes, most, alignment_bytes)
 
 
 class Meter:

@@ -7,28 +7,28 @@ measured for every number here):
 1. Plain TLSF is measured on every recording, and on its first 1/8, 1/4, 1/2 and 3/4 of the events:
    stand-ins for shorter inputs of the same program. They need no recording of their own, because a
    replay that runs out of memory tells how far it came.
-2. Candidates: no classes; the counts live at the peak of every prefix from some fraction on (every
-   such shorter input would have filled these buckets), for sizes whose buckets save at least some
-   fraction of their bytes over TLSF's blocks; and the paper's greedy, whole and scaled.
-3. A candidate is admitted if it needs no more than plain TLSF on every recording, at most STRAY
-   more on every prefix, and saves at least RETURN_MIN of its dedicated bytes. Of those admitted
-   the one with the smallest heap wins.
-4. The winner's classes are dropped one by one where that costs nothing, then scaled one by one
+2. The search has several starts (starts.py): counts live at the peak of every prefix, no classes at
+   all, the classes of the greedy and of the exact planner, and, if there are several recordings,
+   the classes found for each of them alone.
+3. Classes are admitted if they need no more than plain TLSF on every recording, at most STRAY more
+   on every prefix, and save at least RETURN_MIN of their dedicated bytes.
+4. From the best that is admitted of each start, the count of one class after another is changed
    where that gains.
+5. The best of these ends and every start that is admitted as it stands are measured on the whole
+   recordings, as `tau replay` does; the smallest heap wins.
 
 The work is bounded by replays and replayed events, not by time: equal input gives an equal plan.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tautochrone.plan import PlanClass
-from tautochrone.planners.recordings import Classes, Meter, Recording
-from tautochrone.profile import PREFIXES, Profile, SizeProfile
+from tautochrone.planners import starts
+from tautochrone.planners.recordings import Classes, Meter, Recording, common_heap
+from tautochrone.profile import PREFIXES, Profile
 
 # What a plan may cost over plain TLSF on a prefix: the bound promised for other inputs.
 STRAY = 0.02
@@ -37,24 +37,43 @@ PREFIX_CHECKS = (2, 4, 8, 12)  # sixteenths of the events
 PREFIX_SHARE_MIN = 0.2
 # If the recordings' heaps differ by this factor, nor is a prefix that needs less than the smallest.
 RECORDINGS_DIFFER = 1.25
-# Counts are those live at the peak of every prefix from so many sixteenths on, or a share of them.
-COUNT_PREFIXES = (2, 3, 4, 6, 8, 12, 16)
-SHARES = (1.0, 0.8, 0.6)
-# What a bucket must save, as a fraction of its size.
-SAVINGS_MIN = (0.04, 0.02, 0.1, 0.0)
 # What a plan must save, as a fraction of its dedicated bytes: a bet that the sizes come back. Where
 # there are few sizes they are predetermined, as the paper has it [P1-1], and will: then neither
-# this nor the prefixes are asked for.
+# this nor the prefixes are asked for, nor where the caller says that the input is fixed.
 RETURN_MIN = 1 / 16
 FEW_SIZES = 16
-COMBINATIONS_MAX = 256  # of counts that are tried for all sizes at once
 # What a change of one class must gain, as a fraction of the heap: less is noise of placement.
-GAIN_MIN = 1 / 1024
+GAIN_MIN = 1 / 4096
 RESOLUTION = 1 / 4096  # of the heap, while searching
-# Work: so many replays, and in all so many events, or for a long recording so many of its replays.
-REPLAYS_MAX = 1200
-EVENTS_MAX = 200_000_000
-WHOLE_REPLAYS_MIN = 160
+SWEEPS_MAX = 2  # over the sizes, from each start
+ENDS_MEASURED_MAX = 2  # of the ends, as finely as `tau replay` measures
+SWEEP_GAIN_MIN = 1 / 4096  # what another sweep is worth, as a fraction of the heap
+PREFIXES_START, EMPTY_START = "prefixes", "no classes"
+# Why the classes of a start are refused as they stand.
+NO_CLASS = "there are none"
+NO_GAIN = "they need no less than plain TLSF on some recording"
+NO_RETURN = "they save less than 1/16 of the bytes that they dedicate"
+LOSES_ON_PREFIX = "they need over 2 % more than plain TLSF where a recording is cut short"
+BETS = (NO_RETURN, LOSES_ON_PREFIX)
+# Work of one search: so many replays, and in all so many events, or for a long recording so many of
+# its replays.
+REPLAYS_MAX = 1600
+EVENTS_MAX = 300_000_000
+WHOLE_REPLAYS_MIN = 240
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of the search: `heap_bytes` is what its best classes needed in the end.
+
+    `refused` says why its classes were not admitted as they stand, or is empty; `is_bet` if other
+    inputs are the reason.
+    """
+
+    name: str
+    heap_bytes: int
+    refused: str = ""
+    is_bet: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,7 +86,7 @@ class Measured:
     classes: Classes
     heap_bytes: int
     plain_heap_bytes: int
-    replays: int
+    starts: tuple[Start, ...] = ()
 
 
 @dataclass
@@ -83,45 +102,105 @@ class _Check:
 class _Search:
     profile: Profile
     recordings: Sequence[Recording]
+    plain: list[int]
     classes_max: int
     meter: Meter
-    plain_bytes: int
+    is_input_fixed: bool
     checks: list[_Check] = field(default_factory=list)
     best: Classes = ()
     heap_bytes: int = 0
+    # The largest heap in which classes were seen to fail: it is not asked again for less.
+    failed_bytes: dict[Classes, int] = field(default_factory=dict)
+
+    @functools.cached_property
+    def plain_bytes(self) -> int:
+        """What plain TLSF needs to hold every recording."""
+        return common_heap(self.recordings, (), self.plain, self.profile.granule_bytes)
+
+    def measured_bytes(self, classes: Classes) -> int:
+        """What `classes` need to hold every recording, measured as `tau replay` does."""
+        smallest = [recording.smallest_heap(classes) for recording in self.recordings]
+        return common_heap(self.recordings, classes, smallest, self.profile.granule_bytes)
 
     @property
-    def has_few_sizes(self) -> bool:
-        """Whether the sizes are the program's types, so that a plan for them is no bet."""
-        return len(self.profile.sizes) <= FEW_SIZES
+    def is_predetermined(self) -> bool:
+        """Whether the objects of every input are known, so that a plan for them is no bet."""
+        return self.is_input_fixed or len(self.profile.sizes) <= FEW_SIZES
 
     def most_bytes(self, classes: Classes) -> int:
         """The largest heap with which `classes` are worth what they risk."""
-        if self.has_few_sizes:
+        if self.is_predetermined:
             return self.plain_bytes
         dedicated_bytes = sum(size_bytes * count for size_bytes, count in classes)
         return self.plain_bytes - int(dedicated_bytes * RETURN_MIN)
+
+    def restart(self) -> None:
+        """Forget the best, not what failed."""
+        self.best, self.heap_bytes = (), self.plain_bytes
 
     def admit(self, classes: Classes, gain_bytes: int) -> bool:
         """Take `classes` if they need at least `gain_bytes` less and pass every check."""
         if len(classes) > self.classes_max or self.meter.exhausted or not classes:
             return False
         target = min(self.heap_bytes - gain_bytes, self.most_bytes(classes)) // 8 * 8
-        for check in self.checks:
-            if self.meter.completed(check.recording, classes, check.heap_bytes) < check.events:
-                return False
-        for recording in self.recordings:
-            if self.meter.completed(recording, classes, target) < recording.events:
-                return False
-        step = max(8, int(target * RESOLUTION))
-        self.heap_bytes = max(
-            self.meter.smallest(
-                recording, classes, recording.events, recording.lowest_bytes - 1, target, step
-            )
-            for recording in self.recordings
-        )
-        self.best = classes
+        if target <= self.failed_bytes.get(classes, 0):
+            return False
+        if not self.hold(classes, target):
+            self.failed_bytes[classes] = target
+            return False
+        if not self.passes_prefixes(classes):
+            self.failed_bytes[classes] = self.plain_bytes
+            return False
+        self.best, self.heap_bytes = classes, self._descended(classes, target)
         return True
+
+    def passes_prefixes(self, classes: Classes) -> bool:
+        """Whether `classes` cost little where the recordings are cut short."""
+        return all(
+            self.meter.completed(check.recording, classes, check.heap_bytes) >= check.events
+            for check in self.checks
+        )
+
+    def hold(self, classes: Classes, heap_bytes: int) -> bool:
+        """Whether every recording completes, in no more than plain TLSF needs for it.
+
+        Where the input is fixed one heap holds all recordings, and it alone counts.
+        """
+        return all(
+            self.meter.completed(
+                recording, classes, heap_bytes if self.is_input_fixed else min(heap_bytes, plain)
+            )
+            >= recording.events
+            for recording, plain in zip(self.recordings, self.plain, strict=True)
+        )
+
+    def _descended(self, classes: Classes, holds: int) -> int:
+        """About the smallest heap that holds: steps that double, then bisection."""
+        resolution = max(8, int(holds * RESOLUTION))
+        fails, step = max(recording.lowest_bytes for recording in self.recordings) - 8, resolution
+        while holds - step > fails:
+            if not self.hold(classes, (holds - step) // 8 * 8):
+                fails = (holds - step) // 8 * 8
+                break
+            holds, step = (holds - step) // 8 * 8, step * 2
+        while holds - fails > resolution:
+            middle = (holds + fails) // 16 * 8
+            if middle <= fails:
+                break
+            if self.hold(classes, middle):
+                holds = middle
+            else:
+                fails = middle
+        return holds
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where the search got from one start; `heap_bytes` to RESOLUTION."""
+
+    name: str
+    classes: Classes
+    heap_bytes: int
 
 
 def plan(
@@ -129,47 +208,132 @@ def plan(
     recordings: Sequence[Recording],
     classes_max: int,
     tick: Callable[[], None] = lambda: None,
+    is_input_fixed: bool = False,
+    alone: Sequence[Profile] = (),
 ) -> Measured:
     """Choose classes for the recordings of `profile`, given in the same order.
 
-    `tick` is called after each replay.
+    `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
+    inputs: what the classes may cost on others is not asked. `alone` are the profiles of each
+    recording by itself, where the plans of each are to be starts.
     """
+    plain = [recording.smallest_heap(()) for recording in recordings]
+    if not profile.sizes or classes_max == 0:
+        most = common_heap(recordings, (), plain, profile.granule_bytes)
+        return Measured((), most, most)
     events = sum(recording.events for recording in recordings)
     meter = Meter(REPLAYS_MAX, max(EVENTS_MAX, WHOLE_REPLAYS_MIN * events), tick)
-    plain = [recording.smallest_heap(()) for recording in recordings]
-    most = max(plain, default=0)
-    search = _Search(profile, recordings, classes_max, meter, most, heap_bytes=most)
-    if profile.sizes and classes_max > 0:
-        _prefix_checks(search, plain)
-        for classes in _candidates(profile, classes_max):
+    search = _Search(profile, recordings, plain, classes_max, meter, is_input_fixed)
+    _prefix_checks(search)
+    given = starts.formula_starts(profile, classes_max)
+    for own, recording in zip(alone, recordings, strict=bool(alone)):
+        found = plan(own, [recording], classes_max, tick, is_input_fixed)
+        given.append((own.traces[0].path.name, found.classes))
+    return _measured(search, _ends(search, given), given)
+
+
+def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
+    """The best classes that the search reaches from each start, the starts in their order."""
+    ends = []
+    for name, tried in (
+        (PREFIXES_START, starts.prefix_classes(search.profile, search.classes_max)),
+        *((name, starts.parts(search.profile, classes)) for name, classes in given),
+        (EMPTY_START, []),
+    ):
+        search.restart()
+        for classes in tried:
             search.admit(classes, 8)
-        _drop_classes(search)
-        _scale_classes(search)
-    return _measured(search, plain)
+        ends.append(_End(name, search.best, search.heap_bytes))
+    changed: dict[Classes, tuple[Classes, int]] = {}
+    ranked = sorted(ends, key=lambda end: end.heap_bytes)
+    # What each of several recordings has to offer was found by the search on it alone.
+    for end in ranked if len(search.recordings) == 1 else ranked[:1]:
+        if end.classes not in changed:
+            search.best, search.heap_bytes = end.classes, end.heap_bytes
+            _change_counts(search, [classes for _, classes in given])
+            changed[end.classes] = (search.best, search.heap_bytes)
+    return [
+        _End(end.name, *changed.get(end.classes, (end.classes, end.heap_bytes))) for end in ends
+    ]
 
 
-def _measured(search: _Search, plain: list[int]) -> Measured:
-    """Measure the winner as `tau replay` does.
+def _change_counts(search: _Search, given: Sequence[Classes]) -> None:
+    """Change one count after another where that gains; a class that gains nothing goes."""
+    promising = starts.sizes_to_change(search.profile)
+    for _ in range(SWEEPS_MAX):
+        before = search.heap_bytes
+        chosen = dict(search.best)
+        others = [size for size in search.profile.sizes if size.size_bytes in chosen]
+        for size in dict.fromkeys(promising + others):
+            count = dict(search.best).get(size.size_bytes, 0)
+            for other in starts.counts_to_try(size, count, given):
+                gain_bytes = int(search.heap_bytes * GAIN_MIN) if other else 0
+                search.admit(starts.with_count(search.best, size.size_bytes, other), gain_bytes)
+        if before - search.heap_bytes < before * SWEEP_GAIN_MIN:
+            break
 
-    What this finer measure does not confirm loses its largest class until it is worth its risk;
-    in the end plain TLSF wins.
+
+def _measured(
+    search: _Search, ends: Sequence[_End], given: Sequence[tuple[str, Classes]]
+) -> Measured:
+    """The best of the starts and of the ends, measured as `tau replay` does, or plain TLSF."""
+    found = [((), search.plain_bytes)]
+    refusals = []
+    for _, classes in given:
+        refused, heap_bytes = _judged(search, classes)
+        refusals.append(refused)
+        if not refused:
+            found.append((classes, heap_bytes))
+    ranked = sorted({end.classes: end.heap_bytes for end in ends if end.classes}.items(), key=_heap)
+    for classes, _ in ranked[:ENDS_MEASURED_MAX]:
+        found.append(_confirmed(search, classes))
+    classes, heap_bytes = min(found, key=_heap)
+    told = tuple(
+        Start(end.name, end.heap_bytes, refused, refused in BETS)
+        for end, refused in zip(ends, ["", *refusals, ""], strict=True)
+    )
+    return Measured(classes, heap_bytes, search.plain_bytes, told)
+
+
+def _heap(found: tuple[Classes, int]) -> tuple[int, int]:
+    """The smaller heap is better, then fewer classes."""
+    return found[1], len(found[0])
+
+
+def _confirmed(search: _Search, classes: Classes) -> tuple[Classes, int]:
+    """What the finer measure confirms of `classes`.
+
+    They lose the largest class until they are worth their risk; in the end plain TLSF is left.
     """
-    classes = search.best
     while classes:
-        heap_bytes = max(recording.smallest_heap(classes) for recording in search.recordings)
-        if heap_bytes < max(plain) and heap_bytes <= search.most_bytes(classes):
-            return Measured(classes, heap_bytes, max(plain), search.meter.replays)
+        heap_bytes = search.measured_bytes(classes)
+        if heap_bytes < search.plain_bytes and heap_bytes <= search.most_bytes(classes):
+            return classes, heap_bytes
         largest = max(classes, key=lambda item: item.size_bytes * item.count)
         classes = tuple(item for item in classes if item != largest)
-    return Measured((), max(plain, default=0), max(plain, default=0), search.meter.replays)
+    return (), search.plain_bytes
 
 
-def _prefix_checks(search: _Search, plain: list[int]) -> None:
+def _judged(search: _Search, classes: Classes) -> tuple[str, int]:
+    """Why `classes` are not admitted as they stand, or "" and the heap that they need."""
+    if not classes:
+        return NO_CLASS, search.plain_bytes
+    if search.most_bytes(classes) < search.profile.peak_live_bytes:
+        return NO_RETURN, 0
+    if not search.passes_prefixes(classes):
+        return LOSES_ON_PREFIX, 0
+    heap_bytes = search.measured_bytes(classes)
+    if heap_bytes >= search.plain_bytes or not search.hold(classes, heap_bytes):
+        return NO_GAIN, heap_bytes
+    return "" if heap_bytes <= search.most_bytes(classes) else NO_RETURN, heap_bytes
+
+
+def _prefix_checks(search: _Search) -> None:
+    plain = search.plain
     least = min(plain) if max(plain) >= min(plain) * RECORDINGS_DIFFER else 0
+    if search.is_predetermined:
+        return
     for recording, heap_bytes in zip(search.recordings, plain, strict=True):
-        search.checks.append(_Check(recording, recording.events, heap_bytes))
-        if search.has_few_sizes:
-            continue
         high = heap_bytes
         for sixteenths in reversed(PREFIX_CHECKS):
             events = recording.events * sixteenths // PREFIXES
@@ -179,107 +343,3 @@ def _prefix_checks(search: _Search, plain: list[int]) -> None:
                 break
             search.checks.append(_Check(recording, events, int(high * (1 + STRAY)) // 8 * 8))
     search.checks.reverse()  # the shortest prefix fails first and costs least
-
-
-# ---- candidates ----
-
-
-def _candidates(profile: Profile, classes_max: int) -> list[Classes]:
-    found: list[Classes] = []
-    for savings_min in SAVINGS_MIN:
-        for sixteenths in COUNT_PREFIXES:
-            counts = {
-                size.size_bytes: min(size.live_at_prefix_peak[sixteenths - 1 :])
-                for size in profile.sizes
-            }
-            for share in SHARES:
-                found.append(_chosen(profile, counts, share, savings_min, classes_max))
-    for counts in _greedy_counts(profile, classes_max):
-        for savings_min in SAVINGS_MIN:
-            for share in SHARES:
-                found.append(_chosen(profile, counts, share, savings_min, classes_max))
-    return list(dict.fromkeys(found + _combinations(profile, classes_max)))
-
-
-def _combinations(profile: Profile, classes_max: int) -> list[Classes]:
-    """Where there are few sizes: none, the count live at the peak, or the most, of each."""
-    levels = [
-        [0, *dict.fromkeys(count for count in (size.live_at_peak, size.peak_live) if count)]
-        for size in profile.sizes
-    ]
-    if len(levels) > classes_max or math.prod(map(len, levels)) > COMBINATIONS_MAX:
-        return []
-    return [
-        tuple(
-            PlanClass(size.size_bytes, count)
-            for size, count in zip(profile.sizes, counts, strict=True)
-            if count
-        )
-        for counts in itertools.product(*levels)
-    ]
-
-
-def _greedy_counts(profile: Profile, classes_max: int) -> list[dict[int, int]]:
-    """The greedy's counts, for the sizes with the most bytes and for those that save most."""
-    results = []
-    for weight in (_peak_bytes, _saved_bytes):
-        chosen = sorted(profile.sizes, key=lambda size: (-weight(profile, size), size.size_bytes))[
-            :classes_max
-        ]
-        instants = profile.reduce([size.size_bytes for size in chosen])
-        results.append(dict(zip(instants.sizes_bytes, instants.greedy(), strict=True)))
-    return results
-
-
-def _peak_bytes(profile: Profile, size: SizeProfile) -> float:
-    return size.size_bytes * size.peak_live
-
-
-def _saved_bytes(profile: Profile, size: SizeProfile) -> float:
-    return size.grown_fraction * profile.granule_bytes * size.live_at_peak
-
-
-def _chosen(
-    profile: Profile, counts: dict[int, int], share: float, savings_min: float, classes_max: int
-) -> Classes:
-    """The classes that save most.
-
-    `share` of `counts`, of sizes that save at least `savings_min` of their bytes.
-    """
-    rows = []
-    for size in profile.sizes:
-        count = int(counts.get(size.size_bytes, 0) * share)
-        saved = size.grown_fraction * profile.granule_bytes
-        if count > 0 and saved >= savings_min * size.size_bytes:
-            rows.append((-saved * count, -size.size_bytes * count, size.size_bytes, count))
-    chosen = sorted(rows)[:classes_max]
-    return tuple(sorted((PlanClass(size, count) for _, _, size, count in chosen), reverse=True))
-
-
-# ---- one class at a time ----
-
-
-def _drop_classes(search: _Search) -> None:
-    """Fewer classes for the same heap: those that take the most bytes are tried first."""
-    for item in sorted(
-        search.best, key=lambda item: (-item.size_bytes * item.count, item.size_bytes)
-    ):
-        search.admit(
-            tuple(other for other in search.best if other.size_bytes != item.size_bytes), 0
-        )
-
-
-def _scale_classes(search: _Search) -> None:
-    peaks = {size.size_bytes: size.peak_live for size in search.profile.sizes}
-    for size_bytes in [item.size_bytes for item in search.best]:
-        for factor in (1.25, 0.8):
-            count = dict(search.best)[size_bytes]
-            scaled = min(max(1, round(count * factor)), peaks[size_bytes])
-            if scaled != count:
-                search.admit(
-                    tuple(
-                        PlanClass(size, scaled if size == size_bytes else number)
-                        for size, number in search.best
-                    ),
-                    int(search.heap_bytes * GAIN_MIN),
-                )

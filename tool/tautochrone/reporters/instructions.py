@@ -40,7 +40,10 @@ def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> P
     names = ("row", "calls", "p999", "max", "hit", "bound")
     columns = {name: [row[name] for row in rows] for name in names}
     values = [value for name in names[2:] for value in columns[name] if value]
-    is_log = max(values) > LOG_ABOVE_RATIO * min(values)
+    if not values:
+        return None  # every cost is 0
+    least, most = min(values), max(values)
+    is_log = most > LOG_ABOVE_RATIO * least
     plot = plain_figure(
         y_range=columns["row"],
         height=110 + ROW_PIXELS * len(rows),
@@ -48,8 +51,8 @@ def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> P
         x_axis_label=unit,
         tools="",
     )
-    start = min(values) * 0.8 if is_log else 0
-    plot.x_range.start, plot.x_range.end = start, max(values) * 1.06
+    start = least * 0.8 if is_log else 0
+    plot.x_range.start, plot.x_range.end = start, most * 1.06
     # What was not counted is drawn nowhere; None would be drawn at 0.
     drawn = {name: [_or_nan(value) for value in values] for name, values in columns.items()}
     source = ColumnDataSource({**drawn, "start": [start] * len(rows)})

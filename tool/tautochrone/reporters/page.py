@@ -8,12 +8,15 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import MISSING_RENDERERS
 from bokeh.embed import components
 from bokeh.resources import Resources
 
 from tautochrone.reporters.panel import Panel
 
 HERE = Path(__file__).parent
+silence(MISSING_RENDERERS)  # a recording without events has figures without marks
 
 
 def page(
@@ -23,11 +26,13 @@ def page(
     panels: Sequence[Panel],
     plan_toml: str | None,
     provenance: Mapping[str, str],
+    remarks: Sequence[str] = (),
 ) -> str:
     """Return the report as HTML.
 
-    `facts` says what was recorded, `provenance` how the report was made; both are shown
-    as they are, escaped. `plan_toml` is the plan's text, None if there is no plan.
+    `facts` says what was recorded, `provenance` how the report was made, `remarks` what is missing
+    from what it shows; all are shown as they are, escaped. `plan_toml` is the plan's text, None if
+    there is no plan.
     """
     models = {panel.name: panel.model for panel in panels if panel.model is not None}
     script, divisions = components(models)
@@ -40,17 +45,20 @@ def page(
             '<section id="plan"><h2>The plan</h2><details open><summary>plan.toml</summary>'
             f"<pre>{html.escape(plan_toml)}</pre></details></section>"
         )
-    return Template((HERE / "page.html").read_text()).substitute(
+    made = Template((HERE / "page.html").read_text("utf-8")).substitute(
         title=html.escape(title),
         verdict=html.escape(verdict),
+        remarks="".join(f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks),
         facts=_definitions(facts),
         sections=sections,
         provenance=_definitions(provenance),
-        style=(HERE / "page.css").read_text(),
-        behavior=(HERE / "page.js").read_text(),
+        style=(HERE / "page.css").read_text("utf-8"),
+        behavior=(HERE / "page.js").read_text("utf-8"),
         bokeh=Resources(mode="inline", components=["bokeh"]).render(),
         figures=script,
     )
+    # What no UTF-8 has: the bytes of a name in another encoding.
+    return made.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _section(panel: Panel, division: str) -> str:

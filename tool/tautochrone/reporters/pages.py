@@ -45,21 +45,6 @@ def on_pages(systems: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [system for system in systems if "peak_mapped_pages" in system]
 
 
-def check(system: Mapping[str, Any]) -> None:
-    """Raise KeyError if an entry of a system on pages lacks what is drawn of it."""
-    curve = system["mapped_pages"]
-    if len({len(curve[name]) for name in ("event", "min", "max")}) != 1:
-        raise KeyError("mapped_pages")
-    for calls in system["operations"].values():
-        points = calls.get("by_size", {"size_bytes": (), unit_of(system): ()})
-        if len(points["size_bytes"]) != len(points[unit_of(system)]):
-            raise KeyError("by_size")
-    for name in ("mean_mapped_pages", "faults"):
-        system[name]
-    if unit_of(system) == INSTRUCTIONS:
-        system["table_bytes"]
-
-
 def unit_of(system: Mapping[str, Any]) -> str:
     """What its calls are counted in: the tile knows cycles."""
     return CYCLES if CYCLES in system else INSTRUCTIONS
@@ -169,7 +154,7 @@ def _by_size(systems: Sequence[Mapping[str, Any]], operation: str, unit: str) ->
     drawn = [
         (system["name"], system["operations"][operation])
         for system in systems
-        if system["operations"].get(operation, {}).get("by_size")
+        if system["operations"].get(operation, {}).get("by_size", {}).get("size_bytes")
     ]
     if not drawn:
         return None

@@ -63,4 +63,4 @@ def take(report: Path, picture: Path, width: int = 1100, height: int = 1000) -> 
             raise TauError(f"{program} made no picture of {report}", f"open {report} to see why")
         with Image.open(raw) as image:
             small = image.convert("RGB").quantize(COLORS, Image.Quantize.MAXCOVERAGE)
-            small.save(picture, optimize=True)
+            small.save(picture, format="PNG", optimize=True)

@@ -1,0 +1,98 @@
+// One call of the program into the allocator: is it the program's own, and its rows.
+//
+// While a call is under way, the thread's `inside` is the address of a mark in the call's frame,
+// and the mark holds its own address. What comes meanwhile, from inside the real allocator, from
+// the recorder or from a signal handler, is no event. A call that is left by siglongjmp or by an
+// exception never ends; its mark lies above the stack or is overwritten, so the next call finds
+// out, and recording goes on.
+#ifndef TAU_LINUX_RECORDER_CALL_H
+#define TAU_LINUX_RECORDER_CALL_H
+
+#include "linux/recorder/boot.h"
+#include "linux/recorder/writer.h"
+
+#define TAU_EXPORT __attribute__((visibility("default")))
+#define TAU_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define TAU_CALL_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
+// Above every local variable of the function that says it, below its caller's.
+#define TAU_CALL_POSITION ((uintptr_t)__builtin_dwarf_cfa())
+
+// What `inside` may be but the address of a mark: in an operator of C++, until the first call
+// beneath takes over its site; while an operator delete that has its row is watched for a call of
+// free beneath it; and it did call.
+#define TAU_CALL_OPERATOR ((uintptr_t)1)
+#define TAU_CALL_WATCHED ((uintptr_t)2)
+#define TAU_CALL_WATCHED_SEEN ((uintptr_t)3)
+
+extern _Thread_local struct tau_writer_thread tau_call_thread;
+
+// In a forked child. A signal handler may have forked in the middle of a row, to which the child
+// goes back: it gets memory of its own to write it into, since the chunk is its parent's.
+void tau_call_forked(void);
+// For a thread whose `inside` is not 0: the site of the call that begins at POSITION, which is SITE
+// or that of the operator above it; 0 if it is no event.
+uint64_t tau_call_outside(struct tau_writer_thread *thread, uint64_t site, uintptr_t position);
+// Makes sure that there is room for a row; false if recording is off.
+bool tau_call_prepare(struct tau_writer_thread *thread);
+// Makes sure that the recording has the module of SITE. Keeps errno.
+void tau_call_cover(uint64_t site);
+// A control row.
+void tau_call_control(struct tau_writer_thread *thread, enum tau_record_control code);
+static inline void tau_call_enter(struct tau_writer_thread *thread, volatile uintptr_t *mark) {
+    *mark = (uintptr_t)mark;
+    thread->inside = (uintptr_t)mark;
+}
+
+static inline void tau_call_leave(struct tau_writer_thread *thread) {
+    thread->inside = 0;
+}
+
+// Begins a call with its SITE and its MARK, a local variable of the caller's; false if it is no
+// event, because another is under way.
+static inline __attribute__((always_inline)) bool
+tau_call_begin(struct tau_writer_thread *thread, uint64_t *site, volatile uintptr_t *mark) {
+    if (TAU_UNLIKELY(thread->inside)) {
+        *site = tau_call_outside(thread, *site, TAU_CALL_POSITION);
+        if (*site == 0) {
+            return false;
+        }
+    }
+    tau_call_enter(thread, mark);
+    return true;
+}
+
+static inline __attribute__((always_inline)) void
+tau_call_row(struct tau_writer_thread *thread, enum tau_record_op op, const void *pointer,
+             size_t size, size_t alignment, uint64_t site) {
+    // The time comes first: a handler that forks after it leaves the row to the parent's time, one
+    // that forks before it leaves the child a row in its own recording.
+    const uint64_t ticks = tau_clock_now(tau_writer_process.clock);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (TAU_UNLIKELY(!tau_writer_ready(thread)) && !tau_call_prepare(thread)) {
+        return;
+    }
+    struct tau_encode *encode = &thread->writer->encode;
+    unsigned int index;
+    const bool known = tau_encode_knows_site(encode, site, &index);
+    if (TAU_UNLIKELY(!known)) {
+        tau_call_cover(site);
+    }
+    const unsigned int align_log2 = alignment == 0 ? 0 : (unsigned int)__builtin_ctzll(alignment);
+    tau_encode_row(encode, op, ticks, (uintptr_t)pointer, size, align_log2, site, index, known);
+    if (TAU_UNLIKELY(thread->ending)) {
+        tau_writer_release(thread);
+    }
+}
+
+// Ends a call that made POINTER, or failed and made NULL; returns it.
+static inline __attribute__((always_inline)) void *
+tau_call_made(struct tau_writer_thread *thread, void *pointer, enum tau_record_op op, size_t size,
+              size_t alignment, uint64_t site) {
+    if (pointer != NULL && !tau_boot_owns(pointer)) {
+        tau_call_row(thread, op, pointer, size, alignment, site);
+    }
+    tau_call_leave(thread);
+    return pointer;
+}
+
+#endif

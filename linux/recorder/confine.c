@@ -1,0 +1,97 @@
+// A program installs a filter by prctl(PR_SET_SECCOMP) or by syscall(SYS_seccomp), as libseccomp
+// does. Before the kernel sees the call, the recorder takes what memory it may need and makes no
+// system call from then on.
+#include "linux/recorder/confine.h"
+
+#include <dlfcn.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "linux/recorder/call.h"
+#include "linux/recorder/preload.h"
+#include "linux/recorder/process.h"
+
+typedef long system_call(long number, long a, long b, long c, long d, long e, long f);
+
+static system_call *real_syscall;
+
+void tau_confine_resolve(void) {
+    *(void **)&real_syscall = dlsym(RTLD_NEXT, "syscall");
+}
+
+// A forked child that has no event yet begins its recording here: later it cannot.
+static bool confine(bool without_clock) {
+    struct tau_writer_thread *thread = &tau_call_thread;
+    uint64_t site = TAU_CALL_SITE;
+    volatile uintptr_t mark;
+    if (tau_call_begin(thread, &site, &mark)) {
+        if (!tau_writer_ready(thread)) {
+            tau_writer_prepare(thread);
+        }
+        tau_call_leave(thread);
+    }
+    return tau_process_confine(without_clock);
+}
+
+static __attribute__((noinline, cold)) long watched_prctl(long option, long a, long b, long c,
+                                                          long d) {
+    bool confined = false;
+    if (option == PR_SET_SECCOMP) {
+        confined = confine(a == SECCOMP_MODE_STRICT);
+    } else if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) {
+        tau_process_stop_clock();
+    }
+    const long result = real_syscall(SYS_prctl, option, a, b, c, d, 0);
+    if (confined && result < 0) {
+        tau_process_confine_undo();
+    }
+    return result;
+}
+
+static __attribute__((noinline, cold)) long watched_seccomp(long operation, long flags,
+                                                            long arguments) {
+    const bool sets = operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER;
+    const bool confined = sets && confine(operation == SECCOMP_SET_MODE_STRICT);
+    const long result = real_syscall(SYS_seccomp, operation, flags, arguments, 0, 0, 0);
+    if (confined && result < 0) {
+        tau_process_confine_undo();
+    }
+    return result;
+}
+
+TAU_EXPORT int prctl(int option, ...) {
+    long a[4];
+    va_list rest;
+    va_start(rest, option);
+    for (int i = 0; i < 4; i++) {
+        a[i] = va_arg(rest, long);
+    }
+    va_end(rest);
+    if (TAU_UNLIKELY(real_syscall == NULL)) {
+        tau_preload_resolve();  // the first call of all
+    }
+    return (int)watched_prctl(option, a[0], a[1], a[2], a[3]);
+}
+
+// The C library's syscall has any number of arguments, all in the places of these seven. The call
+// must stay a jump (it is one from -O2 on): what a clone or vfork returns to is the program.
+TAU_EXPORT long interposed_syscall(long number, long a, long b, long c, long d, long e,
+                                   long f) __asm__("syscall");
+
+long interposed_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    if (TAU_UNLIKELY(real_syscall == NULL)) {
+        tau_preload_resolve();
+    }
+    if (TAU_UNLIKELY(number == SYS_seccomp)) {
+        return watched_seccomp(a, b, c);
+    }
+    if (TAU_UNLIKELY(number == SYS_prctl)) {
+        return watched_prctl(a, b, c, d, e);
+    }
+    return real_syscall(number, a, b, c, d, e, f);
+}

@@ -1,0 +1,188 @@
+// Tells `tau record` which programs are started by exec, so that it can name those that left no
+// recording: a static program, one with other rights, one whose environment was cleared.
+//
+// The exec functions of the C library do not call each other by their exported names, so each is
+// here. They are called between vfork and exec too: no lock, no allocation.
+#include "linux/recorder/exec.h"
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "linux/recorder/call.h"
+#include "linux/recorder/preload.h"
+#include "linux/recorder/process.h"
+
+extern char **environ;
+
+static struct {
+    int (*execve)(const char *, char *const *, char *const *);
+    int (*execvpe)(const char *, char *const *, char *const *);
+    int (*execveat)(int, const char *, char *const *, char *const *, int);
+    int (*fexecve)(int, char *const *, char *const *);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                       const posix_spawnattr_t *, char *const *, char *const *);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                        const posix_spawnattr_t *, char *const *, char *const *);
+} real;
+
+void tau_exec_resolve(void) {
+    *(void **)&real.execve = dlsym(RTLD_NEXT, "execve");
+    *(void **)&real.execvpe = dlsym(RTLD_NEXT, "execvpe");
+    *(void **)&real.execveat = dlsym(RTLD_NEXT, "execveat");
+    *(void **)&real.fexecve = dlsym(RTLD_NEXT, "fexecve");
+    *(void **)&real.posix_spawn = dlsym(RTLD_NEXT, "posix_spawn");
+    *(void **)&real.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
+}
+
+static void resolve_first(void) {
+    if (TAU_UNLIKELY(real.execve == NULL)) {
+        tau_preload_resolve();  // the first call of all
+    }
+}
+
+// Returns only if the program did not start.
+static int failed(int result) {
+    tau_process_note_exec(0, NULL, 0);
+    return result;
+}
+
+static void note(const char *path) {
+    resolve_first();
+    tau_process_note_exec(0, path, tau_process_now());
+}
+
+// Notes what the descriptor FILE is open at.
+static void note_file(int file) {
+    char link[32];
+    char path[1024];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+    const ssize_t bytes = readlink(link, path, sizeof(path) - 1);
+    path[bytes > 0 ? bytes : 0] = '\0';
+    note(path);
+}
+
+// ---- exec ----
+
+TAU_EXPORT int execve(const char *path, char *const *arguments, char *const *environment) {
+    note(path);
+    return failed(real.execve(path, arguments, environment));
+}
+
+TAU_EXPORT int execv(const char *path, char *const *arguments) {
+    note(path);
+    return failed(real.execve(path, arguments, environ));
+}
+
+TAU_EXPORT int execvpe(const char *name, char *const *arguments, char *const *environment) {
+    note(name);
+    return failed(real.execvpe(name, arguments, environment));
+}
+
+TAU_EXPORT int execvp(const char *name, char *const *arguments) {
+    note(name);
+    return failed(real.execvpe(name, arguments, environ));
+}
+
+TAU_EXPORT int execveat(int folder, const char *path, char *const *arguments,
+                        char *const *environment, int flags) {
+    if (path[0] == '\0') {
+        note_file(folder);
+    } else {
+        note(path);
+    }
+    return failed(real.execveat(folder, path, arguments, environment, flags));
+}
+
+TAU_EXPORT int fexecve(int file, char *const *arguments, char *const *environment) {
+    note_file(file);
+    return failed(real.fexecve(file, arguments, environment));
+}
+
+// ---- exec with a list ----
+
+// The words of a list that FIRST begins, the NULL at its end not counted.
+static size_t list_count(va_list rest) {
+    size_t count = 1;
+    while (va_arg(rest, const char *) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+// Moves the list and its NULL from REST to WORDS.
+static void list_take(const char **words, const char *first, size_t count, va_list *rest) {
+    words[0] = first;
+    for (size_t i = 1; i <= count; i++) {
+        words[i] = va_arg(*rest, const char *);
+    }
+}
+
+// Makes `arguments` of the list that FIRST begins; `rest` is left behind its NULL.
+#define LIST_TO_ARGUMENTS(FIRST)                                                                   \
+    va_list counted, rest;                                                                         \
+    va_start(rest, FIRST);                                                                         \
+    va_copy(counted, rest);                                                                        \
+    const size_t count = list_count(counted);                                                      \
+    va_end(counted);                                                                               \
+    const char *words[count + 1];                                                                  \
+    list_take(words, FIRST, count, &rest);                                                         \
+    char *const *arguments = (char *const *)(uintptr_t)words
+
+TAU_EXPORT int execl(const char *path, const char *first, ...) {
+    LIST_TO_ARGUMENTS(first);
+    va_end(rest);
+    return execv(path, arguments);
+}
+
+TAU_EXPORT int execlp(const char *name, const char *first, ...) {
+    LIST_TO_ARGUMENTS(first);
+    va_end(rest);
+    return execvp(name, arguments);
+}
+
+TAU_EXPORT int execle(const char *path, const char *first, ...) {
+    LIST_TO_ARGUMENTS(first);
+    char *const *environment = va_arg(rest, char *const *);
+    va_end(rest);
+    return execve(path, arguments, environment);
+}
+
+// ---- spawn ----
+
+TAU_EXPORT int posix_spawn(pid_t *child, const char *path,
+                           const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attributes, char *const *arguments,
+                           char *const *environment) {
+    pid_t pid = 0;
+    resolve_first();
+    const uint64_t before = tau_process_now();
+    const int error = real.posix_spawn(&pid, path, actions, attributes, arguments, environment);
+    if (error == 0) {
+        tau_process_note_exec((uint32_t)pid, path, before);
+        if (child != NULL) {
+            *child = pid;
+        }
+    }
+    return error;
+}
+
+TAU_EXPORT int posix_spawnp(pid_t *child, const char *name,
+                            const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attributes, char *const *arguments,
+                            char *const *environment) {
+    pid_t pid = 0;
+    resolve_first();
+    const uint64_t before = tau_process_now();
+    const int error = real.posix_spawnp(&pid, name, actions, attributes, arguments, environment);
+    if (error == 0) {
+        tau_process_note_exec((uint32_t)pid, name, before);
+        if (child != NULL) {
+            *child = pid;
+        }
+    }
+    return error;
+}

@@ -1,0 +1,56 @@
+// Allocates before and after it confines itself with seccomp: "strict", or "filter" with what it
+// needs itself and death for all else; N rounds afterwards. "child" does so in a forked child.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ALLOW(CALL)                                                                                \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static void confine(const char *how) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        ALLOW(SYS_write),
+        ALLOW(SYS_exit_group),
+        ALLOW(SYS_exit),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+    if (strcmp(how, "strict") == 0) {
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+        return;
+    }
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (strcmp(how, "filter") == 0) {
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    } else {
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    }
+}
+
+int main(int count, char **arguments) {
+    const char *how = count > 1 ? arguments[1] : "filter";
+    const long rounds = count > 2 ? atol(arguments[2]) : 1000;
+    void *first = malloc(1033);
+    if (count > 3) {
+        const pid_t child = fork();
+        int status = 0;
+        if (child != 0) {
+            waitpid(child, &status, 0);
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+        }
+    }
+    confine(how);
+    free(first);
+    for (long i = 0; i < rounds; i++) {
+        free(malloc((size_t)(i % 50 + 33)));
+    }
+    syscall(SYS_exit, 9);
+    return 1;
+}

@@ -1,0 +1,35 @@
+"""Files that are kept in the user's cache, each beside its own checksum.
+
+A cache is nobody's document: what is damaged there, by a full disk or a crash, is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+
+def is_whole(path: Path) -> bool:
+    """Tell whether a kept file is there as it was kept. O(its bytes)."""
+    try:
+        return _seal_of(path).read_text("ascii") == _digest_of(path)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def keep(made: Path, path: Path) -> None:
+    """Move the finished file `made`, on the same disk, to `path` and seal it."""
+    digest = _digest_of(made)
+    made.replace(path)
+    seal = made.with_name(made.name + ".sha256")
+    seal.write_text(digest, "ascii")
+    seal.replace(_seal_of(path))
+
+
+def _seal_of(path: Path) -> Path:
+    return path.with_name(path.name + ".sha256")
+
+
+def _digest_of(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

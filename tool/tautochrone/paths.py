@@ -1,0 +1,24 @@
+"""Paths on the command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class OutputPath(click.ParamType):
+    """A file to write. What names no file, as an empty text does, is wrong usage."""
+
+    name = "PATH"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        """The path."""
+        text = os.fspath(value)
+        if os.path.basename(text) in ("", ".", ".."):
+            self.fail(f"{text!r} names no file; write for example ./name", param, ctx)
+        return Path(text)

@@ -1,0 +1,78 @@
+"""Which processes live, as /proc tells it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+# A recording notes its start a moment after its process began; clocks are read one after the other.
+START_SLACK_S = 1.0
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that is no zombie."""
+
+    pid: int
+    parent_pid: int
+    name: str
+    started_unix_s: float
+
+    def __str__(self) -> str:
+        """Return the process for people."""
+        return f"{self.name} (pid {self.pid})"
+
+
+def find(pid: int) -> Process | None:
+    """Return the process, or None if it is gone or a zombie."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+        # The name is in parentheses and may hold anything; the fields behind it are numbers.
+        name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :]
+        fields = rest.split()
+        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        if fields[0] not in "ZX":
+            return Process(pid, int(fields[1]), name, time.time() - age_s)
+    return None
+
+
+def descendants(pid: int) -> list[Process]:
+    """Return all processes below `pid` that live, by pid. One pass over /proc."""
+    alive = [find(int(entry.name)) for entry in PROC.iterdir() if entry.name.isdecimal()]
+    below = {pid}
+    found: list[Process] = []
+    rest = sorted((one for one in alive if one is not None), key=lambda one: one.pid)
+    while new := [one for one in rest if one.parent_pid in below and one.pid not in below]:
+        below |= {one.pid for one in new}
+        found += new
+    return sorted(found, key=lambda one: one.pid)
+
+
+def runs(pid: int, program: str, started_unix_s: float) -> bool:
+    """Tell whether the process that was `pid` at that time lives and is still this program."""
+    process = find(pid)
+    if process is None or process.started_unix_s > started_unix_s + START_SLACK_S:
+        return False
+    try:
+        return os.readlink(PROC / str(pid) / "exe") == program
+    except OSError:
+        return True  # not ours to see
+
+
+def seccomp_filters() -> int:
+    """Return how many seccomp filters this process is under; its mode where that is not counted."""
+    with contextlib.suppress(OSError):
+        lines = (PROC / "self/status").read_text().splitlines()
+        told = dict(line.split(":", 1) for line in lines if ":" in line)
+        return int(told.get("Seccomp_filters", told.get("Seccomp", "0")))
+    return 0
+
+
+def names_text(names: list[str], shown_max: int = 8) -> str:
+    """Return a list for people; what is beyond `shown_max` is counted."""
+    more = f" and {len(names) - shown_max} more" if len(names) > shown_max else ""
+    return ", ".join(names[:shown_max]) + more

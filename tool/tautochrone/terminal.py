@@ -1,0 +1,176 @@
+"""The standard streams of the command: nothing that a file says can steer a terminal.
+
+Whatever a command prints passes through Screen.write, which shows control characters escaped, as in
+\\x1b. Only style() and bars send a terminal's own sequences past it.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+
+from tautochrone.errors import TauError
+
+STDIN, STDOUT, STDERR = 0, 1, 2
+# Controls (line ends and tabs apart), marks that reorder a line or end it, and the bytes of a name
+# that is not UTF-8, which Python keeps as low surrogates.
+_STEERING = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]"
+)
+_BYTE_SURROGATES = 0xDC00
+
+
+class ReaderGone(Exception):
+    """The reader of stdout has closed it, as `| head` does."""
+
+
+def escaped(text: str) -> str:
+    """Return `text` with each character that could steer a terminal as \\x1b or \\u202e."""
+    return _STEERING.sub(_shown, text)
+
+
+def in_one_line(text: str) -> str:
+    """Return `text` escaped, line ends and tabs too: for a name that stands within a line."""
+    return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _shown(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= _BYTE_SURROGATES
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+class Screen(io.TextIOWrapper):
+    """A standard stream for people, in its own encoding; what that lacks is escaped.
+
+    Writing to stdout raises ReaderGone if its reader has gone, and TauError if it cannot be
+    written. Writing to stderr never fails: there would be no place left to say so.
+    """
+
+    def __init__(self, descriptor: int, before: IO[str] | None) -> None:
+        self._descriptor = descriptor
+        super().__init__(
+            open(descriptor, "wb", closefd=False),
+            encoding=before.encoding if before is not None else "utf-8",
+            errors="backslashreplace",
+            line_buffering=descriptor == STDERR or os.isatty(descriptor),
+        )
+
+    def write(self, text: str) -> int:
+        """Write `text` escaped; returns its length."""
+        self._put(escaped(text))
+        return len(text)
+
+    def steer(self, sequence: str) -> None:
+        """Write a sequence that the terminal shall obey."""
+        self._put(sequence)
+
+    def write_data(self, text: str) -> None:
+        """Write what is for a file or a program and no message: as it is, in UTF-8."""
+        self.flush()
+        try:
+            self.buffer.write(text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            self._refused(error)
+        self.flush()
+
+    def copy_data(self, source: IO[bytes]) -> None:
+        """Write a whole file as it is."""
+        self.flush()
+        try:
+            shutil.copyfileobj(source, self.buffer)
+        except OSError as error:
+            self._refused(error)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        try:
+            super().flush()
+        except OSError as error:
+            self._refused(error)
+
+    def _put(self, text: str) -> None:
+        try:
+            super().write(text)
+        except OSError as error:
+            self._refused(error)
+
+    def _refused(self, error: OSError) -> None:
+        """Send what is held back, and all that follows, nowhere; say why."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._descriptor, inheritable=self._descriptor == STDERR)
+        os.close(nowhere)
+        if self._descriptor == STDERR:
+            return
+        if error.errno == errno.EPIPE:
+            raise ReaderGone from error
+        raise stdout_error(error.errno)
+
+
+def stdout_error(number: int | None) -> TauError:
+    """Return the error of a stdout that cannot be written, with the cause of an errno."""
+    cause = "it is closed" if number == errno.EBADF else os.strerror(number or errno.EIO)
+    return TauError(f"cannot write to stdout: {cause}", "send it to a file that can be written")
+
+
+def open_streams() -> None:
+    """Make sys.stdout and sys.stderr Screens, and give the three descriptors a meaning.
+
+    A closed one would go to the next file that is opened. It becomes /dev/null instead, for this
+    process only: programs that it starts find it closed as before. Writing to a closed stdout
+    fails.
+    """
+    for descriptor, mode in ((STDIN, os.O_RDONLY), (STDOUT, os.O_RDONLY), (STDERR, os.O_WRONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, mode)  # takes the lowest number that is free, this one
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    sys.stdout, sys.stderr = Screen(STDOUT, sys.stdout), Screen(STDERR, sys.stderr)
+
+
+@contextmanager
+def style(stream: IO[str], **how: Any) -> Iterator[None]:
+    """Let what is written to `stream` meanwhile have click's style `how` (fg="red", bold=True)."""
+    begin, end = click.style("\0", **how).split("\0")
+    steer = stream.steer if isinstance(stream, Screen) else stream.write
+    steer(begin)
+    try:
+        yield
+    finally:
+        steer(end)
+
+
+def bars(*columns: Any) -> Any:
+    """Return rich's display of progress bars on stderr, with its own columns if none are given."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    file = open(STDERR, "w", closefd=False, errors="backslashreplace")
+    return Progress(
+        *columns,
+        console=Console(file=file),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
+def label(text: str) -> str:
+    """Return `text` as the label of a bar, where brackets would be markup."""
+    from rich.markup import escape
+
+    return escape(in_one_line(text))
