@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tautochrone import emulator, replay
 from tautochrone.errors import TauError
-from tautochrone.search import search_steps
+from tautochrone.search import grid_sizes_of, search_steps
 
 from images import ISAS, OUT, PEERS, PeerMissing, compile_c, host_library, rust_library
 from images import HERE as SOURCES
 
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32imac/ilp32/libc.a")
 ARENA_BYTES_MAX = 1 << 28
-COARSE = 1024
 
 
 def c_library(name: str, isa_name: str) -> Path:
@@ -84,42 +82,25 @@ def static_data_bytes(name: str, isa_name: str) -> int:
     return (sizes_of(peer_image(name, isa_name))[1] + 7) // 8 * 8
 
 
-def coarse_steps(fits: Callable[[int], bool], lower_bytes: int, limit_bytes: int) -> Iterator[int]:
-    """As tautochrone.search.search_steps, but to 1 / COARSE of the lower bound, without probes."""
-    resolution = max(lower_bytes // COARSE // 8 * 8, 8)
-    step = max(lower_bytes // 32 // 8 * 8, 8)
-    fails = lower_bytes // 8 * 8 - 8
-    best = fails + 8 + step
-    while not fits(best):
-        fails, step = best, 2 * step
-        best += step
-        if best > limit_bytes:
-            yield 0
-            return
-    while best - fails > resolution:
-        middle = (fails + best) // 16 * 8
-        if fits(middle):
-            best = middle
-        else:
-            fails = middle
-    yield best
-
-
-def footprint(name: str, isa_name: str, trace: Path, coarse: bool = False) -> int:
+def footprint(name: str, isa_name: str, trace: Path) -> int:
     """The smallest arena that completes TRACE, with the peer's static data.
 
-    Found as in tautochrone.search or, if COARSE, to a thousandth of the peak live bytes.
-    ISA_NAME "host": the crate as a library of this machine, in its own 64-bit layout.
+    Found by the same search as ours (tautochrone.search): to 8 bytes, and on the same grid of
+    smaller sizes. ISA_NAME "host": the crate as a library of this machine, in its own 64-bit
+    layout.
     """
+    opened = replay.open_trace_for_replay(trace)
     if isa_name == "host":
         system = replay.library_system(name, host_library(name), "peer")
-        opened = replay.open_trace_for_replay(trace)
         with replay.Session(opened, system, None, "host") as session:
             return session.smallest_heap()
-    peak = int(replay.open_trace_for_replay(trace).facts.peak_live_bytes)
-    steps = coarse_steps if coarse else search_steps
     found = 0
-    for found in steps(lambda size: holds(name, isa_name, trace, size), peak, ARENA_BYTES_MAX):
+    for found in search_steps(
+        lambda size: holds(name, isa_name, trace, size),
+        int(opened.facts.peak_live_bytes),
+        ARENA_BYTES_MAX,
+        grid_sizes=grid_sizes_of(opened.facts.events),
+    ):
         pass
     if not found:
         raise TauError(f"{name} does not hold {trace.name} in {ARENA_BYTES_MAX} bytes")

@@ -41,8 +41,8 @@ from images import PEERS, PeerMissing, REPOSITORY  # noqa: E402
 
 RESULTS = REPOSITORY / "out" / "bench" / "allocators.json"
 INSTRUCTIONS_MAX = 200_000_000
-# A footprint takes about ten runs, so none is searched for a peer that is slower than this on a
-# trace.
+# A footprint takes 40 runs and more, of which those in arenas that are too small end early. None is
+# searched for a peer that is slower than this on a trace.
 SEARCH_INSTRUCTIONS_MAX = 50_000_000
 OPERATIONS = ("malloc", "free", "realloc")
 HOST_SYSTEMS = ("glibc", "mimalloc", "jemalloc")
@@ -85,7 +85,7 @@ def peer_row(name: str, trace: Path, isa: str) -> dict[str, Any]:
     spent = sum(one.count * one.mean for one in calls)
     if isa == PEERS[name].isas[0] and spent < SEARCH_INSTRUCTIONS_MAX:
         try:
-            row["footprint_bytes"] = peers.footprint(name, isa, trace, coarse=True)
+            row["footprint_bytes"] = peers.footprint(name, isa, trace)
         except TauError as cause:  # it erred in an arena that was nearly too small
             row["footprint_error"] = cause.message
     return row

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,12 +14,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from tautochrone import emulator, replay  # noqa: E402  (after the path above)
 from tautochrone.errors import TauError  # noqa: E402
+from tautochrone.search import grid_sizes_of  # noqa: E402
 
 import code_size  # noqa: E402
 import golden  # noqa: E402
 import images  # noqa: E402
 import peers  # noqa: E402
 import programs  # noqa: E402
+import safe_heap  # noqa: E402
 import synthetic  # noqa: E402
 import targets  # noqa: E402
 
@@ -51,17 +55,42 @@ def test_a_footprint_is_the_edge(trace: Path) -> None:
     assert arena >= replay.open_trace_for_replay(trace).facts.peak_live_bytes
     assert peers.holds(name, ISA, trace, arena)
     assert not peers.holds(name, ISA, trace, arena - 8)
-    peak = replay.open_trace_for_replay(trace).facts.peak_live_bytes
-    near = peers.footprint(name, ISA, trace, coarse=True) - peers.static_data_bytes(name, ISA)
-    assert arena <= near <= arena + max(peak // peers.COARSE, 8)
 
 
-@pytest.mark.parametrize(("lower", "edge"), [(1000, 1000), (1001, 1040), (64, 5000), (8, 8)])
-def test_the_coarse_search_ends_at_the_edge(lower: int, edge: int) -> None:
-    """Every small case ends, at the edge or within the resolution above it."""
-    found = list(peers.coarse_steps(lambda size: size >= edge, lower, 1 << 20))[-1]
-    assert edge <= found < edge + max(lower // peers.COARSE, 8) + 8
-    assert list(peers.coarse_steps(lambda size: False, lower, 1 << 12)) == [0]
+def test_peers_are_searched_on_the_grid_that_ours_is(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A peer that holds in a small island of sizes is found there, as ours would be."""
+    opened = replay.open_trace_for_replay(trace)
+    peak = int(opened.facts.peak_live_bytes)
+    grid = grid_sizes_of(int(opened.facts.events))
+    island = (peak // 8 + 1) * 8 + peak // 5 // 8 * 8
+    assert grid > 64
+
+    def holds(name: str, isa: str, path: Path, size_bytes: int) -> bool:
+        return island <= size_bytes < island + peak // 64 or size_bytes >= 2 * peak
+
+    monkeypatch.setattr(peers, "holds", holds)
+    monkeypatch.setattr(peers, "static_data_bytes", lambda name, isa: 0)
+    assert peers.footprint("newlib", ISA, trace) == island
+
+
+@dataclass
+class Heaps:
+    """A session whose heaps of `bad` sizes fail, as do all below 4,000 bytes."""
+
+    bad: range
+
+    def run(self, heap_bytes: int, checked: bool) -> SimpleNamespace:
+        """One replay."""
+        fails = heap_bytes < 4000 or heap_bytes in self.bad
+        return SimpleNamespace(fault=replay.NO_MEMORY if fails else replay.COMPLETED)
+
+
+def test_the_safe_heap_lies_behind_the_last_size_that_fails() -> None:
+    """Holes above the smallest heap count; without one both are the same."""
+    assert safe_heap.safe_heap(Heaps(range(4400, 4808)), 4000, 6000) == 4808
+    assert safe_heap.safe_heap(Heaps(range(0)), 4000, 6000) == 4000
 
 
 @pytest.mark.parametrize(("system", "level"), golden.SYSTEMS)

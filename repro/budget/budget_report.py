@@ -180,16 +180,18 @@ def draw_figure7(result: dict[str, Any]) -> Panel:
         ratio = [row["total_bytes"][system] / row["total_bytes"]["budget"] for row in rows]
         plot.line(heap, ratio, color=color, line_width=2, legend_label=system)
         plot.scatter(heap, ratio, color=color, size=6)
-    crossover = result["crossover_heap_bytes"]
+    crossover, told = result["crossover"], "no crossover was found"
     if crossover:
+        place = crossover["heap_bytes"]
+        told = f"the budget's total is the smallest from R_max = {place:,} bytes on (dashed)"
         plot.add_layout(
-            Span(location=crossover, dimension="height", line_dash="dashed", line_color=BLUE)
+            Span(location=place, dimension="height", line_dash="dashed", line_color=BLUE)
         )
     plot.legend.location = "top_right"
     plot.legend.background_fill_alpha = 0
     caption = (
-        "Fig. 7: workload 5 with its sizes divided by 1 to 800, code of Cortex-M4. The budget's"
-        f" total is the smallest from R_max = {crossover} bytes on (dashed); the paper says 16 KB."
+        f"Fig. 7: workload 5 with its sizes divided by 1 to {rows[-1]['divide_by']}, code of"
+        f" Cortex-M4: {told}; the paper says 16 KB."
     )
     return Panel("figure7", "When the code pays", caption, plot, columns)
 

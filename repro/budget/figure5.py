@@ -167,7 +167,22 @@ def measure(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
             name: table[name]["budget (replayed)"][0] / peaks[name][0] for name in table
         },
         **full_peak(table, peaks, seeds),
+        **static_wins(table),
     }
+
+
+def static_wins(table: dict[str, dict[str, list[int]]]) -> dict[str, Any]:
+    """In how many runs the static allocator needs less than the budget; empty without it."""
+    pairs = [
+        (static, budget)
+        for systems in table.values()
+        if "static" in systems
+        for static, budget in zip(systems["static"], systems["budget (replayed)"], strict=True)
+    ]
+    if not pairs:
+        return {}
+    wins = sum(static < budget for static, budget in pairs)
+    return {"static_wins": {"wins": wins, "runs": len(pairs)}}
 
 
 def full_peak(

@@ -3,8 +3,10 @@ budget starts to win.
 
 The paper divides the sizes of W5 by up to about 200 and finds the budgeted allocator's total
 smallest once R_max is above 16 KB. Sizes are divided by whole numbers here (at least one byte;
-equal classes after rounding share one). Code is Cortex-M4, -Os, malloc + free, since the paper's
-was ARM; for Lea's the crate with opt-level s.
+equal classes after rounding share one), until another total is smaller, so that the crossover is
+seen and is not the end of the sweep. Code is Cortex-M4, malloc + free, since the paper's was ARM:
+ours and Kingsley -Os; Lea's in two forms, each with its own heap: 2.8 as a Rust crate at opt-level
+s, and 2.6.4 in C as newlib's package ships it.
 """
 
 from __future__ import annotations
@@ -16,14 +18,18 @@ from tautochrone.output import note
 from figure5 import SYSTEMS_32, Measure
 from measure import footprint, plan_of, stored, trace_of
 
-DIVISORS = (1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400, 800)
+DIVISORS = (
+    *(1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400),
+    *(800, 1000, 1200, 1400, 1600, 3200),
+)
 WORKLOAD = "W5"
 SEED = 0
+LEA = {"dlmalloc": "lea, same arena", "newlib": "lea of newlib, 4 KiB steps"}
 
 
 def code_bytes(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Code of each system on Cortex-M4: malloc + free, ours without checks."""
-    names = {"budget": "budget", "tlsf": "tlsf", "kingsley": "kingsley", "dlmalloc": "lea"}
+    names = {"budget": "budget", "tlsf": "tlsf", "kingsley": "kingsley", **LEA}
     return {
         names[row["name"]]: row["malloc_free"]
         for row in rows
@@ -35,24 +41,28 @@ def heap_bytes(divide_by: int) -> dict[str, int]:
     """R_max of each system at one scale."""
     trace = trace_of(WORKLOAD, SEED, divide_by)
     plan = plan_of(trace, "replayed")
-    lea: Measure = SYSTEMS_32["lea, same arena"]
+    lea: dict[str, Measure] = {name: SYSTEMS_32[name] for name in LEA.values()}
     return {
         "budget": footprint(trace, "budget", plan),
         "tlsf": footprint(trace, "tlsf"),
         "kingsley": footprint(trace, "kingsley"),
-        "lea": lea(WORKLOAD, SEED, trace),
+        **{name: measure(WORKLOAD, SEED, trace) for name, measure in lea.items()},
     }
 
 
-def crossover(rows: list[dict[str, Any]]) -> int | None:
-    """R_max of the budget from which on its total stays the smallest; None if it never is."""
+def crossover(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """R_max of the budget from which on its total stays the smallest, and the size below where it
+    is not, with whose is; None if the sweep does not hold both.
+    """
     smallest = None
     for row in sorted(rows, key=lambda item: item["heap_bytes"]["budget"], reverse=True):
         totals = row["total_bytes"]
-        if totals["budget"] > min(totals.values()):
-            break
+        winner = min(totals, key=totals.__getitem__)
+        if totals["budget"] > totals[winner]:
+            below = {"below_bytes": row["heap_bytes"]["budget"], "below_winner": winner}
+            return None if smallest is None else {"heap_bytes": smallest, **below}
         smallest = row["heap_bytes"]["budget"]
-    return smallest
+    return None
 
 
 def measure(divisors: tuple[int, ...] = DIVISORS) -> dict[str, Any]:
@@ -64,4 +74,4 @@ def measure(divisors: tuple[int, ...] = DIVISORS) -> dict[str, Any]:
         heap = heap_bytes(divide_by)
         total = {name: heap[name] + code[name] for name in heap if name in code}
         rows.append({"divide_by": divide_by, "heap_bytes": heap, "total_bytes": total})
-    return {"code_bytes": code, "rows": rows, "crossover_heap_bytes": crossover(rows)}
+    return {"code_bytes": code, "rows": rows, "crossover": crossover(rows)}

@@ -110,8 +110,13 @@ def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
             (800, 900, 950),
         )
     ]
-    assert figure7.crossover(rows) == 800
-    assert figure7.crossover(rows[:1]) is None
+    assert figure7.crossover(rows) == {
+        "heap_bytes": 800,
+        "below_bytes": 400,
+        "below_winner": "tlsf",
+    }
+    assert figure7.crossover(rows[:1]) is None, "it is the smallest nowhere"
+    assert figure7.crossover(rows[3:]) is None, "the end of the sweep is no crossover"
 
 
 def test_claims_have_every_item_and_are_not_stale() -> None:

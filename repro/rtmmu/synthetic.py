@@ -27,7 +27,9 @@ from tautochrone import trace_format
 from tautochrone.trace import TraceWriter
 
 ACTIONS = 1_000_000
-ALLOCATE, FREE, READ = 0.1, 0.2, 0.6  # where the parts of [0, 1) end; what is left is written
+# Where the parts of [0, 1) end; the rest accesses. A trace's touches do not tell reads from writes,
+# which are equally likely.
+ALLOCATE, FREE = 0.1, 0.2
 SIZE_MAX_BYTES = 4 << 20
 SEED = 64
 GRANULE_BYTES = trace_format.GRANULE_BYTES

@@ -11,7 +11,7 @@ from tautochrone.output import note
 from tautochrone.trace import open_trace
 
 from repro.rtmmu import synthetic, workloads
-from repro.rtmmu.measure import ISAS, MEASURES, OUT, row_of
+from repro.rtmmu.measure import CALLS, CONVENTIONAL, ISAS, MEASURES, OUT, OURS, row_of
 
 # Microseconds and pages as printed: malloc, free, footprint of theirs, then of the other MMU.
 PAPER = {
@@ -77,7 +77,7 @@ def version(command: tuple[str, ...]) -> str:
 
 
 def extremes(rows: list[dict[str, Any]], isa: str) -> dict[str, Any]:
-    """Over all rows: the largest penalty and bound, the best and worst gain."""
+    """Over all rows: the largest penalty, the best and worst gain, the largest of each call."""
     result: dict[str, Any] = {}
     kinds = [f"{kind}_{m}" for kind in ("malloc_penalty", "free_gain") for m in MEASURES]
     for kind in (*kinds, "footprint"):
@@ -91,6 +91,16 @@ def extremes(rows: list[dict[str, Any]], isa: str) -> dict[str, Any]:
             "max_program": most,
         }
     result["within_bounds"] = all(within_bounds(row, isa) for row in rows)
+    result["calls"] = {
+        system: {
+            call: {
+                f"max_{m}": max(row[isa]["systems"][system][call][f"max_{m}"] for row in rows)
+                for m in MEASURES
+            }
+            for call in CALLS
+        }
+        for system in (OURS, CONVENTIONAL)
+    }
     return result
 
 

@@ -1,11 +1,13 @@
 """What else was tried for the synthetic workload: other seeds, sizes and distributions.
 
 So that the seed shown is not mistaken for a typical one, and the choice of the size for one that
-decides the result. Counted by page_model.py, which the replay agrees with.
+decides the result. Pages are counted by page_model.py, which the replay agrees with; the largest
+calls come from a replay.
 """
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,15 @@ from tautochrone.output import note
 
 from repro.rtmmu import page_model, synthetic
 from repro.rtmmu.figures import arcs
+from repro.rtmmu.measure import CONVENTIONAL, OURS, cost, ratio, replayed
 from repro.rtmmu.synthetic import Choice
+from repro.rtmmu.table1 import synthetic_trace
 
-SEEDS = tuple(range(1, 13))
+SEEDS = tuple(range(1, 41))
+SPANNED = (
+    *("conventional_pages", "our_pages", "footprint", "live_objects"),
+    *("free_gain_instructions", "malloc_penalty_instructions"),
+)
 CHOICES = {
     "uniform to 1 MiB": Choice(size_max_bytes=1 << 20),
     "uniform to 2 MiB": Choice(size_max_bytes=2 << 20),
@@ -45,6 +53,27 @@ def counted(seed: int, actions: int, by: Choice = synthetic.PLAIN) -> dict[str, 
     }
 
 
+def gains(seed: int, actions: int) -> dict[str, float | None]:
+    """The largest free, conventional over ours, and the largest malloc, ours over conventional."""
+    trace = synthetic_trace(seed, actions)
+    ours, theirs = (cost(replayed(trace, system)) for system in (OURS, CONVENTIONAL))
+    worst = "max_instructions"
+    return {
+        "free_gain_instructions": ratio(theirs["free"][worst], ours["free"][worst]),
+        "malloc_penalty_instructions": ratio(ours["malloc"][worst], theirs["malloc"][worst]),
+    }
+
+
+def spans(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """Of each figure that the rows have: least, median, most."""
+    found = {key: [row[key] for row in rows if row[key] is not None] for key in SPANNED}
+    return {
+        key: {"min": min(values), "median": median(values), "max": max(values)}
+        for key, values in found.items()
+        if values
+    }
+
+
 def measure(
     seeds: tuple[int, ...] = SEEDS, actions: int = synthetic.ACTIONS
 ) -> dict[str, Any]:
@@ -52,7 +81,8 @@ def measure(
     rows = []
     for seed in seeds:
         note(f"tried: seed {seed}")
-        rows.append(counted(seed, actions))
+        row = counted(seed, actions)
+        rows.append(row if row["no_room"] else {**row, **gains(seed, actions)})
     others = {}
     for name, by in CHOICES.items():
         note(f"tried: {name}")
@@ -61,14 +91,11 @@ def measure(
             if not others[name]["no_room"]:
                 break
     fitting = [row for row in rows if not row["no_room"]]
-    spans = {
-        key: [min(row[key] for row in fitting), max(row[key] for row in fitting)]
-        for key in ("conventional_pages", "our_pages", "footprint", "live_objects")
-    }
     return {
         "seeds": rows,
         "choices": others,
-        "spans": spans,
+        "spans": spans(fitting),
+        "fitting_count": len(fitting),
         "no_room_count": len(rows) - len(fitting),
         "seeds_count": len(rows),
     }

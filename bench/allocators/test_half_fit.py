@@ -1,0 +1,25 @@
+"""What the documents say of o1heap is what its code takes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import half_fit  # noqa: E402  (after the path above)
+from images import REPOSITORY  # noqa: E402
+
+
+@pytest.mark.slow
+def test_the_documents_paths_of_half_fit_are_those_of_its_code() -> None:
+    """DESIGN.md has the table, README.md two cells of it. Fetches a crate."""
+    lines = half_fit.table()
+    design = (REPOSITORY / "DESIGN.md").read_text()
+    for line in lines:
+        assert line in design
+    without_scan, _, with_scan = (cell.strip() for cell in lines[2].split("|")[2:5])
+    stated = f"{with_scan} on the M4, and takes {without_scan} on RV32IMC"
+    assert stated in (REPOSITORY / "README.md").read_text()
