@@ -35,7 +35,7 @@ TUTORIALS = [
 LEFT_OUT = ("capture.bin",)
 # README's name of a workload, and that of repro/rtmmu.
 TILE_ROWS = {
-    "a million random actions": "synthetic",
+    "a million random actions, a chosen seed": "synthetic",
     "ffmpeg": "ffmpeg",
     "stream counter": "mc",
 }
@@ -90,14 +90,21 @@ def test_a_tutorials_commands_work_in_order(document: Path, shell: Path) -> None
         assert compiled.returncode == 0, compiled.stderr
 
 
-def test_the_readmes_program_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compiler", [["gcc", "-std=c17"], ["g++", "-std=c++17", "-x", "c++"]])
+def test_the_readmes_program_runs(tmp_path: Path, compiler: list[str]) -> None:
+    """As C and as C++, linked with the core as C."""
     (code,) = blocks(ROOT / "README.md", "c")
     (tmp_path / "program.c").write_text(code)
-    sources = [str(path) for path in (ROOT / "core").glob("*.c")]
+    sources = [str(ROOT / "core" / f"{name}.c") for name in ("tlsf", "budget")]
     made = str(tmp_path / "program")
-    command = [*GCC, f"-I{ROOT}", str(tmp_path / "program.c"), *sources, "-o", made]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT}", "-c"]
+    for command in (
+        [*compiler, *flags, "program.c"],
+        ["gcc", "-std=c17", *flags, *sources],
+        ["gcc", "program.o", "tlsf.o", "budget.o", "-o", made],
+    ):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
     assert subprocess.run([made]).returncode == 0
 
 
@@ -165,3 +172,16 @@ def test_the_readmes_cycles_are_those_of_the_tile() -> None:
         ]
         cells.append(", ".join(f"{system['peak_mapped_pages']:,}" for system in pair))
         assert f"| {label} | {' | '.join(cells)} |" in text, label
+
+
+def test_the_readmes_gains_of_other_seeds_are_those_measured() -> None:
+    """A chosen seed is not shown without the median and the range of the others."""
+    text = " ".join((ROOT / "README.md").read_text().split())
+    found = json.loads((ROOT / "repro/rtmmu/results/tried.json").read_text())
+    free, pages = (found["spans"][name] for name in ("free_gain_instructions", "footprint"))
+    assert f"Of seeds 1 to {found['seeds_count']}, {found['fitting_count']} fit the heap" in text
+    spans = [
+        f"{span['median']:,.0f} times {word} ({span['min']:,.0f} to {span['max']:,.0f})"
+        for span, word in ((free, "cheaper in the median"), (pages, "fewer"))
+    ]
+    assert spans[0] in text and spans[1] in text, spans
