@@ -3,7 +3,7 @@
 .PHONY: help build demo check check-all bench repro tile size format native clean
 PYTHON := .venv/bin/python
 SOURCES := $(shell find core tool linux iface hw CMakeLists.txt pyproject.toml -type f \
-  -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' \
+  -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' -not -path 'tool/tautochrone/facts/*' \
   -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile $(if $(T),-k '$(T)')
@@ -29,13 +29,13 @@ repro: .venv/stamp-bench .venv/stamp-build ## every figure of repro/, theirs bes
 	$(PYTHON) scripts/run_all.py repro $(P)
 
 tile: .venv/stamp-build ## the simulated tile: each simulator and the program that replays on it
-	$(PYTHON) -m tautochrone.tile_program
+	$(PYTHON) -m tautochrone.replay.tile.program
 
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
 	$(PYTHON) bench/size/run.py
 
 format: .venv/stamp-check ## lay out the C files of the core and the tool
-	clang-format-14 -i core/*.[ch] tool/native/*.[ch]
+	clang-format-14 -i core/*.[ch] tool/native/*/*.[ch]
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
 	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
@@ -44,7 +44,7 @@ native: ## for developers: the native libraries into the source tree, for PYTHON
 	cmake --install build/native
 
 clean: ## remove what was built and measured; .venv stays
-	rm -rf build out tool/tautochrone/_native .venv/stamp-*
+	rm -rf build out tool/tautochrone/_native tool/tautochrone/facts .venv/stamp-*
 
 .venv/stamp-demo: pyproject.toml scripts/setup.sh
 	scripts/setup.sh demo

@@ -147,7 +147,7 @@ def outputs() -> dict[Path, str]:
         if not path.exists():
             continue
         constants = constants_of(tomllib.loads(path.read_text(encoding="utf-8")))
-        written = {**writers, f"tool/tautochrone/{name}_format.py": python_module}
+        written = {**writers, f"iface/gen/facts/{name}_format.py": python_module}
         for target, writer in written.items():
             wanted[ROOT / target] = writer(path.name, prefix, constants)
     return wanted

@@ -19,8 +19,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tautochrone import output, tile_program
+from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.replay.tile import program as tile_program
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("out/demo")

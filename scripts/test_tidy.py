@@ -22,7 +22,7 @@ void tau_tlsf_touch(int *cell)
 """
 STEP = "    *cell = 1;\n"
 BUDGET = '#include "core/budget.h"\n'
-TRACE = '#include "tool/native/trace.h"\n'
+TRACE = '#include "tool/native/trace/trace.h"\n'
 HEADER = "#define TAU_ASSERT(holds) ((void)0)\n"
 
 # name of the mutant: (file, its text, a word of the finding)
@@ -63,7 +63,7 @@ def tree(tmp_path: Path) -> Path:
         "core/tlsf.h": "",
         "core/tlsf_block.h": '#include "core/tlsf.h"\n',
         "core/tests/test_tlsf.c": '#include "core/budget.h"\n',
-        "tool/native/trace.h": "",
+        "tool/native/trace/trace.h": "",
         "model/tlsf.py": "import random\n",
         "iface/gen.py": "",
     }

@@ -20,10 +20,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tautochrone.calls import MEMORY_ADDRESS, Machine, core_code
-from tautochrone.replay import open_trace_for_replay
-from tautochrone.tile import operations_of, sizes_before
-from tautochrone.trace_format import (
+
+from hw.rtmmu.tb.simulate import run
+from model.frames import Frames
+from model.frames import Machine as Board
+from model.page_heap import PAGE_BYTES, PageHeap
+from model.pagetable import PageTable
+from model.vspace import Space
+from tautochrone.code.calls import MEMORY_ADDRESS, Machine, core_code
+from tautochrone.facts.trace_format import (
     GRANULE_BYTES,
     OP_ALIGNED_ALLOC,
     OP_CALLOC,
@@ -32,13 +37,8 @@ from tautochrone.trace_format import (
     OP_REALLOC,
     OP_TOUCH,
 )
-
-from hw.rtmmu.tb.simulate import run
-from model.frames import Frames
-from model.frames import Machine as Board
-from model.page_heap import PAGE_BYTES, PageHeap
-from model.pagetable import PageTable
-from model.vspace import Space
+from tautochrone.replay.session import open_trace_for_replay
+from tautochrone.replay.tile.tile import operations_of, sizes_before
 from tests.conftest import Tau
 
 STATUS_HEADER = Path(__file__).resolve().parents[1] / "core" / "status.h"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tautochrone.bounds import (
+from tautochrone.code.bounds import (
     NEVER,
     OVER_ALIGNED_FUNCTIONS,
     SHARED_FUNCTIONS,
@@ -16,8 +16,8 @@ from tautochrone.bounds import (
     bound_instructions,
     bound_of_image,
 )
-from tautochrone.calls import core_code
-from tautochrone.images import core_image
+from tautochrone.code.calls import core_code
+from tautochrone.code.images import core_image
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPECIFICATION = REPOSITORY / "SPEC.md"

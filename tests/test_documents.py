@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.bounds import SHARED_FUNCTIONS, bound_of_image
-from tautochrone.cycle_bounds import tile_bounds
-from tautochrone.images import core_image
-from tautochrone.tile_program import tile_system
+from tautochrone.code.bounds import SHARED_FUNCTIONS, bound_of_image
+from tautochrone.code.images import core_image
+from tautochrone.replay.tile.cycle_bounds import tile_bounds
+from tautochrone.replay.tile.program import tile_system
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

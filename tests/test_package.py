@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tool.tests.paging_reference import events_with_touches
-from tool.tests.random_trace import write_events
+from testing.paging_reference import events_with_touches
+from testing.random_trace import write_events
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "build", "out", "_native", "__pycache__")

@@ -2,7 +2,7 @@
 
 Method: the recording of `recorded` (conftest.py) is carried out by the Python model, by the core in
 its 32-bit layout on this machine, and by the core compiled for RV32IMC and Cortex-M4 in the
-emulator. Each chains (event, offset) of every object into the hash of tool/native/content.h.
+emulator. Each chains (event, offset) of every object into the hash of tool/native/replay/content.h.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from model.budget import Budget
 from model.tlsf import Tlsf
-
-from tautochrone import emulator, native, trace_format
-from tautochrone.images import core_image
-from tautochrone.plan import Plan, PlanClass
-from tautochrone.profile import profile_of
-from tautochrone.replay import replay, smallest_heap
-from tautochrone.trace import open_trace
+from tautochrone import native
+from tautochrone.code.images import core_image
+from tautochrone.facts import trace_format
+from tautochrone.plan.file import Plan, PlanClass
+from tautochrone.plan.profile import profile_of
+from tautochrone.replay import emulator
+from tautochrone.replay.session import replay, smallest_heap
+from tautochrone.trace.file import open_trace
 
 WORD = 2**64
 CLASSES_MAX = 8

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone import tile_program
 from tautochrone.commands import doctor
 from tautochrone.errors import TauError
+from tautochrone.replay.tile import program as tile_program
 
 ROOT = Path(__file__).resolve().parent.parent
 CARRIED = ("*/rtl/*.sv*", "tile/sim/*", "tile/sw/**/*.[chSl]*", "build.py")

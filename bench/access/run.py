@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone import access
-from tautochrone.launch import PRESET
+from tautochrone.record import accesses as access
+from tautochrone.record.launch import PRESET
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

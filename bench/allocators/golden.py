@@ -17,10 +17,10 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from tautochrone import emulator  # noqa: E402  (after the path above)
-
 import synthetic  # noqa: E402
 from images import ISAS, run  # noqa: E402
+
+from tautochrone.replay import emulator  # noqa: E402  (after the path above)
 
 PATH = HERE / "golden.json"
 # Enough buckets for every kind to hit and to miss, a fixed plan, so that no planner changes the

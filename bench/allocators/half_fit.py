@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tautochrone.bounds import bound_instructions
-from tautochrone.images import ISAS, build_image, core_image
-
 from images import OUT, RUST_PACKAGES, PeerMissing, run
+
+from tautochrone.code.bounds import bound_instructions
+from tautochrone.code.images import ISAS, build_image, core_image
 
 CRATE_VERSION = "0.0.2"
 MANIFEST = f"""[package]

@@ -6,10 +6,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from tautochrone import emulator
-from tautochrone.plan import Plan
-from tautochrone.planners.making import make_plan
-from tautochrone.replay import smallest_heap
+from tautochrone.plan.file import Plan
+from tautochrone.plan.making import make_plan
+from tautochrone.replay import emulator
+from tautochrone.replay.session import smallest_heap
 
 
 @functools.cache

@@ -11,12 +11,13 @@ import functools
 import subprocess
 from pathlib import Path
 
-from tautochrone import emulator, replay
-from tautochrone.errors import TauError
-from tautochrone.search import grid_sizes_of, search_steps
-
-from images import ISAS, OUT, PEERS, PeerMissing, compile_c, host_library, rust_library
 from images import HERE as SOURCES
+from images import ISAS, OUT, PEERS, PeerMissing, compile_c, host_library, rust_library
+
+from tautochrone.errors import TauError
+from tautochrone.replay import emulator
+from tautochrone.replay import session as replay
+from tautochrone.replay.search import grid_sizes_of, search_steps
 
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32imac/ilp32/libc.a")
 ARENA_BYTES_MAX = 1 << 28

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tautochrone.console.output import note
 from tautochrone.errors import TauError
-from tautochrone.output import note
-from tautochrone.replay import open_trace_for_replay
+from tautochrone.replay.session import open_trace_for_replay
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRACES = REPOSITORY / "out" / "bench" / "traces"

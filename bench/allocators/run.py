@@ -25,19 +25,20 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tautochrone import __version__, emulator  # noqa: E402  (after the path above)
-from tautochrone.errors import TauError  # noqa: E402
-from tautochrone.output import note  # noqa: E402
-from tautochrone.replay import smallest_heap  # noqa: E402
-from tautochrone.trace import open_trace  # noqa: E402
-
 import code_size  # noqa: E402
 import ours  # noqa: E402
 import peers  # noqa: E402
 import programs  # noqa: E402
 import synthetic  # noqa: E402
 import targets  # noqa: E402
-from images import PEERS, PeerMissing, REPOSITORY  # noqa: E402
+from images import PEERS, REPOSITORY, PeerMissing  # noqa: E402
+
+from tautochrone import __version__  # noqa: E402  (after the path above)
+from tautochrone.console.output import note  # noqa: E402
+from tautochrone.errors import TauError  # noqa: E402
+from tautochrone.replay import emulator  # noqa: E402  (after the path above)
+from tautochrone.replay.session import smallest_heap  # noqa: E402
+from tautochrone.trace.file import open_trace  # noqa: E402
 
 RESULTS = REPOSITORY / "out" / "bench" / "allocators.json"
 INSTRUCTIONS_MAX = 200_000_000

@@ -19,12 +19,12 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "repro" / "budget"))
 
-from tautochrone import replay  # noqa: E402  (after the path above)
-from tautochrone.plan import Plan  # noqa: E402
-from tautochrone.search import RESOLUTION_BYTES  # noqa: E402
-
 import workload  # noqa: E402
 from measure import plan_of, trace_of  # noqa: E402
+
+from tautochrone.plan.file import Plan  # noqa: E402
+from tautochrone.replay import session as replay  # noqa: E402  (after the path above)
+from tautochrone.replay.search import RESOLUTION_BYTES  # noqa: E402
 
 RESULTS = REPOSITORY / "out" / "bench" / "safe_heap.json"
 REACH = 1.25

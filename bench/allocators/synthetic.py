@@ -12,10 +12,9 @@ import os
 from pathlib import Path
 
 import numpy as np
-
-from tautochrone.trace import OPS, TraceWriter
-
 from programs import TRACES, numbers
+
+from tautochrone.trace.file import OPS, TraceWriter
 
 STEPS = 30_000
 MALLOC, CALLOC, REALLOC, ALIGNED_ALLOC, FREE, TOUCH = range(len(OPS))

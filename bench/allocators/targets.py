@@ -18,14 +18,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tautochrone import bounds, emulator, native  # noqa: E402  (after the path above)
-from tautochrone.output import note  # noqa: E402
-
 import code_size  # noqa: E402
 import ours  # noqa: E402
 import programs  # noqa: E402
 import synthetic  # noqa: E402
 from images import REPOSITORY  # noqa: E402
+
+from tautochrone import native  # noqa: E402  (after the path above)
+from tautochrone.code import bounds  # noqa: E402  (after the path above)
+from tautochrone.console.output import note  # noqa: E402
+from tautochrone.replay import emulator  # noqa: E402  (after the path above)
 
 RESULTS = REPOSITORY / "out" / "bench" / "targets.json"
 CLASSES_TRIED = (1, 4, 16, 64)

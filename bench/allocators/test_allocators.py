@@ -12,10 +12,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tautochrone import emulator, replay  # noqa: E402  (after the path above)
-from tautochrone.errors import TauError  # noqa: E402
-from tautochrone.search import grid_sizes_of  # noqa: E402
-
 import code_size  # noqa: E402
 import golden  # noqa: E402
 import images  # noqa: E402
@@ -24,6 +20,11 @@ import programs  # noqa: E402
 import safe_heap  # noqa: E402
 import synthetic  # noqa: E402
 import targets  # noqa: E402
+
+from tautochrone.errors import TauError  # noqa: E402
+from tautochrone.replay import emulator  # noqa: E402  (after the path above)
+from tautochrone.replay import session as replay
+from tautochrone.replay.search import grid_sizes_of  # noqa: E402
 
 ISA = "m4"
 PEERS = ("newlib", "newlib-nano")

@@ -17,9 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # for bench.allocators, from wherever this is called
 
 from bench.allocators.programs import record_all  # noqa: E402  (after the path above)
-
-from tautochrone.planners.making import make_plan  # noqa: E402
-from tautochrone.planners.recordings import ReplayedRecording  # noqa: E402
+from tautochrone.plan.heap.recordings import ReplayedRecording  # noqa: E402
+from tautochrone.plan.making import make_plan  # noqa: E402
 
 PLANNERS = ("replayed", "greedy")
 OTHER_INPUT_MUST = 0.02  # issue 2: at most this above plain TLSF

@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tautochrone.planners import Budget, exact, greedy
-from tautochrone.profile import Instants, profile_of
-from tautochrone.trace import TraceWriter, open_trace
+from tautochrone.plan.heap import Budget, exact, greedy
+from tautochrone.plan.profile import Instants, profile_of
+from tautochrone.trace.file import TraceWriter, open_trace
 
 EVENTS = 1_000_000
 CLASSES = 64

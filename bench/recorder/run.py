@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone import merge, native
-from tautochrone.launch import PRESET
+from tautochrone import native
+from tautochrone.record import merge
+from tautochrone.record.launch import PRESET
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.bounds import bound_accesses, bound_instructions
-from tautochrone.calls import Machine, core_code
+from tautochrone.code.bounds import bound_accesses, bound_instructions
+from tautochrone.code.calls import Machine, core_code
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from tautochrone.replay_format import FLAG_BEFORE, FLAG_BEHIND
-from tautochrone.tile import TileAccesses, TileCalls, region_cycles, tile_replay
+from tautochrone.facts.replay_format import FLAG_BEFORE, FLAG_BEHIND
+from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "out" / "bench" / "tile.json"

@@ -31,8 +31,8 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
-from tautochrone import trace_format
-from tautochrone.trace import EVENT, Columns, TraceWriter, open_trace
+from tautochrone.facts import trace_format
+from tautochrone.trace.file import EVENT, Columns, TraceWriter, open_trace
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = 10_000_000

@@ -16,9 +16,10 @@ import random
 from pathlib import Path
 
 import numpy as np
-from tautochrone.bounds import NEVER, bound_accesses, bound_instructions
-from tautochrone.calls import Call, Machine
-from tautochrone.images import Image, build_image
+
+from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
+from tautochrone.code.calls import Call, Machine
+from tautochrone.code.images import Image, build_image
 
 CORE = Path(__file__).resolve().parents[1]
 OK = 0

@@ -14,12 +14,11 @@ from table_cost import READ as TABLE_READ
 from table_cost import Tables, bounds_of, image_of
 from table_programs import ASSERTS, BUILDS, RUN_SECONDS_MAX, SANITIZED, SEED, Replay, build
 from table_programs import survives as survives_tests
-
-from tautochrone.images import CODE_ADDRESS
 from unicorn import riscv_const
 
 from model.frames import Frames, Machine
 from model.pagetable import PageTable
+from tautochrone.code.images import CODE_ADDRESS
 
 # Instructions of RV32IMC and memory accesses of one more page in the walks; SPEC.md states them.
 UNMAPPED_PAGE = (4, 1)

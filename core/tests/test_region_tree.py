@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from core_build import CORE, Build, CompileError, compile_c, run_program
-from tautochrone.bounds import bound_accesses, bound_instructions
-from tautochrone.calls import Machine, core_code
 
 from model.region_tree import RegionTree, size_bytes
+from tautochrone.code.bounds import bound_accesses, bound_instructions
+from tautochrone.code.calls import Machine, core_code
 
 GOLDEN = Path(__file__).with_name("region_tree_golden.json")
 SOURCES = ("tests/test_region_tree.c", "tests/check_region_tree.c", "region_tree.c")

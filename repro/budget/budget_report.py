@@ -7,9 +7,10 @@ from typing import Any
 
 from bokeh.models import ColumnDataSource, FactorRange, HoverTool, Span
 from bokeh.plotting import figure
+from measure import OUT, stored
 
-from tautochrone.reporters.page import page
-from tautochrone.reporters.panel import (
+from tautochrone.report.page import page
+from tautochrone.report.panel import (
     BLUE,
     GRAY,
     GREEN,
@@ -18,8 +19,6 @@ from tautochrone.reporters.panel import (
     Panel,
     plain_figure,
 )
-
-from measure import OUT, stored
 
 COLORS = (BLUE, "#7fb8e6", "#b9d9f2", ORANGE, GREEN, RED)
 # One color a system in both tables of Fig. 5, in the order in which they are drawn: ours in blue.

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tautochrone.output import note
-from tautochrone.planners.making import make_plan
-from tautochrone.trace import open_trace
-
 from measure import REPOSITORY, footprint, plan_of
+
+from tautochrone.console.output import note
+from tautochrone.plan.making import make_plan
+from tautochrone.trace.file import open_trace
 
 sys.path.insert(0, str(REPOSITORY / "bench" / "allocators"))
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from tautochrone.output import note
-
 import workload
 from measure import REPOSITORY, footprint, plan_of, trace_of
+
+from tautochrone.console.output import note
 
 sys.path.insert(0, str(REPOSITORY / "bench" / "allocators"))
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tautochrone.output import note
-
 from figure5 import SYSTEMS_32, Measure
 from measure import footprint, plan_of, stored, trace_of
+
+from tautochrone.console.output import note
 
 DIVISORS = (
     *(1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400),

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from tautochrone.plan import Plan
-from tautochrone.planners.making import make_plan
-from tautochrone.replay import smallest_heap
-from tautochrone.trace import OPS, TraceWriter
-
 import workload
+
+from tautochrone.plan.file import Plan
+from tautochrone.plan.making import make_plan
+from tautochrone.replay.session import smallest_heap
+from tautochrone.trace.file import OPS, TraceWriter
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]

@@ -18,9 +18,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tautochrone import __version__  # noqa: E402  (after the path above)
-from tautochrone.output import note  # noqa: E402
-
 import budget_report  # noqa: E402
 import budget_rules  # noqa: E402
 import claims  # noqa: E402
@@ -31,6 +28,9 @@ import figure6  # noqa: E402
 import figure7  # noqa: E402
 import table1  # noqa: E402
 from measure import OUT, REPOSITORY, import_events, store  # noqa: E402
+
+from tautochrone import __version__  # noqa: E402  (after the path above)
+from tautochrone.console.output import note  # noqa: E402
 
 
 def measure_figure3() -> dict[str, Any]:

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tautochrone.planners import Budget, exact, exhaustive, greedy
-from tautochrone.profile import Instants, profile_of
-
 import workload
 from measure import OUT, import_events
+
+from tautochrone.plan.heap import Budget, exact, exhaustive, greedy
+from tautochrone.plan.profile import Instants, profile_of
 
 SIZES_BYTES = (*workload.WORKLOADS["W4"], 264)
 CASES = ((4, 10), (4, 20), (5, 10))  # n, P_max

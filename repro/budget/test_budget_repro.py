@@ -14,8 +14,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from tautochrone.planners import exact, exhaustive, greedy  # noqa: E402  (after the path above)
-
 import budget_report  # noqa: E402
 import budget_rules  # noqa: E402
 import claims  # noqa: E402
@@ -24,7 +22,9 @@ import figure7  # noqa: E402
 import measure  # noqa: E402
 import table1  # noqa: E402
 import workload  # noqa: E402
+
 from repro import sentences  # noqa: E402
+from tautochrone.plan.heap import exact, exhaustive, greedy  # noqa: E402  (after the path above)
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tautochrone.paging import page_replay
-
 from repro.rtmmu.workloads import HERE, OUT
+from tautochrone.replay.paging import page_replay
 
 RESULTS = HERE / "results"
 OURS, CONVENTIONAL, MAPPED_ONLY = "rtvm", "conventional", "conventional-mapped"

@@ -13,12 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tautochrone import native
-from tautochrone.bounds import bound_instructions
-from tautochrone.calls import core_code
-
 from repro.rtmmu.measure import ISAS
 from repro.rtmmu.workloads import REPOSITORY
+from tautochrone import native
+from tautochrone.code.bounds import bound_instructions
+from tautochrone.code.calls import core_code
 
 PAGES_LOG2 = 20
 WORD_BYTES = 4

@@ -20,9 +20,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tautochrone import native, trace_format
-
 from repro.rtmmu.synthetic import GRANULE_BYTES, Event
+from tautochrone import native
+from tautochrone.facts import trace_format
 
 PAGE_BYTES = 4096
 PAGES_LOG2 = 19  # the space; the heap has half of it

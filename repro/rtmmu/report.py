@@ -13,11 +13,13 @@ from bokeh.layouts import column
 from bokeh.models import FactorRange, NumeralTickFormatter, Span
 from bokeh.plotting import figure
 
+from repro.rtmmu.figures import FREE_KINDS, MALLOC_KINDS
+from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT, stored
+from tautochrone.console.output import note
 from tautochrone.errors import TauError
-from tautochrone.output import note
-from tautochrone.reporters import picture
-from tautochrone.reporters.page import page
-from tautochrone.reporters.panel import (
+from tautochrone.report import picture
+from tautochrone.report.page import page
+from tautochrone.report.panel import (
     BLUE,
     GRAY,
     GREEN,
@@ -26,9 +28,6 @@ from tautochrone.reporters.panel import (
     label_bytes,
     plain_figure,
 )
-
-from repro.rtmmu.figures import FREE_KINDS, MALLOC_KINDS
-from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT, stored
 
 PAGE = OUT / "report.html"
 PICTURE = OUT / "report.png"

@@ -21,9 +21,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tautochrone import __version__  # noqa: E402  (after the path above)
-from tautochrone.output import note  # noqa: E402
-
 from repro.rtmmu import (  # noqa: E402
     claims,
     figures,
@@ -37,6 +34,8 @@ from repro.rtmmu import (  # noqa: E402
     tile_table1,
     tried,
 )
+from tautochrone import __version__  # noqa: E402  (after the path above)
+from tautochrone.console.output import note  # noqa: E402
 
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "table1": table1.measure,

@@ -13,9 +13,8 @@ import subprocess
 import sys
 from typing import Any
 
-from tautochrone.output import note
-
 from repro.rtmmu.workloads import PACKAGE_FOLDER, REPOSITORY
+from tautochrone.console.output import note
 
 SECONDS_MAX = 600
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tautochrone import trace_format
-from tautochrone.trace import TraceWriter
+from tautochrone.facts import trace_format
+from tautochrone.trace.file import TraceWriter
 
 ACTIONS = 1_000_000
 # Where the parts of [0, 1) end; the rest accesses. A trace's touches do not tell reads from writes,

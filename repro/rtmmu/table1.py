@@ -6,12 +6,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from tautochrone.errors import TauError
-from tautochrone.output import note
-from tautochrone.trace import open_trace
-
 from repro.rtmmu import synthetic, workloads
-from repro.rtmmu.measure import CALLS, CONVENTIONAL, ISAS, MEASURES, OUT, OURS, row_of
+from repro.rtmmu.measure import CALLS, CONVENTIONAL, ISAS, MEASURES, OURS, OUT, row_of
+from tautochrone.console.output import note
+from tautochrone.errors import TauError
+from tautochrone.trace.file import open_trace
 
 # Microseconds and pages as printed: malloc, free, footprint of theirs, then of the other MMU.
 PAPER = {

@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone.trace import open_trace
-
 from repro import sentences
 from repro.rtmmu import (
     claims,
@@ -34,6 +32,7 @@ from repro.rtmmu import (
     workloads,
 )
 from repro.rtmmu.synthetic import FREED, MALLOC, TOUCH, Choice
+from tautochrone.trace.file import open_trace
 
 ACTIONS = 20_000
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tautochrone.cycle_bounds import tile_bounds
-from tautochrone.tile_program import tile_system
-
 from repro.rtmmu import tile_run
 from repro.rtmmu.measure import OURS
 from repro.rtmmu.mechanisms import beside
 from repro.rtmmu.table1 import synthetic_trace
+from tautochrone.replay.tile.cycle_bounds import tile_bounds
+from tautochrone.replay.tile.program import tile_system
 
 ACTIONS = 20_000
 SEED = 64

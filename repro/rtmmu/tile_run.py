@@ -16,14 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from tautochrone.bounds import Code
-from tautochrone.output import note
-from tautochrone.paging import PAGE_BYTES, MappedPages, page_replay
-from tautochrone.tile import HEAP_PAGES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
-from tautochrone.tile_program import program, simulator, tile_system
-from tautochrone.trace import open_trace
-
 from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT
+from tautochrone.code.bounds import Code
+from tautochrone.console.output import note
+from tautochrone.replay.paging import PAGE_BYTES, MappedPages, page_replay
+from tautochrone.replay.tile.program import program, simulator, tile_system
+from tautochrone.replay.tile.tile import (
+    HEAP_PAGES_MAX,
+    TileAccesses,
+    TileCalls,
+    TileReplay,
+    tile_replay,
+)
+from tautochrone.trace.file import open_trace
 
 SYSTEMS = {OURS: "tile:rtmmu", CONVENTIONAL: "tile:pagetable"}
 # The window has 2^18 pages, the first of which is never used: a page less than measure.py's heap.

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tautochrone.cycle_bounds import tile_bounds
-from tautochrone.errors import TauError
-from tautochrone.output import note
-from tautochrone.tile_program import tile_system
-
 from repro.rtmmu import synthetic, table1, tile_run, workloads
 from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT, ratio
+from tautochrone.console.output import note
+from tautochrone.errors import TauError
+from tautochrone.replay.tile.cycle_bounds import tile_bounds
+from tautochrone.replay.tile.program import tile_system
 
 RATIOS = ("malloc_penalty", "free_gain", "footprint", "fault_penalty")
 KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault", "load", "store")

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tautochrone.output import note
-
 from repro.rtmmu import page_model, synthetic
 from repro.rtmmu.figures import arcs
 from repro.rtmmu.measure import CONVENTIONAL, OURS, cost, ratio, replayed
 from repro.rtmmu.synthetic import Choice
 from repro.rtmmu.table1 import synthetic_trace
+from tautochrone.console.output import note
 
 SEEDS = tuple(range(1, 41))
 SPANNED = (

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import tautochrone
-from tautochrone.errors import TauError
-from tautochrone.output import note
-
 from bench.allocators.programs import three_sat
+from tautochrone.console.output import note
+from tautochrone.errors import TauError
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]

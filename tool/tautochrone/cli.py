@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from tautochrone import __version__, output, terminal
+from tautochrone import __version__
+from tautochrone.console import output, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = ("record", "import", "info", "plan", "replay", "report", "export", "check", "doctor")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import capstone
 
-from tautochrone import bounds
+from tautochrone.code import bounds
 
 ACCESSES_64 = {"ld", "sd", "lwu", "ldsp", "sdsp"}
 

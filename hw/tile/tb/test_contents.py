@@ -11,13 +11,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tautochrone import tile, tile_program
-from tautochrone.errors import TauError
-from tautochrone.paging import PAGE_BYTES
 
 from hw.build import HW
-from tool.tests.paging_reference import events_with_touches
-from tool.tests.random_trace import write_events
+from tautochrone.errors import TauError
+from tautochrone.replay.paging import PAGE_BYTES
+from tautochrone.replay.tile import program as tile_program
+from tautochrone.replay.tile import tile
+from testing.paging_reference import events_with_touches
+from testing.random_trace import write_events
 
 HEAP_BYTES = 2048 * PAGE_BYTES
 LIMIT = {"heap_bytes": HEAP_BYTES, "cycles_max": 40_000_000}
@@ -93,7 +94,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_contents_are_right(trace: Path, name: str) -> None:
     """With every page touched there is something to look at in each.
 
-    In `make check` tool/tests/test_tile.py replays with contents that are checked.
+    In `make check` tool/tests/replay/tile/test_tile.py replays with contents that are checked.
     """
     found = tile.tile_replay(trace, name, heap_bytes=HEAP_BYTES, assert_level=2, touch_all=True)
     assert found.completed and found.faults > 60

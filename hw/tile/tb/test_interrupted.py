@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tautochrone.tile_program import simulator, tile_system
 
-from tool.tests.random_trace import FREE, MALLOC, write_events
+from tautochrone.replay.tile.program import simulator, tile_system
+from testing.random_trace import FREE, MALLOC, write_events
 
 SYSTEM = "tile:rtmmu"
 SECONDS_MAX = 60

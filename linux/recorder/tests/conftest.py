@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tautochrone.trace import open_trace
+from tautochrone.trace.file import open_trace
 
 HERE = Path(__file__).parent
 TIMEOUT_S = 120

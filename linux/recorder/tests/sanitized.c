@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tool/native/merge.h"
+#include "tool/native/record/merge.h"
 
 int main(int count, char **arguments) {
     struct tau_merge_result result;

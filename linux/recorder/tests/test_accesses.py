@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tautochrone import trace_format as form
-from tautochrone.checking import check_trace
-from tautochrone.trace import OPS, open_trace
+from tautochrone.facts import trace_format as form
+from tautochrone.trace.checking import check_trace
+from tautochrone.trace.file import OPS, open_trace
 
 MALLOC, CALLOC, REALLOC, ALIGNED, FREE, TOUCH = range(len(OPS))
 TOLD = re.compile(r"[a-z_]+ \d+ \d+ \d+")
@@ -417,8 +417,8 @@ def test_damaged_recordings_are_told(
 
 def tau_import_cut(path: Path, out: Path) -> Any:
     """The events that are left of a cut recording, or "refused"."""
-    from tautochrone import access
     from tautochrone.errors import TauError
+    from tautochrone.record import accesses as access
 
     try:
         access.convert(path, out)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tautochrone.paging import PageReplay, page_replay
-from tautochrone.trace import OPS, TraceWriter, open_trace
+from tautochrone.replay.paging import PageReplay, page_replay
+from tautochrone.trace.file import OPS, TraceWriter, open_trace
 
 TOUCH = OPS.index("touch")
 SYSTEMS = ("rtvm", "conventional")

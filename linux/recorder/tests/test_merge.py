@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tautochrone import merge, trace_format
 from tautochrone.errors import TauError
-from tautochrone.trace import open_trace
+from tautochrone.facts import trace_format
+from tautochrone.record import merge
+from tautochrone.trace.file import open_trace
 
 Build = Callable[..., Path]
 ROOT = Path(__file__).parents[3]
@@ -26,7 +27,7 @@ HEADER_BYTES = 4096
 # one a line: how many bytes to keep, then offset:byte pairs.
 MERGE_MANY = """
 import sys
-from tautochrone import merge
+from tautochrone.record import merge
 from tautochrone.errors import TauError
 whole = open(sys.argv[1], "rb").read()
 for line in sys.stdin:
@@ -100,7 +101,7 @@ def test_any_damage_under_sanitizers(raw: Path, build: Build, tmp_path: Path) ->
     print(f"seed {seed}")
     chosen = random.Random(seed)
     native = ROOT / "tool" / "native"
-    sources = [*native.glob("merge*.c"), *native.glob("trace_*.c")]
+    sources = [*(native / "record").glob("*.c"), *(native / "trace").glob("*.c")]
     flags = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     flags += ["-D_GNU_SOURCE", f"-I{ROOT}", *map(str, sources), "-lzstd"]
     program = build("sanitized", *flags)

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tautochrone import merge
-from tautochrone.trace import open_trace
+from tautochrone.record import merge
+from tautochrone.trace.file import open_trace
 
 Build = Callable[..., Path]
 Tau = Callable[..., Any]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.trace import open_trace
+from tautochrone.trace.file import open_trace
 
 TIMEOUT_S = 120
 TAU = [sys.executable, "-m", "tautochrone"]

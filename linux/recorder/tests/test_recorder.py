@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-
-from tautochrone import trace_format
-from tautochrone.trace import open_trace
+from tautochrone.facts import trace_format
+from tautochrone.trace.file import open_trace
 
 MALLOC, FREE = trace_format.OP_MALLOC, trace_format.OP_FREE
 # The fixtures of conftest.py.

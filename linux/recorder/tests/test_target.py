@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone import merge, trace_format
-from tautochrone.ending import LOST
 from tautochrone.errors import TauError
-from tautochrone.trace import OPS, open_trace
+from tautochrone.facts import trace_format
+from tautochrone.record import merge
+from tautochrone.trace.ending import LOST
+from tautochrone.trace.file import OPS, open_trace
 
 ROOT = Path(__file__).parents[3]
 SHIM = ROOT / "core" / "ports" / "record.c"

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone import merge
-from tautochrone.trace import OPS, open_trace
+from tautochrone.record import merge
+from tautochrone.trace.file import OPS, open_trace
 
 ROOT = Path(__file__).parents[3]
 PORTS = ROOT / "core" / "ports"

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone import output
-from tautochrone.ending import Ending, note_ending
+from tautochrone.console import output
 from tautochrone.errors import EXIT_FAILED, TauError
+from tautochrone.files import input_file
+from tautochrone.trace.ending import Ending, note_ending
+
+if TYPE_CHECKING:
+    from tautochrone.trace.checking import Problem
+
+HEAD_BYTES = 4096
 
 
 @click.command()
@@ -27,8 +33,6 @@ def command(file: Path, as_json: bool) -> int:
     one, and whether the recordings that it was made from were complete. Exit status 0: no problem;
     1: the problems are printed with their places.
     """
-    from tautochrone.checking import check_file
-
     kind, problems = check_file(file)
     result: dict[str, Any] = {
         "file": str(file),
@@ -52,9 +56,21 @@ def command(file: Path, as_json: bool) -> int:
     return EXIT_FAILED if problems else 0
 
 
+def check_file(file: Path) -> tuple[str, list[Problem]]:
+    """Return ("trace" or "plan", its problems). A file that is neither has one problem."""
+    from tautochrone.facts import trace_format
+    from tautochrone.plan.checking import check_plan
+    from tautochrone.trace.checking import check_trace
+
+    head = input_file.read(file, "trace or plan", HEAD_BYTES)
+    if head.startswith(trace_format.MAGIC.encode()):
+        return "trace", check_trace(file)
+    return check_plan(file, head)
+
+
 def _ending(file: Path) -> Ending | None:
     """How a trace ended; None if it cannot be opened, which is a problem told already."""
-    from tautochrone.trace import open_trace
+    from tautochrone.trace.file import open_trace
 
     try:
         with open_trace(file) as reader:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import click
 
-from tautochrone import native, output
+from tautochrone import native
+from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 from tautochrone.installation import pip_install
 
@@ -114,7 +115,7 @@ def program(names: tuple[str, ...], needed_for: str, package: str) -> Finding:
 
 def access_recorder() -> Finding:
     """Look for what the recorder of accesses is built with, and build it if it is all there."""
-    from tautochrone import access
+    from tautochrone.record import accesses as access
 
     name, use = "recorder of accesses", "record --accesses"
     try:
@@ -127,7 +128,7 @@ def access_recorder() -> Finding:
 
 def systems() -> list[Finding]:
     """Look for the allocators that replay runs in a process of their own."""
-    from tautochrone.replay import SYSTEMS, process_library
+    from tautochrone.replay.session import SYSTEMS, process_library
 
     findings = []
     for system in SYSTEMS.values():
@@ -144,8 +145,8 @@ def systems() -> list[Finding]:
 
 def tile(build: bool = False) -> list[Finding]:
     """Look for the simulators of the tile; with `build`, build those that are missing."""
-    from tautochrone.systems import SYSTEMS
-    from tautochrone.tile_program import BUILD_COMMAND, buildable, simulator, tile_system
+    from tautochrone.replay.systems import SYSTEMS
+    from tautochrone.replay.tile.program import BUILD_COMMAND, buildable, simulator, tile_system
 
     findings = []
     for name, entry in SYSTEMS.items():

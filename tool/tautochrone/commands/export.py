@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from tautochrone import output, output_file
+from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.paths import OutputPath
+from tautochrone.files import output_file
+from tautochrone.files.paths import OutputPath
 
 
 @click.command()
@@ -39,9 +40,9 @@ def command(trace: Path, out: Path, form: str | None, force: bool, as_json: bool
     The CSV holds everything that an event has and comes back through `tau import`. Parquet needs
     the Python package pyarrow.
     """
-    from tautochrone import exporting
-    from tautochrone.ending import note_ending
-    from tautochrone.trace import open_trace
+    from tautochrone.convert import exporting
+    from tautochrone.trace.ending import note_ending
+    from tautochrone.trace.file import open_trace
 
     form = form or ("parquet" if out.name.endswith(".parquet") else "csv")
     output_file.check(out, force, [trace], as_json)

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from tautochrone import output, output_file, paths, terminal
+from tautochrone.console import output, terminal
+from tautochrone.files import output_file, paths
 
 
 @click.command(name="import")
@@ -31,8 +32,8 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
     touch says that an object's memory was used: size is the offset of the first 16-byte granule,
     align the number of granules (1 to 255).
     """
-    from tautochrone.ending import note_ending
-    from tautochrone.importing import import_file
+    from tautochrone.convert.importing import import_file
+    from tautochrone.trace.ending import note_ending
 
     out = out or Path(file.name.split(".")[0] + ".tau")
     output_file.check(out, force, [file], as_json)

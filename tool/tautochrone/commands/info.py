@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from tautochrone import output
-from tautochrone.ending import Ending
-from tautochrone.terminal import in_one_line
-from tautochrone.trace import OPS, Totals, open_trace
-from tautochrone.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
+from tautochrone.console import output
+from tautochrone.console.terminal import in_one_line
+from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
+from tautochrone.trace.ending import Ending
+from tautochrone.trace.file import OPS, Totals, open_trace
 
 SIZES_SHOWN = 10
 

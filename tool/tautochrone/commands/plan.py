@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone import output, output_file
-from tautochrone.ending import note_ending
+from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
-from tautochrone.paths import OutputPath
-from tautochrone.plan import CLASSES_MAX, MARGIN_MAX, PLANNERS
+from tautochrone.files import output_file
+from tautochrone.files.paths import OutputPath
+from tautochrone.plan.file import CLASSES_MAX, MARGIN_MAX, PLANNERS
+from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
-    from tautochrone.planners.making import Made
+    from tautochrone.plan.making import Made
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
@@ -101,8 +102,8 @@ def command(
         if path is not None:
             output_file.check(path, force, [*traces, *outputs], as_json)
             outputs.append(path)
-    from tautochrone.plan import save_header, save_plan
-    from tautochrone.planners.making import make_plan
+    from tautochrone.plan.file import save_header, save_plan
+    from tautochrone.plan.making import make_plan
 
     bar = output.progress(itertools.count(), "replaying plans", None)
     made = make_plan(

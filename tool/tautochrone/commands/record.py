@@ -13,22 +13,14 @@ from typing import Any
 
 import click
 
-from tautochrone import (
-    __version__,
-    access_record,
-    launch,
-    merge,
-    output,
-    output_file,
-    processes,
-    program,
-    recordings,
-    terminal,
-)
+from tautochrone import __version__
+from tautochrone.console import output, terminal
 from tautochrone.errors import TauError
-from tautochrone.paths import OutputPath
-from tautochrone.program import EXIT_CANNOT_RECORD
-
+from tautochrone.files import output_file
+from tautochrone.files.paths import OutputPath
+from tautochrone.record import accesses_command as access_record
+from tautochrone.record import launch, merge, processes, program, recordings
+from tautochrone.record.program import EXIT_CANNOT_RECORD
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone import output
-from tautochrone.ending import Ending, note_ending, note_plan
+from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+from tautochrone.trace.ending import Ending, note_ending
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tautochrone.emulator import Counts
-    from tautochrone.plan import Plan
-    from tautochrone.replay import ReplayResult
+    from tautochrone.plan.file import Plan
+    from tautochrone.replay.emulator import Counts
+    from tautochrone.replay.session import ReplayResult
 
 ALWAYS_SHOWN = ("malloc", "free", "realloc")
 COUNTED_SYSTEMS = ("tlsf", "budget")
@@ -93,7 +93,8 @@ def command(
     its processor, :pipelined tables that are no faster than the page table. The tile makes some
     three million cycles a second: --events replays the beginning of a long recording.
     """
-    from tautochrone.plan import load_plan
+    from tautochrone.plan.file import load_plan
+    from tautochrone.plan.remarks import note_plan
 
     plan = load_plan(plan_path) if plan_path else None
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
@@ -132,7 +133,7 @@ def command(
 
 def _ending(trace: Path) -> Ending:
     """How a trace ended."""
-    from tautochrone.trace import open_trace
+    from tautochrone.trace.file import open_trace
 
     with open_trace(trace) as reader:
         return reader.ending
@@ -144,7 +145,7 @@ def _beginning(trace: Path, events: int | None) -> Iterator[Path]:
     if events is None:
         yield trace
         return
-    from tautochrone.prefix import first_events
+    from tautochrone.trace.prefix import first_events
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{trace.stem}-first-{events}.tau"
@@ -158,14 +159,14 @@ def _beginning(trace: Path, events: int | None) -> Iterator[Path]:
 
 def _names_on_pages(names: Sequence[str]) -> list[str]:
     """Those of `names` that are systems on pages. Raises TauError if there is no such system."""
-    from tautochrone.replay import system_named
+    from tautochrone.replay.session import system_named
 
     return [name for name in names if system_named(name).is_on_pages]
 
 
 def _names_on_tile(names: Sequence[str]) -> list[str]:
     """Those of `names` that run on the simulated tile."""
-    from tautochrone.replay import system_named
+    from tautochrone.replay.session import system_named
 
     return [name for name in names if system_named(name).is_on_tile]
 
@@ -179,7 +180,7 @@ def _refuse_settings(
     cycles_max: int | None,
 ) -> None:
     """Raise TauError (usage) for options that the systems cannot follow."""
-    from tautochrone.replay import system_named
+    from tautochrone.replay.session import system_named
 
     for name in names:
         if system_named(name).needs_plan and not has_plan:
@@ -221,7 +222,7 @@ def _replayed_all(
     names: Sequence[str], given: _Given
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """What the trace holds, and the entries of "systems"."""
-    from tautochrone.replay import open_trace_for_replay, refuse_misuse
+    from tautochrone.replay.session import open_trace_for_replay, refuse_misuse
 
     refuse_misuse(given.trace, given.skip_misuse)
     opened = open_trace_for_replay(given.trace)
@@ -240,7 +241,7 @@ def _replayed_on_tile(names: Sequence[str], given: _Given) -> dict[str, dict[str
     """The entries of systems on the tile, by name."""
     if not names:
         return {}
-    from tautochrone.tile_entries import tile_entries
+    from tautochrone.replay.tile.entries import tile_entries
 
     settings = (given.frames, given.heap_bytes, given.check_level, given.skip_misuse)
     return tile_entries(given.trace, names, *settings, given.touches_all, given.cycles_max)
@@ -248,18 +249,18 @@ def _replayed_on_tile(names: Sequence[str], given: _Given) -> dict[str, dict[str
 
 def _replayed(name: str, given: _Given) -> dict[str, Any]:
     """Replay on a system; its entry of "systems"."""
-    from tautochrone.replay import replay, system_named
+    from tautochrone.replay.session import replay, system_named
 
     settings = (given.frames, given.heap_bytes, given.check_level, given.skip_misuse)
     if system_named(name).is_on_pages:
-        from tautochrone.paging_entries import page_entry
+        from tautochrone.replay.paging_entries import page_entry
 
         return page_entry(given.trace, name, *settings, given.touches_all)[0]
     plan = given.plan if system_named(name).needs_plan else None
     done = replay(given.trace, name, plan, given.heap_bytes, given.layout, given.skip_misuse)
     counts = None
     if given.isa is not None and name in COUNTED_SYSTEMS and done.completed:
-        from tautochrone.emulator import count
+        from tautochrone.replay.emulator import count
 
         counts = count(
             *(given.trace, name, given.isa, plan, given.heap_bytes, given.check_level),
@@ -281,7 +282,7 @@ def _system_of(
         "cause": done.cause,
     }
     if plan is not None and done.completed:
-        from tautochrone.replay import plan_fields
+        from tautochrone.replay.session import plan_fields
 
         entry |= plan_fields(trace, done, plan)
     entry["operations"] = {
@@ -334,7 +335,7 @@ def _print(result: dict[str, Any]) -> None:
     if on_pages:
         _print_pages(on_pages, result)
     if on_tile:
-        from tautochrone.tile_entries import tile_rows, tile_verdict
+        from tautochrone.replay.tile.entries import tile_rows, tile_verdict
 
         for title, rows in tile_rows(on_tile):
             print(title)
@@ -380,7 +381,7 @@ def _print_pages(systems: list[dict[str, Any]], result: dict[str, Any]) -> None:
             )
     _print_table(rows, text_columns=2)
     print()
-    from tautochrone.paging_entries import pages_verdict
+    from tautochrone.replay.paging_entries import pages_verdict
 
     print(pages_verdict(systems))
 
@@ -421,7 +422,7 @@ def _print_table(rows: list[tuple[str, ...]], text_columns: int = 1) -> None:
 
 
 def _print_instructions(result: dict[str, Any]) -> None:
-    from tautochrone.images import ISAS
+    from tautochrone.code.images import ISAS
 
     title = ISAS[result["instructions"]].title
     print(f"\ninstructions per call on {title}, -O2, check level {result['check_level']}:")

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tautochrone import __version__, input_file, json_text, output, output_file
-from tautochrone.ending import plan_remarks
+from tautochrone import __version__
+from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.paths import OutputPath
+from tautochrone.files import input_file, json_text, output_file
+from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
-    from tautochrone.plan import Plan
+    from tautochrone.plan.file import Plan
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
@@ -87,7 +88,7 @@ def command(
         partial.write_text(html, encoding="utf-8")
     result["report"] = str(path)
     if picture is not None:
-        from tautochrone.reporters.picture import take
+        from tautochrone.report.picture import take
 
         with output_file.written(picture, force, [*read, path]) as partial:
             take(path, partial)
@@ -124,18 +125,11 @@ def build(
     trace: Path, plan_path: Path | None, replays: Replays, title: str | None
 ) -> tuple[dict[str, Any], str]:
     """Return what the report says, as a JSON document, and the report itself as HTML."""
-    from tautochrone.plan import ALIGNMENT_BYTES, bucket_bytes, load_plan
-    from tautochrone.reporters import (
-        classes,
-        footprints,
-        instructions,
-        live_bytes,
-        page,
-        pages,
-        sizes,
-    )
-    from tautochrone.reporters.curves import COLUMNS, curves_of
-    from tautochrone.trace import open_trace
+    from tautochrone.plan.file import ALIGNMENT_BYTES, bucket_bytes, load_plan
+    from tautochrone.plan.remarks import plan_remarks
+    from tautochrone.report import classes, footprints, instructions, live_bytes, page, pages, sizes
+    from tautochrone.report.curves import COLUMNS, curves_of
+    from tautochrone.trace.file import open_trace
 
     plan = load_plan(plan_path) if plan_path else None
     layout = plan.layout if plan else "32"
@@ -199,10 +193,10 @@ def _said(
     plan: Plan | None,
 ) -> list[str]:
     """Return the verdict: a sentence on heaps, one on heaps over pages, one on the tile."""
-    from tautochrone.paging_entries import pages_verdict
-    from tautochrone.reporters import pages
-    from tautochrone.reporters.verdict import verdict
-    from tautochrone.tile_entries import tile_verdict
+    from tautochrone.replay.paging_entries import pages_verdict
+    from tautochrone.replay.tile.entries import tile_verdict
+    from tautochrone.report import pages
+    from tautochrone.report.verdict import verdict
 
     on_tile = [system for system in on_pages if pages.unit_of(system) == pages.CYCLES]
     in_software = [system for system in on_pages if system not in on_tile]
@@ -255,7 +249,7 @@ def _provenance(trace: Path, plan: Any) -> dict[str, str]:
     """Return how the report was made: versions, command line and the trace's hash."""
     import bokeh
 
-    from tautochrone.plan import trace_identity
+    from tautochrone.plan.file import trace_identity
 
     made = {
         "command line": shlex.join(["tau", *sys.argv[1:]]),
@@ -275,9 +269,9 @@ def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
     Replays on pages may be of another recording, which their figures name; heaps are compared with
     the peak of `trace` and must be of it.
     """
-    from tautochrone.reporters.pages import on_pages
-    from tautochrone.reporters.replay_document import causes_of, systems_of
-    from tautochrone.trace import open_trace
+    from tautochrone.report.pages import on_pages
+    from tautochrone.report.replay_document import causes_of, systems_of
+    from tautochrone.trace.file import open_trace
 
     systems: dict[str, dict[str, Any]] = {}
     remarks: list[str] = []
@@ -314,9 +308,9 @@ def _replay_now(
     trace: Path, plan_path: Path | None, on: str, skip_misuse: bool
 ) -> list[dict[str, Any]]:
     """Replay `trace` on the named systems and return them as `tau replay --json` does."""
-    from tautochrone.plan import load_plan
-    from tautochrone.replay import plan_fields, replay
-    from tautochrone.systems import system_named
+    from tautochrone.plan.file import load_plan
+    from tautochrone.replay.session import plan_fields, replay
+    from tautochrone.replay.systems import system_named
 
     plan = load_plan(plan_path) if plan_path else None
     layout = plan.layout if plan else "32"
@@ -324,12 +318,12 @@ def _replay_now(
     names = on.split(",")
     on_tile: dict[str, dict[str, Any]] = {}
     if tile_names := list(dict.fromkeys(n for n in names if system_named(n).is_on_tile)):
-        from tautochrone.tile_entries import tile_entries
+        from tautochrone.replay.tile.entries import tile_entries
 
         on_tile = tile_entries(trace, tile_names, skip_misuse=skip_misuse)
     for name in output.progress(names, "replaying", len(names)):
         if system_named(name).is_on_pages:
-            from tautochrone.paging_entries import page_entry
+            from tautochrone.replay.paging_entries import page_entry
 
             systems.append(page_entry(trace, name, skip_misuse=skip_misuse)[0])
             continue

@@ -1,4 +1,4 @@
-@ The stub of an image on Cortex-M4: calls what the mailbox says, over and over (tool/native/emulator.h).
+@ The stub of an image on Cortex-M4: calls what the mailbox says, over and over (tool/native/replay/emulator.h).
 @ Nothing here is counted. r4 survives the calls; r3 and r12 are free at the start of a function.
     .syntax unified
     .thumb

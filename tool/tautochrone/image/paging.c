@@ -14,7 +14,7 @@
 
 #define SPACE_PAGES_LOG2 20u  // the 4 GiB that 32 bits can name
 
-// As in tool/native/paging.c.
+// As in tool/native/replay/paging.c.
 struct facts {
     void *heap;           // first argument of malloc, resize, free
     void *fault_subject;  // first argument of the fault handler

@@ -6,8 +6,8 @@
 //    the core's. How long a fault takes the tile measures itself.
 // 3. calloc clears and a realloc that moves copies what is mapped of the old object, word by word.
 //
-// The other side, and what the numbers mean: tool/tautochrone/tile.py. Meaning of events: as in
-// tool/native/paging.c, with which tool/tests/test_tile.py compares.
+// The other side, and what the numbers mean: tool/tautochrone/replay/tile/tile.py. Events mean what
+// they mean in tool/native/replay/paging.c, with which tool/tests/replay/tile/test_tile.py compares.
 #include "replay_format.h"
 
 #if TAU_REPLAY_BREAK

@@ -1,0 +1,194 @@
+// An object's id in the CSV is its slot. Importing gives slots in the order in which they were
+// freed, as every writer of ours does, so that the events come back equal.
+#include "tool/native/convert/export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_BYTES (1u << 20)
+// The longest line: a module of control characters alone, every number at its longest.
+#define LINE_BYTES_MAX (4u * TAU_TRACE_MODULE_BYTES_MAX + 256u)
+
+struct tau_trace_exporter {
+    struct tau_trace_reader *reader;
+    int file;
+    bool is_terminal;  // which a module's name must not steer
+    bool headed;
+    char *text;
+    size_t used;
+    uint64_t time_ns[TAU_TRACE_BLOCK_EVENTS_MAX];
+    uint64_t size_bytes[TAU_TRACE_BLOCK_EVENTS_MAX];
+    uint32_t slot[TAU_TRACE_BLOCK_EVENTS_MAX];
+    uint32_t thread[TAU_TRACE_BLOCK_EVENTS_MAX];
+    uint32_t site[TAU_TRACE_BLOCK_EVENTS_MAX];
+    uint8_t op[TAU_TRACE_BLOCK_EVENTS_MAX];
+    uint8_t flags[TAU_TRACE_BLOCK_EVENTS_MAX];
+    uint8_t align_log2[TAU_TRACE_BLOCK_EVENTS_MAX];
+};
+
+struct tau_trace_exporter *tau_trace_exporter_open(struct tau_trace_reader *reader, int file) {
+    struct tau_trace_exporter *exporter = malloc(sizeof *exporter);
+    char *text = malloc(TEXT_BYTES);
+    if (exporter == NULL || text == NULL) {
+        free(exporter);
+        free(text);
+        return NULL;
+    }
+    exporter->reader = reader;
+    exporter->file = file;
+    exporter->is_terminal = isatty(file) == 1;
+    exporter->headed = false;
+    exporter->text = text;
+    exporter->used = 0;
+    return exporter;
+}
+
+static enum tau_trace_status flush_text(struct tau_trace_exporter *exporter) {
+    size_t done = 0;
+    while (done < exporter->used) {
+        ssize_t written = write(exporter->file, exporter->text + done, exporter->used - done);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return written == 0 || errno == ENOSPC || errno == EDQUOT || errno == EFBIG
+                       ? TAU_TRACE_DISK_FULL
+                       : TAU_TRACE_IO_FAILED;
+        }
+        done += (size_t)written;
+    }
+    exporter->used = 0;
+    return TAU_TRACE_OK;
+}
+
+static void put_text(struct tau_trace_exporter *exporter, const char *text) {
+    size_t count = strlen(text);
+    memcpy(exporter->text + exporter->used, text, count);
+    exporter->used += count;
+}
+
+static void put_char(struct tau_trace_exporter *exporter, char letter) {
+    exporter->text[exporter->used++] = letter;
+}
+
+static void put_number(struct tau_trace_exporter *exporter, uint64_t number) {
+    char digits[20];
+    unsigned count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (count > 0) {
+        put_char(exporter, digits[--count]);
+    }
+}
+
+// The site's MODULE+0xOFFSET, quoted if it has to be. A newline cannot be told in a line, so it
+// becomes a space. On a terminal what is not printable ASCII becomes \x1b.
+static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint32_t site) {
+    const char *module;
+    uint64_t offset;
+    enum tau_trace_status status = tau_trace_reader_site(exporter->reader, site, &module, &offset);
+    if (status != TAU_TRACE_OK) {
+        return status;
+    }
+    bool quoted = strpbrk(module, ",\"") != NULL;
+    if (quoted) {
+        put_char(exporter, '"');
+    }
+    for (const char *at = module; *at != '\0'; at++) {
+        if (*at == '"') {
+            put_char(exporter, '"');
+        }
+        if (exporter->is_terminal && (*at < ' ' || *at > '~')) {
+            exporter->used +=
+                (size_t)sprintf(exporter->text + exporter->used, "\\x%02x", (unsigned char)*at);
+        } else {
+            put_char(exporter, *at == '\n' || *at == '\r' ? ' ' : *at);
+        }
+    }
+    exporter->used +=
+        (size_t)sprintf(exporter->text + exporter->used, "+0x%llx", (unsigned long long)offset);
+    if (quoted) {
+        put_char(exporter, '"');
+    }
+    return TAU_TRACE_OK;
+}
+
+static enum tau_trace_status put_event(struct tau_trace_exporter *exporter, size_t i) {
+    static const char *const op_names[TAU_TRACE_OPS_COUNT] = {"malloc",        "calloc", "realloc",
+                                                              "aligned_alloc", "free",   "touch"};
+    uint8_t op = exporter->op[i], flags = exporter->flags[i];
+    put_text(exporter, op_names[op]);
+    put_char(exporter, ',');
+    if (exporter->slot[i] != TAU_TRACE_SLOT_NONE) {
+        put_number(exporter, exporter->slot[i]);
+    }
+    put_char(exporter, ',');
+    if (op != TAU_TRACE_OP_FREE) {
+        put_number(exporter, exporter->size_bytes[i]);
+    }
+    put_char(exporter, ',');
+    if (op == TAU_TRACE_OP_TOUCH) {
+        put_number(exporter, exporter->align_log2[i]);
+    } else if (exporter->align_log2[i] != 0 || op == TAU_TRACE_OP_ALIGNED_ALLOC) {
+        put_number(exporter, 1ull << exporter->align_log2[i]);
+    }
+    put_char(exporter, ',');
+    put_number(exporter, exporter->time_ns[i]);
+    put_char(exporter, ',');
+    put_number(exporter, exporter->thread[i]);
+    put_char(exporter, ',');
+    enum tau_trace_status status =
+        exporter->site[i] == 0 ? TAU_TRACE_OK : put_site(exporter, exporter->site[i]);
+    put_text(exporter, flags == TAU_TRACE_FLAG_UNKNOWN       ? ",unknown\n"
+                       : flags == TAU_TRACE_FLAG_INHERITED   ? ",inherited\n"
+                       : flags == TAU_TRACE_FLAG_DOUBLE_FREE ? ",double_free\n"
+                                                             : ",\n");
+    return status;
+}
+
+enum tau_trace_status tau_trace_exporter_block(struct tau_trace_exporter *exporter,
+                                               uint64_t index) {
+    struct tau_trace_columns columns = {
+        .time_ns = exporter->time_ns,
+        .size_bytes = exporter->size_bytes,
+        .slot = exporter->slot,
+        .thread = exporter->thread,
+        .site = exporter->site,
+        .op = exporter->op,
+        .flags = exporter->flags,
+        .align_log2 = exporter->align_log2,
+    };
+    size_t count = 0;
+    enum tau_trace_status status =
+        tau_trace_reader_block(exporter->reader, index, &columns, &count);
+    if (!exporter->headed) {
+        put_text(exporter, TAU_TRACE_CSV_HEADER);
+        exporter->headed = true;
+    }
+    for (size_t i = 0; status == TAU_TRACE_OK && i < count; i++) {
+        if (exporter->used + LINE_BYTES_MAX > TEXT_BYTES) {
+            status = flush_text(exporter);
+        }
+        if (status == TAU_TRACE_OK) {
+            status = put_event(exporter, i);
+        }
+    }
+    return status;
+}
+
+enum tau_trace_status tau_trace_exporter_close(struct tau_trace_exporter *exporter) {
+    if (!exporter->headed) {
+        put_text(exporter, TAU_TRACE_CSV_HEADER);
+    }
+    enum tau_trace_status status = flush_text(exporter);
+    int cause = errno;
+    free(exporter->text);
+    free(exporter);
+    errno = cause;
+    return status;
+}

@@ -1,0 +1,417 @@
+// Finds the chunks of a raw recording and merges them by time. See merge.h for the whole pass.
+#include "tool/native/record/merge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "iface/recording.h"
+#include "tool/native/record/merge_emit.h"
+
+// Shorter than this, the recording's own two readings of both clocks tell the rate less well than
+// the tool's hint.
+#define RATE_SPAN_NS_MIN 50000000u
+#define CHUNKS_ROOM_FIRST 256u
+
+// Where a chunk is. One entry a chunk, so about one for 30,000 events.
+struct place {
+    uint64_t offset;
+    uint64_t started_ticks;
+    uint32_t bytes;
+    uint32_t thread;
+    uint32_t kind;
+    bool is_cut;  // the file ends in it; it is counted as damaged already
+};
+
+struct run {
+    struct tau_merge_rows rows;
+    void *mapped;
+    size_t mapped_bytes;
+    uint64_t sequence;  // of its chunk: equal times go by it, so that the result never depends on
+                        // the heap
+    bool is_cut;
+};
+
+struct recording {
+    int file;
+    uint64_t file_bytes;
+    struct tau_raw_header header;
+    struct place *places;
+    size_t places_count;
+    size_t places_room;
+    size_t next_place;
+    struct run **runs;  // a heap: the earliest row first
+    size_t runs_count;
+    size_t runs_room;
+    double ns_per_tick;
+    struct tau_merge_emit emit;
+};
+
+// ---- Chunks ----
+
+static bool chunk_is_sound(const struct tau_raw_chunk *chunk, uint64_t offset) {
+    return chunk->magic == TAU_RAW_CHUNK_MAGIC && chunk->offset == offset &&
+           chunk->bytes % TAU_RAW_PAGE_BYTES == 0 && chunk->bytes >= TAU_RAW_PAGE_BYTES &&
+           chunk->bytes <= TAU_RAW_CHUNK_BYTES_MAX &&
+           (chunk->kind == TAU_RAW_ROWS || chunk->kind == TAU_RAW_MODULES);
+}
+
+static bool place_add(struct recording *recording, const struct tau_raw_chunk *chunk) {
+    if (recording->places_count == recording->places_room) {
+        const size_t room =
+            recording->places_room == 0 ? CHUNKS_ROOM_FIRST : recording->places_room * 2;
+        struct place *places = realloc(recording->places, room * sizeof(*places));
+        if (places == NULL) {
+            return false;
+        }
+        recording->places = places;
+        recording->places_room = room;
+    }
+    const uint64_t left = recording->file_bytes - chunk->offset;
+    recording->places[recording->places_count++] = (struct place){
+        .offset = chunk->offset,
+        .started_ticks = chunk->started_ticks,
+        .bytes = left < chunk->bytes ? (uint32_t)left : chunk->bytes,
+        .thread = chunk->thread,
+        .kind = chunk->kind,
+        .is_cut = left < chunk->bytes,
+    };
+    // The recorder makes room for a chunk before it begins it: a file that ends in one was cut.
+    recording->emit.result->damaged_chunks += left < chunk->bytes;
+    return true;
+}
+
+static int place_order(const void *left, const void *right) {
+    const struct place *a = left;
+    const struct place *b = right;
+    if (a->started_ticks != b->started_ticks) {
+        return a->started_ticks < b->started_ticks ? -1 : 1;
+    }
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+// Every page may start a chunk; a sound one says how far the next is. Gaps are what was handed out
+// and never begun.
+static bool places_find(struct recording *recording) {
+    uint64_t offset = TAU_RAW_PAGE_BYTES;
+    while (offset + sizeof(struct tau_raw_chunk) <= recording->file_bytes) {
+        struct tau_raw_chunk chunk;
+        if (pread(recording->file, &chunk, sizeof(chunk), (off_t)offset) !=
+            (ssize_t)sizeof(chunk)) {
+            break;
+        }
+        const bool sound = chunk_is_sound(&chunk, offset);
+        if (sound && !place_add(recording, &chunk)) {
+            return false;
+        }
+        recording->emit.result->damaged_chunks += !sound && chunk.magic == TAU_RAW_CHUNK_MAGIC;
+        offset += sound ? chunk.bytes : TAU_RAW_PAGE_BYTES;
+    }
+    if (recording->places_count > 0) {
+        qsort(recording->places, recording->places_count, sizeof(*recording->places), place_order);
+    }
+    return true;
+}
+
+static void *chunk_map(const struct recording *recording, const struct place *place) {
+    void *mapped =
+        mmap(NULL, place->bytes, PROT_READ, MAP_PRIVATE, recording->file, (off_t)place->offset);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static bool modules_read(struct recording *recording) {
+    for (size_t i = 0; i < recording->places_count; i++) {
+        const struct place *place = &recording->places[i];
+        if (place->kind != TAU_RAW_MODULES) {
+            continue;
+        }
+        const char *mapped = chunk_map(recording, place);
+        const size_t text_at = sizeof(struct tau_raw_chunk);
+        const bool added =
+            mapped != NULL && tau_merge_modules_add(&recording->emit.modules, place->started_ticks,
+                                                    mapped + text_at, place->bytes - text_at);
+        if (mapped != NULL) {
+            munmap((void *)(uintptr_t)mapped, place->bytes);
+        }
+        if (!added) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---- The heap of runs ----
+
+static bool gives_up(const struct run *run) {
+    return run->rows.row.op == TAU_RECORD_FREE || run->rows.row.op == TAU_RECORD_REALLOC_BEGIN;
+}
+
+// Earlier first. At the same tick what gives an address up goes before what takes one.
+static bool goes_before(const struct run *a, const struct run *b) {
+    if (a->rows.row.ticks != b->rows.row.ticks) {
+        return a->rows.row.ticks < b->rows.row.ticks;
+    }
+    if (gives_up(a) != gives_up(b)) {
+        return gives_up(a);
+    }
+    return a->sequence < b->sequence;
+}
+
+static void heap_sink(struct recording *recording, size_t at) {
+    struct run **runs = recording->runs;
+    struct run *run = runs[at];
+    for (size_t child = 2 * at + 1; child < recording->runs_count; child = 2 * at + 1) {
+        if (child + 1 < recording->runs_count && goes_before(runs[child + 1], runs[child])) {
+            child++;
+        }
+        if (!goes_before(runs[child], run)) {
+            break;
+        }
+        runs[at] = runs[child];
+        at = child;
+    }
+    runs[at] = run;
+}
+
+static void heap_rise(struct recording *recording, size_t at) {
+    struct run **runs = recording->runs;
+    struct run *run = runs[at];
+    while (at > 0 && goes_before(run, runs[(at - 1) / 2])) {
+        runs[at] = runs[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    runs[at] = run;
+}
+
+static void run_close(struct recording *recording, struct run *run) {
+    recording->emit.done_bytes += run->mapped_bytes;
+    munmap(run->mapped, run->mapped_bytes);
+    free(run);
+}
+
+// Reads the run's next row. False at its end; then the run is to be closed.
+static bool run_next(struct recording *recording, struct run *run) {
+    const enum tau_merge_rows_status status = tau_merge_rows_next(&run->rows);
+    recording->emit.result->damaged_chunks += status == TAU_MERGE_ROWS_DAMAGED && !run->is_cut;
+    return status == TAU_MERGE_ROWS_NEXT;
+}
+
+static bool run_open(struct recording *recording, const struct place *place) {
+    if (recording->runs_count == recording->runs_room) {
+        const size_t room = recording->runs_room == 0 ? 64 : recording->runs_room * 2;
+        struct run **runs = realloc(recording->runs, room * sizeof(*runs));
+        if (runs == NULL) {
+            return false;
+        }
+        recording->runs = runs;
+        recording->runs_room = room;
+    }
+    struct run *run = calloc(1, sizeof(*run));
+    void *mapped = chunk_map(recording, place);
+    if (run == NULL || mapped == NULL) {
+        free(run);
+        return false;
+    }
+    run->mapped = mapped;
+    run->mapped_bytes = place->bytes;
+    run->sequence = recording->next_place;
+    run->is_cut = place->is_cut;
+    const size_t rows_at = sizeof(struct tau_raw_chunk);
+    tau_merge_rows_open(&run->rows, (const uint8_t *)mapped + rows_at, place->bytes - rows_at,
+                        place->started_ticks, place->thread, recording->header.address_shift);
+    recording->emit.result->chunks++;
+    if (!run_next(recording, run)) {
+        run_close(recording, run);
+        return true;
+    }
+    recording->runs[recording->runs_count] = run;
+    heap_rise(recording, recording->runs_count++);
+    return true;
+}
+
+// Opens every run that may hold a row not later than the heap's first.
+static bool runs_open_due(struct recording *recording) {
+    while (recording->next_place < recording->places_count) {
+        const struct place *place = &recording->places[recording->next_place];
+        if (place->kind == TAU_RAW_ROWS) {
+            if (recording->runs_count > 0 &&
+                recording->runs[0]->rows.row.ticks < place->started_ticks) {
+                return true;
+            }
+            if (!run_open(recording, place)) {
+                return false;
+            }
+        }
+        recording->next_place++;
+    }
+    return true;
+}
+
+// ---- Time ----
+
+static double rate_of(const struct tau_raw_header *header) {
+    const double span_ns = (double)(header->latest_ns - header->started_ns);
+    const double span_ticks = (double)(header->latest_ticks - header->started_ticks);
+    const double hint = (double)header->ticks_per_second_hint;
+    if (header->clock == TAU_RAW_CLOCK_MONOTONIC) {
+        return 1.0;
+    }
+    double rate = span_ticks > 0 ? span_ns / span_ticks : 0;
+    if (span_ns < RATE_SPAN_NS_MIN && hint > 0) {
+        rate = 1e9 / hint;
+    }
+    // Counters run at 10 MHz to 20 GHz; what is outside comes from a damaged header.
+    return rate > 0.05 && rate < 100.0 ? rate : 1.0;
+}
+
+static uint64_t time_of(const struct recording *recording, uint64_t ticks) {
+    const uint64_t started = recording->header.started_ticks;
+    const double time_ns = ticks > started ? (double)(ticks - started) * recording->ns_per_tick : 0;
+    return time_ns < 9e18 ? (uint64_t)time_ns : (uint64_t)9e18;
+}
+
+uint64_t tau_merge_ticks_per_second(void) {
+#if defined(__x86_64__)
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    const uint64_t start_ticks = __rdtsc();
+    uint64_t elapsed_ns, now_ticks;
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        now_ticks = __rdtsc();
+        elapsed_ns = (uint64_t)(now.tv_sec - start.tv_sec) * 1000000000u + (uint64_t)now.tv_nsec -
+                     (uint64_t)start.tv_nsec;
+    } while (elapsed_ns < 20000000u);  // bound: 20 ms
+    return (uint64_t)((double)(now_ticks - start_ticks) * 1e9 / (double)elapsed_ns);
+#else
+    return 0;
+#endif
+}
+
+static uint64_t ticks_now(const struct tau_raw_header *header) {
+    struct timespec now;
+#if defined(__x86_64__)
+    if (header->clock == TAU_RAW_CLOCK_TSC) {
+        return __rdtsc();
+    }
+#endif
+    (void)header;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// ---- Public ----
+
+static enum tau_merge_status recording_open(struct recording *recording, const char *raw) {
+    struct stat status;
+    recording->file = open(raw, O_RDONLY | O_CLOEXEC);
+    if (recording->file < 0 || fstat(recording->file, &status) != 0) {
+        return TAU_MERGE_INPUT_FAILED;
+    }
+    recording->file_bytes = (uint64_t)status.st_size;
+    struct tau_raw_header *header = &recording->header;
+    if (pread(recording->file, header, sizeof(*header), 0) != (ssize_t)sizeof(*header) ||
+        memcmp(header->magic, TAU_RAW_MAGIC, sizeof(header->magic)) != 0) {
+        return TAU_MERGE_NOT_A_RECORDING;
+    }
+    if (header->version > TAU_RAW_VERSION) {
+        return TAU_MERGE_NEWER_VERSION;
+    }
+    if (header->address_shift > 16) {
+        header->address_shift =
+            TAU_RAW_ADDRESS_SHIFT;  // damaged; this is what every recorder writes
+    }
+    recording->ns_per_tick = rate_of(header);
+    return TAU_MERGE_OK;
+}
+
+static enum tau_merge_status recording_merge(struct recording *recording) {
+    struct tau_merge_emit *emit = &recording->emit;
+    const uint64_t stopped_ticks = recording->header.stopped_ticks;
+    while (runs_open_due(recording)) {
+        if (recording->runs_count == 0) {
+            return TAU_MERGE_OK;
+        }
+        struct run *run = recording->runs[0];
+        if (stopped_ticks != 0 && run->rows.row.ticks > stopped_ticks) {
+            // From here on some thread's rows are missing: the trace ends where all are there.
+            return TAU_MERGE_OK;
+        }
+        if (!tau_merge_emit_row(emit, &run->rows, time_of(recording, run->rows.row.ticks))) {
+            return emit->status;
+        }
+        if (!run_next(recording, run)) {
+            run_close(recording, run);
+            recording->runs[0] = recording->runs[--recording->runs_count];
+        }
+        if (recording->runs_count > 1) {
+            heap_sink(recording, 0);
+        }
+    }
+    return TAU_MERGE_NO_MEMORY;
+}
+
+enum tau_merge_status tau_merge_recording(const char *raw, const char *out, const char *header_json,
+                                          tau_merge_progress progress, void *context,
+                                          struct tau_merge_result *result) {
+    struct recording recording = {.file = -1};
+    memset(result, 0, sizeof(*result));
+    recording.emit.result = result;
+    recording.emit.progress = progress;
+    recording.emit.context = context;
+    enum tau_merge_status status = recording_open(&recording, raw);
+    if (status == TAU_MERGE_OK) {
+        recording.emit.forked = recording.header.forked_from_pid != 0;
+        recording.emit.total_bytes = recording.file_bytes;
+        if (!places_find(&recording) || !modules_read(&recording)) {
+            status = TAU_MERGE_NO_MEMORY;
+        } else if (tau_merge_emit_open(&recording.emit, out, header_json)) {
+            status = recording_merge(&recording);
+        }
+    }
+    const int cause = errno;
+    const enum tau_merge_status closed = tau_merge_emit_close(&recording.emit);
+    while (recording.runs_count > 0) {
+        run_close(&recording, recording.runs[--recording.runs_count]);
+    }
+    free(recording.runs);
+    free(recording.places);
+    if (recording.file >= 0) {
+        close(recording.file);
+    }
+    errno = status == TAU_MERGE_INPUT_FAILED ? cause : errno;
+    return status != TAU_MERGE_OK ? status : closed;
+}
+
+enum tau_merge_status tau_merge_detach(const char *raw) {
+    const int file = open(raw, O_RDWR | O_CLOEXEC);
+    struct tau_raw_header header;
+    enum tau_merge_status status = TAU_MERGE_INPUT_FAILED;
+    if (file >= 0 && pread(file, &header, sizeof(header), 0) == (ssize_t)sizeof(header)) {
+        const uint64_t now = ticks_now(&header);
+        const uint32_t reason = TAU_RAW_STOP_DETACHED;
+        const off_t ticks_at = offsetof(struct tau_raw_header, stopped_ticks);
+        const off_t reason_at = offsetof(struct tau_raw_header, stop_reason);
+        status = TAU_MERGE_OK;
+        if (header.stop_reason == 0 &&
+            (pwrite(file, &now, sizeof(now), ticks_at) != (ssize_t)sizeof(now) ||
+             pwrite(file, &reason, sizeof(reason), reason_at) != (ssize_t)sizeof(reason))) {
+            status = TAU_MERGE_INPUT_FAILED;
+        }
+    }
+    const int cause = errno;
+    if (file >= 0) {
+        close(file);
+    }
+    errno = cause;
+    return status;
+}

@@ -1,0 +1,70 @@
+// The finish pass of a recording: the rows of all threads, merged by time, become one trace.
+//
+// 1. Each chunk of a raw recording is a run that is sorted by time; a heap holds one cursor for
+// each run that is open, and
+//    a run is opened when the time of its first row comes. So memory is bounded by live objects and
+//    threads, not events.
+// 2. Addresses become slots: a new object takes the slot that was freed last.
+// 3. A free or realloc of an object that is not live is an event with a flag: DOUBLE_FREE if its
+// address was among the
+//    latest frees, else INHERITED in a forked child, else UNKNOWN. After such a realloc the object
+//    is known: the event is followed by a malloc of its new size.
+// 4. A new object where one is still live says that a free was not seen: the free is put in front
+// and counted. In a target's stream such a malloc is a realloc in place, if the next row of its
+// thread frees the address.
+//
+// Whatever is in the input, these functions end, stay inside it and report what was damaged. No
+// function is thread-safe.
+#ifndef TAU_MERGE_H
+#define TAU_MERGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tool/native/trace/trace.h"
+
+enum tau_merge_status {
+    TAU_MERGE_OK = 0,
+    TAU_MERGE_INPUT_FAILED,     // the raw recording cannot be read; errno has the cause
+    TAU_MERGE_NOT_A_RECORDING,  // no magic
+    TAU_MERGE_NEWER_VERSION,    // made by a newer recorder
+    TAU_MERGE_NO_MEMORY,
+    TAU_MERGE_STOPPED,            // by the progress function
+    TAU_MERGE_TRACE_FAILED = 16,  // + enum tau_trace_status: the trace could not be written
+};
+
+struct tau_merge_result {
+    uint64_t events;
+    uint64_t chunks;
+    uint64_t damaged_chunks;  // chunks or blocks of which a part could not be decoded
+    uint64_t implied_frees;   // frees that no row told
+    uint64_t lost_blocks;     // target: gaps in the sequence
+    uint64_t dropped_rows;    // target: refused by the firmware's write function
+    uint64_t restarts;        // target: the firmware began again, so everything was freed
+    uint64_t unknown_count, inherited_count, double_free_count;
+    uint64_t peak_live_bytes, peak_live_objects;
+    uint64_t threads;
+    uint64_t duration_ns;
+};
+
+// Told how far the input is read, in bytes; returns false to stop.
+typedef bool (*tau_merge_progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+
+// Merges the raw recording RAW (iface/recording.h) into the trace OUT. progress may be NULL.
+TAU_TRACE_EXPORT enum tau_merge_status
+tau_merge_recording(const char *raw, const char *out, const char *header_json,
+                    tau_merge_progress progress, void *context, struct tau_merge_result *result);
+// The same for a target's stream (core/ports/record.h): blocks in any surroundings, each checked by
+// its CRC.
+TAU_TRACE_EXPORT enum tau_merge_status tau_merge_target_stream(const char *stream, const char *out,
+                                                               const char *header_json,
+                                                               tau_merge_progress progress,
+                                                               void *context,
+                                                               struct tau_merge_result *result);
+// Ends the raw recording RAW of a process that still runs: rows from now on are not part of it, and
+// the process stops at its next chunk. A recording that stopped before is left alone.
+TAU_TRACE_EXPORT enum tau_merge_status tau_merge_detach(const char *raw);
+// The rate of this machine's time-stamp counter, measured for 20 ms; 0 where there is none.
+TAU_TRACE_EXPORT uint64_t tau_merge_ticks_per_second(void);
+
+#endif

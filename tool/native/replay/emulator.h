@@ -1,0 +1,98 @@
+// Counts the instructions of each call of an allocator that was compiled for a target, on an
+// emulated processor, while a trace is carried out on it.
+//
+// 1. The image is one flat piece of memory at a fixed address: the allocator, a stub, a mailbox, a
+//    stack.
+// 2. The stub loops: it takes a function and its arguments from the mailbox, calls it and puts the
+//    result back. The emulator tells this side of each basic block before it runs; at the head of
+//    the loop the mailbox is filled with the next operation, so the emulator is entered once a run,
+//    not once a call.
+// 3. Every block outside the stub adds its instructions and, on RV32, its loads and stores (their
+//    number follows from the code itself). By instructions, each instruction is told instead, to
+//    check this: the same numbers, except that unicorn is silent about instructions in a Thumb IT
+//    block whose condition does not hold. Those take their cycle on a Cortex-M4 and count here.
+// 4. memmove, memcpy and memset belong to the stub: this side moves the bytes, each call is charged
+//    TAU_EMULATOR_COPY_INSTRUCTIONS, and the bytes are reported apart.
+// 5. The arena is memory of this process, so objects are looked at as in replay (content.h).
+//
+// The emulator is the library of the Python package unicorn, loaded by path when it is needed.
+#ifndef TAU_EMULATOR_H
+#define TAU_EMULATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tool/native/replay/emulator_count.h"
+#include "tool/native/replay/replay.h"
+
+#define TAU_EMULATOR_COPY_INSTRUCTIONS 3u
+#define TAU_EMULATOR_ARENA UINT32_C(0x40000000)
+#define TAU_EMULATOR_CLASSES_MAX 64u
+
+enum tau_emulator_isa { TAU_EMULATOR_RV32 = 0, TAU_EMULATOR_M4 = 1, TAU_EMULATOR_RV32_ZBB = 2 };
+
+// Who runs the code, and how it is counted. Unicorn does not know Zbb: such code is run by rv32.h.
+enum tau_emulator_way {
+    TAU_EMULATOR_BY_BLOCKS = 0,
+    TAU_EMULATOR_BY_INSTRUCTIONS = 1,
+    TAU_EMULATOR_OURS = 2,  // rv32.h instead of unicorn; no Cortex-M4
+};
+
+// What calls are counted under. Each call counts for its operation; some also for one of the finer
+// ones.
+enum tau_emulator_category {
+    TAU_EMULATOR_MALLOC = 0,
+    TAU_EMULATOR_CALLOC,
+    TAU_EMULATOR_REALLOC,
+    TAU_EMULATOR_ALIGNED_ALLOC,
+    TAU_EMULATOR_FREE,
+    TAU_EMULATOR_REALLOC_IN_PLACE,
+    TAU_EMULATOR_REALLOC_MOVED,
+    TAU_EMULATOR_MALLOC_HIT,   // answered by a dedicated region
+    TAU_EMULATOR_MALLOC_MISS,  // answered by the shared region
+    TAU_EMULATOR_FREE_HIT,
+    TAU_EMULATOR_FREE_MISS,
+    TAU_EMULATOR_CATEGORIES,
+};
+
+// Addresses are the target's; 0: the image has no such function.
+struct tau_emulator_image {
+    uint64_t isa;
+    const uint8_t *bytes;
+    uint64_t bytes_count;
+    uint64_t address;
+    uint64_t init, malloc, calloc, aligned_alloc, realloc, free;
+    uint64_t alignment;  // what each object without an asked alignment has at least
+    uint64_t shared;     // tells where a budgeted heap's shared region starts
+    uint64_t stub_start, stub_end, stub_loop, stub_move_done, stub_set_done, stub_return, mailbox;
+    uint64_t move_function, copy_function, fill_function;  // for TAU_EMULATOR_OURS
+};
+
+struct tau_emulator_calls {
+    uint64_t count;
+    struct tau_emulator_tally instructions;
+    struct tau_emulator_tally accesses;  // RV32 only
+};
+
+struct tau_emulator_result {
+    struct tau_replay_result replay;
+    struct tau_emulator_calls calls[TAU_EMULATOR_CATEGORIES];
+    uint64_t payload_bytes;   // moved and filled by this side
+    uint64_t is_truncated;    // stopped at the limit of instructions
+    uint64_t emulator_error;  // unicorn's uc_err, or 1000 + enum tau_rv32_stop
+    uint64_t fault_address;   // the program counter then
+};
+
+// Carries REPLAY out on IMAGE in an arena of HEAP_BYTES, with CLASSES_COUNT pairs at CLASSES for a
+// budgeted heap. Stops after INSTRUCTIONS_MAX. NULL, or why it could not start. The result is freed
+// with tau_emulator_free.
+TAU_TRACE_EXPORT const char *tau_emulator_run(const char *unicorn_library,
+                                              const struct tau_emulator_image *image,
+                                              struct tau_replay *replay, uint64_t heap_bytes,
+                                              const uint32_t *classes, uint64_t classes_count,
+                                              uint64_t instructions_max, uint32_t way,
+                                              struct tau_emulator_result *result);
+TAU_TRACE_EXPORT void tau_emulator_free(struct tau_emulator_result *result);
+
+#endif

@@ -1,0 +1,448 @@
+// Reads a trace's operations and carries them out on a system, looking at every answer. See
+// replay.h.
+#include "tool/native/replay/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tool/native/replay/content.h"
+
+struct tau_replay {
+    struct tau_trace_reader *reader;
+    struct tau_replay_facts facts;
+    struct tau_replay_op *ops;  // all events, or one block when the trace is streamed
+    bool is_in_memory;
+    uint64_t next_block;  // of the walk under way; when in memory 0 = not yet handed out
+    uint64_t blocks;
+    struct tau_trace_columns columns;
+    void *columns_memory;
+    struct tau_content_object *objects;  // one a slot
+    uint8_t *arena_mapping;
+    uint64_t arena_mapping_bytes;
+    uint8_t *arena;
+    uint64_t arena_bytes;
+    struct tau_content content;
+};
+
+// ---- reading ----
+
+static bool columns_allocate(struct tau_replay *replay) {
+    const size_t count = TAU_TRACE_BLOCK_EVENTS_MAX;
+    uint8_t *memory = malloc(count * (sizeof(uint64_t) + sizeof(uint32_t) + 3));
+    if (memory == NULL) {
+        return false;
+    }
+    replay->columns_memory = memory;
+    replay->columns.size_bytes = (uint64_t *)(void *)memory;
+    memory += count * sizeof(uint64_t);
+    replay->columns.slot = (uint32_t *)(void *)memory;
+    memory += count * sizeof(uint32_t);
+    replay->columns.op = memory;
+    replay->columns.flags = memory + count;
+    replay->columns.align_log2 = memory + 2 * count;
+    return true;
+}
+
+// An event that misuses memory is skipped, unless it leaves a new object behind: that one is
+// allocated.
+static struct tau_replay_op op_of_event(const struct tau_trace_columns *columns, size_t i) {
+    struct tau_replay_op op = {columns->size_bytes[i], columns->slot[i], columns->op[i],
+                               columns->align_log2[i], 0};
+    if (columns->flags[i] != 0) {
+        const bool leaves_object = op.op == TAU_TRACE_REALLOC && op.slot != TAU_TRACE_SLOT_NONE;
+        op.op = leaves_object ? TAU_TRACE_MALLOC : TAU_REPLAY_OP_SKIP;
+    }
+    return op;
+}
+
+static enum tau_trace_status block_read(struct tau_replay *replay, uint64_t block,
+                                        struct tau_replay_op *ops, size_t *count) {
+    const enum tau_trace_status status =
+        tau_trace_reader_block(replay->reader, block, &replay->columns, count);
+    for (size_t i = 0; status == TAU_TRACE_OK && i < *count; i++) {
+        ops[i] = op_of_event(&replay->columns, i);
+    }
+    return status;
+}
+
+bool tau_replay_rewind(struct tau_replay *replay) {
+    replay->next_block = 0;
+    return true;
+}
+
+bool tau_replay_next(struct tau_replay *replay, const struct tau_replay_op **ops, size_t *count) {
+    *ops = replay->ops;
+    *count = 0;
+    if (replay->is_in_memory) {
+        *count = replay->next_block == 0 ? (size_t)replay->facts.events : 0;
+        replay->next_block = 1;
+        return true;
+    }
+    if (replay->next_block == replay->blocks) {
+        return true;
+    }
+    return block_read(replay, replay->next_block++, replay->ops, count) == TAU_TRACE_OK;
+}
+
+bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times, size_t *count) {
+    const struct tau_trace_columns columns = {.time_ns = times};
+    *count = 0;
+    return index == replay->blocks ||
+           tau_trace_reader_block(replay->reader, index, &columns, count) == TAU_TRACE_OK;
+}
+
+// What is live while the trace is read for the first time.
+struct survey {
+    uint64_t *size_plus_one;  // a slot; 0 = not live
+    uint64_t live_bytes;
+    uint64_t live_objects;
+};
+
+static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
+                      const struct tau_replay_op *op, uint64_t event) {
+    if (op->op == TAU_REPLAY_OP_SKIP) {
+        facts->skipped++;
+        return true;
+    }
+    if (op->op >= TAU_TRACE_OPS_COUNT || op->slot >= facts->slots_count) {
+        return false;
+    }
+    uint64_t *size_plus_one = &survey->size_plus_one[op->slot];
+    if (op->op == TAU_TRACE_TOUCH) {
+        facts->events_of_op[TAU_TRACE_TOUCH]++;
+        return *size_plus_one != 0;
+    }
+    if (op->align_log2 > 63) {
+        return false;
+    }
+    const bool takes_object = op->op == TAU_TRACE_FREE || op->op == TAU_TRACE_REALLOC;
+    if (takes_object != (*size_plus_one != 0) || op->size_bytes >= UINT64_MAX / 2) {
+        return false;
+    }
+    if (takes_object) {
+        survey->live_bytes -= *size_plus_one - 1;
+        survey->live_objects--;
+        *size_plus_one = 0;
+    }
+    if (op->op != TAU_TRACE_FREE) {
+        *size_plus_one = op->size_bytes + 1;
+        survey->live_objects++;
+        if (op->size_bytes > UINT64_MAX / 2 - survey->live_bytes) {
+            return false;
+        }
+        survey->live_bytes += op->size_bytes;
+        if (op->size_bytes > facts->size_bytes_max) {
+            facts->size_bytes_max = op->size_bytes;
+        }
+        if (op->align_log2 > facts->align_log2_max) {
+            facts->align_log2_max = op->align_log2;
+        }
+    }
+    facts->events_of_op[op->op]++;
+    if (survey->live_bytes > facts->peak_live_bytes) {
+        facts->peak_live_bytes = survey->live_bytes;
+        facts->peak_event = event;
+    }
+    if (survey->live_objects > facts->peak_live_objects) {
+        facts->peak_live_objects = survey->live_objects;
+    }
+    return true;
+}
+
+// Reads the whole trace once: keeps the operations if they fit, and learns the facts.
+static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events_max) {
+    struct tau_replay_facts *facts = &replay->facts;
+    struct survey survey = {0};
+    survey.size_plus_one = calloc(facts->slots_count + 1, sizeof(uint64_t));
+    if (survey.size_plus_one == NULL) {
+        return TAU_TRACE_NO_MEMORY;
+    }
+    enum tau_trace_status status = TAU_TRACE_OK;
+    for (uint64_t block = 0; block < replay->blocks && status == TAU_TRACE_OK; block++) {
+        struct tau_replay_op *ops = replay->ops + (replay->is_in_memory ? facts->events : 0);
+        size_t count = 0;
+        status = block_read(replay, block, ops, &count);
+        if (status == TAU_TRACE_OK && facts->events + count > events_max) {
+            status = TAU_TRACE_CORRUPT;
+        }
+        for (size_t i = 0; i < count && status == TAU_TRACE_OK; i++) {
+            if (!survey_op(facts, &survey, &ops[i], facts->events + i)) {
+                status = TAU_TRACE_CORRUPT;
+            }
+        }
+        facts->events += count;
+    }
+    free(survey.size_plus_one);
+    return status;
+}
+
+static enum tau_trace_status open_all(struct tau_replay *replay, const char *path,
+                                      uint64_t ops_in_memory_max) {
+    enum tau_trace_status status = TAU_TRACE_OK;
+    replay->reader = tau_trace_reader_open(path, &status);
+    if (replay->reader == NULL) {
+        return status;
+    }
+    const struct tau_trace_totals *totals = tau_trace_reader_totals(replay->reader);
+    if (totals->slots_count_max > totals->events) {
+        return TAU_TRACE_CORRUPT;
+    }
+    replay->blocks = totals->blocks;
+    replay->facts.slots_count = totals->slots_count_max;
+    replay->is_in_memory = totals->events <= ops_in_memory_max;
+    // A block more than the events: a block is decoded before its count is compared with the total.
+    const uint64_t ops_count =
+        (replay->is_in_memory ? totals->events : 0) + TAU_TRACE_BLOCK_EVENTS_MAX;
+    replay->ops = malloc(ops_count * sizeof(struct tau_replay_op));
+    replay->objects = calloc(totals->slots_count_max + 1, sizeof(struct tau_content_object));
+    if (replay->ops == NULL || replay->objects == NULL || !columns_allocate(replay)) {
+        return TAU_TRACE_NO_MEMORY;
+    }
+    return read_all(replay, totals->events);
+}
+
+struct tau_replay *tau_replay_open(const char *path, uint64_t ops_in_memory_max,
+                                   enum tau_trace_status *status) {
+    struct tau_replay *replay = calloc(1, sizeof(struct tau_replay));
+    *status = TAU_TRACE_NO_MEMORY;
+    if (replay == NULL) {
+        return NULL;
+    }
+    *status = open_all(replay, path, ops_in_memory_max);
+    if (*status != TAU_TRACE_OK) {
+        tau_replay_close(replay);
+        return NULL;
+    }
+    return replay;
+}
+
+const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay) {
+    return &replay->facts;
+}
+
+void tau_replay_close(struct tau_replay *replay) {
+    if (replay == NULL) {
+        return;
+    }
+    if (replay->reader != NULL) {
+        tau_trace_reader_close(replay->reader);
+    }
+    if (replay->arena_mapping != NULL) {
+        (void)munmap(replay->arena_mapping, replay->arena_mapping_bytes);
+    }
+    tau_content_release(&replay->content);
+    free(replay->ops);
+    free(replay->objects);
+    free(replay->columns_memory);
+    free(replay);
+}
+
+int tau_replay_dump(struct tau_replay *replay, int file_descriptor) {
+    const struct tau_replay_op *ops = NULL;
+    size_t count = 0;
+    (void)tau_replay_rewind(replay);
+    do {
+        if (!tau_replay_next(replay, &ops, &count)) {
+            return EIO;
+        }
+        const uint8_t *bytes = (const uint8_t *)ops;
+        size_t left = count * sizeof(struct tau_replay_op);
+        while (left > 0) {
+            const ssize_t written = write(file_descriptor, bytes, left);
+            if (written < 0 && errno != EINTR) {
+                return errno;
+            }
+            const size_t step = written < 0 ? 0 : (size_t)written;
+            bytes += step;
+            left -= step;
+        }
+    } while (count > 0);
+    return 0;
+}
+
+// ---- the arena ----
+
+uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes) {
+    if (size_bytes <= replay->arena_bytes) {
+        return replay->arena;
+    }
+    if (size_bytes > (UINT64_C(1) << 46)) {
+        return NULL;
+    }
+    if (replay->arena_mapping != NULL) {
+        (void)munmap(replay->arena_mapping, replay->arena_mapping_bytes);
+        replay->arena_mapping = NULL;
+        replay->arena_bytes = 0;
+    }
+    // Twice what is asked, so that a search that gallops seldom maps again. Untouched pages cost
+    // nothing.
+    const uint64_t bytes = 2 * size_bytes + TAU_REPLAY_ARENA_ALIGNMENT;
+    uint8_t *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) {
+        return NULL;
+    }
+    const uint64_t misplaced = (uintptr_t)mapping % TAU_REPLAY_ARENA_ALIGNMENT;
+    replay->arena_mapping = mapping;
+    replay->arena_mapping_bytes = bytes;
+    replay->arena = mapping + (misplaced == 0 ? 0 : TAU_REPLAY_ARENA_ALIGNMENT - misplaced);
+    replay->arena_bytes = 2 * size_bytes;
+    return replay->arena;
+}
+
+// ---- running ----
+
+struct run {
+    const struct tau_replay_system *system;
+    void *heap;
+    struct tau_content_object *objects;
+    struct tau_content *content;  // NULL: unchecked
+    uint64_t event;
+    uint64_t placement_hash;
+    int free_status;
+};
+
+// An alignment goes before clearing: no system offers both, and where an object lies is the
+// question.
+static bool is_cleared(const struct tau_replay_op *op) {
+    return op->op == TAU_TRACE_CALLOC && op->align_log2 == 0;
+}
+
+static void *run_allocate(const struct run *run, const struct tau_replay_op *op) {
+    const struct tau_replay_system *system = run->system;
+    const size_t size_bytes = (size_t)op->size_bytes;
+    if (op->align_log2 != 0) {
+        return system->aligned_alloc(run->heap, (size_t)1 << op->align_log2, size_bytes);
+    }
+    // Unchecked, calloc's clearing would only cost time: the object lies where malloc puts it.
+    if (is_cleared(op) && run->content != NULL) {
+        return system->calloc(run->heap, 1, size_bytes);
+    }
+    return system->malloc(run->heap, size_bytes);
+}
+
+static enum tau_replay_fault run_new_object(struct run *run, const struct tau_replay_op *op,
+                                            uint8_t *pointer) {
+    struct tau_content_object *object = &run->objects[op->slot];
+    object->pointer = pointer;
+    object->size_bytes = op->size_bytes;
+    if (pointer == NULL) {
+        return op->size_bytes == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_NO_MEMORY;
+    }
+    if (run->content == NULL) {
+        return TAU_REPLAY_COMPLETED;
+    }
+    if (op->op != TAU_TRACE_REALLOC) {
+        object->alignment = run->system->alignment;
+        if (op->align_log2 != 0 && (UINT64_C(1) << op->align_log2) > object->alignment) {
+            object->alignment = UINT64_C(1) << op->align_log2;
+        }
+    }
+    const uint64_t offset = (uint64_t)(pointer - run->content->arena);
+    run->placement_hash = tau_content_hash(run->placement_hash, run->event, offset);
+    return (enum tau_replay_fault)tau_content_add(run->content, object, op->slot, is_cleared(op));
+}
+
+static enum tau_replay_fault run_realloc(struct run *run, const struct tau_replay_op *op) {
+    struct tau_content_object *object = &run->objects[op->slot];
+    uint8_t *old = object->pointer;
+    const uint64_t old_bytes = object->size_bytes;
+    if (old == NULL) {
+        // The object had size 0 and the system keeps none such.
+        const struct tau_replay_op fresh = {op->size_bytes, op->slot, TAU_TRACE_MALLOC, 0, 0};
+        return run_new_object(run, &fresh, run_allocate(run, &fresh));
+    }
+    if (run->content != NULL && !tau_content_remove(run->content, object, op->slot)) {
+        return TAU_REPLAY_OVERWRITTEN;
+    }
+    uint8_t *pointer = run->system->realloc(run->heap, old, (size_t)op->size_bytes);
+    if (pointer != NULL && run->content != NULL &&
+        !tau_content_survives(run->content, pointer, old_bytes, op->size_bytes, op->slot)) {
+        return TAU_REPLAY_OVERWRITTEN;
+    }
+    return run_new_object(run, op, pointer);
+}
+
+static enum tau_replay_fault run_free(struct run *run, const struct tau_replay_op *op) {
+    struct tau_content_object *object = &run->objects[op->slot];
+    if (object->pointer == NULL) {
+        return TAU_REPLAY_COMPLETED;
+    }
+    if (run->content != NULL && !tau_content_remove(run->content, object, op->slot)) {
+        return TAU_REPLAY_OVERWRITTEN;
+    }
+    run->free_status = run->system->free(run->heap, object->pointer);
+    object->pointer = NULL;
+    return run->free_status == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_FREE_REFUSED;
+}
+
+static enum tau_replay_fault run_op(struct run *run, const struct tau_replay_op *op) {
+    switch (op->op) {
+    case TAU_TRACE_FREE:
+        return run_free(run, op);
+    case TAU_TRACE_REALLOC:
+        return run_realloc(run, op);
+    case TAU_TRACE_TOUCH:
+    case TAU_REPLAY_OP_SKIP:
+        return TAU_REPLAY_COMPLETED;
+    default:
+        return run_new_object(run, op, run_allocate(run, op));
+    }
+}
+
+static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run,
+                                     struct tau_replay_result *result) {
+    const struct tau_replay_op *ops = NULL;
+    size_t count = 0;
+    (void)tau_replay_rewind(replay);
+    do {
+        if (!tau_replay_next(replay, &ops, &count)) {
+            return TAU_REPLAY_TRACE_FAILED;
+        }
+        for (size_t i = 0; i < count; i++) {
+            const enum tau_replay_fault fault = run_op(run, &ops[i]);
+            if (fault != TAU_REPLAY_COMPLETED) {
+                result->fault_event = run->event;
+                result->fault_size_bytes = ops[i].size_bytes;
+                return fault;
+            }
+            run->event++;
+        }
+    } while (count > 0);
+    return TAU_REPLAY_COMPLETED;
+}
+
+void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
+                    uint64_t heap_bytes, uint32_t is_checked, struct tau_replay_result *result) {
+    memset(result, 0, sizeof *result);
+    uint8_t *arena = tau_replay_arena(replay, heap_bytes);
+    if (arena == NULL) {
+        result->fault = TAU_REPLAY_HOST_MEMORY;
+        return;
+    }
+    if (is_checked != 0 && !tau_content_start(&replay->content, arena, heap_bytes)) {
+        result->fault = TAU_REPLAY_HOST_MEMORY;
+        return;
+    }
+    memset(replay->objects, 0, replay->facts.slots_count * sizeof(struct tau_content_object));
+    struct run run = {.system = system, .objects = replay->objects};
+    run.content = is_checked != 0 ? &replay->content : NULL;
+    run.heap = system->init(system, arena, (size_t)heap_bytes);
+    result->init_status = (uint64_t)system->init_status;
+    if (run.heap == NULL) {
+        result->fault = TAU_REPLAY_INIT_FAILED;
+        return;
+    }
+    result->fault = run_all(replay, &run, result);
+    result->placement_hash = run.placement_hash;
+    result->footprint_bytes = system->footprint == NULL ? heap_bytes : system->footprint(run.heap);
+}
+
+void tau_system_close(struct tau_replay_system *system) {
+    if (system != NULL) {
+        system->close(system);
+    }
+}

@@ -1,0 +1,144 @@
+// Drives an allocator with the events of a trace and finds out whether it holds, in how much
+// memory, and whether it errs.
+//
+// 1. A trace is opened once. Up to TAU_REPLAY_OPS_IN_MEMORY events are kept as 16-byte operations;
+//    a longer trace is streamed from its file at each run, so memory stays bounded either way.
+// 2. A *system* is an allocator behind one small interface (struct tau_replay_system). A run gives
+//    it an arena of the asked size and carries out the operations one by one.
+// 3. The arena is reserved once and reused by later runs, so only the first run pays for page
+//    faults.
+// 4. A checked run looks at every answer: inside the arena, aligned, no byte shared with a live
+//    object (one bit for each 8 bytes), cleared where asked, and the ends of every object (up to 8
+//    bytes each) still as written when it is freed or resized. An unchecked run places the same
+//    objects and is for searches.
+//
+// Design and invariants: DESIGN.md and SPEC.md, "Replay". Not thread safe.
+#ifndef TAU_REPLAY_H
+#define TAU_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tool/native/trace/trace.h"
+
+// 2^24 operations of 16 bytes: at most 256 MiB.
+#define TAU_REPLAY_OPS_IN_MEMORY (UINT64_C(1) << 24)
+// Both the arena here and the one in the emulator start at a multiple of this, so that objects with
+// an asked alignment up to it have the same offsets in both.
+#define TAU_REPLAY_ARENA_ALIGNMENT (UINT64_C(1) << 21)
+#define TAU_REPLAY_OP_SKIP 255u
+
+struct tau_replay_op {
+    uint64_t size_bytes;  // a touch's offset
+    uint32_t slot;
+    uint8_t op;          // enum tau_trace_op, or TAU_REPLAY_OP_SKIP: a misuse event
+    uint8_t align_log2;  // 0: the allocator's own; a touch's granules
+    uint16_t unused;
+};
+_Static_assert(sizeof(struct tau_replay_op) == 16, "the bound of memory counts on it");
+
+// Whether a system that is not about pages has nothing to do.
+static inline bool tau_replay_passes_over(const struct tau_replay_op *op) {
+    return op->op == TAU_REPLAY_OP_SKIP || op->op == TAU_TRACE_TOUCH;
+}
+
+// What the whole trace holds, skipped events apart.
+struct tau_replay_facts {
+    uint64_t events;
+    uint64_t events_of_op[TAU_TRACE_OPS_COUNT];
+    uint64_t skipped;
+    uint64_t slots_count;
+    uint64_t peak_live_bytes;
+    uint64_t peak_live_objects;
+    uint64_t peak_event;  // the event that reached peak_live_bytes first
+    uint64_t size_bytes_max;
+    uint64_t align_log2_max;
+};
+
+enum tau_replay_fault {
+    TAU_REPLAY_COMPLETED = 0,
+    TAU_REPLAY_NO_MEMORY,    // the system refused a request
+    TAU_REPLAY_INIT_FAILED,  // the system cannot start in this arena; init_status has its reason
+    TAU_REPLAY_OUTSIDE,      // an object is not inside the arena
+    TAU_REPLAY_MISALIGNED,
+    TAU_REPLAY_OVERLAPS,      // an object shares memory with a live one
+    TAU_REPLAY_OVERWRITTEN,   // an object's content changed while it was live, or in a realloc
+    TAU_REPLAY_NOT_CLEARED,   // calloc's memory is not zero
+    TAU_REPLAY_FREE_REFUSED,  // the system called a proper free a misuse
+    TAU_REPLAY_TRACE_FAILED,  // the file could not be read again
+    TAU_REPLAY_HOST_MEMORY,   // this machine has not enough memory for the arena or the tables
+    // On pages only (paging.h):
+    TAU_REPLAY_UNMAPPED,       // the allocator touched a page that is not mapped, or did not return
+    TAU_REPLAY_PAGE_LOST,      // a page that a live object touched was given back
+    TAU_REPLAY_NO_FRAME,       // a page was touched and no frame was left
+    TAU_REPLAY_FAULT_REFUSED,  // the fault handler does not map a page of a live object
+    TAU_REPLAY_MISCOUNTED,     // a walk finds another number of mapped pages than was counted
+};
+
+struct tau_replay_result {
+    uint64_t fault;  // enum tau_replay_fault
+    uint64_t fault_event;
+    uint64_t fault_size_bytes;
+    uint64_t footprint_bytes;  // of the arena, the system's control structures included
+    uint64_t init_status;      // enum tau_status of the core, 0 for others
+    uint64_t placement_hash;   // of all pairs of event and offset in the arena
+};
+
+// An allocator. HEAP is what init returned. free returns 0, or a reason for which it refused.
+struct tau_replay_system {
+    void *(*init)(struct tau_replay_system *system, void *arena, size_t size_bytes);
+    void *(*malloc)(void *heap, size_t size_bytes);
+    void *(*calloc)(void *heap, size_t count, size_t size_bytes);
+    void *(*aligned_alloc)(void *heap, size_t alignment, size_t size_bytes);
+    void *(*realloc)(void *heap, void *pointer, size_t size_bytes);
+    int (*free)(void *heap, void *pointer);
+    size_t (*footprint)(void *heap);  // NULL: all of the arena
+    void (*close)(struct tau_replay_system *system);
+    size_t alignment;  // what each object without an asked alignment has at least
+    int init_status;
+    void *state;
+};
+
+struct tau_replay;
+
+// Opens PATH and reads it once. NULL: *STATUS says why.
+TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(const char *path, uint64_t ops_in_memory_max,
+                                                    enum tau_trace_status *status);
+TAU_TRACE_EXPORT const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay);
+TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
+
+// Carries out the trace on SYSTEM in an arena of HEAP_BYTES. Stops at the first fault.
+TAU_TRACE_EXPORT void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
+                                     uint64_t heap_bytes, uint32_t is_checked,
+                                     struct tau_replay_result *result);
+
+// Writes all operations to FILE_DESCRIPTOR, for the systems that run in a process of their own. 0,
+// or errno.
+TAU_TRACE_EXPORT int tau_replay_dump(struct tau_replay *replay, int file_descriptor);
+
+// Goes through the operations: *COUNT of them from *OPS, starting with the first. False: the file
+// could not be read. At the end *COUNT is 0.
+bool tau_replay_rewind(struct tau_replay *replay);
+bool tau_replay_next(struct tau_replay *replay, const struct tau_replay_op **ops, size_t *count);
+
+// The times of block INDEX's events, at most TAU_TRACE_BLOCK_EVENTS_MAX, in the order of the walk.
+// At the end *COUNT is 0. False: the file could not be read.
+bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times, size_t *count);
+
+// The arena, at least SIZE_BYTES and TAU_REPLAY_ARENA_ALIGNMENT aligned; its content is whatever
+// the last run left. NULL: no memory.
+uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes);
+
+// The systems. LIBRARY is a shared library whose functions are PREFIX_init … as core/tlsf.h has
+// them. CLASSES (only for IS_BUDGET, whose init is core/budget.h's) are COUNT pairs of size and
+// count. NULL: *CAUSE (static text) says why.
+TAU_TRACE_EXPORT struct tau_replay_system *
+tau_system_core_open(const char *library, const char *prefix, uint32_t is_budget,
+                     const uint32_t *classes, uint64_t count, uint64_t alignment,
+                     const char **cause);
+TAU_TRACE_EXPORT struct tau_replay_system *tau_system_kingsley_open(void);
+TAU_TRACE_EXPORT struct tau_replay_system *tau_system_static_open(struct tau_replay *replay);
+TAU_TRACE_EXPORT void tau_system_close(struct tau_replay_system *system);
+
+#endif

@@ -1,0 +1,114 @@
+// Systems that live in a shared library with the interface of core/tlsf.h (or, for budgets, of
+// core/budget.h).
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/budget.h"
+#include "core/config.h"
+#include "core/status.h"
+#include "tool/native/replay/replay.h"
+
+#define SYMBOL_BYTES_MAX 128u
+
+typedef void *(*tlsf_init)(void *memory, size_t size_bytes, size_t pool_max_bytes);
+typedef int (*budget_init)(void **heap, void *memory, size_t size_bytes,
+                           const struct tau_budget_class *classes, size_t count);
+
+struct core_state {
+    void *library;
+    tlsf_init init_tlsf;
+    budget_init init_budget;
+    size_t classes_count;
+    struct tau_budget_class classes[];
+};
+
+static void *tlsf_start(struct tau_replay_system *system, void *arena, size_t size_bytes) {
+    const struct core_state *state = system->state;
+    void *heap = state->init_tlsf(arena, size_bytes, 0);
+    system->init_status = heap == NULL ? TAU_POOL_TOO_SMALL : TAU_OK;
+    return heap;
+}
+
+static void *budget_start(struct tau_replay_system *system, void *arena, size_t size_bytes) {
+    const struct core_state *state = system->state;
+    void *heap = NULL;
+    system->init_status =
+        state->init_budget(&heap, arena, size_bytes, state->classes, state->classes_count);
+    return system->init_status == TAU_OK ? heap : NULL;
+}
+
+static void core_close(struct tau_replay_system *system) {
+    struct core_state *state = system->state;
+    if (state != NULL && state->library != NULL) {
+        (void)dlclose(state->library);
+    }
+    free(state);
+    free(system);
+}
+
+// Function and data pointers differ in ISO C; POSIX makes dlsym's result usable as either.
+static bool symbol_find(void *library, const char *prefix, const char *verb, void *function) {
+    char name[SYMBOL_BYTES_MAX];
+    const int length = snprintf(name, sizeof name, "%s_%s", prefix, verb);
+    if (length < 0 || (size_t)length >= sizeof name) {
+        return false;
+    }
+    void *found = dlsym(library, name);
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+static bool symbols_find(struct tau_replay_system *system, const char *prefix, bool is_budget) {
+    struct core_state *state = system->state;
+    void *library = state->library;
+    // A library may say how much it took, if that is not all of its arena.
+    (void)symbol_find(library, prefix, "footprint", &system->footprint);
+    system->init = is_budget ? budget_start : tlsf_start;
+    return symbol_find(library, prefix, "init",
+                       is_budget ? (void *)&state->init_budget : (void *)&state->init_tlsf) &&
+           symbol_find(library, prefix, "malloc", &system->malloc) &&
+           symbol_find(library, prefix, "calloc", &system->calloc) &&
+           symbol_find(library, prefix, "aligned_alloc", &system->aligned_alloc) &&
+           symbol_find(library, prefix, "realloc", &system->realloc) &&
+           symbol_find(library, prefix, "free", &system->free);
+}
+
+struct tau_replay_system *tau_system_core_open(const char *library, const char *prefix,
+                                               uint32_t is_budget, const uint32_t *classes,
+                                               uint64_t count, uint64_t alignment,
+                                               const char **cause) {
+    if (count > TAU_BUDGET_CLASSES_MAX) {
+        *cause = "a plan has at most 64 classes";
+        return NULL;
+    }
+    *cause = "memory is short";
+    struct tau_replay_system *system = calloc(1, sizeof *system);
+    struct core_state *state =
+        calloc(1, sizeof *state + (size_t)count * sizeof(struct tau_budget_class));
+    if (system == NULL || state == NULL) {
+        free(system);
+        free(state);
+        return NULL;
+    }
+    system->state = state;
+    system->alignment = (size_t)alignment;
+    system->close = core_close;
+    state->classes_count = (size_t)count;
+    for (size_t i = 0; i < state->classes_count; i++) {
+        state->classes[i].size_bytes = classes[2 * i];
+        state->classes[i].count = classes[2 * i + 1];
+    }
+    state->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    *cause = "the library cannot be loaded";
+    if (state->library != NULL) {
+        *cause = "the library lacks a function of the system";
+        if (symbols_find(system, prefix, is_budget != 0)) {
+            *cause = "";
+            return system;
+        }
+    }
+    core_close(system);
+    return NULL;
+}

@@ -1,0 +1,316 @@
+"""A sound bound of what a call of a linked function takes: its longest path.
+
+    bound_instructions(elf, "tau_tlsf_malloc")   # an int; what emulator.py counts is never above it
+    bound_accesses(elf, "tau_tlsf_malloc")       # loads and stores, RISC-V only
+
+1. The code is decoded from the function's first instruction on, along every branch (by capstone;
+   Zbb, which it does not know, has no jumps and no accesses).
+2. A jump goes on where it leads, so a tail call needs no special case; a call adds the longest path
+   of what it calls. Calls of memmove, memcpy and memset are charged as the emulator charges them.
+3. The result is the longest path to a return. A path that no data can take counts too: the bound
+   may be larger than anything that is ever seen, never smaller.
+
+Refused, as TauError: loops, recursion, jumps and calls through registers. Thumb's conditional
+instructions count whether their condition holds or not, as the emulator counts them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import capstone
+from elftools.elf.elffile import ELFFile
+
+from tautochrone.code.images import Image
+from tautochrone.errors import TauError
+
+# What a call of these is charged, payload apart; as in tool/native/replay/emulator.h.
+PAYLOAD_CHARGES = {
+    name: 3 for name in ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove")
+}
+
+RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "blez", "bgez"}
+RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
+RISCV_ACCESSES = {"lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw", "lwsp", "swsp"}
+TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
+# Zbb's encodings: funct12 where the second operand is part of it, else funct7 and funct3.
+ZBB_UNARY = {(1, 0x600), (1, 0x601), (1, 0x602), (1, 0x604), (1, 0x605), (5, 0x287), (5, 0x698)}
+ZBB_BINARY = {(0x20, 4), (0x20, 6), (0x20, 7), (0x05, 4), (0x05, 5), (0x05, 6), (0x05, 7)}
+ZBB_BINARY |= {(0x30, 1), (0x30, 5)}
+NEVER = -(10**12)
+# What only objects with an alignment of their own are resized by.
+OVER_ALIGNED_FUNCTIONS = ("tau_tlsf_aligned_alloc",)
+SHARED_FUNCTIONS = ("tau_tlsf_malloc", "tau_tlsf_free")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One instruction as control flow sees it: an address it calls, and where control goes on.
+
+    `accesses` says whether it loads or stores.
+    """
+
+    targets: tuple[int, ...]
+    calls: int | None = None
+    accesses: int = 0
+
+
+def is_zbb(word: int) -> bool:
+    """Whether the four bytes encode an instruction of Zbb (RV32)."""
+    funct3, funct7, funct12 = word >> 12 & 7, word >> 25, word >> 20
+    if word & 0x7F == 0x13:
+        return (funct3, funct12) in ZBB_UNARY or (funct3, funct7) == (5, 0x30)
+    is_zext_h = (funct7, funct3, word >> 20 & 31) == (0x04, 4, 0)
+    return word & 0x7F == 0x33 and ((funct7, funct3) in ZBB_BINARY or is_zext_h)
+
+
+class Code:
+    """The code of a linked file, decoded instruction by instruction."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            self.is_arm = elf["e_machine"] == "EM_ARM"
+            self.segments = [
+                (segment["p_vaddr"], segment.data())
+                for segment in elf.iter_segments()
+                if segment["p_type"] == "PT_LOAD"
+            ]
+            text = elf.get_section_by_name(".text")
+            self.text = (text["sh_addr"], text["sh_addr"] + text["sh_size"]) if text else (0, 0)
+            self.symbols = {
+                symbol.name: int(symbol["st_value"]) & (~1 if self.is_arm else -1)
+                for symbol in elf.get_section_by_name(".symtab").iter_symbols()
+                if symbol.name and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name[0] != "$"
+            }
+        self.names = {address: name for name, address in self.symbols.items()}
+        if self.is_arm:
+            mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
+            self.decoder = capstone.Cs(capstone.CS_ARCH_ARM, mode)
+        else:
+            mode = capstone.CS_MODE_RISCV32 | capstone.CS_MODE_RISCVC
+            self.decoder = capstone.Cs(capstone.CS_ARCH_RISCV, mode)
+        self.decoder.detail = True
+
+    def place(self, address: int) -> str:
+        """An address for people: the symbol at or before it, and the distance."""
+        below = [known for known in self.names if known <= address]
+        if not below:
+            return f"{address:#x}"
+        nearest = max(below)
+        return f"{self.names[nearest]}+{address - nearest:#x}"
+
+    def bytes_at(self, address: int) -> bytes:
+        """Enough bytes for an instruction; on M4 also for the IT before it (see step)."""
+        for start, data in self.segments:
+            if start <= address < start + len(data):
+                return data[address - start : address - start + 4]
+        raise TauError(f"control leaves the code at {address:#x}")
+
+    def step(self, address: int, condition_left: int = 0) -> tuple[Step, int]:
+        """Decode one instruction.
+
+        `condition_left` says how many instructions of a Thumb IT block this one and those behind it
+        are; the second result is the same for the next instruction.
+        """
+        # The decoder forgets an IT block between calls, so the condition is tracked here.
+        encoded = self.bytes_at(address)
+        decoded = list(self.decoder.disasm(encoded, address, 1))
+        if not decoded and not self.is_arm and is_zbb(int.from_bytes(encoded, "little")):
+            return Step((address + 4,)), 0
+        if not decoded:
+            raise TauError(f"no instruction can be decoded at {self.place(address)}")
+        step = self._arm(decoded[0], condition_left > 0) if self.is_arm else self._riscv(decoded[0])
+        name = decoded[0].mnemonic
+        if self.is_arm and name.startswith("it") and set(name[2:]) <= set("te"):
+            return step, len(name) - 1
+        return step, max(condition_left - 1, 0)
+
+    def _refuse(self, insn: capstone.CsInsn) -> TauError:
+        place = self.place(insn.address)
+        return TauError(
+            f"{place}: `{insn.mnemonic} {insn.op_str}` goes where the code does not say: no bound",
+            "compile with -fno-jump-tables, and without calls through pointers",
+        )
+
+    def _riscv(self, insn: capstone.CsInsn) -> Step:
+        name = insn.mnemonic.removeprefix("c.")
+        following = insn.address + insn.size
+        operands = insn.operands
+        if name in RISCV_BRANCHES:
+            return Step((following, insn.address + operands[-1].imm))
+        if name == "j":
+            return Step((insn.address + operands[-1].imm,))
+        if name == "jal":
+            # Millicode is called with t0 as its link; anything else links ra.
+            return Step((following,), insn.address + operands[-1].imm)
+        if name in ("jr", "jalr", "ret", "mret"):
+            register = insn.reg_name(operands[0].reg) if operands else "ra"
+            if name in ("ret", "mret") or (name == "jr" and register in ("ra", "t0")):
+                return Step(())
+            raise self._refuse(insn)
+        if name in TRAPS:
+            return Step(())
+        return Step((following,), accesses=1 if name in RISCV_ACCESSES else 0)
+
+    def _arm(self, insn: capstone.CsInsn, is_conditional: bool) -> Step:
+        name = insn.mnemonic.removesuffix(".w").removesuffix(".n")
+        following = insn.address + insn.size
+        operands = insn.operands
+        stays: tuple[int, ...] = (following,) if is_conditional else ()
+        if name in ("cbz", "cbnz"):
+            return Step((following, operands[-1].imm))
+        if name == "bl":
+            return Step((following,), operands[0].imm)
+        if insn.id == capstone.arm.ARM_INS_B:
+            is_always = name == "b" and not is_conditional
+            return Step((operands[0].imm,) if is_always else (following, operands[0].imm))
+        if insn.id == capstone.arm.ARM_INS_BX and insn.reg_name(operands[0].reg) == "lr":
+            return Step(stays)
+        if name in TRAPS:
+            return Step(())
+        writes = {insn.reg_name(register) for register in insn.regs_access()[1]}
+        if "pc" not in writes and name not in ("bx", "blx", "tbb", "tbh"):
+            return Step((following,))
+        if insn.id in (capstone.arm.ARM_INS_POP, capstone.arm.ARM_INS_LDM) or (
+            name == "ldr" and "[sp" in insn.op_str
+        ):
+            return Step(stays)
+        raise self._refuse(insn)
+
+
+class LongestPath:
+    """The longest paths of one file, each computed once. `charges` are what calls by name cost.
+
+    A charge of NEVER leaves out every path that makes this call. The length of a path is the number
+    of its instructions, or with `of_accesses` of its loads and stores.
+    """
+
+    def __init__(self, code: Code, charges: Mapping[str, int], of_accesses: bool = False) -> None:
+        self.code = code
+        self.of_accesses = of_accesses
+        self.charged = {
+            code.symbols[name]: charge for name, charge in charges.items() if name in code.symbols
+        }
+        self.known: dict[tuple[int, int], int] = {}
+
+    def from_address(self, start: int) -> int:
+        """The length of the longest path from `start` to a return, calls included."""
+        # A depth-first walk with its own stack; `open_nodes` are those whose result is under way.
+        root = (start, 0)
+        stack = [root]
+        open_nodes: set[tuple[int, int]] = set()
+        while stack:
+            node = stack[-1]
+            if node in self.known:
+                stack.pop()
+                continue
+            if node[0] in self.charged:
+                self.known[node] = self.charged[node[0]]
+                continue
+            step, condition_left = self.code.step(*node)
+            needed = [(target, condition_left) for target in step.targets]
+            if step.calls is not None:
+                needed.append((step.calls, 0))
+            missing = [other for other in needed if other not in self.known]
+            if missing:
+                open_nodes.add(node)
+                again = [other for other in missing if other in open_nodes]
+                if again:
+                    raise self._refuse(node[0], again[0][0], step)
+                stack.extend(missing)
+                continue
+            open_nodes.discard(node)
+            further = max(
+                (
+                    self.length(node[0], step, t) + self.known[(t, condition_left)]
+                    for t in step.targets
+                ),
+                default=self.length(node[0], step, None),
+            )
+            called = self.known[(step.calls, 0)] if step.calls is not None else 0
+            self.known[node] = called + further
+        return self.known[root]
+
+    def length(self, address: int, step: Step, following: int | None) -> int:
+        """What the instruction at `address` adds when `following` is next; None: it returns."""
+        return step.accesses if self.of_accesses else 1
+
+    def _refuse(self, address: int, target: int, step: Step) -> TauError:
+        kind = "recursion" if step.calls == target else "a loop"
+        return TauError(
+            f"{kind} at {self.code.place(address)}, back to {self.code.place(target)}: no bound",
+            "state bounds only for code without loops and recursion",
+        )
+
+
+@functools.lru_cache(maxsize=16)
+def _paths_of(
+    path: Path, charges: tuple[tuple[str, int], ...], of_accesses: bool = False
+) -> LongestPath:
+    payload = dict.fromkeys(PAYLOAD_CHARGES, 0) if of_accesses else PAYLOAD_CHARGES
+    return LongestPath(Code(path), {**payload, **dict(charges)}, of_accesses)
+
+
+def _bound(
+    elf: str | Path, function: str, charges: Mapping[str, int] | None, of_accesses: bool
+) -> int:
+    paths = _paths_of(Path(elf), tuple(sorted((charges or {}).items())), of_accesses)
+    if function not in paths.code.symbols:
+        raise TauError(f"{Path(elf).name} has no function {function}")
+    if of_accesses and paths.code.is_arm:
+        raise TauError("accesses are bounded on RISC-V only")
+    bound = paths.from_address(paths.code.symbols[function])
+    if bound < 0:
+        raise TauError(f"{function} has no path without the calls that were left out")
+    return bound
+
+
+def bound_instructions(
+    elf: str | Path, function: str, charges: Mapping[str, int] | None = None
+) -> int:
+    """The most instructions that a call of `function` takes, payload apart, over all paths.
+
+    `charges` gives functions a cost instead of following them (hooks of a port, for instance), or
+    NEVER. Raises TauError if the code has no such bound.
+    """
+    return _bound(elf, function, charges, of_accesses=False)
+
+
+def bound_accesses(
+    elf: str | Path, function: str, charges: Mapping[str, int] | None = None
+) -> int:
+    """The most loads and stores that a call of `function` makes, payload apart, over all paths.
+
+    As bound_instructions; the path with the most accesses need not be the longest one.
+    """
+    return _bound(elf, function, charges, of_accesses=True)
+
+
+def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:
+    """The bound of an image's operation ("malloc", …), None if its code has none.
+
+    Paths that call or jump to a function in `without` do not count: PAYLOAD_CHARGES leaves those
+    that neither move nor fill payload, SHARED_FUNCTIONS those that a dedicated region answers.
+    """
+    name = image.function(verb)
+    if name is None:
+        return None
+    try:
+        return bound_instructions(image.elf, name, dict.fromkeys(without, NEVER))
+    except TauError:
+        return None
+
+
+def accesses_bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:
+    """As bound_of_image, of loads and stores; None on a target that is not RISC-V, too."""
+    name = image.function(verb)
+    if name is None or image.isa == "m4":
+        return None
+    try:
+        return bound_accesses(image.elf, name, dict.fromkeys(without, NEVER))
+    except TauError:
+        return None

@@ -1,0 +1,223 @@
+"""Calls any function of compiled code on an emulated RV32 processor, and counts exactly.
+
+    image = core_code("tree", "rv32", ["region_tree.c"], keep=["tau_region_tree_find"])
+    with Machine(image) as machine:
+        tree = machine.reserve(64)                     # zeroed memory of the target
+        done = machine.call("tau_region_tree_find", tree, 5)
+        done.result, done.instructions, done.accesses
+        many = machine.call_many("tau_region_tree_find", rows)   # arrays of the same
+
+The processor is ours (tool/native/machine/rv32.h); ISAs are "rv32" and "rv32zbb". An argument is a
+word: an integer, an address, or a structure of one word. memmove, memcpy and memset are charged
+three instructions; the bytes that they move count neither as instructions nor as accesses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tautochrone import native
+from tautochrone.code.images import CODE_ADDRESS, Image, build_image
+from tautochrone.errors import EXIT_USAGE, TauError
+
+MEMORY_ADDRESS = 0x40000000
+MEMORY_BYTES = 256 << 20
+INSTRUCTIONS_MAX = 1 << 36
+ISAS = ("rv32", "rv32zbb")
+STOPS = {
+    1: "ran into an instruction that the processor does not have",
+    2: "left its code or its memory",
+    3: "made a misaligned access",
+    4: "touched memory that is not mapped",
+    5: "trapped",
+    6: "took more instructions than allowed",
+}
+
+
+class NativeImage(ctypes.Structure):
+    """struct tau_rv32_image."""
+
+    _fields_ = [
+        ("bytes", ctypes.c_char_p),
+        ("bytes_count", ctypes.c_uint64),
+        ("address", ctypes.c_uint64),
+        ("move_function", ctypes.c_uint64),
+        ("copy_function", ctypes.c_uint64),
+        ("fill_function", ctypes.c_uint64),
+        ("has_zbb", ctypes.c_uint64),
+    ]
+
+
+# struct tau_rv32_done
+DONE = np.dtype(
+    [
+        ("instructions", np.uint64),
+        ("accesses", np.uint64),
+        ("payload_bytes", np.uint64),
+        ("result", np.uint32),
+        ("stop", np.uint32),
+        ("pc", np.uint32),
+        ("address", np.uint32),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: what it returned (a0), and what it executed, payload apart."""
+
+    result: int
+    instructions: int
+    accesses: int
+
+
+@dataclass(frozen=True)
+class CallArrays:
+    """Many calls, an entry each."""
+
+    result: np.ndarray
+    instructions: np.ndarray
+    accesses: np.ndarray
+
+
+def native_image(image: Image) -> NativeImage:
+    """What the native side needs of an image. Raises TauError for a target that is not RV32."""
+    if image.isa not in ISAS:
+        raise TauError(
+            f"{image.name} is built for {image.isa}", f"use one of {', '.join(ISAS)}", EXIT_USAGE
+        )
+    return NativeImage(
+        bytes=image.code,
+        bytes_count=len(image.code),
+        address=CODE_ADDRESS,
+        move_function=image.symbols["memmove"],
+        copy_function=image.symbols["memcpy"],
+        fill_function=image.symbols["memset"],
+        has_zbb=image.isa == "rv32zbb",
+    )
+
+
+def core_code(
+    name: str,
+    isa: str,
+    sources: Sequence[str | Path],
+    keep: Sequence[str],
+    cflags: Sequence[str] = (),
+    check_level: int = 0,
+    optimize: str = "-O2",
+) -> Image:
+    """Compile files for a target and link the functions in `keep` with all that they call.
+
+    A relative path in `sources` is one of the core's files; they may include "core/…".
+    """
+    core = native.core_sources()
+    return build_image(
+        name,
+        isa,
+        [core / source for source in sources],
+        [f"-I{core.parent}", f"-DTAU_CHECK_LEVEL={check_level}", *cflags],
+        (),
+        "tau_none",
+        optimize,
+        keep=keep,
+    )
+
+
+def _library() -> ctypes.CDLL:
+    library = native.library()
+    if not getattr(library, "tau_rv32_is_declared", False):
+        number = ctypes.c_uint64
+        library.tau_rv32_machine_open.restype = ctypes.c_void_p
+        library.tau_rv32_machine_open.argtypes = [ctypes.POINTER(NativeImage), number]
+        library.tau_rv32_machine_close.restype = None
+        library.tau_rv32_machine_close.argtypes = [ctypes.c_void_p]
+        library.tau_rv32_machine_memory.restype = ctypes.c_void_p
+        library.tau_rv32_machine_memory.argtypes = [ctypes.c_void_p, number, number]
+        library.tau_rv32_machine_call.restype = number
+        library.tau_rv32_machine_call.argtypes = [
+            *(ctypes.c_void_p, number, ctypes.c_void_p, number, number, number, ctypes.c_void_p)
+        ]
+        library.tau_rv32_is_declared = True
+    return library
+
+
+class Machine:
+    """An image on the processor, with `memory_bytes` of memory at MEMORY_ADDRESS.
+
+    The state of the image's variables and of memory stays from call to call. A context manager.
+    """
+
+    def __init__(self, image: Image, memory_bytes: int = MEMORY_BYTES) -> None:
+        self.image = image
+        self._native = native_image(image)
+        self._free = MEMORY_ADDRESS
+        self._end = MEMORY_ADDRESS + memory_bytes
+        self.handle = _library().tau_rv32_machine_open(ctypes.byref(self._native), memory_bytes)
+        if not self.handle:
+            raise TauError(f"no machine for {image.name}: memory is short, or the image too large")
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the machine's memory back; views of it must not be used any more."""
+        if self.handle:
+            _library().tau_rv32_machine_close(self.handle)
+            self.handle = None
+
+    def reserve(self, size_bytes: int, alignment: int = 8) -> int:
+        """The target's address of `size_bytes` of its memory that nothing else has, all zero."""
+        address = -(-self._free // alignment) * alignment
+        if address + size_bytes > self._end:
+            raise TauError(f"{size_bytes} bytes are more than the machine's memory has left")
+        self._free = address + size_bytes
+        return address
+
+    def view(self, address: int, size_bytes: int) -> np.ndarray:
+        """Memory of the target as bytes that can be read and written."""
+        where = _library().tau_rv32_machine_memory(self.handle, address, size_bytes)
+        if not where:
+            raise TauError(f"{self.image.name} has no memory of {size_bytes} bytes at {address:#x}")
+        return np.ctypeslib.as_array((ctypes.c_uint8 * size_bytes).from_address(where))
+
+    def words(self, address: int, count: int) -> np.ndarray:
+        """Memory of the target as words of 32 bits that can be read and written."""
+        return self.view(address, 4 * count).view(np.uint32)
+
+    def call(self, function: str | int, *arguments: int) -> Call:
+        """Call a function by name or address. Raises TauError if it does not return."""
+        done = self.call_many(function, np.array([arguments], dtype=np.int64))
+        return Call(int(done.result[0]), int(done.instructions[0]), int(done.accesses[0]))
+
+    def call_many(
+        self, function: str | int, rows: np.ndarray, instructions_max: int = INSTRUCTIONS_MAX
+    ) -> CallArrays:
+        """Call a function once a row of arguments. Raises TauError if a call does not return."""
+        name = function if isinstance(function, str) else f"{function:#x}"
+        if isinstance(function, str):
+            if function not in self.image.symbols:
+                raise TauError(f"the image {self.image.name} has no function {function}")
+            function = self.image.symbols[function]
+        taken = np.ascontiguousarray(np.asarray(rows) & 0xFFFFFFFF, dtype=np.uint32)
+        if taken.ndim != 2 or taken.shape[1] > 8:
+            raise TauError(f"{name}: a call takes a row of at most eight words")
+        done = np.zeros(len(taken), dtype=DONE)
+        made = _library().tau_rv32_machine_call(
+            *(self.handle, function, taken.ctypes.data, taken.shape[1], len(taken)),
+            *(instructions_max, done.ctypes.data),
+        )
+        if made and done["stop"][made - 1]:
+            last = done[made - 1]
+            raise TauError(
+                f"{name} {STOPS[int(last['stop'])]} at {int(last['pc']):#x}"
+                f" (address {int(last['address']):#x}), in call {made - 1}"
+            )
+        return CallArrays(done["result"], done["instructions"], done["accesses"])

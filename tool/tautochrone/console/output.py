@@ -1,0 +1,128 @@
+"""What every command prints: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO, Any, TypeVar
+
+from tautochrone.console import terminal
+
+JSON_VERSION = 1
+BAR_AFTER_SECONDS = 1.0
+COLOR_CHOICES = ("auto", "always", "never")
+Item = TypeVar("Item")
+
+# What `tau --color … -q` set for this run.
+_settings = {"color": "auto", "quiet": False}
+
+
+def configure(**settings: Any) -> None:
+    """Set for this run when to `color` (one of COLOR_CHOICES), or that it is `quiet`."""
+    _settings.update(settings)
+
+
+def is_quiet() -> bool:
+    """Tell whether notes and progress bars are dropped: `tau -q`."""
+    return bool(_settings["quiet"])
+
+
+def is_colored(stream: IO[str]) -> bool:
+    """Tell whether `stream` gets colors: --color first, then NO_COLOR, FORCE_COLOR, a terminal."""
+    if _settings["color"] != "auto":
+        return _settings["color"] == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def style(stream: IO[str], **how: Any) -> AbstractContextManager[None]:
+    """Let what is written to `stream` meanwhile have click's style `how`, if it is colored."""
+    return terminal.style(stream, **how) if is_colored(stream) else nullcontext()
+
+
+def emit(
+    as_json: bool, command: str, result: dict[str, Any], human: Callable[[], None]
+) -> None:
+    """Print `result` as one JSON document with "version" and "command", or call `human`."""
+    if as_json:
+        document = {"version": JSON_VERSION, "command": command, **result}
+        json.dump(document, sys.stdout, indent=2, sort_keys=False)
+        sys.stdout.write("\n")
+    else:
+        human()
+
+
+def write_data(text: str) -> None:
+    """Write a file's text to stdout, as it would be in the file: unescaped, in UTF-8."""
+    if isinstance(sys.stdout, terminal.Screen):
+        sys.stdout.write_data(text)
+    else:
+        sys.stdout.write(text)
+
+
+def copy_data(source: IO[bytes]) -> None:
+    """Copy a file to stdout, byte for byte."""
+    if isinstance(sys.stdout, terminal.Screen):
+        sys.stdout.copy_data(source)
+    else:
+        sys.stdout.flush()
+        shutil.copyfileobj(source, sys.stdout.buffer)
+
+
+def note(text: str, next_step: str | None = None) -> None:
+    """Print a line for people on stderr, and one for the next step; `tau -q` drops them."""
+    if not _settings["quiet"]:
+        warn(text, next_step)
+
+
+def warn(text: str, next_step: str | None = None) -> None:
+    """Print a line on stderr that the user must see, also with `tau -q`, and the next step.
+
+    A line end within a name is shown escaped: what follows it must not pass for a line of ours.
+    """
+    print(terminal.in_one_line(text), file=sys.stderr, flush=True)
+    if next_step:
+        print(f"  next: {terminal.in_one_line(next_step)}", file=sys.stderr, flush=True)
+
+
+def shows_bar(started: float) -> bool:
+    """Tell whether work that began then (time.monotonic) gets a bar: it is long, on a terminal."""
+    is_wanted = not _settings["quiet"] and sys.stderr.isatty()
+    return is_wanted and time.monotonic() - started > BAR_AFTER_SECONDS
+
+
+def progress(items: Iterable[Item], label: str, total: int | None = None) -> Iterator[Item]:
+    """Yield `items` under a progress bar on stderr.
+
+    Silent unless stderr is a terminal and it takes over a second. `total` is the number of items,
+    None if it is not known.
+    """
+    started = time.monotonic()
+    bar: Any = None
+    task = None
+    try:
+        for done, item in enumerate(items, 1):
+            yield item
+            if bar is not None and task is not None:
+                bar.update(task, completed=done)
+            elif shows_bar(started):
+                bar = terminal.bars()
+                bar.start()
+                task = bar.add_task(terminal.label(label), total=total, completed=done)
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction as a percentage with as many digits as it takes to compare two."""
+    value = 100 * fraction
+    if value >= 10:
+        return f"{value:.0f} %"
+    return f"{value:.1f} %" if value >= 0.1 else f"{value:.2g} %"

@@ -1,0 +1,117 @@
+"""Writes traces in other tools' formats."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tautochrone.console import output
+from tautochrone.errors import TauError
+from tautochrone.files import output_file
+from tautochrone.installation import pip_install
+from tautochrone.trace import file as trace
+
+PARQUET_BATCH_BLOCKS = 16
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    lib = trace.library()
+    handle = ctypes.c_void_p
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "tau_trace_exporter_open": (handle, [handle, ctypes.c_int]),
+        "tau_trace_exporter_block": (ctypes.c_int, [handle, ctypes.c_uint64]),
+        "tau_trace_exporter_close": (ctypes.c_int, [handle]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def export_csv(source: Path, path: Path, force: bool = False) -> int:
+    """Write a trace as the CSV file `path`; returns its events.
+
+    As output_file.written: `force` lets it replace a file, and failures raise TauError.
+    """
+    with output_file.written(path, force, [source]) as partial, open(partial, "wb") as file:
+        return export_csv_to(source, file.fileno(), partial)
+
+
+def export_csv_to(source: Path, descriptor: int, name: Path | str) -> int:
+    """Write a trace as CSV to an open file; returns its events. A closed pipe ends it quietly.
+
+    `name` is the file's in messages. Raises TauError.
+    """
+    lib = _library()
+    with trace.open_trace(source) as reader:
+        exporter = lib.tau_trace_exporter_open(reader.handle, descriptor)
+        if not exporter:
+            raise TauError("memory is short")
+        status = 0
+        blocks = range(reader.totals.blocks)
+        for index in output.progress(blocks, "writing CSV", len(blocks)):
+            status = lib.tau_trace_exporter_block(exporter, index)
+            if status:
+                break
+        broken_pipe = status == trace.STATUS_IO_FAILED and ctypes.get_errno() == errno.EPIPE
+        if not broken_pipe:
+            closing = lib.tau_trace_exporter_close(exporter)
+            broken_pipe = closing == trace.STATUS_IO_FAILED and ctypes.get_errno() == errno.EPIPE
+            status = status or closing
+        if broken_pipe:
+            # Python flushes stdout at its end and would complain of the pipe again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+            return reader.totals.events
+        if status:
+            is_written = status in (trace.STATUS_IO_FAILED, trace.STATUS_DISK_FULL)
+            raise trace.status_error(status, name if is_written else source)
+        return reader.totals.events
+
+
+def export_parquet(source: Path, path: Path, force: bool = False) -> int:
+    """Write a trace as a Parquet file, otherwise as export_csv; returns its events.
+
+    Columns as in trace.EVENT. The schema's metadata names the operations and the call sites, and
+    says how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise TauError(
+            "Parquet needs pyarrow, which is not installed",
+            f"{pip_install('pyarrow')}, or export as CSV",
+        ) from error
+    deltas = dict.fromkeys(("time_ns", "slot"), "DELTA_BINARY_PACKED")
+    others = ["size_bytes", "thread", "site", "op", "flags", "align_log2"]
+    written = output_file.written(path, force, [source])
+    with trace.open_trace(source) as reader, written as partial:
+        fields = [(name, pyarrow.from_numpy_dtype(trace.EVENT[name])) for name in trace.EVENT.names]
+        sites = "\n".join(f"{module}+{offset:#x}" for module, offset in reader.sites())
+        schema = pyarrow.schema(
+            fields,
+            metadata={
+                "operations": ",".join(trace.OPS),
+                "sites": os.fsencode(sites),
+                "ending": json.dumps(reader.ending.document()),
+            },
+        )
+        # An open file: Arrow takes only names in UTF-8.
+        with open(partial, "wb") as file, pyarrow.parquet.ParquetWriter(
+            file,
+            schema,
+            compression="zstd",
+            use_dictionary=others,
+            column_encoding=deltas,
+        ) as writer:
+            blocks = output.progress(reader.columns(), "writing Parquet", reader.totals.blocks)
+            for block in blocks:
+                arrays = [pyarrow.array(getattr(block, name)) for name in schema.names]
+                writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
+        return reader.totals.events

@@ -1,0 +1,290 @@
+"""Turns other programs' records into traces: which format a file has, and who reads it."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import trace_format
+from tautochrone.files import input_file, output_file
+from tautochrone.trace import file as trace
+from tautochrone.trace.ending import Ending
+
+FORM_CSV, FORM_HEAPTRACK = 0, 1
+HEAD_BYTES = 4096
+PIECE_BYTES = 1 << 18
+ZSTD_MAGIC, GZIP_MAGIC = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
+_NO_ORDER = "it holds sums, not the order of events, so it cannot be planned from or replayed"
+_RECORD_INSTEAD = "record with `tau record -- PROGRAM` or `heaptrack --raw PROGRAM`"
+
+# Told how many bytes of how many are read.
+Progress = Callable[[int, int], None]
+
+
+class _NativeFacts(ctypes.Structure):
+    """struct tau_trace_import_facts."""
+
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in (
+            "lines events unknown_count unknown_first_line double_free_count "
+            "double_free_first_line implied_frees timed"
+        ).split()
+    ]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import wrote and what it found wrong. First lines are 0 where there is none."""
+
+    form: str
+    events: int
+    peak_live_bytes: int
+    peak_live_objects: int
+    unknown_count: int
+    unknown_first_line: int
+    double_free_count: int
+    double_free_first_line: int
+    inherited_count: int
+    implied_frees: int
+    timed: bool
+    notes: tuple[str, ...]
+    ending: Ending = Ending(0, ())
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    lib = trace.library()
+    handle, text = ctypes.c_void_p, ctypes.c_char_p
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "tau_trace_importer_open": (handle, [handle, ctypes.c_int]),
+        "tau_trace_importer_feed": (ctypes.c_bool, [handle, text, ctypes.c_size_t]),
+        "tau_trace_importer_feed_zstd": (ctypes.c_bool, [handle, text, ctypes.c_size_t]),
+        "tau_trace_importer_end": (ctypes.c_bool, [handle]),
+        "tau_trace_importer_facts": (ctypes.POINTER(_NativeFacts), [handle]),
+        "tau_trace_importer_message": (text, [handle]),
+        "tau_trace_importer_command": (text, [handle]),
+        "tau_trace_importer_status": (ctypes.c_int, [handle]),
+        "tau_trace_importer_close": (None, [handle]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def form_of(path: Path) -> str:
+    """Tell what a file is: csv, heaptrack, recorder or target.
+
+    Raises TauError, saying why, for a trace and for what cannot become one: DHAT, massif, memray,
+    an empty file, a binary file of no known kind.
+    """
+    head = input_file.read(path, "recording", HEAD_BYTES)
+    name = path.name.lower()
+    if not head:
+        raise TauError(f"{path} is empty")
+    if head.startswith(trace_format.MAGIC.encode()):
+        raise TauError(f"{path} is a trace already", f"tau info {path}", EXIT_USAGE)
+    recorder = _recorder_form(path)
+    if recorder:
+        return recorder
+    if head.startswith((ZSTD_MAGIC, GZIP_MAGIC)):
+        return "csv" if ".csv" in name else "heaptrack"
+    _refuse_aggregates(path, head)
+    if head.startswith(b"v ") or ".raw" in name:
+        return "heaptrack"
+    if b"\0" in head:
+        raise TauError(
+            f"{path} is neither CSV, nor heaptrack's, nor a recorder's file",
+            "tau import reads CSV with the header op,id,size[,align][,time]; " + _RECORD_INSTEAD,
+        )
+    return "csv"
+
+
+def _recorder_form(path: Path) -> str | None:
+    """Tell whether the project's own recorder or a target wrote the file."""
+    from tautochrone.record import accesses as access
+    from tautochrone.record import merge
+
+    if access.is_recording(path):
+        return "accesses"
+    if merge.is_raw(path):
+        return "recorder"
+    return "target" if merge.is_target(path) else None
+
+
+def _refuse_aggregates(path: Path, head: bytes) -> None:
+    """Raise TauError for the tools whose files have no order of events."""
+    if head.startswith(b"desc:"):
+        raise TauError(f"{path} is massif's: {_NO_ORDER}", _RECORD_INSTEAD)
+    if head.lstrip()[:1] in (b"{", b"["):
+        kind = "DHAT's" if b"dhatFileVersion" in head else "a JSON file (DHAT's, or another tool's)"
+        raise TauError(f"{path} is {kind}: {_NO_ORDER}", _RECORD_INSTEAD)
+    if head.startswith(b"memray"):
+        raise TauError(
+            f"{path} is memray's, whose format is internal to memray",
+            "export it as CSV with memray's FileReader: op,id,size from type, address, size",
+        )
+
+
+def import_file(
+    path: Path, out: Path, progress: Progress | None = None, force: bool = False
+) -> Imported:
+    """Write the trace `out` from `path`, whatever form it has, as output_file.written does.
+
+    `force` lets it replace a file. Raises TauError; a malformed line is named by number.
+    """
+    form = form_of(path)
+    with output_file.written(out, force, [path]) as partial:
+        if form in ("csv", "heaptrack"):
+            imported = _import_text(path, partial, form, progress)
+        elif form == "accesses":
+            imported = _import_accesses(path, partial)
+        else:
+            imported = _import_recorded(path, partial, form, progress)
+        # Here, as a stream cannot be read again.
+        with trace.open_trace(partial) as reader:
+            return replace(imported, ending=reader.ending)
+
+
+def _import_recorded(path: Path, out: Path, form: str, progress: Progress | None) -> Imported:
+    """Import through the recorder's own merge."""
+    from tautochrone.record import merge
+
+    extra = {"imported_from": path.name}
+    merger = merge.merge_raw if form == "recorder" else merge.merge_target
+    merged = merger(path, out, extra, progress)
+    notes = [f"{merged.restarts:,} restarts of the target"] if merged.restarts else []
+    return Imported(
+        form=form,
+        events=merged.events,
+        peak_live_bytes=merged.peak_live_bytes,
+        peak_live_objects=merged.peak_live_objects,
+        unknown_count=merged.unknown_count,
+        unknown_first_line=0,
+        double_free_count=merged.double_free_count,
+        double_free_first_line=0,
+        inherited_count=merged.inherited_count,
+        implied_frees=merged.implied_frees,
+        timed=True,
+        notes=tuple(notes),
+    )
+
+
+def _import_accesses(path: Path, out: Path) -> Imported:
+    """Import a recording of accesses."""
+    from tautochrone.record import accesses as access
+
+    made = access.convert(path, out, {"imported_from": path.name})
+    totals = made.totals
+    return Imported(
+        form="accesses",
+        events=totals.events,
+        peak_live_bytes=totals.peak_live_bytes,
+        peak_live_objects=totals.peak_live_objects,
+        unknown_count=totals.unknown_count,
+        unknown_first_line=0,
+        double_free_count=totals.double_free_count,
+        double_free_first_line=0,
+        inherited_count=totals.inherited_count,
+        implied_frees=0,
+        timed=True,
+        notes=tuple(access.advice(made, 0)),
+    )
+
+
+def _import_text(path: Path, out: Path, form: str, progress: Progress | None) -> Imported:
+    """Import CSV or heaptrack's lines, packed or not."""
+    code = FORM_CSV if form == "csv" else FORM_HEAPTRACK
+    header = {"recorder": form, "imported_from": path.name} | _said_at_the_start(path, code)
+    with trace.TraceWriter(out, header) as writer:
+        importer = _library().tau_trace_importer_open(writer.handle, code)
+        if not importer:
+            raise TauError("memory is short")
+        try:
+            for piece, packed in _pieces(path, progress):
+                _take(importer, path, piece, packed)
+            if not _library().tau_trace_importer_end(importer):
+                raise _failure(importer, path)
+            facts = _library().tau_trace_importer_facts(importer)[0]
+            totals = writer.totals
+            return Imported(
+                form=form,
+                events=facts.events,
+                peak_live_bytes=totals.peak_live_bytes,
+                peak_live_objects=totals.peak_live_objects,
+                unknown_count=totals.unknown_count,
+                unknown_first_line=facts.unknown_first_line,
+                double_free_count=totals.double_free_count,
+                double_free_first_line=facts.double_free_first_line,
+                inherited_count=totals.inherited_count,
+                implied_frees=facts.implied_frees,
+                timed=bool(facts.timed),
+                notes=() if facts.timed else ("no times: an event's number stands for its time",),
+            )
+        finally:
+            _library().tau_trace_importer_close(importer)
+
+
+def _take(importer: int, path: Path, piece: bytes, packed: bool) -> None:
+    lib = _library()
+    feed = lib.tau_trace_importer_feed_zstd if packed else lib.tau_trace_importer_feed
+    if not feed(importer, piece, len(piece)):
+        raise _failure(importer, path)
+
+
+def _failure(importer: int, path: Path) -> TauError:
+    """The error that an importer stopped with."""
+    if _library().tau_trace_importer_status(importer) == trace.STATUS_DISK_FULL:
+        return TauError("the disk is full (or the file reached its limit)", "free some space")
+    message = _library().tau_trace_importer_message(importer).decode("utf-8", "replace")
+    return TauError(f"{path}, {message}")
+
+
+def _pieces(path: Path, progress: Progress | None) -> Iterator[tuple[bytes, bool]]:
+    """Yield the file's bytes, and whether they are zstd's; gzip is unpacked here."""
+    total = path.stat().st_size
+    with open(path, "rb") as file:
+        head = file.read(4)
+        file.seek(0)
+        packed = head == ZSTD_MAGIC
+        source: Any = gzip.open(file) if head.startswith(GZIP_MAGIC) else file
+        while True:
+            try:
+                piece = source.read(PIECE_BYTES)
+            except (EOFError, OSError, zlib.error) as error:
+                raise TauError(f"{path}: the compressed data is damaged or cut: {error}") from error
+            if not piece:
+                return
+            yield piece, packed
+            if progress:
+                progress(file.tell(), total)
+
+
+def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
+    """What the first lines say for the header: heaptrack's command line, CSV's lack of times.
+
+    The trace's header is written before its events, so the file's start is read twice.
+    """
+    with trace.TraceWriter("/dev/null", {}) as writer:
+        importer = _library().tau_trace_importer_open(writer.handle, code)
+        if not importer:
+            raise TauError("memory is short")
+        try:
+            for piece, packed in _pieces(path, None):
+                _take(importer, path, piece, packed)
+                break
+            if code == FORM_HEAPTRACK:
+                command = _library().tau_trace_importer_command(importer)
+                return {"command": command.decode("utf-8", "replace")}
+            is_timed = _library().tau_trace_importer_facts(importer)[0].timed
+            return {} if is_timed else {"clock": trace_format.CLOCK_EVENTS}
+        finally:
+            _library().tau_trace_importer_close(importer)

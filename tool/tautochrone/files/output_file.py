@@ -1,0 +1,253 @@
+"""Every file that a command writes: whole or not at all, and never over what it must not replace.
+
+with output_file.written(path, force, inputs) as partial:
+    ...write to the file `partial`, from Python or from native code...
+
+What a path stands for decides what is done with it:
+- A regular file, or nothing yet: the new file is made beside it and renamed. With a symbolic link,
+  also a dangling one, that is done to its target, and the link stays. A replaced file keeps its
+  mode; it belongs to whoever ran the command, and other hard links keep the old content.
+- A stream (`-`, /dev/stdout, a FIFO, a character device such as /dev/null) is never replaced: once
+  the result is whole, it is written there.
+- Anything else (a folder, a block device, a socket) is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tautochrone.console import output, signals
+from tautochrone.errors import EXIT_USAGE, TauError
+
+STDOUT = 1
+LINKS_MAX = 40  # as the kernel's
+# With the token and the suffix this stays below the 255 bytes of a name, four bytes a character.
+NAME_CHARACTERS_MAX = 50
+OTHER_KINDS = {stat.S_IFDIR: "directory", stat.S_IFBLK: "block device", stat.S_IFSOCK: "socket"}
+
+
+class OutputExists(TauError):
+    """The output is there, and nobody allowed to replace it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} exists", "name another file, or give --force", EXIT_USAGE)
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What a path stands for: `file` with links followed, or None for a stream.
+
+    `descriptor` is that of a stream which this process has open.
+    """
+
+    path: Path
+    file: Path | None
+    descriptor: int | None
+
+    def send(self, source: IO[bytes]) -> None:
+        """Copy all of `source` into the stream; never creates a file."""
+        if self.descriptor == STDOUT:
+            output.copy_data(source)
+            return
+        flags = os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY
+        known = self.descriptor
+        opened = os.open(self.path, flags) if known is None else os.dup(known)
+        with os.fdopen(opened, "wb") as stream:
+            shutil.copyfileobj(source, stream)
+
+
+def is_stdout(path: Path) -> bool:
+    """Tell whether an output goes to this process's stdout, under whatever name."""
+    return _descriptor_of(path) == STDOUT
+
+
+def is_stream(path: Path) -> bool:
+    """Tell whether an output is written as a stream. Raises TauError as `check`."""
+    return _target_of(path).file is None
+
+
+def check(
+    path: Path, force: bool = False, others: Iterable[Path] = (), as_json: bool = False
+) -> None:
+    """Refuse an output before any work is done for it.
+
+    Fails (TauError) if and only if
+    - it is neither a stream nor a regular file nor missing,
+    - it is a file and one of `others`: those are read, or are outputs too,
+    - it is a file that exists, and not `force` (OutputExists),
+    - its folder is missing or cannot be written,
+    - it is stdout, and so is the result `as_json`.
+    """
+    if as_json and is_stdout(path):
+        raise TauError(f"--json and -o {path} both want stdout", "name a file", EXIT_USAGE)
+    file = _target_of(path).file
+    if file is None:
+        return
+    for other in others:
+        if _is_same(file, other):
+            raise TauError(
+                f"{path} and {other} are the same file", "name another output", EXIT_USAGE
+            )
+    if os.path.lexists(file) and not force:
+        raise OutputExists(path)
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        is_missing = not file.parent.exists()
+        cause = "is missing" if is_missing else "cannot be written"
+        step = f"make it: mkdir -p {file.parent}" if is_missing else "name another folder"
+        raise TauError(f"{path}: the folder {file.parent} {cause}", step)
+
+
+@contextlib.contextmanager
+def written(path: Path, force: bool = False, others: Iterable[Path] = ()) -> Iterator[Path]:
+    """Yield the path of an empty file; what is written to it becomes `path` if the block ends well.
+
+    Checks as `check` does, and again at the end: without `force` a file that appeared meanwhile
+    stays (OutputExists). A failure of the block or of the disk leaves `path` as it was. SIGTERM,
+    SIGHUP and Ctrl-C, however many, remove the file; SIGKILL leaves it as NAME.TOKEN.partial.
+    """
+    check(path, force, others)
+    target = _target_of(path)
+    folder = Path(tempfile.gettempdir()) if target.file is None else target.file.parent
+    name = (target.file or Path("tau")).name[:NAME_CHARACTERS_MAX]
+    partial = folder / f"{name}.{secrets.token_hex(8)}.partial"
+    with signals.ended_by_exceptions():
+        try:
+            mode = 0o600 if target.file is None else 0o666
+            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+            yield partial
+            _finish(partial, target, force)
+        except TauError as error:
+            error.message = error.message.replace(str(partial), str(path))
+            raise
+        except OSError as error:
+            if error.filename not in (None, str(partial), str(path)):
+                raise
+            raise _unwritable(path, error) from error
+        finally:
+            try:
+                partial.unlink(missing_ok=True)
+            finally:  # the first signal may have come just there; a second one is ignored
+                partial.unlink(missing_ok=True)
+
+
+def move(source: Path, path: Path, force: bool = False) -> None:
+    """Make a file that is whole the output `path`, also on another disk or into a stream.
+
+    Raises TauError as `written` does; `source` is then where it was, and else gone.
+    """
+    check(path, force)
+    file = _target_of(path).file
+    if file is not None:
+        try:
+            _publish(source, path, file, force)
+            return
+        except OSError as error:
+            # Equal device numbers do not tell: a file system may be mounted twice.
+            if error.errno != errno.EXDEV:
+                raise _unwritable(path, error) from error
+    with written(path, force) as partial:
+        shutil.copyfile(source, partial)
+    source.unlink()
+
+
+def _unwritable(path: Path, error: OSError) -> TauError:
+    if error.errno == errno.EPIPE:
+        return TauError(f"{path}: its reader has left", "let it read to the end, or name a file")
+    cause = error.strerror or str(error)
+    return TauError(f"{path}: {cause}", "free some space, or name another place")
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    """Tell whether two paths are one file, or will be."""
+    if os.path.realpath(file) == os.path.realpath(other):
+        return True
+    return file.exists() and other.exists() and os.path.samefile(file, other)
+
+
+# ---- what a path stands for ----
+
+
+def _target_of(path: Path) -> _Target:
+    """Look at an output. Raises TauError if it is of a kind that cannot be written."""
+    descriptor = _descriptor_of(path)
+    try:
+        mode = os.stat(path).st_mode if descriptor is None else os.fstat(descriptor).st_mode
+    except FileNotFoundError:
+        return _Target(path, Path(os.path.realpath(path)), None)
+    except OSError as error:
+        raise TauError(f"{path}: {error.strerror}", "name another output", EXIT_USAGE) from error
+    kind = stat.S_IFMT(mode)
+    if kind == stat.S_IFREG and descriptor is None:
+        return _Target(path, Path(os.path.realpath(path)), None)
+    if kind in (stat.S_IFIFO, stat.S_IFCHR) or (descriptor is not None and kind != stat.S_IFDIR):
+        return _Target(path, None, descriptor)
+    what = OTHER_KINDS.get(kind, "special file")
+    step = f"name a file in it: -o {path}/NAME" if kind == stat.S_IFDIR else "name a regular file"
+    raise TauError(f"{path} is a {what}, not a file to write to", step, EXIT_USAGE)
+
+
+def _descriptor_of(path: Path) -> int | None:
+    """Return the descriptor of this process that `-`, /dev/stdout, /dev/fd/3, … stand for.
+
+    Renaming over such a name would replace the file behind it under the feet of whoever opened it.
+    """
+    if str(path) == "-":
+        return STDOUT
+    ours = re.compile(rf"/proc/{os.getpid()}(/task/[0-9]+)?/fd")
+    for _ in range(LINKS_MAX):
+        if re.fullmatch("[0-9]+", path.name) and ours.fullmatch(os.path.realpath(path.parent)):
+            return int(path.name)
+        if not os.path.islink(path):
+            return None
+        path = path.parent / os.readlink(path)
+    return None
+
+
+# ---- publishing ----
+
+
+def _finish(partial: Path, target: _Target, force: bool) -> None:
+    if target.file is not None:
+        _publish(partial, target.path, target.file, force)
+        return
+    with open(partial, "rb") as source:
+        target.send(source)
+
+
+def _publish(whole: Path, path: Path, file: Path, force: bool) -> None:
+    """Rename `whole` to `file`, which is on the same disk, once its content is on the disk.
+
+    Without `force` the name is claimed first by an empty file that only one process can create.
+    Unlike a hard link or renameat2's RENAME_NOREPLACE, that works on every file system.
+    """
+    descriptor = os.open(whole, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if force:
+        with contextlib.suppress(FileNotFoundError):
+            whole.chmod(stat.S_IMODE(file.stat().st_mode) & 0o777)
+        whole.replace(file)
+        return
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        raise OutputExists(path) from None
+    try:
+        whole.replace(file)
+    finally:
+        # An interrupt may come before the rename, or right after it.
+        if whole.exists():
+            file.unlink()

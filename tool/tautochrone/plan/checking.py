@@ -1,0 +1,22 @@
+"""Validates a plan: every rule of SPEC, and whether its recordings were complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tautochrone.errors import TauError
+from tautochrone.plan.file import load_plan
+from tautochrone.plan.remarks import plan_remarks
+from tautochrone.trace.checking import Problem
+
+
+def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
+    """Return the kind of a file that is no trace, and what is wrong with it as a plan."""
+    looks_like_text = path.suffix == ".toml" or b"\0" not in head
+    try:
+        plan = load_plan(path)
+    except TauError as error:
+        if looks_like_text:
+            return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
+        return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
+    return "plan", [Problem("trace", text) for text in plan_remarks(plan)]

@@ -1,0 +1,217 @@
+"""The best value of Eq 7 with a certificate: an integer program over the counts, its constraints
+made as they are needed.
+
+Eq 9 says, for every instant t: sum over i of S_i max(N_i, P_i(t)) <= U_max. The maximum is the
+larger of two linear terms, so the inequality is the same as 2^n linear ones: for every set A of
+classes,
+
+    sum over i in A of S_i N_i  <=  U_max - U(t) + sum over i in A of S_i P_i(t).
+
+No variable is added. For given N only one set a instant can be broken: A = {i : N_i > P_i(t)}. So:
+
+1. At an instant where U(t) = U_max there is no room at all: N_i <= P_i(t). These are the bounds of
+   the variables.
+2. Solve the relaxation over the inequalities so far (linear first, then with whole counts, HiGHS).
+3. Evaluate Eq 4 at every kept instant (native). Add the inequalities of the worst instants; repeat
+   from 2.
+4. Every relaxation's bound holds for the whole problem. The counts reported are made feasible by
+   the greedy started from the relaxation's whole parts, and are checked at every instant;
+   `optimal_within` = (bound - value) / bound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+from tautochrone.plan.heap import Budget
+from tautochrone.plan.profile import Instants
+
+# The work is bounded by counts, so that equal input gives equal counts; the clock is a last resort.
+LINEAR_ROUNDS_MAX = 150
+WHOLE_ROUNDS_MAX = 2
+WHOLE_NODES_MAX = 200
+SECONDS_MAX = 9.0
+WINDOWS_COUNT = 32  # at most one inequality a window of time and round
+VIOLATION_MIN = 1e-6  # granules
+
+
+def budget(
+    instants: Instants,
+    seconds_max: float = SECONDS_MAX,
+    linear_rounds_max: int = LINEAR_ROUNDS_MAX,
+    whole_rounds_max: int = WHOLE_ROUNDS_MAX,
+) -> Budget:
+    """The best counts and their certificate.
+
+    Stops after about `seconds_max`, or these rounds, with what is proved by then.
+    """
+    if instants.count == 0 or not instants.sizes_bytes:
+        return Budget([0] * len(instants.sizes_bytes), 0.0)
+    return _Search(instants, seconds_max, linear_rounds_max, whole_rounds_max).run()
+
+
+@contextlib.contextmanager
+def _stdout_to_nowhere() -> Iterator[None]:
+    """Drop what native code prints on stdout, where results go: HiGHS prints lines of its own."""
+    libc = ctypes.CDLL(None)
+    libc.fflush(None)
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        yield
+    finally:
+        libc.fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _milp_in_silence(*arguments: Any, **options: Any) -> Any:
+    """As scipy's milp, which prints nothing then."""
+    with _stdout_to_nowhere():
+        return milp(*arguments, **options)
+
+
+class _Search:
+    """One run. Everything is in granules, so that coefficients are small whole numbers."""
+
+    def __init__(
+        self,
+        instants: Instants,
+        seconds_max: float,
+        linear_rounds_max: int,
+        whole_rounds_max: int,
+    ) -> None:
+        self.instants = instants
+        self.linear_rounds_max = linear_rounds_max
+        self.whole_rounds_max = whole_rounds_max
+        self.deadline = time.monotonic() + seconds_max
+        self.granule = instants.profile.granule_bytes
+        self.sizes = np.array(instants.sizes_bytes) // self.granule
+        self.limit = instants.limit_bytes // self.granule
+        self.in_use = instants.budgeted_bytes([0] * len(self.sizes)) / self.granule
+        self.most = np.array(instants.most_counts(), dtype=np.int64)
+        self.rows: list[np.ndarray] = []
+        self.rights: list[float] = []
+        self.seen: set[tuple[int, bytes]] = set()
+        self.bound = float(self.sizes @ self.most)
+        self.best = self._completed(np.zeros(len(self.sizes)))
+
+    def _completed(self, counts: np.ndarray) -> np.ndarray:
+        """The greedy from the whole part of feasible `counts`: feasible, and at least as good."""
+        least = np.minimum(np.floor(counts + 1e-9).astype(np.int64), self.most)
+        if not self.instants.holds(least.tolist()):
+            least = np.array(self.instants.greedy(most=least.tolist()))
+        return np.array(self.instants.greedy(least.tolist(), self.most.tolist()), dtype=np.int64)
+
+    def _offer(self, counts: np.ndarray) -> None:
+        completed = self._completed(counts)
+        if self.sizes @ completed > self.sizes @ self.best and self.instants.holds(
+            completed.tolist()
+        ):
+            self.best = completed
+
+    def _add_broken(self, counts: np.ndarray) -> bool:
+        """Add the inequalities that `counts` breaks most, at most one a window of time.
+
+        Whether there was any.
+        """
+        excess = self.instants.budgeted_bytes(counts) / self.granule - self.limit
+        if excess.max() <= VIOLATION_MIN:
+            return False
+        chosen = [
+            chunk[np.argmax(excess[chunk])]
+            for chunk in np.array_split(np.arange(len(excess)), WINDOWS_COUNT)
+            if len(chunk)
+        ]
+        chosen = np.array([t for t in chosen if excess[t] > VIOLATION_MIN])
+        added = False
+        for t, live in zip(chosen, self.instants.live_counts(chosen), strict=True):
+            above = counts > live + 1e-9
+            key = (int(t), above.tobytes())
+            if key not in self.seen:
+                self.seen.add(key)
+                self.rows.append(np.where(above, self.sizes, 0).astype(float))
+                self.rights.append(
+                    float(self.limit - self.in_use[t] + (self.sizes * live)[above].sum())
+                )
+                added = True
+        return added
+
+    def _gap(self) -> float:
+        value = float(self.sizes @ self.best)
+        bound = np.floor(self.bound + 1e-6)  # whole granules
+        return max(0.0, (bound - value) / bound) if bound > 0 else 0.0
+
+    def _remaining(self) -> float:
+        return self.deadline - time.monotonic()
+
+    def run(self) -> Budget:
+        self._add_broken(self.most.astype(float))
+        self._solve_linear()
+        self._solve_whole()
+        counts = [int(count) for count in self.best]
+        if not self.instants.holds(counts):
+            raise AssertionError("the planner's counts break Eq 5")
+        return Budget(counts, self._gap())
+
+    def _solve_linear(self) -> None:
+        """Close in on the relaxation's optimum from both sides.
+
+        The linear optimum is a corner, and cutting corners off one by one converges slowly. Cutting
+        half-way between a feasible point and the corner cuts deep; when that middle is feasible, it
+        is the better feasible point.
+        """
+        inside = self.best.astype(float)
+        for _ in range(self.linear_rounds_max):
+            if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
+                return
+            solved = linprog(
+                -self.sizes.astype(float),
+                A_ub=np.array(self.rows),
+                b_ub=np.array(self.rights),
+                bounds=np.column_stack([np.zeros(len(self.most)), self.most]),
+                method="highs",
+            )
+            if solved.status != 0:
+                return
+            self.bound = min(self.bound, -float(solved.fun))
+            middle = (inside + solved.x) / 2
+            if not self._add_broken(middle):
+                inside = middle
+                self._offer(inside)
+            if self.bound - self.sizes @ inside < 0.5 or not self._add_broken(solved.x):
+                self._offer(solved.x)
+                return
+
+    def _solve_whole(self) -> None:
+        for _ in range(self.whole_rounds_max):
+            if self._gap() <= 0 or self._remaining() <= 0 or not self.rows:
+                return
+            solved = _milp_in_silence(
+                -self.sizes.astype(float),
+                integrality=np.ones(len(self.most)),
+                bounds=Bounds(np.zeros(len(self.most)), self.most),
+                constraints=LinearConstraint(np.array(self.rows), ub=np.array(self.rights)),
+                options={
+                    "time_limit": self._remaining(),
+                    "node_limit": WHOLE_NODES_MAX,
+                    "mip_rel_gap": 0.0,
+                },
+            )
+            if solved.mip_dual_bound is not None:
+                self.bound = min(self.bound, -float(solved.mip_dual_bound))
+            if solved.x is None:
+                return
+            counts = np.round(solved.x)
+            self._offer(counts)
+            if not self._add_broken(counts):
+                return

@@ -1,0 +1,345 @@
+"""The planner that measures: its objective is the smallest heap in which the recordings replay.
+
+Eq 7's dedicated bytes are not the heap: a bucket that is empty at the peak costs its size. And a
+plan that fits one input too well is a loss on another. So (DESIGN.md, "The plan", has what was
+measured for every number here):
+
+1. Plain TLSF is measured on every recording, and on its first 1/8, 1/4, 1/2 and 3/4 of the events:
+   stand-ins for shorter inputs of the same program. They need no recording of their own, because a
+   replay that runs out of memory tells how far it came.
+2. The search has several starts (starts.py): counts live at the peak of every prefix, no classes at
+   all, the classes of the greedy and of the exact planner, and, if there are several recordings,
+   the classes found for each of them alone.
+3. Classes are admitted if they need no more than plain TLSF on every recording, at most STRAY more
+   on every prefix, and save at least RETURN_MIN of their dedicated bytes.
+4. From the best that is admitted of each start, the count of one class after another is changed
+   where that gains.
+5. The best of these ends and every start that is admitted as it stands are measured on the whole
+   recordings, as `tau replay` does; the smallest heap wins.
+
+The work is bounded by replays and replayed events, not by time: equal input gives an equal plan.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tautochrone.plan.heap import starts
+from tautochrone.plan.heap.recordings import Classes, Meter, Recording, common_heap
+from tautochrone.plan.profile import PREFIXES, Profile
+
+# What a plan may cost over plain TLSF on a prefix: the bound promised for other inputs.
+STRAY = 0.02
+PREFIX_CHECKS = (2, 4, 8, 12)  # sixteenths of the events
+# A prefix that needs less than this part of the whole's heap is no guide.
+PREFIX_SHARE_MIN = 0.2
+# If the recordings' heaps differ by this factor, nor is a prefix that needs less than the smallest.
+RECORDINGS_DIFFER = 1.25
+# What a plan must save, as a fraction of its dedicated bytes: a bet that the sizes come back. Where
+# there are few sizes they are predetermined, as the paper has it [P1-1], and will: then neither
+# this nor the prefixes are asked for, nor where the caller says that the input is fixed.
+RETURN_MIN = 1 / 16
+FEW_SIZES = 16
+# What a change of one class must gain, as a fraction of the heap: less is noise of placement.
+GAIN_MIN = 1 / 4096
+RESOLUTION = 1 / 4096  # of the heap, while searching
+SWEEPS_MAX = 2  # over the sizes, from each start
+ENDS_MEASURED_MAX = 2  # of the ends, as finely as `tau replay` measures
+SWEEP_GAIN_MIN = 1 / 4096  # what another sweep is worth, as a fraction of the heap
+PREFIXES_START, EMPTY_START = "prefixes", "no classes"
+# Why the classes of a start are refused as they stand.
+NO_CLASS = "there are none"
+NO_GAIN = "they need no less than plain TLSF on some recording"
+NO_RETURN = "they save less than 1/16 of the bytes that they dedicate"
+LOSES_ON_PREFIX = "they need over 2 % more than plain TLSF where a recording is cut short"
+BETS = (NO_RETURN, LOSES_ON_PREFIX)
+# Work of one search: so many replays, and in all so many events, or for a long recording so many of
+# its replays.
+REPLAYS_MAX = 1600
+EVENTS_MAX = 300_000_000
+WHOLE_REPLAYS_MIN = 240
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of the search: `heap_bytes` is what its best classes needed in the end.
+
+    `refused` says why its classes were not admitted as they stand, or is empty; `is_bet` if other
+    inputs are the reason.
+    """
+
+    name: str
+    heap_bytes: int
+    refused: str = ""
+    is_bet: bool = False
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The winner.
+
+    Its classes (falling sizes), the heap it needs and what plain TLSF needs, over all recordings.
+    """
+
+    classes: Classes
+    heap_bytes: int
+    plain_heap_bytes: int
+    starts: tuple[Start, ...] = ()
+
+
+@dataclass
+class _Check:
+    """The first `events` of a recording must succeed in `heap_bytes`."""
+
+    recording: Recording
+    events: int
+    heap_bytes: int
+
+
+@dataclass
+class _Search:
+    profile: Profile
+    recordings: Sequence[Recording]
+    plain: list[int]
+    classes_max: int
+    meter: Meter
+    is_input_fixed: bool
+    checks: list[_Check] = field(default_factory=list)
+    best: Classes = ()
+    heap_bytes: int = 0
+    # The largest heap in which classes were seen to fail: it is not asked again for less.
+    failed_bytes: dict[Classes, int] = field(default_factory=dict)
+
+    @functools.cached_property
+    def plain_bytes(self) -> int:
+        """What plain TLSF needs to hold every recording."""
+        return common_heap(self.recordings, (), self.plain, self.profile.granule_bytes)
+
+    def measured_bytes(self, classes: Classes) -> int:
+        """What `classes` need to hold every recording, measured as `tau replay` does."""
+        smallest = [recording.smallest_heap(classes) for recording in self.recordings]
+        return common_heap(self.recordings, classes, smallest, self.profile.granule_bytes)
+
+    @property
+    def is_predetermined(self) -> bool:
+        """Whether the objects of every input are known, so that a plan for them is no bet."""
+        return self.is_input_fixed or len(self.profile.sizes) <= FEW_SIZES
+
+    def most_bytes(self, classes: Classes) -> int:
+        """The largest heap with which `classes` are worth what they risk."""
+        if self.is_predetermined:
+            return self.plain_bytes
+        dedicated_bytes = sum(size_bytes * count for size_bytes, count in classes)
+        return self.plain_bytes - int(dedicated_bytes * RETURN_MIN)
+
+    def restart(self) -> None:
+        """Forget the best, not what failed."""
+        self.best, self.heap_bytes = (), self.plain_bytes
+
+    def admit(self, classes: Classes, gain_bytes: int) -> bool:
+        """Take `classes` if they need at least `gain_bytes` less and pass every check."""
+        if len(classes) > self.classes_max or self.meter.exhausted or not classes:
+            return False
+        target = min(self.heap_bytes - gain_bytes, self.most_bytes(classes)) // 8 * 8
+        if target <= self.failed_bytes.get(classes, 0):
+            return False
+        if not self.hold(classes, target):
+            self.failed_bytes[classes] = target
+            return False
+        if not self.passes_prefixes(classes):
+            self.failed_bytes[classes] = self.plain_bytes
+            return False
+        self.best, self.heap_bytes = classes, self._descended(classes, target)
+        return True
+
+    def passes_prefixes(self, classes: Classes) -> bool:
+        """Whether `classes` cost little where the recordings are cut short."""
+        return all(
+            self.meter.completed(check.recording, classes, check.heap_bytes) >= check.events
+            for check in self.checks
+        )
+
+    def hold(self, classes: Classes, heap_bytes: int) -> bool:
+        """Whether every recording completes, in no more than plain TLSF needs for it.
+
+        Where the input is fixed one heap holds all recordings, and it alone counts.
+        """
+        return all(
+            self.meter.completed(
+                recording, classes, heap_bytes if self.is_input_fixed else min(heap_bytes, plain)
+            )
+            >= recording.events
+            for recording, plain in zip(self.recordings, self.plain, strict=True)
+        )
+
+    def _descended(self, classes: Classes, holds: int) -> int:
+        """About the smallest heap that holds: steps that double, then bisection."""
+        resolution = max(8, int(holds * RESOLUTION))
+        fails, step = max(recording.lowest_bytes for recording in self.recordings) - 8, resolution
+        while holds - step > fails:
+            if not self.hold(classes, (holds - step) // 8 * 8):
+                fails = (holds - step) // 8 * 8
+                break
+            holds, step = (holds - step) // 8 * 8, step * 2
+        while holds - fails > resolution:
+            middle = (holds + fails) // 16 * 8
+            if middle <= fails:
+                break
+            if self.hold(classes, middle):
+                holds = middle
+            else:
+                fails = middle
+        return holds
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where the search got from one start; `heap_bytes` to RESOLUTION."""
+
+    name: str
+    classes: Classes
+    heap_bytes: int
+
+
+def plan(
+    profile: Profile,
+    recordings: Sequence[Recording],
+    classes_max: int,
+    tick: Callable[[], None] = lambda: None,
+    is_input_fixed: bool = False,
+    alone: Sequence[Profile] = (),
+) -> Measured:
+    """Choose classes for the recordings of `profile`, given in the same order.
+
+    `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
+    inputs: what the classes may cost on others is not asked. `alone` are the profiles of each
+    recording by itself, where the plans of each are to be starts.
+    """
+    plain = [recording.smallest_heap(()) for recording in recordings]
+    if not profile.sizes or classes_max == 0:
+        most = common_heap(recordings, (), plain, profile.granule_bytes)
+        return Measured((), most, most)
+    events = sum(recording.events for recording in recordings)
+    meter = Meter(REPLAYS_MAX, max(EVENTS_MAX, WHOLE_REPLAYS_MIN * events), tick)
+    search = _Search(profile, recordings, plain, classes_max, meter, is_input_fixed)
+    _prefix_checks(search)
+    given = starts.formula_starts(profile, classes_max)
+    for own, recording in zip(alone, recordings, strict=bool(alone)):
+        found = plan(own, [recording], classes_max, tick, is_input_fixed)
+        given.append((own.traces[0].path.name, found.classes))
+    return _measured(search, _ends(search, given), given)
+
+
+def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
+    """The best classes that the search reaches from each start, the starts in their order."""
+    ends = []
+    for name, tried in (
+        (PREFIXES_START, starts.prefix_classes(search.profile, search.classes_max)),
+        *((name, starts.parts(search.profile, classes)) for name, classes in given),
+        (EMPTY_START, []),
+    ):
+        search.restart()
+        for classes in tried:
+            search.admit(classes, 8)
+        ends.append(_End(name, search.best, search.heap_bytes))
+    changed: dict[Classes, tuple[Classes, int]] = {}
+    ranked = sorted(ends, key=lambda end: end.heap_bytes)
+    # What each of several recordings has to offer was found by the search on it alone.
+    for end in ranked if len(search.recordings) == 1 else ranked[:1]:
+        if end.classes not in changed:
+            search.best, search.heap_bytes = end.classes, end.heap_bytes
+            _change_counts(search, [classes for _, classes in given])
+            changed[end.classes] = (search.best, search.heap_bytes)
+    return [
+        _End(end.name, *changed.get(end.classes, (end.classes, end.heap_bytes))) for end in ends
+    ]
+
+
+def _change_counts(search: _Search, given: Sequence[Classes]) -> None:
+    """Change one count after another where that gains; a class that gains nothing goes."""
+    promising = starts.sizes_to_change(search.profile)
+    for _ in range(SWEEPS_MAX):
+        before = search.heap_bytes
+        chosen = dict(search.best)
+        others = [size for size in search.profile.sizes if size.size_bytes in chosen]
+        for size in dict.fromkeys(promising + others):
+            count = dict(search.best).get(size.size_bytes, 0)
+            for other in starts.counts_to_try(size, count, given):
+                gain_bytes = int(search.heap_bytes * GAIN_MIN) if other else 0
+                search.admit(starts.with_count(search.best, size.size_bytes, other), gain_bytes)
+        if before - search.heap_bytes < before * SWEEP_GAIN_MIN:
+            break
+
+
+def _measured(
+    search: _Search, ends: Sequence[_End], given: Sequence[tuple[str, Classes]]
+) -> Measured:
+    """The best of the starts and of the ends, measured as `tau replay` does, or plain TLSF."""
+    found = [((), search.plain_bytes)]
+    refusals = []
+    for _, classes in given:
+        refused, heap_bytes = _judged(search, classes)
+        refusals.append(refused)
+        if not refused:
+            found.append((classes, heap_bytes))
+    ranked = sorted({end.classes: end.heap_bytes for end in ends if end.classes}.items(), key=_heap)
+    for classes, _ in ranked[:ENDS_MEASURED_MAX]:
+        found.append(_confirmed(search, classes))
+    classes, heap_bytes = min(found, key=_heap)
+    told = tuple(
+        Start(end.name, end.heap_bytes, refused, refused in BETS)
+        for end, refused in zip(ends, ["", *refusals, ""], strict=True)
+    )
+    return Measured(classes, heap_bytes, search.plain_bytes, told)
+
+
+def _heap(found: tuple[Classes, int]) -> tuple[int, int]:
+    """The smaller heap is better, then fewer classes."""
+    return found[1], len(found[0])
+
+
+def _confirmed(search: _Search, classes: Classes) -> tuple[Classes, int]:
+    """What the finer measure confirms of `classes`.
+
+    They lose the largest class until they are worth their risk; in the end plain TLSF is left.
+    """
+    while classes:
+        heap_bytes = search.measured_bytes(classes)
+        if heap_bytes < search.plain_bytes and heap_bytes <= search.most_bytes(classes):
+            return classes, heap_bytes
+        largest = max(classes, key=lambda item: item.size_bytes * item.count)
+        classes = tuple(item for item in classes if item != largest)
+    return (), search.plain_bytes
+
+
+def _judged(search: _Search, classes: Classes) -> tuple[str, int]:
+    """Why `classes` are not admitted as they stand, or "" and the heap that they need."""
+    if not classes:
+        return NO_CLASS, search.plain_bytes
+    if search.most_bytes(classes) < search.profile.peak_live_bytes:
+        return NO_RETURN, 0
+    if not search.passes_prefixes(classes):
+        return LOSES_ON_PREFIX, 0
+    heap_bytes = search.measured_bytes(classes)
+    if heap_bytes >= search.plain_bytes or not search.hold(classes, heap_bytes):
+        return NO_GAIN, heap_bytes
+    return "" if heap_bytes <= search.most_bytes(classes) else NO_RETURN, heap_bytes
+
+
+def _prefix_checks(search: _Search) -> None:
+    plain = search.plain
+    least = min(plain) if max(plain) >= min(plain) * RECORDINGS_DIFFER else 0
+    if search.is_predetermined:
+        return
+    for recording, heap_bytes in zip(search.recordings, plain, strict=True):
+        high = heap_bytes
+        for sixteenths in reversed(PREFIX_CHECKS):
+            events = recording.events * sixteenths // PREFIXES
+            step = max(8, int(high * RESOLUTION))
+            high = search.meter.smallest(recording, (), events, 0, high, step)
+            if high < max(heap_bytes * PREFIX_SHARE_MIN, least):
+                break
+            search.checks.append(_Check(recording, events, int(high * (1 + STRAY)) // 8 * 8))
+    search.checks.reverse()  # the shortest prefix fails first and costs least

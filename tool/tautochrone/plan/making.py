@@ -1,0 +1,143 @@
+"""From recordings to a plan: profile, planner, measurement by replay, margin."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.errors import TauError
+from tautochrone.plan.file import (
+    ALIGNMENT_BYTES,
+    CLASSES_MAX,
+    Plan,
+    PlanTrace,
+    trace_identity,
+    validate,
+    with_margin,
+)
+from tautochrone.plan.heap import replayed, starts
+from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap, held_by_all
+from tautochrone.plan.profile import profile_of
+from tautochrone.trace.ending import RECOVERED, Ending
+from tautochrone.trace.file import open_trace
+
+
+@dataclass(frozen=True)
+class Made:
+    """A plan and what is worth telling about it.
+
+    `measured_heap_bytes` is the heap without the margin. Every recording was seen to complete in
+    it, and with plain TLSF in `plain_heap_bytes`.
+    `search_seconds` is the time that it took to find the plan, on the clock: it must not reach a
+    file that equal input makes equal.
+    """
+
+    plan: Plan
+    endings: tuple[Ending, ...]  # of the recordings, in the plan's order
+    plain_heap_bytes: int
+    measured_heap_bytes: int
+    sizes_count: int
+    replays: int
+    search_seconds: float
+    starts: tuple[replayed.Start, ...]
+
+    @property
+    def margin_bytes(self) -> int:
+        """What the margin added to the measured heap."""
+        return self.plan.heap_bytes - self.measured_heap_bytes
+
+
+def make_plan(
+    paths: Sequence[Path],
+    planner: str = "replayed",
+    classes_max: int = CLASSES_MAX,
+    margin: float = 0.0,
+    layout: str = "32",
+    skip_misuse: bool = False,
+    tick: Callable[[], None] = lambda: None,
+    is_input_fixed: bool = False,
+) -> Made:
+    """Plan a heap that holds every recording of `paths`, measured by replay.
+
+    With `is_input_fixed` the replayed planner judges by these recordings alone. `tick` is called
+    after each replay. Raises TauError if a recording cannot be planned from.
+    """
+    started = time.perf_counter()
+    for path in paths:
+        _refuse_nothing(path)
+    profile = profile_of(paths, ALIGNMENT_BYTES[layout], skip_misuse)
+    recordings = [ReplayedRecording(path, layout) for path in paths]
+    if planner == "replayed":
+        several = paths if len(paths) > 1 else ()
+        alone = [profile_of([path], profile.granule_bytes, skip_misuse) for path in several]
+        found = replayed.plan(profile, recordings, classes_max, tick, is_input_fixed, alone)
+        optimal_within = _distance(found.heap_bytes, profile.peak_live_bytes)
+    else:
+        classes, proved = starts.formula_classes(profile, planner, classes_max)
+        optimal_within = proved
+        found = _measure(classes, recordings, ALIGNMENT_BYTES[layout], tick)
+    with_its_margin = with_margin(found.heap_bytes, margin, layout)
+    traces, endings = zip(*map(_recorded, paths), strict=True)
+    plan = Plan(
+        classes=found.classes,
+        heap_bytes=held_by_all(
+            recordings, found.classes, with_its_margin, ALIGNMENT_BYTES[layout]
+        ),
+        planner=planner,
+        optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
+        margin=margin,
+        layout=layout,
+        traces=traces,
+    )
+    validate(plan)
+    return Made(
+        *(plan, endings, found.plain_heap_bytes, found.heap_bytes, len(profile.sizes)),
+        sum(recording.replays for recording in recordings),
+        time.perf_counter() - started,
+        found.starts,
+    )
+
+
+def _refuse_nothing(path: Path) -> None:
+    """Raise TauError for a trace that was cut before its first whole block: it says nothing."""
+    with open_trace(path) as reader:
+        is_cut = any(remark.kind == RECOVERED for remark in reader.ending.remarks)
+        if is_cut and not reader.totals.events:
+            raise TauError(f"{path}: no event could be recovered", "record again")
+
+
+def _recorded(path: Path) -> tuple[PlanTrace, Ending]:
+    """What a plan says of a recording, and how the recording ended."""
+    with open_trace(path) as reader:
+        totals, ending = reader.totals, reader.ending
+    said = (path.name, trace_identity(path), totals.events, totals.peak_live_bytes, ending.gaps)
+    return PlanTrace(*said), ending
+
+
+def _measure(
+    classes: Classes,
+    recordings: Sequence[ReplayedRecording],
+    alignment_bytes: int,
+    tick: Callable[[], None],
+) -> replayed.Measured:
+    """The heap that `classes` and plain TLSF need."""
+    heaps: list[int] = []
+    for system in (classes, ()):
+        needed = []
+        for recording in recordings:
+            needed.append(recording.smallest_heap(system))
+            tick()
+        heaps.append(common_heap(recordings, system, needed, alignment_bytes))
+    return replayed.Measured(classes, heaps[0], heaps[1])
+
+
+def _distance(value: int, least: int) -> float:
+    """How far `value` can be above the optimum, which is at least `least`."""
+    if value < least:
+        raise TauError(
+            f"a heap of {value} bytes cannot hold {least} live bytes", "report this as a bug"
+        )
+    return (value - least) / value if value else 0.0

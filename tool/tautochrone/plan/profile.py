@@ -1,0 +1,338 @@
+"""The profile of recordings: how many objects of each size are live, and the instants that bind a
+plan [P1-10].
+
+Everything is measured over sizes rounded up to a granule (the core's alignment). Several recordings
+are kept apart: each starts empty, and a plan must hold at every instant of each of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tautochrone import native
+from tautochrone.errors import TauError
+from tautochrone.trace.file import require_trace_file, status_error
+
+STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES, STATUS_BAD_SLOT = range(5)
+
+PREFIXES = 16  # TAU_PROFILE_PREFIXES
+
+_SIZE = np.dtype(
+    [
+        ("size_bytes", "u8"),
+        ("aligned", "u8"),
+        ("allocations", "u8"),
+        ("grown", "u8"),
+        ("peak_live", "u8"),
+        ("live_at_peak", "u8"),
+        ("live_at_prefix_peak", "u8", PREFIXES),
+    ]
+)
+_CHANGE = np.dtype([("instant", "u8"), ("count", "u8")])
+
+
+class _Survey(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in (
+            "events",
+            "peak_live_bytes",
+            "peak_event",
+            "unknown_count",
+            "unknown_first_event",
+            "double_free_count",
+            "double_free_first_event",
+            "inherited_count",
+            "event",
+            "trace_status",
+        )
+    ]
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    library = native.library()
+    pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
+    survey = ctypes.POINTER(_Survey)
+    for name, result, arguments in (
+        ("tau_profile_new", pointer, [ctypes.c_uint64]),
+        ("tau_profile_delete", None, [pointer]),
+        ("tau_profile_survey", ctypes.c_int, [pointer, text, survey]),
+        ("tau_profile_sizes_count", size, [pointer]),
+        ("tau_profile_sizes", None, [pointer, pointer]),
+        ("tau_profile_reduce_begin", ctypes.c_int, [pointer, pointer, size]),
+        ("tau_profile_reduce", ctypes.c_int, [pointer, text, survey]),
+        ("tau_profile_instants_count", size, [pointer]),
+        ("tau_profile_changes_count", size, [pointer, size]),
+        ("tau_profile_changes", pointer, [pointer, size]),
+        ("tau_budgeting_bytes", None, [pointer, pointer, pointer]),
+        ("tau_budgeting_greedy", ctypes.c_int, [pointer, ctypes.c_uint64, pointer, pointer]),
+        ("tau_budgeting_exhaustive", ctypes.c_int, [pointer, ctypes.c_uint64, pointer, pointer]),
+        ("tau_trace_status_text", text, [ctypes.c_int]),
+    ):
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+@dataclass(frozen=True)
+class SizeProfile:
+    """One size over all recordings.
+
+    Sums of `allocations` and `grown` (those whose TLSF block is a granule larger than a bucket),
+    the largest `peak_live` (P_i,max) and `live_at_peak`, and for each prefix of the events (k /
+    PREFIXES of them) the smallest number live at the prefix's peak.
+    """
+
+    size_bytes: int
+    allocations: int
+    grown: int
+    peak_live: int
+    live_at_peak: int
+    live_at_prefix_peak: tuple[int, ...]
+
+    @property
+    def grown_fraction(self) -> float:
+        """The part of its allocations for which a bucket saves a granule over a TLSF block."""
+        return self.grown / self.allocations
+
+
+@dataclass(frozen=True)
+class TraceSurvey:
+    """What one pass found in one recording.
+
+    Peak_live_bytes counts sizes rounded up to the granule.
+    """
+
+    path: Path
+    events: int
+    peak_live_bytes: int
+    unknown_count: int
+    double_free_count: int
+    inherited_count: int
+
+
+class Profile:
+    """The sizes of some recordings; on demand, the instants that bind a plan of chosen classes."""
+
+    def __init__(
+        self, paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False
+    ) -> None:
+        """Survey each recording at `paths`.
+
+        Raises TauError if one cannot be read, holds unknown or double frees (unless `skip_misuse`),
+        or has more than 2^52 bytes live.
+        """
+        self.granule_bytes = granule_bytes
+        self._handle = _library().tau_profile_new(granule_bytes)
+        if not self._handle:
+            raise TauError(
+                f"no profile with a granule of {granule_bytes} bytes",
+                "use a power of two from 2 to 4096",
+            )
+        self.traces = tuple(self._survey(Path(path), skip_misuse) for path in paths)
+        self.sizes = self._sizes()
+        self.peak_live_bytes = max((trace.peak_live_bytes for trace in self.traces), default=0)
+
+    def __del__(self) -> None:
+        handle = getattr(self, "_handle", None)
+        if handle:
+            _library().tau_profile_delete(handle)
+
+    def _survey(self, path: Path, skip_misuse: bool) -> TraceSurvey:
+        require_trace_file(path)
+        survey = _Survey()
+        status = _library().tau_profile_survey(
+            self._handle, os.fsencode(path), ctypes.byref(survey)
+        )
+        if not skip_misuse and (survey.unknown_count or survey.double_free_count):
+            raise TauError(
+                _misuse_text(path, survey),
+                "repair the program, or go on without these events: --skip-misuse",
+            )
+        _raise_unless_ok(status, path, survey)
+        return TraceSurvey(
+            path,
+            survey.events,
+            survey.peak_live_bytes,
+            survey.unknown_count,
+            survey.double_free_count,
+            survey.inherited_count,
+        )
+
+    def _sizes(self) -> list[SizeProfile]:
+        """The sizes that can be a class (not over-aligned, more than 0 bytes), largest first."""
+        table = np.zeros(_library().tau_profile_sizes_count(self._handle), dtype=_SIZE)
+        _library().tau_profile_sizes(self._handle, table.ctypes.data)
+        rows = sorted(table[table["aligned"] == 0].tolist(), key=lambda row: -row[0])
+        return [
+            SizeProfile(
+                size, allocations, grown, peak, at_peak, tuple(int(live) for live in prefixes)
+            )
+            for size, _, allocations, grown, peak, at_peak, prefixes in rows
+        ]
+
+    def reduce(self, sizes_bytes: Sequence[int]) -> Instants:
+        """The instants that can bind a plan with classes of `sizes_bytes` (any order).
+
+        Invalidates earlier Instants.
+        """
+        ordered = np.array(sorted(sizes_bytes, reverse=True), dtype=np.uint64)
+        library = _library()
+        if (
+            library.tau_profile_reduce_begin(self._handle, ordered.ctypes.data, len(ordered))
+            != STATUS_OK
+        ):
+            raise ValueError(
+                f"sizes must differ and be multiples of {self.granule_bytes}: {sizes_bytes}"
+            )
+        starts = []
+        for trace in self.traces:
+            starts.append(library.tau_profile_instants_count(self._handle))
+            survey = _Survey()
+            status = library.tau_profile_reduce(
+                self._handle, os.fsencode(trace.path), ctypes.byref(survey)
+            )
+            _raise_unless_ok(status, trace.path, survey)
+        return Instants(self, [int(size) for size in ordered], starts)
+
+
+class Instants:
+    """The kept instants of all recordings, one behind the other, for classes of falling size.
+
+    `peaks[i]` is P_i,max, `limit_bytes` is U_max, `trace_starts` the first instant of each
+    recording.
+    """
+
+    def __init__(self, profile: Profile, sizes_bytes: list[int], trace_starts: list[int]) -> None:
+        self.profile = profile  # keeps the native memory alive
+        self.sizes_bytes = sizes_bytes
+        self.trace_starts = trace_starts
+        self.limit_bytes = profile.peak_live_bytes
+        self._handle = profile._handle
+        self.count = int(_library().tau_profile_instants_count(self._handle))
+        self._changes = [self._changes_of(index) for index in range(len(sizes_bytes))]
+        self.peaks = [int(changes["count"].max(initial=0)) for changes in self._changes]
+
+    def _changes_of(self, index: int) -> np.ndarray:
+        count = _library().tau_profile_changes_count(self._handle, index)
+        if count == 0:
+            return np.zeros(0, dtype=_CHANGE)
+        address = _library().tau_profile_changes(self._handle, index)
+        buffer = (ctypes.c_uint64 * (2 * count)).from_address(address)
+        return np.frombuffer(buffer, dtype=_CHANGE).copy()
+
+    def budgeted_bytes(self, counts: Sequence[float]) -> np.ndarray:
+        """U^B(t) of Eq 4 [P1-12] at every kept instant; U(t) of Eq 2 if all counts are 0."""
+        given = np.zeros(len(self.sizes_bytes) + 1)
+        given[:-1] = counts
+        result = np.zeros(self.count)
+        _library().tau_budgeting_bytes(self._handle, given.ctypes.data, result.ctypes.data)
+        return result
+
+    def holds(self, counts: Sequence[int]) -> bool:
+        """Whether Eq 5 and Eq 6 [P1-13] hold for `counts` at every instant."""
+        within_peaks = all(
+            0 <= count <= peak for count, peak in zip(counts, self.peaks, strict=True)
+        )
+        return within_peaks and self.budgeted_bytes(counts).max(initial=0) <= self.limit_bytes
+
+    def live_counts(self, instants: np.ndarray) -> np.ndarray:
+        """P_i(t), one row an instant of `instants`, one column a class."""
+        rows = np.zeros((len(instants), len(self.sizes_bytes)), dtype=np.int64)
+        for index, changes in enumerate(self._changes):
+            if len(changes):
+                at = np.searchsorted(changes["instant"], instants, side="right") - 1
+                rows[:, index] = changes["count"][at]
+        return rows
+
+    def most_counts(self) -> list[int]:
+        """An upper bound of each count.
+
+        Eq 6, and the live count at every instant where U(t) = U_max leaves no room.
+        """
+        in_use = self.budgeted_bytes([0] * len(self.sizes_bytes))
+        full = np.flatnonzero(in_use >= self.limit_bytes)
+        peaks = np.array(self.peaks, dtype=np.int64)
+        most = np.minimum(peaks, self.live_counts(full).min(axis=0)) if len(full) else peaks
+        return [int(count) for count in most]
+
+    def greedy(
+        self, least: Sequence[int] | None = None, most: Sequence[int] | None = None
+    ) -> list[int]:
+        """The paper's greedy [P1-16], natively, in the order of `sizes_bytes`.
+
+        The paper's bounds are 0 and P_i,max.
+        """
+        start = [0] * len(self.sizes_bytes) if least is None else least
+        return self._counts(
+            _library().tau_budgeting_greedy, start, self.peaks if most is None else most
+        )
+
+    def exhaustive(self) -> list[int]:
+        """The best counts of Eq 7 by trying all [P1-15], natively, in the order of `sizes_bytes`.
+
+        Cost: the product of all P_i,max + 1, times the instants.
+        """
+        nothing = [0] * len(self.sizes_bytes)
+        return self._counts(_library().tau_budgeting_exhaustive, nothing, self.peaks)
+
+    def _counts(
+        self, search: Callable[..., int], start: Sequence[int], most: Sequence[int]
+    ) -> list[int]:
+        counts, bounds = (np.array(values, dtype=np.uint64) for values in (start, most))
+        status = search(self._handle, self.limit_bytes, bounds.ctypes.data, counts.ctypes.data)
+        if status != STATUS_OK:
+            raise TauError("memory is short for planning", "plan with fewer classes: --classes-max")
+        return [int(count) for count in counts]
+
+
+def profile_of(
+    paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False
+) -> Profile:
+    """The profile of the recordings at `paths`; see Profile."""
+    return Profile(paths, granule_bytes, skip_misuse)
+
+
+def _misuse_text(path: Path, survey: _Survey) -> str:
+    parts = []
+    if survey.unknown_count:
+        parts.append(
+            f"{survey.unknown_count} events name an object that it never saw (first: event "
+            f"{survey.unknown_first_event})"
+        )
+    if survey.double_free_count:
+        parts.append(
+            f"{survey.double_free_count} objects are freed twice (first: event "
+            f"{survey.double_free_first_event})"
+        )
+    return f"{path}: " + " and ".join(parts)
+
+
+def _raise_unless_ok(status: int, path: Path, survey: _Survey) -> None:
+    if status == STATUS_OK:
+        return
+    if status == STATUS_TRACE_FAILED:
+        raise status_error(int(survey.trace_status), path)
+    if status == STATUS_TOO_MANY_BYTES:
+        raise TauError(
+            f"{path}: event {survey.event} asks for more memory than any machine has",
+            "a size near the largest number is a failed allocation; leave it out of the recording",
+        )
+    if status == STATUS_BAD_SLOT:
+        raise TauError(
+            f"{path}: event {survey.event} does not fit the objects before it",
+            f"look at it with `tau check {path}`",
+        )
+    raise TauError(
+        f"{path}: memory is short for its profile",
+        "close other programs, or plan a shorter recording",
+    )

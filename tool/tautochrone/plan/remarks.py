@@ -1,0 +1,23 @@
+"""What a user should know of the recordings that a plan was made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tautochrone.console import output
+from tautochrone.plan.file import Plan
+
+
+def note_plan(path: Path | str | None, plan: Plan | None) -> None:
+    """Print a line on stderr for each incomplete recording that the plan at `path` was made of."""
+    for text in plan_remarks(plan):
+        output.note(f"tau: {path}: {text}")
+
+
+def plan_remarks(plan: Plan | None) -> list[str]:
+    """Return a sentence for each incomplete recording that a plan, if there is one, was made of."""
+    return [
+        f"made from {trace.name}, which is incomplete: {trace.incomplete}"
+        for trace in (plan.traces if plan else ())
+        if trace.incomplete
+    ]

@@ -1,0 +1,448 @@
+"""Records which parts of its heap a program uses: drives the tool of linux/recorder/valgrind.
+
+The tool is a separate program under the GPL. It is compiled against this machine's `valgrind`
+package when it is first needed (about two seconds) and kept in the user's cache.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tautochrone import native
+from tautochrone.errors import TauError
+from tautochrone.facts import trace_format
+from tautochrone.record import launch
+from tautochrone.record.merge import DiskFull
+from tautochrone.record.program import EXIT_CANNOT_RECORD
+from tautochrone.trace import file as trace
+from tautochrone.trace.ending import Ending, ending_of
+
+RAW_SUFFIX = ".tauaccess"
+RAW_MAGIC = b"TAUACC\r\n"
+RAW_VERSION = 1
+TOOL = "tauaccess"
+# The one kind of machine that the tool is built for and tested on.
+MACHINE, PLATFORM = "x86_64", "amd64-linux"
+HEADERS = Path("/usr/include/valgrind")
+LIBRARIES = tuple(
+    Path("/usr/lib") / folder / "valgrind" for folder in ("x86_64-linux-gnu", ".", "../lib64")
+)
+CORE = tuple(Path(folder) / "valgrind" for folder in ("/usr/libexec", "/usr/lib/x86_64-linux-gnu"))
+COMPILER = "gcc"
+PACKAGES = "apt install valgrind gcc libc6-dev"
+BUILD_SECONDS_MAX = 120
+HEADER_BYTES_MAX = 1 << 20
+VARINT_BYTES_MAX = 10
+NUMBER_DIGITS_MAX = 20
+FACT_PROGRAM, FACT_DIRECTORY, FACT_ARGUMENT, FACT_NUMBERS, FACT_PARENT = range(5)
+# Above this part of the accesses outside of the stack, what malloc does not see is worth a word.
+HIDDEN_PART_MAX = 0.5
+FEW_ACCESSES = 1_000_000
+SIGILL_STATUS = 132
+
+
+@dataclass(frozen=True)
+class Package:
+    """Where Debian's valgrind package has what a tool is built and run with."""
+
+    libraries: Path
+    core: Path
+    version: str
+
+
+def find_package() -> Package:
+    """Look for all that is needed; raises TauError, naming the packages, if a part is missing."""
+    if platform.machine() != MACHINE or platform.system() != "Linux":
+        raise TauError(
+            f"accesses are recorded on {MACHINE} Linux only, this is {platform.machine()}",
+            "record without --accesses",
+            EXIT_CANNOT_RECORD,
+        )
+    for program in ("valgrind", COMPILER):
+        if shutil.which(program) is None:
+            raise _missing(program)
+    if not (HEADERS / "pub_tool_tooliface.h").exists():
+        raise _missing(str(HEADERS / "pub_tool_tooliface.h"))
+    libraries = _holding(LIBRARIES, f"libcoregrind-{PLATFORM}.a")
+    core = _holding(CORE, f"vgpreload_core-{PLATFORM}.so")
+    told = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, timeout=60)
+    return Package(libraries, core, told.stdout.strip())
+
+
+def _holding(folders: tuple[Path, ...], name: str) -> Path:
+    found = next((folder for folder in folders if (folder / name).exists()), None)
+    if found is None:
+        raise _missing(name)
+    return found
+
+
+def _missing(what: str) -> TauError:
+    return TauError(
+        "recording accesses needs valgrind, its static libraries and a compiler: "
+        f"{what} is missing",
+        PACKAGES,
+        EXIT_CANNOT_RECORD,
+    )
+
+
+def sources() -> Path:
+    """Return the folder with the tool's sources and the header that it shares with this package."""
+    folder = native.DIRECTORY / "valgrind"
+    if not (folder / "access_main.c").exists():
+        raise TauError(
+            f"{folder} is missing from this installation",
+            "reinstall with `pipx install .`, or `make native`",
+            EXIT_CANNOT_RECORD,
+        )
+    return folder
+
+
+def cache_folder() -> Path:
+    """Return where built tools are kept: the user's cache, as XDG_CACHE_HOME has it."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "tautochrone"
+
+
+def build() -> Path:
+    """Return a folder for VALGRIND_LIB with the tool in it, built now if it is not there yet.
+
+    The folder's name depends on the sources, Valgrind's and the compiler's versions.
+    """
+    package, folder = find_package(), sources()
+    files = sorted([*folder.glob("*.[ch]"), *folder.glob("iface/*.h")])
+    compiler = subprocess.run([COMPILER, "--version"], capture_output=True, timeout=60).stdout
+    mark = hashlib.sha256(compiler + package.version.encode() + str(package).encode())
+    for file in files:
+        mark.update(file.read_bytes())
+    wanted = cache_folder() / f"{TOOL}-{mark.hexdigest()[:16]}"
+    if not (wanted / f"{TOOL}-{PLATFORM}").exists():
+        try:
+            wanted.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=wanted.parent) as made:
+                _compile(package, folder, Path(made) / "tool")
+                # Another build may have been quicker: then that one is as good.
+                if not wanted.exists():
+                    (Path(made) / "tool").replace(wanted)
+        except OSError as error:
+            raise TauError(
+                f"cannot build the recorder of accesses in {wanted.parent}: {error.strerror}",
+                "name another folder with XDG_CACHE_HOME",
+                EXIT_CANNOT_RECORD,
+            ) from error
+    return wanted
+
+
+def _compile(package: Package, folder: Path, target: Path) -> None:
+    """Build the tool and the library that replaces malloc into the new folder `target`."""
+    target.mkdir()
+    archives = [f"libcoregrind-{PLATFORM}.a", f"libvex-{PLATFORM}.a", f"libgcc-sup-{PLATFORM}.a"]
+    preload = package.libraries / f"libreplacemalloc_toolpreload-{PLATFORM}.a"
+    steps = [
+        [
+            *"-m64 -O2 -g1 -std=gnu17 -fno-stack-protector -fno-strict-aliasing".split(),
+            *"-fno-builtin -fomit-frame-pointer -fno-pie".split(),
+            *"-DVGA_amd64=1 -DVGO_linux=1 -DVGP_amd64_linux=1".split(),
+            "-DVGPV_amd64_linux_vanilla=1",
+            f"-isystem{HEADERS}",
+            f"-isystem{HEADERS / 'vki'}",
+            f"-I{folder}",
+            *"-static -no-pie -nodefaultlibs -nostartfiles -u _start".split(),
+            *"-Wl,--build-id=none -Wl,-Ttext-segment=0x58000000".split(),
+            *["-o", str(target / f"{TOOL}-{PLATFORM}")],
+            *map(str, sorted(folder.glob("*.c"))),
+            *(str(package.libraries / name) for name in archives),
+            "-lgcc",
+        ],
+        [
+            *"-m64 -shared -fpic -nodefaultlibs -Wl,-z,interpose -Wl,-z,initfirst".split(),
+            f"-Wl,-soname,vgpreload_{TOOL}.so",
+            *["-o", str(target / f"vgpreload_{TOOL}-{PLATFORM}.so")],
+            *["-Wl,--whole-archive", str(preload), "-Wl,--no-whole-archive"],
+        ],
+    ]
+    for step in steps:
+        done = subprocess.run(
+            [COMPILER, *step], capture_output=True, text=True, timeout=BUILD_SECONDS_MAX
+        )
+        if done.returncode:
+            raise TauError(
+                f"the recorder of accesses cannot be built against {package.version}: "
+                + (done.stderr.strip().splitlines() or ["no message"])[0],
+                "the packages that fit: " + PACKAGES,
+                EXIT_CANNOT_RECORD,
+            )
+    for name in (f"vgpreload_core-{PLATFORM}.so", "default.supp"):
+        shutil.copy(package.core / name, target / name)
+
+
+# ---- Running
+
+
+def run(
+    command: list[str],
+    directory: Path,
+    preset: dict[str, str] | None,
+    follow_children: bool,
+    output_to_stderr: bool,
+    full: bool,
+    events_max: int | None,
+) -> launch.Ended:
+    """Run `command` under the tool; each of its processes leaves a recording in `directory`.
+
+    With `full` each access of the heap is an event, else the first of each granule. Otherwise as
+    launch.run.
+    """
+    tool = build()
+    valgrind = shutil.which("valgrind") or "valgrind"
+    words = [
+        valgrind,
+        *["-q", f"--tool={TOOL}", "--vgdb=no", f"--folder={directory.resolve()}"],
+        f"--trace-children={'yes' if follow_children else 'no'}",
+        f"--full={'yes' if full else 'no'}",
+        *([] if events_max is None else [f"--events-max={events_max}"]),
+        *command,
+    ]
+    environment = dict(os.environ) | (preset or {}) | {"VALGRIND_LIB": str(tool)}
+    return launch.run_in(words, environment, output_to_stderr, follow_children)
+
+
+# ---- Recordings
+
+
+class _NativeFacts(ctypes.Structure):
+    """struct tau_accesses_facts."""
+
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in (
+            "heap_loads heap_stores all_loads all_stores stack_accesses events ended exit_status "
+            "stopped lost_bytes damaged"
+        ).split()
+    ]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a recording holds; the meanings are those of tool/native/record/accesses.h."""
+
+    heap_loads: int
+    heap_stores: int
+    all_loads: int
+    all_stores: int
+    stack_accesses: int
+    events: int
+    ended: int
+    exit_status: int
+    stopped: int
+    lost_bytes: int
+    damaged: int
+
+    @property
+    def heap(self) -> int:
+        """All accesses of the heap: where the trace's clock ends."""
+        return self.heap_loads + self.heap_stores
+
+    @property
+    def hidden(self) -> int:
+        """Accesses of neither malloc's memory nor the stack, and not by the dynamic linker."""
+        return max(0, self.all_loads + self.all_stores - self.heap - self.stack_accesses)
+
+
+@dataclass(frozen=True)
+class Header:
+    """Who was recorded: the first rows of a recording."""
+
+    program: str
+    directory: str
+    arguments: list[str]
+    pid: int
+    parent_pid: int
+    started_unix_ms: int
+    full: bool
+    forked_from: str | None
+    forked_at: int
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    lib = trace.library()
+    lib.tau_accesses_convert.restype = ctypes.c_int
+    lib.tau_accesses_convert.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_void_p,
+        ctypes.POINTER(_NativeFacts),
+    ]
+    return lib
+
+
+def is_recording(path: Path | str) -> bool:
+    """Tell whether the file starts as a recording of accesses does."""
+    with open(path, "rb") as file:
+        return file.read(len(RAW_MAGIC)) == RAW_MAGIC
+
+
+def read_header(path: Path) -> Header:
+    """Read who was recorded; raises TauError if the file is no recording, or a newer one."""
+    with open(path, "rb") as file:
+        data = file.read(HEADER_BYTES_MAX)
+    if not data.startswith(RAW_MAGIC) or len(data) <= len(RAW_MAGIC):
+        raise TauError(f"{path} is no recording of accesses", "make one: tau record --accesses")
+    if data[len(RAW_MAGIC)] > RAW_VERSION:
+        raise TauError(
+            f"{path} is a recording of a newer version of tau",
+            "update tau: `pipx install --force .`",
+        )
+    facts: dict[int, list[str]] = {}
+    for fact, text in _facts(data, len(RAW_MAGIC) + 1):
+        facts.setdefault(fact, []).append(os.fsdecode(text))
+
+    def one(fact: int) -> str:
+        return facts.get(fact, [""])[0]
+
+    words = one(FACT_NUMBERS).split()
+    numbers = [_number(word) for word in words] + [0] * 5
+    return Header(
+        program=one(FACT_PROGRAM),
+        directory=one(FACT_DIRECTORY),
+        arguments=facts.get(FACT_ARGUMENT, []),
+        pid=numbers[0],
+        parent_pid=numbers[1],
+        started_unix_ms=numbers[2],
+        full=bool(numbers[3]),
+        forked_from=one(FACT_PARENT) or None,
+        forked_at=numbers[4],
+    )
+
+
+def _number(word: str) -> int:
+    """Return a fact's number; 0 for what no recorder writes."""
+    return int(word) if len(word) <= NUMBER_DIGITS_MAX and word.isdecimal() else 0
+
+
+def _facts(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the facts with which a recording starts, up to the first that is damaged or cut.
+
+    Each is its kind and its text. O(bytes): a length has at most VARINT_BYTES_MAX bytes.
+    """
+    while at < len(data) and data[at] & 15 == 0:
+        fact, at = data[at] >> 4, at + 1
+        count = shift = 0
+        for byte in data[at : at + VARINT_BYTES_MAX]:
+            at += 1
+            count |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        else:
+            return
+        if count > len(data) - at:
+            return
+        yield fact, data[at : at + count]
+        at += count
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A trace that was made of a recording."""
+
+    header: Header
+    facts: Facts
+    totals: trace.Totals
+    ending: Ending
+
+
+def survey(path: Path) -> Facts:
+    """Go through a recording and return what it holds; raises TauError."""
+    return _convert(path, None)
+
+
+def _convert(path: Path, writer: trace.TraceWriter | None) -> Facts:
+    found = _NativeFacts()
+    status = _library().tau_accesses_convert(
+        os.fsencode(path), writer.handle if writer else None, ctypes.byref(found)
+    )
+    if status == trace.STATUS_DISK_FULL:
+        raise DiskFull("the disk is full", "free some space, or use -o on another disk")
+    if status:
+        raise trace.status_error(status, path)
+    return Facts(**{field.name: getattr(found, field.name) for field in fields(Facts)})
+
+
+def convert(path: Path, out: Path, extra: dict[str, Any] | None = None) -> Converted:
+    """Make the trace `out` of a recording; `extra` goes into its header. Raises TauError."""
+    header, facts = read_header(path), survey(path)
+    told = trace_header(path, header, facts) | (extra or {})
+    with trace.TraceWriter(out, told) as writer:
+        _convert(path, writer)
+        totals = writer.totals
+    return Converted(header, facts, totals, ending_of(told, totals))
+
+
+def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
+    """Return what the trace's header says of a recording."""
+    parent = {"recording": header.forked_from, "position": header.forked_at}
+    return {
+        "recorder": "valgrind",
+        "recording": path.stem,
+        "program": header.program,
+        "command": [header.program, *header.arguments],
+        "directory": header.directory,
+        "pid": header.pid,
+        "parent_pid": header.parent_pid,
+        "started_unix_ns": header.started_unix_ms * 1_000_000,
+        "host": os.uname().nodename,
+        "kernel": os.uname().release,
+        "machine": os.uname().machine,
+        "clock": trace_format.CLOCK_ACCESSES,
+        "granule_bytes": trace_format.GRANULE_BYTES,
+        "every_access": header.full,
+        "accesses": {
+            "heap_loads": facts.heap_loads,
+            "heap_stores": facts.heap_stores,
+            "other_loads": facts.all_loads - facts.heap_loads,
+            "other_stores": facts.all_stores - facts.heap_stores,
+        },
+        "stack_accesses": facts.stack_accesses,
+        "ended": "exit" if facts.ended else "killed or exec",
+        "truncated": bool(facts.stopped or facts.damaged),
+        "truncated_reason": _stop_reason(facts),
+        "lost": {"bytes": facts.lost_bytes},
+        "parent": parent if header.forked_from else None,
+    }
+
+
+def _stop_reason(facts: Facts) -> str | None:
+    """Why a recording has no event of the rest of the run, or None if it has."""
+    if facts.stopped:
+        return "as many events as --max-events allows"
+    return "the recording is damaged" if facts.damaged else None
+
+
+def advice(converted: Converted, exit_status: int) -> list[str]:
+    """Return what the user should know of a recording, as sentences for stderr."""
+    facts, said = converted.facts, []
+    others = facts.heap + facts.hidden
+    if others >= FEW_ACCESSES and facts.hidden > HIDDEN_PART_MAX * others:
+        said.append(
+            f"{facts.hidden / others:.0%} of the accesses outside of the stack are to memory that "
+            "is not malloc's: static data, or a heap of the program's own, which this trace does "
+            "not show; look for the program's option that switches its allocator off"
+        )
+    if exit_status == SIGILL_STATUS:
+        said.append(
+            "the program was killed by SIGILL: Valgrind knows no AVX-512 and some other "
+            "instructions of new processors; build the program without -march=native, or "
+            "for -march=x86-64-v3"
+        )
+    return said

@@ -1,0 +1,223 @@
+"""Starts a program with the recorder preloaded, waits for it and what it leaves running."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tautochrone import native
+from tautochrone.console import output
+from tautochrone.errors import TauError
+from tautochrone.record import merge, processes
+from tautochrone.record.program import EXIT_CANNOT_RECORD, EXIT_CANNOT_RUN, EXIT_NOT_FOUND
+
+# Programs that keep a heap of their own above malloc, and the switch that turns it off.
+PRESET = {"USE_ZEND_ALLOC": "0", "PYTHONMALLOC": "malloc", "G_SLICE": "always-malloc"}
+FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+# Any of these ends the waiting for what the program left running.
+ENOUGH = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Most of what outlives its parent does so by a moment only; that is not worth a message.
+GRACE_S = 0.5
+POLL_S = 0.01
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the program ended: exit status as a shell tells it, and the signal that killed it.
+
+    `running` are those of its descendants for which the user did not wait.
+    """
+
+    pid: int
+    exit_status: int
+    signal_name: str | None
+    running: tuple[processes.Process, ...] = ()
+
+
+def preset_of(environment: dict[str, str]) -> dict[str, str]:
+    """Return the preset's variables that the user has not set to something else."""
+    return {name: value for name, value in PRESET.items() if name not in environment}
+
+
+@contextlib.contextmanager
+def preloaded_library() -> Iterator[str]:
+    """Yield the recorder's path as LD_PRELOAD can name it: without blanks and colons."""
+    library = native.DIRECTORY / "libtau_record.so"
+    if not library.exists():
+        raise TauError(
+            "libtau_record.so is missing from this installation",
+            "reinstall with `pipx install .`, or `make native`",
+            EXIT_CANNOT_RECORD,
+        )
+    if not any(letter in str(library) for letter in " :\t"):
+        yield str(library)
+        return
+    with tempfile.TemporaryDirectory(prefix="tau-") as folder:
+        link = Path(folder) / library.name
+        link.symlink_to(library)
+        yield str(link)
+
+
+def run(
+    command: list[str],
+    directory: Path,
+    preset: dict[str, str] | None,
+    follow_children: bool,
+    output_to_stderr: bool,
+) -> Ended:
+    """Run `command` to its end; each of its processes leaves a raw recording in `directory`.
+
+    `preset` None changes nothing in the program: RTLD_DEEPBIND then keeps libraries out of sight.
+
+    Raises TauError with exit code 126 or 127 if it cannot be started. Ctrl-C is the program's, as a
+    terminal sends it to both; the other usual signals are passed on. With `follow_children` it then
+    waits for all that the program left running, until Ctrl-C or one of these signals says enough.
+    """
+    with preloaded_library() as library:
+        environment = dict(os.environ) | (
+            {"TAU_RECORD_DEEPBIND": "keep"} if preset is None else preset
+        )
+        before = environment.get("LD_PRELOAD", "")
+        environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
+        environment["TAU_RECORD_DIRECTORY"] = str(directory.resolve())
+        environment["TAU_RECORD_TICKS_PER_SECOND"] = str(merge.ticks_per_second())
+        environment["TAU_RECORD_SECCOMP_FILTERS"] = str(processes.seccomp_filters())
+        return run_in(command, environment, output_to_stderr, follow_children)
+
+
+def run_in(
+    command: list[str],
+    environment: dict[str, str],
+    output_to_stderr: bool,
+    follow_children: bool = True,
+) -> Ended:
+    """Run `command` to its end in an environment; errors, signals and waiting as with run."""
+    # An ignored one (nohup) is not meant for us.
+    minded = [number for number in ENOUGH if signal.getsignal(number) != signal.SIG_IGN]
+    if follow_children:
+        # What loses its parent becomes our child, so that we know when it ends.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    pid, failure = _start(command, environment, follow_children, output_to_stderr)
+    if failure:
+        os.waitpid(pid, 0)
+        code = EXIT_NOT_FOUND if failure == 2 else EXIT_CANNOT_RUN
+        raise TauError(f"cannot start {command[0]}: {os.strerror(failure)}", None, code)
+    ended = _wait(pid)
+    return replace(ended, running=_wait_for_rest(command[0], minded)) if follow_children else ended
+
+
+def _start(
+    command: list[str], environment: dict[str, str], follow_children: bool, output_to_stderr: bool
+) -> tuple[int, int]:
+    """Fork and exec; return the child's pid and the errno of its exec, or 0."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if pid != 0:
+        os.close(write_end)
+        with os.fdopen(read_end, "rb") as pipe:
+            told = pipe.read()
+        return pid, int(told or b"0")
+    try:
+        # Python ignores these two, and an ignored signal stays ignored after exec.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        if output_to_stderr:
+            os.dup2(2, 1)
+        if not follow_children:
+            environment["TAU_RECORD_ONLY_PID"] = str(os.getpid())
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        os.write(write_end, str(error.errno).encode())
+    finally:
+        os._exit(EXIT_CANNOT_RUN)
+
+
+def _wait(pid: int) -> Ended:
+    """Wait for the program; a signal that was passed on to it is ignored from then on.
+
+    `timeout` sends its signal twice, to us and to our group: the second one must not end us while
+    the trace is written.
+    """
+    passed: set[int] = set()
+
+    def pass_on(number: int, _: object) -> None:
+        passed.add(number)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+    before = {number: signal.signal(number, pass_on) for number in FORWARDED}
+    before |= {
+        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)
+    }
+    try:
+        _, status = os.waitpid(pid, 0)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if number in passed else handler)
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        return Ended(pid, 128 + number, _signal_name(number))
+    return Ended(pid, os.WEXITSTATUS(status), None)
+
+
+def _signal_name(number: int) -> str:
+    """Return a signal's name; real-time signals have none of their own but the first and last."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
+class _Enough(Exception):
+    """The user does not wait any longer."""
+
+
+def _wait_for_rest(name: str, minded: list[signal.Signals]) -> tuple[processes.Process, ...]:
+    """Wait for all descendants; return those that live when one of the signals `minded` came.
+
+    That signal is ignored from then on, as in _wait, but Ctrl-C.
+    """
+    before = {number: signal.getsignal(number) for number in minded}
+
+    def enough(number: int, __: object) -> None:
+        for each in minded:
+            signal.signal(each, signal.SIG_IGN)
+        if number != signal.SIGINT:
+            before[signal.Signals(number)] = signal.SIG_IGN
+        raise _Enough
+
+    try:
+        for number in minded:
+            signal.signal(number, enough)
+        started = time.monotonic()
+        while time.monotonic() - started < GRACE_S:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(POLL_S)
+        _say_waiting(name)
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        return ()
+    except _Enough:
+        return tuple(processes.descendants(os.getpid()))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say_waiting(name: str) -> None:
+    """Say for whom, also with -q: nobody shall wonder why the command does not end."""
+    names = [str(process) for process in processes.descendants(os.getpid())]
+    text = processes.names_text(names)
+    output.warn(
+        f"tau: {name} ended, and left running: {text}",
+        "wait for them, or press Ctrl-C to keep what is recorded so far",
+    )

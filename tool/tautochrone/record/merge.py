@@ -1,0 +1,371 @@
+"""Raw recordings and target streams become traces; the work is in tool/native/merge*.c.
+
+A raw recording is what the preloaded recorder leaves (iface/recording.h); a target stream is what a
+firmware sent (core/ports/record.h).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from tautochrone import native
+from tautochrone.errors import TauError
+
+RAW_MAGIC = b"TAURAW\r\n"
+RAW_VERSION = 1
+RAW_SUFFIX = ".tauraw"
+RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I")
+RAW_TEXT = (768, 768, 2400)
+RAW_LOST = struct.Struct("<QQ")
+RAW_HEADER_BYTES = RAW_FIXED.size + sum(RAW_TEXT) + RAW_LOST.size
+# enum tau_raw_stop; smaller ones are errno values.
+STOP_CONFINED, STOP_DETACHED = 0x10001, 0x10002
+STOP_REASONS = {
+    STOP_CONFINED: "its seccomp filter leaves the recorder no more memory",
+    STOP_DETACHED: "it still ran when recording ended",
+}
+TARGET_MAGIC = b"TauT"
+TARGET_BLOCK = struct.Struct("<4sBBHIIIQQII")
+TARGET_SEARCH_BYTES = 1 << 20
+TARGET_PAYLOAD_BYTES_MAX = 32768  # tool/native/record/merge_target.c
+CLOCKS = {0: "monotonic", 1: "time-stamp counter"}
+
+STATUS_INPUT, STATUS_NOT_A_RECORDING, STATUS_NEWER, STATUS_NO_MEMORY, STATUS_STOPPED = 1, 2, 3, 4, 5
+STATUS_TRACE = 16
+TRACE_DISK_FULL = 6
+# Counts of a merge that say that events are missing: the header's `lost` [TRACE-47].
+LOSSES = ("damaged_chunks", "lost_blocks", "dropped_rows")
+
+Progress = Callable[[int, int], None]
+
+
+class DiskFull(TauError):
+    """The trace does not fit on its disk; the recording is untouched."""
+
+
+class _Result(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_uint64)
+        for name in (
+            "events",
+            "chunks",
+            "damaged_chunks",
+            "implied_frees",
+            "lost_blocks",
+            "dropped_rows",
+            "restarts",
+            "unknown_count",
+            "inherited_count",
+            "double_free_count",
+            "peak_live_bytes",
+            "peak_live_objects",
+            "threads",
+            "duration_ns",
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge wrote and what it found wrong; tool/native/record/merge.h has the meanings."""
+
+    events: int
+    chunks: int
+    damaged_chunks: int
+    implied_frees: int
+    lost_blocks: int
+    dropped_rows: int
+    restarts: int
+    unknown_count: int
+    inherited_count: int
+    double_free_count: int
+    peak_live_bytes: int
+    peak_live_objects: int
+    threads: int
+    duration_ns: int
+
+
+@dataclass(frozen=True)
+class RawHeader:
+    """The first page of a raw recording."""
+
+    pid: int
+    parent_pid: int
+    started_ticks: int
+    started_unix_ns: int
+    ticks_per_second: int
+    clock: str
+    forked_from: str | None
+    forked_at_ns: int
+    children_lost: int
+    stop_code: int
+    ended: bool
+    program: str
+    directory: str
+    arguments: list[str]
+    arguments_cut: bool
+    deep_binds: int
+    calls_abandoned: int
+    events_lost: int
+    execs_unnoted: int
+
+    @property
+    def name(self) -> str:
+        """What names this recording for good: a pid alone comes back, after exec even at once."""
+        return recording_name(self.pid, self.started_ticks)
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why recording stopped early, or None if it did not."""
+        if self.stop_code == 0:
+            return None
+        if self.stop_code in STOP_REASONS:
+            return STOP_REASONS[self.stop_code]
+        known = self.stop_code in errno.errorcode
+        return os.strerror(self.stop_code) if known else f"error {self.stop_code}"
+
+    @property
+    def still_running(self) -> bool:
+        """Tell whether the process was still alive when its recording was taken."""
+        return self.stop_code == STOP_DETACHED
+
+    def trace_header(self) -> dict[str, Any]:
+        """Return what the trace's header says of the recording."""
+        ended = "exit" if self.ended else "killed, _exit or exec"
+        header: dict[str, Any] = {
+            "recorder": "preload",
+            "recording": self.name,
+            "program": self.program,
+            "command": self.arguments,
+            "command_cut": self.arguments_cut,
+            "directory": self.directory,
+            "pid": self.pid,
+            "parent_pid": self.parent_pid,
+            "started_unix_ns": self.started_unix_ns,
+            "clock": self.clock,
+            "host": os.uname().nodename,
+            "kernel": os.uname().release,
+            "machine": os.uname().machine,
+            "ended": "still running" if self.still_running else ended,
+            "truncated": self.stop_code != 0,
+            "truncated_reason": self.stop_reason,
+            "children_not_recorded": self.children_lost,
+            "deep_binds_dropped": self.deep_binds,
+            "parent": None,
+        }
+        lost = {"events": self.events_lost, "calls": self.calls_abandoned}
+        if any(lost.values()):
+            header["lost"] = lost
+        if self.forked_from is not None:
+            header["parent"] = {"recording": self.forked_from, "position_ns": self.forked_at_ns}
+        return header
+
+
+def recording_name(pid: int, started_ticks: int) -> str:
+    """Return the name that a recording's file and a forked child's header use."""
+    return f"{pid}-{started_ticks:x}"
+
+
+def is_raw(path: Path | str) -> bool:
+    """Tell whether the file starts as a raw recording does."""
+    with open(path, "rb") as file:
+        return file.read(len(RAW_MAGIC)) == RAW_MAGIC
+
+
+def is_target(path: Path | str) -> bool:
+    """Tell whether a sound block of a target's stream is in the file's first MiB."""
+    return _first_block(path) is not None
+
+
+def read_raw_header(path: Path | str) -> RawHeader:
+    """Read a raw recording's header; raises TauError if the file is none, or a newer one."""
+    with open(path, "rb") as file:
+        page = file.read(RAW_HEADER_BYTES)
+    if len(page) < RAW_HEADER_BYTES or not page.startswith(RAW_MAGIC):
+        raise _not_a_recording(path)
+    (_, version, _, pid, parent_pid, started_ticks, started_ns, started_unix_ns, latest_ticks,
+     latest_ns, hint, clock, _, forked_pid, lost, forked_ticks, forked_at, _, stop, ended,
+     *text_bytes, cut, deep_binds, abandoned) = RAW_FIXED.unpack_from(page)  # fmt: skip
+    if version > RAW_VERSION:
+        raise _newer(path, "raw recording")
+    text, at = [], RAW_FIXED.size
+    for size, used in zip(RAW_TEXT, text_bytes, strict=True):
+        text.append(page[at : at + min(size, used)])
+        at += size
+    events_lost, execs_unnoted = RAW_LOST.unpack_from(page, at)
+    rate = 1_000_000_000 if clock == 0 else hint
+    if clock != 0 and latest_ns - started_ns >= 50_000_000:
+        rate = (latest_ticks - started_ticks) * 1_000_000_000 // (latest_ns - started_ns)
+    position = max(0, forked_at - forked_ticks) * 1_000_000_000 // rate if rate > 0 else 0
+    return RawHeader(
+        pid=pid,
+        parent_pid=parent_pid,
+        started_ticks=started_ticks,
+        started_unix_ns=started_unix_ns,
+        ticks_per_second=rate,
+        clock=CLOCKS.get(clock, "unknown"),
+        forked_from=recording_name(forked_pid, forked_ticks) if forked_pid else None,
+        forked_at_ns=position,
+        children_lost=lost,
+        stop_code=stop,
+        ended=ended == 1,
+        program=os.fsdecode(text[0]),
+        directory=os.fsdecode(text[1]),
+        arguments=[os.fsdecode(word) for word in text[2].split(b"\0")[:-1]],
+        arguments_cut=bool(cut),
+        deep_binds=deep_binds,
+        calls_abandoned=abandoned,
+        events_lost=events_lost,
+        execs_unnoted=execs_unnoted,
+    )
+
+
+def merge_raw(
+    raw: Path | str,
+    out: Path | str,
+    extra: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Merged:
+    """Merge one raw recording into the trace `out`, which is replaced.
+
+    `extra` goes into the trace's header beside what the recording tells. `progress` is told how
+    many bytes of how many are read. Raises TauError; a damaged recording gives what can be read.
+    """
+    header = read_raw_header(raw).trace_header() | (extra or {})
+    return _merge("tau_merge_recording", raw, out, header, progress)
+
+
+def detach(raw: Path | str) -> None:
+    """End the recording of a process that still runs: what it does from now on is not part of it.
+
+    A recording that stopped before is left alone. Raises TauError.
+    """
+    status = _library().tau_merge_detach(os.fsencode(raw))
+    if status != 0:
+        raise _error_of(status, ctypes.get_errno(), raw, raw)
+
+
+def merge_target(
+    stream: Path | str,
+    out: Path | str,
+    extra: dict[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Merged:
+    """Merge a target's stream into the trace `out`, which is replaced. Otherwise as merge_raw."""
+    block = _first_block(stream)
+    if block is None:
+        raise _not_a_recording(stream)
+    header = {"recorder": "target", "program": Path(stream).stem, "parent": None}
+    header["ticks_per_second"] = block[6]
+    return _merge("tau_merge_target_stream", stream, out, header | (extra or {}), progress)
+
+
+def ticks_per_second() -> int:
+    """Measure this machine's time-stamp counter for 20 ms; 0 where there is none."""
+    function = native.library().tau_merge_ticks_per_second
+    function.restype = ctypes.c_uint64
+    return int(function())
+
+
+def _first_block(path: Path | str) -> tuple[Any, ...] | None:
+    """Return the header of the first sound block within the first MiB, or None.
+
+    O(bytes): what is summed for one candidate is bounded by the largest payload.
+    """
+    with open(path, "rb") as file:
+        head = file.read(TARGET_SEARCH_BYTES)
+    at = head.find(TARGET_MAGIC)
+    while at >= 0 and at + TARGET_BLOCK.size <= len(head):
+        block = TARGET_BLOCK.unpack_from(head, at)
+        payload_at, payload_bytes = at + TARGET_BLOCK.size, block[4]
+        if payload_bytes <= min(TARGET_PAYLOAD_BYTES_MAX, len(head) - payload_at):
+            crc = zlib.crc32(head[at : payload_at - 4])
+            if zlib.crc32(head[payload_at : payload_at + payload_bytes], crc) == block[10]:
+                return block
+        at = head.find(TARGET_MAGIC, at + 1)
+    return None
+
+
+def _merge(
+    function_name: str,
+    source: Path | str,
+    out: Path | str,
+    header: dict[str, Any],
+    progress: Progress | None,
+) -> Merged:
+    failure: list[BaseException] = []
+
+    def told(_: None, done_bytes: int, total_bytes: int) -> bool:
+        try:
+            if progress is not None:
+                progress(done_bytes, total_bytes)
+        except BaseException as error:  # also Ctrl-C: it must not be lost in a callback
+            failure.append(error)
+        return not failure
+
+    callback = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)(
+        told
+    )
+    library, result = _library(), _Result()
+    text = json.dumps(header, ensure_ascii=True).encode()
+    arguments = (os.fsencode(source), os.fsencode(out), text, callback, None, ctypes.byref(result))
+    status = getattr(library, function_name)(*arguments)
+    if failure:
+        raise failure[0]
+    if status != 0:
+        raise _error_of(status, ctypes.get_errno(), source, out)
+    merged = Merged(**{field.name: getattr(result, field.name) for field in fields(Merged)})
+    known = header.get("lost", {})
+    lost = known | {name: getattr(merged, name) for name in LOSSES if getattr(merged, name)}
+    if lost != known:
+        # What is lost is known after the events, and a trace's header stands before them.
+        return _merge(function_name, source, out, header | {"lost": lost}, progress)
+    return merged
+
+
+def _library() -> ctypes.CDLL:
+    """Return the native half, with errno kept after each call."""
+    native.library()  # says what to do if it is missing
+    return ctypes.CDLL(str(native.DIRECTORY / "libtautochrone.so"), use_errno=True)
+
+
+def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> TauError:
+    cause = os.strerror(number) if number else "unknown cause"
+    if status == STATUS_INPUT:
+        return TauError(f"cannot read {source}: {cause}", "check the path and its permissions")
+    if status == STATUS_NOT_A_RECORDING:
+        return _not_a_recording(source)
+    if status == STATUS_NEWER:
+        return _newer(source, "recording")
+    if status == STATUS_NO_MEMORY:
+        return TauError(
+            f"not enough memory to merge {source}",
+            "merge it on a larger machine: it takes about 50 bytes for each object at the peak",
+        )
+    if status == STATUS_TRACE + TRACE_DISK_FULL:
+        return DiskFull(
+            f"cannot write {out}: the disk is full", "free some space, or use -o on another disk"
+        )
+    return TauError(f"cannot write {out}: {cause}", "check the path and its permissions, or use -o")
+
+
+def _not_a_recording(path: Path | str) -> TauError:
+    return TauError(
+        f"{path} is neither a raw recording nor a target's stream",
+        "make one with `tau record --raw -- PROGRAM`, or with core/ports/record.c on a target",
+    )
+
+
+def _newer(path: Path | str, what: str) -> TauError:
+    return TauError(
+        f"{path} is a {what} of a newer version of tau", "update tau: `pipx install --force .`"
+    )

@@ -1,0 +1,260 @@
+"""Where recordings and traces lie while and after a program is recorded, and who left none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.console import output, signals
+from tautochrone.console.terminal import in_one_line
+from tautochrone.errors import TauError
+from tautochrone.files import output_file
+from tautochrone.record import merge, processes, program
+from tautochrone.record.program import EXIT_CANNOT_RECORD
+
+FOLDER_PREFIX = "recording-"
+# Of an absolute path: 4096 with its end, less those of the folder in it (the prefix and eight
+# letters) and of a recording's name (NAME_BYTES of linux/recorder/process.c).
+PARENT_BYTES_MAX = 4096 - 64 - len(FOLDER_PREFIX) - 10
+
+# The recorder's list of started programs (TAU_RAW_EXECS in iface/recording.h).
+EXECS_NAME = "execs"
+TRACE_SUFFIX = ".tau"
+NOT_LOADED = (
+    "its environment was cleared, or LD_PRELOAD was set anew (set it before tau: "
+    "`LD_PRELOAD=… tau record -- PROGRAM`), or it may not write the recording as another user, or "
+    "another tau record took it, or it was started under a seccomp filter"
+)
+DETACH_S = 0.1
+
+
+@dataclass(frozen=True)
+class Who:
+    """One recorded process."""
+
+    program: str
+    pid: int
+
+    def __str__(self) -> str:
+        """Return the process for people."""
+        return f"{in_one_line(Path(self.program).name)} (pid {self.pid})"
+
+    @property
+    def file_name(self) -> str:
+        """What its trace is called unless the user said."""
+        return f"{Path(self.program).name or 'program'}.{self.pid}"
+
+
+def check_output(out: Path | None, force: bool, programs: list[Path], as_json: bool) -> None:
+    """Refuse an output as output_file.check does; the recorded programs are read."""
+    if out is not None:
+        with _exit_cannot_record():
+            output_file.check(out, force, programs, as_json)
+
+
+@contextlib.contextmanager
+def _exit_cannot_record() -> Iterator[None]:
+    """Let failures exit with `record`'s own status: the others are the recorded program's."""
+    try:
+        yield
+    except TauError as error:
+        error.exit_code = EXIT_CANNOT_RECORD
+        raise
+
+
+@dataclass(frozen=True)
+class NotRecorded:
+    """A process of which no trace is left, and why."""
+
+    who: Who
+    reason: str
+
+    def __str__(self) -> str:
+        """Return it for people."""
+        return f"{self.who}: {self.reason}"
+
+    def document(self) -> dict[str, Any]:
+        """Return what --json says of it."""
+        return {"program": self.who.program, "pid": self.who.pid, "reason": self.reason}
+
+
+def state_folder() -> Path:
+    """Return where recordings lie until they are traces: in the user's state (XDG_STATE_HOME).
+
+    Not the working directory: what the program does there (`tar`, `git add`) must not meet them.
+    """
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base).absolute() / "tautochrone"
+
+
+@contextlib.contextmanager
+def raw_folder(suffix: str) -> Iterator[Path]:
+    """Make the folder for raw recordings, in the user's state folder.
+
+    It is removed at the end, unless something failed while a recording, a file with this suffix, or
+    a trace was in it: SIGTERM, SIGHUP and Ctrl-C too, once the program has ended.
+    """
+    parent = state_folder()
+    path_bytes = len(os.fsencode(parent))
+    if path_bytes > PARENT_BYTES_MAX:
+        raise TauError(
+            f"the path of the folder for recordings has {path_bytes} bytes; the recorder takes one "
+            f"of at most {PARENT_BYTES_MAX}",
+            "name a folder for recordings with XDG_STATE_HOME",
+            EXIT_CANNOT_RECORD,
+        )
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent))
+    except OSError as error:
+        raise TauError(
+            f"cannot write in {parent}: {error.strerror}",
+            "name a folder for recordings with XDG_STATE_HOME",
+            EXIT_CANNOT_RECORD,
+        ) from error
+    try:
+        with signals.ended_by_exceptions():
+            yield folder
+    except BaseException:
+        raws = any(raw.stat().st_size for raw in folder.glob(f"*{suffix}"))
+        traces = any(folder.glob(f"*{TRACE_SUFFIX}"))
+        if raws:
+            output.warn(f"tau: the raw recordings are kept: tau import {folder}/*{suffix}")
+        if traces:
+            output.warn(f"tau: the traces are kept: {folder}/*{TRACE_SUFFIX}")
+        if not raws and not traces:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def detach_running(found: list[tuple[Path, merge.RawHeader]]) -> list[tuple[Path, merge.RawHeader]]:
+    """End the recordings of processes that still run; return all with their headers read again."""
+    latest = {header.pid: header.started_ticks for _, header in sorted(found, key=_start)}
+    running = [
+        path
+        for path, header in found
+        if latest[header.pid] == header.started_ticks
+        and processes.runs(header.pid, header.program, header.started_unix_ns / 1e9)
+    ]
+    for path in running:
+        merge.detach(path)
+    if not running:
+        return found
+    # Rows whose time was read before that are written by then.
+    time.sleep(DETACH_S)
+    return [(path, merge.read_raw_header(path)) for path, _ in found]
+
+
+def _start(item: tuple[Path, merge.RawHeader]) -> int:
+    return item[1].started_ticks
+
+
+def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecorded]:
+    """Return the programs that recorded processes started and that left no recording themselves."""
+    started: dict[int, list[tuple[int, str]]] = {}
+    with contextlib.suppress(FileNotFoundError):
+        for entry in (folder / EXECS_NAME).read_bytes().split(b"\0")[:-1]:
+            pid, ticks, path = os.fsdecode(entry).split(" ", 2)
+            of_pid = started.setdefault(int(pid), [])
+            if path:
+                of_pid.append((int(ticks, 16), path))
+            elif of_pid:
+                of_pid.pop()  # that exec failed
+    latest: dict[int, int] = {}
+    for header in headers:
+        latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
+    return [
+        NotRecorded(Who(path, pid), _reason(path, NOT_LOADED))
+        for pid, entries in started.items()
+        for ticks, path in entries
+        if latest.get(pid, 0) <= ticks
+    ] + [
+        NotRecorded(Who(header.program, header.pid), _unnoted(header.execs_unnoted))
+        for header in headers
+        if header.execs_unnoted
+    ]
+
+
+def _unnoted(count: int) -> str:
+    """Say of a process what it executed unseen."""
+    return (
+        f"it, or a child, executed {count} programs where the recordings' folder was out of reach "
+        "(another user or root folder, or a full disk)"
+    )
+
+
+def _reason(path: str, otherwise: str) -> str:
+    """Say why a program that was started has no event: it cannot be recorded, or `otherwise`."""
+    try:
+        program.check([path])
+    except TauError as error:
+        return error.message.removeprefix(f"{path} ")
+    return otherwise
+
+
+def without_events(who: Who) -> NotRecorded:
+    """Return what is said of a process whose recording has no event."""
+    return NotRecorded(who, _reason(who.program, "no allocation was seen"))
+
+
+def say_missing(missing: list[NotRecorded], running: tuple[processes.Process, ...]) -> None:
+    """Name on stderr the processes without a trace, and those for which the user did not wait."""
+    if missing:
+        output.warn(f"tau: not recorded: {processes.names_text([str(one) for one in missing])}")
+    if running:
+        names = processes.names_text([str(process) for process in running])
+        output.warn(f"tau: still running, and recorded up to here at most: {names}")
+
+
+def place(files: list[tuple[Path, Who]], out: Path | None, force: bool) -> list[Path]:
+    """Move files to where they stay, over existing ones only with `force`; return the places.
+
+    The first gets the name `out`; the others stand beside it under their program's name and pid, or
+    in the current directory if `out` is a stream. A name that is taken, also since check_output,
+    gets a number.
+    """
+    places: list[Path] = []
+    is_file = out is not None and not output_file.is_stream(out)
+    for path, who in files:
+        if out is not None and not places:
+            wanted = out
+        elif out is not None and is_file:
+            wanted = out.with_name(f"{out.stem}.{who.file_name}{out.suffix}")
+        else:
+            wanted = Path(f"{who.file_name}{path.suffix}")
+        final = _move_to_free_name(path, wanted, force, places)
+        if wanted == out != final:
+            output.note(f"tau: {out} appeared while the program ran; {final} is the trace")
+        places.append(final)
+    return places
+
+
+def _move_to_free_name(path: Path, wanted: Path, force: bool, places: list[Path]) -> Path:
+    """Move a file to `wanted` or, if that is taken, under the first number that is free."""
+    final, number = wanted, 1
+    while True:
+        try:
+            with _exit_cannot_record():
+                output_file.move(path, final, force and final not in places)
+            return final
+        except output_file.OutputExists:
+            number += 1
+            final = wanted.with_name(f"{wanted.stem}-{number}{wanted.suffix}")
+
+
+def bytes_text(count: int) -> str:
+    """Return a number of bytes for people."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"

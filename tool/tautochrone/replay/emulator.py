@@ -1,0 +1,372 @@
+"""Exact instructions per call of an allocator on RV32IMC and Cortex-M4.
+
+For our own systems:
+
+    counts = count(trace_path, "tlsf", "rv32")  # or "budget", with plan=…
+    counts["malloc"].max, .p999, .mean, .bound  # see Calls
+
+For any allocator, given as sources, objects or archives (see images.py for what it must offer):
+
+    image = build_image("peer", "rv32", sources=["peer.c", "adapter.c"], cflags=["-Ipeer"],
+                        libraries=["libpeer.a"], prefix="peer")
+    counts = count_calls(image, trace_path)     # a dictionary of Calls, see CATEGORIES
+
+Same image, same trace, same heap size: same numbers. How calls are counted is in
+tool/native/replay/emulator.h. Payload (memmove, memcpy, memset) is moved by the host: 3
+instructions are charged for each such call, and the bytes are reported apart. Without realloc a
+resize is a malloc and a free (counted as these); without calloc or aligned_alloc a malloc takes
+their place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tautochrone import native
+from tautochrone.code.images import (
+    CODE_ADDRESS,
+    FUNCTIONS,
+    ISAS,
+    Image,
+    build_image,
+    core_image,
+)
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.replay import session as replaying
+
+__all__ = [
+    "CATEGORIES",
+    "ISAS",
+    "Calls",
+    "Counts",
+    "Image",
+    "build_image",
+    "core_image",
+    "count",
+    "count_calls",
+]
+
+INSTRUCTIONS_MAX = 6_000_000_000
+HEAP_BYTES_MIN = 65536
+WAYS = ("blocks", "instructions", "ours")  # enum tau_emulator_way
+HEAP_TRIES = 4  # 2, 4, 8, 16 times the peak
+CATEGORIES = (
+    "malloc",
+    "calloc",
+    "realloc",
+    "aligned_alloc",
+    "free",
+    "realloc_in_place",
+    "realloc_moved",
+    "malloc_hit",
+    "malloc_miss",
+    "free_hit",
+    "free_miss",
+)
+
+
+class _Image(ctypes.Structure):
+    """struct tau_emulator_image."""
+
+    _fields_ = [
+        ("isa", ctypes.c_uint64),
+        ("bytes", ctypes.c_char_p),
+        ("bytes_count", ctypes.c_uint64),
+        ("address", ctypes.c_uint64),
+        ("init", ctypes.c_uint64),
+        ("malloc", ctypes.c_uint64),
+        ("calloc", ctypes.c_uint64),
+        ("aligned_alloc", ctypes.c_uint64),
+        ("realloc", ctypes.c_uint64),
+        ("free", ctypes.c_uint64),
+        ("alignment", ctypes.c_uint64),
+        ("shared", ctypes.c_uint64),
+        ("stub_start", ctypes.c_uint64),
+        ("stub_end", ctypes.c_uint64),
+        ("stub_loop", ctypes.c_uint64),
+        ("stub_move_done", ctypes.c_uint64),
+        ("stub_set_done", ctypes.c_uint64),
+        ("stub_return", ctypes.c_uint64),
+        ("mailbox", ctypes.c_uint64),
+        ("move_function", ctypes.c_uint64),
+        ("copy_function", ctypes.c_uint64),
+        ("fill_function", ctypes.c_uint64),
+    ]
+
+
+class _Tally(ctypes.Structure):
+    """struct tau_emulator_tally."""
+
+    _fields_ = [
+        ("total", ctypes.c_uint64),
+        ("max", ctypes.c_uint64),
+        ("max_event", ctypes.c_uint64),
+        ("histogram", ctypes.POINTER(ctypes.c_uint64)),
+        ("histogram_length", ctypes.c_uint64),
+    ]
+
+
+class _Calls(ctypes.Structure):
+    """struct tau_emulator_calls."""
+
+    _fields_ = [("count", ctypes.c_uint64), ("instructions", _Tally), ("accesses", _Tally)]
+
+
+class _Result(ctypes.Structure):
+    """struct tau_emulator_result."""
+
+    _fields_ = [
+        ("replay", replaying._Result),
+        ("calls", _Calls * len(CATEGORIES)),
+        ("payload_bytes", ctypes.c_uint64),
+        ("is_truncated", ctypes.c_uint64),
+        ("emulator_error", ctypes.c_uint64),
+        ("fault_address", ctypes.c_uint64),
+    ]
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The calls of one operation: instructions each, payload apart. `bound` is None if unknown.
+
+    Accesses are loads and stores, of RV32 only (else None); `histogram` is of instructions.
+    """
+
+    count: int
+    mean: float
+    p50: int
+    p999: int
+    max: int
+    max_event: int
+    histogram: dict[int, int] = field(repr=False)
+    bound: int | None = None
+    max_accesses: int | None = None
+    p999_accesses: int | None = None
+    accesses_histogram: dict[int, int] | None = field(default=None, repr=False)
+    bound_accesses: int | None = None
+
+
+class Counts(dict[str, Calls]):
+    """Calls by operation (and finer, see CATEGORIES), with the facts of the run."""
+
+    heap_bytes: int = 0
+    payload_bytes: int = 0
+    is_truncated: bool = False
+    placement_hash: int = 0
+
+
+def unicorn_library() -> str:
+    """The path of the emulator's library, which the Python package unicorn carries."""
+    spec = importlib.util.find_spec("unicorn")
+    path = Path(spec.origin).parent / "lib" / "libunicorn.so.2" if spec and spec.origin else None
+    if path is None or not path.exists():
+        raise TauError("the Python package unicorn is not installed", "pip install unicorn")
+    return str(path)
+
+
+def _native_image(image: Image) -> _Image:
+    symbols = image.symbols
+
+    def plain(name: str) -> int:
+        return symbols[name] & ~1  # on M4 the lowest bit of an address says Thumb
+
+    init = symbols.get("tau_image_init") or symbols.get(f"{image.prefix}_init")
+    missing = [verb for verb in ("malloc", "free") if image.function(verb) is None]
+    if init is None or missing:
+        raise TauError(
+            f"the image {image.name} lacks {image.prefix}_{missing[0] if missing else 'init'}"
+        )
+    functions = {verb: symbols.get(f"{image.prefix}_{verb}", 0) for verb in FUNCTIONS}
+    return _Image(
+        isa=ISAS[image.isa].number,
+        bytes=image.code,
+        bytes_count=len(image.code),
+        address=CODE_ADDRESS,
+        init=init,
+        alignment=image.alignment,
+        shared=symbols.get("tau_image_shared", 0),
+        stub_start=plain("tau_stub_start"),
+        stub_end=plain("tau_stub_end"),
+        stub_loop=plain("tau_stub_loop"),
+        stub_move_done=plain("tau_stub_move_done"),
+        stub_set_done=plain("tau_stub_set_done"),
+        stub_return=symbols["tau_stub_return"],
+        mailbox=symbols["tau_stub_mailbox"],
+        move_function=plain("memmove"),
+        copy_function=plain("memcpy"),
+        fill_function=plain("memset"),
+        **functions,
+    )
+
+
+def _histogram(tally: _Tally) -> dict[int, int]:
+    numbers = np.ctypeslib.as_array(tally.histogram, (tally.histogram_length,))
+    return {int(place): int(numbers[place]) for place in np.nonzero(numbers)[0]}
+
+
+def _percentile(histogram: dict[int, int], per_mille: int) -> int:
+    """The smallest number that this share of the calls does not exceed."""
+    wanted = -(-sum(histogram.values()) * per_mille // 1000)
+    running = np.cumsum(list(histogram.values()))
+    return list(histogram)[int(np.searchsorted(running, wanted))]
+
+
+def _calls_of(raw: _Calls) -> Calls:
+    instructions = _histogram(raw.instructions)
+    accesses = _histogram(raw.accesses) if raw.accesses.histogram_length else None
+    return Calls(
+        count=int(raw.count),
+        mean=raw.instructions.total / raw.count,
+        p50=_percentile(instructions, 500),
+        p999=_percentile(instructions, 999),
+        max=int(raw.instructions.max),
+        max_event=int(raw.instructions.max_event),
+        histogram=instructions,
+        max_accesses=None if accesses is None else int(raw.accesses.max),
+        p999_accesses=None if accesses is None else _percentile(accesses, 999),
+        accesses_histogram=accesses,
+    )
+
+
+def count_calls(
+    image: Image,
+    trace_path: str | Path,
+    heap_bytes: int | None = None,
+    plan: Any | None = None,
+    skip_misuse: bool = False,
+    instructions_max: int = INSTRUCTIONS_MAX,
+    stepped: bool = False,
+    ours: bool = False,
+) -> Counts:
+    """Carry a trace out on an image and count the instructions of each call.
+
+    `heap_bytes` is the arena (default: twice the trace's peak of live bytes, doubled until it
+    holds). Stops, with `is_truncated`, after `instructions_max`. `stepped` counts each instruction
+    by itself, to check the counting by blocks; `ours` runs RV32 code on the processor of rv32.h
+    instead of unicorn, as code with Zbb always is. Raises TauError if the allocator fails or errs.
+    """
+    replaying.refuse_misuse(trace_path, skip_misuse)
+    trace = replaying.open_trace_for_replay(trace_path)
+    peak = int(trace.facts.peak_live_bytes)
+    tries = (
+        [heap_bytes]
+        if heap_bytes
+        else [max(2 * peak, HEAP_BYTES_MIN) << i for i in range(HEAP_TRIES)]
+    )
+    if ours and image.isa == "m4":
+        raise TauError("our processor is an RV32", "count on rv32", EXIT_USAGE)
+    way = WAYS.index("ours" if ours else "instructions" if stepped else "blocks")
+    for size in tries:
+        size = (size + 7) // 8 * 8
+        counts, fault = replaying.watched(
+            functools.partial(_count_once, image, trace, size, plan, instructions_max, way),
+            f"counting instructions of {image.name}",
+        )
+        if fault in (replaying.NO_MEMORY, replaying.INIT_FAILED) and size < tries[-1]:
+            continue
+        if fault != replaying.COMPLETED:
+            cause = f"{replaying.FAULT_TEXT[fault]} ({size} bytes)"
+            raise TauError(f"{image.name} on {ISAS[image.isa].title} {cause}")
+        break
+    return counts
+
+
+def _count_once(
+    image: Image,
+    trace: replaying.OpenTrace,
+    heap_bytes: int,
+    plan: Any | None,
+    limit: int,
+    way: int,
+) -> tuple[Counts, int]:
+    library = native.library()
+    library.tau_emulator_run.restype = ctypes.c_char_p
+    pairs = (
+        [number for size, amount in plan.classes for number in (int(size), int(amount))]
+        if plan
+        else []
+    )
+    array = (ctypes.c_uint32 * max(len(pairs), 1))(*pairs)
+    raw_image, raw = _native_image(image), _Result()
+    cause = library.tau_emulator_run(
+        unicorn_library().encode(),
+        ctypes.byref(raw_image),
+        ctypes.c_void_p(trace.handle),
+        ctypes.c_uint64(heap_bytes),
+        array,
+        ctypes.c_uint64(len(pairs) // 2),
+        ctypes.c_uint64(limit),
+        ctypes.c_uint32(way),
+        ctypes.byref(raw),
+    )
+    try:
+        if cause:
+            raise TauError(f"counting on {image.name}: {cause.decode()}")
+        if raw.emulator_error:
+            raise TauError(
+                f"{image.name} went wrong at {raw.fault_address:#x} in event"
+                f" {raw.replay.fault_event} (emulator's error {raw.emulator_error})"
+            )
+        counts = Counts(
+            {
+                name: _calls_of(calls)
+                for name, calls in zip(CATEGORIES, raw.calls, strict=True)
+                if calls.count
+            }
+        )
+    finally:
+        library.tau_emulator_free(ctypes.byref(raw))
+    counts.heap_bytes = heap_bytes
+    counts.payload_bytes = int(raw.payload_bytes)
+    counts.is_truncated = bool(raw.is_truncated)
+    counts.placement_hash = int(raw.replay.placement_hash)
+    return counts, int(raw.replay.fault)
+
+
+def count(
+    trace_path: str | Path,
+    system: str,
+    isa: str,
+    plan: Any | None = None,
+    heap_bytes: int | None = None,
+    check_level: int = 0,
+    skip_misuse: bool = False,
+) -> Counts:
+    """Count the instructions of each call of one of our systems, beside the bound of its function.
+
+    The bound (bounds.py) holds for every heap and pointer, at this check level. In a trace without
+    aligned_alloc that of realloc leaves out the objects that were asked with an alignment.
+    """
+    from tautochrone.code.bounds import (
+        OVER_ALIGNED_FUNCTIONS,
+        PAYLOAD_CHARGES,
+        SHARED_FUNCTIONS,
+        accesses_bound_of_image,
+        bound_of_image,
+    )
+
+    image = core_image(system, isa, check_level)
+    counts = count_calls(image, trace_path, heap_bytes, plan, skip_misuse)
+    for verb in FUNCTIONS:
+        if verb in counts:
+            aligns = verb != "realloc" or "aligned_alloc" in counts
+            without = () if aligns else OVER_ALIGNED_FUNCTIONS
+            counts[verb] = replace(
+                counts[verb],
+                bound=bound_of_image(image, verb, without),
+                bound_accesses=accesses_bound_of_image(image, verb, without),
+            )
+    finer = {"realloc_in_place": ("realloc", PAYLOAD_CHARGES)}
+    finer |= {f"{verb}_hit": (verb, SHARED_FUNCTIONS) for verb in ("malloc", "free")}
+    for category, (verb, without) in finer.items():
+        if category in counts:
+            bound = bound_of_image(image, verb, without)
+            counts[category] = replace(counts[category], bound=bound)
+    return counts

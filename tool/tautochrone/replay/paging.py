@@ -1,0 +1,403 @@
+"""Replays a trace on a heap over pages, in an emulated core: what is mapped, and what calls cost.
+
+    result = page_replay("program.tau", "rtvm")     # or "conventional", "conventional-mapped"
+    result.peak_mapped_pages, result.mean_mapped_pages, result.faults
+    result.mapped_pages.event, .low, .high          # over time, every maximum kept
+    frees = result.calls["free"]                    # one entry a call, in order:
+    frees.event, frees.size_bytes, frees.instructions, frees.accesses
+    frees.max_instructions, frees.p999_accesses, frees.bound_instructions   # None: linear, no bound
+
+Systems: `rtvm` is core/page_heap.c over core/vspace.c; `conventional` is core/break_heap.c over
+core/pagetable.c, which looks at every page of what it gives back; `conventional-mapped` looks at
+mapped pages only. All run as RV32IMC code ("rv32"), or with Zbb ("rv32zbb"), in a space of 2^20
+pages of 4 KiB. The work is done in C (tool/native/replay/paging.h).
+
+A page is mapped when something touches it: a recording made with --accesses says what the program
+touched; in one without, a heap touches its own headers only, unless `touch_all` has every object
+touched as a whole.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tautochrone import native
+from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
+from tautochrone.code.calls import STOPS, NativeImage, native_image
+from tautochrone.code.images import IMAGE_SOURCES, Image, build_image
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts.trace_format import GRANULE_BYTES
+from tautochrone.replay import session as replaying
+from tautochrone.replay.systems import SYSTEMS
+from tautochrone.trace.file import heap_accesses, open_trace
+
+PAGE_BYTES = 4096
+HEAP_PAGES_MAX = 1 << 18
+HEAP_PAGES_MIN = 2
+INSTRUCTIONS_MAX = 1 << 34  # of a call; the longest that is meant takes a few million
+ALIGNMENT_BYTES = 8
+ISAS = ("rv32", "rv32zbb")
+CORE_FILES = ("tlsf.c", "frames.c")
+RTVM_FILES = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c")
+BREAK_FILES = ("break_heap.c", "pagetable.c")
+NO_ZEROING = {"tau_frames_clean_one": NEVER}
+KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault")
+
+# struct tau_paging_sample
+SAMPLE = np.dtype(
+    [
+        ("event", np.uint64),
+        ("kind", np.uint32),
+        ("size_bytes", np.uint32),
+        ("instructions", np.uint32),
+        ("accesses", np.uint32),
+    ]
+)
+
+
+class _Image(ctypes.Structure):
+    """struct tau_paging_image."""
+
+    _fields_ = [
+        ("code", NativeImage),
+        ("start", ctypes.c_uint64),
+        ("facts", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in KINDS),
+        ("alignment", ctypes.c_uint64),
+        ("is_plain", ctypes.c_uint64),
+    ]
+
+
+class _Settings(ctypes.Structure):
+    """struct tau_paging_settings."""
+
+    _fields_ = [
+        ("heap_pages", ctypes.c_uint64),
+        ("frames_count", ctypes.c_uint64),
+        ("granule_bytes", ctypes.c_uint64),
+        ("end_time", ctypes.c_uint64),
+        ("touches_all", ctypes.c_uint64),
+        ("instructions_max", ctypes.c_uint64),
+    ]
+
+
+class _Result(ctypes.Structure):
+    """struct tau_paging_result."""
+
+    _fields_ = [
+        ("replay", replaying._Result),
+        ("touches", ctypes.c_uint64),
+        ("faults", ctypes.c_uint64),
+        ("peak_mapped_pages", ctypes.c_uint64),
+        ("end_mapped_pages", ctypes.c_uint64),
+        ("mapped_pages_total", ctypes.c_uint64),
+        ("mapped_pages_weight", ctypes.c_uint64),
+        ("table_bytes", ctypes.c_uint64),
+        ("stop", ctypes.c_uint64),
+        ("stop_pc", ctypes.c_uint64),
+        ("stop_address", ctypes.c_uint64),
+        ("bins", ctypes.c_uint64),
+        ("low", ctypes.POINTER(ctypes.c_uint32)),
+        ("high", ctypes.POINTER(ctypes.c_uint32)),
+        ("samples", ctypes.c_void_p),
+        ("samples_count", ctypes.c_uint64),
+        ("samples_capacity", ctypes.c_uint64),
+    ]
+
+
+@dataclass(frozen=True)
+class MappedPages:
+    """Mapped pages over time, in bins of equally many events.
+
+    `event` is the first event of each bin, `low` and `high` the fewest and the most pages mapped
+    in it. Bins that nothing happened in are left out.
+    """
+
+    event: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class PageCalls:
+    """The calls of one operation, in order; the bounds are None where cost grows with size."""
+
+    event: np.ndarray
+    size_bytes: np.ndarray
+    instructions: np.ndarray
+    accesses: np.ndarray
+    bound_instructions: int | None = None
+    bound_accesses: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many calls there were."""
+        return len(self.event)
+
+    @property
+    def max_instructions(self) -> int:
+        """Most instructions of a call; 0 without any."""
+        return int(self.instructions.max(initial=0))
+
+    @property
+    def max_accesses(self) -> int:
+        """Most loads and stores of a call; 0 without any."""
+        return int(self.accesses.max(initial=0))
+
+    @property
+    def p999_instructions(self) -> int:
+        """The smallest number that 99.9 % of the calls do not exceed [COUNT-5]."""
+        return p999(self.instructions)
+
+    @property
+    def p999_accesses(self) -> int:
+        """As p999_instructions, of loads and stores."""
+        return p999(self.accesses)
+
+
+@dataclass(frozen=True)
+class PageReplay:
+    """What one replay on pages showed; `failed_at_event` counts from 0, None: it completed.
+
+    `mean_mapped_pages` is the mean over the program's accesses to the heap, if the recording counts
+    them; else over all events that are no touches, each with the pages mapped before it, and the
+    end [PAGING-6]. `table_bytes` are the tables that a MMU or kernel needs for
+    the space, frames apart. `frames_count` is how many frames there were.
+    """
+
+    system: str
+    isa: str
+    completed: bool
+    failed_at_event: int | None
+    cause: str | None
+    peak_mapped_pages: int
+    end_mapped_pages: int
+    mean_mapped_pages: float
+    faults: int
+    touches: int
+    events: int
+    skipped: int
+    peak_live_bytes: int
+    table_bytes: int
+    heap_pages: int
+    frames_count: int
+    mapped_pages: MappedPages = field(repr=False)
+    calls: dict[str, PageCalls] = field(repr=False)
+    operations: dict[str, int]
+    placement_hash: int = 0
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes of the most frames in use at once."""
+        return self.peak_mapped_pages * PAGE_BYTES
+
+
+def p999(numbers: np.ndarray) -> int:
+    """The smallest of the numbers that 99.9 % of them do not exceed; 0 of none."""
+    if not len(numbers):
+        return 0
+    place = -(-len(numbers) * 999 // 1000) - 1
+    return int(np.partition(numbers, place)[place])
+
+
+# ---- images ----
+
+
+@functools.lru_cache(maxsize=16)
+def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
+    """The image of a system on pages. Raises TauError (usage) for another system or target."""
+    if system not in SYSTEMS or SYSTEMS[system].kind != "pages":
+        known = ", ".join(name for name, entry in SYSTEMS.items() if entry.kind == "pages")
+        raise TauError(f"{system!r} is no system on pages", f"use one of {known}", EXIT_USAGE)
+    if isa not in ISAS:
+        raise TauError(
+            f"pages are replayed on {', '.join(ISAS)}, not on {isa!r}", None, EXIT_USAGE
+        )
+    walk = ("rtvm", "conventional", "conventional-mapped").index(system)
+    core = native.core_sources()
+    files = [core / name for name in CORE_FILES + (BREAK_FILES if walk else RTVM_FILES)]
+    flags = [f"-I{core.parent}", f"-DTAU_CHECK_LEVEL={check_level}", f"-DTAU_IMAGE_BREAK={walk}"]
+    names = _function_names(system)
+    return build_image(
+        f"{system}-check{check_level}",
+        isa,
+        [*files, IMAGE_SOURCES / "paging.c"],
+        flags,
+        (),
+        names["malloc"].removesuffix("_malloc"),
+        alignment=ALIGNMENT_BYTES,
+        keep=(*names.values(), "tau_image_start", "tau_image_facts"),
+    )
+
+
+def _function_names(system: str) -> dict[str, str]:
+    """The linked names of the functions that are called, by kind."""
+    prefix = "tau_page_heap" if system == "rtvm" else "tau_break_heap"
+    names = {kind: f"{prefix}_{kind}" for kind in KINDS}
+    names["fault"] = "tau_vspace_map_page" if system == "rtvm" else "tau_break_heap_map_page"
+    return names
+
+
+def bounds_of(image: Image, system: str, kind: str) -> tuple[int | None, int | None]:
+    """The bounds of instructions and accesses of an operation; None: linear, the code loops.
+
+    The pool of frames is the space's own, so none is ever zeroed: paths that would are left out.
+    """
+    name = _function_names(system)[kind]
+    try:
+        return (
+            bound_instructions(image.elf, name, NO_ZEROING),
+            bound_accesses(image.elf, name, NO_ZEROING),
+        )
+    except TauError:
+        return None, None
+
+
+def _native_paging_image(image: Image, system: str) -> _Image:
+    names = _function_names(system)
+    return _Image(
+        code=native_image(image),
+        start=image.symbols["tau_image_start"],
+        facts=image.symbols["tau_image_facts"],
+        alignment=ALIGNMENT_BYTES,
+        is_plain=system != "rtvm",
+        **{kind: image.symbols[name] for kind, name in names.items()},
+    )
+
+
+# ---- running ----
+
+
+def page_replay(
+    trace_path: str | Path,
+    system: str,
+    isa: str = "rv32",
+    frames: int | None = None,
+    heap_bytes: int | None = None,
+    check_level: int = 0,
+    skip_misuse: bool = False,
+    touch_all: bool = False,
+) -> PageReplay:
+    """Replay a trace on a system on pages, and count each call.
+
+    `heap_bytes` is the size of the heap in addresses (default: 1 GiB, the most), rounded down to
+    pages; `frames` is how many pages can be mapped at once (default: all of them). Raises TauError
+    for a trace with misuse (unless `skip_misuse`), and for a system that errs.
+    """
+    replaying.refuse_misuse(trace_path, skip_misuse)
+    image = paging_image(system, isa, check_level)
+    trace = replaying.open_trace_for_replay(trace_path)
+    pages = min((heap_bytes or HEAP_PAGES_MAX * PAGE_BYTES) // PAGE_BYTES, HEAP_PAGES_MAX)
+    if pages < HEAP_PAGES_MIN:
+        raise TauError(
+            f"a heap on pages has at least {HEAP_PAGES_MIN} of {PAGE_BYTES} bytes",
+            "give more with --heap",
+            EXIT_USAGE,
+        )
+    settings = _Settings(
+        heap_pages=pages,
+        frames_count=min(frames or pages, HEAP_PAGES_MAX),
+        granule_bytes=GRANULE_BYTES,
+        end_time=_accesses_of(trace_path),
+        touches_all=touch_all,
+        instructions_max=INSTRUCTIONS_MAX,
+    )
+    work = functools.partial(_run, trace, image, system, settings)
+    return replaying.watched(work, f"replaying on {system}")
+
+
+def _accesses_of(trace_path: str | Path) -> int:
+    """How many accesses to the heap were recorded, if they are the trace's clock; else 0."""
+    with open_trace(trace_path) as reader:
+        return sum(heap_accesses(reader.header) or ())
+
+
+def _run(
+    trace: replaying.OpenTrace, image: Image, system: str, settings: _Settings
+) -> PageReplay:
+    library = native.library()
+    library.tau_paging_run.restype = ctypes.c_char_p
+    library.tau_paging_free.restype = None
+    raw_image, raw = _native_paging_image(image, system), _Result()
+    cause = library.tau_paging_run(
+        ctypes.byref(raw_image),
+        ctypes.c_void_p(trace.handle),
+        ctypes.byref(settings),
+        ctypes.byref(raw),
+    )
+    try:
+        if cause:
+            raise TauError(f"replaying on {system}: {cause.decode()}")
+        _refuse_errors(raw, system)
+        return _result_of(raw, trace, image, system, settings)
+    finally:
+        library.tau_paging_free(ctypes.byref(raw))
+
+
+def _refuse_errors(raw: _Result, system: str) -> None:
+    """Raise TauError unless the trace completed, or memory or frames did not suffice."""
+    fault = raw.replay.fault
+    if fault in (replaying.COMPLETED, replaying.NO_MEMORY, replaying.NO_FRAME):
+        return
+    if fault == replaying.INIT_FAILED:
+        raise TauError(
+            f"{system} {replaying.FAULT_TEXT[fault]} (status {raw.replay.init_status})",
+            "give more with --heap or --frames",
+        )
+    if raw.stop:
+        raise TauError(
+            f"{system} {STOPS[raw.stop]} at {raw.stop_pc:#x} (address {raw.stop_address:#x}),"
+            f" in event {raw.replay.fault_event}",
+            "report this allocator",
+        )
+    raise TauError(
+        f"{system} {replaying.FAULT_TEXT[fault]}, at event {raw.replay.fault_event}",
+        "report this allocator",
+    )
+
+
+def _result_of(
+    raw: _Result, trace: replaying.OpenTrace, image: Image, system: str, settings: _Settings
+) -> PageReplay:
+    facts, bins = trace.facts, int(raw.bins)
+    low, high = (np.ctypeslib.as_array(part, (bins,)).copy() for part in (raw.low, raw.high))
+    first = -(-np.arange(bins, dtype=np.int64) * int(max(facts.events, 1)) // bins)
+    seen = low <= high
+    samples = np.empty(0, dtype=SAMPLE)
+    if raw.samples_count:
+        size = raw.samples_count * SAMPLE.itemsize
+        samples = np.frombuffer(ctypes.string_at(raw.samples, size), dtype=SAMPLE)
+    calls = {}
+    for number, kind in enumerate(KINDS):
+        chosen = samples[samples["kind"] == number]
+        columns = (chosen[name] for name in ("event", "size_bytes", "instructions", "accesses"))
+        calls[kind] = PageCalls(*columns, *bounds_of(image, system, kind))
+    fault = raw.replay.fault
+    completed = fault == replaying.COMPLETED
+    return PageReplay(
+        system=system,
+        isa=image.isa,
+        completed=completed,
+        failed_at_event=None if completed else int(raw.replay.fault_event),
+        cause=None if completed else replaying.FAULT_TEXT[fault],
+        peak_mapped_pages=int(raw.peak_mapped_pages),
+        end_mapped_pages=int(raw.end_mapped_pages),
+        mean_mapped_pages=raw.mapped_pages_total / max(raw.mapped_pages_weight, 1),
+        faults=int(raw.faults),
+        touches=trace.touches,
+        events=int(facts.events),
+        skipped=int(facts.skipped),
+        peak_live_bytes=int(facts.peak_live_bytes),
+        table_bytes=int(raw.table_bytes),
+        heap_pages=int(settings.heap_pages),
+        frames_count=int(settings.frames_count),
+        mapped_pages=MappedPages(first[seen], low[seen], high[seen]),
+        calls=calls,
+        operations=trace.operations(),
+        placement_hash=int(raw.replay.placement_hash),
+    )

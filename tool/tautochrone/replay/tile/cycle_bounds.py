@@ -1,0 +1,231 @@
+"""A sound bound of what a call, or a fault, takes on the tile, in cycles.
+
+    tile_bounds(tile_system("tile:rtmmu"))      # {"malloc": …, "free": …, "fault": …, "unmap": …}
+
+The longest path through the linked program (bounds.py), each instruction weighted with the most
+cycles that it can take on Ibex's two-stage pipeline ("Pipeline Details" in its manual):
+
+1. 1 cycle; a load or store 2 and what its answer waits; a multiplication 3 (mulh 4), a division 37.
+2. A branch that is taken 3, a jump, call or return 2; one more if the instruction that it leads to
+   lies across two words of the instruction memory, since both are fetched.
+3. Accesses relative to sp and gp, and all of the functions that work on tables (OUTSIDE), lie in
+   banks that answer in one cycle. Any other may lie in the window, and waits for a translation.
+4. Calls of the replay program are measured between two stores. All of the block of code that the
+   call stands in counts to it, also what is outside the two stores.
+5. A fault is 6 cycles of the processor, the answer, and the handler to its mret (doc/tile.md).
+
+The weights are exact: what random functions take on the tile is their longest path
+(tool/tests/replay/tile/test_cycle_bounds.py). A path that no data can take counts too. What the
+bound presumes: naturally aligned accesses, no interrupt, no fault inside a call (the core's heaps
+map what they write), and a frame that is ready. None: there is none, since the code loops, or the
+processor's configuration or the unit has other rules.
+"""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_right
+from pathlib import Path
+
+import capstone
+
+from tautochrone.code.bounds import NEVER, RISCV_BRANCHES, Code, LongestPath, Step
+from tautochrone.errors import TauError
+from tautochrone.replay.tile.program import TileSystem, program
+
+CONFIG = "small"
+TAKEN_CYCLES, JUMP_CYCLES, BANK_ANSWER_CYCLES, TRAP_CYCLES = 3, 2, 1, 6
+ARITHMETIC_CYCLES = {"mul": 3, "mulh": 4, "mulhu": 4, "mulhsu": 4}
+ARITHMETIC_CYCLES |= dict.fromkeys(("div", "divu", "rem", "remu"), 37)
+MEMORY_BASES = {"sp", "gp"}
+UNKNOWN_TIME = {"wfi", "fence", "fence.i", "ecall"}
+READY = {"tau_frames_clean_one": NEVER}
+VECTORS = "tau_tile_vectors"
+# What begins the names of functions that have no pointer into the window.
+OUTSIDE = ("tau_vspace_", "tau_region_tree_", "tau_validity_", "tau_frames_", "tau_pagetable_")
+HEAPS = {"rtmmu": "page_heap", "rtmmu-tlb": "page_heap", "pagetable": "break_heap"}
+SPACES = {"rtmmu": "vspace", "rtmmu-tlb": "vspace", "pagetable": "pagetable"}
+
+
+class CyclePaths(LongestPath):
+    """Longest paths in cycles of a program of the tile. `window_answer`: of a translated access."""
+
+    def __init__(self, code: Code, window_answer: int) -> None:
+        super().__init__(code, READY)
+        self.window_answer = window_answer
+        self.functions = sorted(code.names)
+
+    def from_address(self, start: int) -> int:
+        """The most cycles from `start` to a return; code that never returns is left out."""
+        self._leave_out_what_never_returns(start)
+        return super().from_address(start)
+
+    def _leave_out_what_never_returns(self, start: int) -> None:
+        steps: dict[int, Step] = {}
+        returns = {address for address, charge in self.charged.items() if charge >= 0}
+        waiting = [start]
+        while waiting:
+            address = waiting.pop()
+            if address in steps or address in returns or address in self.charged:
+                continue
+            step = self._all().get(address)
+            if step is None:
+                returns.add(address)  # for all we know; refused if a path leads here
+                continue
+            steps[address] = step
+            waiting += [*step.targets, *(() if step.calls is None else (step.calls,))]
+        before = -1
+        while before != len(returns):
+            before = len(returns)
+            for address in sorted(steps, reverse=True):
+                step = steps[address]
+                goes_on = not step.targets or any(target in returns for target in step.targets)
+                if goes_on and (step.calls is None or step.calls in returns):
+                    returns.add(address)
+        for address in steps.keys() - returns:
+            self.known.setdefault((address, 0), NEVER)
+
+    @functools.cache  # noqa: B019  (lives as long as the process, as the paths do)
+    def instruction(self, address: int) -> capstone.CsInsn:
+        """The instruction at an address."""
+        return next(self.code.decoder.disasm(self.code.bytes_at(address), address, 1))
+
+    def fetch(self, address: int | None) -> int:
+        """Cycles that a jump to an address waits longer for a second word."""
+        return int(address is not None and address % 4 == 2 and self.instruction(address).size == 4)
+
+    def access(self, insn: capstone.CsInsn) -> int:
+        """Cycles of a load or store."""
+        function = self.code.names[self.functions[bisect_right(self.functions, insn.address) - 1]]
+        memory = [each.mem for each in insn.operands if each.type == capstone.riscv.RISCV_OP_MEM]
+        is_stack = insn.mnemonic in ("c.lwsp", "c.swsp")  # they have no such operand
+        is_near = memory and all(insn.reg_name(each.base) in MEMORY_BASES for each in memory)
+        is_bank = is_stack or is_near or function.startswith(OUTSIDE)
+        return 1 + (BANK_ANSWER_CYCLES if is_bank else self.window_answer)
+
+    def length(self, address: int, step: Step, following: int | None) -> int:
+        """Cycles of an instruction before the `following` one."""
+        insn = self.instruction(address)
+        name = insn.mnemonic.removeprefix("c.")
+        if name in UNKNOWN_TIME:
+            raise TauError(f"{self.code.place(address)}: `{name}` takes a time that is not known")
+        if name in RISCV_BRANCHES:
+            is_next = following == address + insn.size
+            return 1 if is_next else TAKEN_CYCLES + self.fetch(following)
+        if step.calls is not None:
+            return JUMP_CYCLES + self.fetch(step.calls) + self.fetch(following)
+        if name == "j" or not step.targets:
+            return JUMP_CYCLES + self.fetch(following)
+        if step.accesses:
+            return self.access(insn)
+        return ARITHMETIC_CYCLES.get(name, 1)
+
+    # ---- calls of the replay program ----
+
+    def measured(self, name: str) -> int:
+        """The most cycles of the blocks of code that call a function, with the call.
+
+        Raises TauError if nothing calls it.
+        """
+        called = self.code.symbols[name]
+        found = [self._block(site) for site in self._sites(called)]
+        if not found:
+            raise TauError(f"nothing calls {name}")
+        return max(found) + self.from_address(called)
+
+    def _sites(self, called: int) -> list[int]:
+        return [
+            address
+            for address, step in self._all().items()
+            if step is not None and step.calls == called
+        ]
+
+    @functools.cache  # noqa: B019
+    def _all(self) -> dict[int, Step | None]:
+        """Every instruction of the code in order; None for one that is no plain flow."""
+        steps: dict[int, Step | None] = {}
+        address, end = self.code.text
+        while address < end:
+            try:
+                steps[address] = self.code.step(address)[0]
+            except TauError:
+                steps[address] = None
+            address += 4 if self.code.bytes_at(address)[0] & 3 == 3 else 2
+        return steps
+
+    def _block(self, site: int) -> int:
+        """Cycles of the straight code around a call, the called function apart."""
+        steps = self._all()
+        order = list(steps)
+        entered = {
+            target
+            for address, step in steps.items()
+            if step is not None
+            for target in step.targets
+            if not self._is_plain(address)
+        }
+        place = order.index(site)
+        first = place
+        while order[first] not in entered and self._is_plain(order[first - 1]):
+            first -= 1
+        last = place + 1
+        while order[last] not in entered and self._is_plain(order[last]):
+            last += 1
+        length = 0
+        for address, following in zip(order[first:last], order[first + 1 : last + 1], strict=True):
+            step = steps[address]
+            assert step is not None
+            length += self.length(address, step, following)
+        return length
+
+    def _is_plain(self, address: int) -> bool:
+        """Whether control goes from this instruction to the one behind it only."""
+        step = self._all().get(address)
+        size = 4 if self.code.bytes_at(address)[0] & 3 == 3 else 2
+        return step is not None and step.calls is None and step.targets == (address + size,)
+
+
+def answer_cycles(system: TileSystem) -> int:
+    """Cycles from the request of a load or store of the window to its answer, at most.
+
+    With the TLB of regions that is a miss, which is proved to be answered no later than without it
+    (hw/rtmmu/tb/formal/tau_rtmmu_tlb_proof.sv).
+
+    Raises TauError for a unit whose bound is not known.
+    """
+    validity, table = max(system.latencies[:2]), system.latencies[2]
+    if system.unit not in SPACES:
+        raise TauError(f"the time of a lookup of {system.unit} has no bound here")
+    return (table if system.unit == "pagetable" else max(2 * validity, table)) + 1
+
+
+def tile_bounds(system: TileSystem) -> dict[str, int | None]:
+    """The most cycles of each operation of the replay program, None where there is no bound.
+
+    Raises TauError if the program cannot be built.
+    """
+    kinds = ("malloc", "aligned_alloc", "resize", "free", "fault", "map", "unmap", "load", "store")
+    return {kind: tile_bound(system, kind) for kind in kinds}
+
+
+def tile_bound(system: TileSystem, kind: str) -> int | None:
+    """As tile_bounds, of one operation."""
+    if system.config != CONFIG or system.unit not in HEAPS:
+        return None
+    answer = answer_cycles(system)
+    if kind in ("load", "store"):
+        return answer
+    paths = _paths(program(system), answer)
+    try:
+        if kind == "fault":
+            return answer - 1 + TRAP_CYCLES + paths.from_address(paths.code.symbols[VECTORS])
+        if kind in ("map", "unmap"):
+            return paths.measured(f"tau_{SPACES[system.unit]}_{kind}_region")
+        return paths.measured(f"tau_{HEAPS[system.unit]}_{kind}")
+    except (TauError, KeyError):
+        return None
+
+
+@functools.lru_cache(maxsize=8)
+def _paths(path: Path, answer: int) -> CyclePaths:
+    return CyclePaths(Code(path), answer)

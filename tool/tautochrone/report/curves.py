@@ -1,0 +1,144 @@
+"""How a trace's live bytes and live objects run over time, thinned to what a screen shows.
+
+Thinning keeps every maximum: time is cut into equal bins, and of each bin the smallest and the
+largest value stay. One pass over the trace's blocks; memory is that of one block and the slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tautochrone.facts.trace_format import FLAG_DOUBLE_FREE, OP_FREE, OP_TOUCH, SLOT_NONE
+
+# The columns of a trace's blocks that are needed.
+COLUMNS = ("time_ns", "size_bytes", "slot", "op", "flags")
+
+
+@dataclass
+class Band:
+    """Smallest, largest and last value of each bin of a curve; `none` where a bin has no event."""
+
+    bins: int
+    low: np.ndarray = field(init=False)
+    high: np.ndarray = field(init=False)
+    last: np.ndarray = field(init=False)
+    seen: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.low = np.full(self.bins, np.iinfo(np.int64).max)
+        self.high = np.full(self.bins, np.iinfo(np.int64).min)
+        self.last = np.zeros(self.bins, np.int64)
+        self.seen = np.zeros(self.bins, bool)
+
+    def add(self, starts: np.ndarray, bin_of_start: np.ndarray, values: np.ndarray) -> None:
+        """Take in a block: the runs of `values` beginning at `starts` fall into the bins beside."""
+        np.minimum.at(self.low, bin_of_start, np.minimum.reduceat(values, starts))
+        np.maximum.at(self.high, bin_of_start, np.maximum.reduceat(values, starts))
+        ends = np.append(starts[1:], len(values)) - 1
+        self.last[bin_of_start] = values[ends]
+        self.seen[bin_of_start] = True
+
+    def close(self) -> None:
+        """Give bins without an event the value that stood when they began (0 before the first)."""
+        before = np.maximum.accumulate(np.where(self.seen, np.arange(self.bins), -1))
+        held = np.where(before >= 0, self.last[before], 0)
+        self.low = np.where(self.seen, self.low, held)
+        self.high = np.where(self.seen, self.high, held)
+
+
+@dataclass
+class Curves:
+    """What `curves_of` returns. `x` holds the beginning of each bin, in seconds or in events."""
+
+    x: np.ndarray
+    is_time: bool
+    live_bytes: Band
+    peak_bytes: int
+    peak_x: float
+    end_bytes: int
+    classes: dict[int, Band]
+
+    @property
+    def x_label(self) -> str:
+        """The axis' name and unit."""
+        return "time (s)" if self.is_time else "event"
+
+
+def curves_of(
+    blocks: Iterable[Any],
+    *,
+    events: int,
+    duration_ns: int,
+    slots_count_max: int,
+    class_sizes: Iterable[int] = (),
+    granule_bytes: int = 8,
+    bins: int = 1500,
+) -> Curves:
+    """Run through `blocks`, columns of events with at least those named in COLUMNS.
+
+    `class_sizes` are the plan's sizes in bytes; an object belongs to the class that its size,
+    rounded up to `granule_bytes`, equals. A trace without times (duration 0) runs over events.
+    """
+    is_time = duration_ns > 0
+    x_end = duration_ns if is_time else max(events - 1, 1)
+    bins = max(1, min(bins, events))
+    live, live_band = 0, Band(bins)
+    peak, peak_at = 0, 0
+    counts = {size: 0 for size in class_sizes}
+    bands = {size: Band(bins) for size in counts}
+    size_of_slot = np.zeros(slots_count_max + 1, np.int64)
+    first_event = 0
+    for block in blocks:
+        position = block.time_ns.astype(np.int64)
+        if not is_time:
+            position = first_event + np.arange(len(position), dtype=np.int64)
+        first_event += len(position)
+        counted = (block.slot != SLOT_NONE) & ((block.flags & FLAG_DOUBLE_FREE) == 0)
+        counted &= block.op != OP_TOUCH
+        if not counted.any():
+            continue
+        position = position[counted]
+        slots = block.slot[counted].astype(np.int64)
+        sizes = np.where(block.op == OP_FREE, 0, block.size_bytes)[counted].astype(np.int64)
+        before = _sizes_before(slots, sizes, size_of_slot)
+        which = np.minimum(position * bins // (x_end + 1), bins - 1)
+        starts = np.flatnonzero(np.append(True, which[1:] != which[:-1]))
+        values = live + np.cumsum(sizes - before)
+        live = int(values[-1])
+        live_band.add(starts, which[starts], values)
+        if int(values.max()) > peak:
+            peak, peak_at = int(values.max()), int(position[int(values.argmax())])
+        rounded, rounded_before = (-(-s // granule_bytes) * granule_bytes for s in (sizes, before))
+        for size, band in bands.items():
+            change = (rounded == size).astype(np.int64) - (rounded_before == size)
+            values = counts[size] + np.cumsum(change)
+            counts[size] = int(values[-1])
+            band.add(starts, which[starts], values)
+    for band in (live_band, *bands.values()):
+        band.close()
+    scale = 1e-9 if is_time else 1
+    x = np.arange(bins) * ((x_end + 1) / bins) * scale
+    return Curves(x, is_time, live_band, peak, peak_at * scale, live, bands)
+
+
+def _sizes_before(
+    slots: np.ndarray, sizes: np.ndarray, size_of_slot: np.ndarray
+) -> np.ndarray:
+    """Return the bytes that each event's slot held before it; bring `size_of_slot` up to date.
+
+    The slot's previous event is found by a stable sort: within a slot, events stay in order.
+    """
+    order = np.argsort(slots, kind="stable")
+    sorted_slots, sorted_sizes = slots[order], sizes[order]
+    is_first = np.append(True, sorted_slots[1:] != sorted_slots[:-1])
+    sorted_before = np.append(0, sorted_sizes[:-1])
+    sorted_before[is_first] = size_of_slot[sorted_slots[is_first]]
+    before = np.empty_like(sorted_before)
+    before[order] = sorted_before
+    is_last = np.append(is_first[1:], True)
+    size_of_slot[sorted_slots[is_last]] = sorted_sizes[is_last]
+    return before

@@ -1,0 +1,82 @@
+"""The heap that each replayed system needs for this recording, smallest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bokeh.models import ColumnDataSource, HoverTool, LabelSet, Span
+
+from tautochrone.report.panel import (
+    BLUE,
+    GRAY,
+    RED,
+    Panel,
+    label_bytes,
+    of_bytes,
+    plain_figure,
+)
+
+BAR_PIXELS = 34
+OURS = ("budget", "tlsf")
+# These run as they are, in a process of their own; the others in the plan's layout.
+ON_HOST = ("glibc", "mimalloc", "jemalloc")
+
+
+def draw(systems: Sequence[dict[str, Any]], peak_live_bytes: int) -> Panel:
+    """Draw `systems` as `tau replay --json` lists them; those that failed are left out."""
+    done = [system for system in systems if system["completed"] and system["footprint_bytes"]]
+    done.sort(key=lambda system: system["footprint_bytes"], reverse=True)
+    failed = [system["name"] for system in systems if not system["completed"]]
+    columns = {
+        "system": [system["name"] for system in done],
+        "footprint_bytes": [system["footprint_bytes"] for system in done],
+        "footprint_over_peak_live": [
+            round(system["footprint_bytes"] / max(peak_live_bytes, 1), 5) for system in done
+        ],
+    }
+    data = {
+        **columns,
+        "color": [BLUE if name in OURS else GRAY for name in columns["system"]],
+        "text": [
+            f"{of_bytes(size)}  ({ratio:.3f})"
+            for size, ratio in zip(
+                columns["footprint_bytes"], columns["footprint_over_peak_live"], strict=True
+            )
+        ],
+    }
+    source = ColumnDataSource(data)
+    plot = plain_figure(
+        y_range=columns["system"], height=70 + BAR_PIXELS * max(len(done), 1), tools=""
+    )
+    label_bytes(plot.xaxis[0])
+    plot.x_range.start = 0
+    plot.x_range.end = 1.3 * max(columns["footprint_bytes"], default=1)
+    bars = plot.hbar("system", 0.62, right="footprint_bytes", source=source, color="color")
+    plot.add_layout(
+        LabelSet(
+            x="footprint_bytes",
+            y="system",
+            text="text",
+            source=source,
+            x_offset=6,
+            text_baseline="middle",
+            text_font_size="12px",
+        )
+    )
+    plot.add_layout(
+        Span(location=peak_live_bytes, dimension="height", line_color=RED, line_dash="dashed")
+    )
+    plot.add_tools(
+        HoverTool(renderers=[bars], tooltips=[("@system", "@footprint_bytes{0,0} B")])
+    )
+    caption = (
+        "Smallest heap in which the whole recording runs, control structures included; in brackets"
+        " over the peak of the live bytes (dashed)."
+    )
+    host = [name for name in columns["system"] if name in ON_HOST]
+    if host:
+        caption += f" Grown by this much in a 64-bit process: {', '.join(host)}."
+    if failed:
+        caption += f" Did not complete: {', '.join(failed)}."
+    return Panel("footprints", "The heap each allocator needs", caption, plot, columns)

@@ -1,0 +1,116 @@
+"""Instructions or cycles of each operation: 99.9 % of the calls, the maximum, and the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bokeh.models import ColumnDataSource, HoverTool
+
+from tautochrone.report.panel import BLUE, GRAY, GREEN, ORANGE, RED, Panel, plain_figure
+
+ROW_PIXELS = 30
+LOG_ABOVE_RATIO = 40
+
+
+def draw(systems: Sequence[Mapping[str, Any]], isa: str) -> Panel | None:
+    """Draw the operations of `systems` (as `tau replay --json` lists them); None if not counted."""
+    caption = (
+        f"Counted by emulation of every call of this recording on {isa}; moving and clearing"
+        " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
+    )
+    return _drawn(_rows(systems, "instructions"), "instructions", "Instructions a call", caption)
+
+
+def draw_cycles(systems: Sequence[Mapping[str, Any]]) -> Panel | None:
+    """Draw what the operations of systems on the tile took; None if there is none."""
+    caption = (
+        "Counted by the simulated processor, the same in every run. A fault lasts from the"
+        " access to its repetition, trap and handler included; load and store are all accesses that"
+        " hit, from the request to the answer. A bound holds for any sequence of calls."
+    )
+    rows = _rows(systems, "cycles")
+    return _drawn(rows, "cycles", "Cycles an operation on the tile", caption)
+
+
+def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> Panel | None:
+    if not rows:
+        return None
+    rows.reverse()  # Bokeh lists factors from the bottom
+    names = ("row", "calls", "p999", "max", "hit", "bound")
+    columns = {name: [row[name] for row in rows] for name in names}
+    values = [value for name in names[2:] for value in columns[name] if value]
+    if not values:
+        return None  # every cost is 0
+    least, most = min(values), max(values)
+    is_log = most > LOG_ABOVE_RATIO * least
+    plot = plain_figure(
+        y_range=columns["row"],
+        height=110 + ROW_PIXELS * len(rows),
+        x_axis_type="log" if is_log else "linear",
+        x_axis_label=unit,
+        tools="",
+    )
+    start = least * 0.8 if is_log else 0
+    plot.x_range.start, plot.x_range.end = start, most * 1.06
+    # What was not counted is drawn nowhere; None would be drawn at 0.
+    drawn = {name: [_or_nan(value) for value in values] for name, values in columns.items()}
+    source = ColumnDataSource({**drawn, "start": [start] * len(rows)})
+    plot.segment("start", "row", "max", "row", source=source, color=GRAY, line_width=7, alpha=0.35)
+    marks = []
+    for name, marker, color, size, label in (
+        ("p999", "circle", BLUE, 9, "99.9 % of the calls"),
+        ("hit", "triangle", ORANGE, 9, "maximum of those that a bucket served"),
+        ("max", "diamond", GREEN, 13, "maximum"),
+        ("bound", "dash", RED, 18, "bound"),
+    ):
+        if not any(columns[name]):
+            continue
+        marks.append(
+            plot.scatter(
+                name,
+                "row",
+                source=source,
+                marker=marker,
+                color=color,
+                size=size,
+                line_width=3,
+                angle=1.5708 if name == "bound" else 0,
+                legend_label=label,
+            )
+        )
+    tips = [
+        ("", "@row, @calls{0,0} calls"),
+        ("99.9 %", "@p999{0,0}"),
+        ("maximum", "@max{0,0}"),
+        ("maximum of hits", "@hit{0,0}"),
+        ("bound", "@bound{0,0}"),
+    ]
+    plot.add_tools(HoverTool(renderers=marks, tooltips=tips))
+    plot.add_layout(plot.legend[0], "above")
+    plot.legend.orientation = "horizontal"
+    plot.legend.background_fill_alpha = 0
+    plot.legend.border_line_color = None
+    return Panel(unit, title, caption, plot, columns)
+
+
+def _or_nan(value: Any) -> Any:
+    """Return `value`, or what Bokeh takes for missing."""
+    return float("nan") if value is None else value
+
+
+def _rows(systems: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any]]:
+    """Return one row for each system and operation that was counted in this unit."""
+    return [
+        {
+            "row": f"{system['name']} {operation}",
+            "calls": counted["count"],
+            "p999": counted[f"p999_{unit}"],
+            "max": counted[f"max_{unit}"],
+            "hit": counted.get(f"max_hit_{unit}"),
+            "bound": counted.get(f"bound_{unit}"),
+        }
+        for system in systems
+        for operation, counted in (system.get("operations") or {}).items()
+        if counted.get(f"max_{unit}") is not None and counted.get("count")
+    ]

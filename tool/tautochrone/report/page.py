@@ -1,0 +1,100 @@
+"""Puts the panels into one HTML file that needs no network: Bokeh and all data are inside."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from bokeh.core.validation import silence
+from bokeh.core.validation.warnings import MISSING_RENDERERS
+from bokeh.embed import components
+from bokeh.resources import Resources
+
+from tautochrone.report.panel import Panel
+
+HERE = Path(__file__).parent
+silence(MISSING_RENDERERS)  # a recording without events has figures without marks
+
+
+def page(
+    title: str,
+    verdict: str,
+    facts: Mapping[str, str],
+    panels: Sequence[Panel],
+    plan_toml: str | None,
+    provenance: Mapping[str, str],
+    remarks: Sequence[str] = (),
+) -> str:
+    """Return the report as HTML.
+
+    `facts` says what was recorded, `provenance` how the report was made, `remarks` what is missing
+    from what it shows; all are shown as they are, escaped. `plan_toml` is the plan's text, None if
+    there is no plan.
+    """
+    models = {panel.name: panel.model for panel in panels if panel.model is not None}
+    script, divisions = components(models)
+    sections = "".join(
+        _section(panel, divisions[panel.name] if panel.model is not None else _table(panel))
+        for panel in panels
+    )
+    if plan_toml is not None:
+        sections += (
+            '<section id="plan"><h2>The plan</h2><details open><summary>plan.toml</summary>'
+            f"<pre>{html.escape(plan_toml)}</pre></details></section>"
+        )
+    made = Template((HERE / "page.html").read_text("utf-8")).substitute(
+        title=html.escape(title),
+        verdict=html.escape(verdict),
+        remarks="".join(f'<p class="remark">{html.escape(remark)}</p>' for remark in remarks),
+        facts=_definitions(facts),
+        sections=sections,
+        provenance=_definitions(provenance),
+        style=(HERE / "page.css").read_text("utf-8"),
+        behavior=(HERE / "page.js").read_text("utf-8"),
+        bokeh=Resources(mode="inline", components=["bokeh"]).render(),
+        figures=script,
+    )
+    # What no UTF-8 has: the bytes of a name in another encoding.
+    return made.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _section(panel: Panel, division: str) -> str:
+    """Return a panel as HTML; its CSV is kept escaped and hidden, and handed out by page.js."""
+    return (
+        f'<section id="{panel.name}"><h2>{html.escape(panel.title)}</h2>{division}'
+        f"<p>{html.escape(panel.caption)}"
+        f' <button type="button" data-csv="{panel.name}">CSV</button></p>'
+        f'<pre hidden id="csv-{panel.name}">{html.escape(panel.csv())}</pre></section>\n'
+    )
+
+
+def _table(panel: Panel) -> str:
+    """Return a panel's columns as an HTML table; those with numbers are to the right."""
+    kinds = [
+        ' class="number"' if any(isinstance(value, int | float) for value in column) else ""
+        for column in panel.columns.values()
+    ]
+    names = (html.escape(name) for name in panel.columns)
+    head = "".join(f"<th{kind}>{name}</th>" for kind, name in zip(kinds, names, strict=True))
+    rows = "".join(
+        "<tr>" + "".join(map(_cell, kinds, row)) + "</tr>"
+        for row in zip(*panel.columns.values(), strict=True)
+    )
+    return f"<div class=\"scroll\"><table><tr>{head}</tr>{rows}</table></div>"
+
+
+def _cell(kind: str, value: Any) -> str:
+    """Return a cell: numbers with thousands apart, None as nothing."""
+    text = f"{value:,}" if isinstance(value, int | float) else html.escape(str(value or ""))
+    return f"<td{kind}>{text}</td>"
+
+
+def _definitions(pairs: Mapping[str, str]) -> str:
+    """Return pairs as the inside of a description list."""
+    return "".join(
+        f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>"
+        for name, value in pairs.items()
+    )

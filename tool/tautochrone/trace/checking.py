@@ -1,0 +1,97 @@
+"""Validates a trace: every rule of SPEC, over the whole file."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.console import output
+from tautochrone.errors import TauError
+from tautochrone.trace import file as trace
+from tautochrone.trace.ending import RECOVERED
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong, and where."""
+
+    place: str
+    cause: str
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    lib = trace.library()
+    handle = ctypes.c_void_p
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "tau_trace_checker_open": (handle, [handle]),
+        "tau_trace_checker_block": (ctypes.c_int, [handle, ctypes.c_uint64]),
+        "tau_trace_checker_rule": (ctypes.c_char_p, [handle]),
+        "tau_trace_checker_event": (ctypes.c_uint64, [handle]),
+        "tau_trace_checker_totals": (ctypes.c_char_p, [handle]),
+        "tau_trace_checker_close": (None, [handle]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def check_trace(path: Path) -> list[Problem]:
+    """Return everything that is wrong with a trace."""
+    try:
+        reader = trace.open_trace(path)
+    except TauError as error:
+        return [Problem("header", error.message.removeprefix(f"{path}: "))]
+    with reader:
+        problems = [
+            Problem("footer" if remark.kind == RECOVERED else "recording", remark.cause)
+            for remark in reader.ending.remarks
+            if remark.is_gap or remark.kind == RECOVERED
+        ]
+        if "text" in reader.header and len(reader.header) == 1:
+            problems.append(Problem("header", "not a JSON object"))
+        problems += _check_sites(reader)
+        return problems + _check_blocks(reader)
+
+
+def _check_sites(reader: trace.TraceReader) -> list[Problem]:
+    """Read every call site's name."""
+    try:
+        reader.sites()
+    except TauError as error:
+        return [Problem("sites", error.message.removeprefix(f"{reader.path}: "))]
+    return []
+
+
+def _check_blocks(reader: trace.TraceReader) -> list[Problem]:
+    """Unpack every block and follow every object; then compare the footer with what was found."""
+    lib = _library()
+    problems = []
+    checker = lib.tau_trace_checker_open(reader.handle)
+    if not checker:
+        raise TauError("memory is short")
+    try:
+        blocks = range(reader.totals.blocks)
+        for index in output.progress(blocks, "checking", len(blocks)):
+            status = lib.tau_trace_checker_block(checker, index)
+            if status == trace.STATUS_BAD_EVENT:
+                event = lib.tau_trace_checker_event(checker)
+                rule = lib.tau_trace_checker_rule(checker).decode()
+                problems.append(Problem(f"event {event}", rule))
+            elif status:
+                first = reader.first_event(index)
+                cause = trace.status_error(status, reader.path).message
+                place = f"block {index}, from event {first}"
+                problems.append(Problem(place, cause.removeprefix(f"{reader.path}: ")))
+        if not problems:
+            wrong = lib.tau_trace_checker_totals(checker)
+            if wrong:
+                cause = f"{wrong.decode()} is not what the events say"
+                problems.append(Problem("footer", cause))
+    finally:
+        lib.tau_trace_checker_close(checker)
+    return problems

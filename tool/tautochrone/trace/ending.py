@@ -1,0 +1,161 @@
+"""How a trace ended, and what is missing from it: every command that reads a trace says it.
+
+with open_trace("program.tau") as reader:
+    note_ending(reader.path, reader.ending)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.console import output
+from tautochrone.trace.totals import Totals
+
+RECOVERED, STOPPED, BEGINNING, LOST, NO_EXIT = (
+    "recovered",
+    "stopped",
+    "beginning",
+    "lost",
+    "no exit",
+)
+ENDED_BY_EXIT = "exit"
+# The header's `lost` [TRACE-47]: what each of its counts counts.
+LOST_TEXT = {
+    "damaged_chunks": "damaged parts of the recording were left out",
+    "lost_blocks": "blocks of the target's stream were lost on the way",
+    "dropped_rows": "events were dropped by the target, whose write function refused them",
+    "events": "events were seen after the recorder had stopped, and lost",
+    "calls": "allocator calls were left by a long jump; what they did is not known",
+    "bytes": "bytes at the end of the recording are no whole event and were left out",
+}
+REASON_CHARACTERS_MAX = 200
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One thing to know of a trace's end; `is_gap`: events are missing for this reason."""
+
+    kind: str
+    cause: str
+    is_gap: bool
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a trace ended. Without remarks it holds every event up to the program's exit."""
+
+    events: int
+    remarks: tuple[Remark, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no event is known to be missing."""
+        return not any(remark.is_gap for remark in self.remarks)
+
+    @property
+    def sentences(self) -> list[str]:
+        """Every remark, for people."""
+        return [remark.cause for remark in self.remarks]
+
+    @property
+    def gaps(self) -> str:
+        """Why events are missing, as one line; empty if none are."""
+        return "; ".join(remark.cause for remark in self.remarks if remark.is_gap)
+
+    def document(self) -> dict[str, Any]:
+        """Return what --json says of it."""
+        return {
+            "complete": self.is_complete,
+            "events": self.events,
+            "remarks": [
+                {"kind": remark.kind, "cause": remark.cause, "gap": remark.is_gap}
+                for remark in self.remarks
+            ],
+        }
+
+
+def ending_of(header: Mapping[str, Any], totals: Totals) -> Ending:
+    """Return how a trace with this header and these totals ended [TRACE-37, TRACE-47].
+
+    The header is the recorder's and may hold anything; what is not as SPEC has it is passed over.
+    """
+    remarks = [_recovered(totals), _copied(header), _stopped(header, totals), _beginning(header)]
+    remarks += [*_lost(header), _no_exit(header)]
+    return Ending(totals.events, tuple(remark for remark in remarks if remark is not None))
+
+
+def note_ending(path: Path | str, ending: Ending) -> None:
+    """Print a line on stderr for each remark on the trace at `path`; `tau -q` drops them."""
+    for sentence in ending.sentences:
+        output.note(f"tau: {path}: {sentence}")
+
+
+def _recovered(totals: Totals) -> Remark | None:
+    """The file's footer did not hold."""
+    if not totals.recovered:
+        return None
+    if totals.reached_end:
+        return Remark(RECOVERED, "the footer is damaged; every event was recovered", False)
+    behind = f"; {totals.dropped_bytes:,} bytes behind it are dropped"
+    return Remark(
+        RECOVERED,
+        f"the footer is missing or damaged: recovered up to event {totals.events:,}"
+        + (behind if totals.dropped_bytes else "; what followed is lost"),
+        True,
+    )
+
+
+def _copied(header: Mapping[str, Any]) -> Remark | None:
+    """The trace is a copy of one whose footer did not hold."""
+    said = header.get("recovered")
+    if not isinstance(said, str):
+        return None
+    return Remark(RECOVERED, f"in the trace that it is a copy of, {_short(said)}", True)
+
+
+def _stopped(header: Mapping[str, Any], totals: Totals) -> Remark | None:
+    """The recorder gave up before the program ended."""
+    if not header.get("truncated"):
+        return None
+    reason = header.get("truncated_reason")
+    why = _short(reason) if isinstance(reason, str) and reason else "it does not say why"
+    events = header.get("whole_events")
+    events = events if type(events) is int else totals.events
+    cause = f"the recorder stopped early, after event {events:,}: {why}"
+    return Remark(STOPPED, cause, True)
+
+
+def _beginning(header: Mapping[str, Any]) -> Remark | None:
+    """The trace is the beginning of another."""
+    kept, whole = header.get("first_events"), header.get("whole_events")
+    if type(kept) is not int:
+        return None
+    of_whole = f" of {whole:,}" if type(whole) is int else ""
+    return Remark(BEGINNING, f"only the first {kept:,}{of_whole} events are in it", True)
+
+
+def _lost(header: Mapping[str, Any]) -> list[Remark]:
+    """What the recorder wrote did not all come through."""
+    lost = header.get("lost")
+    counts = lost.items() if isinstance(lost, dict) else ()
+    return [
+        Remark(LOST, f"{count:,} {LOST_TEXT.get(name, _short(name))}", True)
+        for name, count in counts
+        if type(count) is int and count > 0
+    ]
+
+
+def _no_exit(header: Mapping[str, Any]) -> Remark | None:
+    """The program did not run to its exit; what it did until then is there."""
+    ended = header.get("ended")
+    if not isinstance(ended, str) or ended == ENDED_BY_EXIT:
+        return None
+    return Remark(NO_EXIT, f"the program did not run to its exit: {_short(ended)}", False)
+
+
+def _short(text: str) -> str:
+    """Cut a text that would fill the screen."""
+    return text if len(text) <= REASON_CHARACTERS_MAX else text[:REASON_CHARACTERS_MAX] + " …"

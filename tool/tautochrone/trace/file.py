@@ -1,0 +1,360 @@
+"""Reads and writes traces: numpy columns in and out, the work in tool/native/trace_*.c.
+
+with open_trace("program.tau") as reader:
+    for block in reader.columns():
+        ...block.size_bytes[block.op == trace_format.OP_MALLOC]...
+
+with TraceWriter("program.tau", {"command": ["./program"]}) as writer:
+    writer.append(op=..., size_bytes=..., slot=...)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tautochrone import native
+from tautochrone.errors import TauError
+from tautochrone.facts import trace_format
+from tautochrone.files import input_file, json_text
+from tautochrone.trace.ending import Ending, ending_of
+from tautochrone.trace.totals import Totals
+
+OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
+STATUS_IO_FAILED, STATUS_NOT_A_TRACE, STATUS_NEWER, STATUS_CORRUPT = 1, 2, 3, 4
+STATUS_NO_MEMORY, STATUS_DISK_FULL, STATUS_BAD_EVENT = 5, 6, 7
+
+# One event; blocks() yields arrays of it. Wide fields first, so that each is aligned.
+EVENT = np.dtype(
+    [
+        ("time_ns", np.uint64),
+        ("size_bytes", np.uint64),
+        ("slot", np.uint32),
+        ("thread", np.uint32),
+        ("site", np.uint32),
+        ("op", np.uint8),
+        ("flags", np.uint8),
+        ("align_log2", np.uint8),
+    ],
+    align=True,
+)
+
+
+class Columns(NamedTuple):
+    """Events as columns of equal length; sizes in bytes, times in nanoseconds since the start.
+
+    A reader yields views of its own buffers: copy what must outlive the next block.
+    """
+
+    time_ns: np.ndarray
+    size_bytes: np.ndarray
+    slot: np.ndarray
+    thread: np.ndarray
+    site: np.ndarray
+    op: np.ndarray
+    flags: np.ndarray
+    align_log2: np.ndarray
+
+
+class NativeTotals(ctypes.Structure):
+    """struct tau_trace_totals."""
+
+    _fields_ = [
+        ("events", ctypes.c_uint64),
+        ("events_of_op", ctypes.c_uint64 * len(OPS)),
+        *(
+            (name, ctypes.c_uint64)
+            for name in (
+                "blocks peak_live_bytes peak_live_objects slots_count_max duration_ns threads "
+                "unknown_count unknown_first_event inherited_count double_free_count "
+                "double_free_first_event recovered dropped_bytes end_live_objects end_live_bytes "
+                "sizes_rounded_count sites touched_granules reached_end"
+            ).split()
+        ),
+    ]
+
+    def to_totals(self) -> Totals:
+        """The same as plain Python numbers."""
+        plain = {name: getattr(self, name) for name, _ in self._fields_}
+        plain["events_of_op"] = tuple(self.events_of_op)
+        plain["recovered"] = bool(self.recovered)
+        plain["reached_end"] = bool(self.reached_end)
+        return Totals(**plain)
+
+
+class NativeColumns(ctypes.Structure):
+    """struct tau_trace_columns."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in Columns._fields]
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """The native library with the signatures of tool/native/trace/trace.h declared."""
+    lib = ctypes.CDLL(native.library()._name, use_errno=True)
+    handle, text, status = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int)
+    columns, totals = ctypes.POINTER(NativeColumns), ctypes.POINTER(NativeTotals)
+    count, u64 = ctypes.POINTER(ctypes.c_size_t), ctypes.c_uint64
+    sizes = ctypes.POINTER(ctypes.c_uint64)
+    signatures: dict[str, tuple[Any, list[Any]]] = {
+        "tau_trace_writer_open": (handle, [text, text, status]),
+        "tau_trace_writer_site": (ctypes.c_uint32, [handle, text, u64]),
+        "tau_trace_writer_append": (ctypes.c_int, [handle, columns, ctypes.c_size_t]),
+        "tau_trace_writer_totals": (totals, [handle]),
+        "tau_trace_writer_bad_rule": (text, [handle]),
+        "tau_trace_writer_close": (ctypes.c_int, [handle]),
+        "tau_trace_reader_open": (handle, [text, status]),
+        "tau_trace_reader_totals": (totals, [handle]),
+        "tau_trace_reader_header": (text, [handle]),
+        "tau_trace_reader_block": (ctypes.c_int, [handle, u64, columns, count]),
+        "tau_trace_reader_sizes": (sizes, [handle, count]),
+        "tau_trace_reader_site": (
+            ctypes.c_int,
+            [handle, ctypes.c_uint32, ctypes.POINTER(text), sizes],
+        ),
+        "tau_trace_reader_first_event": (u64, [handle, u64]),
+        "tau_trace_reader_close": (None, [handle]),
+        "tau_trace_status_text": (text, [ctypes.c_int]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+_NEXT_STEPS = {
+    STATUS_NOT_A_TRACE: "`tau import FILE -o TRACE.tau` reads CSV, heaptrack and recorder files",
+    STATUS_NEWER: "upgrade tautochrone, then try again",
+    STATUS_CORRUPT: "`tau check FILE` tells where; record it again if you can",
+    STATUS_DISK_FULL: "free some space, or write the trace to another disk",
+}
+
+
+def status_error(status: int, path: str | Path) -> TauError:
+    """The error of a native status other than 0, with errno's cause where there is one."""
+    cause = library().tau_trace_status_text(status).decode()
+    number = ctypes.get_errno()
+    if status == STATUS_IO_FAILED and number:
+        cause = os.strerror(number)
+    return TauError(f"{path}: {cause}", _NEXT_STEPS.get(status))
+
+
+def require_trace_file(path: Path) -> None:
+    """Refuse what is no file as input_file.check does: every command says the same of it."""
+    step = f"check the path, or record a program: tau record -o {path} -- PROGRAM"
+    input_file.check(path, "trace", step)
+
+
+class TraceReader:
+    """An open trace; a context manager. Never holds more than one block of events."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        status = ctypes.c_int(0)
+        require_trace_file(self.path)
+        self._handle = library().tau_trace_reader_open(os.fsencode(path), ctypes.byref(status))
+        if not self._handle:
+            raise status_error(status.value, path)
+        self.totals: Totals = library().tau_trace_reader_totals(self._handle)[0].to_totals()
+        self.header: dict[str, Any] = _parse_header(library().tau_trace_reader_header(self._handle))
+
+    def __enter__(self) -> TraceReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file; the reader is then useless. Any number of times."""
+        if self._handle:
+            library().tau_trace_reader_close(self._handle)
+            self._handle = None
+
+    @property
+    def handle(self) -> int:
+        """The native reader, for C code that reads from it."""
+        return self._handle
+
+    @property
+    def ending(self) -> Ending:
+        """How the trace ended, and what is missing from it."""
+        return ending_of(self.header, self.totals)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether times are nanoseconds, whichever clock gave them, and not counts of something."""
+        counts = (trace_format.CLOCK_ACCESSES, trace_format.CLOCK_EVENTS)
+        return self.header.get("clock") not in counts
+
+    def first_event(self, block: int) -> int:
+        """How many events lie before a block."""
+        return library().tau_trace_reader_first_event(self._handle, block)
+
+    def sizes(self) -> list[tuple[int, int, int]]:
+        """(size_bytes, allocations, peak_live) for each size asked for, by size. O(sizes)."""
+        count = ctypes.c_size_t(0)
+        table = library().tau_trace_reader_sizes(self._handle, ctypes.byref(count))
+        flat = np.ctypeslib.as_array(table, (count.value * 3,)).tolist() if count.value else []
+        return list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
+
+    def sites(self) -> list[tuple[str, int]]:
+        """(module, offset) of each call site; site number s of an event is entry s - 1."""
+        module, offset = ctypes.c_char_p(), ctypes.c_uint64()
+        names: list[tuple[str, int]] = []
+        for index in range(1, self.totals.sites + 1):
+            status = library().tau_trace_reader_site(
+                self._handle, index, ctypes.byref(module), ctypes.byref(offset)
+            )
+            if status:
+                raise status_error(status, self.path)
+            names.append(((module.value or b"").decode("utf-8", "surrogateescape"), offset.value))
+        return names
+
+    def columns(self, wanted: tuple[str, ...] = Columns._fields) -> Iterator[Columns]:
+        """Yield each block as columns; a column that is not wanted is empty and costs nothing."""
+        buffers = {
+            name: np.empty(trace_format.BLOCK_EVENTS_MAX if name in wanted else 0, EVENT[name])
+            for name in Columns._fields
+        }
+        pointers = NativeColumns(
+            *(buffers[name].ctypes.data if name in wanted else None for name in Columns._fields)
+        )
+        count = ctypes.c_size_t(0)
+        for index in range(self.totals.blocks):
+            status = library().tau_trace_reader_block(
+                self._handle, index, ctypes.byref(pointers), ctypes.byref(count)
+            )
+            if status:
+                first = library().tau_trace_reader_first_event(self._handle, index)
+                error = status_error(status, self.path)
+                place = f" (block {index}, from event {first})"
+                raise TauError(error.message + place, error.next_step)
+            yield Columns(*(buffers[name][: count.value] for name in Columns._fields))
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield each block as a structured array of EVENT, of its own memory."""
+        for columns in self.columns():
+            events = np.empty(len(columns.op), EVENT)
+            for name in Columns._fields:
+                events[name] = getattr(columns, name)
+            yield events
+
+
+def open_trace(path: str | Path) -> TraceReader:
+    """Open a trace; raises TauError if it is none, is newer than this program, or is damaged."""
+    return TraceReader(path)
+
+
+def _parse_header(text: bytes) -> dict[str, Any]:
+    """The header's JSON object; what is none is kept as {"text": …}, so nothing is lost."""
+    try:
+        header = json_text.parse(text)
+    except ValueError:
+        header = None
+    return header if isinstance(header, dict) else {"text": text.decode("utf-8", "replace")}
+
+
+def heap_accesses(header: dict[str, Any]) -> tuple[int, int] | None:
+    """Loads and stores of the heap that a recording of accesses counts; None if it counts none."""
+    counted = header.get("accesses")
+    if header.get("clock") != trace_format.CLOCK_ACCESSES or not isinstance(counted, dict):
+        return None
+    loads, stores = counted.get("heap_loads", 0), counted.get("heap_stores", 0)
+    if any(type(count) is not int or not 0 <= count < 1 << 62 for count in (loads, stores)):
+        return None
+    return loads, stores
+
+
+class TraceWriter:
+    """Writes a trace; a context manager. `header` must be JSON; an existing file is replaced."""
+
+    def __init__(self, path: str | Path, header: dict[str, Any]) -> None:
+        self.path = Path(path)
+        status = ctypes.c_int(0)
+        text = json.dumps(header).encode()
+        if len(text) > trace_format.HEADER_BYTES_MAX:
+            raise TauError(f"the trace's header has {len(text)} bytes, more than 1 MiB")
+        self._handle = library().tau_trace_writer_open(
+            os.fsencode(path), text, ctypes.byref(status)
+        )
+        if not self._handle:
+            raise status_error(status.value, path)
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def handle(self) -> int:
+        """The native writer, for C code that appends to it."""
+        return self._handle
+
+    @property
+    def totals(self) -> Totals:
+        """The totals of what was appended so far."""
+        return library().tau_trace_writer_totals(self._handle)[0].to_totals()
+
+    def site(self, module: str, offset: int) -> int:
+        """The index of a call site, the same for the same pair; raises TauError if it has none."""
+        name = module.encode("utf-8", "surrogateescape")
+        index = library().tau_trace_writer_site(self._handle, name, offset)
+        if index == 0:
+            raise TauError(
+                f"a call site's module has {len(name)} bytes: more than 4096, or no memory"
+            )
+        return index
+
+    def append(
+        self,
+        *,
+        op: np.ndarray,
+        slot: np.ndarray,
+        size_bytes: np.ndarray,
+        time_ns: np.ndarray | None = None,
+        thread: np.ndarray | None = None,
+        site: np.ndarray | None = None,
+        flags: np.ndarray | None = None,
+        align_log2: np.ndarray | None = None,
+    ) -> None:
+        """Append events as columns of equal length; a column left out is 0.
+
+        Raises TauError naming the rule and the event if one breaks a rule (those before it stay),
+        or if the disk is full (what reached it stays readable).
+        """
+        count = len(op)
+        given = locals()
+        held: list[np.ndarray] = []
+        pointers = []
+        for name in Columns._fields:
+            column = given[name]
+            if column is None:
+                optional = name in ("site", "align_log2")
+                column = None if optional else np.zeros(count, EVENT[name])
+            elif len(column) != count:
+                raise ValueError(f"{name} has {len(column)} entries, op has {count}")
+            if column is not None:
+                held.append(np.ascontiguousarray(column, EVENT[name]))
+            pointers.append(None if column is None else held[-1].ctypes.data)
+        status = library().tau_trace_writer_append(self._handle, NativeColumns(*pointers), count)
+        if status == STATUS_BAD_EVENT:
+            rule = library().tau_trace_writer_bad_rule(self._handle).decode()
+            raise TauError(f"event {self.totals.events} breaks a rule of the trace: {rule}")
+        if status:
+            raise status_error(status, self.path)
+
+    def close(self) -> None:
+        """Write the footer and release the file; raises TauError if it could not be written."""
+        if self._handle:
+            handle, self._handle = self._handle, None
+            status = library().tau_trace_writer_close(handle)
+            if status:
+                raise status_error(status, self.path)

@@ -1,0 +1,64 @@
+"""The beginning of a trace as a trace of its own, for replays that take too long on the whole one.
+
+    first_events("program.tau", 400_000, "beginning.tau")
+
+The events are the same bit for bit, so a replay of the beginning is the beginning of the replay. A
+recording that counts accesses in the place of time ends where its next event began.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.trace.ending import RECOVERED
+from tautochrone.trace.file import TraceWriter, heap_accesses, open_trace
+
+
+def first_events(path: str | Path, count: int, target: str | Path) -> int:
+    """Write the first COUNT events of a trace, or all if it has fewer; return how many they are.
+
+    Raises TauError (usage) if COUNT is below 1, and for a trace that cannot be read.
+    """
+    if count < 1:
+        raise TauError(f"{count} events are no beginning of a trace", "give 1 or more", EXIT_USAGE)
+    with open_trace(path) as reader:
+        header, events = dict(reader.header), reader.totals.events
+        end_time = _time_of(path, count) if count < events else None
+        counted = heap_accesses(header)
+        if end_time is not None and counted is not None:
+            header["accesses"] = _accesses_until(counted[0], end_time)
+        if count < events:
+            header["first_events"], header["whole_events"] = count, events
+        # The copy has a footer of its own, which would hide that the trace had none.
+        header |= {"recovered": one.cause for one in reader.ending.remarks if one.kind == RECOVERED}
+        with TraceWriter(target, header) as writer:
+            sites = {
+                number: writer.site(*site) for number, site in enumerate(reader.sites(), start=1)
+            }
+            assert all(number == same for number, same in sites.items())
+            left = count
+            for columns in reader.columns():
+                kept = {name: getattr(columns, name)[:left] for name in columns._fields}
+                writer.append(**kept)
+                left -= len(kept["op"])
+                if left <= 0:
+                    break
+    return min(count, events)
+
+
+def _time_of(path: str | Path, event: int) -> int:
+    """The time of an event."""
+    with open_trace(path) as reader:
+        for columns in reader.columns(("time_ns",)):
+            if event < len(columns.time_ns):
+                return int(columns.time_ns[event])
+            event -= len(columns.time_ns)
+    raise AssertionError("the caller asks for an event that there is")
+
+
+def _accesses_until(heap_loads: int, end_time: int) -> dict[str, Any]:
+    """The header's counts of the heap, END_TIME together; how many were stores is not known."""
+    loads = min(heap_loads, end_time)
+    return {"heap_loads": loads, "heap_stores": end_time - loads}

@@ -1,0 +1,105 @@
+"""The command's manners: results on stdout, the rest on stderr, colors on demand, exit statuses.
+
+Method: the command runs in a process of its own, as a user calls it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tautochrone.console import output
+from tautochrone.trace.file import TraceWriter
+
+TAU = [sys.executable, "-m", "tautochrone"]
+VERBS = "record import info plan replay report export check doctor".split()
+
+
+def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run `tau WORDS…` with `variables` in its environment."""
+    plain = {name: value for name, value in os.environ.items() if not name.endswith("_COLOR")}
+    command = [*TAU, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env={**plain, **variables})
+
+
+@pytest.fixture
+def missing(tmp_path: Path) -> Path:
+    """A file that is not there."""
+    return tmp_path / "missing.tau"
+
+
+def test_help_lists_every_verb_and_begins_with_examples() -> None:
+    done = run("--help")
+    assert done.returncode == 0
+    listed = done.stdout.split("Commands:")[1].split("\n")
+    assert [line.split()[0] for line in listed if line.strip()] == VERBS
+    assert done.stdout.index("tau record -o") < done.stdout.index("Options:")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_has_help_and_json(verb: str) -> None:
+    done = run(verb, "--help")
+    assert done.returncode == 0 and "--json" in done.stdout
+
+
+def test_a_failure_names_its_cause_on_stderr_only(missing: Path) -> None:
+    done = run("info", missing)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("tau: ") and str(missing) in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("nonsense",), ("info",), ("--color", "sometimes", "info")])
+def test_wrong_usage_exits_2(words: tuple[str, ...]) -> None:
+    assert run(*words).returncode == 2
+
+
+def test_colors_follow_the_option_then_the_environment(missing: Path) -> None:
+    escape = "\x1b["
+    assert escape not in run("info", missing).stderr
+    assert escape in run("--color", "always", "info", missing, NO_COLOR="1").stderr
+    assert escape in run("info", missing, FORCE_COLOR="1").stderr
+    assert escape not in run("info", missing, FORCE_COLOR="1", NO_COLOR="1").stderr
+    assert escape not in run("--color", "never", "info", missing, FORCE_COLOR="1").stderr
+
+
+def test_quiet_drops_notes_and_keeps_results(tmp_path: Path) -> None:
+    trace = tmp_path / "a.tau"
+    with TraceWriter(trace, {}) as writer:
+        writer.append(op=np.array([0]), slot=np.array([0]), size_bytes=np.array([8]))
+    loud = run("report", trace, "-o", tmp_path / "1.html")
+    quiet = run("-q", "report", trace, "-o", tmp_path / "2.html")
+    assert "no network" in loud.stderr and quiet.stderr == ""
+    assert loud.stdout == quiet.stdout != ""
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+    trace = tmp_path / "a.tau"
+    count = 200_000
+    with TraceWriter(trace, {}) as writer:
+        slots = np.arange(count)
+        writer.append(op=np.zeros(count), slot=slots, size_bytes=np.full(count, 8))
+    reader, writer_end = os.pipe()
+    export = [*TAU, "export", str(trace), "-o", "-"]
+    process = subprocess.Popen(export, stdout=writer_end, stderr=subprocess.PIPE, text=True)
+    os.close(writer_end)
+    os.read(reader, 10)
+    os.close(reader)
+    _, stderr = process.communicate(timeout=60)
+    assert "Traceback" not in stderr and "Exception" not in stderr, stderr
+
+
+def test_completion_is_offered() -> None:
+    assert "_tau_completion" in run(_TAU_COMPLETE="bash_source").stdout
+
+
+def test_progress_yields_everything_and_is_silent_off_a_terminal(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert list(output.progress(range(5), "counting", 5)) == [0, 1, 2, 3, 4]
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,243 @@
+"""`tau plan` as a user calls it: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tautochrone.plan.file import load_plan
+from tautochrone.replay.session import completes, smallest_heap
+from testing.random_trace import FREE, MALLOC, write_events
+from tool.tests.plan.plan_traces import come_and_go
+from tool.tests.trace import trace_forge
+
+UNKNOWN = 1
+SLOT_NONE = 0xFFFFFFFF
+
+
+def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """A small recording in which classes gain."""
+    return write_events(tmp_path / "program.tau", come_and_go(1, [2048, 1024, 56, 24], 10, 1500))
+
+
+def test_json_holds_what_others_build_on(tmp_path: Path, recording: Path) -> None:
+    done = tau("plan", recording, "-o", tmp_path / "plan.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert (result["version"], result["command"], result["planner"]) == (1, "plan", "replayed")
+    dedicated = sum(item["size_bytes"] * item["count"] for item in result["classes"])
+    assert result["dedicated_bytes"] == dedicated > 0
+    assert result["heap_bytes"] == result["dedicated_bytes"] + result["shared_bytes"]
+    assert result["heap_bytes"] <= result["plain_heap_bytes"]
+    assert 0 <= result["optimal_within"] < 1
+    plan = load_plan(tmp_path / "plan.toml")
+    assert plan.heap_bytes == result["heap_bytes"]
+    assert [{"size_bytes": s, "count": c} for s, c in plan.classes] == result["classes"]
+
+
+def test_people_are_told_the_gain_and_the_next_command(tmp_path: Path, recording: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    done = tau("plan", recording, "-o", plan, "--margin", "10%", "--header", tmp_path / "plan.h")
+    assert done.returncode == 0, done.stderr
+    for text in ("plain TLSF needs", "this plan needs", "(+10 %)", "plan.h", "next: tau replay"):
+        assert text in done.stdout
+    assert "Next: tau replay" in plan.read_text()
+    assert "TAU_PLAN_HEAP_BYTES" in (tmp_path / "plan.h").read_text()
+    assert "next: keep it with -o" in tau("plan", recording).stdout
+
+
+# Pairs of recordings (seeds of come_and_go) of which one does not complete in what the other needs,
+# with plain TLSF: a larger heap can place blocks elsewhere.
+PAIRS = [(7, 17), (22, 25), (28, 4)]
+
+
+@pytest.mark.parametrize("margin", ["0%", "1%"])
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_every_recording_completes_in_what_is_printed(
+    tmp_path: Path, first: int, second: int, margin: str
+) -> None:
+    """What is printed is what is written, and each recording is replayed in it."""
+    paths = [
+        write_events(
+            tmp_path / f"{seed}.tau", come_and_go(seed, [2048, 1024, 56, 24], 4 + seed % 4, 300)
+        )
+        for seed in (first, second)
+    ]
+    out = tmp_path / "plan.toml"
+    words = [*paths, "--classes-max", 0, "--margin", margin, "-o", out, "--force"]
+    done = tau("plan", *words)
+    assert done.returncode == 0, done.stderr
+    plain, printed = (
+        int(re.search(rf"{who} needs +([0-9,]+) bytes", done.stdout)[1].replace(",", ""))
+        for who in ("plain TLSF", "this plan")
+    )
+    plan = load_plan(out)
+    assert printed == plan.heap_bytes
+    alone = [smallest_heap(path, "tlsf") for path in paths]
+    assert not all(completes(path, "tlsf", max(alone)) for path in paths), "the pair is none"
+    for path in paths:
+        assert completes(path, "tlsf", printed) and completes(path, "tlsf", plain)
+    result = json.loads(tau("plan", *words, "--json").stdout)
+    assert result["heap_bytes"] == printed and result["plain_heap_bytes"] == plain
+    assert result["measured_heap_bytes"] + result["margin_bytes"] == printed
+    assert all(completes(path, "tlsf", result["measured_heap_bytes"]) for path in paths)
+    named = re.search(r"of which margin ([0-9,]+)", done.stdout)
+    assert int(named[1].replace(",", "")) == result["margin_bytes"] if named else margin == "0%"
+
+
+def test_info_and_plan_state_the_same_peak(tmp_path: Path) -> None:
+    """As the program asked for it, whatever sizes are rounded to; so does the plan file."""
+    path = write_events(tmp_path / "odd.tau", [(MALLOC, slot, 21, 0) for slot in range(100)])
+    out = tmp_path / "plan.toml"
+    told = tau("plan", path, "-o", out).stdout
+    assert "2,100 bytes live at the peak" in told and "2,100 bytes" in tau("info", path).stdout
+    assert load_plan(out).traces[0].peak_live_bytes == 2100
+    result, info = (json.loads(tau(verb, path, "--json").stdout) for verb in ("plan", "info"))
+    assert result["traces"][0]["peak_live_bytes"] == info["peak_live_bytes"] == 2100
+
+
+def test_the_search_says_what_it_cost_but_the_plan_does_not(
+    tmp_path: Path, recording: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    done = tau("plan", recording, "-o", plan, "--json")
+    result = json.loads(done.stdout)
+    assert f"search: {result['replays']:,} replays, {result['search_seconds']:.1f} s" in done.stderr
+    assert result["replays"] > 0 and result["search_seconds"] > 0
+    assert {"prefixes", "greedy", "no classes"} <= {start["name"] for start in result["starts"]}
+    assert "search" not in plan.read_text()
+    quiet = tau("-q", "plan", recording)
+    assert "search:" not in quiet.stderr + quiet.stdout
+
+
+def test_fixed_input_takes_what_is_refused_as_a_bet(tmp_path: Path) -> None:
+    sizes = sorted(random.Random(21).sample(range(8, 4000, 8), 18))
+    path = write_events(tmp_path / "t.tau", come_and_go(21, sizes, 10, 1500))
+    usual = tau("plan", path, "--json")
+    assert "classes of greedy are refused" in usual.stderr
+    assert "--fixed-input" in usual.stderr
+    plan = tmp_path / "plan.toml"
+    fixed = tau("plan", path, "--fixed-input", "-o", plan, "--json")
+    assert "refused" not in fixed.stderr
+    assert json.loads(fixed.stdout)["heap_bytes"] < json.loads(usual.stdout)["heap_bytes"]
+    assert "--fixed-input" in plan.read_text()
+
+
+def test_equal_calls_write_equal_bytes(tmp_path: Path, recording: Path) -> None:
+    for name in ("a", "b"):
+        header = tmp_path / f"{name}.h"
+        done = tau("plan", recording, "-o", tmp_path / f"{name}.toml", "--header", header)
+        assert done.returncode == 0
+    for ending in ("toml", "h"):
+        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+def test_a_plan_can_go_to_stdout(recording: Path, tmp_path: Path) -> None:
+    done = tau("plan", recording, "-o", "-")
+    (tmp_path / "plan.toml").write_text(done.stdout)
+    assert load_plan(tmp_path / "plan.toml").classes
+    both = tau("plan", recording, "-o", "-", "--json")
+    assert (both.returncode, both.stdout) == (2, "")
+
+
+def test_a_limit_that_is_exceeded_is_exit_3(tmp_path: Path, recording: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    done = tau("plan", recording, "-o", plan, "--limit", 5000, "--json")
+    assert done.returncode == 3
+    assert "the limit is 5,000" in done.stderr
+    assert json.loads(done.stdout)["within_limit"] is False
+    assert plan.exists(), "the plan is written, so that it can be looked at"
+    assert tau("plan", recording, "--limit", 10_000_000).returncode == 0
+
+
+def test_misuse_is_refused_unless_told_to_go_on(tmp_path: Path) -> None:
+    events = [(MALLOC, 0, 24, 0), (FREE, SLOT_NONE, 0, 0), (MALLOC, 1, 24, 0)]
+    path = write_events(tmp_path / "bad.tau", events, [0, UNKNOWN, 0])
+    refused = tau("plan", path)
+    assert refused.returncode == 1
+    assert "event 1" in refused.stderr
+    assert "--skip-misuse" in refused.stderr
+    assert tau("plan", path, "--skip-misuse").returncode == 0
+
+
+@pytest.mark.parametrize("margin", ["10", "-1%", "x", "1001%", "1/0"])
+def test_margins_that_are_unclear_are_usage_errors(recording: Path, margin: str) -> None:
+    done = tau("plan", recording, f"--margin={margin}")
+    assert done.returncode == 2
+    assert "margin" in done.stderr
+
+
+@pytest.mark.parametrize("planner", ["greedy", "exact", "exhaustive"])
+def test_every_planner_has_the_same_document(recording: Path, planner: str) -> None:
+    replayed = json.loads(tau("plan", recording, "--json").stdout)
+    other = tau("plan", recording, "--planner", planner, "--json")
+    if planner == "exhaustive":
+        assert other.returncode in (0, 1)
+    if other.returncode == 0:
+        assert json.loads(other.stdout).keys() == replayed.keys()
+    else:
+        assert "--planner exact" in other.stderr
+
+
+def test_a_recording_is_never_overwritten(recording: Path) -> None:
+    before = recording.read_bytes()
+    done = tau("plan", recording, "-o", recording)
+    assert done.returncode == 2
+    assert recording.read_bytes() == before
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    done = tau("plan", tmp_path / "none.tau")
+    assert done.returncode == 1
+    assert "none.tau: no such file" in done.stderr
+    assert f"tau record -o {tmp_path / 'none.tau'} -- PROGRAM" in done.stderr
+    assert done.stderr == tau("info", tmp_path / "none.tau").stderr
+    huge = write_events(tmp_path / "huge.tau", [(MALLOC, 0, 2**63, 0)])
+    done = tau("plan", huge)
+    assert done.returncode == 1
+    assert "event 0" in done.stderr
+
+
+def test_a_trace_cut_before_its_first_event_is_refused(tmp_path: Path, recording: Path) -> None:
+    data = recording.read_bytes()
+    whole, cut = tmp_path / "whole.tau", tmp_path / "cut.tau"
+    whole.write_bytes(data)
+    cut.write_bytes(data[: trace_forge.chunks(data)[0][1] - 1])
+    for paths in ((cut,), (whole, cut)):
+        done = tau("plan", *paths, "-o", tmp_path / "plan.toml")
+        assert done.returncode == 1 and not (tmp_path / "plan.toml").exists()
+        assert done.stderr == f"tau: {cut}: no event could be recovered\n  next: record again\n"
+
+
+def test_a_plan_that_another_recording_does_not_fit_leads_to_one_of_all(
+    tmp_path: Path, recording: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    assert tau("plan", recording, "-o", plan).returncode == 0
+    larger = write_events(tmp_path / "larger.tau", [(MALLOC, slot, 900, 0) for slot in range(300)])
+    done = tau("replay", larger, "--on", "budget", "--plan", plan)
+    assert "does not hold the trace in the plan's" in done.stdout
+    assert f"next: tau plan {larger} OTHERS... -o plan.toml" in done.stdout
+    done = tau("replay", recording, "--plan", recording)
+    assert done.stderr.startswith(f"tau: {recording} is a trace, not a plan\n  next: tau plan")
+
+
+def test_what_a_32_bit_heap_cannot_hold_is_told(tmp_path: Path) -> None:
+    path = write_events(tmp_path / "big.tau", [(MALLOC, slot, 2**28, 0) for slot in range(8)])
+    refused = tau("plan", path)
+    assert refused.returncode == 1
+    assert "2,147,483,648 live bytes" in refused.stderr
+    assert "--layout host" in refused.stderr

@@ -1,0 +1,285 @@
+"""Plan files: what is written is read back, equal plans are equal bytes, hostile files are refused.
+
+Method: one mutation a rule of SPEC.md, "The plan"; the C header is compiled and given to the core.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tautochrone.errors import TauError
+from tautochrone.plan import file as planning
+from tautochrone.plan.file import (
+    Plan,
+    PlanClass,
+    PlanTrace,
+    header_text,
+    load_plan,
+    plan_text,
+    save_header,
+    save_plan,
+    validate,
+    with_margin,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+TRACE = PlanTrace("php.tau", "ab" * 32, 1234, 56_000, "the recorder stopped early")
+PLAN = Plan(
+    classes=(PlanClass(128, 3), PlanClass(24, 400)),
+    heap_bytes=65_536,
+    planner="replayed",
+    optimal_within=0.0123,
+    margin=0.1,
+    layout="32",
+    traces=(TRACE,),
+)
+
+
+def written(folder: Path, text: str) -> Path:
+    """A file with this text."""
+    path = folder / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    save_plan(PLAN, tmp_path / "plan.toml", "tau plan php.tau", ("a note",))
+    assert load_plan(tmp_path / "plan.toml") == PLAN
+    assert (PLAN.dedicated_bytes, PLAN.shared_bytes) == (9984, 55_552)
+    empty = replace(PLAN, classes=(), traces=(), margin=0.0)
+    save_plan(empty, tmp_path / "empty.toml", "tau plan php.tau")
+    assert load_plan(tmp_path / "empty.toml") == empty
+
+
+def test_a_plan_of_the_first_version_is_read(tmp_path: Path) -> None:
+    complete = replace(PLAN, traces=(replace(TRACE, incomplete=""),))
+    text = plan_text(complete, "tau plan php.tau")
+    assert "incomplete" not in text
+    assert load_plan(written(tmp_path, text.replace("version = 2", "version = 1"))) == complete
+
+
+def test_equal_plans_are_equal_bytes() -> None:
+    assert plan_text(PLAN, "tau plan x") == plan_text(replace(PLAN), "tau plan x")
+
+
+@pytest.mark.parametrize(
+    "name", ['a"b\\c.tau', "line\nbreak.tau", "tab\t\x7f.tau", "\udcff.tau", "ü✓.tau", "#.tau"]
+)
+def test_any_file_name_gives_a_file_that_loads(tmp_path: Path, name: str) -> None:
+    plan = replace(PLAN, traces=(replace(TRACE, name=name),))
+    save_plan(plan, tmp_path / "plan.toml", f"tau plan {name}")
+    clean = name.encode("utf-8", "replace").decode()
+    assert load_plan(tmp_path / "plan.toml").traces[0].name == clean
+
+
+# What is replaced, by what, and what the message must say.
+MUTATIONS = [
+    ('format = "tautochrone plan"', 'format = "other"', "not a plan"),
+    ('format = "tautochrone plan"', "", "not a plan"),
+    ("version = 2", "version = 3", "newer version"),
+    ("version = 2", 'version = "1"', "version"),
+    ("version = 2", "version = true", "version"),
+    ("version = 2", "version = 0", "version"),
+    ("version = 2", "version = 2\nsurprise = 1", "surprise is unknown"),
+    ("[heap]", "[pages]\nx = 1\n[heap]", "reserved"),
+    ("[heap]", "[heap]\nmystery = 1", "heap.mystery is unknown"),
+    ("[heap]", "[other]", "lacks|other"),
+    ('layout = "32"', 'layout = "16"', "heap.layout"),
+    ('planner = "replayed"', 'planner = "guess"', "heap.planner"),
+    ("margin = 0.1", "margin = -0.1", "heap.margin"),
+    ("margin = 0.1", "margin = nan", "heap.margin"),
+    ("margin = 0.1", "margin = inf", "heap.margin"),
+    ("margin = 0.1", "margin = true", "heap.margin"),
+    ("optimal_within = 0.0123", "optimal_within = 1.5", "heap.optimal_within"),
+    ("heap_bytes = 65536", "heap_bytes = 9984", "shared_bytes"),
+    ("heap_bytes = 65536", "heap_bytes = 100", "classes take 9984 bytes"),
+    ("heap_bytes = 65536", "heap_bytes = -1", "heap.heap_bytes"),
+    ("heap_bytes = 65536", "heap_bytes = 65536.0", "heap.heap_bytes"),
+    ("heap_bytes = 65536", f"heap_bytes = 1{'0' * 4000}", "beyond 128 bits|not a plan"),
+    ("dedicated_bytes = 9984", "dedicated_bytes = 9992", "heap.dedicated_bytes"),
+    ("shared_bytes = 55552", "shared_bytes = 1", "heap.shared_bytes"),
+    ("size_bytes = 24", "size_bytes = 0", r"classes\[1\].size_bytes"),
+    ("size_bytes = 24", "size_bytes = 18446744073709551615", r"classes\[1\].size_bytes"),
+    ("size_bytes = 24", "size_bytes = 128", "same class"),
+    ("size_bytes = 24", "size_bytes = 125", "same class"),
+    ("count = 400", "count = 0", r"classes\[1\].count"),
+    ("count = 400", "count = 4294967296", r"classes\[1\].count"),
+    ("count = 400", "count = 4294967295", "classes take"),
+    ("count = 400", "count = 400, color = 1", "color is unknown"),
+    ("{ size_bytes = 24, count = 400 }", "7", r"classes\[1\] is no table"),
+    ("events = 1234", "events = -1", r"trace\[0\].events"),
+    ('sha256 = "abab', 'sha256 = "ABAB', "hexadecimal"),
+    ("[[trace]]", "[trace]", "no list"),
+    ("incomplete = ", "incomplete = 7 #", r"trace\[0\].incomplete"),
+    ("[[trace]]", "[[trace]]\nextra = 1", "extra is unknown"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "cause"), MUTATIONS)
+def test_hostile_files_are_refused_with_their_place(
+    tmp_path: Path, old: str, new: str, cause: str
+) -> None:
+    text = plan_text(PLAN, "tau plan php.tau")
+    assert old in text
+    with pytest.raises(TauError, match=cause) as refused:
+        load_plan(written(tmp_path, text.replace(old, new, 1)))
+    assert "plan.toml" in refused.value.message
+    assert refused.value.next_step
+
+
+def test_too_many_classes_are_refused(tmp_path: Path) -> None:
+    many = tuple(PlanClass(8 * (i + 1), 1) for i in range(65))
+    with pytest.raises(TauError, match="65 classes"):
+        validate(replace(PLAN, classes=many))
+    rows = "".join(f"{{ size_bytes = {size}, count = 1 }}," for size, _ in many)
+    text = re.sub(r"classes = \[.*?\n\]", f"classes = [{rows}]", plan_text(PLAN, ""), flags=re.S)
+    with pytest.raises(TauError, match="65 classes"):
+        load_plan(written(tmp_path, text))
+
+
+def test_files_that_are_no_text_or_no_toml_are_refused(tmp_path: Path) -> None:
+    for data in (
+        b"\xff\xfe\x00",
+        b"= = =",
+        b"x = " + b"[" * 100_000,
+        b"x = 1\nx = 2",
+        b"a" * (planning.FILE_BYTES_MAX + 1),
+    ):
+        (tmp_path / "plan.toml").write_bytes(data)
+        with pytest.raises(TauError, match="not a plan"):
+            load_plan(tmp_path / "plan.toml")
+    with pytest.raises(TauError, match="no such file"):
+        load_plan(tmp_path / "missing.toml")
+    with pytest.raises(TauError):
+        load_plan(tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_damaged_files_never_raise_anything_else(tmp_path: Path, seed: int) -> None:
+    """Random bytes changed, cut or doubled: the result loads as a valid plan or is refused."""
+    print(f"seed {seed}")
+    source = random.Random(seed)
+    data = bytearray(plan_text(PLAN, "tau plan php.tau").encode())
+    for _ in range(source.randrange(1, 4)):
+        at = source.randrange(len(data))
+        kind = source.randrange(3)
+        if kind == 0:
+            data[at] = source.randrange(256)
+        elif kind == 1:
+            del data[at : at + source.randrange(1, 40)]
+        else:
+            data[at:at] = data[at : at + source.randrange(1, 40)]
+    (tmp_path / "plan.toml").write_bytes(bytes(data))
+    try:
+        validate(load_plan(tmp_path / "plan.toml"))
+    except TauError as refused:
+        assert refused.next_step
+
+
+def test_the_schema_in_iface_has_the_same_facts() -> None:
+    schema = tomllib.loads((ROOT / "iface" / "plan.toml").read_text())
+    heap, trace = schema["heap"], schema["trace"]
+    assert schema["format"] == planning.FORMAT
+    assert schema["versions"][-1]["number"] == planning.VERSION
+    assert tuple(schema["reserved"]) == planning.RESERVED_TABLES
+    assert set(heap["layout"]["values"]) == set(planning.ALIGNMENT_BYTES)
+    assert tuple(heap["planner"]["values"]) == planning.PLANNERS
+    assert heap["margin"]["most"] == planning.MARGIN_MAX
+    assert heap["classes"]["most"] == planning.CLASSES_MAX
+    assert heap["classes"]["size_bytes"]["most"] == planning.SIZE_BYTES_MAX
+    assert heap["classes"]["count"]["most"] == planning.COUNT_MAX
+    document = tomllib.loads(plan_text(PLAN, ""))
+    assert set(document["heap"]) == set(heap)
+    assert set(document["trace"][0]) == set(trace)
+    assert set(document["heap"]["classes"][0]) == {"size_bytes", "count"}
+
+
+def test_a_plan_replaces_a_file_only_if_told(tmp_path: Path) -> None:
+    """Neither a recording nor an older plan; the same for headers."""
+    for save in (save_plan, save_header):
+        path = tmp_path / save.__name__
+        path.write_bytes(b"precious")
+        with pytest.raises(TauError, match="exists"):
+            save(PLAN, path, "tau plan")
+        assert path.read_bytes() == b"precious"
+        save(PLAN, path, "tau plan", force=True)
+        assert str(PLAN.heap_bytes) in path.read_text()
+    with pytest.raises(TauError, match="is missing"):
+        save_plan(PLAN, tmp_path / "none" / "p.toml", "tau plan")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["save_header", "save_plan"]
+
+
+def test_the_margin_is_exact_and_rounded_up() -> None:
+    """[PLAN-6]"""
+    assert with_margin(1000, 0.0, "32") == 1000
+    assert with_margin(1000, 0.1, "32") == 1104
+    assert with_margin(1000, 0.1, "host") == 1112
+    assert with_margin(80, 0.1, "32") == 88
+    assert with_margin(3 << 40, 0.3, "32") % 8 == 0
+
+
+HEADER_USER = """
+#include "plan.h"
+static _Alignas(TAU_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];
+int main(void) {
+    struct tau_budget *heap;
+    if (tau_budget_init(&heap, memory, sizeof memory, tau_plan_classes, TAU_PLAN_CLASSES_COUNT)) {
+        return 1;
+    }
+    void *object = tau_budget_malloc(heap, 24);
+    return object == 0 || tau_budget_free(heap, object) != 0 ? 2 : 0;
+}
+"""
+
+
+@pytest.mark.parametrize("classes", [PLAN.classes, ()])
+def test_the_header_compiles_and_starts_a_heap(
+    tmp_path: Path, classes: tuple[PlanClass, ...]
+) -> None:
+    assert shutil.which("cc"), "a C compiler is part of the set-up"
+    plan = replace(PLAN, classes=classes)
+    save_header(plan, tmp_path / "plan.h", "tau plan")
+    (tmp_path / "user.c").write_text(HEADER_USER)
+    sources = sorted(str(path) for path in (ROOT / "core").glob("*.c"))
+    warnings = ["-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    words = ["-DTAU_WORD_BITS=32", f"-I{ROOT}", f"-I{tmp_path}"]
+    program = tmp_path / "user"
+    command = ["cc", *warnings, *words, str(tmp_path / "user.c"), *sources, "-o", str(program)]
+    subprocess.run(command, check=True, timeout=120)
+    subprocess.run([str(program)], check=True, timeout=20)
+
+
+LANGUAGES = {"c": ["gcc", "-std=c17", "-x", "c"], "c++": ["g++", "-std=c++17", "-x", "c++"]}
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("before", [(), ("core/budget.h",), ("core/config.h",), ("core/tlsf.h",)])
+@pytest.mark.parametrize("after", [(), ("core/budget.h", "core/config.h")])
+def test_the_header_compiles_in_any_order(
+    tmp_path: Path, language: str, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    save_header(PLAN, tmp_path / "plan.h", "tau plan")
+    included = "".join(f'#include "{name}"\n' for name in (*before, "plan.h", *after))
+    (tmp_path / "user").write_text(included + "unsigned count = TAU_PLAN_CLASSES_COUNT;\n")
+    words = ["-DTAU_WORD_BITS=32", f"-I{ROOT}", f"-I{tmp_path}", str(tmp_path / "user")]
+    command = [*LANGUAGES[language], *STRICT, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_header_of_another_layout_does_not_compile(tmp_path: Path) -> None:
+    text = header_text(replace(PLAN, layout="host"), "tau plan")
+    (tmp_path / "plan.h").write_text(text + "int unused;\n")
+    command = ["cc", "-fsyntax-only", "-DTAU_WORD_BITS=32", f"-I{ROOT}", str(tmp_path / "plan.h")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode != 0
+    assert "another layout" in done.stderr

@@ -1,0 +1,367 @@
+"""The replayed planner never loses to plain TLSF on its recordings, and seldom on other inputs.
+
+Method: random recordings of several kinds, planned and then replayed anew; a program with inputs of
+different sizes; and a recording that is only a stand-in, to see what the search asks.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tautochrone.errors import TauError
+from tautochrone.plan.file import Plan, PlanClass, plan_text
+from tautochrone.plan.heap import replayed
+from tautochrone.plan.heap.recordings import Classes, Meter, ReplayedRecording, held_by_all
+from tautochrone.plan.making import make_plan
+from tautochrone.plan.profile import Profile, profile_of
+from tautochrone.replay.session import completes, smallest_heap
+from testing.random_trace import FREE, MALLOC, Event, random_events, write_events
+from tool.tests.plan.plan_traces import come_and_go
+
+TABLE_2 = {
+    "W1": (131072, 65536, 32768, 16384),
+    "W2": (2048, 1024, 512, 256),
+    "W3": (81936, 80176, 64032, 49472),
+    "W4": (2952, 1978, 1040, 528),
+    "W5": (131072, 80176, 1024, 528),
+}
+# Issue 2: budgeted footprint over peak live bytes.
+TABLE_2_MUST = {"W1": 1.001, "W2": 1.061, "W3": 1.025, "W4": 1.045, "W5": 1.002}
+
+
+def heap_of(path: Path, plan: Plan) -> int:
+    """What the plan needs on a recording, replayed anew."""
+    return smallest_heap(path, "budget" if plan.classes else "tlsf", plan)
+
+
+def program(seed: int, records: int) -> list[Event]:
+    """A program: a set-up of 300 objects, then `records` records of two small objects each.
+
+    A buffer a record comes and goes; at most twenty of them live.
+    """
+    source = random.Random(seed)
+    events: list[Event] = []
+    free_slots: list[int] = []
+    slots = 0
+
+    def allocate(size: int) -> int:
+        nonlocal slots
+        if not free_slots:
+            free_slots.append(slots)
+            slots += 1
+        events.append((MALLOC, free_slots.pop(), size, 0))
+        return events[-1][1]
+
+    for i in range(300):
+        allocate(40 + 8 * (i % 5))
+    buffers: list[int] = []
+    for _ in range(records):
+        allocate(24)
+        allocate(56)
+        buffers.append(allocate(source.randrange(100, 900)))
+        if len(buffers) > 20:
+            free_slots.append(buffers.pop(source.randrange(len(buffers))))
+            events.append((FREE, free_slots[-1], 0, 0))
+    return events
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_never_above_plain_tlsf_on_its_own_recording(tmp_path: Path, seed: int) -> None:
+    kind = seed % 4
+    if kind == 0:
+        events = random_events(seed, events=3000, live_max=200)
+    elif kind == 1:
+        events = random_events(seed, events=3000, live_max=300, sizes=(24, 56, 120), others=False)
+    elif kind == 2:
+        events = come_and_go(seed, [2048, 1024, 520, 24], 10, 3000)
+    else:
+        events = program(seed, 400)
+    path = write_events(tmp_path / "t.tau", events)
+    made = make_plan([path])
+    plain = smallest_heap(path, "tlsf")
+    assert made.plain_heap_bytes == plain
+    assert made.plan.heap_bytes == heap_of(path, made.plan) <= plain
+    assert 0 <= made.plan.optimal_within < 1
+
+
+@pytest.mark.parametrize("workload", TABLE_2)
+def test_table_2_workloads_reach_the_issue_s_numbers(tmp_path: Path, workload: str) -> None:
+    """[P1-20] [P1-21]: four sizes, at most ten objects each, 20,000 random events."""
+    path = write_events(tmp_path / "t.tau", come_and_go(1, TABLE_2[workload], 10, 20_000))
+    plan = make_plan([path]).plan
+    assert plan.heap_bytes / plan.traces[0].peak_live_bytes <= TABLE_2_MUST[workload]
+
+
+@pytest.mark.parametrize(("planned", "other"), [(1500, 1000), (1000, 1500), (1500, 500)])
+def test_the_plan_of_one_input_costs_little_on_another(
+    tmp_path: Path, planned: int, other: int
+) -> None:
+    first = write_events(tmp_path / "a.tau", program(1, planned))
+    second = write_events(tmp_path / "b.tau", program(2, other))
+    plan = make_plan([first]).plan
+    assert plan.classes, "this program's small objects are worth classes"
+    assert heap_of(second, plan) <= smallest_heap(second, "tlsf") * 1.02
+
+
+def test_several_recordings_are_all_held_by_one_heap(tmp_path: Path) -> None:
+    paths = [
+        write_events(tmp_path / f"{records}.tau", program(records, records))
+        for records in (300, 900, 600)
+    ]
+    made = make_plan(paths)
+    assert [trace.name for trace in made.plan.traces] == ["300.tau", "900.tau", "600.tau"]
+    assert made.plain_heap_bytes == max(smallest_heap(path, "tlsf") for path in paths)
+    assert made.plan.heap_bytes <= made.plain_heap_bytes
+    for path in paths:
+        assert completes(path, "budget", made.plan.heap_bytes, made.plan)
+
+
+def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
+    path = write_events(tmp_path / "t.tau", program(3, 300))
+    texts = {plan_text(make_plan([path], margin=0.05).plan, "tau plan") for _ in range(2)}
+    assert len(texts) == 1
+
+
+def test_the_margin_is_on_top_of_the_measured_heap_and_was_replayed(tmp_path: Path) -> None:
+    """[PLAN-6]"""
+    path = write_events(tmp_path / "t.tau", program(4, 300))
+    made = make_plan([path], margin=0.1)
+    assert made.plan.margin == 0.1
+    assert made.plan.heap_bytes * 10 >= made.measured_heap_bytes * 11
+    assert made.plan.heap_bytes <= made.measured_heap_bytes * 1.12
+    assert completes(path, "budget", made.plan.heap_bytes, made.plan)
+
+
+def test_no_events_one_size_and_no_classes(tmp_path: Path) -> None:
+    empty = make_plan([write_events(tmp_path / "empty.tau", [])])
+    assert (empty.plan.classes, empty.plan.dedicated_bytes) == ((), 0)
+    one_size = [(MALLOC, slot, 24, 0) for slot in range(500)]
+    path = write_events(tmp_path / "one.tau", one_size)
+    single = make_plan([path])
+    assert [item.size_bytes for item in single.plan.classes] == [24]
+    assert single.plan.heap_bytes < single.plain_heap_bytes
+    none = make_plan([path], classes_max=0)
+    assert (none.plan.classes, none.plan.heap_bytes) == ((), none.plain_heap_bytes)
+
+
+@pytest.mark.parametrize("planner", ["greedy", "exact", "exhaustive"])
+def test_formula_plans_are_measured_too(tmp_path: Path, planner: str) -> None:
+    path = write_events(tmp_path / "t.tau", come_and_go(2, [96, 56, 24], 6, 500))
+    made = make_plan([path], planner)
+    assert made.plan.planner == planner
+    assert made.plan.heap_bytes == heap_of(path, made.plan)
+    assert made.plain_heap_bytes == smallest_heap(path, "tlsf")
+
+
+def test_sizes_beyond_the_class_limit_are_shared(tmp_path: Path) -> None:
+    """More than 64 sizes [P1-8]: those with the largest S_i P_i,max get a class from a formula."""
+    events = [(MALLOC, slot, 8 * (slot % 80 + 1), 0) for slot in range(800)]
+    path = write_events(tmp_path / "t.tau", events)
+    greedy_plan = make_plan([path], "greedy").plan
+    assert [item.size_bytes for item in greedy_plan.classes] == list(range(640, 128, -8))
+    assert len(make_plan([path]).plan.classes) <= 64
+    assert len(make_plan([path], classes_max=3).plan.classes) <= 3
+
+
+# ---- the search by itself ----
+
+
+@dataclass
+class StandIn:
+    """A recording whose heap is a formula: 80,000 bytes, less for each class in `good`, or more."""
+
+    good: frozenset[int]
+    events: int = 160
+    lowest_bytes: int = 100
+    highest_bytes: int = 1 << 30
+    asked: list[tuple[Classes, int]] = field(default_factory=list)
+
+    def needs(self, classes: Classes) -> int:
+        """The heap for these classes."""
+        change = sum(-800 if size in self.good else 400 for size, _ in classes)
+        return 80_000 + change
+
+    def completed(self, classes: Classes, heap_bytes: int) -> int:
+        """All events, or the part of the heap that is there."""
+        self.asked.append((classes, heap_bytes))
+        needs = self.needs(classes)
+        return self.events if heap_bytes >= needs else self.events * heap_bytes // needs
+
+    def smallest_heap(self, classes: Classes) -> int:
+        """See needs."""
+        return self.needs(classes)
+
+
+def test_the_search_keeps_what_gains_and_drops_what_does_not(tmp_path: Path) -> None:
+    sizes = [16 * (i + 1) for i in range(10)]
+    events = [(MALLOC, slot, sizes[slot % 10], 0) for slot in range(200)]
+    profile = profile_of([write_events(tmp_path / "t.tau", events)])
+    recording = StandIn(frozenset(sizes[:3]))
+    found = replayed.plan(profile, [recording], 64)
+    assert {size for size, _ in found.classes} == set(sizes[:3])
+    assert found.heap_bytes == 80_000 - 3 * 800
+    assert len(recording.asked) <= replayed.REPLAYS_MAX
+
+
+def test_a_heap_that_holds_all_is_not_looked_for_for_ever() -> None:
+    """A recording that no heap was seen to hold ends the search at the layout's largest heap."""
+    never = StandIn(frozenset(), highest_bytes=70_000)
+    with pytest.raises(TauError, match="no heap up to 70,000 bytes"):
+        held_by_all([never], (), 60_000, 8)
+    assert len(never.asked) < 200
+
+
+@pytest.mark.parametrize("unlucky", [0, 1])
+@pytest.mark.parametrize("planner", ["replayed", "greedy"])
+def test_the_heap_with_its_margin_is_replayed_on_every_recording(
+    planner: str, unlucky: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[PLAN-6] A larger heap may fail on a recording that a smaller one holds; here it does."""
+    lengths = (300, 400)
+    paths = [
+        write_events(tmp_path / f"{length}.tau", come_and_go(length, [1024, 56, 24], 5, length))
+        for length in lengths
+    ]
+    wanted = make_plan(paths, planner, margin=0.1)
+    tried: set[tuple[int, int]] = set()
+    completed = ReplayedRecording.completed
+
+    def failing(self: ReplayedRecording, classes: Classes, heap_bytes: int) -> int:
+        tried.add((self.events, heap_bytes))
+        if (self.events, heap_bytes) == (lengths[unlucky], wanted.plan.heap_bytes):
+            return 0
+        return completed(self, classes, heap_bytes)
+
+    monkeypatch.setattr(ReplayedRecording, "completed", failing)
+    made = make_plan(paths, planner, margin=0.1)
+    assert made.measured_heap_bytes == wanted.measured_heap_bytes
+    assert made.plan.heap_bytes > wanted.plan.heap_bytes
+    assert {(length, made.plan.heap_bytes) for length in lengths} <= tried
+
+
+def test_plain_tlsf_wins_where_every_class_loses(tmp_path: Path) -> None:
+    events = [(MALLOC, slot, 24, 0) for slot in range(200)]
+    profile = profile_of([write_events(tmp_path / "t.tau", events)])
+    found = replayed.plan(profile, [StandIn(frozenset())], 64)
+    assert (found.classes, found.heap_bytes, found.plain_heap_bytes) == ((), 80_000, 80_000)
+
+
+# ---- several recordings, and what a plan must be worth ----
+
+
+@dataclass
+class Growing:
+    """A recording whose heap is `plain_bytes` and what `change_bytes` says of a plan's buckets.
+
+    Event e needs the part (1 + e / events) / 2 of it, and with any classes one of the first half
+    `early` times that.
+    """
+
+    plain_bytes: int
+    change_bytes: Callable[[dict[int, int]], float]  # of the count of each size
+    early: float = 1.0
+    events: int = 160
+    lowest_bytes: int = 100
+    highest_bytes: int = 1 << 30
+
+    def smallest_heap(self, classes: Classes) -> int:
+        """See Recording."""
+        return self.plain_bytes + int(self.change_bytes(dict(classes)) if classes else 0)
+
+    def completed(self, classes: Classes, heap_bytes: int) -> int:
+        """See Recording."""
+        needs = self.smallest_heap(classes)
+        if heap_bytes >= needs and self.early == 1.0:
+            return self.events
+        for event in range(1, self.events + 1):
+            early = self.early if classes and event <= self.events // 2 else 1.0
+            if needs * (1 + event / self.events) / 2 * early > heap_bytes:
+                return event - 1
+        return self.events
+
+
+def each_bucket(**bytes_of: float) -> Callable[[dict[int, int]], float]:
+    """A change for every bucket, as in each_bucket(of_24=-40)."""
+    return lambda counts: sum(
+        bytes_of.get(f"of_{size}", 0) * count for size, count in counts.items()
+    )
+
+
+def profile_with(tmp_path: Path, sizes_count: int, live_each: int = 20) -> Profile:
+    """The profile of a recording with so many sizes, each `live_each` times live at the peak."""
+    sizes = [8 * (i + 3) for i in range(sizes_count)]
+    events = [(MALLOC, slot, sizes[slot % len(sizes)], 0) for slot in range(live_each * len(sizes))]
+    return profile_of([write_events(tmp_path / f"{sizes_count}.tau", events)])
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_plan_costs_no_recording_more_than_plain_tlsf(tmp_path: Path, is_first: bool) -> None:
+    """Also where another recording needs so much more that one heap would hold both."""
+    gains = Growing(80_000, each_bucket(of_24=-40, of_32=-40))
+    loses = Growing(50_000, each_bucket(of_32=20))
+    recordings = [gains, loses] if is_first else [loses, gains]
+    found = replayed.plan(profile_with(tmp_path, 2), recordings, 64)
+    assert {size for size, _ in found.classes} == {24}
+    assert found.heap_bytes == 80_000 - 40 * dict(found.classes)[24]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_change_that_only_one_recording_gains_by_is_no_gain(
+    tmp_path: Path, is_first: bool
+) -> None:
+    """Fewer buckets than are live at the peak help one recording and hurt the other."""
+    fewer = Growing(80_000, lambda counts: -800 - 25 * (20 - counts[24]))
+    more = Growing(80_000, lambda counts: -800 + 30 * (20 - counts[24]))
+    recordings = [fewer, more] if is_first else [more, fewer]
+    found = replayed.plan(profile_with(tmp_path, 1), recordings, 64)
+    assert found.heap_bytes == max(one.smallest_heap(found.classes) for one in recordings)
+    assert found.heap_bytes <= max(one.smallest_heap((PlanClass(24, 20),)) for one in recordings)
+
+
+@pytest.mark.parametrize(("saved", "is_worth"), [(0.055, False), (0.07, True)])
+def test_a_plan_saves_a_sixteenth_of_its_dedicated_bytes(
+    tmp_path: Path, saved: float, is_worth: bool
+) -> None:
+    def saving(counts: dict[int, int]) -> float:
+        return -saved * sum(size * count for size, count in counts.items())
+
+    many, few = profile_with(tmp_path, 17), profile_with(tmp_path, 16)
+    assert bool(replayed.plan(many, [Growing(80_000, saving)], 64).classes) == is_worth
+    assert replayed.plan(few, [Growing(80_000, saving)], 64).classes, "few sizes are no bet"
+
+
+@pytest.mark.parametrize(("cost", "is_admitted"), [(0.015, True), (0.025, False)])
+def test_a_plan_costs_a_prefix_at_most_a_fiftieth(
+    tmp_path: Path, cost: float, is_admitted: bool
+) -> None:
+    """Another input may end where this one's first half does."""
+    saved_bytes = 4000
+    early = (1 + cost) * 80_000 / (80_000 - saved_bytes)
+    recording = Growing(80_000, lambda counts: -saved_bytes, early)
+    many = profile_with(tmp_path, 17)
+    assert bool(replayed.plan(many, [recording], 64).classes) == is_admitted
+
+
+def test_the_meter_bounds_the_work() -> None:
+    recording = StandIn(frozenset())
+    meter = Meter(replays_max=3, events_max=10_000)
+    for _ in range(3):
+        assert not meter.exhausted
+        meter.completed(recording, (), 90_000)
+    assert meter.exhausted
+    assert Meter(100, events_max=0).exhausted
+
+
+def test_bisection_finds_the_border_and_reaches_beyond_a_low_guess() -> None:
+    recording = StandIn(frozenset())
+    meter = Meter(1000, 1_000_000)
+    assert meter.smallest(recording, (), 160, 0, 200_000, 8) in range(80_000, 80_009)
+    assert meter.smallest(recording, (), 160, 0, 1000, 8) in range(80_000, 80_009)
+    assert meter.smallest(recording, (), 80, 0, 200_000, 8) in range(39_990, 40_510)
+    recording.highest_bytes = 5000
+    assert meter.smallest(recording, (), 160, 0, 1000, 8) == 0

@@ -1,0 +1,137 @@
+"""The replayed planner searches from several starts and is never worse than one that it confirms.
+
+Method: random recordings whose best classes another planner, or the plan of another recording,
+finds; each heap is measured anew by replay.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tautochrone.plan.file import PlanClass, plan_text
+from tautochrone.plan.heap import starts
+from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.plan.making import make_plan
+from tautochrone.plan.profile import profile_of
+from testing.random_trace import write_events
+from tool.tests.plan.plan_traces import come_and_go
+
+FORMULAS = ("greedy", "exact")
+
+
+def recording(folder: Path, seed: int) -> Path:
+    """A program that allocates and frees objects of 5 to 40 sizes at random."""
+    source = random.Random(seed)
+    sizes = sorted(source.sample(range(8, 4000, 8), source.choice([5, 18, 24, 40])))
+    live_max, count = source.choice([4, 10]), source.choice([600, 1500])
+    events = come_and_go(seed, sizes, live_max, count, source.choice([0.5, 0.6]))
+    return write_events(folder / f"{seed}.tau", events)
+
+
+def pair(folder: Path, seed: int) -> list[Path]:
+    """Two inputs of one program: the same sizes, other counts and another order."""
+    source = random.Random(seed)
+    sizes = sorted(source.sample(range(8, 4000, 8), source.choice([12, 16, 20, 24])))
+    return [
+        write_events(
+            folder / f"{seed}-{which}.tau",
+            come_and_go(100 * seed + which, sizes, source.choice([3, 6, 10]), 500, 0.55),
+        )
+        for which in range(2)
+    ]
+
+
+def heap_of(paths: list[Path], classes: Classes) -> int:
+    """What the classes need on all recordings, replayed anew."""
+    recordings = [ReplayedRecording(path, "32") for path in paths]
+    smallest = [recording.smallest_heap(classes) for recording in recordings]
+    return common_heap(recordings, classes, smallest, 8)
+
+
+@pytest.mark.parametrize("seed", [5, 11, 20, 21, 23])
+def test_classes_are_found_where_no_guess_of_all_counts_at_once_is_admitted(
+    tmp_path: Path, seed: int
+) -> None:
+    """Counts changed one by one, from several starts, find what whole sets of counts do not."""
+    path = recording(tmp_path, seed)
+    made = make_plan([path])
+    assert made.plan.classes
+    assert heap_of([path], made.plan.classes) == made.measured_heap_bytes < made.plain_heap_bytes
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_never_worse_than_a_formula_where_the_input_is_fixed(tmp_path: Path, seed: int) -> None:
+    path = recording(tmp_path, seed)
+    made = make_plan([path], is_input_fixed=True)
+    assert made.measured_heap_bytes <= made.plain_heap_bytes
+    for planner in FORMULAS:
+        assert made.measured_heap_bytes <= make_plan([path], planner).measured_heap_bytes
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_never_worse_than_a_start_that_was_not_refused(tmp_path: Path, seed: int) -> None:
+    path = recording(tmp_path, seed)
+    made = make_plan([path])
+    profile = profile_of([path])
+    refused = {start.name: start.refused for start in made.starts}
+    assert {"prefixes", "greedy", "no classes"} <= refused.keys()
+    for name, classes in starts.formula_starts(profile, 64):
+        assert refused[name] or made.measured_heap_bytes <= heap_of([path], classes)
+
+
+@pytest.mark.parametrize("seed", [0, 6])
+def test_the_classes_of_one_recording_win_where_they_hold_the_other(
+    tmp_path: Path, seed: int
+) -> None:
+    paths = pair(tmp_path, seed)
+    made = make_plan(paths)
+    refused = {start.name: start.refused for start in made.starts}
+    found = [heap_of(paths, make_plan([path]).plan.classes) for path in paths]
+    assert made.measured_heap_bytes < made.plain_heap_bytes
+    for path, heap_bytes in zip(paths, found, strict=True):
+        assert refused[path.name] or made.measured_heap_bytes <= heap_bytes
+
+
+@pytest.mark.parametrize("seed", [0, 5, 10])
+def test_never_worse_than_the_plan_of_one_recording_of_fixed_inputs(
+    tmp_path: Path, seed: int
+) -> None:
+    paths = pair(tmp_path, seed)
+    made = make_plan(paths, is_input_fixed=True)
+    for path in paths:
+        alone = make_plan([path], is_input_fixed=True).plan.classes
+        assert made.measured_heap_bytes <= heap_of(paths, alone)
+        assert path.name in [start.name for start in made.starts]
+
+
+def test_equal_recordings_give_equal_plans_and_equal_work(tmp_path: Path) -> None:
+    """Nothing depends on the clock."""
+    paths = pair(tmp_path, 1)
+    made = [make_plan(paths) for _ in range(2)]
+    assert plan_text(made[0].plan, "tau plan") == plan_text(made[1].plan, "tau plan")
+    assert (made[0].replays, made[0].starts) == (made[1].replays, made[1].starts)
+
+
+def test_parts_of_a_start_shrink_to_the_class_that_saves_most(tmp_path: Path) -> None:
+    path = recording(tmp_path, 3)
+    profile = profile_of([path])
+    whole = tuple(PlanClass(size.size_bytes, 1) for size in profile.sizes)
+    found = starts.parts(profile, whole)
+    assert found[0] == whole
+    assert [len(part) for part in found] == [18, 13, 9, 6, 4, 3, 2, 1]
+    assert all(set(smaller) < set(larger) for larger, smaller in zip(found, found[1:]))
+    assert starts.parts(profile, ()) == []
+
+
+def test_a_count_is_changed_added_or_taken_away() -> None:
+    classes = (PlanClass(64, 3), PlanClass(24, 5))
+    assert starts.with_count(classes, 64, 1) == (PlanClass(64, 1), PlanClass(24, 5))
+    assert starts.with_count(classes, 32, 7) == (
+        PlanClass(64, 3),
+        PlanClass(32, 7),
+        PlanClass(24, 5),
+    )
+    assert starts.with_count(classes, 64, 0) == (PlanClass(24, 5),)

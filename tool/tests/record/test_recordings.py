@@ -1,0 +1,65 @@
+"""Recordings that end early: what is in their folder stays, and the next step fits the cause."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tautochrone.commands.record import _stop_step
+from tautochrone.record import merge
+
+TIMEOUT_S = 60
+MERGER = """
+import sys, time
+from pathlib import Path
+from tautochrone.record.recordings import raw_folder
+try:
+    with raw_folder(".tauraw") as folder:
+        (folder / "1.tauraw").write_text("events")
+        print(folder, flush=True)
+        time.sleep(60)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_while_merging_names_the_kept_recordings(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    environment = dict(os.environ) | {"XDG_STATE_HOME": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", MERGER],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        folder = process.stdout.readline().strip()
+        for _ in range(3):
+            process.send_signal(number)
+        said = process.communicate(timeout=TIMEOUT_S)[1]
+    assert process.returncode == 128 + number
+    assert said == f"tau: the raw recordings are kept: tau import {folder}/*.tauraw\n"
+    assert (Path(folder) / "1.tauraw").read_text() == "events"
+
+
+@pytest.mark.parametrize(
+    ("code", "step"),
+    [
+        (errno.EMFILE, "ulimit -n"),
+        (errno.ENFILE, "open files"),
+        (errno.ENOSPC, "free space"),
+        (errno.EFBIG, "ulimit -f"),
+        (merge.STOP_CONFINED, "seccomp"),
+    ],
+)
+def test_the_next_step_fits_why_recording_stopped(code: int, step: str) -> None:
+    assert step in _stop_step(code)

@@ -1,0 +1,405 @@
+"""Replay tells the truth about memory and catches allocators that err: naive models, mutants."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tautochrone.commands import replay as replay_command
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.replay import session as replaying
+from tautochrone.replay.session import (
+    OpenTrace,
+    Session,
+    completes,
+    library_system,
+    open_trace_for_replay,
+    replay,
+    smallest_heap,
+    system_named,
+)
+from testing.random_trace import (
+    FREE,
+    MALLOC,
+    peak_live_bytes,
+    random_events,
+    random_trace,
+    write_events,
+)
+
+TESTS = Path(__file__).parent
+DOUBLE_FREE_FLAG = 4
+
+
+def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A random trace with every operation."""
+    return random_trace(tmp_path / "random.tau", seed=1)
+
+
+# ---- the smallest heap ----
+
+
+@pytest.mark.parametrize("system", ["tlsf", "kingsley", "static"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_smallest_heap_holds_and_one_step_less_does_not(
+    tmp_path: Path, system: str, seed: int
+) -> None:
+    trace = random_trace(tmp_path / "t.tau", seed)
+    found = smallest_heap(trace, system)
+    assert completes(trace, system, found)
+    assert not completes(trace, system, found - 8)
+
+
+def test_the_smallest_heap_is_that_of_a_scan_of_every_size(tmp_path: Path) -> None:
+    for seed in range(6):
+        events = random_events(seed, events=300, live_max=12, sizes=[24, 100, 516, 900])
+        trace = write_events(tmp_path / f"{seed}.tau", events)
+        found = smallest_heap(trace, "tlsf")
+        lowest = peak_live_bytes(events) // 8 * 8
+        scanned = next(
+            size for size in range(lowest, found + 8, 8) if completes(trace, "tlsf", size)
+        )
+        assert found == scanned
+
+
+def test_a_guess_changes_nothing(trace: Path) -> None:
+    found = smallest_heap(trace, "tlsf")
+    assert smallest_heap(trace, "tlsf", guess_bytes=2 * found) == found
+    assert smallest_heap(trace, "tlsf", guess_bytes=found) == found
+
+
+def test_peak_live_bytes_are_those_of_a_naive_count(tmp_path: Path) -> None:
+    events = random_events(5, events=1500)
+    trace = write_events(tmp_path / "t.tau", events)
+    assert open_trace_for_replay(trace).facts.peak_live_bytes == peak_live_bytes(events)
+
+
+def test_footprint_ratio_is_footprint_over_peak(trace: Path) -> None:
+    result = replay(trace, "tlsf")
+    assert result.completed
+    assert result.footprint_ratio == pytest.approx(result.footprint_bytes / result.peak_live_bytes)
+    assert result.footprint_ratio > 1
+
+
+# ---- runs ----
+
+
+@pytest.mark.parametrize("system", ["tlsf", "kingsley", "static"])
+def test_two_runs_place_every_object_alike(trace: Path, system: str) -> None:
+    first, second = replay(trace, system), replay(trace, system)
+    assert first == second
+    assert first.placement_hash != 0
+
+
+def test_a_streamed_trace_is_replayed_as_one_in_memory(trace: Path) -> None:
+    hashes = set()
+    for ops_in_memory_max in (0, 1 << 20):
+        opened = OpenTrace(trace, ops_in_memory_max)
+        for name in ("tlsf", "static"):
+            with Session(opened, system_named(name)) as session:
+                result = session.run(1 << 20)
+                assert result.fault == replaying.COMPLETED
+                hashes.add((name, result.placement_hash))
+    assert len(hashes) == 2
+
+
+def test_a_trace_of_more_than_one_block_is_streamed(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "long.tau", seed=3, events=150_000)
+    with Session(OpenTrace(trace, 0), system_named("tlsf")) as session:
+        streamed = session.run(1 << 20)
+    with Session(OpenTrace(trace), system_named("tlsf")) as session:
+        assert session.run(1 << 20).placement_hash == streamed.placement_hash
+
+
+def test_later_runs_pay_no_page_faults(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "t.tau", seed=2, events=20_000, live_max=2000)
+    with Session(open_trace_for_replay(trace), system_named("tlsf")) as session:
+        session.run(8 << 20, checked=False)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        session.run(8 << 20, checked=False)
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    assert faults < 100  # the arena alone has 2048 pages
+
+
+def test_the_host_layout_has_its_alignment(trace: Path) -> None:
+    result = replay(trace, "tlsf", layout="host")
+    assert result.completed  # every object was a multiple of 16
+    assert result.placement_hash != replay(trace, "tlsf").placement_hash
+
+
+# ---- the paper's allocators ----
+
+
+@pytest.mark.parametrize("system", ["tlsf", "kingsley", "static", "glibc"])
+def test_a_trace_without_events_is_held(system: str, tmp_path: Path) -> None:
+    trace = write_events(tmp_path / "t.tau", [])
+    done = replay(trace, system)
+    assert (done.completed, done.events, done.failed_at_event) == (True, 0, None)
+    assert done.footprint_bytes < 4096
+
+
+def test_kingsley_takes_powers_of_two_by_pages(tmp_path: Path) -> None:
+    events = random_events(9, events=3000, live_max=100, others=False)
+    trace = write_events(tmp_path / "t.tau", events)
+    taken, free_blocks, live = 4, dict.fromkeys(range(4, 32), 0), {}
+    for op, slot, size_bytes, _ in events:
+        if op == FREE:
+            free_blocks[live.pop(slot)] += 1
+            continue
+        block_class = max((size_bytes + 4 - 1).bit_length(), 4)
+        live[slot] = block_class
+        if not free_blocks[block_class]:
+            grown = max(1 << block_class, 4096)
+            taken += grown
+            free_blocks[block_class] += grown >> block_class
+        free_blocks[block_class] -= 1
+    assert replay(trace, "kingsley").footprint_bytes == taken
+
+
+def test_static_has_every_size_at_its_maximum(tmp_path: Path) -> None:
+    """[P1-19] The simple static allocator: the sum of S_i * P_i,max."""
+    sizes = [2952, 1978, 1040, 528]
+    events = random_events(4, events=3000, live_max=40, sizes=sizes, others=False)
+    trace = write_events(tmp_path / "w4.tau", events)
+    live, peak, size_of = dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0), {}
+    for op, slot, size_bytes, _ in events:
+        if op == FREE:
+            live[size_of.pop(slot)] -= 1
+            continue
+        size_of[slot] = size_bytes
+        live[size_bytes] += 1
+        peak[size_bytes] = max(peak[size_bytes], live[size_bytes])
+    expected = sum(-(-size // 8) * 8 * count for size, count in peak.items())
+    assert replay(trace, "static").footprint_bytes == expected
+
+
+# ---- allocators that err ----
+
+
+def build_broken(folder: Path, bug: int) -> replaying.System:
+    library = folder / f"broken{bug}.so"
+    source = TESTS / "broken_allocator.c"
+    command = ["gcc", "-shared", "-fPIC", "-O1", f"-DBUG={bug}", str(source), "-o", str(library)]
+    subprocess.run(command, check=True, capture_output=True)
+    return library_system("broken", library, "broken")
+
+
+@pytest.mark.parametrize(
+    ("bug", "fault"),
+    [
+        (1, replaying.OVERLAPS),
+        (2, replaying.OVERWRITTEN),
+        (3, replaying.MISALIGNED),
+        (4, replaying.OUTSIDE),
+        (5, replaying.NOT_CLEARED),
+        (6, replaying.FREE_REFUSED),
+        (7, replaying.OVERWRITTEN),
+        (8, replaying.OVERLAPS),
+    ],
+)
+def test_a_broken_allocator_is_caught(tmp_path: Path, bug: int, fault: int) -> None:
+    sizes = [100, 200, 333, 1000]
+    events = random_events(6, events=3000, live_max=80, sizes=sizes)
+    trace = write_events(tmp_path / "t.tau", events)
+    with pytest.raises(TauError, match="broken .* at event"):
+        replay(trace, build_broken(tmp_path, bug), heap_bytes=16 << 20)
+    with Session(open_trace_for_replay(trace), build_broken(tmp_path, bug)) as session:
+        assert session.run(16 << 20).fault == fault
+    with Session(open_trace_for_replay(trace), build_broken(tmp_path, 0)) as session:
+        assert session.run(16 << 20).fault == replaying.COMPLETED
+
+
+def test_a_library_without_the_functions_is_refused(trace: Path) -> None:
+    system = library_system("odd", replaying.native.DIRECTORY / "libtau_core32.so", "tau_nothing")
+    with pytest.raises(TauError, match="lacks a function"):
+        smallest_heap(trace, system)
+
+
+# ---- bad input ----
+
+
+def test_size_zero_is_replayed(tmp_path: Path) -> None:
+    events = [(MALLOC, 0, 0, 0), (MALLOC, 1, 8, 0), (2, 0, 16, 0), (FREE, 0, 0, 0), (FREE, 1, 0, 0)]
+    trace = write_events(tmp_path / "t.tau", events)
+    for system in ("tlsf", "kingsley", "static", "glibc"):
+        assert replay(trace, system).completed
+
+
+def test_an_empty_trace_is_replayed(tmp_path: Path) -> None:
+    trace = write_events(tmp_path / "t.tau", [])
+    result = replay(trace, "tlsf")
+    assert result.completed
+    assert result.footprint_ratio is None
+
+
+def test_a_size_near_the_limit_does_not_hold(tmp_path: Path) -> None:
+    trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 2**62, 0)])
+    with pytest.raises(TauError, match="does not hold the trace"):
+        replay(trace, "tlsf")
+    assert replay(trace, "tlsf", heap_bytes=1 << 20).failed_at_event == 0
+
+
+def test_misuse_is_refused_unless_told(tmp_path: Path) -> None:
+    events = [(MALLOC, 0, 64, 0), (FREE, 0, 0, 0), (FREE, 0xFFFFFFFF, 0, 0)]
+    trace = write_events(tmp_path / "t.tau", events, [0, 0, DOUBLE_FREE_FLAG])
+    with pytest.raises(TauError, match=r"1 double frees \(first: event 2\)") as refused:
+        replay(trace, "tlsf")
+    assert refused.value.exit_code == 1
+    assert "--skip-misuse" in (refused.value.next_step or "")
+    result = replay(trace, "tlsf", skip_misuse=True)
+    assert result.completed
+    assert result.skipped == 1
+
+
+def test_a_missing_or_broken_trace_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TauError, match="no such file"):
+        open_trace_for_replay(tmp_path / "none.tau")
+    broken = tmp_path / "broken.tau"
+    broken.write_bytes(b"something else, longer than a header" * 10)
+    with pytest.raises(TauError):
+        open_trace_for_replay(broken)
+
+
+def test_a_system_that_is_not_installed_is_named(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaying, "process_library", lambda system: None)
+    with pytest.raises(TauError, match="jemalloc is not installed") as missing:
+        replay(trace, "jemalloc")
+    assert missing.value.next_step == "apt install libjemalloc2"
+
+
+def test_budget_without_a_plan_is_a_usage_error(trace: Path) -> None:
+    with pytest.raises(TauError, match="needs a plan") as refused:
+        replay(trace, "budget")
+    assert refused.value.exit_code == EXIT_USAGE
+
+
+def test_a_plan_that_does_not_fit_is_told(trace: Path) -> None:
+    plan = SimpleNamespace(classes=[(64, 1000)])
+    with pytest.raises(TauError, match="does not fit a heap of 8192 bytes"):
+        replay(trace, "budget", plan, heap_bytes=8192)
+
+
+def test_a_plan_for_another_layout_or_with_too_many_classes_is_refused(trace: Path) -> None:
+    with pytest.raises(TauError, match="made for the layout host, not for 32") as refused:
+        replay(trace, "budget", SimpleNamespace(classes=[(64, 2)], layout="host"))
+    assert refused.value.exit_code == EXIT_USAGE
+    many = SimpleNamespace(classes=[(8 * size, 1) for size in range(1, 66)])
+    with pytest.raises(TauError, match="at most 64 classes"):
+        replay(trace, "budget", many)
+    with pytest.raises(TauError, match="the plan is invalid"):
+        replay(trace, "budget", SimpleNamespace(classes=[(64, 1), (60, 1)]))
+
+
+def test_budget_replays_a_plan(trace: Path) -> None:
+    plan = SimpleNamespace(classes=[(104, 4), (24, 8)])
+    result = replay(trace, "budget", plan)
+    assert result.completed
+    assert result.placement_hash != replay(trace, "tlsf").placement_hash
+    nothing_dedicated = replay(trace, "budget", SimpleNamespace(classes=[]))
+    assert nothing_dedicated.completed
+
+
+def test_hostile_events_are_refused_or_survived(tmp_path: Path) -> None:
+    program = tmp_path / "hostile"
+    root = TESTS.parents[2]
+    native = [root / f"tool/native/replay/{name}.c" for name in ("replay", "content")]
+    native += [root / f"tool/native/replay/system_{name}.c" for name in ("kingsley", "static")]
+    command = ["gcc", "-std=c17", "-D_GNU_SOURCE", "-g", "-O1", f"-I{root}"]
+    command += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command += [str(TESTS / "hostile_replay.c"), *map(str, native), "-o", str(program)]
+    subprocess.run(command, check=True, capture_output=True)
+    done = subprocess.run([program, "5", "400"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    accepted, rounds = [int(word) for word in done.stdout.split() if word.isdigit()][-2:]
+    assert 0.1 * rounds < accepted < rounds
+
+
+# ---- processes ----
+
+
+def test_a_process_takes_at_least_what_is_live(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "t.tau", seed=8, events=20_000, live_max=1000)
+    result = replay(trace, "glibc")
+    assert result.completed
+    assert result.footprint_ratio is not None
+    assert 0.95 < result.footprint_ratio < 5
+
+
+# ---- the command ----
+
+
+def test_json_is_as_promised(trace: Path) -> None:
+    done = tau("replay", trace, "--on", "tlsf,kingsley,static", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["version"], document["command"]) == (1, "replay")
+    assert [system["name"] for system in document["systems"]] == ["tlsf", "kingsley", "static"]
+    for system in document["systems"]:
+        assert system["completed"] is True
+        expected = system["footprint_bytes"] / document["peak_live_bytes"]
+        assert system["footprint_ratio"] == pytest.approx(expected)
+        assert {"malloc", "free", "realloc"} <= set(system["operations"])
+    counts = document["systems"][0]["operations"].values()
+    assert sum(operation["count"] for operation in counts) == document["events"]
+
+
+def test_json_has_instructions_when_asked(trace: Path) -> None:
+    done = tau("replay", trace, "--on", "tlsf", "--instructions", "rv32", "--json")
+    assert done.returncode == 0, done.stderr
+    operations = json.loads(done.stdout)["systems"][0]["operations"]
+    for name in ("malloc", "free", "realloc"):
+        operation = operations[name]
+        assert operation["p999_instructions"] <= operation["max_instructions"]
+        assert operation["max_instructions"] <= operation["bound_instructions"]
+
+
+def test_people_get_a_table_a_verdict_and_a_next_step(trace: Path) -> None:
+    done = tau("replay", trace, "--on", "tlsf,kingsley")
+    assert "tlsf needs least" in done.stdout
+    assert "next: tau plan" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("footprints", "sentence"),
+    [
+        ({"tlsf": 2000, "budget": 2000}, "tlsf and budget need the same: 2000 bytes."),
+        ({"tlsf": 2000, "budget": 1999}, "budget needs least: 0.05 % less than tlsf."),
+        (
+            {"tlsf": 1000, "budget": 1000, "glibc": 4000},
+            "tlsf and budget need least: 75 % less than glibc.",
+        ),
+        ({"tlsf": 2000}, "tlsf holds the trace in 2000 bytes."),
+    ],
+)
+def test_the_verdict_never_says_none_less(footprints: dict[str, int], sentence: str) -> None:
+    systems = [
+        {"name": name, "completed": True, "footprint_bytes": footprint}
+        for name, footprint in footprints.items()
+    ]
+    assert replay_command._verdict({"systems": systems, "heap_bytes": None}) == sentence
+
+
+def test_exit_codes(trace: Path) -> None:
+    assert tau("replay", trace, "--heap", 4096).returncode == 3
+    assert tau("replay", trace, "--heap", 1 << 20).returncode == 0
+    assert tau("replay", trace, "--on", "budget").returncode == 2
+    assert tau("replay", trace, "--on", "nothing").returncode == 2
+    assert tau("replay", trace.parent / "none.tau").returncode == 1
+    failed = json.loads(tau("replay", trace, "--heap", 4096, "--json").stdout)["systems"][0]
+    assert failed["completed"] is False
+    assert isinstance(failed["failed_at_event"], int)

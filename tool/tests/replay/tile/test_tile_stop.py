@@ -1,0 +1,73 @@
+"""Ctrl-C while simulations are prepared: the command ends at once, and none starts any more.
+
+Method: what prepares a simulation is replaced by what interrupts the command, as a terminal does,
+and then goes on to run a program that would take long.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tautochrone.errors import TauError
+from tautochrone.replay.tile import entries as tile_entries
+from tautochrone.replay.tile import tile
+from tautochrone.replay.tile.progress import run_in_threads, run_watched
+
+LONG_S = 20
+LINE = ["sh", "-c", f"sleep {LONG_S}"]
+
+
+def test_an_interrupt_before_the_simulator_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[BaseException | None] = []
+
+    def prepare(*_: Any, **__: Any) -> tuple[dict[str, Any], None]:
+        time.sleep(0.3)  # until the main thread waits
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        time.sleep(0.5)
+        try:
+            run_watched(LINE, 1, "a replay")
+        except BaseException as error:
+            ended.append(error)
+            raise
+        ended.append(None)
+        return {}, None
+
+    monkeypatch.setattr(tile_entries, "simulator", lambda _: None)
+    monkeypatch.setattr(tile_entries, "tile_entry", prepare)
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        tile_entries.tile_entries(Path("t.tau"), ["tile:rtmmu"])
+    assert time.monotonic() - started < LONG_S / 2
+    assert isinstance(ended[0], TauError) and "stopped" in ended[0].message
+
+
+def test_an_interrupt_while_a_simulator_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: Any, **__: Any) -> None:
+        interrupt = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+        interrupt.start()
+        subprocess.run(["sleep", str(LONG_S)], check=False)
+
+    main = threading.main_thread().ident
+    monkeypatch.setattr(tile_entries, "simulator", build, raising=False)
+    monkeypatch.setattr(tile, "simulator", build)
+    monkeypatch.setattr(tile_entries, "tile_entry", lambda *_, **__: tile.simulator(None))
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        tile_entries.tile_entries(Path("t.tau"), ["tile:rtmmu"])
+    assert time.monotonic() - started < LONG_S / 2
+
+
+def test_the_next_simulation_starts_again() -> None:
+    def interrupted(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_in_threads(interrupted, ["one"])
+    assert run_watched(["sh", "-c", "exit 3"], 1, "a replay")[0] == 3

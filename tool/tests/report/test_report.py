@@ -1,0 +1,211 @@
+"""`tau report` writes one file, says what is in it, and refuses what it cannot use.
+
+Method: a trace of a few events is written, and the command is called on it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from tautochrone.commands import report
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.plan.file import Plan, PlanClass, save_plan
+from tautochrone.trace.file import TraceWriter
+
+REPLAY: dict[str, Any] = {
+    "version": 1,
+    "command": "replay",
+    "systems": [
+        {"name": "tlsf", "completed": True, "footprint_bytes": 2000, "operations": {}},
+        {"name": "budget", "completed": True, "footprint_bytes": 1500, "operations": {}},
+    ],
+}
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A trace of four events with a peak of 1148 bytes."""
+    path = tmp_path / "program.tau"
+    with TraceWriter(path, {"command": ["./program", "--name", "a b"]}) as writer:
+        writer.append(
+            op=np.array([0, 0, 0, 4]),
+            slot=np.array([0, 1, 2, 1]),
+            size_bytes=np.array([24, 1000, 124, 0]),
+            time_ns=np.array([0, 10, 20, 30]),
+        )
+    return path
+
+
+def called(*arguments: str | Path) -> Result:
+    """Call `tau report` and return its result; a TauError comes through."""
+    words = [str(word) for word in arguments]
+    return CliRunner().invoke(report.command, words, standalone_mode=False, catch_exceptions=False)
+
+
+def test_json_says_what_the_report_holds(trace: Path, tmp_path: Path) -> None:
+    plan, replay = tmp_path / "plan.toml", tmp_path / "replay.json"
+    out = tmp_path / "new" / "r.html"
+    classes = (PlanClass(20, 1), PlanClass(124, 2))
+    save_plan(Plan(classes, 1500, "greedy", 0.0), plan, "a test")
+    replay.write_text(json.dumps(REPLAY))
+    done = called(trace, "--plan", plan, "--replay", replay, "-o", out, "--json")
+    document = json.loads(done.stdout)
+    assert document["events"] == 4 and document["peak_live_bytes"] == 1148
+    assert document["panels"] == ["live-bytes", "footprints", "classes", "sizes"]
+    assert "1,500 bytes" in document["verdict"] and "25 % less than plain" in document["verdict"]
+    text = out.read_text()
+    assert "./program --name &#x27;a b&#x27;" in text
+    assert "\n24,1,1,24\n128,2,1,256\n" in text, "the classes' CSV: N and P of rounded sizes"
+
+
+def test_a_report_is_not_overwritten_unless_told(trace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r.html"
+    out.write_text("precious")
+    with pytest.raises(TauError) as raised:
+        called(trace, "-o", out)
+    assert raised.value.exit_code == EXIT_USAGE
+    assert out.read_text() == "precious"
+    called(trace, "-o", out, "--force")
+    assert "precious" not in out.read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"command": "plan"}',
+        '{"command": "replay"}',
+        '{"command": "replay", "systems": [{"name": "tlsf"}]}',
+        '{"command": "replay", "systems": 3}',
+    ],
+)
+def test_what_is_no_replay_is_refused(text: str, trace: Path, tmp_path: Path) -> None:
+    replay, out = tmp_path / "replay.json", tmp_path / "r.html"
+    replay.write_text(text)
+    with pytest.raises(TauError, match="is not what `tau replay --json` prints"):
+        called(trace, "--replay", replay, "-o", out)
+    assert not out.exists()
+
+
+def test_a_trace_without_events_still_makes_a_report(tmp_path: Path) -> None:
+    with TraceWriter(tmp_path / "empty.tau", {}):
+        pass
+    done = called(tmp_path / "empty.tau", "-o", tmp_path / "r.html", "--json")
+    assert json.loads(done.stdout)["peak_live_bytes"] == 0
+
+
+def test_a_report_can_go_to_stdout(trace: Path, tmp_path: Path) -> None:
+    assert called(trace, "-o", "-").stdout.startswith("<!doctype html>")
+    with pytest.raises(TauError) as raised:
+        called(trace, "-o", "-", "--picture", tmp_path / "r.png")
+    assert raised.value.exit_code == EXIT_USAGE
+
+
+def test_budget_without_a_plan_is_a_usage_error(trace: Path, tmp_path: Path) -> None:
+    with pytest.raises(TauError, match="budget needs a plan"):
+        called(trace, "--on", "tlsf,budget", "-o", tmp_path / "r.html")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"systems": [{**REPLAY["systems"][0], "name": 3}]},
+        {"systems": [{**REPLAY["systems"][0], "name": "a b"}]},
+        {"systems": [{**REPLAY["systems"][0], "footprint_bytes": "2000"}]},
+        {"systems": [{**REPLAY["systems"][0], "footprint_bytes": float("nan")}]},
+        {"systems": [{**REPLAY["systems"][0], "footprint_bytes": 2**64}]},
+        {"systems": [{**REPLAY["systems"][0], "completed": "yes"}]},
+        {"systems": [{**REPLAY["systems"][0], "operations": [1]}]},
+        {"systems": [{**REPLAY["systems"][0], "operations": {"free": {"count": -1}}}]},
+        {"systems": [{**REPLAY["systems"][0], "peak_mapped_pages": 2}]},
+        {"instructions": ["rv32"]},
+        {"trace": 7},
+    ],
+)
+def test_a_replay_of_wrong_types_is_refused(
+    damage: dict[str, Any], trace: Path, tmp_path: Path
+) -> None:
+    replay = tmp_path / "replay.json"
+    replay.write_text(json.dumps({**REPLAY, **damage}))
+    expected = "is not what `tau replay --json` prints: .*(expected|finite)"
+    with pytest.raises(TauError, match=expected):
+        called(trace, "--replay", replay, "-o", tmp_path / "r.html")
+
+
+def test_a_replay_whose_counts_are_all_zero_is_drawn(trace: Path, tmp_path: Path) -> None:
+    calls = {"count": 1, "max_instructions": 0, "p999_instructions": 0, "bound_instructions": None}
+    systems = [{**REPLAY["systems"][0], "operations": {"malloc": calls}}]
+    replay = tmp_path / "replay.json"
+    replay.write_text(json.dumps({**REPLAY, "systems": systems}))
+    assert called(trace, "--replay", replay, "-o", tmp_path / "r.html").exit_code == 0
+
+
+def test_on_replays_and_shows_what_was_found(trace: Path, tmp_path: Path) -> None:
+    done = called(trace, "--on", "tlsf,static", "-o", tmp_path / "r.html", "--json")
+    systems = json.loads(done.stdout)["systems"]
+    assert [one["name"] for one in systems] == ["tlsf", "static"]
+    assert all(one["completed"] and one["footprint_bytes"] >= 1148 for one in systems)
+
+
+@pytest.mark.parametrize(
+    ("clock", "is_timed"),
+    [
+        *((None, True), ("monotonic", True), ("time-stamp counter", True)),
+        *(("accesses", False), ("events", False)),
+    ],
+)
+def test_the_time_axis_is_there_whichever_clock_told_the_time(
+    clock: str | None, is_timed: bool, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "t.tau", tmp_path / "r.html"
+    with TraceWriter(path, {} if clock is None else {"clock": clock}) as writer:
+        times = np.array([0, 2_500_000_000])
+        writer.append(op=[0, 0], slot=[0, 1], size_bytes=[8, 8], time_ns=times)
+    called(path, "-o", out)
+    text = out.read_text()
+    assert ("time (s),live_bytes_min" in text) == is_timed
+    assert ("<dt>duration</dt><dd>2.500 s</dd>" in text) == is_timed
+
+
+def test_the_headline_states_the_heap_with_its_margin(trace: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    save_plan(Plan((), 4400, "greedy", 0.0, margin=0.1), plan, "a test")
+    replay = tmp_path / "replay.json"
+    replay.write_text(json.dumps(REPLAY))
+    done = called(trace, "--plan", plan, "--replay", replay, "-o", tmp_path / "r.html", "--json")
+    verdict = json.loads(done.stdout)["verdict"]
+    assert "needs a heap of 4,400 B (4,400 bytes, its margin of 10 % included)" in verdict
+    assert "The smallest that holds this recording is 1,500 bytes: 25 % less" in verdict
+
+
+def test_a_replay_of_another_trace_is_refused(trace: Path, tmp_path: Path) -> None:
+    """Its heaps say nothing of this trace's peak; the count of events tells them apart."""
+    replay = tmp_path / "replay.json"
+    for events, is_refused in ((4, False), (5, True)):
+        replay.write_text(json.dumps(REPLAY | {"trace": "other.tau", "events": events}))
+        words = (trace, "--replay", replay, "-o", tmp_path / "r.html", "--force")
+        if not is_refused:
+            called(*words)
+            continue
+        with pytest.raises(TauError, match="a replay of another trace, other.tau") as refused:
+            called(*words)
+        assert str(trace) in str(refused.value.next_step)
+
+
+def test_a_plan_that_is_too_small_is_said_to_be(trace: Path, tmp_path: Path) -> None:
+    plan, replay = tmp_path / "plan.toml", tmp_path / "replay.json"
+    save_plan(Plan((), 1496, "greedy", 0.0), plan, "a test")
+    replay.write_text(json.dumps(REPLAY))
+    done = called(trace, "--plan", plan, "--replay", replay, "-o", tmp_path / "r.html", "--json")
+    verdict = json.loads(done.stdout)["verdict"]
+    assert verdict == (
+        "The plan's heap of 1,496 bytes is too small for this recording, which needs at least"
+        " 1,500 bytes; plan all recordings together."
+    )

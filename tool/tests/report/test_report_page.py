@@ -1,0 +1,174 @@
+"""A report is one file that a browser draws whole without a network, asking nobody for anything.
+
+Method: a page with every panel is loaded in a headless browser, which keeps a log of its requests
+and of its console; a page that does ask, and one that throws, show that the log would tell.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tautochrone.errors import TauError
+from tautochrone.report import classes, footprints, instructions, live_bytes, page, picture, sizes
+from tautochrone.report.curves import Curves, curves_of
+from tautochrone.report.verdict import verdict
+
+HOSTILE = 'a</script><img src="http://hostile.invalid/x.png"> & "b"'
+PANELS = 5
+
+
+def systems() -> list[dict]:
+    """What `tau replay --json` lists."""
+    counted = {"count": 9, "max_instructions": 149, "p999_instructions": 120}
+    operations = {"malloc": {**counted, "bound_instructions": 150}}
+    return [
+        {"name": "tlsf", "completed": True, "footprint_bytes": 2000, "operations": operations},
+        {"name": "budget", "completed": True, "footprint_bytes": 1500, "operations": {}},
+        {"name": "glibc", "completed": True, "footprint_bytes": 3000},
+        {"name": "static", "completed": False, "footprint_bytes": None},
+    ]
+
+
+def some_curves() -> Curves:
+    """Curves of four events."""
+    rows = {
+        "time_ns": [0, 10, 20, 30],
+        "size_bytes": [24, 1000, 104, 0],
+        "slot": [0, 1, 2, 1],
+        "op": [0, 0, 0, 4],
+        "flags": [0, 0, 0, 0],
+    }
+    events = SimpleNamespace(**{name: np.array(row, np.uint32) for name, row in rows.items()})
+    return curves_of([events], events=4, duration_ns=30, slots_count_max=3, class_sizes=(24, 104))
+
+
+@pytest.fixture
+def report() -> str:
+    """A page with every panel and hostile text wherever text goes."""
+    curves = some_curves()
+    panels = [
+        live_bytes.draw(curves),
+        footprints.draw(systems(), curves.peak_bytes),
+        sizes.draw([(24, 1, 1), (0, 1, 1), (1000, 1, 1)], {24, 104}),
+        classes.draw(curves, [(24, 1), (104, 2)]),
+        instructions.draw(systems(), "RV32IMC"),
+    ]
+    assert len(panels) == PANELS
+    return page.page(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, panels, HOSTILE, {HOSTILE: HOSTILE})
+
+
+def load(folder: Path, text: str) -> dict[str, object]:
+    """Load `text` as a page; return what it drew, said and asked for."""
+    program = picture.browser()
+    assert program, "make check installs chromium"
+    (folder / "page.html").write_text(text)
+    command = [
+        *picture.browser_command(program, folder / "profile"),
+        f"--log-net-log={folder / 'net.json'}",
+        "--enable-logging=stderr",
+        "--dump-dom",
+        (folder / "page.html").as_uri(),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    log = json.loads((folder / "net.json").read_text())
+    # The browser's own requests (updates, time) have "not an origin"; a page's have one.
+    asked = [event.get("params", {}) for event in log["events"]]
+    urls = [one["url"] for one in asked if one.get("initiator", "not an origin") != "not an origin"]
+    console = re.findall(r":CONSOLE[:(]\d+\)?\] (.*)", done.stderr)
+    drawn = re.search(r'<body[^>]* data-drawn="(\d+)"', done.stdout)
+    return {
+        "drawn": int(drawn.group(1)) if drawn else None,
+        "failed": 'id="failure" hidden' not in done.stdout,
+        "requests": [url for url in urls if re.match(r"(https?|wss?):", url)],
+        "errors": [line for line in console if "[bokeh" not in line],
+    }
+
+
+def test_a_report_draws_everything_and_asks_nobody(tmp_path: Path, report: str) -> None:
+    assert load(tmp_path, report) == {
+        "drawn": PANELS,
+        "failed": False,
+        "requests": [],
+        "errors": [],
+    }
+
+
+def test_the_check_sees_a_request_and_an_error(tmp_path: Path, report: str) -> None:
+    script = '<script src="http://hostile.invalid/y.js"></script>'
+    asking = report.replace("</main>", script + "</main>")
+    blocked = load(tmp_path, asking)
+    assert blocked["requests"] == [] and "hostile.invalid" in str(blocked["errors"])
+    open_page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", asking)
+    assert "http://hostile.invalid/y.js" in load(tmp_path, open_page)["requests"]
+    throwing = report.replace("whenDrawn();\n</script>", "whenDrawn(); nonsense();\n</script>")
+    assert throwing != report
+    seen = load(tmp_path, throwing)
+    assert seen["failed"] and "nonsense" in str(seen["errors"])
+
+
+def test_text_of_others_is_escaped(report: str) -> None:
+    assert HOSTILE not in report
+    assert "http://hostile.invalid" in report
+    assert "<img" not in report.split("<body>")[1]
+
+
+def test_csv_holds_what_is_drawn() -> None:
+    assert footprints.draw(systems(), 1000).csv() == (
+        "system,footprint_bytes,footprint_over_peak_live\n"
+        "glibc,3000,3.0\ntlsf,2000,2.0\nbudget,1500,1.5\n"
+    )
+
+
+def test_instructions_without_counts_make_no_panel() -> None:
+    assert instructions.draw([{"name": "glibc", "completed": True, "operations": {}}], "m4") is None
+
+
+def test_verdict_says_how_much_and_against_what() -> None:
+    assert verdict(1480, systems(), 1500) == (
+        "With the plan, this program needs a heap of 1,500 B (1,500 bytes), 1.4 % above what it"
+        " holds at its peak: 25 % less than plain TLSF and 50 % less than glibc."
+    )
+    assert "plain TLSF, this program needs a heap of 2,000 B" in verdict(1480, systems()[:1], None)
+    assert "tau replay" in verdict(1480, [], None)
+    assert "1,600 B, not replayed" in verdict(1480, [], 1600)
+    assert "1,600 B, its margin of 10 % included, not" in verdict(1480, [], 1600, 0.1)
+    assert verdict(1480, systems(), 1650, 0.1) == (
+        "With the plan, this program needs a heap of 1,650 B (1,650 bytes, its margin of 10 %"
+        " included), 11 % above what it holds at its peak. The smallest that holds this recording"
+        " is 1,500 bytes: 25 % less than plain TLSF and 50 % less than glibc."
+    )
+    assert "margin" not in verdict(1480, systems()[:1], 1650, 0.1), "the plan was not replayed"
+    worse = [dict(systems()[1], footprint_bytes=2100), systems()[0]]
+    assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
+
+
+def test_nothing_live_is_no_base_for_a_percentage() -> None:
+    """A program that allocates nothing still needs a heap: its control block."""
+    assert verdict(0, systems(), 1500) == (
+        "With the plan, this program needs a heap of 1,500 B (1,500 bytes), though it never holds"
+        " a byte: 25 % less than plain TLSF and 50 % less than glibc."
+    )
+
+
+def test_a_missing_browser_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TauError) as raised:
+        picture.take(tmp_path / "r.html", tmp_path / "r.png")
+    assert raised.value.next_step == "apt install chromium"
+
+
+@pytest.mark.parametrize("name", ["r.png", "without-ending"])
+def test_a_picture_is_small(name: str, tmp_path: Path, report: str) -> None:
+    (tmp_path / "r.html").write_text(report)
+    picture.take(tmp_path / "r.html", tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / name).stat().st_size < 200_000
