@@ -37,7 +37,7 @@ from tautochrone.facts.trace_format import (
     OP_REALLOC,
     OP_TOUCH,
 )
-from tautochrone.replay.session import open_trace_for_replay
+from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.tile.tile import operations_of, sizes_before
 from tests.conftest import Tau
 

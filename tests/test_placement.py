@@ -21,7 +21,7 @@ from tautochrone.facts import trace_format
 from tautochrone.plan.file import Plan, PlanClass
 from tautochrone.plan.profile import profile_of
 from tautochrone.replay import emulator
-from tautochrone.replay.session import replay, smallest_heap
+from tautochrone.replay.run import replay, smallest_heap
 from tautochrone.trace.file import open_trace
 
 WORD = 2**64

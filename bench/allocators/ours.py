@@ -9,7 +9,7 @@ from pathlib import Path
 from tautochrone.plan.file import Plan
 from tautochrone.plan.making import make_plan
 from tautochrone.replay import emulator
-from tautochrone.replay.session import smallest_heap
+from tautochrone.replay.run import smallest_heap
 
 
 @functools.cache

@@ -15,9 +15,9 @@ from images import HERE as SOURCES
 from images import ISAS, OUT, PEERS, PeerMissing, compile_c, host_library, rust_library
 
 from tautochrone.errors import TauError
-from tautochrone.replay import emulator
-from tautochrone.replay import session as replay
+from tautochrone.replay import emulator, opened
 from tautochrone.replay.search import grid_sizes_of, search_steps
+from tautochrone.replay.systems.native import library_system
 
 PICOLIBC = Path("/usr/lib/picolibc/riscv64-unknown-elf/lib/rv32imac/ilp32/libc.a")
 ARENA_BYTES_MAX = 1 << 28
@@ -65,7 +65,7 @@ def holds(name: str, isa_name: str, trace: Path, arena_bytes: int) -> bool:
     try:
         emulator.count_calls(image(name, isa_name), trace, heap_bytes=arena_bytes)
     except TauError as error:
-        refusals = (replay.FAULT_TEXT[replay.NO_MEMORY], replay.FAULT_TEXT[replay.INIT_FAILED])
+        refusals = (opened.FAULT_TEXT[opened.NO_MEMORY], opened.FAULT_TEXT[opened.INIT_FAILED])
         if any(text in error.message for text in refusals):
             return False
         raise
@@ -90,17 +90,17 @@ def footprint(name: str, isa_name: str, trace: Path) -> int:
     smaller sizes. ISA_NAME "host": the crate as a library of this machine, in its own 64-bit
     layout.
     """
-    opened = replay.open_trace_for_replay(trace)
+    decoded = opened.open_trace_for_replay(trace)
     if isa_name == "host":
-        system = replay.library_system(name, host_library(name), "peer")
-        with replay.Session(opened, system, None, "host") as session:
+        system = library_system(name, host_library(name), "peer")
+        with system.session(decoded, None, "host") as session:
             return session.smallest_heap()
     found = 0
     for found in search_steps(
         lambda size: holds(name, isa_name, trace, size),
-        int(opened.facts.peak_live_bytes),
+        int(decoded.facts.peak_live_bytes),
         ARENA_BYTES_MAX,
-        grid_sizes=grid_sizes_of(opened.facts.events),
+        grid_sizes=grid_sizes_of(decoded.facts.events),
     ):
         pass
     if not found:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tautochrone.console.output import note
 from tautochrone.errors import TauError
-from tautochrone.replay.session import open_trace_for_replay
+from tautochrone.replay.opened import open_trace_for_replay
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRACES = REPOSITORY / "out" / "bench" / "traces"

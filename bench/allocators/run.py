@@ -37,7 +37,7 @@ from tautochrone import __version__  # noqa: E402  (after the path above)
 from tautochrone.console.output import note  # noqa: E402
 from tautochrone.errors import TauError  # noqa: E402
 from tautochrone.replay import emulator  # noqa: E402  (after the path above)
-from tautochrone.replay.session import smallest_heap  # noqa: E402
+from tautochrone.replay.run import smallest_heap  # noqa: E402
 from tautochrone.trace.file import open_trace  # noqa: E402
 
 RESULTS = REPOSITORY / "out" / "bench" / "allocators.json"

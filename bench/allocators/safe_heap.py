@@ -23,8 +23,10 @@ import workload  # noqa: E402
 from measure import plan_of, trace_of  # noqa: E402
 
 from tautochrone.plan.file import Plan  # noqa: E402
-from tautochrone.replay import session as replay  # noqa: E402  (after the path above)
+from tautochrone.replay import opened  # noqa: E402  (after the path above)
 from tautochrone.replay.search import RESOLUTION_BYTES  # noqa: E402
+from tautochrone.replay.session import Session  # noqa: E402  (after the path above)
+from tautochrone.replay.systems import system_named  # noqa: E402  (after the path above)
 
 RESULTS = REPOSITORY / "out" / "bench" / "safe_heap.json"
 REACH = 1.25
@@ -32,15 +34,15 @@ SIZES_COUNT = 2048
 SEEDS = (0, 1, 2)
 
 
-def safe_heap(session: replay.Session, smallest_bytes: int, most_bytes: int) -> int:
+def safe_heap(session: Session, smallest_bytes: int, most_bytes: int) -> int:
     """The size behind the largest that was seen to fail; `smallest_bytes` if none was."""
     pitch = max((most_bytes - smallest_bytes) // SIZES_COUNT // 8 * 8, RESOLUTION_BYTES)
     for fails in range(most_bytes // 8 * 8, smallest_bytes, -pitch):
-        if session.run(fails, checked=False).fault != replay.COMPLETED:
+        if session.run(fails, checked=False).fault != opened.COMPLETED:
             holds = fails + pitch
             while holds - fails > RESOLUTION_BYTES:
                 middle = (holds + fails) // 16 * 8
-                if session.run(middle, checked=False).fault == replay.COMPLETED:
+                if session.run(middle, checked=False).fault == opened.COMPLETED:
                     holds = middle
                 else:
                     fails = middle
@@ -50,9 +52,9 @@ def safe_heap(session: replay.Session, smallest_bytes: int, most_bytes: int) -> 
 
 def measure(trace: Path, system: str, plan: Plan | None) -> dict[str, int]:
     """Smallest, bisected and safe heap of one system on one trace."""
-    opened = replay.open_trace_for_replay(trace)
-    peak_bytes = int(opened.facts.peak_live_bytes)
-    with replay.Session(opened, replay.SYSTEMS[system], plan) as session:
+    decoded = opened.open_trace_for_replay(trace)
+    peak_bytes = int(decoded.facts.peak_live_bytes)
+    with system_named(system).session(decoded, plan) as session:
         smallest = session.smallest_heap()
         bisected = session.smallest_heap(grid_sizes=1)
         safe = safe_heap(session, smallest, int(peak_bytes * REACH))

@@ -22,8 +22,10 @@ import synthetic  # noqa: E402
 import targets  # noqa: E402
 
 from tautochrone.errors import TauError  # noqa: E402
-from tautochrone.replay import emulator  # noqa: E402  (after the path above)
-from tautochrone.replay import session as replay
+from tautochrone.replay import (
+    emulator,  # noqa: E402  (after the path above)
+    opened,
+)
 from tautochrone.replay.search import grid_sizes_of  # noqa: E402
 
 ISA = "m4"
@@ -39,7 +41,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_ours_and_two_peers_on_one_trace(trace: Path) -> None:
     """All complete the same trace; every call is counted; ours has the smallest longest free."""
-    events = replay.open_trace_for_replay(trace).operations()
+    events = opened.open_trace_for_replay(trace).operations()
     ours = emulator.count_calls(emulator.core_image("tlsf", ISA), trace)
     assert ours["free"].count == events["free"]
     assert ours["malloc"].count == events["malloc"]
@@ -53,7 +55,7 @@ def test_a_footprint_is_the_edge(trace: Path) -> None:
     """The arena found completes the trace and one just below it does not."""
     name = "newlib-nano"
     arena = peers.footprint(name, ISA, trace) - peers.static_data_bytes(name, ISA)
-    assert arena >= replay.open_trace_for_replay(trace).facts.peak_live_bytes
+    assert arena >= opened.open_trace_for_replay(trace).facts.peak_live_bytes
     assert peers.holds(name, ISA, trace, arena)
     assert not peers.holds(name, ISA, trace, arena - 8)
 
@@ -62,9 +64,9 @@ def test_peers_are_searched_on_the_grid_that_ours_is(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A peer that holds in a small island of sizes is found there, as ours would be."""
-    opened = replay.open_trace_for_replay(trace)
-    peak = int(opened.facts.peak_live_bytes)
-    grid = grid_sizes_of(int(opened.facts.events))
+    decoded = opened.open_trace_for_replay(trace)
+    peak = int(decoded.facts.peak_live_bytes)
+    grid = grid_sizes_of(int(decoded.facts.events))
     island = (peak // 8 + 1) * 8 + peak // 5 // 8 * 8
     assert grid > 64
 
@@ -85,7 +87,7 @@ class Heaps:
     def run(self, heap_bytes: int, checked: bool) -> SimpleNamespace:
         """One replay."""
         fails = heap_bytes < 4000 or heap_bytes in self.bad
-        return SimpleNamespace(fault=replay.NO_MEMORY if fails else replay.COMPLETED)
+        return SimpleNamespace(fault=opened.NO_MEMORY if fails else opened.COMPLETED)
 
 
 def test_the_safe_heap_lies_behind_the_last_size_that_fails() -> None:

@@ -19,7 +19,7 @@ import workload
 
 from tautochrone.plan.file import Plan
 from tautochrone.plan.making import make_plan
-from tautochrone.replay.session import smallest_heap
+from tautochrone.replay.run import smallest_heap
 from tautochrone.trace.file import OPS, TraceWriter
 
 HERE = Path(__file__).resolve().parent

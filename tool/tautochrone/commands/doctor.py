@@ -126,44 +126,17 @@ def access_recorder() -> Finding:
     return Finding(name, True, f"built against {version}", use)
 
 
-def systems() -> list[Finding]:
-    """Look for the allocators that replay runs in a process of their own."""
-    from tautochrone.replay.session import SYSTEMS, process_library
+def systems(build: bool = False) -> list[Finding]:
+    """Look for the systems that need something of this machine; with `build`, build it."""
+    from tautochrone.replay.systems import systems
 
     findings = []
-    for system in SYSTEMS.values():
-        if system.kind != "process":
-            continue
-        # Without a library to load first, it is the system's own malloc.
-        found = "the system's" if not system.library else process_library(system)
-        step = None if found else f"apt install {system.package}"
-        detail = found or "not installed"
-        use = f"replay --on {system.name}"
-        findings.append(Finding(system.name, bool(found), detail, use, next_step=step))
-    return findings
-
-
-def tile(build: bool = False) -> list[Finding]:
-    """Look for the simulators of the tile; with `build`, build those that are missing."""
-    from tautochrone.replay.systems import SYSTEMS
-    from tautochrone.replay.tile.program import BUILD_COMMAND, buildable, simulator, tile_system
-
-    findings = []
-    for name, entry in SYSTEMS.items():
-        if entry.kind != "tile":
-            continue
-        use = f"replay --on {name}"
-        try:
-            found = simulator(tile_system(name), build)
-            if found is None:
-                buildable()
-        except TauError as error:
-            step = error.next_step
-            findings.append(Finding(name, False, error.message, use, next_step=step))
-            continue
-        detail = "simulator built" if found else "simulator not built; the first replay builds it"
-        step = None if found else BUILD_COMMAND
-        findings.append(Finding(name, found is not None, detail, use, next_step=step))
+    for name, system in systems().items():
+        state = system.state(build)
+        if state is not None:
+            use = f"replay --on {name}"
+            found = Finding(name, state.works, state.detail, use, next_step=state.next_step)
+            findings.append(found)
     return findings
 
 
@@ -182,9 +155,8 @@ def examine(build: bool = False) -> list[Finding]:
         main_job,
         compilers,
         lambda: module("unicorn", "instruction counts", pip_install("unicorn")),
-        systems,
         access_recorder,
-        lambda: tile(build),
+        lambda: systems(build),
         lambda: program(
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone import __version__
+from tautochrone.commands.replay_options import beginning_of, options_of, replay_options
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import input_file, json_text, output_file
@@ -21,6 +22,8 @@ from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
+    from tautochrone.replay.entry import Entry
+    from tautochrone.replay.system import Options
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
@@ -30,12 +33,12 @@ ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
 
 @dataclass(frozen=True)
 class Replays:
-    """What was replayed: the systems as `tau replay --json` lists them, and on which machine.
+    """What was replayed: an entry a system, and the target that instructions were counted on.
 
     `remarks` says which replays were of a trace that is not complete.
     """
 
-    systems: list[dict[str, Any]]
+    entries: list[Entry]
     isa: str
     remarks: tuple[str, ...] = ()
 
@@ -51,12 +54,12 @@ class Replays:
     help="What `tau replay --json` printed; may be given several times.",
 )
 @click.option("--on", "on", help="Replay on these systems now, as in tlsf,budget,glibc.")
+@replay_options
 @click.option(
     "-o", "--output", "path", type=OutputPath(), default="report.html", help="- is stdout."
 )
 @click.option("--picture", type=OutputPath(), help="Also a PNG of its top.")
 @click.option("--title", help="The heading; else the recorded command.")
-@click.option("--skip-misuse", is_flag=True, help="With --on: leave out misuse of memory.")
 @click.option("--force", is_flag=True, help="Replace the outputs if they exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print what the report says as JSON.")
 def command(
@@ -67,23 +70,34 @@ def command(
     path: Path,
     picture: Path | None,
     title: str | None,
-    skip_misuse: bool,
     force: bool,
     as_json: bool,
+    events: int | None,
+    **given: Any,
 ) -> None:
     """Write one HTML file about TRACE that needs no network.
 
     \b
     tau report program.tau --plan plan.toml --on tlsf,budget,glibc -o report.html
     tau report program.tau --plan plan.toml --replay replay.json -o report.html
+
+    With --on, options say how to replay, as those of `tau replay` do; --events makes the whole
+    report of the trace's beginning.
     """
+    from tautochrone.plan.file import load_plan
+
     read = [trace, *replay_paths, *([plan_path] if plan_path else [])]
     _check_outputs(path, picture, force, read, as_json)
-    replays = _read_replays(replay_paths, trace)
-    if on:
-        now = _replay_now(trace, plan_path, on, skip_misuse)
-        replays = replace(replays, systems=replays.systems + now)
-    result, html = build(trace, plan_path, replays, title)
+    plan = load_plan(plan_path) if plan_path else None
+    options = options_of(plan, **given)
+    with beginning_of(trace, events) as path_of_events:
+        replays = _read_replays(replay_paths, path_of_events)
+        if on:
+            now = _replay_now(path_of_events, on, options)
+            isa = options.isa or replays.isa
+            replays = replace(replays, entries=replays.entries + now, isa=isa)
+        result, html = build(path_of_events, plan_path, replays, title)
+    result["trace"] = str(trace)
     with output_file.written(path, force, read) as partial:
         partial.write_text(html, encoding="utf-8")
     result["report"] = str(path)
@@ -128,6 +142,7 @@ def build(
     from tautochrone.plan.file import ALIGNMENT_BYTES, bucket_bytes, load_plan
     from tautochrone.plan.remarks import plan_remarks
     from tautochrone.report import classes, footprints, instructions, live_bytes, page, pages, sizes
+    from tautochrone.report.comparison import heaps
     from tautochrone.report.curves import COLUMNS, curves_of
     from tautochrone.trace.file import open_trace
 
@@ -148,18 +163,18 @@ def build(
             granule_bytes=granule,
         )
     panels = [live_bytes.draw(curves)]
-    on_pages = pages.on_pages(replays.systems)
-    plain = [system for system in replays.systems if system not in on_pages]
+    plain = heaps(replays.entries)
+    paged = [entry for entry in replays.entries if entry.pages is not None]
     if plain:
         panels.append(footprints.draw(plain, curves.peak_bytes))
-    panels += pages.draw(on_pages, trace.name)
-    if replays.systems:
-        counted = instructions.draw(replays.systems, ISA_NAMES.get(replays.isa, replays.isa))
+    panels += pages.draw(paged, trace.name)
+    if replays.entries:
+        counted = instructions.draw(replays.entries, ISA_NAMES.get(replays.isa, replays.isa))
         panels += [counted] if counted else []
     if planned:
         panels.append(classes.draw(curves, planned))
     panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
-    sentences = _said(curves.peak_bytes, plain, on_pages, plan)
+    sentences = _said(curves.peak_bytes, replays.entries, plan)
     remarks = [f"{trace}: {sentence}" for sentence in ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan)]
     remarks += replays.remarks
@@ -169,7 +184,7 @@ def build(
         "peak_live_bytes": curves.peak_bytes,
         "verdict": " ".join(sentences),
         "sentences": sentences,
-        "systems": replays.systems,
+        "systems": [_listed(entry) for entry in replays.entries],
         "ending": ending.document(),
         "remarks": remarks,
         "panels": [panel.name for panel in panels],
@@ -186,28 +201,30 @@ def build(
     return result, html
 
 
-def _said(
-    peak_live_bytes: int,
-    plain: list[dict[str, Any]],
-    on_pages: Sequence[Mapping[str, Any]],
-    plan: Plan | None,
-) -> list[str]:
+def _listed(entry: Entry) -> dict[str, Any]:
+    """An entry for --json, with the recording that it is of where that is another."""
+    return entry.document() | ({"recording": entry.recording} if entry.recording else {})
+
+
+def _said(peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None) -> list[str]:
     """Return the verdict: a sentence on heaps, one on heaps over pages, one on the tile."""
-    from tautochrone.replay.paging_entries import pages_verdict
-    from tautochrone.replay.tile.entries import tile_verdict
-    from tautochrone.report import pages
+    from tautochrone.report.comparison import (
+        cycles_sentence,
+        heaps,
+        on_pages,
+        pages_sentence,
+        simulated,
+    )
     from tautochrone.report.verdict import verdict
 
-    on_tile = [system for system in on_pages if pages.unit_of(system) == pages.CYCLES]
-    in_software = [system for system in on_pages if system not in on_tile]
     sentences = []
-    if plain or not on_pages:
+    if (plain := heaps(entries)) or not entries:
         heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
         sentences.append(verdict(peak_live_bytes, plain, *heap))
-    if in_software:
-        sentences.append(pages_verdict(in_software))
-    if on_tile:
-        sentences.append(tile_verdict(on_tile))
+    if in_software := on_pages(entries):
+        sentences.append(pages_sentence(in_software))
+    if on_tile := simulated(entries):
+        sentences.append(cycles_sentence(on_tile))
     return sentences
 
 
@@ -269,11 +286,11 @@ def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
     Replays on pages may be of another recording, which their figures name; heaps are compared with
     the peak of `trace` and must be of it.
     """
-    from tautochrone.report.pages import on_pages
-    from tautochrone.report.replay_document import causes_of, systems_of
+    from tautochrone.replay.document import document_of
+    from tautochrone.report.comparison import heaps
     from tautochrone.trace.file import open_trace
 
-    systems: dict[str, dict[str, Any]] = {}
+    entries: dict[str, Entry] = {}
     remarks: list[str] = []
     isa = "rv32"
     for path in paths:
@@ -281,67 +298,31 @@ def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
             data = input_file.read(path, "replay", REPLAY_BYTES_MAX)
             if len(data) > REPLAY_BYTES_MAX:
                 raise ValueError(f"it is larger than {REPLAY_BYTES_MAX:,} bytes")
-            document = json_text.parse(data)
-            found, made_for = systems_of(document)
-            remarks += [f"{path}: {cause}" for cause in causes_of(document)]
+            document = document_of(json_text.parse(data))
         except ValueError as error:
             raise TauError(
                 f"{path} is not what `tau replay --json` prints: {error}",
                 "make it with `tau replay T --on tlsf,budget --plan plan.toml --json`",
             ) from None
-        recording = Path(str(document.get("trace") or "")).name
-        if len(found) > len(on_pages(found)) and document.get("first_events") is None:
+        remarks += [f"{path}: {cause}" for cause in document.incomplete]
+        recording = Path(document.trace).name
+        if heaps(document.entries) and document.first_events is None:
             with open_trace(trace) as reader:
                 events = reader.totals.events
-            if document.get("events", events) != events:
+            if document.events not in (None, events):
                 raise TauError(
                     f"{path} is a replay of another trace, {recording}",
                     f"make it with `tau replay {trace} --on tlsf,budget --plan plan.toml --json`",
                 )
-        for system in found:
-            systems[system["name"]] = {"recording": recording} | system
-        isa = made_for or isa
-    return Replays(list(systems.values()), isa, tuple(remarks))
+        for entry in document.entries:
+            entries[entry.name] = replace(entry, recording=recording)
+        isa = document.isa or isa
+    return Replays(list(entries.values()), isa, tuple(remarks))
 
 
-def _replay_now(
-    trace: Path, plan_path: Path | None, on: str, skip_misuse: bool
-) -> list[dict[str, Any]]:
-    """Replay `trace` on the named systems and return them as `tau replay --json` does."""
-    from tautochrone.plan.file import load_plan
-    from tautochrone.replay.session import plan_fields, replay
-    from tautochrone.replay.systems import system_named
+def _replay_now(trace: Path, on: str, options: Options) -> list[Entry]:
+    """Replay `trace` on the named systems."""
+    from tautochrone.replay.opened import open_trace_for_replay
+    from tautochrone.replay.run import entries_of
 
-    plan = load_plan(plan_path) if plan_path else None
-    layout = plan.layout if plan else "32"
-    systems: list[dict[str, Any]] = []
-    names = on.split(",")
-    on_tile: dict[str, dict[str, Any]] = {}
-    if tile_names := list(dict.fromkeys(n for n in names if system_named(n).is_on_tile)):
-        from tautochrone.replay.tile.entries import tile_entries
-
-        on_tile = tile_entries(trace, tile_names, skip_misuse=skip_misuse)
-    for name in output.progress(names, "replaying", len(names)):
-        if system_named(name).is_on_pages:
-            from tautochrone.replay.paging_entries import page_entry
-
-            systems.append(page_entry(trace, name, skip_misuse=skip_misuse)[0])
-            continue
-        if name in on_tile:
-            systems.append(on_tile[name])
-            continue
-        needed = plan if system_named(name).needs_plan else None
-        if system_named(name).needs_plan and needed is None:
-            raise TauError(f"{name} needs a plan", "give --plan", EXIT_USAGE)
-        done = replay(trace, name, needed, None, layout, skip_misuse)
-        systems.append(
-            {
-                "name": done.system,
-                "completed": done.completed,
-                "footprint_bytes": done.footprint_bytes,
-                "footprint_ratio": done.footprint_ratio,
-                "operations": {},
-                **(plan_fields(trace, done, needed) if needed and done.completed else {}),
-            }
-        )
-    return systems
+    return entries_of(open_trace_for_replay(trace), on.split(","), options)

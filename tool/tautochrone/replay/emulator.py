@@ -39,7 +39,7 @@ from tautochrone.code.images import (
     core_image,
 )
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.replay import session as replaying
+from tautochrone.replay import opened
 
 __all__ = [
     "CATEGORIES",
@@ -123,7 +123,7 @@ class _Result(ctypes.Structure):
     """struct tau_emulator_result."""
 
     _fields_ = [
-        ("replay", replaying._Result),
+        ("replay", opened.RunResult),
         ("calls", _Calls * len(CATEGORIES)),
         ("payload_bytes", ctypes.c_uint64),
         ("is_truncated", ctypes.c_uint64),
@@ -237,7 +237,7 @@ def _calls_of(raw: _Calls) -> Calls:
 
 def count_calls(
     image: Image,
-    trace_path: str | Path,
+    trace_path: str | Path | opened.OpenTrace,
     heap_bytes: int | None = None,
     plan: Any | None = None,
     skip_misuse: bool = False,
@@ -252,8 +252,8 @@ def count_calls(
     by itself, to check the counting by blocks; `ours` runs RV32 code on the processor of rv32.h
     instead of unicorn, as code with Zbb always is. Raises TauError if the allocator fails or errs.
     """
-    replaying.refuse_misuse(trace_path, skip_misuse)
-    trace = replaying.open_trace_for_replay(trace_path)
+    trace = opened.open_trace_for_replay(trace_path)
+    opened.refuse_misuse(trace, skip_misuse)
     peak = int(trace.facts.peak_live_bytes)
     tries = (
         [heap_bytes]
@@ -265,14 +265,14 @@ def count_calls(
     way = WAYS.index("ours" if ours else "instructions" if stepped else "blocks")
     for size in tries:
         size = (size + 7) // 8 * 8
-        counts, fault = replaying.watched(
+        counts, fault = opened.watched(
             functools.partial(_count_once, image, trace, size, plan, instructions_max, way),
             f"counting instructions of {image.name}",
         )
-        if fault in (replaying.NO_MEMORY, replaying.INIT_FAILED) and size < tries[-1]:
+        if fault in (opened.NO_MEMORY, opened.INIT_FAILED) and size < tries[-1]:
             continue
-        if fault != replaying.COMPLETED:
-            cause = f"{replaying.FAULT_TEXT[fault]} ({size} bytes)"
+        if fault != opened.COMPLETED:
+            cause = f"{opened.FAULT_TEXT[fault]} ({size} bytes)"
             raise TauError(f"{image.name} on {ISAS[image.isa].title} {cause}")
         break
     return counts
@@ -280,7 +280,7 @@ def count_calls(
 
 def _count_once(
     image: Image,
-    trace: replaying.OpenTrace,
+    trace: opened.OpenTrace,
     heap_bytes: int,
     plan: Any | None,
     limit: int,
@@ -331,7 +331,7 @@ def _count_once(
 
 
 def count(
-    trace_path: str | Path,
+    trace_path: str | Path | opened.OpenTrace,
     system: str,
     isa: str,
     plan: Any | None = None,

@@ -32,9 +32,8 @@ from tautochrone.code.calls import STOPS, NativeImage, native_image
 from tautochrone.code.images import IMAGE_SOURCES, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts.trace_format import GRANULE_BYTES
-from tautochrone.replay import session as replaying
-from tautochrone.replay.systems import SYSTEMS
-from tautochrone.trace.file import heap_accesses, open_trace
+from tautochrone.replay import opened
+from tautochrone.trace.file import heap_accesses
 
 PAGE_BYTES = 4096
 HEAP_PAGES_MAX = 1 << 18
@@ -42,6 +41,7 @@ HEAP_PAGES_MIN = 2
 INSTRUCTIONS_MAX = 1 << 34  # of a call; the longest that is meant takes a few million
 ALIGNMENT_BYTES = 8
 ISAS = ("rv32", "rv32zbb")
+SYSTEMS = ("rtvm", "conventional", "conventional-mapped")  # TAU_IMAGE_BREAK of paging.c
 CORE_FILES = ("tlsf.c", "frames.c")
 RTVM_FILES = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c")
 BREAK_FILES = ("break_heap.c", "pagetable.c")
@@ -90,7 +90,7 @@ class _Result(ctypes.Structure):
     """struct tau_paging_result."""
 
     _fields_ = [
-        ("replay", replaying._Result),
+        ("replay", opened.RunResult),
         ("touches", ctypes.c_uint64),
         ("faults", ctypes.c_uint64),
         ("peak_mapped_pages", ctypes.c_uint64),
@@ -211,14 +211,12 @@ def p999(numbers: np.ndarray) -> int:
 @functools.lru_cache(maxsize=16)
 def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
     """The image of a system on pages. Raises TauError (usage) for another system or target."""
-    if system not in SYSTEMS or SYSTEMS[system].kind != "pages":
-        known = ", ".join(name for name, entry in SYSTEMS.items() if entry.kind == "pages")
+    if system not in SYSTEMS:
+        known = ", ".join(SYSTEMS)
         raise TauError(f"{system!r} is no system on pages", f"use one of {known}", EXIT_USAGE)
     if isa not in ISAS:
-        raise TauError(
-            f"pages are replayed on {', '.join(ISAS)}, not on {isa!r}", None, EXIT_USAGE
-        )
-    walk = ("rtvm", "conventional", "conventional-mapped").index(system)
+        raise TauError(f"pages are replayed on {', '.join(ISAS)}, not on {isa!r}", None, EXIT_USAGE)
+    walk = SYSTEMS.index(system)
     core = native.core_sources()
     files = [core / name for name in CORE_FILES + (BREAK_FILES if walk else RTVM_FILES)]
     flags = [f"-I{core.parent}", f"-DTAU_CHECK_LEVEL={check_level}", f"-DTAU_IMAGE_BREAK={walk}"]
@@ -274,7 +272,7 @@ def _native_paging_image(image: Image, system: str) -> _Image:
 
 
 def page_replay(
-    trace_path: str | Path,
+    trace_path: str | Path | opened.OpenTrace,
     system: str,
     isa: str = "rv32",
     frames: int | None = None,
@@ -289,9 +287,9 @@ def page_replay(
     pages; `frames` is how many pages can be mapped at once (default: all of them). Raises TauError
     for a trace with misuse (unless `skip_misuse`), and for a system that errs.
     """
-    replaying.refuse_misuse(trace_path, skip_misuse)
     image = paging_image(system, isa, check_level)
-    trace = replaying.open_trace_for_replay(trace_path)
+    trace = opened.open_trace_for_replay(trace_path)
+    opened.refuse_misuse(trace, skip_misuse)
     pages = min((heap_bytes or HEAP_PAGES_MAX * PAGE_BYTES) // PAGE_BYTES, HEAP_PAGES_MAX)
     if pages < HEAP_PAGES_MIN:
         raise TauError(
@@ -303,23 +301,15 @@ def page_replay(
         heap_pages=pages,
         frames_count=min(frames or pages, HEAP_PAGES_MAX),
         granule_bytes=GRANULE_BYTES,
-        end_time=_accesses_of(trace_path),
+        end_time=sum(heap_accesses(trace.header) or ()),
         touches_all=touch_all,
         instructions_max=INSTRUCTIONS_MAX,
     )
     work = functools.partial(_run, trace, image, system, settings)
-    return replaying.watched(work, f"replaying on {system}")
+    return opened.watched(work, f"replaying on {system}")
 
 
-def _accesses_of(trace_path: str | Path) -> int:
-    """How many accesses to the heap were recorded, if they are the trace's clock; else 0."""
-    with open_trace(trace_path) as reader:
-        return sum(heap_accesses(reader.header) or ())
-
-
-def _run(
-    trace: replaying.OpenTrace, image: Image, system: str, settings: _Settings
-) -> PageReplay:
+def _run(trace: opened.OpenTrace, image: Image, system: str, settings: _Settings) -> PageReplay:
     library = native.library()
     library.tau_paging_run.restype = ctypes.c_char_p
     library.tau_paging_free.restype = None
@@ -342,11 +332,11 @@ def _run(
 def _refuse_errors(raw: _Result, system: str) -> None:
     """Raise TauError unless the trace completed, or memory or frames did not suffice."""
     fault = raw.replay.fault
-    if fault in (replaying.COMPLETED, replaying.NO_MEMORY, replaying.NO_FRAME):
+    if fault in (opened.COMPLETED, opened.NO_MEMORY, opened.NO_FRAME):
         return
-    if fault == replaying.INIT_FAILED:
+    if fault == opened.INIT_FAILED:
         raise TauError(
-            f"{system} {replaying.FAULT_TEXT[fault]} (status {raw.replay.init_status})",
+            f"{system} {opened.FAULT_TEXT[fault]} (status {raw.replay.init_status})",
             "give more with --heap or --frames",
         )
     if raw.stop:
@@ -356,13 +346,13 @@ def _refuse_errors(raw: _Result, system: str) -> None:
             "report this allocator",
         )
     raise TauError(
-        f"{system} {replaying.FAULT_TEXT[fault]}, at event {raw.replay.fault_event}",
+        f"{system} {opened.FAULT_TEXT[fault]}, at event {raw.replay.fault_event}",
         "report this allocator",
     )
 
 
 def _result_of(
-    raw: _Result, trace: replaying.OpenTrace, image: Image, system: str, settings: _Settings
+    raw: _Result, trace: opened.OpenTrace, image: Image, system: str, settings: _Settings
 ) -> PageReplay:
     facts, bins = trace.facts, int(raw.bins)
     low, high = (np.ctypeslib.as_array(part, (bins,)).copy() for part in (raw.low, raw.high))
@@ -378,13 +368,13 @@ def _result_of(
         columns = (chosen[name] for name in ("event", "size_bytes", "instructions", "accesses"))
         calls[kind] = PageCalls(*columns, *bounds_of(image, system, kind))
     fault = raw.replay.fault
-    completed = fault == replaying.COMPLETED
+    completed = fault == opened.COMPLETED
     return PageReplay(
         system=system,
         isa=image.isa,
         completed=completed,
         failed_at_event=None if completed else int(raw.replay.fault_event),
-        cause=None if completed else replaying.FAULT_TEXT[fault],
+        cause=None if completed else opened.FAULT_TEXT[fault],
         peak_mapped_pages=int(raw.peak_mapped_pages),
         end_mapped_pages=int(raw.end_mapped_pages),
         mean_mapped_pages=raw.mapped_pages_total / max(raw.mapped_pages_weight, 1),

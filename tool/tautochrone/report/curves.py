@@ -125,9 +125,7 @@ def curves_of(
     return Curves(x, is_time, live_band, peak, peak_at * scale, live, bands)
 
 
-def _sizes_before(
-    slots: np.ndarray, sizes: np.ndarray, size_of_slot: np.ndarray
-) -> np.ndarray:
+def _sizes_before(slots: np.ndarray, sizes: np.ndarray, size_of_slot: np.ndarray) -> np.ndarray:
     """Return the bytes that each event's slot held before it; bring `size_of_slot` up to date.
 
     The slot's previous event is found by a stable sort: within a slot, events stay in order.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bokeh.models import ColumnDataSource, HoverTool, LabelSet, Span
 
+from tautochrone.replay.entry import OURS, PLANNED, Entry
 from tautochrone.report.panel import (
     BLUE,
     GRAY,
@@ -18,26 +18,23 @@ from tautochrone.report.panel import (
 )
 
 BAR_PIXELS = 34
-OURS = ("budget", "tlsf")
-# These run as they are, in a process of their own; the others in the plan's layout.
-ON_HOST = ("glibc", "mimalloc", "jemalloc")
 
 
-def draw(systems: Sequence[dict[str, Any]], peak_live_bytes: int) -> Panel:
-    """Draw `systems` as `tau replay --json` lists them; those that failed are left out."""
-    done = [system for system in systems if system["completed"] and system["footprint_bytes"]]
-    done.sort(key=lambda system: system["footprint_bytes"], reverse=True)
-    failed = [system["name"] for system in systems if not system["completed"]]
+def draw(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
+    """Draw the heaps of `entries`; those that failed are left out."""
+    done = [entry for entry in entries if entry.held and entry.footprint_bytes]
+    done.sort(key=lambda entry: entry.footprint_bytes, reverse=True)
+    failed = [entry.name for entry in entries if not entry.held]
     columns = {
-        "system": [system["name"] for system in done],
-        "footprint_bytes": [system["footprint_bytes"] for system in done],
+        "system": [entry.name for entry in done],
+        "footprint_bytes": [entry.footprint_bytes for entry in done],
         "footprint_over_peak_live": [
-            round(system["footprint_bytes"] / max(peak_live_bytes, 1), 5) for system in done
+            round(entry.footprint_bytes / max(peak_live_bytes, 1), 5) for entry in done
         ],
     }
     data = {
         **columns,
-        "color": [BLUE if name in OURS else GRAY for name in columns["system"]],
+        "color": [BLUE if entry.role in (OURS, PLANNED) else GRAY for entry in done],
         "text": [
             f"{of_bytes(size)}  ({ratio:.3f})"
             for size, ratio in zip(
@@ -67,14 +64,12 @@ def draw(systems: Sequence[dict[str, Any]], peak_live_bytes: int) -> Panel:
     plot.add_layout(
         Span(location=peak_live_bytes, dimension="height", line_color=RED, line_dash="dashed")
     )
-    plot.add_tools(
-        HoverTool(renderers=[bars], tooltips=[("@system", "@footprint_bytes{0,0} B")])
-    )
+    plot.add_tools(HoverTool(renderers=[bars], tooltips=[("@system", "@footprint_bytes{0,0} B")]))
     caption = (
         "Smallest heap in which the whole recording runs, control structures included; in brackets"
         " over the peak of the live bytes (dashed)."
     )
-    host = [name for name in columns["system"] if name in ON_HOST]
+    host = [entry.name for entry in done if entry.in_process]
     if host:
         caption += f" Grown by this much in a 64-bit process: {', '.join(host)}."
     if failed:

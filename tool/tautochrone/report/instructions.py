@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bokeh.models import ColumnDataSource, HoverTool
 
+from tautochrone.replay.entry import CYCLES, INSTRUCTIONS, PART_COUNTS, Entry
 from tautochrone.report.panel import BLUE, GRAY, GREEN, ORANGE, RED, Panel, plain_figure
 
 ROW_PIXELS = 30
 LOG_ABOVE_RATIO = 40
+HIT = next(iter(PART_COUNTS))
 
 
-def draw(systems: Sequence[Mapping[str, Any]], isa: str) -> Panel | None:
-    """Draw the operations of `systems` (as `tau replay --json` lists them); None if not counted."""
+def draw(entries: Sequence[Entry], isa: str) -> Panel | None:
+    """Draw what the operations of `entries` took in instructions; None if not counted."""
     caption = (
         f"Counted by emulation of every call of this recording on {isa}; moving and clearing"
         " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
     )
-    return _drawn(_rows(systems, "instructions"), "instructions", "Instructions a call", caption)
+    return _drawn(_rows(entries, INSTRUCTIONS), INSTRUCTIONS, "Instructions a call", caption)
 
 
-def draw_cycles(systems: Sequence[Mapping[str, Any]]) -> Panel | None:
-    """Draw what the operations of systems on the tile took; None if there is none."""
+def draw_cycles(entries: Sequence[Entry]) -> Panel | None:
+    """Draw what the operations of `entries` took in cycles; None if there is none."""
     caption = (
         "Counted by the simulated processor, the same in every run. A fault lasts from the"
         " access to its repetition, trap and handler included; load and store are all accesses that"
         " hit, from the request to the answer. A bound holds for any sequence of calls."
     )
-    rows = _rows(systems, "cycles")
-    return _drawn(rows, "cycles", "Cycles an operation on the tile", caption)
+    rows = _rows(entries, CYCLES)
+    return _drawn(rows, CYCLES, "Cycles an operation on the tile", caption)
 
 
 def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> Panel | None:
@@ -99,18 +101,23 @@ def _or_nan(value: Any) -> Any:
     return float("nan") if value is None else value
 
 
-def _rows(systems: Sequence[Mapping[str, Any]], unit: str) -> list[dict[str, Any]]:
+def _rows(entries: Sequence[Entry], unit: str) -> list[dict[str, Any]]:
     """Return one row for each system and operation that was counted in this unit."""
-    return [
-        {
-            "row": f"{system['name']} {operation}",
-            "calls": counted["count"],
-            "p999": counted[f"p999_{unit}"],
-            "max": counted[f"max_{unit}"],
-            "hit": counted.get(f"max_hit_{unit}"),
-            "bound": counted.get(f"bound_{unit}"),
-        }
-        for system in systems
-        for operation, counted in (system.get("operations") or {}).items()
-        if counted.get(f"max_{unit}") is not None and counted.get("count")
-    ]
+    rows = []
+    for entry in entries:
+        for name, operation in entry.operations.items():
+            counted = operation.measure(unit)
+            if counted is None or not operation.count:
+                continue
+            hit = operation.measure(unit, HIT)
+            rows.append(
+                {
+                    "row": f"{entry.name} {name}",
+                    "calls": operation.count,
+                    "p999": counted.p999,
+                    "max": counted.max,
+                    "hit": hit and hit.max,
+                    "bound": counted.bound,
+                }
+            )
+    return rows

@@ -83,7 +83,7 @@ def _table(panel: Panel) -> str:
         "<tr>" + "".join(map(_cell, kinds, row)) + "</tr>"
         for row in zip(*panel.columns.values(), strict=True)
     )
-    return f"<div class=\"scroll\"><table><tr>{head}</tr>{rows}</table></div>"
+    return f'<div class="scroll"><table><tr>{head}</tr>{rows}</table></div>'
 
 
 def _cell(kind: str, value: Any) -> str:

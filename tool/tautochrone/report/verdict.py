@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from tautochrone.console.output import percent
+from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
 from tautochrone.report.panel import of_bytes
 
-# What programs use today, in the order in which the first one present is named beside TLSF.
-TODAY = ("glibc", "lea", "kingsley", "mimalloc", "jemalloc")
+PLAIN = "plain TLSF"
 
 
 def verdict(
     peak_live_bytes: int,
-    systems: Sequence[Mapping[str, Any]],
+    entries: Sequence[Entry],
     plan_heap_bytes: int | None,
     margin: float = 0.0,
 ) -> str:
-    """Return the sentence. `systems` are those of `tau replay --json`, `plan_heap_bytes`
-    is the plan's, its `margin` (a fraction) included.
+    """Return the sentence on heaps; `plan_heap_bytes` is the plan's, its `margin` (a fraction)
+    included.
 
     The heap that is stated is the plan's; other systems are compared with the smallest heap in
     which the plan holds the recording, as their own are the smallest. Only systems that completed
     count; without any, the sentence says which command to run.
     """
-    footprints = {
-        system["name"]: system["footprint_bytes"]
-        for system in systems
-        if system["completed"] and system["footprint_bytes"]
-    }
+    counted = [entry for entry in entries if entry.held and entry.footprint_bytes]
     held = f"It holds {of_bytes(peak_live_bytes)} at its peak"
-    ours = footprints.get("budget")
-    name = "the plan"
-    if ours is None:
-        ours, name = footprints.get("tlsf"), "plain TLSF"
-    if ours is None:
+    planned = next((entry for entry in counted if entry.role == PLANNED), None)
+    plain = next((entry for entry in counted if entry.role == OURS), None)
+    chosen, name = (planned, "the plan") if planned else (plain, PLAIN)
+    if chosen is None:
         if plan_heap_bytes is None:
             return f"{held}; run `tau replay` to learn what each allocator needs for it."
         asked = f"{of_bytes(plan_heap_bytes)}{_included(margin)}"
         return f"{held}; the plan asks for a heap of {asked}, not replayed here."
-    heap = plan_heap_bytes if plan_heap_bytes is not None and name == "the plan" else ours
+    ours = chosen.footprint_bytes
+    heap = plan_heap_bytes if plan_heap_bytes is not None and planned else ours
     if heap < ours:
         return (
             f"The plan's heap of {heap:,} bytes is too small for this recording, which needs at"
             f" least {ours:,} bytes; plan all recordings together."
         )
-    included = _included(margin) if name == "the plan" else ""
+    included = _included(margin) if planned else ""
     sentence = f"With {name}, this program needs a heap of {of_bytes(heap)}"
     sentence += f" ({heap:,} bytes{included})"
     if peak_live_bytes == 0:
@@ -55,10 +50,14 @@ def verdict(
         sentence += f", {percent(heap / peak_live_bytes - 1)} above what it holds at its peak"
     if heap != ours:
         sentence += f". The smallest that holds this recording is {ours:,} bytes"
-    others = [other for other in ("tlsf",) if other in footprints and name == "the plan"]
-    others += [other for other in TODAY if other in footprints][:1]
+    others = [(plain, PLAIN)] if planned and plain else []
+    # What programs of this machine use stands for what is used today.
+    peers = [entry for entry in counted if entry.role == PEER]
+    peers.sort(key=lambda entry: not entry.in_process)
+    others += [(peer, peer.name) for peer in peers[:1]]
     if others:
-        sentence += ": " + " and ".join(_compared(ours, footprints[o], o) for o in others)
+        compared = (_compared(ours, other.footprint_bytes, label) for other, label in others)
+        sentence += ": " + " and ".join(compared)
     return sentence + "."
 
 
@@ -67,9 +66,8 @@ def _included(margin: float) -> str:
     return f", its margin of {100 * margin:.3g} % included" if margin else ""
 
 
-def _compared(ours: int, theirs: int, name: str) -> str:
+def _compared(ours: int, theirs: int, label: str) -> str:
     """Write how our heap compares with that of another system."""
-    label = "plain TLSF" if name == "tlsf" else name
     change = ours / theirs - 1
     if abs(change) < 0.0005:
         return f"as much as {label}"

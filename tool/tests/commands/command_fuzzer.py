@@ -234,8 +234,8 @@ def load_everything() -> None:
         profile,  # noqa: F401
     )
     from tautochrone.plan.heap import exact, greedy, replayed  # noqa: F401
-    from tautochrone.replay import session as replay  # noqa: F401
-    from tautochrone.report import classes, page, pages, replay_document, sizes  # noqa: F401
+    from tautochrone.replay import document, run  # noqa: F401
+    from tautochrone.report import classes, page, pages, sizes  # noqa: F401
     from tautochrone.trace import checking  # noqa: F401
 
     context = click.Context(cli.verbs)

@@ -63,8 +63,9 @@ def _calls(unit: str) -> dict[str, Any]:
     return said | {"by_size": {"size_bytes": [16, 32], unit: [80, 90]}}
 
 
-def _on_pages(name: str, unit: str) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": name, "completed": True, "footprint_bytes": 8192}
+def _on_pages(name: str, role: str, unit: str) -> dict[str, Any]:
+    said: dict[str, Any] = {"name": name, "role": role, "completed": True}
+    said["footprint_bytes"] = 8192
     said |= {"failed_at_event": None, "cause": None, "peak_mapped_pages": 2, "faults": 2}
     said |= {"mean_mapped_pages": 1.5, "touches": 1, "touch": "recorded", "frames": 4}
     said["mapped_pages"] = {"event": [0, 5], "min": [0, 1], "max": [1, 2]}
@@ -80,14 +81,17 @@ REPLAY = {
     "instructions": "rv32",
     "systems": [
         {
-            **{"name": "tlsf", "completed": True, "footprint_bytes": 2000},
+            **{"name": "tlsf", "role": "ours", "completed": True, "footprint_bytes": 2000},
             "operations": {"malloc": {**_calls("instructions"), "max_hit_instructions": 7}},
         },
-        {"name": "budget", "completed": False, "footprint_bytes": 1500, "operations": {}},
-        _on_pages("rtvm", "instructions"),
-        _on_pages("conventional", "instructions"),
-        _on_pages("tile:rtmmu", "cycles"),
-        _on_pages("tile:pagetable", "cycles"),
+        {
+            **{"name": "budget", "role": "planned", "completed": False, "footprint_bytes": 1500},
+            "operations": {},
+        },
+        _on_pages("rtvm", "ours", "instructions"),
+        _on_pages("conventional", "conventional", "instructions"),
+        _on_pages("tile:rtmmu", "ours", "cycles"),
+        _on_pages("tile:pagetable", "conventional", "cycles"),
     ],
 }
 

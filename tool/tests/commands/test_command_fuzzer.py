@@ -34,7 +34,7 @@ MUTANTS = 2000
 def test_no_mutant_finds_a_fault(tmp_path: Path) -> None:
     words = [str(tmp_path), str(SEED), str(MUTANTS)]
     done = subprocess.run(
-        [sys.executable, "-m", "tool.tests.command_fuzzer", *words],
+        [sys.executable, "-m", "tool.tests.commands.command_fuzzer", *words],
         cwd=ROOT,
         capture_output=True,
         text=True,

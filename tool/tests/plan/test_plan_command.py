@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.plan.file import load_plan
-from tautochrone.replay.session import completes, smallest_heap
+from tautochrone.replay.run import completes, smallest_heap
 from testing.random_trace import FREE, MALLOC, write_events
 from tool.tests.plan.plan_traces import come_and_go
 from tool.tests.trace import trace_forge

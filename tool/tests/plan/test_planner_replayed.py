@@ -19,7 +19,7 @@ from tautochrone.plan.heap import replayed
 from tautochrone.plan.heap.recordings import Classes, Meter, ReplayedRecording, held_by_all
 from tautochrone.plan.making import make_plan
 from tautochrone.plan.profile import Profile, profile_of
-from tautochrone.replay.session import completes, smallest_heap
+from tautochrone.replay.run import completes, smallest_heap
 from testing.random_trace import FREE, MALLOC, Event, random_events, write_events
 from tool.tests.plan.plan_traces import come_and_go
 

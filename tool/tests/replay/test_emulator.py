@@ -12,7 +12,7 @@ from tautochrone.code import images
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator
 from tautochrone.replay.emulator import build_image, core_image, count, count_calls
-from tautochrone.replay.session import replay
+from tautochrone.replay.run import replay
 from testing.random_trace import FREE, MALLOC, REALLOC, random_trace, write_events
 
 IMAGES = Path(__file__).parent / "image"

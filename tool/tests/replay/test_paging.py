@@ -13,9 +13,9 @@ from tautochrone import native
 from tautochrone.code.images import CODE_ADDRESS, IMAGE_SOURCES, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import paging
+from tautochrone.replay.opened import OpenTrace
 from tautochrone.replay.paging import HEAP_PAGES_MAX, PageReplay, page_replay
-from tautochrone.replay.session import OpenTrace
-from tautochrone.replay.session import replay as plain_replay
+from tautochrone.replay.run import replay as plain_replay
 from tautochrone.trace.file import TraceWriter
 from testing.paging_reference import PAGE, TOUCH, Reference, events_with_touches
 from testing.random_trace import (
@@ -237,7 +237,7 @@ def test_other_systems_and_targets_are_refused(tmp_path: Path) -> None:
         with pytest.raises(TauError, match=cause) as raised:
             page_replay(trace, *arguments)
         assert raised.value.exit_code == EXIT_USAGE
-    with pytest.raises(TauError, match="page_replay"):
+    with pytest.raises(TauError, match="no smallest heap"):
         plain_replay(trace, "rtvm")
 
 

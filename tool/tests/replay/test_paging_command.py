@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from tautochrone.commands import replay, report
 from tautochrone.console import output
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
-from tautochrone.replay import paging_entries
-from tautochrone.replay.paging import MappedPages, page_replay
+from tautochrone.replay import entry
+from tautochrone.replay.paging import page_replay
 from testing.paging_reference import PAGE, TOUCH, events_with_touches
 from testing.random_trace import MALLOC, random_trace, write_events
 
@@ -98,7 +98,7 @@ def test_a_limit_of_frames_gives_exit_status_3(tmp_path: Path) -> None:
     ("words", "cause"),
     [
         (("--on", "rtvm", "--layout", "host"), "32-bit"),
-        (("--on", "tlsf", "--frames", "10"), "--frames is for systems on pages"),
+        (("--on", "tlsf", "--frames", "10"), "tlsf cannot follow --frames"),
         (("--on", "rtvm,rtmv"), "no system is called"),
         (("--on", "rtvm", "--heap", "4096"), "at least 2"),
     ],
@@ -119,8 +119,8 @@ def test_a_scatter_is_thinned_without_losing_a_maximum() -> None:
     sizes = np.floor(2 ** source.uniform(0, 20, 50_000)).astype(np.uint32)
     costs = (100 + source.integers(0, 200, 50_000)).astype(np.uint32)
     costs[777], sizes[777] = 5000, 3
-    kept_sizes, kept_costs = paging_entries.thinned(sizes, costs)
-    assert len(kept_sizes) == len(kept_costs) <= paging_entries.POINTS_MAX
+    kept_sizes, kept_costs = entry.thinned(sizes, costs)
+    assert len(kept_sizes) == len(kept_costs) <= entry.POINTS_MAX
     assert kept_costs.max() == 5000
     assert set(zip(kept_sizes, kept_costs, strict=True)) <= set(zip(sizes, costs, strict=True))
     octaves = np.floor(np.log2(sizes.astype(float)))
@@ -131,13 +131,12 @@ def test_a_scatter_is_thinned_without_losing_a_maximum() -> None:
 
 def test_a_curve_is_made_coarser_without_losing_a_maximum() -> None:
     numbers = np.random.default_rng(4).integers(0, 1000, 2000)
-    curve = MappedPages(np.arange(2000) * 5, numbers, numbers + 7)
-    coarse = paging_entries.coarser(curve)
-    assert len(coarse.event) == 500
-    assert coarse.high.tolist() == (numbers.reshape(500, 4).max(axis=1) + 7).tolist()
-    assert coarse.low.tolist() == numbers.reshape(500, 4).min(axis=1).tolist()
-    few = MappedPages(np.arange(3), numbers[:3], numbers[:3])
-    assert paging_entries.coarser(few) is few
+    coarse = entry.curve_of(np.arange(2000) * 5, numbers, numbers + 7)
+    assert len(coarse["event"]) == 500
+    assert coarse["max"] == (numbers.reshape(500, 4).max(axis=1) + 7).tolist()
+    assert coarse["min"] == numbers.reshape(500, 4).min(axis=1).tolist()
+    few = entry.curve_of(np.arange(3), numbers[:3], numbers[:3])
+    assert few == {"event": [0, 1, 2], "min": few["max"], "max": numbers[:3].tolist()}
 
 
 # ---- the report ----

@@ -11,19 +11,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from tautochrone.commands import replay as replay_command
+from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.replay import session as replaying
-from tautochrone.replay.session import (
-    OpenTrace,
-    Session,
-    completes,
-    library_system,
-    open_trace_for_replay,
-    replay,
-    smallest_heap,
-    system_named,
-)
+from tautochrone.replay import opened
+from tautochrone.replay.entry import OURS, Entry
+from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
+from tautochrone.replay.run import completes, replay, smallest_heap
+from tautochrone.replay.systems import process, system_named
+from tautochrone.replay.systems.native import Native, library_system
+from tautochrone.report import text
 from testing.random_trace import (
     FREE,
     MALLOC,
@@ -107,26 +103,26 @@ def test_two_runs_place_every_object_alike(trace: Path, system: str) -> None:
 def test_a_streamed_trace_is_replayed_as_one_in_memory(trace: Path) -> None:
     hashes = set()
     for ops_in_memory_max in (0, 1 << 20):
-        opened = OpenTrace(trace, ops_in_memory_max)
+        decoded = OpenTrace(trace, ops_in_memory_max)
         for name in ("tlsf", "static"):
-            with Session(opened, system_named(name)) as session:
+            with system_named(name).session(decoded) as session:
                 result = session.run(1 << 20)
-                assert result.fault == replaying.COMPLETED
+                assert result.fault == opened.COMPLETED
                 hashes.add((name, result.placement_hash))
     assert len(hashes) == 2
 
 
 def test_a_trace_of_more_than_one_block_is_streamed(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "long.tau", seed=3, events=150_000)
-    with Session(OpenTrace(trace, 0), system_named("tlsf")) as session:
+    with system_named("tlsf").session(OpenTrace(trace, 0)) as session:
         streamed = session.run(1 << 20)
-    with Session(OpenTrace(trace), system_named("tlsf")) as session:
+    with system_named("tlsf").session(OpenTrace(trace)) as session:
         assert session.run(1 << 20).placement_hash == streamed.placement_hash
 
 
 def test_later_runs_pay_no_page_faults(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.tau", seed=2, events=20_000, live_max=2000)
-    with Session(open_trace_for_replay(trace), system_named("tlsf")) as session:
+    with system_named("tlsf").session(open_trace_for_replay(trace)) as session:
         session.run(8 << 20, checked=False)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         session.run(8 << 20, checked=False)
@@ -189,7 +185,7 @@ def test_static_has_every_size_at_its_maximum(tmp_path: Path) -> None:
 # ---- allocators that err ----
 
 
-def build_broken(folder: Path, bug: int) -> replaying.System:
+def build_broken(folder: Path, bug: int) -> Native:
     library = folder / f"broken{bug}.so"
     source = TESTS / "broken_allocator.c"
     command = ["gcc", "-shared", "-fPIC", "-O1", f"-DBUG={bug}", str(source), "-o", str(library)]
@@ -200,14 +196,14 @@ def build_broken(folder: Path, bug: int) -> replaying.System:
 @pytest.mark.parametrize(
     ("bug", "fault"),
     [
-        (1, replaying.OVERLAPS),
-        (2, replaying.OVERWRITTEN),
-        (3, replaying.MISALIGNED),
-        (4, replaying.OUTSIDE),
-        (5, replaying.NOT_CLEARED),
-        (6, replaying.FREE_REFUSED),
-        (7, replaying.OVERWRITTEN),
-        (8, replaying.OVERLAPS),
+        (1, opened.OVERLAPS),
+        (2, opened.OVERWRITTEN),
+        (3, opened.MISALIGNED),
+        (4, opened.OUTSIDE),
+        (5, opened.NOT_CLEARED),
+        (6, opened.FREE_REFUSED),
+        (7, opened.OVERWRITTEN),
+        (8, opened.OVERLAPS),
     ],
 )
 def test_a_broken_allocator_is_caught(tmp_path: Path, bug: int, fault: int) -> None:
@@ -216,14 +212,14 @@ def test_a_broken_allocator_is_caught(tmp_path: Path, bug: int, fault: int) -> N
     trace = write_events(tmp_path / "t.tau", events)
     with pytest.raises(TauError, match="broken .* at event"):
         replay(trace, build_broken(tmp_path, bug), heap_bytes=16 << 20)
-    with Session(open_trace_for_replay(trace), build_broken(tmp_path, bug)) as session:
+    with build_broken(tmp_path, bug).session(open_trace_for_replay(trace)) as session:
         assert session.run(16 << 20).fault == fault
-    with Session(open_trace_for_replay(trace), build_broken(tmp_path, 0)) as session:
-        assert session.run(16 << 20).fault == replaying.COMPLETED
+    with build_broken(tmp_path, 0).session(open_trace_for_replay(trace)) as session:
+        assert session.run(16 << 20).fault == opened.COMPLETED
 
 
 def test_a_library_without_the_functions_is_refused(trace: Path) -> None:
-    system = library_system("odd", replaying.native.DIRECTORY / "libtau_core32.so", "tau_nothing")
+    system = library_system("odd", native.DIRECTORY / "libtau_core32.so", "tau_nothing")
     with pytest.raises(TauError, match="lacks a function"):
         smallest_heap(trace, system)
 
@@ -276,7 +272,7 @@ def test_a_missing_or_broken_trace_is_refused(tmp_path: Path) -> None:
 def test_a_system_that_is_not_installed_is_named(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replaying, "process_library", lambda system: None)
+    monkeypatch.setattr(process.Process, "found", lambda system: None)
     with pytest.raises(TauError, match="jemalloc is not installed") as missing:
         replay(trace, "jemalloc")
     assert missing.value.next_step == "apt install libjemalloc2"
@@ -387,11 +383,8 @@ def test_people_get_a_table_a_verdict_and_a_next_step(trace: Path) -> None:
     ],
 )
 def test_the_verdict_never_says_none_less(footprints: dict[str, int], sentence: str) -> None:
-    systems = [
-        {"name": name, "completed": True, "footprint_bytes": footprint}
-        for name, footprint in footprints.items()
-    ]
-    assert replay_command._verdict({"systems": systems, "heap_bytes": None}) == sentence
+    entries = [Entry(name, OURS, True, footprint) for name, footprint in footprints.items()]
+    assert text._verdict(entries, None) == sentence
 
 
 def test_exit_codes(trace: Path) -> None:

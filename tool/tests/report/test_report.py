@@ -22,8 +22,8 @@ REPLAY: dict[str, Any] = {
     "version": 1,
     "command": "replay",
     "systems": [
-        {"name": "tlsf", "completed": True, "footprint_bytes": 2000, "operations": {}},
-        {"name": "budget", "completed": True, "footprint_bytes": 1500, "operations": {}},
+        {"name": "tlsf", "role": "ours", "completed": True, "footprint_bytes": 2000},
+        {"name": "budget", "role": "planned", "completed": True, "footprint_bytes": 1500},
     ],
 }
 
@@ -117,6 +117,8 @@ def test_budget_without_a_plan_is_a_usage_error(trace: Path, tmp_path: Path) -> 
     "damage",
     [
         {"systems": [{**REPLAY["systems"][0], "name": 3}]},
+        {"systems": [{**REPLAY["systems"][0], "role": "friend"}]},
+        {"systems": [{**REPLAY["systems"][0], "role": ["ours"]}]},
         {"systems": [{**REPLAY["systems"][0], "name": "a b"}]},
         {"systems": [{**REPLAY["systems"][0], "footprint_bytes": "2000"}]},
         {"systems": [{**REPLAY["systems"][0], "footprint_bytes": float("nan")}]},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,15 @@ import numpy as np
 import pytest
 
 from tautochrone.errors import TauError
+from tautochrone.replay.entry import (
+    INSTRUCTIONS,
+    OURS,
+    PEER,
+    PLANNED,
+    Entry,
+    Measure,
+    Operation,
+)
 from tautochrone.report import classes, footprints, instructions, live_bytes, page, picture, sizes
 from tautochrone.report.curves import Curves, curves_of
 from tautochrone.report.verdict import verdict
@@ -24,15 +34,15 @@ HOSTILE = 'a</script><img src="http://hostile.invalid/x.png"> & "b"'
 PANELS = 5
 
 
-def systems() -> list[dict]:
-    """What `tau replay --json` lists."""
-    counted = {"count": 9, "max_instructions": 149, "p999_instructions": 120}
-    operations = {"malloc": {**counted, "bound_instructions": 150}}
+def entries() -> list[Entry]:
+    """Entries of four heaps; one was counted, one did not hold."""
+    counted = Measure(INSTRUCTIONS, p999=120, max=149, bound=150)
+    malloc = Operation("malloc", 9, (counted,))
     return [
-        {"name": "tlsf", "completed": True, "footprint_bytes": 2000, "operations": operations},
-        {"name": "budget", "completed": True, "footprint_bytes": 1500, "operations": {}},
-        {"name": "glibc", "completed": True, "footprint_bytes": 3000},
-        {"name": "static", "completed": False, "footprint_bytes": None},
+        Entry("tlsf", OURS, True, 2000, operations={"malloc": malloc}),
+        Entry("budget", PLANNED, True, 1500),
+        Entry("glibc", PEER, True, 3000, in_process=True),
+        Entry("static", PEER, False, 0),
     ]
 
 
@@ -55,10 +65,10 @@ def report() -> str:
     curves = some_curves()
     panels = [
         live_bytes.draw(curves),
-        footprints.draw(systems(), curves.peak_bytes),
+        footprints.draw(entries(), curves.peak_bytes),
         sizes.draw([(24, 1, 1), (0, 1, 1), (1000, 1, 1)], {24, 104}),
         classes.draw(curves, [(24, 1), (104, 2)]),
-        instructions.draw(systems(), "RV32IMC"),
+        instructions.draw(entries(), "RV32IMC"),
     ]
     assert len(panels) == PANELS
     return page.page(HOSTILE, HOSTILE, {HOSTILE: HOSTILE}, panels, HOSTILE, {HOSTILE: HOSTILE})
@@ -120,38 +130,38 @@ def test_text_of_others_is_escaped(report: str) -> None:
 
 
 def test_csv_holds_what_is_drawn() -> None:
-    assert footprints.draw(systems(), 1000).csv() == (
+    assert footprints.draw(entries(), 1000).csv() == (
         "system,footprint_bytes,footprint_over_peak_live\n"
         "glibc,3000,3.0\ntlsf,2000,2.0\nbudget,1500,1.5\n"
     )
 
 
 def test_instructions_without_counts_make_no_panel() -> None:
-    assert instructions.draw([{"name": "glibc", "completed": True, "operations": {}}], "m4") is None
+    assert instructions.draw(entries()[1:], "m4") is None
 
 
 def test_verdict_says_how_much_and_against_what() -> None:
-    assert verdict(1480, systems(), 1500) == (
+    assert verdict(1480, entries(), 1500) == (
         "With the plan, this program needs a heap of 1,500 B (1,500 bytes), 1.4 % above what it"
         " holds at its peak: 25 % less than plain TLSF and 50 % less than glibc."
     )
-    assert "plain TLSF, this program needs a heap of 2,000 B" in verdict(1480, systems()[:1], None)
+    assert "plain TLSF, this program needs a heap of 2,000 B" in verdict(1480, entries()[:1], None)
     assert "tau replay" in verdict(1480, [], None)
     assert "1,600 B, not replayed" in verdict(1480, [], 1600)
     assert "1,600 B, its margin of 10 % included, not" in verdict(1480, [], 1600, 0.1)
-    assert verdict(1480, systems(), 1650, 0.1) == (
+    assert verdict(1480, entries(), 1650, 0.1) == (
         "With the plan, this program needs a heap of 1,650 B (1,650 bytes, its margin of 10 %"
         " included), 11 % above what it holds at its peak. The smallest that holds this recording"
         " is 1,500 bytes: 25 % less than plain TLSF and 50 % less than glibc."
     )
-    assert "margin" not in verdict(1480, systems()[:1], 1650, 0.1), "the plan was not replayed"
-    worse = [dict(systems()[1], footprint_bytes=2100), systems()[0]]
+    assert "margin" not in verdict(1480, entries()[:1], 1650, 0.1), "the plan was not replayed"
+    worse = [replace(entries()[1], footprint_bytes=2100), entries()[0]]
     assert "5.0 % more than plain TLSF" in verdict(1480, worse, None)
 
 
 def test_nothing_live_is_no_base_for_a_percentage() -> None:
     """A program that allocates nothing still needs a heap: its control block."""
-    assert verdict(0, systems(), 1500) == (
+    assert verdict(0, entries(), 1500) == (
         "With the plan, this program needs a heap of 1,500 B (1,500 bytes), though it never holds"
         " a byte: 25 % less than plain TLSF and 50 % less than glibc."
     )

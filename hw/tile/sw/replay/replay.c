@@ -7,7 +7,7 @@
 // 3. calloc clears and a realloc that moves copies what is mapped of the old object, word by word.
 //
 // The other side, and what the numbers mean: tool/tautochrone/replay/tile/tile.py. Events mean what
-// they mean in tool/native/replay/paging.c, with which tool/tests/replay/tile/test_tile.py compares.
+// tool/native/replay/paging.c makes of them; tool/tests/replay/tile/test_tile.py compares the two.
 #include "replay_format.h"
 
 #if TAU_REPLAY_BREAK

@@ -46,17 +46,16 @@ class ReplayedRecording:
     """A recording in the replayer, decoded once; `replays` counts all runs of it so far."""
 
     def __init__(self, path: Path, layout: str) -> None:
-        from tautochrone.replay import session as replay
+        from tautochrone.replay import opened, session
 
-        self._replay = replay
         self.replays = 0
         self._smallest_bytes: dict[Classes, int] = {}
         self.layout = layout
-        self.trace = replay.open_trace_for_replay(path)
+        self.trace = opened.open_trace_for_replay(path)
         self.events = int(self.trace.facts.events)
         self.lowest_bytes = int(self.trace.facts.peak_live_bytes)
         self.highest_bytes = (
-            replay.HEAP_32_BYTES_MAX if layout == "32" else replay.HEAP_HOST_BYTES_MAX
+            session.HEAP_32_BYTES_MAX if layout == "32" else session.HEAP_HOST_BYTES_MAX
         )
         if self.lowest_bytes > self.highest_bytes:
             raise TauError(
@@ -67,10 +66,12 @@ class ReplayedRecording:
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """See Recording."""
+        from tautochrone.replay.opened import COMPLETED
+
         with self._session(classes) as session:
             result = session.run(heap_bytes, checked=False)
             self.replays += session.runs
-        return self.events if result.fault == self._replay.COMPLETED else int(result.fault_event)
+        return self.events if result.fault == COMPLETED else int(result.fault_event)
 
     def smallest_heap(self, classes: Classes) -> int:
         """See Recording; the same classes are searched once."""
@@ -81,10 +82,11 @@ class ReplayedRecording:
         return self._smallest_bytes[classes]
 
     def _session(self, classes: Classes) -> Session:
-        system = self._replay.SYSTEMS["budget" if classes else "tlsf"]
-        return self._replay.Session(
-            self.trace, system, _Classes(classes) if classes else None, self.layout
-        )
+        from tautochrone.replay.session import Session
+        from tautochrone.replay.systems.native import BUDGET, TLSF
+
+        plan = _Classes(classes) if classes else None
+        return Session(self.trace, BUDGET if classes else TLSF, plan, self.layout)
 
 
 def held_by_all(

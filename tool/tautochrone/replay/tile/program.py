@@ -23,7 +23,7 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
 from tautochrone.files import kept_files
-from tautochrone.replay.systems import SYSTEMS, TILE_PIPELINED, system_named
+from tautochrone.replay.tile.units import PIPELINED, PREFIX, UNITS, parsed
 
 PAGE_BITS = 18
 WINDOW_ADDRESS = tile_format.ADDRESS_WINDOW
@@ -64,13 +64,14 @@ class TileSystem:
 
 def tile_system(name: str) -> TileSystem:
     """The system of this name. Raises TauError (usage) if it is none on the tile."""
-    if system_named(name).kind != "tile":
-        known = ", ".join(each for each, entry in SYSTEMS.items() if entry.kind == "tile")
+    found = parsed(name)
+    if found is None:
+        known = ", ".join(PREFIX + unit.name for unit in UNITS)
         raise TauError(f"{name!r} is no system on the tile", f"use one of {known}", EXIT_USAGE)
-    _, unit, *chosen = name.split(":")
-    configs = [word for word in chosen if word != TILE_PIPELINED]
-    latencies = LATENCIES_PIPELINED if TILE_PIPELINED in chosen else LATENCIES_PARALLEL
-    return TileSystem(name, unit, configs[-1] if configs else CONFIG_DEFAULT, latencies)
+    unit, chosen = found
+    configs = [word for word in chosen if word != PIPELINED]
+    latencies = LATENCIES_PIPELINED if PIPELINED in chosen else LATENCIES_PARALLEL
+    return TileSystem(name, unit.name, configs[-1] if configs else CONFIG_DEFAULT, latencies)
 
 
 def hardware_folder() -> Path:
@@ -166,9 +167,7 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False
-    )
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode:
         raise TauError("compiling the tile's program failed", said=done.stderr)
     return done.stdout
@@ -177,7 +176,7 @@ def _run(command: list[str]) -> str:
 def main() -> int:
     """Build everything that replays run on, and print where it is; 1 if something cannot be."""
     failed = 0
-    for name in (name for name, system in SYSTEMS.items() if system.kind == "tile"):
+    for name in (PREFIX + unit.name for unit in UNITS):
         system = tile_system(name)
         try:
             print(f"{name}: {simulator(system)} --program {program(system)}", flush=True)

@@ -40,7 +40,7 @@ from tautochrone.facts.trace_format import (
     OP_REALLOC,
     OP_TOUCH,
 )
-from tautochrone.replay import session as replaying
+from tautochrone.replay import opened
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
 from tautochrone.replay.tile.program import (
     PAGE_BITS,
@@ -114,6 +114,23 @@ class TileCalls:
         """The smallest number that 99.9 % do not exceed."""
         return p999(self.cycles)
 
+    @property
+    def mean_cycles(self) -> float | None:
+        """The mean; None without any."""
+        return float(self.cycles.mean()) if self.count else None
+
+    def by_size(self) -> tuple[list[int], list[int], list[int]] | None:
+        """Every call: sizes, cycles, and how many there were of each pair; None without any."""
+        if not self.count:
+            return None
+        points = np.stack([self.size_bytes.astype(np.int64), self.cycles.astype(np.int64)])
+        (sizes, cycles), calls = np.unique(points, axis=1, return_counts=True)
+        return sizes.tolist(), cycles.tolist(), calls.tolist()
+
+    def histogram(self) -> None:
+        """Nothing: by_size has every call."""
+        return None
+
 
 @dataclass(frozen=True)
 class TileAccesses:
@@ -142,6 +159,20 @@ class TileAccesses:
             return 0
         place = -(-self.count * 999 // 1000)
         return int(self.cycles[np.searchsorted(np.cumsum(self.counts), place)])
+
+    @property
+    def mean_cycles(self) -> float | None:
+        """The mean; None without any."""
+        return float((self.cycles * self.counts).sum()) / self.count if self.count else None
+
+    def by_size(self) -> None:
+        """Nothing: an access has no size of its own."""
+        return None
+
+    def histogram(self) -> list[list[int]]:
+        """Cycles and how many accesses took them."""
+        pairs = zip(self.cycles.tolist(), self.counts.tolist(), strict=True)
+        return [[cycles, count] for cycles, count in pairs]
 
 
 @dataclass(frozen=True)
@@ -183,7 +214,7 @@ class TileReplay:
 # ---- commands ----
 
 
-def operations_of(trace: replaying.OpenTrace) -> np.ndarray:
+def operations_of(trace: opened.OpenTrace) -> np.ndarray:
     """The events of a trace as operations (OPERATION); those that are misuse have op OP_SKIP."""
     library = native.library()
     with tempfile.TemporaryFile() as file, _decoding:
@@ -305,7 +336,7 @@ def _refuse(system: TileSystem, code: int, said: str, simulated: Path) -> None:
 
 
 def tile_replay(
-    trace_path: str | Path,
+    trace_path: str | Path | opened.OpenTrace,
     name: str,
     frames: int | None = None,
     heap_bytes: int | None = None,
@@ -321,8 +352,8 @@ def tile_replay(
     and for whatever stops the simulation.
     """
     system = tile_system(name)
-    replaying.refuse_misuse(trace_path, skip_misuse)
-    trace = replaying.open_trace_for_replay(trace_path)
+    trace = opened.open_trace_for_replay(trace_path)
+    opened.refuse_misuse(trace, skip_misuse)
     pages = min((heap_bytes or HEAP_PAGES_MAX * PAGE_BYTES) // PAGE_BYTES, HEAP_PAGES_MAX)
     if pages < 2:
         raise TauError("a heap on the tile has at least 2 pages", "give more", EXIT_USAGE)
@@ -338,11 +369,12 @@ def tile_replay(
     )
     sizes = np.where(np.isin(operations["op"], (OP_FREE, OP_TOUCH)), before, 0)
     sizes = np.where(operations["op"] < OP_FREE, operations["size_bytes"], sizes)
-    return _result_of(done, trace, name, operations["op"], (sizes, before), events, pages,
-                      frames_count)
+    return _result_of(
+        done, trace, name, operations["op"], (sizes, before), events, pages, frames_count
+    )
 
 
-def _refuse_too_big(trace: replaying.OpenTrace, pages: int) -> None:
+def _refuse_too_big(trace: opened.OpenTrace, pages: int) -> None:
     """Raise TauError for a trace that no heap of PAGES pages can hold."""
     facts = trace.facts
     needed = -(-int(facts.peak_live_bytes) // PAGE_BYTES) + 1
@@ -367,7 +399,7 @@ def _refuse_too_big(trace: replaying.OpenTrace, pages: int) -> None:
 
 def _result_of(
     done: Simulated,
-    trace: replaying.OpenTrace,
+    trace: opened.OpenTrace,
     name: str,
     ops: np.ndarray,
     sizes: tuple[np.ndarray, np.ndarray],
@@ -381,10 +413,9 @@ def _result_of(
     empty = plain[is_end & (plain["value"] == form.END_EMPTY)]
     end = plain[is_end & (plain["value"] != form.END_EMPTY)][-1]
     reason = int(end["value"]) & 0xFFFF
-    if not len(empty) or reason == replaying.INIT_FAILED:
+    if not len(empty) or reason == opened.INIT_FAILED:
         raise TauError(
-            f"{name} {replaying.FAULT_TEXT[replaying.INIT_FAILED]}"
-            f" (status {int(end['value']) >> 16})",
+            f"{name} {opened.FAULT_TEXT[opened.INIT_FAILED]} (status {int(end['value']) >> 16})",
             "give more with --heap or --frames",
         )
     begun = empty[0]
@@ -393,7 +424,7 @@ def _result_of(
     calls = _calls_of(plain, event, ops, sizes, int(begun["cycles"]))
     is_called = (plain["channel"] != tile.CHANNEL_FAULT) & (plain["channel"] != form.CHANNEL_END)
     change = (event[is_called], mapped[is_called])
-    completed = reason == replaying.COMPLETED
+    completed = reason == opened.COMPLETED
     counters = {key: int(value) for key, value in done.summary["tiles"][0].items()}
     first = int(begun["sent"])
     accesses = {}
@@ -405,7 +436,7 @@ def _result_of(
         system=name,
         completed=completed,
         failed_at_event=None if completed else int(events[int(end["tag"])]),
-        cause=None if completed else replaying.FAULT_TEXT[reason],
+        cause=None if completed else opened.FAULT_TEXT[reason],
         cycles=int(done.summary["cycles"]),
         start_cycles=int(begun["at_cycle"]),
         cycles_per_cpu_second=float(done.summary["host"]["cycles_per_cpu_second"]),
@@ -481,7 +512,7 @@ def _curve(change: tuple[np.ndarray, np.ndarray], first: int, events: int) -> Ma
 
 
 def _mean(
-    trace: replaying.OpenTrace,
+    trace: opened.OpenTrace,
     ops: np.ndarray,
     change: tuple[np.ndarray, np.ndarray],
     first: int,
@@ -493,7 +524,7 @@ def _mean(
     places = np.maximum.accumulate(np.where(after >= 0, np.arange(len(after)), -1))
     filled = np.where(places >= 0, after[np.maximum(places, 0)], first)
     before = np.concatenate([[first], filled[:-1]])
-    times = _access_times(trace.path)
+    times = _access_times(trace)
     if times is None:
         weights = np.append(ops != OP_TOUCH, True).astype(np.int64)
     else:
@@ -502,12 +533,12 @@ def _mean(
     return float((before * weights).sum()) / max(total, 1)
 
 
-def _access_times(path: Path) -> np.ndarray | None:
+def _access_times(trace: opened.OpenTrace) -> np.ndarray | None:
     """Time of each event and of the end, if it counts accesses to the heap; else None."""
-    with open_trace(path) as reader:
-        counted = heap_accesses(reader.header)
-        if counted is None:
-            return None
+    counted = heap_accesses(trace.header)
+    if counted is None:
+        return None
+    with open_trace(trace.path) as reader:
         times = [columns.time_ns.copy() for columns in reader.columns(("time_ns",))]
     end = sum(counted)
     return np.concatenate([*times, [end]]).astype(np.int64) if end else None

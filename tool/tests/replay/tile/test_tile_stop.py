@@ -16,15 +16,27 @@ from typing import Any
 import pytest
 
 from tautochrone.errors import TauError
-from tautochrone.replay.tile import entries as tile_entries
-from tautochrone.replay.tile import tile
+from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.run import entries_of
+from tautochrone.replay.system import Options
+from tautochrone.replay.systems.tile import Tile
+from tautochrone.replay.tile import program, tile
 from tautochrone.replay.tile.progress import run_in_threads, run_watched
+from testing.random_trace import random_trace
 
 LONG_S = 20
 LINE = ["sh", "-c", f"sleep {LONG_S}"]
 
 
-def test_an_interrupt_before_the_simulator_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def trace(tmp_path: Path) -> OpenTrace:
+    """A trace that is open; its events do not matter."""
+    return OpenTrace(random_trace(tmp_path / "t.tau", 1, events=10))
+
+
+def test_an_interrupt_before_the_simulator_starts(
+    trace: OpenTrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ended: list[BaseException | None] = []
 
     def prepare(*_: Any, **__: Any) -> tuple[dict[str, Any], None]:
@@ -39,28 +51,30 @@ def test_an_interrupt_before_the_simulator_starts(monkeypatch: pytest.MonkeyPatc
         ended.append(None)
         return {}, None
 
-    monkeypatch.setattr(tile_entries, "simulator", lambda _: None)
-    monkeypatch.setattr(tile_entries, "tile_entry", prepare)
+    monkeypatch.setattr(Tile, "prepare", lambda _: None)
+    monkeypatch.setattr(Tile, "run", prepare)
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        tile_entries.tile_entries(Path("t.tau"), ["tile:rtmmu"])
+        entries_of(trace, ["tile:rtmmu"], Options())
     assert time.monotonic() - started < LONG_S / 2
     assert isinstance(ended[0], TauError) and "stopped" in ended[0].message
 
 
-def test_an_interrupt_while_a_simulator_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_a_simulator_is_built(
+    trace: OpenTrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def build(*_: Any, **__: Any) -> None:
         interrupt = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
         interrupt.start()
         subprocess.run(["sleep", str(LONG_S)], check=False)
 
     main = threading.main_thread().ident
-    monkeypatch.setattr(tile_entries, "simulator", build, raising=False)
+    monkeypatch.setattr(program, "simulator", build)
     monkeypatch.setattr(tile, "simulator", build)
-    monkeypatch.setattr(tile_entries, "tile_entry", lambda *_, **__: tile.simulator(None))
+    monkeypatch.setattr(Tile, "run", lambda *_: tile.simulator(None))
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        tile_entries.tile_entries(Path("t.tau"), ["tile:rtmmu"])
+        entries_of(trace, ["tile:rtmmu"], Options())
     assert time.monotonic() - started < LONG_S / 2
 
 

@@ -1,0 +1,113 @@
+"""The options of a replay, which `tau replay` and `tau report` share."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tautochrone.errors import TauError
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+    from tautochrone.replay.system import Options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+OPTIONS = (
+    click.option(
+        "--heap",
+        "heap_bytes",
+        type=click.IntRange(min=1),
+        help="Size of the heap in bytes. Default: the smallest that holds the trace.",
+    ),
+    click.option(
+        "--layout",
+        type=click.Choice(("32", "host")),
+        help="Sizes and alignments of a"
+        " 32-bit target, or of this machine. Default: the plan's, else 32.",
+    ),
+    click.option(
+        "--instructions",
+        "isa",
+        type=click.Choice(("rv32", "m4", "rv32zbb")),
+        help="Count the instructions of each call on this target. Systems on pages always"
+        " count, on rv32.",
+    ),
+    click.option(
+        "--check-level",
+        type=click.IntRange(0, 2),
+        default=0,
+        show_default=True,
+        help="How much of the core's checking is compiled in when calls are counted.",
+    ),
+    click.option(
+        "--frames",
+        type=click.IntRange(min=1),
+        help="Systems on pages: how many pages can be mapped at once. Default: all of the heap's.",
+    ),
+    click.option(
+        "--touch",
+        type=click.Choice(("recorded", "all")),
+        default="recorded",
+        show_default=True,
+        help="Systems on pages: map what the program touched, or all of each object.",
+    ),
+    click.option(
+        "--cycles-max",
+        type=click.IntRange(min=1),
+        help="The tile: stop a simulation there. Default: 2 * 10^10 cycles.",
+    ),
+    click.option(
+        "--events",
+        type=click.IntRange(min=1),
+        help="Replay only the first so many events. Default: all.",
+    ),
+    click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object."),
+)
+
+
+def replay_options(command: Command) -> Command:
+    """Give a command the options of OPTIONS, in their order."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def options_of(plan: Plan | None, **given: Any) -> Options:
+    """What a replay reads of the options that were given on the command line."""
+    from tautochrone.replay.system import Options
+
+    layout = given["layout"] or (plan.layout if plan else "32")
+    return Options(
+        plan=plan,
+        heap_bytes=given["heap_bytes"],
+        layout=layout,
+        isa=given["isa"],
+        check_level=given["check_level"],
+        skip_misuse=given["skip_misuse"],
+        frames=given["frames"],
+        touch_all=given["touch"] == "all",
+        cycles_max=given["cycles_max"],
+    )
+
+
+@contextmanager
+def beginning_of(trace: Path, events: int | None) -> Iterator[Path]:
+    """The trace, or one of its first `events` for as long as this lasts."""
+    if events is None:
+        yield trace
+        return
+    from tautochrone.trace.prefix import first_events
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{trace.stem}-first-{events}.tau"
+        first_events(trace, events, path)
+        try:
+            yield path
+        except TauError as error:
+            message = error.message.replace(str(path), f"{trace}, first {events} events,")
+            raise TauError(message, error.next_step, error.exit_code) from error

@@ -1,0 +1,240 @@
+"""What a replay on one system showed: the same shape for every system, with its JSON.
+
+    entry.held, entry.memory, entry.pages      did it hold, and in how much memory
+    entry.operations["free"].measure("cycles")  count, mean, p999, max, bound
+
+Commands, printers and reports read entries only; `document` is the only writer of the objects in
+"systems" of `tau replay --json`, replay/document.py their only reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+# What a call costs is told in one of these.
+INSTRUCTIONS, CYCLES, ACCESSES = "instructions", "cycles", "accesses"
+UNITS = (INSTRUCTIONS, CYCLES, ACCESSES, "faults", "evictions", "bytes")
+# Who a system is to a reader: ours with a plan, ours without, what ours is measured against, and
+# what programs use today.
+PLANNED, OURS, CONVENTIONAL, PEER = "planned", "ours", "conventional", "peer"
+ROLES = (PLANNED, OURS, CONVENTIONAL, PEER)
+# Parts of an operation's calls that have a name of their own when they are counted.
+PART_COUNTS = {"hit": "hits", "miss": "misses"}
+PARTS = ("", *PART_COUNTS, "in_place")
+BUILDS = ("", "zbb")
+STATISTICS = ("mean", "p999", "max", "bound")
+LINEAR = "linear"
+POINTS_MAX = 400  # of a scatter
+BINS_MAX = 512  # of mapped pages over time
+SIZES_PER_OCTAVE = 16
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The calls of one operation in one unit.
+
+    `bound` holds for any sequence of calls; None: there is none, or it is not known. `part` names
+    the calls that went one way ("hit": a bucket served them), `build` another build of the same
+    system ("zbb").
+    """
+
+    unit: str
+    mean: float | None = None
+    p999: int | None = None
+    max: int | None = None
+    bound: int | None = None
+    part: str = ""
+    build: str = ""
+
+    def key(self, statistic: str) -> str:
+        """The name of a statistic in the JSON."""
+        return "_".join(filter(None, (statistic, self.part, self.unit, self.build)))
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """The cost of calls over the object's size; `calls` says how many each point stands for."""
+
+    size_bytes: list[int]
+    costs: list[int]
+    calls: list[int] | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """The calls of one operation. `grows` says how the cost grows where no bound exists."""
+
+    name: str
+    count: int
+    measures: tuple[Measure, ...] = ()
+    parts: Mapping[str, int] = field(default_factory=dict)
+    grows: str | None = None
+    by_size: Scatter | None = None
+    histogram: list[list[int]] | None = None
+
+    def measure(self, unit: str, part: str = "", build: str = "") -> Measure | None:
+        """What was measured in a unit, if it was."""
+        wanted = (unit, part, build)
+        return next((m for m in self.measures if (m.unit, m.part, m.build) == wanted), None)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What a system on pages mapped. `curve`: the fewest and the most over the events, in bins.
+
+    `table_bytes`: the tables that its space needs, frames apart; None on the tile, which has them
+    in memories of their own.
+    """
+
+    peak: int
+    mean: float
+    end: int
+    faults: int
+    touches: int
+    touch: str
+    frames: int
+    curve: Mapping[str, list[int]]
+    heap_pages: int | None = None
+    table_bytes: int | None = None
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether nothing said which pages the program touched."""
+        return self.touches == 0 and self.touch == "recorded"
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How long the tile ran, `start_cycles` of it before the trace began, and its counters."""
+
+    cycles: int
+    start_cycles: int
+    counters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a replay on one system showed, in bytes; see ROLES.
+
+    `footprint_bytes` is the smallest heap that held, or what was taken. `failed_at_event` counts
+    from 0. With a plan, `plan_heap_bytes` is the plan's own heap and `plan_holds` whether the trace
+    completes in it. `in_process`: it ran as it is, in a process of this machine. `recording` names
+    the trace where a report shows several.
+    """
+
+    name: str
+    role: str
+    held: bool
+    footprint_bytes: int
+    footprint_ratio: float | None = None
+    failed_at_event: int | None = None
+    cause: str | None = None
+    operations: Mapping[str, Operation] = field(default_factory=dict)
+    events: int | None = None
+    in_process: bool = False
+    plan_heap_bytes: int | None = None
+    plan_holds: bool | None = None
+    pages: Pages | None = None
+    simulation: Simulation | None = None
+    recording: str = ""
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of its costs: the first that was measured; None if nothing was counted."""
+        measures = (m for operation in self.operations.values() for m in operation.measures)
+        return next((measure.unit for measure in measures), None)
+
+    @property
+    def measures(self) -> Iterator[tuple[Operation, Measure]]:
+        """Every measure of every operation."""
+        for operation in self.operations.values():
+            for measure in operation.measures:
+                yield operation, measure
+
+    def document(self) -> dict[str, Any]:
+        """The entry as `tau replay --json` lists it: the same keys for every system."""
+        pages, simulation = self.pages, self.simulation
+        return {
+            "name": self.name,
+            "role": self.role,
+            "in_process": self.in_process,
+            "completed": self.held,
+            "failed_at_event": self.failed_at_event,
+            "cause": self.cause,
+            "events": self.events,
+            "footprint_bytes": self.footprint_bytes,
+            "footprint_ratio": self.footprint_ratio,
+            "plan_heap_bytes": self.plan_heap_bytes,
+            "plan_holds": self.plan_holds,
+            "peak_mapped_pages": pages and pages.peak,
+            "mean_mapped_pages": pages and round(pages.mean, 3),
+            "end_mapped_pages": pages and pages.end,
+            "faults": pages and pages.faults,
+            "touches": pages and pages.touches,
+            "touch": pages and pages.touch,
+            "frames": pages and pages.frames,
+            "heap_pages": pages and pages.heap_pages,
+            "table_bytes": pages and pages.table_bytes,
+            "mapped_pages": pages and dict(pages.curve),
+            "cycles": simulation and simulation.cycles,
+            "start_cycles": simulation and simulation.start_cycles,
+            "counters": simulation and dict(simulation.counters),
+            "operations": {
+                name: _operation(operation, self.unit)
+                for name, operation in self.operations.items()
+            },
+        }
+
+
+def _operation(operation: Operation, unit: str | None) -> dict[str, Any]:
+    """An operation as it stands in the JSON."""
+    said: dict[str, Any] = {"count": operation.count}
+    for measure in operation.measures:
+        for statistic in STATISTICS:
+            said[measure.key(statistic)] = getattr(measure, statistic)
+    said |= {PART_COUNTS[part]: count for part, count in operation.parts.items()}
+    said["grows"] = operation.grows
+    if operation.by_size is not None and unit is not None:
+        points = operation.by_size
+        said["by_size"] = {"size_bytes": points.size_bytes, unit: points.costs}
+        if points.calls is not None:
+            said["by_size"]["calls"] = points.calls
+    if operation.histogram is not None:
+        said["histogram"] = operation.histogram
+    return said
+
+
+def thinned(
+    sizes: np.ndarray, costs: np.ndarray, points_max: int = POINTS_MAX
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points that look like all of them: one for each size step and cost, every maximum kept.
+
+    Sizes are put together by 16 steps an octave; of each step the largest cost stays, at the size
+    that it was seen with, and of the others as many as `points_max` allows, evenly chosen.
+    """
+    steps = np.floor(np.log2(np.maximum(sizes, 1).astype(np.float64)) * SIZES_PER_OCTAVE)
+    order = np.lexsort((costs, steps))
+    steps, sizes, costs = steps[order], sizes[order], costs[order]
+    is_last = np.append((steps[1:] != steps[:-1]) | (costs[1:] != costs[:-1]), True)
+    is_largest = np.append(steps[1:] != steps[:-1], True)[is_last]
+    sizes, costs = sizes[is_last], costs[is_last]
+    others = np.flatnonzero(~is_largest)
+    left = max(points_max - int(is_largest.sum()), 0)
+    if len(others) > left:
+        others = others[np.linspace(0, len(others) - 1, left).astype(np.int64)]
+    kept = np.sort(np.concatenate([np.flatnonzero(is_largest), others]))
+    return sizes[kept], costs[kept]
+
+
+def curve_of(event: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str, list[int]]:
+    """Mapped pages over time in at most BINS_MAX bins, which keep every maximum and minimum."""
+    together = -(-len(event) // BINS_MAX)
+    if together > 1:
+        starts = np.arange(0, len(event), together)
+        low, high = np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
+        event = event[starts]
+    return {"event": event.tolist(), "min": low.tolist(), "max": high.tolist()}

@@ -1,0 +1,221 @@
+"""A trace that is open for replays: decoded once, whatever replays it and however often.
+
+The work is done in C (tool/native/replay/replay.h). A trace that was opened once stays decoded for
+later calls of this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TypeVar
+
+from tautochrone import native
+from tautochrone.console.output import progress
+from tautochrone.errors import TauError
+from tautochrone.facts.trace_format import OP_TOUCH
+from tautochrone.trace.file import open_trace, require_trace_file
+
+OPS_IN_MEMORY_MAX = 1 << 24
+TICK_S = 0.2
+Work = TypeVar("Work")
+
+COMPLETED, NO_MEMORY, INIT_FAILED, OUTSIDE, MISALIGNED, OVERLAPS, OVERWRITTEN = range(7)
+NOT_CLEARED, FREE_REFUSED, TRACE_FAILED, HOST_MEMORY = range(7, 11)
+UNMAPPED, PAGE_LOST, NO_FRAME, FAULT_REFUSED, MISCOUNTED = range(11, 16)
+FAULT_TEXT = {
+    NO_MEMORY: "refused a request that the heap has no room for",
+    INIT_FAILED: "cannot start in a heap of this size",
+    OUTSIDE: "handed out memory outside the heap",
+    MISALIGNED: "handed out a misaligned object",
+    OVERLAPS: "handed out memory that a live object has",
+    OVERWRITTEN: "changed or lost the content of a live object",
+    NOT_CLEARED: "handed out memory by calloc that is not zero",
+    FREE_REFUSED: "called a proper free a misuse",
+    TRACE_FAILED: "did not run: the trace cannot be read a second time",
+    HOST_MEMORY: "did not run: this machine has not enough memory",
+    UNMAPPED: "touched a page that is not mapped",
+    PAGE_LOST: "gave a page back that a live object has touched",
+    NO_FRAME: "had no frame left for a page that was touched",
+    FAULT_REFUSED: "refused to map a page of a live object",
+    MISCOUNTED: "counts its mapped pages wrongly",
+}
+OPERATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
+
+
+class Facts(ctypes.Structure):
+    """struct tau_replay_facts."""
+
+    _fields_ = [
+        ("events", ctypes.c_uint64),
+        ("events_of_op", ctypes.c_uint64 * 6),
+        ("skipped", ctypes.c_uint64),
+        ("slots_count", ctypes.c_uint64),
+        ("peak_live_bytes", ctypes.c_uint64),
+        ("peak_live_objects", ctypes.c_uint64),
+        ("peak_event", ctypes.c_uint64),
+        ("size_bytes_max", ctypes.c_uint64),
+        ("align_log2_max", ctypes.c_uint64),
+    ]
+
+
+class RunResult(ctypes.Structure):
+    """struct tau_replay_result."""
+
+    _fields_ = [
+        ("fault", ctypes.c_uint64),
+        ("fault_event", ctypes.c_uint64),
+        ("fault_size_bytes", ctypes.c_uint64),
+        ("footprint_bytes", ctypes.c_uint64),
+        ("init_status", ctypes.c_uint64),
+        ("placement_hash", ctypes.c_uint64),
+    ]
+
+
+def library() -> ctypes.CDLL:
+    """The native library with the signatures of tool/native/replay/replay.h declared."""
+    lib = native.library()
+    if not getattr(lib, "tau_replay_is_declared", False):
+        lib.tau_replay_open.restype = ctypes.c_void_p
+        lib.tau_replay_open.argtypes = [
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_int),
+        ]
+        lib.tau_replay_facts.restype = ctypes.POINTER(Facts)
+        lib.tau_replay_facts.argtypes = [ctypes.c_void_p]
+        lib.tau_replay_close.argtypes = [ctypes.c_void_p]
+        lib.tau_replay_close.restype = None
+        lib.tau_replay_run.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+            ctypes.c_uint64,
+            ctypes.c_uint32,
+            ctypes.POINTER(RunResult),
+        ]
+        lib.tau_replay_run.restype = None
+        lib.tau_replay_dump.argtypes = [ctypes.c_void_p, ctypes.c_int]
+        lib.tau_system_core_open.restype = ctypes.c_void_p
+        lib.tau_system_core_open.argtypes = [
+            ctypes.c_char_p,
+            ctypes.c_char_p,
+            ctypes.c_uint32,
+            ctypes.POINTER(ctypes.c_uint32),
+            ctypes.c_uint64,
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_char_p),
+        ]
+        lib.tau_system_kingsley_open.restype = ctypes.c_void_p
+        lib.tau_system_static_open.restype = ctypes.c_void_p
+        lib.tau_system_static_open.argtypes = [ctypes.c_void_p]
+        lib.tau_system_close.argtypes = [ctypes.c_void_p]
+        lib.tau_system_close.restype = None
+        lib.tau_trace_status_text.restype = ctypes.c_char_p
+        lib.tau_replay_is_declared = True
+    return lib
+
+
+class OpenTrace:
+    """A trace that is decoded and ready to be replayed; keeps its arena between runs.
+
+    `header`, `totals` and `ending` are those of the file (tautochrone.trace).
+    """
+
+    def __init__(self, path: Path, ops_in_memory_max: int = OPS_IN_MEMORY_MAX) -> None:
+        status = ctypes.c_int()
+        self.handle = library().tau_replay_open(
+            os.fsencode(path), ops_in_memory_max, ctypes.byref(status)
+        )
+        if not self.handle:
+            text = library().tau_trace_status_text(status).decode()
+            raise TauError(f"{path}: {text}", f"tau check {path}")
+        self.facts: Facts = library().tau_replay_facts(self.handle).contents
+        self.path = path
+        with open_trace(path) as reader:
+            self.header, self.totals, self.ending = reader.header, reader.totals, reader.ending
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            library().tau_replay_close(self.handle)
+            self.handle = None
+
+    def operations(self) -> dict[str, int]:
+        """Events by operation, in the order of OPERATIONS; touches are none."""
+        counts = (int(count) for count in self.facts.events_of_op)
+        return dict(zip(OPERATIONS, counts, strict=False))
+
+    def document(self) -> dict[str, int]:
+        """What --json says of what was replayed."""
+        return {
+            "events": int(self.facts.events),
+            "touches": self.touches,
+            "skipped_events": int(self.facts.skipped),
+            "peak_live_bytes": int(self.facts.peak_live_bytes),
+        }
+
+    @property
+    def touches(self) -> int:
+        """Events that say that memory was accessed."""
+        return int(self.facts.events_of_op[OP_TOUCH])
+
+
+@functools.lru_cache(maxsize=4)
+def _opened(path: Path, resolved: Path, modified_ns: int, size_bytes: int) -> OpenTrace:
+    return OpenTrace(path)
+
+
+def open_trace_for_replay(path: str | Path | OpenTrace) -> OpenTrace:
+    """Decode a trace, or return one of the last four, or the one that is given.
+
+    Raises TauError if it cannot be read.
+    """
+    if isinstance(path, OpenTrace):
+        return path
+    require_trace_file(Path(path))
+    resolved = Path(path).resolve()
+    try:
+        stat = resolved.stat()
+    except OSError as error:
+        raise TauError(
+            f"{path}: {error.strerror}", "give the path of a trace that `tau record` wrote"
+        ) from error
+    return _opened(Path(path), resolved, stat.st_mtime_ns, stat.st_size)
+
+
+def watched(work: Callable[[], Work], label: str) -> Work:
+    """Do `work`, which does not report how far it is, under a progress bar if it takes long."""
+    if not sys.stderr.isatty():
+        return work()
+
+    def ticks(future: Future[Work]) -> Iterator[None]:
+        while not wait([future], TICK_S).done:
+            yield
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        for _ in progress(ticks(future), label):
+            pass
+        return future.result()
+
+
+def refuse_misuse(trace: OpenTrace, skip_misuse: bool) -> None:
+    """Raise TauError if the trace frees what it does not have, unless told to go on."""
+    totals = trace.totals
+    found = []
+    if totals.unknown_count:
+        found.append(
+            f"{totals.unknown_count} of unknown objects (first: event {totals.unknown_first_event})"
+        )
+    if totals.double_free_count:
+        first = totals.double_free_first_event
+        found.append(f"{totals.double_free_count} double frees (first: event {first})")
+    if found and not skip_misuse:
+        raise TauError(
+            f"{trace.path} has frees that name no live object: {', '.join(found)}",
+            "--skip-misuse goes on without them",
+        )

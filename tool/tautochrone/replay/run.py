@@ -1,0 +1,137 @@
+"""Replays a trace: does it hold, in how much memory, what do calls cost, and does the system err.
+
+entries_of(trace, systems, options)        an Entry for each system, what `tau replay` prints
+replay(path, system, plan, heap_bytes)     one run; without heap_bytes, a search and then a run
+smallest_heap(path, system, plan)          only the search (see search.py)
+completes(path, system, heap_bytes, plan)  one run that does not look at contents, for searches
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tautochrone.console.output import progress
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.replay.opened import (
+    COMPLETED,
+    OpenTrace,
+    open_trace_for_replay,
+    refuse_misuse,
+)
+from tautochrone.replay.result import ReplayResult
+from tautochrone.replay.system import Options, System
+from tautochrone.replay.systems import system_named, systems
+from tautochrone.replay.systems.native import Native
+
+if TYPE_CHECKING:
+    from tautochrone.replay.entry import Entry
+
+# How the command line spells the options of system.Options.
+SPELLED = {
+    "plan": "--plan",
+    "heap_bytes": "--heap",
+    "layout": "--layout",
+    "isa": "--instructions",
+    "check_level": "--check-level",
+    "frames": "--frames",
+    "touch_all": "--touch",
+    "cycles_max": "--cycles-max",
+    "skip_misuse": "--skip-misuse",
+}
+# These change nothing for a system that does not follow them.
+HARMLESS = ("plan", "isa", "check_level", "touch_all")
+
+
+def refuse_options(chosen: Sequence[System], options: Options, trace: Path) -> None:
+    """Raise TauError (usage) for an option that no system follows, or that one contradicts."""
+    for system in chosen:
+        system.accept(options, trace)
+    for name in options.given():
+        if name in HARMLESS or any(name in system.follows for system in chosen):
+            continue
+        others = [each for each, system in systems().items() if name in system.follows]
+        raise TauError(
+            f"{', '.join(system.name for system in chosen)} cannot follow {SPELLED[name]}",
+            f"leave it out, or add some of {', '.join(others)} to --on",
+            EXIT_USAGE,
+        )
+
+
+def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list[Entry]:
+    """Replay on the systems of these names, in this order; those that can run side by side.
+
+    Raises TauError for options that fit no system, for a trace with misuse unless it is to be
+    skipped, and for a system that errs.
+    """
+    chosen = [system_named(name) for name in names]
+    refuse_options(chosen, options, trace.path)
+    refuse_misuse(trace, options.skip_misuse)
+    beside = {system.name: system for system in chosen if system.is_parallel}
+    done: dict[str, Entry] = {}
+    # Here, and not in the threads: an interrupt of what takes half a minute reaches the main one.
+    for system in beside.values():
+        system.prepare()
+    if beside:
+        from tautochrone.replay.tile.progress import run_in_threads
+
+        found = run_in_threads(lambda name: beside[name].run(trace, options), list(beside))
+        done = dict(zip(beside, found, strict=True))
+    alone = {system.name: system for system in chosen if not system.is_parallel}
+    for name in progress(list(alone), "replaying", len(alone)):
+        alone[name].prepare()
+        done[name] = alone[name].run(trace, options)
+    return [done[name] for name in names]
+
+
+def replay(
+    trace_path: str | Path,
+    system: str | System,
+    plan: Any | None = None,
+    heap_bytes: int | None = None,
+    layout: str = "32",
+    skip_misuse: bool = False,
+) -> ReplayResult:
+    """Replay a trace on a system and look at every object.
+
+    With `heap_bytes` the heap has this size and the trace may not complete; without, the smallest
+    heap is searched for first. Raises TauError for a trace with misuse (unless `skip_misuse`), a
+    plan that does not fit the heap, and a system that errs.
+    """
+    chosen = system_named(system) if isinstance(system, str) else system
+    trace = open_trace_for_replay(trace_path)
+    refuse_misuse(trace, skip_misuse)
+    return chosen.result(trace, plan, heap_bytes, layout)
+
+
+def smallest_heap(
+    trace_path: str | Path,
+    system: str | System,
+    plan: Any | None = None,
+    layout: str = "32",
+    guess_bytes: int | None = None,
+    grid_sizes: int | None = None,
+) -> int:
+    """The smallest heap, control structures included, in which the trace completes (search.py).
+
+    `plan` needs only `.classes`, pairs of size and count. `guess_bytes` is a size that may hold;
+    `grid_sizes` says how thoroughly to look below what bisection finds (default: search.py).
+    """
+    chosen = system_named(system) if isinstance(system, str) else system
+    trace = open_trace_for_replay(trace_path)
+    return chosen.smallest_heap(trace, plan, layout, guess_bytes, grid_sizes)
+
+
+def completes(
+    trace_path: str | Path,
+    system: str | Native,
+    heap_bytes: int,
+    plan: Any | None = None,
+    layout: str = "32",
+) -> bool:
+    """Whether the trace completes in a heap of this size: one run, contents not looked at."""
+    chosen = system_named(system) if isinstance(system, str) else system
+    assert isinstance(chosen, Native)
+    with chosen.session(open_trace_for_replay(trace_path), plan, layout) as session:
+        return session.run(heap_bytes, checked=False).fault == COMPLETED

@@ -1,0 +1,41 @@
+"""The systems that replay can drive: each file of this folder offers some.
+
+A file has SYSTEMS, those that are listed, and may have `named(name)` for more of them; nothing else
+has to know of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from types import ModuleType
+
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.replay.system import System
+
+
+@functools.cache
+def _files() -> list[ModuleType]:
+    """The files of this folder, in the order of their names."""
+    names = sorted(found.name for found in pkgutil.iter_modules(__path__))
+    return [importlib.import_module(f"{__name__}.{name}") for name in names]
+
+
+@functools.cache
+def systems() -> Mapping[str, System]:
+    """All systems that are listed, by name."""
+    return {system.name: system for file in _files() for system in file.SYSTEMS}
+
+
+def system_named(name: str) -> System:
+    """The system of this name. Raises TauError (usage) if there is none."""
+    if name in systems():
+        return systems()[name]
+    for file in _files():
+        found: System | None = getattr(file, "named", lambda _: None)(name)
+        if found is not None:
+            return found
+    known = ", ".join(systems())
+    raise TauError(f"no system is called {name!r}", f"use some of {known}", EXIT_USAGE)

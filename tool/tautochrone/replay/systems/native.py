@@ -1,0 +1,149 @@
+"""Allocators in an arena, in the layout of a 32-bit target or of this machine: ours, and peers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tautochrone.errors import TauError
+from tautochrone.replay import opened
+from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
+from tautochrone.replay.result import ReplayResult, entry_of
+from tautochrone.replay.session import Arena, Session, needs_plan
+from tautochrone.replay.system import Options, System
+
+PLAN_TOO_LARGE = 10  # enum tau_status
+
+
+@dataclass(frozen=True)
+class Native(System):
+    """An allocator in an arena; `is_counted`: its instructions can be counted in the emulator."""
+
+    arena: Arena
+    role: str
+    is_counted: bool = False
+    follows: ClassVar[frozenset[str]] = frozenset(
+        {"plan", "heap_bytes", "layout", "isa", "check_level", "skip_misuse"}
+    )
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The arena's name."""
+        return self.arena.name
+
+    def accept(self, options: Options, trace: Path) -> None:
+        """Raise TauError (usage) if a plan is needed and there is none."""
+        if self.arena.needs_plan and options.plan is None:
+            raise needs_plan(self.name, trace)
+
+    def session(self, trace: opened.OpenTrace, plan: Any = None, layout: str = "32") -> Session:
+        """The allocator made ready for a trace, for many runs. A context manager."""
+        return Session(trace, self.arena, plan, layout)
+
+    def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
+        """Replay in the heap that was asked for, else in the smallest that holds."""
+        plan = options.plan if self.arena.needs_plan else None
+        done = self.result(trace, plan, options.heap_bytes, options.layout)
+        counts = None
+        if options.isa is not None and self.is_counted and done.completed:
+            from tautochrone.replay.emulator import count
+
+            counts = count(
+                *(trace, self.name, options.isa, plan, options.heap_bytes, options.check_level),
+                skip_misuse=options.skip_misuse,
+            )
+        holds = None
+        if plan is not None and done.completed:
+            with self.session(trace, plan, options.layout) as session:
+                run = session.run(plan.heap_bytes, checked=False)
+                holds = run.fault == opened.COMPLETED
+        return entry_of(
+            done,
+            self.role,
+            counts,
+            plan_heap_bytes=None if holds is None else plan.heap_bytes,  # type: ignore[union-attr]
+            plan_holds=holds,
+        )
+
+    def result(
+        self, trace: opened.OpenTrace, plan: Any, heap_bytes: int | None, layout: str
+    ) -> ReplayResult:
+        """One run that looks at every object, in the smallest heap unless one is given."""
+        with self.session(trace, plan, layout) as session:
+            size = heap_bytes if heap_bytes is not None else session.smallest_heap()
+            run = opened.watched(lambda: session.run(size), f"replaying on {self.name}")
+        if run.fault == opened.INIT_FAILED and run.init_status == PLAN_TOO_LARGE:
+            raise TauError(
+                f"the plan does not fit a heap of {size} bytes",
+                "give more with --heap, or plan again for less",
+            )
+        if run.fault not in (opened.COMPLETED, opened.NO_MEMORY, opened.INIT_FAILED):
+            raise TauError(
+                f"{self.name} {opened.FAULT_TEXT[run.fault]} at event {run.fault_event}",
+                "report this allocator",
+            )
+        completed = run.fault == opened.COMPLETED
+        return ReplayResult(
+            self.name,
+            layout,
+            completed,
+            None if completed else int(run.fault_event),
+            None if completed else opened.FAULT_TEXT[run.fault],
+            int(run.footprint_bytes) if completed else size,
+            int(trace.facts.peak_live_bytes),
+            int(trace.facts.events),
+            int(trace.facts.skipped),
+            trace.operations(),
+            int(run.placement_hash),
+        )
+
+    def smallest_heap(
+        self,
+        trace: opened.OpenTrace,
+        plan: Any,
+        layout: str,
+        guess_bytes: int | None,
+        grid_sizes: int | None,
+    ) -> int:
+        """The smallest heap, control structures included, as replay/search.py finds it."""
+        with self.session(trace, plan, layout) as session:
+            return session.smallest_heap(guess_bytes, grid_sizes)
+
+    def bound(self, operation: str, target: str) -> int | None:
+        """The bound in instructions on one of code.images.ISAS."""
+        if not self.is_counted:
+            return None
+        from tautochrone.code.bounds import bound_of_image
+        from tautochrone.code.images import core_image
+
+        return bound_of_image(core_image(self.name, target), operation)
+
+
+def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> Native:
+    """A system from a shared library with PREFIX_init, _malloc, _calloc, _aligned_alloc, … _free.
+
+    Their prototypes are those of core/tlsf.h (free returns 0 for success). A library that also has
+    `size_t PREFIX_footprint(void *heap)` says itself how much of the arena it took; with `grows` no
+    search is made.
+    """
+    return Native(Arena(name, str(library), prefix, grows=grows), PEER)
+
+
+CORE_LIBRARY = "libtau_core{bits}.so"
+TLSF = Arena("tlsf", CORE_LIBRARY, "tau_tlsf")
+BUDGET = Arena(
+    "budget",
+    CORE_LIBRARY,
+    "tau_budget",
+    needs_plan=True,
+    prefix_without_classes=TLSF.prefix,
+)
+SYSTEMS = (
+    Native(TLSF, OURS, is_counted=True),
+    Native(BUDGET, PLANNED, is_counted=True),
+    Native(Arena("kingsley", opener="tau_system_kingsley_open", grows=True), PEER),
+    Native(
+        Arena("static", opener="tau_system_static_open", opener_takes_trace=True, grows=True), PEER
+    ),
+)

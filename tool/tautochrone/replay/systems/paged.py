@@ -1,0 +1,140 @@
+"""Heaps over pages, emulated as 32-bit code; an entry is made of two replays.
+
+The first replay runs RV32IMC code, the second the same core built with Zbb, whose numbers are the
+measures of the build "zbb".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.replay.entry import (
+    ACCESSES,
+    CONVENTIONAL,
+    INSTRUCTIONS,
+    LINEAR,
+    OURS,
+    Entry,
+    Measure,
+    Operation,
+    Pages,
+    Scatter,
+    curve_of,
+    thinned,
+)
+from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.system import Options, System
+
+if TYPE_CHECKING:
+    from tautochrone.replay.paging import PageCalls, PageReplay
+    from tautochrone.replay.tile.tile import TileReplay
+
+ALWAYS_SHOWN = ("malloc", "free", "fault")
+FOLLOWS = frozenset({"heap_bytes", "check_level", "skip_misuse", "frames", "touch_all"})
+
+
+@dataclass(frozen=True)
+class Paged(System):
+    """A heap over pages in the emulator (replay/paging.py)."""
+
+    name: str
+    role: str
+    follows: ClassVar[frozenset[str]] = FOLLOWS
+
+    def accept(self, options: Options, trace: Path) -> None:
+        """Raise TauError (usage) for another layout than that of 32-bit code."""
+        refuse_layout(self.name, options)
+
+    def run(self, trace: OpenTrace, options: Options) -> Entry:
+        """Replay twice, and put both counts into one entry."""
+        from tautochrone.replay.paging import page_replay
+
+        settings = (options.frames, options.heap_bytes, options.check_level, options.skip_misuse)
+        done = page_replay(trace, self.name, "rv32", *settings, options.touch_all)
+        with_zbb = page_replay(trace, self.name, "rv32zbb", *settings, options.touch_all)
+        operations = {
+            kind: _operation(kind, calls, with_zbb.calls[kind])
+            for kind, calls in done.calls.items()
+            if calls.count or kind in ALWAYS_SHOWN
+        }
+        pages = pages_of(done, options.touch_all, done.table_bytes)
+        return entry_of(done, self.role, pages, operations)
+
+    def bound(self, operation: str, target: str) -> int | None:
+        """The bound in instructions on "rv32" or "rv32zbb"."""
+        from tautochrone.replay.paging import bounds_of, paging_image
+
+        return bounds_of(paging_image(self.name, target), self.name, operation)[0]
+
+
+def refuse_layout(name: str, options: Options) -> None:
+    """Raise TauError (usage) unless the layout is that of a 32-bit target."""
+    if options.layout != "32":
+        raise TauError(
+            f"{name} runs as 32-bit code", "leave out --layout, or the system", EXIT_USAGE
+        )
+
+
+def pages_of(
+    done: PageReplay | TileReplay, touch_all: bool, table_bytes: int | None = None
+) -> Pages:
+    """What a replay says of its pages, whether it ran in software or on the tile."""
+    curve = done.mapped_pages
+    return Pages(
+        peak=done.peak_mapped_pages,
+        mean=done.mean_mapped_pages,
+        end=done.end_mapped_pages,
+        faults=done.faults,
+        touches=done.touches,
+        touch="all" if touch_all else "recorded",
+        frames=done.frames_count,
+        curve=curve_of(curve.event, curve.low, curve.high),
+        heap_pages=done.heap_pages,
+        table_bytes=table_bytes,
+    )
+
+
+def entry_of(
+    done: PageReplay | TileReplay, role: str, pages: Pages, operations: dict[str, Operation]
+) -> Entry:
+    """The entry of a replay on pages, whether it ran in software or on the tile."""
+    ratio = done.footprint_bytes / done.peak_live_bytes if done.peak_live_bytes else None
+    return Entry(
+        name=done.system,
+        role=role,
+        held=done.completed,
+        footprint_bytes=done.footprint_bytes,
+        footprint_ratio=ratio,
+        failed_at_event=done.failed_at_event,
+        cause=done.cause,
+        operations=operations,
+        events=done.events,
+        pages=pages,
+    )
+
+
+def _operation(kind: str, calls: PageCalls, with_zbb: PageCalls) -> Operation:
+    """Calls of one operation: what they took, the bounds, and a scatter of cost over size."""
+    measures = []
+    for unit in (INSTRUCTIONS, ACCESSES):
+        for build, counted in (("", calls), ("zbb", with_zbb)):
+            costs = getattr(counted, unit)
+            mean = round(float(costs.mean()), 2) if counted.count else None
+            told = (getattr(counted, f"{name}_{unit}") for name in ("p999", "max", "bound"))
+            measures.append(Measure(unit, mean, *told, build=build))
+    by_size = None
+    if calls.count:
+        sizes, costs = thinned(calls.size_bytes, calls.instructions)
+        by_size = Scatter(sizes.tolist(), costs.tolist())
+    grows = LINEAR if calls.bound_instructions is None else None
+    return Operation(kind, calls.count, tuple(measures), grows=grows, by_size=by_size)
+
+
+SYSTEMS = (
+    Paged("rtvm", OURS),
+    Paged("conventional", CONVENTIONAL),
+    Paged("conventional-mapped", CONVENTIONAL),
+)

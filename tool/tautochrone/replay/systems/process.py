@@ -1,0 +1,133 @@
+"""Allocators of this machine: each runs as it is, in a process that carries out the trace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from tautochrone import native
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.replay import opened
+from tautochrone.replay.entry import PEER, Entry
+from tautochrone.replay.result import ReplayResult, entry_of
+from tautochrone.replay.system import Options, State, System
+
+
+@dataclass(frozen=True)
+class Process(System):
+    """An allocator that is loaded first into a process; without `library` the C library's own.
+
+    `package` is the Debian package that has it.
+    """
+
+    name: str
+    library: str
+    package: str
+    role: str = PEER
+    follows: ClassVar[frozenset[str]] = frozenset({"skip_misuse", "layout"})
+
+    def accept(self, options: Options, trace: Path) -> None:
+        """Raise TauError (usage) for a heap's size: it takes what it needs."""
+        if options.heap_bytes is not None:
+            raise TauError(
+                f"{self.name} cannot be given a heap size",
+                f"leave out --heap, or {self.name}",
+                EXIT_USAGE,
+            )
+
+    def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
+        """Carry the trace out in a process; the entry tells by how much it grew."""
+        done = self.result(trace, None, options.heap_bytes, options.layout)
+        return entry_of(done, self.role, in_process=True)
+
+    def found(self) -> str | None:
+        """The library to load first: "" for the C library's, None if it is not installed."""
+        from ctypes.util import find_library
+
+        return find_library(self.library) if self.library else ""
+
+    def state(self, build: bool) -> State:
+        """Whether it is installed."""
+        found = self.found()
+        if found is None:
+            return State(False, "not installed", f"apt install {self.package}")
+        return State(True, found or "the system's")
+
+    def smallest_heap(
+        self,
+        trace: opened.OpenTrace,
+        plan: object,
+        layout: str,
+        guess_bytes: int | None,
+        grid_sizes: int | None,
+    ) -> int:
+        """What the process takes; there is nothing to search."""
+        return self.result(trace, plan, None, layout).footprint_bytes
+
+    def result(
+        self, trace: opened.OpenTrace, plan: object, heap_bytes: int | None, layout: str
+    ) -> ReplayResult:
+        """Peak memory of a process that carries out the trace, less what it had before."""
+        self.accept(Options(heap_bytes=heap_bytes), trace.path)
+        return opened.watched(lambda: self._carried_out(trace), f"replaying on {self.name}")
+
+    def _carried_out(self, trace: opened.OpenTrace) -> ReplayResult:
+        preload = self.found()
+        program = shutil.which("true")
+        if preload is None or program is None:
+            raise TauError(f"{self.name} is not installed", f"apt install {self.package}")
+        own = str(native.DIRECTORY / "libtautochrone.so")
+        facts = trace.facts
+        with tempfile.TemporaryFile() as operations:
+            failed = opened.library().tau_replay_dump(trace.handle, operations.fileno())
+            if failed:
+                raise TauError(
+                    f"cannot write the trace's operations for {self.name}: {os.strerror(failed)}"
+                )
+            operations.seek(0)
+            environment = {
+                "LD_PRELOAD": f"{preload} {own}".strip(),
+                "TAU_REPLAY_CHILD": f"{facts.events} {facts.slots_count} {facts.peak_event}",
+            }
+            child = subprocess.run(
+                [program],
+                stdin=operations,
+                capture_output=True,
+                text=True,
+                env=environment,
+                check=False,
+            )
+        fields = child.stdout.split()
+        if child.returncode != 0 or len(fields) != 3:
+            cause = f"the process that replays on {self.name} ended early ({child.returncode})"
+            raise TauError(cause, said=child.stderr)
+        baseline, peak, failed_at = (int(field) for field in fields)
+        if peak == 0:
+            raise TauError(
+                f"{self.name} cannot be measured: this kernel offers no /proc/self/smaps_rollup"
+            )
+        completed = failed_at < 0
+        return ReplayResult(
+            self.name,
+            "host",
+            completed,
+            None if completed else failed_at,
+            None if completed else opened.FAULT_TEXT[opened.NO_MEMORY],
+            max(peak - baseline, 0),
+            int(facts.peak_live_bytes),
+            int(facts.events),
+            int(facts.skipped),
+            trace.operations(),
+        )
+
+
+SYSTEMS = (
+    Process("glibc", "", "libc6"),
+    Process("mimalloc", "mimalloc", "libmimalloc2.0"),
+    Process("jemalloc", "jemalloc", "libjemalloc2"),
+)

@@ -1,0 +1,143 @@
+"""Heaps on the simulated tile, an Ibex core with a memory management unit, counted in cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from tautochrone.errors import TauError
+from tautochrone.replay.entry import (
+    CONVENTIONAL,
+    CYCLES,
+    LINEAR,
+    OURS,
+    Entry,
+    Measure,
+    Operation,
+    Scatter,
+    Simulation,
+)
+from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.system import Options, State, System
+from tautochrone.replay.systems.paged import (
+    ALWAYS_SHOWN,
+    FOLLOWS,
+    entry_of,
+    pages_of,
+    refuse_layout,
+)
+from tautochrone.replay.tile.units import PREFIX, UNITS, Unit, parsed
+
+if TYPE_CHECKING:
+    from tautochrone.replay.tile.tile import TileAccesses, TileCalls
+
+
+@dataclass(frozen=True)
+class Tile(System):
+    """A heap on the tile (replay/tile/tile.py); the name says the unit and the configuration."""
+
+    name: str
+    role: str
+    follows: ClassVar[frozenset[str]] = FOLLOWS | {"cycles_max"}
+    is_parallel: ClassVar[bool] = True
+
+    def accept(self, options: Options, trace: Path) -> None:
+        """Raise TauError (usage) for another layout than that of 32-bit code."""
+        refuse_layout(self.name, options)
+
+    def prepare(self) -> None:
+        """Build the simulator, which takes half a minute."""
+        from tautochrone.replay.tile.program import simulator, tile_system
+
+        simulator(tile_system(self.name))
+
+    def run(self, trace: OpenTrace, options: Options) -> Entry:
+        """Replay in the simulator; every number is exact and the same in every run."""
+        from dataclasses import replace
+
+        from tautochrone.replay.tile.tile import CYCLES_MAX, tile_replay
+
+        done = tile_replay(
+            *(trace, self.name, options.frames, options.heap_bytes, options.check_level),
+            *(options.skip_misuse, options.touch_all, options.cycles_max or CYCLES_MAX),
+        )
+        shown = {
+            kind: calls for kind, calls in done.calls.items() if calls.count or kind in ALWAYS_SHOWN
+        }
+        is_bounded = self._is_bounded(options.check_level)
+        operations = {
+            kind: _operation(
+                kind, each, self.bound(kind, CYCLES) if is_bounded else None, is_bounded
+            )
+            for kind, each in {**shown, **done.accesses}.items()
+        }
+        entry = entry_of(done, self.role, pages_of(done, options.touch_all), operations)
+        told = Simulation(done.cycles, done.start_cycles, done.counters)
+        return replace(entry, simulation=told)
+
+    def _is_bounded(self, check_level: int) -> bool:
+        """Whether bounds are known for the unit and the processor; checks make other code."""
+        from tautochrone.replay.tile import cycle_bounds
+        from tautochrone.replay.tile.program import tile_system
+
+        system = tile_system(self.name)
+        is_known = system.config == cycle_bounds.CONFIG and system.unit in cycle_bounds.HEAPS
+        return is_known and check_level == 0
+
+    def bound(self, operation: str, target: str) -> int | None:
+        """The bound in cycles; the target is the tile itself."""
+        from tautochrone.replay.tile.cycle_bounds import tile_bound
+        from tautochrone.replay.tile.program import tile_system
+
+        return tile_bound(tile_system(self.name), operation) if self._is_bounded(0) else None
+
+    def state(self, build: bool) -> State:
+        """Whether its simulator is built, or can be."""
+        from tautochrone.replay.tile.program import (
+            BUILD_COMMAND,
+            buildable,
+            simulator,
+            tile_system,
+        )
+
+        try:
+            found = simulator(tile_system(self.name), build)
+            if found is None:
+                buildable()
+        except TauError as error:
+            return State(False, error.message, error.next_step)
+        if found is None:
+            detail = "simulator not built; the first replay builds it"
+            return State(False, detail, BUILD_COMMAND)
+        return State(True, "simulator built")
+
+
+def _operation(
+    kind: str, each: TileCalls | TileAccesses, bound: int | None, is_bounded: bool
+) -> Operation:
+    """Calls, faults or accesses: what they took, with every one of them."""
+    mean = each.mean_cycles
+    costs = (None if mean is None else round(mean, 2), each.p999_cycles, each.max_cycles, bound)
+    by_size = each.by_size()
+    return Operation(
+        kind,
+        each.count,
+        (Measure(CYCLES, *costs),),
+        grows=LINEAR if is_bounded and bound is None else None,
+        by_size=None if by_size is None else Scatter(*by_size),
+        histogram=each.histogram(),
+    )
+
+
+def named(name: str) -> Tile | None:
+    """A listed system with a configuration behind its name; None if it is none of the tile."""
+    found = parsed(name)
+    return None if found is None else Tile(name, _role(found[0]))
+
+
+def _role(unit: Unit) -> str:
+    return CONVENTIONAL if unit.is_conventional else OURS
+
+
+SYSTEMS = tuple(Tile(PREFIX + unit.name, _role(unit)) for unit in UNITS)

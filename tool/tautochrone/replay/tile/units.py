@@ -1,0 +1,42 @@
+"""The memory management units that replay on the tile, and what may follow their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tautochrone.errors import EXIT_USAGE, TauError
+
+PREFIX = "tile:"
+# Configurations of the processor (hw/build.py), and whether the tables are as slow as the page
+# table.
+CONFIGS = ("small", "small-b", "fast", "fast-b")
+PIPELINED = "pipelined"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit in the MMU socket; `is_conventional`: ours is measured against it."""
+
+    name: str
+    is_conventional: bool = False
+
+
+UNITS = (Unit("rtmmu"), Unit("rtmmu-tlb"), Unit("pagetable", is_conventional=True))
+
+
+def parsed(name: str) -> tuple[Unit, list[str]] | None:
+    """The unit of a system's name and the words behind it; None if it is none on the tile.
+
+    Raises TauError (usage) for a word that is no configuration.
+    """
+    first, *chosen = name.removeprefix(PREFIX).split(":")
+    unit = next((each for each in UNITS if each.name == first), None)
+    if not name.startswith(PREFIX) or unit is None:
+        return None
+    if not set(chosen) <= {*CONFIGS, PIPELINED}:
+        raise TauError(
+            f"{PREFIX}{first} knows no configuration {':'.join(chosen)!r}",
+            f"put one of {', '.join(CONFIGS)} behind it, or {PIPELINED}, or both",
+            EXIT_USAGE,
+        )
+    return unit, chosen

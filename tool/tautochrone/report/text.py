@@ -1,0 +1,239 @@
+"""What `tau replay` prints for people: tables of what systems need and take, and a verdict."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from tautochrone.console import output
+from tautochrone.replay.entry import (
+    ACCESSES,
+    CYCLES,
+    INSTRUCTIONS,
+    PART_COUNTS,
+    Entry,
+    Operation,
+)
+from tautochrone.report.comparison import (
+    cycles_sentence,
+    heaps,
+    on_pages,
+    pages_sentence,
+    simulated,
+)
+
+Table = list[tuple[str, ...]]
+PARTS_OF_EVENTS = 10  # of mapped pages over time
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What was replayed, and how: `isa` is the target that instructions were counted on."""
+
+    trace: str
+    plan: str | None
+    heap_bytes: int | None
+    isa: str | None
+    check_level: int
+    entries: Sequence[Entry]
+
+
+def show(replayed: Replayed) -> None:
+    """Print everything, the next command last."""
+    entries = replayed.entries
+    if software := on_pages(entries):
+        _show_pages(software)
+    if tiles := simulated(entries):
+        for title, rows in _tile_tables(tiles):
+            print(title)
+            _show_table(rows, text_columns=2 if rows[0][1] == "operation" else 1)
+            print()
+        _show_failures(tiles)
+        print(cycles_sentence(tiles))
+    if plain := heaps(entries):
+        _show_heaps(plain, replayed)
+    print(f"next: {_next_command(replayed)}")
+
+
+# ---- tables ----
+
+
+def _show_table(rows: Table, text_columns: int = 1) -> None:
+    """Print rows with columns as wide as they need; the first `text_columns` are to the left."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = [
+            cell.ljust(width) if column < text_columns else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  ".join(cells).rstrip()
+        with output.style(sys.stdout, bold=True) if number == 0 else nullcontext():
+            print(line)
+
+
+def _show_failures(entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        if not entry.held:
+            print(f"{entry.name} {entry.cause}, at event {entry.failed_at_event}.")
+
+
+def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
+    """The heap that each needs, and what its calls took if they were counted."""
+    rows: Table = [("system", "heap bytes", "× peak")]
+    for entry in entries:
+        ratio = f"{entry.footprint_ratio:.3f}" if entry.footprint_ratio else ""
+        size = f"{entry.footprint_bytes:,}".replace(",", " ")
+        rows.append((entry.name, size, ratio if entry.held else ""))
+    _show_table(rows)
+    _show_failures(entries)
+    for entry in entries:
+        if entry.held and entry.plan_holds is False:
+            size = f"{entry.plan_heap_bytes} bytes"
+            print(f"{entry.name} does not hold the trace in the plan's {size}.")
+    if replayed.isa:
+        _show_instructions(entries, replayed.isa, replayed.check_level)
+    print(_verdict(entries, replayed.heap_bytes))
+
+
+def _show_instructions(entries: Sequence[Entry], isa: str, check_level: int) -> None:
+    from tautochrone.code.images import ISAS
+
+    print(f"\ninstructions per call on {ISAS[isa].title}, -O2, check level {check_level}:")
+    rows: Table = [("system", "operation", "calls", "p99.9", "max", "bound")]
+    for entry in entries:
+        for name, operation in entry.operations.items():
+            counted = operation.measure(INSTRUCTIONS)
+            if counted is None:
+                continue
+            numbers = (operation.count, counted.p999, counted.max, counted.bound or "none")
+            rows.append((entry.name, name, *map(str, numbers)))
+            rows += _hits(operation)
+    _show_table(rows, text_columns=2)
+    uncounted = [entry.name for entry in entries if entry.unit is None]
+    if uncounted:
+        print(f"not counted: {', '.join(uncounted)} (bench/allocators counts peers)")
+    print()
+
+
+def _hits(operation: Operation) -> Table:
+    """The calls that a bucket served, if they were counted."""
+    part = next(iter(PART_COUNTS))
+    hits = operation.measure(INSTRUCTIONS, part)
+    if hits is None:
+        return []
+    count, bound = str(operation.parts[part]), str(hits.bound or "none")
+    return [("", "  from its budget", count, "", str(hits.max), bound)]
+
+
+def _show_pages(entries: Sequence[Entry]) -> None:
+    """What systems on pages map, and what their calls cost."""
+    rows: Table = [("system", "pages at most", "mean", "faults", "table bytes")]
+    for entry in entries:
+        assert entry.pages is not None
+        pages = entry.pages
+        numbers = (pages.peak, f"{pages.mean:.1f}", pages.faults, pages.table_bytes)
+        rows.append((entry.name, *map(str, numbers)))
+    _show_table(rows)
+    _show_failures(entries)
+    print("\ninstructions and accesses per call on RV32IMC, -O2 (in brackets with Zbb):")
+    rows = [("system", "operation", "calls", "p99.9", "max", "bound", "accesses", "bound")]
+    for entry in entries:
+        for name, operation in entry.operations.items():
+            costs = [_with_zbb(operation, INSTRUCTIONS, "p999")]
+            for unit in (INSTRUCTIONS, ACCESSES):
+                costs.append(_with_zbb(operation, unit, "max"))
+                costs.append(operation.grows or _with_zbb(operation, unit, "bound"))
+            rows.append((entry.name, name, str(operation.count), *costs))
+    _show_table(rows, text_columns=2)
+    print()
+    print(pages_sentence(entries))
+
+
+def _with_zbb(operation: Operation, unit: str, statistic: str) -> str:
+    plain, with_zbb = operation.measure(unit), operation.measure(unit, build="zbb")
+    return f"{getattr(plain, statistic)} ({getattr(with_zbb, statistic)})"
+
+
+def _tile_tables(entries: Sequence[Entry]) -> Iterator[tuple[str, Table]]:
+    """Tables with their titles: what each system maps, how that runs over time, what it takes."""
+    rows: Table = [("system", "pages at most", "mean", "faults", "cycles in all")]
+    for entry in entries:
+        assert entry.pages is not None and entry.simulation is not None
+        pages, cycles = entry.pages, entry.simulation.cycles
+        numbers = (f"{pages.peak:,}", f"{pages.mean:,.1f}", f"{pages.faults:,}", f"{cycles:,}")
+        rows.append((entry.name, *numbers))
+    yield "on a simulated Ibex with the unit, pages of 4 KiB:", rows
+    tenths = [f"{100 * part // PARTS_OF_EVENTS} %" for part in range(1, PARTS_OF_EVENTS + 1)]
+    rows = [("system", *tenths)]
+    rows += [(entry.name, *(f"{most:,}" for most in _most_by_part(entry))) for entry in entries]
+    yield "pages mapped over the events, the most in each tenth of them:", rows
+    rows = [("system", "operation", "count", "p99.9", "max", "bound")]
+    for entry in entries:
+        for name, operation in entry.operations.items():
+            counted = operation.measure(CYCLES)
+            assert counted is not None
+            numbers = tuple(f"{n:,}" for n in (operation.count, counted.p999, counted.max))
+            bound = operation.grows or "" if counted.bound is None else f"{counted.bound:,}"
+            rows.append((entry.name, name, *numbers, bound))
+    yield "cycles per call, per fault (access to repetition) and per access that hits:", rows
+
+
+def _most_by_part(entry: Entry) -> list[int]:
+    """The most pages mapped in each tenth of the events; what stood before, if nothing changed."""
+    assert entry.pages is not None
+    curve, events = entry.pages.curve, max(entry.events or 0, 1)
+    most = [-1] * PARTS_OF_EVENTS
+    for event, high in zip(curve["event"], curve["max"], strict=True):
+        part = min(event * PARTS_OF_EVENTS // events, PARTS_OF_EVENTS - 1)
+        most[part] = max(most[part], high)
+    for part in range(PARTS_OF_EVENTS):
+        if most[part] < 0:
+            most[part] = most[part - 1] if part else 0
+    return most
+
+
+# ---- sentences ----
+
+
+def _verdict(entries: Sequence[Entry], heap_bytes: int | None) -> str:
+    """One sentence: who needs least, or who does not hold."""
+    failed = [entry.name for entry in entries if not entry.held]
+    if failed:
+        heap = "" if heap_bytes is None else f" in {heap_bytes} bytes"
+        return f"{', '.join(failed)} did not hold the trace{heap}."
+    if heap_bytes is not None:
+        return f"All hold the trace in {heap_bytes} bytes."
+    ranked = sorted(entries, key=lambda entry: entry.footprint_bytes)
+    least_bytes = ranked[0].footprint_bytes
+    if len(ranked) == 1 or least_bytes == 0:
+        return f"{ranked[0].name} holds the trace in {least_bytes} bytes."
+    names = [entry.name for entry in ranked if entry.footprint_bytes == least_bytes]
+    if len(names) == len(ranked):
+        return f"{' and '.join(names)} need the same: {least_bytes} bytes."
+    following = ranked[len(names)]
+    less = output.percent(1 - least_bytes / following.footprint_bytes)
+    verb = "needs" if len(names) == 1 else "need"
+    return f"{' and '.join(names)} {verb} least: {less} less than {following.name}."
+
+
+def _next_command(replayed: Replayed) -> str:
+    """The command that helps next."""
+    trace, plan, entries = replayed.trace, replayed.plan, replayed.entries
+    names = ",".join(entry.name for entry in entries)
+    with_plan = f" --plan {plan}" if plan else ""
+    if not all(entry.held for entry in entries):
+        if len(heaps(entries)) < len(entries):
+            return f"tau replay {trace} --on {names}, without --frames and --heap or with more"
+        return f"tau replay {trace}{with_plan}"
+    if any(entry.plan_holds is False for entry in entries):
+        return f"tau plan {trace} OTHERS... -o plan.toml, with every recording that it shall hold"
+    if simulated(entries):
+        others = [name for name in ("rtvm", "conventional") if name not in names.split(",")]
+        return f"tau report {trace} --on {','.join([*others, names])} -o report.html"
+    if on_pages(entries):
+        return f"tau report {trace} --on rtvm,conventional -o report.html"
+    if plan is None:
+        return f"tau plan {trace} -o plan.toml"
+    return f"tau report {trace} --plan {plan} --on tlsf,budget,glibc -o report.html"
