@@ -6,6 +6,7 @@
 
 #include "linux/recorder/modules.h"
 #include "linux/recorder/process.h"
+#include "linux/recorder/recording.h"
 
 _Thread_local struct tau_writer_thread tau_call_thread;
 
@@ -69,7 +70,7 @@ tau_call_outside(struct tau_writer_thread *thread, uint64_t site, uintptr_t posi
 }
 
 __attribute__((noinline, cold)) bool tau_call_prepare(struct tau_writer_thread *thread) {
-    if (tau_writer_prepare(thread)) {
+    if (tau_recording_prepare(thread)) {
         return true;
     }
     tau_process_count_lost();

@@ -66,7 +66,7 @@ tau_call_row(struct tau_writer_thread *thread, enum tau_record_op op, const void
              size_t size, size_t alignment, uint64_t site) {
     // The time comes first: a handler that forks after it leaves the row to the parent's time, one
     // that forks before it leaves the child a row in its own recording.
-    const uint64_t ticks = tau_clock_now(tau_writer_process.clock);
+    const uint64_t ticks = tau_clock_now(tau_process_hot.clock);
     atomic_signal_fence(memory_order_seq_cst);
     if (TAU_UNLIKELY(!tau_writer_ready(thread)) && !tau_call_prepare(thread)) {
         return;

@@ -15,6 +15,7 @@
 #include "linux/recorder/call.h"
 #include "linux/recorder/preload.h"
 #include "linux/recorder/process.h"
+#include "linux/recorder/recording.h"
 
 typedef long system_call(long number, long a, long b, long c, long d, long e, long f);
 
@@ -31,11 +32,11 @@ static bool confine(bool without_clock) {
     volatile uintptr_t mark;
     if (tau_call_begin(thread, &site, &mark)) {
         if (!tau_writer_ready(thread)) {
-            tau_writer_prepare(thread);
+            tau_recording_prepare(thread);
         }
         tau_call_leave(thread);
     }
-    return tau_process_confine(without_clock);
+    return tau_recording_confine(without_clock);
 }
 
 static __attribute__((noinline, cold)) long watched_prctl(long option, long a, long b, long c,

@@ -3,17 +3,15 @@
 // snapshot too many or too few, no more.
 #include "linux/recorder/modules.h"
 
-#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "iface/recording.h"
+#include "linux/recorder/chunk.h"
+#include "linux/recorder/proc.h"
 #include "linux/recorder/process.h"
-#include "linux/recorder/writer.h"
 
 #define RANGES_MAX 1024u
 // A just-in-time compiler makes new executable memory all the time: at some point its sites stay
@@ -97,28 +95,12 @@ static char *line_keep(char *to, const char *line, const char *end, struct table
     return to;
 }
 
-static size_t maps_read(char *text) {
-    size_t got = 0;
-    long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-    while (file >= 0 && got < TEXT_BYTES_MAX) {
-        long more = syscall(SYS_read, file, text + got, TEXT_BYTES_MAX - got);
-        if (more <= 0) {
-            break;
-        }
-        got += (size_t)more;
-    }
-    if (file >= 0) {
-        syscall(SYS_close, file);
-    }
-    return got;
-}
-
 static void snapshot_take(struct table *table) {
     char *text = tau_process_map_private(TEXT_BYTES_MAX);
     if (text == NULL) {
         return;
     }
-    const char *end = text + maps_read(text);
+    const char *end = text + tau_proc_read("/proc/self/maps", text, TEXT_BYTES_MAX);
     char *kept = text;
     table->count = 0;
     for (const char *line = text; line < end;) {
@@ -131,7 +113,7 @@ static void snapshot_take(struct table *table) {
     const size_t chunk_bytes =
         (sizeof(struct tau_raw_chunk) + kept_bytes + TAU_RAW_PAGE_BYTES - 1) &
         ~((size_t)TAU_RAW_PAGE_BYTES - 1);
-    struct tau_raw_chunk *chunk = tau_writer_chunk_map(TAU_RAW_MODULES, 0, chunk_bytes);
+    struct tau_raw_chunk *chunk = tau_chunk_map(TAU_RAW_MODULES, 0, chunk_bytes);
     if (chunk != NULL) {
         memcpy(chunk + 1, text, kept_bytes);
         tau_process_unmap(chunk, chunk_bytes);

@@ -24,8 +24,7 @@
 #include <unistd.h>
 
 #include "iface/recording.h"
-#include "linux/recorder/clock.h"
-#include "linux/recorder/writer.h"
+#include "linux/recorder/proc.h"
 
 // A higher descriptor would make the kernel's table of them, which each fork copies, too large.
 #define DESCRIPTORS_MAX 65536u
@@ -45,6 +44,10 @@
 enum { OFF = 0, ON = 1, STARTING = 2 };
 
 _Atomic uint64_t tau_clock_sequence;
+
+static _Atomic uint32_t alive_never;
+// A process that is not recorded may be under a filter that forbids to read a clock.
+struct tau_process_hot tau_process_hot = {.alive = &alive_never, .clock = TAU_CLOCK_SEQUENCE};
 
 static struct {
     // Set once by tau_process_configure.
@@ -161,24 +164,8 @@ static bool file_allocate(int file, uint64_t offset, size_t bytes, bool with_zer
 
 // ---- The header ----
 
-static uint32_t read_whole(const char *path, char *to, size_t bytes) {
-    size_t got = 0;
-    long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-    while (file >= 0 && got < bytes) {
-        long more = syscall(SYS_read, file, to + got, bytes - got);
-        if (more <= 0) {
-            break;
-        }
-        got += (size_t)more;
-    }
-    if (file >= 0) {
-        syscall(SYS_close, file);
-    }
-    return (uint32_t)got;
-}
-
 uint64_t tau_process_now(void) {
-    return tau_clock_now(tau_writer_process.clock);
+    return tau_clock_now(tau_process_hot.clock);
 }
 
 static void header_note_clocks(struct tau_raw_header *header) {
@@ -203,7 +190,7 @@ static void header_fill(struct tau_raw_header *header, uint64_t started_ticks,
     bytes = readlink("/proc/self/cwd", header->directory, sizeof(header->directory));
     header->directory_bytes = bytes > 0 ? (uint32_t)bytes : 0;
     header->arguments_bytes =
-        read_whole("/proc/self/cmdline", header->arguments, sizeof(header->arguments));
+        tau_proc_read("/proc/self/cmdline", header->arguments, sizeof(header->arguments));
     header->arguments_cut = header->arguments_bytes == sizeof(header->arguments);
     header_note_clocks(header);
     memcpy(header->magic, TAU_RAW_MAGIC, sizeof(header->magic));
@@ -243,7 +230,7 @@ static struct tau_raw_header *header_create(void) {
 static bool kernel_trusts_counter(void) {
 #if defined(__x86_64__)
     char source[8] = {0};
-    read_whole("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+    tau_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
                sizeof(source) - 1);
     return strncmp(source, "tsc", 3) == 0;
 #else
@@ -255,7 +242,7 @@ static bool kernel_trusts_counter(void) {
 // count them. Reads as the dynamic linker does, which any filter allows that let the program start.
 static uint32_t seccomp_filters(void) {
     char text[4096] = {0};
-    read_whole("/proc/self/status", text, sizeof(text) - 1);
+    tau_proc_read("/proc/self/status", text, sizeof(text) - 1);
     const char *line = strstr(text, "\nSeccomp_filters:");
     if (line == NULL) {
         line = strstr(text, "\nSeccomp:");
@@ -286,18 +273,19 @@ void tau_process_configure(char *const *environment) {
         return;
     }
     process.has_counter = counter && kernel_trusts_counter();
-    tau_writer_process.clock = process.has_counter ? TAU_CLOCK_COUNTER : TAU_CLOCK_MONOTONIC;
+    tau_process_hot.clock = process.has_counter ? TAU_CLOCK_COUNTER : TAU_CLOCK_MONOTONIC;
     _Atomic uint32_t *alive = tau_process_map_private(TAU_RAW_PAGE_BYTES);
     if (alive == NULL || madvise((void *)alive, TAU_RAW_PAGE_BYTES, MADV_WIPEONFORK) != 0) {
         return;  // without it a forked child would write into its parent's recording
     }
-    tau_writer_process.alive = alive;
+    tau_process_hot.alive = alive;
     atomic_store(&process.stopped, false);
 }
 
 // This process's own file, and where it comes from. In a forked child the parent's header is still
 // mapped, and only read, but for one count.
-static bool recording_begin(const struct tau_raw_header *parent, uint64_t forked_at_ticks) {
+static bool recording_begin(const struct tau_raw_header *parent, uint64_t forked_at_ticks,
+                            void (*reset)(void)) {
     struct tau_raw_header *header = header_create();
     if (header == NULL) {
         return false;
@@ -309,7 +297,7 @@ static bool recording_begin(const struct tau_raw_header *parent, uint64_t forked
     }
     process.header = header;
     atomic_store(&process.file_bytes, TAU_RAW_PAGE_BYTES);
-    tau_writer_reset();
+    reset();
     return true;
 }
 
@@ -317,9 +305,9 @@ static bool is_wanted(uint32_t pid) {
     return process.only_pid == 0 || process.only_pid == pid;
 }
 
-bool tau_process_start(uint64_t forked_at_ticks) {
+bool tau_process_start(uint64_t forked_at_ticks, void (*reset)(void)) {
     uint32_t expected = OFF;
-    _Atomic uint32_t *alive = tau_writer_process.alive;
+    _Atomic uint32_t *alive = tau_process_hot.alive;
     if (!atomic_compare_exchange_strong(alive, &expected, STARTING)) {
         while (atomic_load(alive) ==
                STARTING) {  // bound: another thread's start, which waits for nobody
@@ -338,7 +326,7 @@ bool tau_process_start(uint64_t forked_at_ticks) {
         }
     }
     const bool wanted = confined || is_wanted((uint32_t)getpid());
-    const bool begun = wanted && !confined && recording_begin(parent, forked_at_ticks);
+    const bool begun = wanted && !confined && recording_begin(parent, forked_at_ticks, reset);
     if (!begun) {
         atomic_store(&process.stopped, true);
     }
@@ -356,7 +344,7 @@ bool tau_process_start(uint64_t forked_at_ticks) {
 
 static bool is_recorded(void) {
     return process.header != NULL && !tau_process_stopped() &&
-           atomic_load(tau_writer_process.alive) == ON;
+           atomic_load(tau_process_hot.alive) == ON;
 }
 
 bool tau_process_calls_begin(sigset_t *signals) {
@@ -406,7 +394,7 @@ static void *reserve_take(size_t bytes, uint64_t *offset) {
 
 void *tau_process_map(size_t bytes, uint64_t *offset) {
     // A forked child that has no recording yet must not write into its parent's.
-    if (tau_process_stopped() || atomic_load(tau_writer_process.alive) != ON) {
+    if (tau_process_stopped() || atomic_load(tau_process_hot.alive) != ON) {
         return NULL;
     }
     if (tau_process_is_confined()) {
@@ -472,20 +460,24 @@ static void reserve_map(void) {
     }
 }
 
+bool tau_process_reserve(void) {
+    const bool wanted = is_recorded() && process.reserve == NULL;
+    if (wanted) {
+        reserve_map();
+    }
+    return wanted;
+}
+
 bool tau_process_confine(bool without_clock) {
     if (process.directory[0] == '\0') {
         return false;
-    }
-    if (is_recorded() && process.reserve == NULL) {
-        reserve_map();
-        tau_writer_stock();
     }
     atomic_store(&process.confined, true);
     for (unsigned int i = 0; i < CALLERS_WAIT_MAX && atomic_load(&process.callers) > 0; i++) {
         sched_yield();
     }
     // Outside of the counter, the clock may be a system call on this machine.
-    if (without_clock || tau_writer_process.clock == TAU_CLOCK_MONOTONIC) {
+    if (without_clock || tau_process_hot.clock == TAU_CLOCK_MONOTONIC) {
         tau_process_stop_clock();
     }
     return true;
@@ -500,11 +492,11 @@ bool tau_process_is_confined(void) {
 }
 
 void tau_process_stop_clock(void) {
-    if (tau_writer_process.clock != TAU_CLOCK_SEQUENCE) {
+    if (tau_process_hot.clock != TAU_CLOCK_SEQUENCE) {
         // Ahead of what other threads have read and not yet written.
         atomic_store(&tau_clock_sequence,
                      tau_process_now() + SEQUENCE_LEAD_TICKS);
-        tau_writer_process.clock = TAU_CLOCK_SEQUENCE;
+        tau_process_hot.clock = TAU_CLOCK_SEQUENCE;
     }
 }
 
@@ -566,7 +558,7 @@ bool tau_process_stopped(void) {
 }
 
 void tau_process_count_lost(void) {
-    if (process.header != NULL && atomic_load(tau_writer_process.alive) == ON) {
+    if (process.header != NULL && atomic_load(tau_process_hot.alive) == ON) {
         __atomic_fetch_add(&process.header->events_lost, 1, __ATOMIC_RELAXED);
     }
 }
@@ -586,7 +578,7 @@ bool tau_process_drops_deep_bind(void) {
 }
 
 void tau_process_end(void) {
-    if (process.header != NULL && atomic_load(tau_writer_process.alive) == ON) {
+    if (process.header != NULL && atomic_load(tau_process_hot.alive) == ON) {
         if (!tau_process_is_confined()) {
             header_note_clocks(process.header);
         }

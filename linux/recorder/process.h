@@ -2,10 +2,23 @@
 #ifndef TAU_LINUX_RECORDER_PROCESS_H
 #define TAU_LINUX_RECORDER_PROCESS_H
 
-#include <stdbool.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "linux/recorder/clock.h"
+
+// What the hot path reads of the process.
+struct tau_process_hot {
+    // One page that reads 0 in a forked child (MADV_WIPEONFORK): 0 = this process has no recording
+    // yet.
+    _Atomic uint32_t *alive;
+    enum tau_clock clock;
+};
+
+extern struct tau_process_hot tau_process_hot;
 
 // Reads the environment that `tau record` set; called once, before anything else. Off without it.
 //   TAU_RECORD_DIRECTORY         where the recordings go; absolute
@@ -18,8 +31,9 @@
 void tau_process_configure(char *const *environment);
 
 // Starts this process's recording, in the program or in a forked child; there FORKED_AT_TICKS is
-// the time of the forking thread's last row. False if recording is off or cannot start.
-bool tau_process_start(uint64_t forked_at_ticks);
+// the time of the forking thread's last row. RESET is called once, before the recording's first
+// chunk. False if recording is off or cannot start.
+bool tau_process_start(uint64_t forked_at_ticks, void (*reset)(void));
 
 // Brackets system calls of the recorder: no signal handler runs between the two, so none can leave
 // by siglongjmp. False if the process is confined: no system call may be made, nor the end called.
@@ -36,9 +50,11 @@ void tau_process_map_over(void *place, size_t bytes);
 // Gives up what tau_process_map or _private returned; in a confined process it stays mapped.
 void tau_process_unmap(void *memory, size_t bytes);
 
-// From here on this process may not make the recorder's system calls (seccomp): a reserve is mapped
-// first. False, with nothing changed, if nothing is recorded. WITHOUT_CLOCK: the time-stamp counter
-// may not be read either.
+// Maps the reserve that a confined process takes chunks from. False if it is there, or nothing is
+// recorded.
+bool tau_process_reserve(void);
+// From here on this process may not make the recorder's system calls (seccomp). False, with nothing
+// changed, if nothing is recorded. WITHOUT_CLOCK: the time-stamp counter may not be read either.
 bool tau_process_confine(bool without_clock);
 // The confinement failed after all.
 void tau_process_confine_undo(void);

@@ -11,17 +11,12 @@
 #include <string.h>
 
 #include "iface/recording.h"
-#include "linux/recorder/modules.h"
-#include "linux/recorder/process.h"
+#include "linux/recorder/chunk.h"
 
 #define CHUNK_BYTES_FIRST (16u << 10)
 #define CHUNK_BYTES_LAST (256u << 10)
 #define ORPHANS_MAX 64
 #define STOCK_WRITERS 32
-
-static _Atomic uint32_t alive_never;
-// A process that is not recorded may be under a filter that forbids to read a clock.
-struct tau_writer_process tau_writer_process = {.alive = &alive_never, .clock = TAU_CLOCK_SEQUENCE};
 
 static struct tau_writer *_Atomic orphans[ORPHANS_MAX];
 static _Atomic uint32_t threads_count;
@@ -65,22 +60,6 @@ static void thread_ends(void *value) {
 
 // ---- Chunks ----
 
-struct tau_raw_chunk *tau_writer_chunk_map(uint32_t kind, uint32_t thread, size_t bytes) {
-    uint64_t offset;
-    struct tau_raw_chunk *chunk = tau_process_map(bytes, &offset);
-    if (chunk == NULL) {
-        return NULL;
-    }
-    chunk->kind = kind;
-    chunk->bytes = (uint32_t)bytes;
-    chunk->thread = thread;
-    chunk->started_ticks = tau_clock_now(tau_writer_process.clock);
-    chunk->offset = offset;
-    atomic_signal_fence(memory_order_release);
-    chunk->magic = TAU_RAW_CHUNK_MAGIC;
-    return chunk;
-}
-
 static bool chunk_next(struct tau_writer *writer) {
     size_t bytes = CHUNK_BYTES_FIRST;
     if (writer->chunk != NULL) {
@@ -91,7 +70,7 @@ static bool chunk_next(struct tau_writer *writer) {
         tau_process_unmap(writer->chunk, writer->chunk_bytes);
         writer->chunk = NULL;
     }
-    struct tau_raw_chunk *chunk = tau_writer_chunk_map(TAU_RAW_ROWS, writer->thread, bytes);
+    struct tau_raw_chunk *chunk = tau_chunk_map(TAU_RAW_ROWS, writer->thread, bytes);
     if (chunk == NULL) {
         return false;
     }
@@ -140,18 +119,13 @@ static bool writer_get(struct tau_writer_thread *thread) {
 
 // ---- Public ----
 
-static bool prepare(struct tau_writer_thread *thread) {
-    if (atomic_load_explicit(tau_writer_process.alive, memory_order_acquire) != 1) {
-        // First event of the program, or of a forked child: whatever writer there is belongs to the
-        // parent.
-        uint64_t forked_at_ticks = thread->writer != NULL ? thread->writer->encode.last_ticks : 0;
-        thread->writer = NULL;
-        thread->number = 0;
-        thread->ending = 0;
-        if (!tau_process_start(forked_at_ticks)) {
-            return false;
-        }
-    }
+void tau_writer_forget(struct tau_writer_thread *thread) {
+    thread->writer = NULL;
+    thread->number = 0;
+    thread->ending = 0;
+}
+
+bool tau_writer_take(struct tau_writer_thread *thread) {
     bool ready = thread->writer != NULL || writer_get(thread);
     if (ready &&
         (thread->writer->chunk == NULL || thread->writer->encode.at > thread->writer->end)) {
@@ -162,21 +136,6 @@ static bool prepare(struct tau_writer_thread *thread) {
         tau_process_unmap(thread->writer, sizeof(*thread->writer));
         thread->writer = NULL;
     }
-    return ready;
-}
-
-bool tau_writer_prepare(struct tau_writer_thread *thread) {
-    if (tau_process_stopped()) {
-        return false;
-    }
-    const int error = errno;
-    sigset_t signals;
-    const bool calls = tau_process_calls_begin(&signals);
-    const bool ready = prepare(thread);
-    if (calls) {
-        tau_process_calls_end(&signals);
-    }
-    errno = error;
     return ready;
 }
 
@@ -198,7 +157,7 @@ void tau_writer_stock(void) {
 void tau_writer_release(struct tau_writer_thread *thread) {
     struct tau_writer *writer = thread->writer;
     if (writer != NULL &&
-        atomic_load_explicit(tau_writer_process.alive, memory_order_relaxed) == 1) {
+        atomic_load_explicit(tau_process_hot.alive, memory_order_relaxed) == 1) {
         thread->writer = NULL;
         orphan_give(writer);
     }
@@ -209,7 +168,6 @@ void tau_writer_reset(void) {
         atomic_store_explicit(&orphans[i], NULL, memory_order_relaxed);
     }
     atomic_store(&threads_count, 0);
-    tau_modules_reset();
     if (!thread_end_key_is_set) {
         thread_end_key_is_set = pthread_key_create(&thread_end_key, thread_ends) == 0;
     }

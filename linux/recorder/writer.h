@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "linux/recorder/clock.h"
 #include "linux/recorder/encode.h"
+#include "linux/recorder/process.h"
 
 struct tau_writer {
     struct tau_encode encode;
@@ -29,19 +29,12 @@ struct tau_writer_thread {
     uint16_t resizing;       // between the two rows of a realloc
 };
 
-// The process's state that the hot path reads.
-struct tau_writer_process {
-    // One page that reads 0 in a forked child (MADV_WIPEONFORK): 0 = this process has no recording
-    // yet.
-    _Atomic uint32_t *alive;
-    enum tau_clock clock;
-};
+// THREAD has what is of its parent; forgets it, in a forked child.
+void tau_writer_forget(struct tau_writer_thread *thread);
 
-extern struct tau_writer_process tau_writer_process;
-
-// Makes sure that THREAD has a writer with room for a row, in a recording of this very process.
-// False if there is none, because recording is off or had to stop.
-bool tau_writer_prepare(struct tau_writer_thread *thread);
+// Makes sure that THREAD has a writer with room for a row, in this process's recording. False if
+// there is none, because recording had to stop.
+bool tau_writer_take(struct tau_writer_thread *thread);
 
 // After a row: gives the writer back if the thread is about to be gone.
 void tau_writer_release(struct tau_writer_thread *thread);
@@ -50,9 +43,6 @@ void tau_writer_release(struct tau_writer_thread *thread);
 // that THREAD may be in the middle of ends there; the next begins the child's recording.
 void tau_writer_keep_off(const struct tau_writer_thread *thread);
 
-// A chunk of BYTES for another use, mapped; NULL if the disk is full or recording stopped.
-struct tau_raw_chunk *tau_writer_chunk_map(uint32_t kind, uint32_t thread, size_t bytes);
-
 // Makes writers for threads to come, before no memory can be mapped any more.
 void tau_writer_stock(void);
 
@@ -60,7 +50,7 @@ void tau_writer_stock(void);
 void tau_writer_reset(void);
 
 static inline bool tau_writer_ready(const struct tau_writer_thread *thread) {
-    return atomic_load_explicit(tau_writer_process.alive, memory_order_relaxed) == 1 &&
+    return atomic_load_explicit(tau_process_hot.alive, memory_order_relaxed) == 1 &&
            thread->writer != NULL && thread->writer->encode.at <= thread->writer->end;
 }
 
