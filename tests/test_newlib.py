@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.plan.file import Plan, PlanClass, PlanTrace, save_header
+from tautochrone.plan.file import Plan, PlanClass, PlanTrace
+from tautochrone.plan.header import save_header
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"

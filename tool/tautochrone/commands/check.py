@@ -30,8 +30,8 @@ def command(file: Path, as_json: bool) -> int:
 
     A trace: every checksum, every event, the footer against the events, and whether events are
     missing because recording stopped early or the file was cut. A plan: what `tau plan` promises of
-    one, and whether the recordings that it was made from were complete. Exit status 0: no problem;
-    1: the problems are printed with their places.
+    one, whether its recordings were complete, and whether its bounds are those of the installed
+    core. Exit status 0: no problem; 1: the problems are printed with their places.
     """
     kind, problems = check_file(file)
     result: dict[str, Any] = {

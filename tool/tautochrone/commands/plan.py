@@ -13,7 +13,8 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
-from tautochrone.plan.file import CLASSES_MAX, MARGIN_MAX, PLANNERS
+from tautochrone.plan.file import CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
+from tautochrone.plan.sections import section_named
 from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Margin(click.ParamType):
     "--classes-max", type=click.IntRange(0, CLASSES_MAX), default=CLASSES_MAX, show_default=True
 )
 @click.option("--margin", type=Margin(), default=0.0, help="Added to the measured heap, as in 10%.")
-@click.option("--layout", type=click.Choice(("32", "host")), default="32", show_default=True)
+@click.option("--layout", type=click.Choice(LAYOUTS), default="32", show_default=True)
 @click.option(
     "--header", "header_path", type=OutputPath(), help="Also write the plan as a C header."
 )
@@ -95,30 +96,26 @@ def command(
 
     Planners: replayed measures its plans by replay and never needs more than plain TLSF on these
     recordings; greedy, exact and exhaustive fill the dedicated bytes as the paper's formulas say.
-    The heap of each is measured by replay.
+    The heap of each is measured by replay. From recordings of accesses the plan also says how many
+    frames a heap on pages reserves. It bounds each operation of its systems, on each target whose
+    compiler is installed.
     """
     outputs: list[Path] = []
     for path in (plan_path, header_path):
         if path is not None:
             output_file.check(path, force, [*traces, *outputs], as_json)
             outputs.append(path)
-    from tautochrone.plan.file import save_header, save_plan
-    from tautochrone.plan.making import make_plan
+    from tautochrone.plan.file import save_plan
+    from tautochrone.plan.header import save_header
+    from tautochrone.plan.making import make_plan, with_sections
 
     bar = output.progress(itertools.count(), "replaying plans", None)
-    made = make_plan(
-        traces,
-        planner,
-        classes_max,
-        margin,
-        layout,
-        skip_misuse,
-        lambda: next(bar),
-        is_input_fixed,
-    )
+    settings = (planner, classes_max, margin, layout, skip_misuse)
+    made = make_plan(traces, *settings, lambda: next(bar), is_input_fixed)
     bar.close()
     _note_search(made)
-    made_by = _made_by(traces, planner, classes_max, margin, layout, skip_misuse, is_input_fixed)
+    made = with_sections(made, traces, skip_misuse, output.note)
+    made_by = _made_by(traces, *settings, is_input_fixed)
     if plan_path is not None:
         save_plan(made.plan, plan_path, made_by, _notes(made), force)
     if header_path is not None:
@@ -223,6 +220,8 @@ def _result(made: Made, limit_bytes: int | None) -> dict[str, Any]:
             for trace, ending in zip(plan.traces, made.endings, strict=True)
         ],
     }
+    for name, value in plan.sections.items():
+        result |= section_named(name).document(value)
     if limit_bytes is not None:
         result["limit_bytes"] = limit_bytes
         result["within_limit"] = plan.heap_bytes <= limit_bytes
@@ -249,6 +248,9 @@ def _print(
         f"{len(plan.classes)} of {made.sizes_count} sizes get a dedicated region:"
         f" {plan.dedicated_bytes:,} bytes; {plan.shared_bytes:,} are shared"
     )
+    for name, value in plan.sections.items():
+        for line in section_named(name).told(value):
+            print(line)
     for path in (plan_path, header_path):
         if path is not None:
             print(f"written: {path}")

@@ -1,4 +1,4 @@
-"""Validates a plan: every rule of SPEC, and whether its recordings were complete."""
+"""Validates a plan: every rule of SPEC, its recordings, and its sections against this core."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from tautochrone.errors import TauError
 from tautochrone.plan.file import load_plan
 from tautochrone.plan.remarks import plan_remarks
+from tautochrone.plan.sections import section_named
 from tautochrone.trace.checking import Problem
 
 
@@ -19,4 +20,7 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
         if looks_like_text:
             return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
         return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
-    return "plan", [Problem("trace", text) for text in plan_remarks(plan)]
+    problems = [Problem("trace", text) for text in plan_remarks(plan)]
+    for name, value in plan.sections.items():
+        problems += [Problem(name, text) for text in section_named(name).problems(value)]
+    return "plan", problems

@@ -1,7 +1,7 @@
-"""The plan: how a heap is divided, in a file that the tool, the core and people read.
+"""The plan: how a heap is divided, and its other sections, in a file for tools and people.
 
-A plan file is TOML; SPEC.md, "The plan", has its rules. Loading is strict: what is unknown, out of
-bounds, or does not add up is refused with its place.
+A plan file is TOML; SPEC.md, "The plan", has its rules, iface/plan.toml its schema. Loading is
+strict: what is unknown, out of bounds, or does not add up is refused with its place.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,20 +21,22 @@ from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
 from tautochrone.files import input_file, output_file
+from tautochrone.plan import schema
+from tautochrone.plan.schema import NEXT_STEP
+from tautochrone.plan.sections import HEAP, section_named
 
 FORMAT = plan_format.FORMAT
 VERSION = plan_format.VERSION
 FILE_BYTES_MAX = plan_format.FILE_BYTES_MAX
-CLASSES_MAX = plan_format.HEAP_CLASSES_MOST
-SIZE_BYTES_MAX = plan_format.HEAP_CLASSES_SIZE_BYTES_MOST
-COUNT_MAX = plan_format.HEAP_CLASSES_COUNT_MOST
-HEAP_BYTES_MAX = plan_format.HEAP_HEAP_BYTES_MOST
-EVENTS_MAX = plan_format.TRACE_EVENTS_MOST
-MARGIN_MAX = 10.0
-PLANNERS = ("replayed", "greedy", "exact", "exhaustive")
+HEAP_FACTS = plan_format.SECTIONS[HEAP]
+CLASSES_MAX: int = HEAP_FACTS["classes"]["most"]
+MARGIN_MAX: float = HEAP_FACTS["margin"]["most"]
+PLANNERS = tuple(HEAP_FACTS["planner"]["values"])
+LAYOUTS = tuple(HEAP_FACTS["layout"]["values"])
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout
-RESERVED_TABLES = ("pages", "tlb", "code")
-NEXT_STEP = "make the plan anew with `tau plan`"
+CLASS_FACTS = HEAP_FACTS["classes"]
+SUMS = ("dedicated_bytes", "shared_bytes")  # what a file states of a heap, and Plan works out
+VERSION_FACTS = {"type": "integer", "least": 1, "most": schema.VERSION_MOST}
 
 
 class PlanClass(NamedTuple):
@@ -59,7 +62,7 @@ class PlanTrace:
 
 @dataclass(frozen=True)
 class Plan:
-    """A heap's division.
+    """A heap's division, and the other sections by name (plan/sections.py).
 
     Heap_bytes = dedicated_bytes + shared_bytes, `margin` (a fraction) included.
     """
@@ -71,6 +74,7 @@ class Plan:
     margin: float = 0.0
     layout: str = "32"
     traces: tuple[PlanTrace, ...] = field(default=())
+    sections: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def dedicated_bytes(self) -> int:
@@ -125,150 +129,75 @@ def load_plan(path: Path | str) -> Plan:
         raise TauError(
             f"{path}: not a plan: {str(error) or type(error).__name__}", NEXT_STEP
         ) from error
-    return _Loader(str(path)).plan(document)
+    return _plan_of(schema.Reader(str(path)), document)
 
 
-class _Loader:
-    """Turns a parsed document into a Plan; every message names the file and the key."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def fail(self, text: str) -> TauError:
-        return TauError(f"{self.path}: {text}", NEXT_STEP)
-
-    def plan(self, document: dict[str, Any]) -> Plan:
-        if document.get("format") != FORMAT:
-            raise self.fail(f'not a plan: it lacks format = "{FORMAT}"')
-        version = self.integer(document, "version", "", 1, EVENTS_MAX)
-        if version > VERSION:
-            raise TauError(
-                f"{self.path}: made by a newer version (plan version {version}; this is {VERSION})",
-                "install a newer tautochrone, or make the plan anew with this one",
+def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
+    if document.get("format") != FORMAT:
+        raise reader.fail(f'not a plan: it lacks format = "{FORMAT}"')
+    version = reader.value("version", document.get("version"), VERSION_FACTS)
+    if version > VERSION:
+        raise reader.fail(
+            f"made by a newer version (plan version {version}; this is {VERSION})",
+            schema.NEWER_STEP,
+        )
+    _refuse_unknown(reader, document)
+    if not isinstance(document.get(HEAP), dict) or not isinstance(document.get("trace", []), list):
+        raise reader.fail("it lacks [heap], or [[trace]] is no list of tables")
+    tables = {
+        name: reader.section(name, document[name], facts)
+        for name, facts in plan_format.SECTIONS.items()
+        if name in document
+    }
+    traces = [
+        PlanTrace(**reader.table(f"trace[{index}].", trace, plan_format.TRACE))
+        for index, trace in enumerate(document.get("trace", []))
+    ]
+    heap = tables.pop(HEAP)
+    stated = {key: heap.pop(key) for key in SUMS}
+    heap["classes"] = tuple(PlanClass(**row) for row in heap["classes"])
+    sections = {name: section_named(name).from_table(table) for name, table in tables.items()}
+    plan = Plan(**heap, traces=tuple(traces), sections=sections)
+    validate(plan, reader.path)
+    for key, value in stated.items():
+        if value != getattr(plan, key):
+            raise reader.fail(
+                f"heap.{key} is {value}, "
+                f"but the classes and heap_bytes give {getattr(plan, key)}"
             )
-        for name in RESERVED_TABLES:
-            if name in document:
-                raise self.fail(f"[{name}] is reserved for a later version")
-        self.only(document, ("format", "version", "heap", "trace"), "")
-        heap = document.get("heap")
-        traces = document.get("trace", [])
-        if not isinstance(heap, dict) or not isinstance(traces, list):
-            raise self.fail("it lacks [heap], or [[trace]] is no list of tables")
-        plan = self.heap(
-            heap, tuple(self.trace(trace, index) for index, trace in enumerate(traces))
-        )
-        validate(plan, self.path)
-        for key in ("dedicated_bytes", "shared_bytes"):
-            if self.integer(heap, key, "heap.", 0, HEAP_BYTES_MAX) != getattr(plan, key):
-                raise self.fail(
-                    f"heap.{key} is {heap[key]}, "
-                    f"but the classes and heap_bytes give {getattr(plan, key)}"
-                )
-        return plan
+    return plan
 
-    def heap(self, heap: dict[str, Any], traces: tuple[PlanTrace, ...]) -> Plan:
-        self.only(
-            heap,
-            (
-                "layout",
-                "planner",
-                "margin",
-                "optimal_within",
-                "dedicated_bytes",
-                "shared_bytes",
-                "heap_bytes",
-                "classes",
-            ),
-            "heap.",
-        )
-        listed = heap.get("classes")
-        if not isinstance(listed, list):
-            raise self.fail("heap.classes is no list")
-        if len(listed) > CLASSES_MAX:
-            raise self.fail(
-                f"heap.classes has {len(listed)} classes, at most {CLASSES_MAX} are possible"
+
+def _refuse_unknown(reader: schema.Reader, document: dict[str, Any]) -> None:
+    """Raise TauError for a section, or another key, that the schema has not."""
+    for name, value in document.items():
+        if name in ("format", "version", "trace", *plan_format.SECTIONS):
+            continue
+        if isinstance(value, dict | list):
+            known = ", ".join(plan_format.SECTIONS)
+            raise reader.fail(
+                f"section [{in_one_line(name)}] is unknown; this version has {known}",
+                schema.NEWER_STEP,
             )
-        return Plan(
-            classes=tuple(self.plan_class(item, index) for index, item in enumerate(listed)),
-            heap_bytes=self.integer(heap, "heap_bytes", "heap.", 0, HEAP_BYTES_MAX),
-            planner=self.text(heap, "planner", "heap.", PLANNERS),
-            optimal_within=self.fraction(heap, "optimal_within", 1.0),
-            margin=self.fraction(heap, "margin", MARGIN_MAX),
-            layout=self.text(heap, "layout", "heap.", tuple(ALIGNMENT_BYTES)),
-            traces=traces,
-        )
-
-    def plan_class(self, item: Any, index: int) -> PlanClass:
-        place = f"heap.classes[{index}]."
-        self.only(item, ("size_bytes", "count"), place)
-        return PlanClass(
-            self.integer(item, "size_bytes", place, 1, SIZE_BYTES_MAX),
-            self.integer(item, "count", place, 1, COUNT_MAX),
-        )
-
-    def trace(self, item: Any, index: int) -> PlanTrace:
-        place = f"trace[{index}]."
-        self.only(item, ("name", "sha256", "events", "peak_live_bytes", "incomplete"), place)
-        digest = self.text(item, "sha256", place)
-        if not re.fullmatch("[0-9a-f]{64}", digest):
-            raise self.fail(f"{place}sha256 is not 64 hexadecimal digits")
-        return PlanTrace(
-            self.text(item, "name", place),
-            digest,
-            self.integer(item, "events", place, 0, EVENTS_MAX),
-            self.integer(item, "peak_live_bytes", place, 0, EVENTS_MAX),
-            self.text(item, "incomplete", place) if "incomplete" in item else "",
-        )
-
-    def only(self, table: Any, keys: tuple[str, ...], place: str) -> None:
-        if not isinstance(table, dict):
-            raise self.fail(f"{place.rstrip('.')} is no table")
-        for key in table:
-            if key not in keys:
-                raise self.fail(f"{place}{in_one_line(key)} is unknown")
-
-    def integer(self, table: dict[str, Any], key: str, place: str, least: int, most: int) -> int:
-        value = table.get(key)
-        if type(value) is not int or not least <= value <= most:
-            raise self.fail(
-                f"{place}{key} is {_short(value)}, expected an integer from {least} to {most}"
-            )
-        return value
-
-    def fraction(self, table: dict[str, Any], key: str, most: float) -> float:
-        value = table.get(key)
-        if type(value) not in (int, float) or not 0 <= value <= most:
-            raise self.fail(f"heap.{key} is {_short(value)}, expected a number from 0 to {most:g}")
-        return float(value)
-
-    def text(
-        self, table: dict[str, Any], key: str, place: str, values: tuple[str, ...] = ()
-    ) -> str:
-        value = table.get(key)
-        if not isinstance(value, str) or (values and value not in values):
-            expected = "one of " + ", ".join(values) if values else "a text"
-            raise self.fail(f"{place}{key} is {_short(value)}, expected {expected}")
-        return value
+        raise reader.fail(f"{in_one_line(name)} is unknown")
 
 
-def _short(value: Any) -> str:
-    if value is None:
-        return "missing"
-    if type(value) is int and value.bit_length() > 128:
-        return "a number beyond 128 bits"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _is_within(value: int, fact: dict[str, Any]) -> bool:
+    return bool(fact["least"] <= value <= fact["most"])
 
 
 def validate(plan: Plan, where: str = "the plan") -> None:
-    """Check what holds between the parts of a plan ([PLAN-3] … [PLAN-5]). Raises TauError."""
+    """Check what holds between the parts of a plan. Raises TauError.
+
+    [PLAN-3] to [PLAN-5], then the rules of the other sections.
+    """
     if len(plan.classes) > CLASSES_MAX:
         raise TauError(
             f"{where}: {len(plan.classes)} classes, at most {CLASSES_MAX} are possible", NEXT_STEP
         )
     seen: dict[int, int] = {}
     for item in plan.classes:
-        if not (1 <= item.size_bytes <= SIZE_BYTES_MAX and 1 <= item.count <= COUNT_MAX):
+        if not all(map(_is_within, item, (CLASS_FACTS["size_bytes"], CLASS_FACTS["count"]))):
             raise TauError(f"{where}: class {tuple(item)} is out of bounds", NEXT_STEP)
         rounded = bucket_bytes(item.size_bytes, plan.layout)
         if rounded in seen:
@@ -284,6 +213,10 @@ def validate(plan: Plan, where: str = "the plan") -> None:
             f" the heap has {plan.heap_bytes}",
             NEXT_STEP,
         )
+    for name, value in plan.sections.items():
+        broken = section_named(name).rule_broken(value)
+        if broken:
+            raise TauError(f"{where}: {broken}", NEXT_STEP)
 
 
 # ---- writing ----
@@ -296,90 +229,31 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
     """
     lines = [
         "# A heap plan: give heap_bytes of memory and these classes to the budgeted allocator.",
-        f"# Made by tautochrone {__version__}: {_comment(made_by)}",
+        f"# Made by tautochrone {__version__}: {comment(made_by)}",
     ]
-    lines += [f"# {_comment(note)}" for note in notes]
-    lines += ["", f'format = "{FORMAT}"', f"version = {VERSION}", "", "[heap]"]
-    lines += [
-        f'layout = "{plan.layout}"',
-        f'planner = "{plan.planner}"',
-        f"margin = {float(plan.margin)!r}",
-        f"optimal_within = {_plain_fraction(plan.optimal_within)}",
-        f"dedicated_bytes = {plan.dedicated_bytes}",
-        f"shared_bytes = {plan.shared_bytes}",
-        f"heap_bytes = {plan.heap_bytes}",
-    ]
-    lines += ["classes = ["]
-    lines += [f"    {{ size_bytes = {size}, count = {count} }}," for size, count in plan.classes]
-    lines += ["]"]
+    lines += [f"# {comment(note)}" for note in notes]
+    lines += ["", f'format = "{FORMAT}"', f"version = {VERSION}"]
+    for name, facts in plan_format.SECTIONS.items():
+        if name == HEAP or name in plan.sections:
+            lines += ["", f"[{name}]", *_version_lines(facts)]
+            lines += schema.table_lines(_table_of(plan, name), facts)
     for trace in plan.traces:
-        lines += [
-            "",
-            "[[trace]]",
-            f"name = {_quoted(trace.name)}",
-            f'sha256 = "{trace.sha256}"',
-            f"events = {trace.events}",
-            f"peak_live_bytes = {trace.peak_live_bytes}",
-        ]
-        lines += [f"incomplete = {_quoted(trace.incomplete)}"] if trace.incomplete else []
+        table = {key: value for key, value in asdict(trace).items() if key != "incomplete" or value}
+        lines += ["", "[[trace]]", *schema.table_lines(table, plan_format.TRACE)]
     return "\n".join(lines) + "\n"
 
 
-def header_text(plan: Plan, made_by: str) -> str:
-    """The plan as a C header for firmware.
+def _version_lines(facts: dict[str, Any]) -> list[str]:
+    """A section's version, which is 1 if it is not said."""
+    return [f"version = {facts['version']}"] if facts["version"] > 1 else []
 
-    Compiles as C17 and C++17 before or after core/budget.h, and after the single-file core.
-    """
-    words = {"32": "TAU_WORD_BITS == 32", "host": "TAU_WORD_BITS == 64"}[plan.layout]
-    rows = [f"    {{{size}u, {count}u}}," for size, count in plan.classes] or [
-        "    {0u, 0u},  // none: all is shared"
-    ]
-    total = (
-        " + ".join(
-            f"{bucket_bytes(size, plan.layout)}ull * {count}u" for size, count in plan.classes
-        )
-        or "0"
-    )
-    return "\n".join(
-        [
-            "// A heap plan as a C header, generated by `tau plan --header`: do not edit.",
-            f"// tautochrone {__version__}: {_comment(made_by)}",
-            "//   alignas(TAU_ALIGNMENT) static unsigned char memory[TAU_PLAN_HEAP_BYTES];",
-            "//   tau_budget_init(&heap, memory, sizeof memory, tau_plan_classes,",
-            "//                   TAU_PLAN_CLASSES_COUNT);",
-            "#ifndef TAU_PLAN_H",
-            "#define TAU_PLAN_H",
-            "",
-            "// The single-file core has these already.",
-            "#ifndef TAU_BUDGET_H",
-            '#include "core/budget.h"',
-            "#endif",
-            "#ifndef TAU_CONFIG_H",
-            '#include "core/config.h"',
-            "#endif",
-            "",
-            f"#define TAU_PLAN_CLASSES_COUNT {len(plan.classes)}u",
-            f"#define TAU_PLAN_DEDICATED_BYTES {plan.dedicated_bytes}u",
-            f"#define TAU_PLAN_SHARED_BYTES {plan.shared_bytes}u",
-            f"#define TAU_PLAN_HEAP_BYTES {plan.heap_bytes}u",
-            "",
-            "static const struct tau_budget_class tau_plan_classes[] = {",
-            *rows,
-            "};",
-            "",
-            f'TAU_STATIC_ASSERT({words}, "the plan was measured with another layout");',
-            "TAU_STATIC_ASSERT(TAU_PLAN_CLASSES_COUNT <= TAU_BUDGET_CLASSES_MAX,",
-            '                  "more classes than the core takes");',
-            f"TAU_STATIC_ASSERT({total} == TAU_PLAN_DEDICATED_BYTES,\n"
-            '                  "the classes add up");',
-            "TAU_STATIC_ASSERT(TAU_PLAN_DEDICATED_BYTES + TAU_PLAN_SHARED_BYTES "
-            "== TAU_PLAN_HEAP_BYTES,",
-            '                  "the parts add up to the heap");',
-            "",
-            "#endif",
-            "",
-        ]
-    )
+
+def _table_of(plan: Plan, name: str) -> dict[str, Any]:
+    """The table of a section."""
+    if name != HEAP:
+        return section_named(name).to_table(plan.sections[name])
+    heap = {key: getattr(plan, key) for key in schema.keys_of(HEAP_FACTS)}
+    return {**heap, "classes": [item._asdict() for item in plan.classes]}
 
 
 def save_plan(
@@ -391,26 +265,6 @@ def save_plan(
         partial.write_text(plan_text(plan, made_by, notes), encoding="utf-8")
 
 
-def save_header(plan: Plan, path: Path, made_by: str, force: bool = False) -> None:
-    """Write the C header as output_file.written does; `force` lets it replace a file."""
-    validate(plan)
-    with output_file.written(path, force) as partial:
-        partial.write_text(header_text(plan, made_by), encoding="utf-8")
-
-
-def _plain_fraction(value: float) -> str:
-    """A float that TOML reads back as the same number."""
-    return repr(float(value))
-
-
-def _comment(text: str) -> str:
+def comment(text: str) -> str:
     """TEXT on one line: control characters would end the comment, or are forbidden in it."""
     return re.sub(r"[\x00-\x1f\x7f]", "?", text.encode("utf-8", "replace").decode())
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string."""
-    clean = text.encode("utf-8", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
-    return (
-        '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match.group()):04x}", clean) + '"'
-    )

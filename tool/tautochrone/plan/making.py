@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tautochrone.errors import TauError
@@ -21,6 +21,7 @@ from tautochrone.plan.file import (
 from tautochrone.plan.heap import replayed, starts
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap, held_by_all
 from tautochrone.plan.profile import profile_of
+from tautochrone.plan.sections import Basis, make_sections
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import open_trace
 
@@ -60,7 +61,7 @@ def make_plan(
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
 ) -> Made:
-    """Plan a heap that holds every recording of `paths`, measured by replay.
+    """Plan a heap that holds every recording of `paths`, measured by replay; no other section.
 
     With `is_input_fixed` the replayed planner judges by these recordings alone. `tick` is called
     after each replay. Raises TauError if a recording cannot be planned from.
@@ -99,6 +100,28 @@ def make_plan(
         time.perf_counter() - started,
         found.starts,
     )
+
+
+def with_sections(
+    made: Made,
+    paths: Sequence[Path],
+    skip_misuse: bool,
+    note: Callable[[str, str | None], None],
+) -> Made:
+    """The same with every other section that these recordings and this machine allow.
+
+    `note` is told why one, or a part of one, is missing, and the next step.
+    """
+    plan = made.plan
+    basis = Basis(
+        paths=paths,
+        skip_misuse=skip_misuse,
+        layout=plan.layout,
+        has_classes=bool(plan.classes),
+        heap_bytes=with_margin(made.plain_heap_bytes, plan.margin, plan.layout),
+        note=note,
+    )
+    return replace(made, plan=replace(plan, sections=make_sections(basis)))
 
 
 def _refuse_nothing(path: Path) -> None:

@@ -17,21 +17,33 @@ import pytest
 
 from tautochrone.errors import TauError
 from tautochrone.plan import file as planning
+from tautochrone.plan.bounds import Bound, Bounds
 from tautochrone.plan.file import (
     Plan,
     PlanClass,
     PlanTrace,
-    header_text,
     load_plan,
     plan_text,
-    save_header,
     save_plan,
     validate,
     with_margin,
 )
+from tautochrone.plan.header import header_text, save_header
+from tautochrone.plan.pages import Pages
+from tautochrone.plan.sections import HEAP, NAMES, section_named
 
 ROOT = Path(__file__).resolve().parents[3]
 TRACE = PlanTrace("php.tau", "ab" * 32, 1234, 56_000, "the recorder stopped early")
+SECTIONS = {
+    "pages": Pages(heap_pages=40, frames=9, commit_pages=12, table_bytes=1292),
+    "bounds": Bounds(
+        "cd" * 32,
+        (
+            Bound("budget", "malloc", "rv32", "instructions", 163),
+            Bound("tile:rtmmu", "fault", "tile", "cycles", 377),
+        ),
+    ),
+}
 PLAN = Plan(
     classes=(PlanClass(128, 3), PlanClass(24, 400)),
     heap_bytes=65_536,
@@ -40,6 +52,7 @@ PLAN = Plan(
     margin=0.1,
     layout="32",
     traces=(TRACE,),
+    sections=SECTIONS,
 )
 
 
@@ -54,16 +67,17 @@ def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     save_plan(PLAN, tmp_path / "plan.toml", "tau plan php.tau", ("a note",))
     assert load_plan(tmp_path / "plan.toml") == PLAN
     assert (PLAN.dedicated_bytes, PLAN.shared_bytes) == (9984, 55_552)
-    empty = replace(PLAN, classes=(), traces=(), margin=0.0)
+    empty = replace(PLAN, classes=(), traces=(), margin=0.0, sections={})
     save_plan(empty, tmp_path / "empty.toml", "tau plan php.tau")
     assert load_plan(tmp_path / "empty.toml") == empty
 
 
 def test_a_plan_of_the_first_version_is_read(tmp_path: Path) -> None:
-    complete = replace(PLAN, traces=(replace(TRACE, incomplete=""),))
+    """It had a heap and recordings only."""
+    complete = replace(PLAN, traces=(replace(TRACE, incomplete=""),), sections={})
     text = plan_text(complete, "tau plan php.tau")
-    assert "incomplete" not in text
-    assert load_plan(written(tmp_path, text.replace("version = 2", "version = 1"))) == complete
+    assert "incomplete" not in text and "[pages]" not in text and "[bounds]" not in text
+    assert load_plan(written(tmp_path, text.replace("version = 3", "version = 1"))) == complete
 
 
 def test_equal_plans_are_equal_bytes() -> None:
@@ -84,12 +98,34 @@ def test_any_file_name_gives_a_file_that_loads(tmp_path: Path, name: str) -> Non
 MUTATIONS = [
     ('format = "tautochrone plan"', 'format = "other"', "not a plan"),
     ('format = "tautochrone plan"', "", "not a plan"),
-    ("version = 2", "version = 3", "newer version"),
-    ("version = 2", 'version = "1"', "version"),
-    ("version = 2", "version = true", "version"),
-    ("version = 2", "version = 0", "version"),
-    ("version = 2", "version = 2\nsurprise = 1", "surprise is unknown"),
-    ("[heap]", "[pages]\nx = 1\n[heap]", "reserved"),
+    ("version = 3", "version = 4", "newer version"),
+    ("version = 3", 'version = "1"', "version"),
+    ("version = 3", "version = true", "version"),
+    ("version = 3", "version = 0", "version"),
+    ("version = 3", "version = 3\nsurprise = 1", "surprise is unknown"),
+    ("[heap]", "[tlb]\nsets = 4\n[heap]", r"section \[tlb\] is unknown; this version has heap, pa"),
+    ("[heap]", "[[tlb]]\nsets = 4\n[heap]", r"section \[tlb\] is unknown"),
+    ("[heap]", "[heap]\nversion = 2", r"\[heap\] is of a newer version \(2; this is 1\)"),
+    ("[pages]", "[pages]\nversion = 2", r"\[pages\] is of a newer version \(2; this is 1\)"),
+    ("[pages]", "[pages]\nversion = 0", "pages.version is 0"),
+    ("[pages]", "[pages]\nversion = true", "pages.version is True"),
+    ("[pages]", "[[pages]]", "pages is no table"),
+    ("[bounds]", "[[bounds]]", "bounds is no table"),
+    ("frames = 9", "frames = 13", "pages.frames is 13, more than pages.commit_pages, 12"),
+    ("frames = 9", "frames = 0", "pages.frames is 0"),
+    ("frames = 9", "", "pages.frames is missing"),
+    ("frames = 9", "frames = 9\ncolors = 2", "pages.colors is unknown"),
+    ("commit_pages = 12", "commit_pages = 41", "more than pages.heap_pages, 40"),
+    ("heap_pages = 40", "heap_pages = 262145", "pages.heap_pages"),
+    ("table_bytes = 1292", "table_bytes = 1292.0", "pages.table_bytes"),
+    ('core_sha256 = "cdcd', 'core_sha256 = "cd', "bounds.core_sha256 .* hexadecimal"),
+    ('target = "rv32"', 'target = "avr"', r"operations\[0\].target is 'avr', expected one of rv32"),
+    ('unit = "cycles"', 'unit = "hours"', r"operations\[1\].unit"),
+    ('system = "budget"', 'system = "a\\n#define B"', r"\[0\].system .* name of a system"),
+    ("bound = 163", "bound = -1", r"operations\[0\].bound"),
+    ("bound = 163", "limit = 163", r"operations\[0\].limit is unknown"),
+    ("operations = [", "operations = [7,", r"operations\[0\] is no table"),
+    ("operations = [", "operations = 7 #", "bounds.operations is no list|not a plan"),
     ("[heap]", "[heap]\nmystery = 1", "heap.mystery is unknown"),
     ("[heap]", "[other]", "lacks|other"),
     ('layout = "32"', 'layout = "16"', "heap.layout"),
@@ -184,20 +220,44 @@ def test_damaged_files_never_raise_anything_else(tmp_path: Path, seed: int) -> N
         assert refused.next_step
 
 
+def test_a_bound_that_is_stated_twice_is_refused(tmp_path: Path) -> None:
+    (first, second) = SECTIONS["bounds"].operations
+    twice = Bounds("cd" * 32, (first, second, first._replace(bound=1)))
+    text = plan_text(replace(PLAN, sections={"bounds": twice}), "")
+    with pytest.raises(TauError, match="malloc of budget on rv32, in instructions twice"):
+        load_plan(written(tmp_path, text))
+
+
+def test_what_is_newer_leads_to_a_newer_tool(tmp_path: Path) -> None:
+    for old, new in (("version = 3", "version = 4"), ("[heap]", "[tlb]\n[heap]")):
+        with pytest.raises(TauError) as refused:
+            load_plan(written(tmp_path, plan_text(PLAN, "").replace(old, new, 1)))
+        assert refused.value.next_step.startswith("install a newer tautochrone")
+
+
+def test_each_section_of_the_schema_has_a_module_and_each_module_a_section() -> None:
+    """A section is one table and one file: neither is listed anywhere else."""
+    schema = tomllib.loads((ROOT / "iface" / "plan.toml").read_text())
+    tables = [name for name, value in schema.items() if isinstance(value, dict)]
+    assert tables == [HEAP, *NAMES, "trace"]
+    for name in NAMES:
+        table = section_named(name).to_table(SECTIONS[name])
+        keys = [key for key, fact in schema[name].items() if isinstance(fact, dict)]
+        assert list(table) == keys
+        assert section_named(name).from_table(table) == SECTIONS[name]
+    folder = ROOT / "tool" / "tautochrone" / "plan"
+    modules = {path.stem for path in folder.glob("*.py") if "def rule_broken" in path.read_text()}
+    assert modules - {"sections"} == set(NAMES)
+
+
 def test_the_schema_in_iface_has_the_same_facts() -> None:
     schema = tomllib.loads((ROOT / "iface" / "plan.toml").read_text())
     heap, trace = schema["heap"], schema["trace"]
     assert schema["format"] == planning.FORMAT
     assert schema["versions"][-1]["number"] == planning.VERSION
-    assert tuple(schema["reserved"]) == planning.RESERVED_TABLES
     assert set(heap["layout"]["values"]) == set(planning.ALIGNMENT_BYTES)
-    assert tuple(heap["planner"]["values"]) == planning.PLANNERS
-    assert heap["margin"]["most"] == planning.MARGIN_MAX
-    assert heap["classes"]["most"] == planning.CLASSES_MAX
-    assert heap["classes"]["size_bytes"]["most"] == planning.SIZE_BYTES_MAX
-    assert heap["classes"]["count"]["most"] == planning.COUNT_MAX
     document = tomllib.loads(plan_text(PLAN, ""))
-    assert set(document["heap"]) == set(heap)
+    assert {"version", *document["heap"]} == set(heap)
     assert set(document["trace"][0]) == set(trace)
     assert set(document["heap"]["classes"][0]) == {"size_bytes", "count"}
 
@@ -224,6 +284,16 @@ def test_the_margin_is_exact_and_rounded_up() -> None:
     assert with_margin(1000, 0.1, "host") == 1112
     assert with_margin(80, 0.1, "32") == 88
     assert with_margin(3 << 40, 0.3, "32") % 8 == 0
+
+
+def test_a_version_of_a_section_is_written_when_there_is_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = planning.plan_format.SECTIONS["pages"]
+    monkeypatch.setitem(facts, "version", 2)
+    text = plan_text(PLAN, "")
+    assert "[pages]\nversion = 2\n" in text and text.count("version =") == 2
+    assert load_plan(written(tmp_path, text)) == PLAN
 
 
 HEADER_USER = """

@@ -1,0 +1,219 @@
+"""[bounds]: the most that each operation of a plan's systems takes, on each target.
+
+A bound is the longest path through the linked code (code/bounds.py), so it depends on the core and
+on the compiler, never on a recording. The hash says which core. `tau check` computes all of them
+anew and says what moved.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from tautochrone import native
+from tautochrone.console import output
+from tautochrone.errors import TauError
+from tautochrone.plan.sections import Basis
+
+# Where each system's operations have bounds.
+TARGETS = {
+    "tlsf": ("rv32", "m4"),
+    "budget": ("rv32", "m4"),
+    "rtvm": ("rv32",),
+    "tile:rtmmu": ("tile",),
+}
+Pair = tuple[str, str]
+
+
+class Bound(NamedTuple):
+    """A row of bounds.operations."""
+
+    system: str
+    operation: str
+    target: str
+    unit: str
+    bound: int
+
+
+class Bounds(NamedTuple):
+    """The table [bounds]."""
+
+    core_sha256: str
+    operations: tuple[Bound, ...]
+
+
+def make(basis: Basis) -> Bounds | None:
+    """The bounds on each target that code can be built for here; None if there is none."""
+    found: list[Bound] = []
+    for pair in _pairs(basis):
+        try:
+            found += bounds_on(*pair)
+        except TauError as error:
+            basis.note(f"no bounds of {pair[0]} on {pair[1]}: {error.message}", error.next_step)
+    return Bounds(core_sha256(), tuple(found)) if found else None
+
+
+def _pairs(basis: Basis) -> list[Pair]:
+    """The plan's systems, each with each target."""
+    systems = ["tlsf"]
+    systems += ["budget"] if basis.has_classes else []
+    systems += ["rtvm", "tile:rtmmu"] if "pages" in basis.sections else []
+    return [(system, target) for system in systems for target in TARGETS[system]]
+
+
+@functools.cache
+def core_sha256() -> str:
+    """The SHA-256 of the core's sources: names and contents of its C files, in order of names."""
+    folder = native.core_sources()
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.[ch]"), key=lambda path: path.relative_to(folder).parts):
+        data = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()} {len(data)}\n".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+@functools.cache
+def bounds_on(system: str, target: str) -> tuple[Bound, ...]:
+    """The bounds of a system's operations; those without a bound are left out.
+
+    Raises TauError if the target's code cannot be built, as without its compiler.
+    """
+    # Imported late: a plan is read without what builds and decodes code.
+    if target == "tile":
+        from tautochrone.replay.tile.cycle_bounds import tile_bounds
+        from tautochrone.replay.tile.program import tile_system
+
+        rows = [(kind, "cycles", bound) for kind, bound in tile_bounds(tile_system(system)).items()]
+    elif system == "rtvm":
+        rows = list(_bounds_on_pages(target))
+    else:
+        rows = list(_bounds_of_heap(system, target))
+    return tuple(
+        Bound(system, operation, target, unit, bound)
+        for operation, unit, bound in rows
+        if bound is not None
+    )
+
+
+def _bounds_of_heap(system: str, target: str) -> Iterable[tuple[str, str, int | None]]:
+    from tautochrone.code.bounds import accesses_bound_of_image, bound_of_image
+    from tautochrone.code.images import FUNCTIONS, core_image
+
+    image = core_image(system, target)
+    for operation in FUNCTIONS:
+        yield operation, "instructions", bound_of_image(image, operation)
+        yield operation, "accesses", accesses_bound_of_image(image, operation)
+
+
+def _bounds_on_pages(target: str) -> Iterable[tuple[str, str, int | None]]:
+    from tautochrone.replay.paging import KINDS, bounds_of, paging_image
+
+    image = paging_image("rtvm", target)
+    for operation in KINDS:
+        instructions, accesses = bounds_of(image, "rtvm", operation)
+        yield operation, "instructions", instructions
+        yield operation, "accesses", accesses
+
+
+def from_table(table: dict[str, Any]) -> Bounds:
+    """As Section."""
+    return Bounds(table["core_sha256"], tuple(Bound(**row) for row in table["operations"]))
+
+
+def to_table(value: Bounds) -> dict[str, Any]:
+    """As Section."""
+    return {
+        "core_sha256": value.core_sha256,
+        "operations": [row._asdict() for row in value.operations],
+    }
+
+
+def rule_broken(value: Bounds) -> str:
+    """As Section: [PLAN-15]."""
+    seen: set[str] = set()
+    for row in value.operations:
+        if _macro(row) in seen:
+            return f"bounds.operations names {_said(row)} twice"
+        seen.add(_macro(row))
+    return ""
+
+
+def document(value: Bounds) -> dict[str, Any]:
+    """As Section."""
+    return {
+        "bounds": [row._asdict() for row in value.operations],
+        "core_sha256": value.core_sha256,
+    }
+
+
+def told(_value: Bounds) -> list[str]:
+    """As Section: what a call takes is what `tau replay` tells, beside what it took."""
+    return []
+
+
+def header(value: Bounds) -> list[str]:
+    """As Section."""
+    return [
+        "// The most that a call takes, payload apart, with the core of this SHA-256:",
+        f'#define TAU_PLAN_CORE_SHA256 "{value.core_sha256}"',
+        *(f"#define {_macro(row)} {row.bound}u" for row in value.operations),
+    ]
+
+
+def _macro(row: Bound) -> str:
+    name = f"TAU_PLAN_BOUND_{row.system}_{row.operation}_{row.target}_{row.unit}"
+    return re.sub("[^A-Z0-9]", "_", name.upper())
+
+
+def _said(row: Bound) -> str:
+    return f"{row.operation} of {row.system} on {row.target}, in {row.unit}"
+
+
+def problems(value: Bounds) -> list[str]:
+    """As Section: every bound that is another one with this core and its compilers."""
+    ours = core_sha256()
+    reason = (
+        "made with another compiler"
+        if value.core_sha256 == ours
+        else f"made from another core ({value.core_sha256[:12]}…, this is {ours[:12]}…)"
+    )
+    planned = {row[:4]: row for row in value.operations}
+    moved: list[str] = []
+    for pair in dict.fromkeys((row.system, row.target) for row in value.operations):
+        moved += _moved(pair, planned)
+    return [f"{reason}: {text}" for text in moved]
+
+
+def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
+    """What of one system on one target is not as planned."""
+    system, target = pair
+    if target not in TARGETS.get(system, ()):
+        return [f"{system} has no bounds on {target}"]
+    try:
+        found = {row[:4]: row for row in bounds_on(system, target)}
+    except TauError as error:
+        output.note(
+            f"tau: the bounds of {system} on {target} were not compared: {error.message}",
+            error.next_step,
+        )
+        return []
+    said = []
+    for key, row in planned.items():
+        if (row.system, row.target) != pair:
+            continue
+        now = found.get(key)
+        if now is None:
+            said.append(f"{_said(row)}, has no bound any more; the plan says {row.bound}")
+        elif now.bound != row.bound:
+            change = now.bound - row.bound
+            said.append(f"{_said(row)}: now {now.bound}, the plan says {row.bound} ({change:+d})")
+    said += [
+        f"{_said(row)}: {row.bound}, the plan has none"
+        for key, row in found.items()
+        if key not in planned
+    ]
+    return said

@@ -1,0 +1,192 @@
+"""[pages]: what a heap on pages reserves, from recordings of accesses.
+
+Each number is found by replay of system rtvm. `heap_pages` starts at what plain TLSF needs and
+grows until every recording completes. `frames` is the most pages mapped at once, and is tried:
+with exactly so many no call and no fault fails. More frames change nothing in a recording that
+completes with fewer, since they only answer the question whether one is left; so each recording is
+tried until one number holds all. `commit_pages` is what is mapped when the program touches every
+byte that it asks for. What replays is imported late: a plan is read without it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone import native
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts.plan_format import SECTIONS
+from tautochrone.facts.trace_format import OP_TOUCH
+from tautochrone.plan.sections import Basis
+from tautochrone.trace.file import open_trace
+
+PAGE_BYTES = 4096
+SYSTEM = "rtvm"
+HEAP_PAGES = SECTIONS["pages"]["heap_pages"]
+GROWTH = 64  # a heap that is too small is raised by this part of itself
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The table [pages]."""
+
+    heap_pages: int
+    frames: int
+    commit_pages: int
+    table_bytes: int
+
+
+def make(basis: Basis) -> Pages | None:
+    """The pages that hold every recording; None unless all are of accesses and can be replayed."""
+    without = [path.name for path in basis.paths if not _has_accesses(path)]
+    if len(without) == len(basis.paths):
+        return None
+    if without:
+        basis.note(f"no [pages]: {without[0]} has no accesses", "record all with --accesses")
+        return None
+    if basis.layout != "32":
+        basis.note("no [pages]: pages are planned for a 32-bit target", "leave out --layout")
+        return None
+    try:
+        _build()
+    except TauError as error:
+        basis.note(f"no [pages]: {error.message}", error.next_step)
+        return None
+    found = _heap(basis)
+    if found is None:
+        basis.note(f"no [pages]: {HEAP_PAGES['most']} pages do not hold the recordings", None)
+        return None
+    heap_pages, mapped, committed = found
+    frames = max(mapped)
+    for path in basis.paths:
+        while not _replay(path, heap_pages, basis.skip_misuse, frames=frames).completed:
+            frames += 1
+    return Pages(heap_pages, frames, max(committed), table_bytes(heap_pages))
+
+
+def _has_accesses(path: Path) -> bool:
+    with open_trace(path) as reader:
+        return reader.totals.events_of_op[OP_TOUCH] > 0
+
+
+def _build() -> None:
+    """Build what is replayed. Raises TauError where that cannot be, as without a compiler."""
+    from tautochrone.replay.paging import paging_image
+
+    paging_image(SYSTEM)
+
+
+def _replay(path: Path, heap_pages: int, skip_misuse: bool, **settings: Any) -> Any:
+    from tautochrone.replay.paging import page_replay
+
+    settings |= {"heap_bytes": heap_pages * PAGE_BYTES, "skip_misuse": skip_misuse}
+    return page_replay(path, SYSTEM, **settings)
+
+
+def _heap(basis: Basis) -> tuple[int, list[int], list[int]] | None:
+    """Pages of a heap in which every recording completes, also with each byte touched.
+
+    Then the most pages that each recording maps, and could map. None: the largest is too small.
+    """
+    pages = max(-(-basis.heap_bytes // PAGE_BYTES), HEAP_PAGES["least"])
+    while pages <= HEAP_PAGES["most"]:
+        mapped = _peaks(basis, pages, touch_all=False)
+        committed = mapped and _peaks(basis, pages, touch_all=True)
+        if mapped and committed:
+            return pages, mapped, committed
+        pages += max(pages // GROWTH, 1)
+    return None
+
+
+def _peaks(basis: Basis, heap_pages: int, touch_all: bool) -> list[int]:
+    """The most pages that each recording maps; empty if one does not complete."""
+    peaks = []
+    for path in basis.paths:
+        done = _replay(path, heap_pages, basis.skip_misuse, touch_all=touch_all)
+        if not done.completed:
+            return []
+        peaks.append(done.peak_mapped_pages)
+    return peaks
+
+
+def space_pages_log2(heap_pages: int) -> int:
+    """The size of the smallest space that holds a heap: page 0 of a space is never mapped."""
+    return heap_pages.bit_length()
+
+
+def table_bytes(heap_pages: int) -> int:
+    """Bytes of tables of that space, as the core says."""
+    core = native.library("libtau_core32.so")
+    return int(core.tau_vspace_size_bytes(space_pages_log2(heap_pages)))
+
+
+def refuse_fewer_frames(value: Pages, frames: int) -> None:
+    """Raise TauError (usage) if there are fewer frames than were planned."""
+    if frames < value.frames:
+        raise TauError(
+            f"the plan reserves {value.frames} frames, {frames} are {value.frames - frames} fewer",
+            f"give at least {value.frames}, or make a plan of shorter recordings",
+            EXIT_USAGE,
+        )
+
+
+def from_table(table: dict[str, Any]) -> Pages:
+    """As Section."""
+    return Pages(**table)
+
+
+def to_table(value: Pages) -> dict[str, Any]:
+    """As Section."""
+    return dataclasses.asdict(value)
+
+
+def rule_broken(value: Pages) -> str:
+    """As Section: [PLAN-14]."""
+    rising = ("frames", "commit_pages", "heap_pages")
+    for less, more in zip(rising, rising[1:], strict=False):
+        if getattr(value, less) > getattr(value, more):
+            return (
+                f"pages.{less} is {getattr(value, less)}, more than pages.{more},"
+                f" {getattr(value, more)}"
+            )
+    return ""
+
+
+def document(value: Pages) -> dict[str, Any]:
+    """As Section."""
+    return {"pages": to_table(value)}
+
+
+def told(value: Pages) -> list[str]:
+    """As Section."""
+    return [
+        f"on pages: {value.frames:,} frames, the most that are mapped at once, in a heap of"
+        f" {value.heap_pages:,} pages; tables of {value.table_bytes:,} bytes"
+    ]
+
+
+def header(value: Pages) -> list[str]:
+    """As Section."""
+    return [
+        "// A heap on pages: tau_vspace_init with TAU_PLAN_SPACE_PAGES_LOG2 and a pool of",
+        "// TAU_PLAN_FRAMES frames (tau_frames_reserve), then tau_page_heap_init from page 1 on",
+        "// with TAU_PLAN_HEAP_PAGES and TAU_PLAN_COMMIT_PAGES.",
+        f"#define TAU_PLAN_HEAP_PAGES {value.heap_pages}u",
+        f"#define TAU_PLAN_FRAMES {value.frames}u",
+        f"#define TAU_PLAN_COMMIT_PAGES {value.commit_pages}u",
+        f"#define TAU_PLAN_TABLE_BYTES {value.table_bytes}u",
+        f"#define TAU_PLAN_SPACE_PAGES_LOG2 {space_pages_log2(value.heap_pages)}u",
+    ]
+
+
+def problems(value: Pages) -> list[str]:
+    """As Section: [PLAN-14]."""
+    needed = table_bytes(value.heap_pages)
+    if needed == value.table_bytes:
+        return []
+    return [
+        f"tables of {value.heap_pages} pages take {needed} bytes in this core, the plan says"
+        f" {value.table_bytes}"
+    ]

@@ -1,0 +1,250 @@
+"""[pages]: the numbers are those of the golden models, they hold, and one less does not.
+
+Method: random recordings of accesses, replayed by the tool and, naively, on model/page_heap.py.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model.frames import Frames, Machine
+from model.page_heap import PageHeap
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.plan import pages
+from tautochrone.plan.file import Plan, load_plan
+from tautochrone.plan.header import save_header
+from tautochrone.plan.pages import Pages, refuse_fewer_frames
+from tautochrone.plan.sections import Basis
+from tautochrone.replay.paging import page_replay
+from testing.paging_reference import FIRST, PAGE, Reference, control_bytes, events_with_touches
+from testing.random_trace import FREE, MALLOC, Event, write_events
+
+ROOT = Path(__file__).resolve().parents[3]
+TOUCH = 5
+UNKNOWN, SLOT_NONE = 1, 0xFFFFFFFF
+SEEDS = range(500, 503)
+
+
+def basis_of(*paths: Path, heap_bytes: int = 1, layout: str = "32") -> Basis:
+    """A basis; its notes are collected in `said`."""
+    return Basis(paths, False, layout, False, heap_bytes, lambda text, step: said.append(text))
+
+
+said: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_said() -> None:
+    """Forget the notes of the test before."""
+    said.clear()
+
+
+class Watched(Reference):
+    """The reference with limits, which sees how many pages could be mapped at once."""
+
+    def __init__(self, heap_pages: int, frames: int, commit_max_pages: int = 2**32 - 1) -> None:
+        super().__init__("rtvm", heap_pages)
+        pool = Frames(Machine(frames), is_reserved=True, ready=list(range(frames)))
+        self.heap = PageHeap(
+            *(pool, FIRST, heap_pages, control_bytes(heap_pages), 32, 0, commit_max_pages)
+        )
+        self.peak_committed_pages = 0
+
+    def note(self) -> None:
+        """Notes the peaks."""
+        super().note()
+        self.peak_committed_pages = max(self.peak_committed_pages, len(self.heap.committed))
+
+
+def holds(events: list[Event], heap_pages: int, frames: int, commit_max_pages: int) -> bool:
+    """Whether the models carry everything out within these limits."""
+    try:
+        Watched(heap_pages, frames, commit_max_pages).run(events)
+    except AssertionError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_numbers_are_those_of_the_models(tmp_path: Path, seed: int) -> None:
+    events = events_with_touches(seed, events=500, live_max=20)
+    found = pages.make(basis_of(write_events(tmp_path / "t.tau", events)))
+    naive = Watched(found.heap_pages, found.heap_pages)
+    seen = naive.run(events)
+    assert found.frames == seen.peak_mapped_pages
+    assert found.commit_pages == naive.peak_committed_pages > found.frames
+    assert holds(events, found.heap_pages, found.frames, found.commit_pages)
+    assert not holds(events, found.heap_pages, found.frames - 1, found.commit_pages)
+    assert not holds(events, found.heap_pages, found.frames, found.commit_pages - 1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_its_frames_hold_and_one_fewer_does_not(tmp_path: Path, seed: int) -> None:
+    trace = write_events(tmp_path / "t.tau", events_with_touches(seed, events=4000))
+    found = pages.make(basis_of(trace))
+    heap_bytes = found.heap_pages * PAGE
+    held = page_replay(trace, "rtvm", frames=found.frames, heap_bytes=heap_bytes)
+    assert held.completed and held.peak_mapped_pages == found.frames == held.frames_count
+    short = page_replay(trace, "rtvm", frames=found.frames - 1, heap_bytes=heap_bytes)
+    assert not short.completed
+    assert ("frame" in short.cause) or ("no room" in short.cause)
+
+
+def test_several_recordings_share_the_largest_numbers(tmp_path: Path) -> None:
+    traces = [
+        write_events(tmp_path / f"{seed}.tau", events_with_touches(seed, events=2000))
+        for seed in SEEDS
+    ]
+    together = pages.make(basis_of(*traces))
+    heap_bytes = together.heap_pages * PAGE
+    done = [
+        [
+            page_replay(trace, "rtvm", heap_bytes=heap_bytes, touch_all=touch_all)
+            for trace in traces
+        ]
+        for touch_all in (False, True)
+    ]
+    assert together.frames == max(one.peak_mapped_pages for one in done[0])
+    assert together.commit_pages == max(one.peak_mapped_pages for one in done[1])
+    for trace in traces:
+        assert page_replay(
+            trace, "rtvm", frames=together.frames, heap_bytes=heap_bytes
+        ).completed
+
+
+def test_a_heap_that_is_too_small_grows_until_it_holds(tmp_path: Path) -> None:
+    events = [(MALLOC, slot, 4096, 0) for slot in range(500)] + [(TOUCH, 0, 0, 1)]
+    trace = write_events(tmp_path / "t.tau", events)
+    small = pages.make(basis_of(trace))
+    assert small.heap_pages >= 501
+    assert pages.make(basis_of(trace, heap_bytes=600 * PAGE)).heap_pages == 600
+    assert pages.make(basis_of(trace, heap_bytes=600 * PAGE + 1)).heap_pages == 601
+
+
+def test_a_number_that_fails_when_tried_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks for more frames than it maps at the peak gets them."""
+    trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 9000, 0), (TOUCH, 0, 0, 200)])
+    usual = pages.make(basis_of(trace))
+    plain = pages._replay
+
+    def greedy(*words: object, frames: int | None = None, **settings: object) -> object:
+        done = plain(*words, frames=frames, **settings)
+        return replace(done, completed=frames is None or frames >= usual.frames + 3)
+
+    monkeypatch.setattr(pages, "_replay", greedy)
+    assert pages.make(basis_of(trace)).frames == usual.frames + 3
+
+
+def test_only_recordings_of_accesses_have_pages(tmp_path: Path) -> None:
+    without = write_events(tmp_path / "plain.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
+    trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (TOUCH, 0, 0, 1)])
+    assert pages.make(basis_of(without)) is None and said == []
+    assert pages.make(basis_of(without, trace)) is None
+    assert said == ["no [pages]: plain.tau has no accesses"]
+    assert pages.make(basis_of(trace, layout="host")) is None and "32-bit" in said[1]
+
+
+def test_misuse_is_left_out_where_the_plan_leaves_it_out(tmp_path: Path) -> None:
+    events = [(MALLOC, 0, 100, 0), (FREE, SLOT_NONE, 0, 0), (TOUCH, 0, 0, 1)]
+    trace = write_events(tmp_path / "t.tau", events, [0, UNKNOWN, 0])
+    with pytest.raises(TauError, match="event 1"):
+        pages.make(basis_of(trace))
+    assert pages.make(replace(basis_of(trace), skip_misuse=True)).frames > 0
+
+
+def test_a_heap_beyond_the_largest_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 9 * PAGE, 0), (TOUCH, 0, 0, 1)])
+    monkeypatch.setitem(pages.HEAP_PAGES, "most", 8)
+    assert pages.make(basis_of(trace)) is None
+    assert said == ["no [pages]: 8 pages do not hold the recordings"]
+
+
+def test_fewer_frames_are_refused_by_number() -> None:
+    planned = Pages(heap_pages=40, frames=9, commit_pages=12, table_bytes=1292)
+    refuse_fewer_frames(planned, 9)
+    with pytest.raises(TauError, match="reserves 9 frames, 8 are 1 fewer") as refused:
+        refuse_fewer_frames(planned, 8)
+    assert refused.value.exit_code == EXIT_USAGE and "at least 9" in refused.value.next_step
+
+
+HEADER_USER = """
+#include "core/page_heap.h"
+#include "plan.h"
+#define PAGE 4096u
+static _Alignas(PAGE) unsigned char memory[(1u + TAU_PLAN_HEAP_PAGES) * PAGE];
+static uint32_t links[TAU_PLAN_FRAMES];
+static uint32_t tables[TAU_PLAN_TABLE_BYTES / 4u];
+int main(void) {
+    static struct tau_frames machine, frames;
+    static struct tau_vspace space;
+    static struct tau_page_heap heap;
+    const uint32_t log2 = TAU_PLAN_SPACE_PAGES_LOG2;
+    if (tau_frames_init(&machine, links, TAU_PLAN_FRAMES, NULL) != TAU_OK ||
+        tau_frames_add(&machine, (struct tau_frame){0}, TAU_PLAN_FRAMES) != TAU_OK ||
+        tau_frames_reserve(&machine, &frames, TAU_PLAN_FRAMES) != TAU_OK) {
+        return 1;
+    }
+    if (tau_vspace_size_bytes(log2) != sizeof tables ||
+        tau_vspace_init(&space, tables, sizeof tables, log2, &frames, TAU_VSPACE_OVERCOMMIT)) {
+        return 2;
+    }
+    if (tau_page_heap_init(&heap, &space, (uintptr_t)memory, (struct tau_page){1},
+                           TAU_PLAN_HEAP_PAGES, TAU_PLAN_COMMIT_PAGES) != TAU_OK) {
+        return 3;
+    }
+    return tau_page_heap_malloc(&heap, OBJECT_BYTES) != NULL ? 0 : 4;
+}
+"""
+
+
+@pytest.mark.parametrize("heap_pages", [15, 16, 127])
+def test_the_header_starts_a_heap_on_pages(tmp_path: Path, heap_pages: int) -> None:
+    """Sizes below, at and far from a power of two: page 0 of a space is one that no heap has."""
+    planned = Pages(heap_pages, 6, 9, pages.table_bytes(heap_pages))
+    plan = Plan((), 0, "greedy", 0.0, layout="host", sections={"pages": planned})
+    save_header(plan, tmp_path / "plan.h", "tau plan")
+    (tmp_path / "user.c").write_text(HEADER_USER)
+    sources = sorted(map(str, (ROOT / "core").glob("*.c")))
+    flags = ["-std=c17", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}", f"-I{tmp_path}"]
+    for object_bytes, status in ((3 * PAGE, 0), (9 * PAGE, 4)):
+        program = str(tmp_path / "user")
+        words = [*flags, f"-DOBJECT_BYTES={object_bytes}u", str(tmp_path / "user.c"), *sources]
+        subprocess.run(["cc", *words, "-o", program], check=True, timeout=120)
+        assert subprocess.run([program], check=False, timeout=20).returncode == status
+
+
+def test_the_table_bytes_are_checked_against_the_core() -> None:
+    sound = Pages(40, 9, 12, pages.table_bytes(40))
+    assert pages.problems(sound) == []
+    (problem,) = pages.problems(replace(sound, table_bytes=sound.table_bytes + 4))
+    assert str(sound.table_bytes) in problem and str(sound.table_bytes + 4) in problem
+
+
+def test_the_command_plans_pages_that_replay_holds(tmp_path: Path) -> None:
+    """As a user does it, from one command to the next."""
+    write_events(tmp_path / "t.tau", events_with_touches(7, events=2000))
+
+    def tau(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tautochrone", *map(str, words)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    done = tau("plan", "t.tau", "-o", "plan.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    said_pages = json.loads(done.stdout)["pages"]
+    assert Pages(**said_pages) == load_plan(tmp_path / "plan.toml").sections["pages"]
+    assert f"{said_pages['frames']} frames" in tau("plan", "t.tau").stdout
+    heap = ("--heap", said_pages["heap_pages"] * PAGE)
+    replay = ("replay", "t.tau", "--on", "rtvm", *heap, "--frames")
+    assert tau(*replay, said_pages["frames"]).returncode == 0
+    assert tau(*replay, said_pages["frames"] - 1).returncode == 3
+    assert tau("check", "plan.toml").returncode == 0

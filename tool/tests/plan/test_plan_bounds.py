@@ -1,0 +1,266 @@
+"""[bounds]: they are the longest paths of the linked code, and another core is noticed by number.
+
+Method: the core's sources and the bounds of one system are replaced by others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tautochrone import native
+from tautochrone.code import images
+from tautochrone.errors import TauError
+from tautochrone.plan import bounds
+from tautochrone.plan.bounds import Bound, Bounds, core_sha256
+from tautochrone.plan.checking import check_plan
+from tautochrone.plan.file import Plan, load_plan, save_plan
+from tautochrone.plan.header import save_header
+from tautochrone.plan.sections import Basis
+from tautochrone.replay.emulator import count
+from tautochrone.replay.paging import page_replay
+from testing.paging_reference import TOUCH, events_with_touches
+from testing.random_trace import FREE, MALLOC, random_trace, write_events
+
+ROOT = Path(__file__).resolve().parents[3]
+said: list[tuple[str, str | None]] = []
+
+
+def basis_of(has_classes: bool = False, **sections: object) -> Basis:
+    """A basis; its notes are collected in `said`."""
+    return Basis(
+        *((), False, "32", has_classes, 0, lambda *words: said.append(words)), sections=sections
+    )
+
+
+@pytest.fixture(autouse=True)
+def afresh() -> None:
+    """Forget what was said and computed before."""
+    said.clear()
+    bounds.bounds_on.cache_clear()
+    core_sha256.cache_clear()
+
+
+def keys(made: Bounds) -> set[tuple[str, str]]:
+    """Systems with their targets."""
+    return {(row.system, row.target) for row in made.operations}
+
+
+def test_the_plans_systems_are_bounded_on_their_targets() -> None:
+    heap = {("tlsf", "rv32"), ("tlsf", "m4")}
+    budget = {("budget", "rv32"), ("budget", "m4")}
+    on_pages = {("rtvm", "rv32"), ("tile:rtmmu", "tile")}
+    assert keys(bounds.make(basis_of())) == heap
+    assert keys(bounds.make(basis_of(has_classes=True))) == heap | budget
+    assert keys(bounds.make(basis_of(has_classes=True, pages=1))) == heap | budget | on_pages
+    assert said == []
+
+
+def test_bounds_are_those_that_replay_states(tmp_path: Path) -> None:
+    """Same numbers as beside the calls of a replay, and none is exceeded."""
+    made = bounds.make(basis_of(has_classes=True, pages=1))
+    found = {tuple(row[:4]): row.bound for row in made.operations}
+    counts = count(random_trace(tmp_path / "t.tau", 3), "tlsf", "rv32")
+    for verb in ("malloc", "free", "calloc"):
+        assert found["tlsf", verb, "rv32", "instructions"] == counts[verb].bound
+        assert found["tlsf", verb, "rv32", "accesses"] == counts[verb].bound_accesses
+    trace = write_events(tmp_path / "a.tau", events_with_touches(5, events=1000))
+    for kind, calls in page_replay(trace, "rtvm").calls.items():
+        assert found["rtvm", kind, "rv32", "instructions"] == calls.bound_instructions
+        assert found["rtvm", kind, "rv32", "accesses"] == calls.bound_accesses
+    units = {(row.target, row.unit) for row in made.operations}
+    assert units == {
+        *(("rv32", "instructions"), ("rv32", "accesses"), ("m4", "instructions")),
+        ("tile", "cycles"),
+    }
+
+
+def planned(folder: Path, value: Bounds) -> Path:
+    """A plan file with these bounds."""
+    path = folder / "plan.toml"
+    save_plan(Plan((), 4096, "greedy", 0.0, sections={"bounds": value}), path, "", force=True)
+    return path
+
+
+def causes(path: Path) -> list[str]:
+    """What `tau check` finds, all of it in [bounds]."""
+    kind, problems = check_plan(path, path.read_bytes())
+    assert kind == "plan" and {problem.place for problem in problems} <= {"bounds"}
+    return [problem.cause for problem in problems]
+
+
+def test_a_bound_that_moved_is_told_by_how_much(tmp_path: Path) -> None:
+    made = bounds.make(basis_of())
+    assert causes(planned(tmp_path, made)) == []
+    first, *others = made.operations
+    higher = Bounds(made.core_sha256, (first._replace(bound=first.bound + 7), *others))
+    (cause,) = causes(planned(tmp_path, higher))
+    assert cause == (
+        f"made with another compiler: malloc of tlsf on rv32, in instructions: now {first.bound},"
+        f" the plan says {first.bound + 7} (-7)"
+    )
+    lower = Bounds("00" * 32, (first._replace(bound=first.bound - 1), *others))
+    (cause,) = causes(planned(tmp_path, lower))
+    assert cause.startswith("made from another core (000000000000…, this is ")
+    assert cause.endswith("(+1)")
+    (missing,) = causes(planned(tmp_path, Bounds(made.core_sha256, tuple(others))))
+    assert f"{first.bound}, the plan has none" in missing
+    gone = Bounds(made.core_sha256, (*made.operations, first._replace(operation="move", bound=3)))
+    (cause,) = causes(planned(tmp_path, gone))
+    assert "move of tlsf on rv32, in instructions, has no bound any more; the plan says 3" in cause
+
+
+def test_another_core_with_the_same_bounds_is_no_problem(tmp_path: Path) -> None:
+    made = bounds.make(basis_of())
+    assert causes(planned(tmp_path, made._replace(core_sha256="00" * 32))) == []
+
+
+def test_a_system_that_nobody_knows_is_a_problem(tmp_path: Path) -> None:
+    made = Bounds("00" * 32, (Bound("nobody", "malloc", "rv32", "instructions", 1),))
+    (cause,) = causes(planned(tmp_path, made))
+    assert "nobody has no bounds on rv32" in cause
+
+
+def other_core(folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """Install a core whose tlsf.c differs."""
+    core = folder / "core"
+    shutil.copytree(native.core_sources(), core)
+    text = (core / "tlsf.c").read_text()
+    assert old in text
+    (core / "tlsf.c").write_text(text.replace(old, new, 1))
+    monkeypatch.setattr(native, "core_sources", lambda: core)
+    afresh_caches()
+
+
+def afresh_caches() -> None:
+    """Forget what belongs to another core."""
+    bounds.bounds_on.cache_clear()
+    core_sha256.cache_clear()
+
+
+def test_a_core_that_is_slower_is_found_from_its_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One store more in free moves free's bounds, and those of what frees, and no other."""
+    made = bounds.make(basis_of())
+    path = planned(tmp_path, made)
+    source = (native.core_sources() / "tlsf.c").read_text()
+    head = next(line for line in source.splitlines() if "tau_tlsf_free(struct" in line)
+    line = head + "\n    *(volatile unsigned char *)heap = *(volatile unsigned char *)heap;"
+    other_core(tmp_path, monkeypatch, head, line)
+    assert core_sha256() != made.core_sha256
+    found = causes(path)
+    assert all(cause.startswith("made from another core") for cause in found)
+    assert any(re.search(r"free of tlsf on rv32, in accesses: .*\(\+2\)", each) for each in found)
+    assert any("free of tlsf on m4, in instructions" in each for each in found)
+    assert not any(": malloc of tlsf" in each or ": calloc of tlsf" in each for each in found)
+
+
+def test_the_hash_is_of_names_and_contents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "core"
+    folder.mkdir()
+    monkeypatch.setattr(native, "core_sources", lambda: folder)
+    seen = set()
+    for name, text in (("a.c", "x"), ("b.c", "x"), ("a.h", "x"), ("a.c", "y"), ("ports/a.c", "x")):
+        shutil.rmtree(folder)
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text)
+        (folder / "notes.txt").write_text(name)
+        core_sha256.cache_clear()
+        seen.add(core_sha256())
+    assert len(seen) == 5
+    core_sha256.cache_clear()
+
+
+def test_the_installed_core_is_the_one_of_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a plan from a checkout and one from an installation agree."""
+    installed = core_sha256()
+    core = ROOT / "core"
+    files = {
+        path.relative_to(core).as_posix(): path.read_bytes()
+        for path in core.rglob("*.[ch]")
+        if "tests" not in path.relative_to(core).parts
+    }
+    there = native.core_sources()
+    assert files == {
+        path.relative_to(there).as_posix(): path.read_bytes() for path in there.rglob("*.[ch]")
+    }
+    assert re.fullmatch("[0-9a-f]{64}", installed)
+
+
+def without_compiler(monkeypatch: pytest.MonkeyPatch, *isas: str) -> None:
+    """A machine that lacks the compilers of these targets."""
+    plain = images.compiler_of
+
+    def missing(isa: str) -> str:
+        if isa in isas:
+            raise TauError(f"{isa}-gcc is not installed", f"apt install gcc-{isa}")
+        return plain(isa)
+
+    monkeypatch.setattr(images, "compiler_of", missing)
+
+
+def test_a_missing_compiler_costs_its_target_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = planned(tmp_path, bounds.make(basis_of()))
+    afresh_caches()
+    without_compiler(monkeypatch, "m4")
+    made = bounds.make(basis_of())
+    assert keys(made) == {("tlsf", "rv32")}
+    assert said == [("no bounds of tlsf on m4: m4-gcc is not installed", "apt install gcc-m4")]
+    assert causes(whole) == [], "what cannot be compared is no problem"
+    told = capsys.readouterr().err
+    assert "bounds of tlsf on m4 were not compared: m4-gcc is not installed" in told
+    assert "next: apt install gcc-m4" in told
+    afresh_caches()
+    without_compiler(monkeypatch, "rv32", "m4")
+    assert bounds.make(basis_of()) is None
+
+
+def test_a_machine_without_cross_compilers_plans_all_the_same(tmp_path: Path) -> None:
+    """The command, with a PATH that has none of them."""
+    write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (TOUCH, 0, 0, 1), (FREE, 0, 0, 0)])
+    environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "tautochrone", "plan", "t.tau", "-o", "p.toml", "--json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    for missing in ("no [pages]", "no bounds of tlsf on rv32"):
+        assert f"{missing}: riscv64-unknown-elf-gcc is not installed" in done.stderr
+    assert not {"bounds", "core_sha256", "pages"} & set(json.loads(done.stdout))
+    assert "[bounds]" not in (tmp_path / "p.toml").read_text()
+
+
+def test_the_json_and_the_header_say_the_same(tmp_path: Path) -> None:
+    write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
+    command = [sys.executable, "-m", "tautochrone", "plan", "t.tau", "-o", "p.toml", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    result = json.loads(done.stdout)
+    value = load_plan(tmp_path / "p.toml").sections["bounds"]
+    assert result["core_sha256"] == value.core_sha256 == core_sha256()
+    assert [Bound(**row) for row in result["bounds"]] == list(value.operations)
+    assert "pages" not in result
+    plan = Plan((), 4096, "greedy", 0.0, sections={"bounds": value})
+    save_header(plan, tmp_path / "plan.h", "tau plan")
+    text = (tmp_path / "plan.h").read_text()
+    for row in value.operations:
+        name = f"TAU_PLAN_BOUND_{row.system}_{row.operation}_{row.target}_{row.unit}".upper()
+        assert f"#define {name} {row.bound}u\n" in text
+    assert f'#define TAU_PLAN_CORE_SHA256 "{value.core_sha256}"\n' in text
+
+
+def test_equal_input_gives_equal_bounds() -> None:
+    first = bounds.make(basis_of(has_classes=True))
+    afresh_caches()
+    assert bounds.make(basis_of(has_classes=True)) == first
