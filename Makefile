@@ -32,7 +32,7 @@ tile: .venv/stamp-build ## the simulated tile: each simulator and the program th
 	$(PYTHON) -m tautochrone.replay.tile.program
 
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
-	$(PYTHON) bench/size/run.py
+	$(PYTHON) -m bench.size.run
 
 format: .venv/stamp-check ## lay out the C files of the core and the tool
 	clang-format-14 -i core/*.[ch] tool/native/*/*.[ch]

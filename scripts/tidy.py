@@ -65,7 +65,7 @@ SIDE_ARROWS = {
     "linux": {"core", "iface"},
     "tool": {"core", "iface", "model"},
 }
-SIDES = {*SIDE_ARROWS, "hw", "kernel", "bench", "repro", "tests", "scripts"}
+SIDES = {*SIDE_ARROWS, "hw", "kernel", "bench", "repro", "testing", "tests", "scripts"}
 
 
 def lengths(root: Path, files: list[Path]) -> Iterator[str]:

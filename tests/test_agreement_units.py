@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hw.rtmmu.tb.simulate import run
-from model.frames import Frames
 from model.frames import Machine as Board
+from model.frames import Frames
 from model.page_heap import PAGE_BYTES, PageHeap
 from model.pagetable import PageTable
 from model.vspace import Space
@@ -39,6 +38,8 @@ from tautochrone.facts.trace_format import (
 )
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.tile.tile import operations_of, sizes_before
+from testing.cocotb_run import unit as unit_design
+from testing.cocotb_run import SMALL, run
 from tests.conftest import Tau
 
 STATUS_HEADER = Path(__file__).resolve().parents[1] / "core" / "status.h"
@@ -158,7 +159,7 @@ def _program(sides: Sides) -> None:
 
 @pytest.mark.parametrize(
     "unit, name",
-    [("tau_rtmmu", "vspace"), ("tau_rtmmu_tlb", "vspace"), ("tau_pagetable", "pagetable")],
+    [("rtmmu", "vspace"), ("rtmmu-tlb", "vspace"), ("pagetable", "pagetable")],
 )
 def test_model_core_and_rtl_agree(unit: str, name: str, tmp_path: Path) -> None:
     """Status, fault, cause and frame, at every step."""
@@ -186,7 +187,7 @@ def _agree(sides: Sides, unit: str, tmp_path: Path) -> None:
     trace, told = tmp_path / "trace.json", tmp_path / "answers.json"
     trace.write_text(json.dumps(sides.steps))
     files_of = {"TAU_UNIT_TRACE": str(trace), "TAU_UNIT_ANSWERS": str(told)}
-    run(unit, "hw.rtmmu.tb.cocotb_trace", tmp_path, **files_of)
+    run(unit_design(unit, **SMALL), "hw.socket.tb.cocotb_trace", tmp_path, **files_of)
     answers = json.loads(told.read_text())
     looks = [step[1:] for step in sides.steps if step[0] == "look"]
     wrong = [
@@ -372,7 +373,7 @@ def recording(tau: Tau, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "words.tau"
 
 
-@pytest.mark.parametrize("unit", ["tau_rtmmu", "tau_rtmmu_tlb"])
+@pytest.mark.parametrize("unit", ["rtmmu", "rtmmu-tlb"])
 def test_a_recorded_program_agrees(unit: str, recording: Path, tmp_path: Path) -> None:
     """Addresses, faults, frames; pages nobody has are looked up all the time, too."""
     print(f"TAU_TEST_SEED={SEED}")

@@ -23,33 +23,10 @@ from tautochrone.plan.profile import profile_of
 from tautochrone.replay import emulator
 from tautochrone.replay.run import replay, smallest_heap
 from tautochrone.trace.file import open_trace
+from testing.ctypes_core import BudgetClass, BudgetStatistics, TlsfStatistics
 
 WORD = 2**64
 CLASSES_MAX = 8
-
-
-class TlsfStatistics(ctypes.Structure):
-    """struct tau_tlsf_statistics."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in ("capacity", "used", "peak", "free", "largest", "refused", "control")
-    ]
-
-
-class BudgetStatistics(ctypes.Structure):
-    """struct tau_budget_statistics."""
-
-    _fields_ = [
-        ("shared", TlsfStatistics),
-        *((name, ctypes.c_size_t) for name in ("dedicated", "control", "classes")),
-    ]
-
-
-class BudgetClass(ctypes.Structure):
-    """struct tau_budget_class."""
-
-    _fields_ = [("size", ctypes.c_uint32), ("count", ctypes.c_uint32)]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +47,7 @@ def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
         heap = core.tau_tlsf_init(start, ctypes.c_size_t(heap_bytes), ctypes.c_size_t(0))
         core.tau_tlsf_statistics.restype = TlsfStatistics
         facts = core.tau_tlsf_statistics(ctypes.c_void_p(heap))
-        return Tlsf(heap_bytes, facts.control, check_level=0)
+        return Tlsf(heap_bytes, facts.control_bytes, check_level=0)
     heap = ctypes.c_void_p()
     classes = (BudgetClass * len(plan.classes))(*plan.classes)
     size = ctypes.c_size_t(heap_bytes)
@@ -78,7 +55,7 @@ def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
     core.tau_budget_statistics.restype = BudgetStatistics
     facts = core.tau_budget_statistics(heap)
     pairs = [tuple(entry) for entry in plan.classes]
-    return Budget(heap_bytes, pairs, facts.control, facts.shared.control, check_level=0)
+    return Budget(heap_bytes, pairs, facts.control_bytes, facts.shared.control_bytes, check_level=0)
 
 
 def placement_of(model: Tlsf | Budget, trace: Path) -> int:

@@ -14,12 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from hw.units import units
 from tautochrone.commands import doctor
 from tautochrone.errors import TauError
 from tautochrone.replay.tile import program as tile_program
+from tautochrone.replay.tile.units import UNITS
 
 ROOT = Path(__file__).resolve().parent.parent
-CARRIED = ("*/rtl/*.sv*", "tile/sim/*", "tile/sw/**/*.[chSl]*", "build.py")
+CARRIED = ("*/rtl/*.sv*", "*/unit.toml", "tile/sim/*", "tile/sw/**/*.[chSl]*")
+CARRIED += ("build.py", "units.py")
 
 
 @pytest.fixture(scope="module")
@@ -51,16 +54,18 @@ def installed(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def doctors_word(name: str = "tile:rtmmu") -> doctor.Finding:
     """What the doctor says about a system on the tile."""
-    return next(finding for finding in doctor.tile() if finding.name == name)
+    return next(finding for finding in doctor.systems() if finding.name == name)
 
 
 def test_everything_is_carried(package: Path) -> None:
-    files = [path for pattern in CARRIED for path in (ROOT / "hw").glob(pattern)]
+    found = [path for pattern in CARRIED for path in (ROOT / "hw").glob(pattern)]
+    files = [path for path in found if "probe" not in path.parts]
     assert len(files) > 30
     for path in files:
         carried = package / path.relative_to(ROOT)
         assert carried.read_bytes() == path.read_bytes(), path
     assert not list((package / "hw").glob("**/tb")) and not list((package / "hw").glob("**/doc"))
+    assert not list((package / "hw").glob("**/probe"))
 
 
 def test_without_a_simulator_the_doctor_says_how_to_build_it(installed: Path) -> None:
@@ -120,5 +125,11 @@ def test_versions_are_the_pinned_ones() -> None:
     """hw/build.py names them where no pyproject.toml is."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = set(extras["optional-dependencies"]["tile"])
-    module = tile_program._build_module(ROOT / "hw" / "build.py")
+    module = tile_program.build_module(ROOT / "hw")
     assert set(module.PINNED.values()) == wanted
+
+
+def test_a_unit_with_a_heap_is_a_system() -> None:
+    """And no other is: the tool lists what the units' descriptions say."""
+    told = {unit.name for unit in units().values() if unit.heap}
+    assert told == {unit.name for unit in UNITS}

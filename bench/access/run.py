@@ -1,6 +1,6 @@
 """What recording accesses costs: CPU time beside Valgrind's own tools, events and bytes.
 
-Run `python bench/access/run.py [--quick]`; it writes out/bench/access.json. Each program runs
+Run `python -m bench.access.run [--quick]`; it writes out/bench/access.json. Each program runs
 plain, under Valgrind without a tool (none), under our tool and under DHAT, which keeps sums of the
 same accesses, in turns. A figure is the median over the rounds. *Steady* is the CPU time of the
 whole input less that of a trivial one, so that neither the start of Valgrind nor the translation of

@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from images import ISAS, OUT, PEERS, PeerMissing, REPOSITORY, compile_c, link, peer_image, sizes_of
+from bench.allocators.images import (
+    ISAS,
+    OUT,
+    PEERS,
+    REPOSITORY,
+    PeerMissing,
+    compile_c,
+    link,
+    peer_image,
+    sizes_of,
+)
 
 COLUMNS = ("malloc_free", "with_init", "with_realloc")
 OURS = {"tlsf": ("tlsf",), "budget": ("tlsf", "budget")}

@@ -1,6 +1,6 @@
 """The exact maxima of our systems on the synthetic traces: golden.json, and how it is made anew.
 
-    python bench/allocators/golden.py --update
+    python -m bench.allocators.golden --update
 
 One instruction more fails test_allocators.py, so does one fewer: then the numbers are made anew and
 the change is seen in review. They hold for the compilers that the file names.
@@ -14,14 +14,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from bench.allocators import synthetic
+from bench.allocators.images import ISAS, run
+from tautochrone.replay import emulator
+
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-
-import synthetic  # noqa: E402
-from images import ISAS, run  # noqa: E402
-
-from tautochrone.replay import emulator  # noqa: E402  (after the path above)
-
 PATH = HERE / "golden.json"
 # Enough buckets for every kind to hit and to miss, a fixed plan, so that no planner changes the
 # numbers.

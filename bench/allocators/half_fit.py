@@ -1,6 +1,6 @@
 """Half-fit beside TLSF: the longest path of malloc and free of o1heap, and of ours.
 
-    python bench/allocators/half_fit.py    the table of DESIGN.md, "Two-level segregated fit"
+    python -m bench.allocators.half_fit    the table of DESIGN.md, "Two-level segregated fit"
 
 o1heap's C comes in its crate, which cargo fetches; it is compiled as ours is, its assertions off.
 """
@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from images import OUT, RUST_PACKAGES, PeerMissing, run
-
+from bench.allocators.images import OUT, RUST_PACKAGES, PeerMissing, run
 from tautochrone.code.bounds import bound_instructions
 from tautochrone.code.images import ISAS, build_image, core_image
 

@@ -11,9 +11,16 @@ import functools
 import subprocess
 from pathlib import Path
 
-from images import HERE as SOURCES
-from images import ISAS, OUT, PEERS, PeerMissing, compile_c, host_library, rust_library
-
+from bench.allocators.images import HERE as SOURCES
+from bench.allocators.images import (
+    ISAS,
+    OUT,
+    PEERS,
+    PeerMissing,
+    compile_c,
+    host_library,
+    rust_library,
+)
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator, opened
 from tautochrone.replay.search import grid_sizes_of, search_steps
@@ -76,7 +83,7 @@ def static_data_bytes(name: str, isa_name: str) -> int:
     """Writable data that the peer keeps outside its arena, rounded up to 8; an adapter's three
     words are in it.
     """
-    from images import peer_image, sizes_of
+    from bench.allocators.images import peer_image, sizes_of
 
     if PEERS[name].kind == "rust":
         return 0  # the state of a crate's heap is inside the arena

@@ -1,7 +1,7 @@
 """Allocators beside each other on the same traces in one run: instructions per call, footprint,
 code size.
 
-    python bench/allocators/run.py [--quick] [PROGRAM …]
+    python -m bench.allocators.run [--quick] [PROGRAM …]
 
 Writes out/bench/allocators.json and prints the tables. --quick takes the synthetic traces only.
 Conditions: ours -O2 without checks unless the row says check 1; crates opt-level 3; C libraries as
@@ -23,22 +23,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import code_size  # noqa: E402
-import ours  # noqa: E402
-import peers  # noqa: E402
-import programs  # noqa: E402
-import synthetic  # noqa: E402
-import targets  # noqa: E402
-from images import PEERS, REPOSITORY, PeerMissing  # noqa: E402
-
-from tautochrone import __version__  # noqa: E402  (after the path above)
-from tautochrone.console.output import note  # noqa: E402
-from tautochrone.errors import TauError  # noqa: E402
-from tautochrone.replay import emulator  # noqa: E402  (after the path above)
-from tautochrone.replay.run import smallest_heap  # noqa: E402
-from tautochrone.trace.file import open_trace  # noqa: E402
+from bench.allocators import code_size, ours, peers, programs, synthetic, targets
+from bench.allocators.images import PEERS, REPOSITORY, PeerMissing
+from tautochrone import __version__
+from tautochrone.console.output import note
+from tautochrone.errors import TauError
+from tautochrone.replay import emulator
+from tautochrone.replay.run import smallest_heap
+from tautochrone.trace.file import open_trace
 
 RESULTS = REPOSITORY / "out" / "bench" / "allocators.json"
 INSTRUCTIONS_MAX = 200_000_000

@@ -1,6 +1,6 @@
 """How far the smallest heap is from the size from which on every larger one holds too.
 
-    python bench/allocators/safe_heap.py
+    python -m bench.allocators.safe_heap
 
 A larger heap can place blocks elsewhere and fail, so the smallest heap that completes a trace is
 not the size from which on all complete it, its safe heap. Measured on the paper's workloads W1 to
@@ -13,21 +13,17 @@ out/bench/safe_heap.json.
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
+from repro.budget import workload
+from repro.budget.measure import plan_of, trace_of
+from tautochrone.plan.file import Plan
+from tautochrone.replay import opened
+from tautochrone.replay.search import RESOLUTION_BYTES
+from tautochrone.replay.session import Session
+from tautochrone.replay.systems import system_named
+
 REPOSITORY = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "repro" / "budget"))
-
-import workload  # noqa: E402
-from measure import plan_of, trace_of  # noqa: E402
-
-from tautochrone.plan.file import Plan  # noqa: E402
-from tautochrone.replay import opened  # noqa: E402  (after the path above)
-from tautochrone.replay.search import RESOLUTION_BYTES  # noqa: E402
-from tautochrone.replay.session import Session  # noqa: E402  (after the path above)
-from tautochrone.replay.systems import system_named  # noqa: E402  (after the path above)
-
 RESULTS = REPOSITORY / "out" / "bench" / "safe_heap.json"
 REACH = 1.25
 SIZES_COUNT = 2048

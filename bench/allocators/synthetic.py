@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 
 import numpy as np
-from programs import TRACES, numbers
 
+from bench.allocators.programs import TRACES, numbers
 from tautochrone.trace.file import OPS, TraceWriter
 
 STEPS = 30_000

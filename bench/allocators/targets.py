@@ -16,18 +16,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import code_size  # noqa: E402
-import ours  # noqa: E402
-import programs  # noqa: E402
-import synthetic  # noqa: E402
-from images import REPOSITORY  # noqa: E402
-
-from tautochrone import native  # noqa: E402  (after the path above)
-from tautochrone.code import bounds  # noqa: E402  (after the path above)
-from tautochrone.console.output import note  # noqa: E402
-from tautochrone.replay import emulator  # noqa: E402  (after the path above)
+from bench.allocators import code_size, ours, programs, synthetic
+from bench.allocators.images import REPOSITORY
+from tautochrone import native
+from tautochrone.code import bounds
+from tautochrone.console.output import note
+from tautochrone.replay import emulator
+from testing.ctypes_core import TlsfStatistics
 
 RESULTS = REPOSITORY / "out" / "bench" / "targets.json"
 CLASSES_TRIED = (1, 4, 16, 64)
@@ -158,20 +153,11 @@ def budget_rows(traces: list[Path]) -> list[Row]:
     return rows
 
 
-class Statistics(ctypes.Structure):
-    """struct tau_tlsf_statistics."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in "capacity used peak_used free largest_free out_of_memory control".split()
-    ]
-
-
 def heap_of(size_bytes: int) -> tuple[ctypes.CDLL, ctypes.c_void_p, Any]:
     """A TLSF in SIZE_BYTES with the layout of a 32-bit machine; the last is its memory."""
     core = native.library("libtau_core32.so")
     core.tau_tlsf_init.restype = core.tau_tlsf_malloc.restype = ctypes.c_void_p
-    core.tau_tlsf_statistics.restype = Statistics
+    core.tau_tlsf_statistics.restype = TlsfStatistics
     memory = ctypes.create_string_buffer(size_bytes + 8)
     start = ctypes.c_void_p((ctypes.addressof(memory) + 7) & ~7)
     heap = core.tau_tlsf_init(start, ctypes.c_size_t(size_bytes), ctypes.c_size_t(0))
@@ -183,9 +169,9 @@ def overhead_rows() -> list[Row]:
     core, heap, memory = heap_of(1 << 16)
 
     def taken(size_bytes: int) -> int:
-        before = core.tau_tlsf_statistics(heap).used
+        before = core.tau_tlsf_statistics(heap).used_bytes
         core.tau_tlsf_malloc(heap, ctypes.c_size_t(size_bytes))
-        return int(core.tau_tlsf_statistics(heap).used - before)
+        return int(core.tau_tlsf_statistics(heap).used_bytes - before)
 
     rows = [
         Row("header: bytes that a block of 1020 takes above it", 4, taken(1020) - 1020),
@@ -193,7 +179,7 @@ def overhead_rows() -> list[Row]:
     ]
     for size_bytes, must in CONTROL:
         core, heap, memory = heap_of(size_bytes)
-        control = int(core.tau_tlsf_statistics(heap).control)
+        control = int(core.tau_tlsf_statistics(heap).control_bytes)
         rows.append(Row(f"control block at {size_bytes >> 10} KiB", must, control))
     del memory
     return rows

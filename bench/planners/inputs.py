@@ -1,6 +1,6 @@
 """How a plan made from one input does on another input of the same program.
 
-Run `python bench/planners/inputs.py`; it writes out/bench/planners_inputs.json. The programs and
+Run `python -m bench.planners.inputs`; it writes out/bench/planners_inputs.json. The programs and
 their two inputs are those of bench/allocators. Each planner plans from each input; the plan is
 replayed on that input and on the other one, beside plain TLSF. A figure is the heap over plain
 TLSF's, minus one: below 0 the plan gains.
@@ -13,13 +13,12 @@ import sys
 import time
 from pathlib import Path
 
+from bench.allocators.programs import record_all
+from tautochrone.plan.heap.recordings import ReplayedRecording
+from tautochrone.plan.making import make_plan
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))  # for bench.allocators, from wherever this is called
-
-from bench.allocators.programs import record_all  # noqa: E402  (after the path above)
-from tautochrone.plan.heap.recordings import ReplayedRecording  # noqa: E402
-from tautochrone.plan.making import make_plan  # noqa: E402
-
+ROOT = Path(__file__).resolve().parents[2]
 PLANNERS = ("replayed", "greedy")
 OTHER_INPUT_MUST = 0.02  # issue 2: at most this above plain TLSF
 

@@ -1,6 +1,6 @@
 """How long the planners take at 64 classes and a million events, and how good they are.
 
-Run `python bench/planners/run.py`; it writes out/bench/planners.json. Two recordings are made, both
+Run `python -m bench.planners.run`; it writes out/bench/planners.json. Two recordings are made, both
 of 64 sizes drawn anew from 8 to 4000 bytes. In *churn* objects come and go for ever at random, so
 that nearly every instant is a different mix and can bind: the hardest case for a planner. In
 *phases* live memory swings, each phase with its own favorite sizes, as programs do.

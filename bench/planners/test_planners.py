@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
-from types import ModuleType
 
-import pytest
-
-
-@pytest.fixture(scope="module")
-def bench() -> ModuleType:
-    """run.py of this folder."""
-    spec = importlib.util.spec_from_file_location("planners_run", Path(__file__).parent / "run.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from bench.planners import run as bench
 
 
-def test_a_small_run_has_every_figure(bench: ModuleType) -> None:
+def test_a_small_run_has_every_figure() -> None:
     result = bench.run(events=20_000, repeats=1)
     assert [row["recording"] for row in result["rows"]] == ["churn", "phases"]
     for row in result["rows"]:
@@ -32,7 +20,7 @@ def test_a_small_run_has_every_figure(bench: ModuleType) -> None:
     json.dumps(result)
 
 
-def test_recordings_are_the_same_every_time(bench: ModuleType, tmp_path: Path) -> None:
+def test_recordings_are_the_same_every_time(tmp_path: Path) -> None:
     for name in ("a", "b"):
         bench.write_recording(tmp_path / f"{name}.tau", 3000, 9, bench.SEED)
     assert (tmp_path / "a.tau").read_bytes() == (tmp_path / "b.tau").read_bytes()

@@ -1,6 +1,6 @@
 """What recording costs: nanoseconds and bytes an event, and percent of a program's CPU time.
 
-Run `python bench/recorder/run.py [--quick]`; it writes out/bench/recorder.json. Each figure is a
+Run `python -m bench.recorder.run [--quick]`; it writes out/bench/recorder.json. Each figure is a
 difference or a ratio of CPU time (user and system) between runs with and without the recorder that
 alternate in one run, and the median over the rounds, since the machine is shared. heaptrack, where
 it is installed, takes its turn in the same rounds: its preloaded half alone, without its

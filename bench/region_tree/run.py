@@ -1,6 +1,6 @@
 """What the region tree costs in each form, for 2^10 to 2^36 pages: bytes, instructions, accesses.
 
-Run `python bench/region_tree/run.py`; it prints the table and writes out/bench/region_tree.json.
+Run `python -m bench.region_tree.run`; it prints the table and writes out/bench/region_tree.json.
 
 - *flat*: bitmaps with a bit a page and a bit a word below; words of 32 bits (the core's), or of 64.
 - *layered*: the paper's [P0-17 ... P0-19], with the least and greatest page in each inner node.

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-
-def load() -> ModuleType:
-    """bench/region_tree/run.py, by path: every bench has a run.py."""
-    path = Path(__file__).with_name("run.py")
-    spec = importlib.util.spec_from_file_location("region_tree_run", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+from bench.region_tree import run
 
 
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     """Every form at 2^20 pages."""
-    return load().measure((20,))
+    return run.measure((20,))
 
 
 def cost(rows: list[dict[str, Any]], form: str, isa: str, verb: str) -> int:
@@ -63,7 +51,6 @@ def test_nothing_is_seen_above_its_bound(rows: list[dict[str, Any]]) -> None:
 
 def test_a_wrong_tree_is_noticed(tmp_path: Path) -> None:
     """A form that answers wrongly is no form."""
-    run = load()
     wrong = (run.HERE / "flat.c").read_text().replace("if (left != 0) {", "if (1) {")
     (tmp_path / "wrong.c").write_text(wrong)
     form = run.Form(str(tmp_path / "wrong.c"))

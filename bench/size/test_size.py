@@ -24,7 +24,8 @@ def today() -> dict:
 
 def test_sizes_are_those_checked_in(today: dict) -> None:
     changed = size.differences(today, json.loads(size.GOLDEN.read_text()))
-    assert not changed, "\n".join(["run bench/size/run.py --update, look at the diff:", *changed])
+    told = "run python -m bench.size.run --update, look at the diff:"
+    assert not changed, "\n".join([told, *changed])
 
 
 @pytest.mark.parametrize("target", LIMITS)

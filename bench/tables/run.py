@@ -1,6 +1,6 @@
 """What tables cost: bytes and accesses of direct, hierarchical and plain page tables, in one run.
 
-Run `python bench/tables/run.py`; it writes out/bench/tables.json. Everything runs on the emulated
+Run `python -m bench.tables.run`; it writes out/bench/tables.json. Everything runs on the emulated
 RV32 processor, so the same run gives the same numbers.
 
 - `sizes`: bytes of each form's constant part for spaces of 2^10 ... 2^20 pages.
@@ -17,16 +17,13 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from core.tests import table_cost
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "core" / "tests"))
-
-import table_cost  # noqa: E402
-
 OUT = ROOT / "out" / "bench" / "tables.json"
 PAGES_LOG2 = 20
 RECORD_BYTES = 272

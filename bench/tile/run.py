@@ -13,16 +13,16 @@ and all pages of a region in the last ones (`all_mapped` of them). --quick takes
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 import tempfile
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from core.tests.table_cost import placements
+from repro.rtmmu import synthetic
 from tautochrone.facts.replay_format import FLAG_BEFORE, FLAG_BEHIND
 from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
 
@@ -40,19 +40,8 @@ ACTIONS, ACTIONS_QUICK = (1_000, 10_000, 100_000), (1_000,)
 FLAT_MAX, MALLOC_RATIO_MAX = 1.05, 1.25
 
 
-def beside(path: str) -> ModuleType:
-    """A module of the repository that is in no package, by its path."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def unmap_rows(system: str, sizes: tuple[int, ...], count: int) -> list[dict[str, Any]]:
     """The most cycles of unmapping a region of each size, wherever it lies."""
-    placements = beside("core/tests/table_cost.py").placements
     regions: list[tuple[int, int, int, int]] = []
     ends, is_linear = [0], system == "tile:pagetable"
     for pages in sizes:
@@ -79,7 +68,6 @@ def unmap_rows(system: str, sizes: tuple[int, ...], count: int) -> list[dict[str
 
 def synthetic_row(system: str, actions: int) -> dict[str, Any]:
     """The paper's synthetic workload [P0-35] with so many actions, at the paper's sizes."""
-    synthetic = beside("repro/rtmmu/synthetic.py")
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "synthetic.tau"
         synthetic.write(trace, synthetic.SEED, synthetic.events(synthetic.SEED, actions))

@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
-
-def bench() -> ModuleType:
-    """The module run.py beside this, whose name others have too."""
-    path = Path(__file__).resolve().parent / "run.py"
-    spec = importlib.util.spec_from_file_location("bench_tile_run", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-run = bench()
+from bench.tile import run
 
 
 def unmapped(*cycles: int) -> list[dict[str, object]]:

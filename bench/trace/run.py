@@ -1,6 +1,6 @@
 """How large a trace is and how fast it is written and read, beside Parquet, in one run.
 
-Run `python bench/trace/run.py`; it writes out/bench/trace.json. Two sets of ten million events:
+Run `python -m bench.trace.run`; it writes out/bench/trace.json. Two sets of ten million events:
 
 - *program*: a Python program that builds, prints and parses JSON, recorded by `tau record` with its
   times, call sites and sizes as they came;

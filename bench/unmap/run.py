@@ -14,15 +14,16 @@ few sizes and placements.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from core.ports.tests import unmap_cost
+from core.tests import table_cost as costs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "out" / "bench" / "unmap.json"
@@ -37,16 +38,6 @@ LINEAR = ("conventional", "conventional-mapped", "sv39-linear")
 FLAT_MAX = 1.05
 SUFFIXES = {"rv32": "", "rv32zbb": "_zbb"}
 UNITS = ("instructions", "accesses")
-
-
-def beside(path: str) -> ModuleType:
-    """A module of the repository that is in no package, by its path."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def cost_of(tables: Any, placements: Iterable[tuple[int, bool, bool]], pages: int) -> list[int]:
@@ -68,7 +59,6 @@ def cost_of(tables: Any, placements: Iterable[tuple[int, bool, bool]], pages: in
 
 def rows_of(backend: str, sizes: Iterable[int], placements_count: int) -> list[dict[str, Any]]:
     """A row for each size of a way to unmap that is 32-bit code."""
-    costs = beside("core/tests/table_cost.py")
     found = {
         pages: {"backend": backend, "pages": pages, "instructions": 0, "accesses": 0}
         for pages in sizes
@@ -143,7 +133,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
         print(f"unmap: {backend} …", file=sys.stderr, flush=True)
         rows += rows_of(backend, sizes, count)
     print("unmap: sv39 …", file=sys.stderr, flush=True)
-    return rows + beside("core/ports/tests/unmap_cost.py").rows(quick)
+    return rows + unmap_cost.rows(quick)
 
 
 def main() -> int:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import run  # noqa: E402
+from bench.unmap import run
 
 
 def test_ours_are_flat_and_the_conventional_way_is_linear() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core_build import CORE
+from core.tests.core_build import CORE
 
 STATUS = re.findall(r"^    TAU_(\w+)", (CORE / "status.h").read_text(), flags=re.MULTILINE)
 assert STATUS[0] == "OK"

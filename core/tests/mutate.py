@@ -1,18 +1,18 @@
 """Small wrong changes of the core, each of which the tests must notice.
 
-A mutant is one replacement in one file. `survives` builds the tests on a changed copy of the core
-and runs them until one fails. A mutant whose text is no longer there, or is there twice, is an
-error: it must be written anew for the changed code.
+`survives` builds the tests of a mutant's mechanism on a changed copy of the core and runs them
+until one fails.
 """
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
-from core_build import CORE, Build, build_program, run_program
-from mutants_pages import PAGE_MUTANTS
+from core.tests.core_build import Build, build_program, run_program
+from core.tests.mutants_pages import PAGE_MUTANTS
+from testing import mutants
 
 RUN_SECONDS_MAX = 60
 TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf", "test_threads"]
@@ -38,13 +38,14 @@ BUILD = Build(32, 2, 0, "-O1", "gcc", sanitize=True)
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """In core/FILE, OLD becomes NEW; NAME says what goes wrong."""
+class Mutant(mutants.Mutant):
+    """In core/FILE, OLD becomes NEW."""
 
-    name: str
-    file: str
-    old: str
-    new: str
+    side: ClassVar[str] = "core"
+
+    def core(self, folder: Path) -> Path:
+        """A copy of the folder core in FOLDER with the change. Raises StaleMutant."""
+        return self.applied(folder, ["core"]) / "core"
 
 
 MUTANTS = [
@@ -267,33 +268,12 @@ MUTANTS = [
 ]
 
 
-class StaleMutant(Exception):
-    """The text that a mutant replaces is not in the core exactly once."""
-
-
-def changed_text(mutant: Mutant) -> str:
-    """The core's file with MUTANT applied. Raises StaleMutant."""
-    text = (CORE / mutant.file).read_text()
-    if text.count(mutant.old) != 1:
-        raise StaleMutant(f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)} times there")
-    return text.replace(mutant.old, mutant.new)
-
-
-def changed_core(mutant: Mutant, folder: Path) -> Path:
-    """A copy of the folder core in FOLDER with MUTANT applied. Raises StaleMutant."""
-    core = folder / "core"
-    text = changed_text(mutant)
-    shutil.copytree(CORE, core, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
-    (core / mutant.file).write_text(text)
-    return core
-
-
 def survives(mutant: Mutant, folder: Path) -> bool:
     """Whether all C tests of the mechanism pass in spite of MUTANT.
 
     Raises StaleMutant, or CompileError if the change is no C.
     """
-    core = changed_core(mutant, folder)
+    core = mutant.core(folder)
     found = [programs for start, programs in PROGRAMS.items() if mutant.file.startswith(start)]
     for name in found[0] if found else TLSF_PROGRAMS:
         plain = "explore" in name or "threads" in name

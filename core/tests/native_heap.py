@@ -9,52 +9,17 @@ import ctypes
 import mmap
 from pathlib import Path
 
+from testing.ctypes_core import (
+    BudgetClass,
+    BudgetClassStatistics,
+    BudgetStatistics,
+    TlsfStatistics,
+)
+
 STATUS = (
     "OK BAD_ARGUMENT POOL_TOO_SMALL POOL_TOO_LARGE POOL_OVERLAPS NO_MEMORY MISALIGNED_POINTER "
     "FOREIGN_POINTER DOUBLE_FREE OVERWRITTEN PLAN_TOO_LARGE PLAN_INVALID"
 ).split()
-
-
-class Statistics(ctypes.Structure):
-    """struct tau_tlsf_statistics."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "capacity_bytes",
-            "used_bytes",
-            "peak_used_bytes",
-            "free_bytes",
-            "largest_free_bytes",
-            "out_of_memory_count",
-            "control_bytes",
-        )
-    ]
-
-
-class BudgetStatistics(ctypes.Structure):
-    """struct tau_budget_statistics."""
-
-    _fields_ = [
-        ("shared", Statistics),
-        ("dedicated_bytes", ctypes.c_size_t),
-        ("control_bytes", ctypes.c_size_t),
-        ("classes_count", ctypes.c_size_t),
-    ]
-
-
-class BudgetClass(ctypes.Structure):
-    """struct tau_budget_class."""
-
-    _fields_ = [("size_bytes", ctypes.c_uint32), ("count", ctypes.c_uint32)]
-
-
-class BudgetClassStatistics(ctypes.Structure):
-    """struct tau_budget_class_statistics."""
-
-    _fields_ = [
-        (name, ctypes.c_uint32) for name in ("size_bytes", "count", "used_count", "peak_used_count")
-    ]
 
 
 VISITOR = ctypes.CFUNCTYPE(
@@ -75,7 +40,7 @@ def load(path: Path) -> ctypes.CDLL:
             ("free", ctypes.c_int, [pointer]),
             ("usable_size", size, [pointer]),
             ("invariants_hold", ctypes.c_bool, []),
-            ("statistics", Statistics if mechanism == "tlsf" else BudgetStatistics, []),
+            ("statistics", TlsfStatistics if mechanism == "tlsf" else BudgetStatistics, []),
         ):
             function = getattr(library, f"tau_{mechanism}_{name}")
             function.restype = result
@@ -157,7 +122,7 @@ class NativeTlsf(NativeHeap):
         assert self.heap is not None
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> TlsfStatistics:
         """As the C structure."""
         return self._call("statistics")
 

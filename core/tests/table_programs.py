@@ -9,9 +9,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from core_build import CORE, Build, compile_c, run_program
-from core_status import STATUS
-from mutate import Mutant, changed_core
+from core.tests.core_build import CORE, Build, compile_c, run_program
+from core.tests.core_status import STATUS
+from core.tests.mutate import Mutant
 
 RUN_SECONDS_MAX = 300
 SEED = os.environ.get("TAU_TEST_SEED", "1")
@@ -45,7 +45,7 @@ def survives(mutant: Mutant, mechanism: str, folder: Path) -> bool:
 
     Raises StaleMutant, or CompileError if the change is no C.
     """
-    core = changed_core(mutant, folder)
+    core = mutant.core(folder)
     for kind, arguments in (("test", []), ("fuzz", ["1", "60000"])):
         program = build(SANITIZED, kind, mechanism, folder, core)
         try:

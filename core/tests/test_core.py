@@ -12,8 +12,9 @@ import os
 from pathlib import Path
 
 import pytest
-from core_build import Build, build_program, run_program
-from mutate import MUTANTS, changed_core
+
+from core.tests.core_build import Build, build_program, run_program
+from core.tests.mutate import MUTANTS
 
 RUN_SECONDS_MAX = 300
 
@@ -110,7 +111,7 @@ def test_threads(build: Build, tmp_path: Path) -> None:
 def test_a_lock_too_few_is_noticed(tmp_path: Path) -> None:
     """As it would be without the lock of one call that only reads; other mutants are slow."""
     mutant = next(mutant for mutant in MUTANTS if mutant.name == "look without the lock")
-    core = changed_core(mutant, tmp_path)
+    core = mutant.core(tmp_path)
     program = build_program(THREADED[1], "test_threads", tmp_path, core)
     with pytest.raises(AssertionError, match="data race"):
         run_program(program, [random_seed(), "5000"], RUN_SECONDS_MAX)

@@ -14,9 +14,9 @@ from ctypes import CDLL
 from pathlib import Path
 
 import pytest
-from core_build import Build, build_library
-from native_heap import NativeBudget, NativeTlsf, budget_size, load
 
+from core.tests.core_build import Build, build_library
+from core.tests.native_heap import NativeBudget, NativeTlsf, budget_size, load
 from model.budget import Budget
 from model.tlsf import Tlsf
 

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from core_build import Build, build_program, run_program
-from mutate import Mutant, changed_core
+
+from core.tests.core_build import Build, build_program, run_program
+from core.tests.mutate import Mutant
 
 RUN_SECONDS_MAX = 120
 SEED = os.environ.get("TAU_TEST_SEED", "1")
@@ -33,7 +34,7 @@ def test_nothing_stale_is_kept(build: Build, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_missing_hook_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
     """The other places are among the mutants of mutate.py."""
-    core = changed_core(mutant, tmp_path)
+    core = mutant.core(tmp_path)
     program = build_program(BUILDS[0], "fuzz_forget", tmp_path, core)
     with pytest.raises(AssertionError, match="not so"):
         run_program(program, [SEED, "20000"], RUN_SECONDS_MAX)

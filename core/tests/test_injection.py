@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 import tempfile
 from functools import cache
 from pathlib import Path
 
 import pytest
-from core_build import ROOT, Build, build_program, run_program
+
+from core.tests.core_build import ROOT, Build, build_program, run_program
+from testing.golden import pinned
 
 GOLDEN = Path(__file__).with_name("injection_golden.json")
 LEVELS = (0, 1, 2)
@@ -83,9 +83,7 @@ def test_few_faults_come_to_what_is_pinned() -> None:
     """After a wanted change: TAU_UPDATE_GOLDEN=1."""
     check_outcomes(TRIALS_QUICK)
     measured = {f"level {level}": counts(level, TRIALS_QUICK) for level in LEVELS}
-    if os.environ.get("TAU_UPDATE_GOLDEN"):
-        GOLDEN.write_text(json.dumps(measured, indent=1) + "\n")
-    assert measured == json.loads(GOLDEN.read_text())
+    assert measured == pinned(GOLDEN, measured)
 
 
 @pytest.mark.slow

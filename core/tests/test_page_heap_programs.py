@@ -12,10 +12,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from core_build import Build, build_program, run_program
-from core_status import STATUS
-from mutate import MUTANTS, changed_core
 
+from core.tests.core_build import Build, build_program, run_program
+from core.tests.core_status import STATUS
+from core.tests.mutate import MUTANTS
 from model.frames import Frames, Machine
 from model.page_heap import BreakHeap, PageHeap
 
@@ -73,7 +73,7 @@ def test_a_frame_too_few_is_noticed(name: str, tmp_path: Path) -> None:
     """The heap then writes a header to a page that is not mapped; other mutants are slow."""
     few = "frame behind an aligned object alone asked for"
     mutant = next(mutant for mutant in MUTANTS if mutant.name == few)
-    program = build_program(SANITIZED[0], name, tmp_path, changed_core(mutant, tmp_path))
+    program = build_program(SANITIZED[0], name, tmp_path, mutant.core(tmp_path))
     with pytest.raises(AssertionError, match="the allocator touches unmapped page"):
         run_program(program, [SEED, "15000"] if name in FUZZERS else [], RUN_SECONDS_MAX)
 

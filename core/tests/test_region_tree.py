@@ -4,26 +4,31 @@ in instructions."""
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import random
-import shutil
 from pathlib import Path
 
 import pytest
-from core_build import CORE, Build, CompileError, compile_c, run_program
 
+from core.tests.core_build import CORE, Build, CompileError, compile_c, run_program
+from core.tests.mutate import Mutant
 from model.region_tree import RegionTree, size_bytes
 from tautochrone.code.bounds import bound_accesses, bound_instructions
 from tautochrone.code.calls import Machine, core_code
+from testing.golden import pinned
 
 GOLDEN = Path(__file__).with_name("region_tree_golden.json")
 SOURCES = ("tests/test_region_tree.c", "tests/check_region_tree.c", "region_tree.c")
 RUN_SECONDS_MAX = 300
 PAGES_LOG2_MAX = 20
 OPERATIONS = ("find", "next", "is_start", "split", "union")
-# In core/FILE, OLD becomes NEW: (what goes wrong, file, old, new).
-MUTANTS = [
+# (What goes wrong, file, old text, new text.)
+FILES = {
+    "level.h": "region_tree_level.h",
+    "word.h": "region_tree_word.h",
+    "tree.c": "region_tree.c",
+}
+ROWS = [
     ("empty word not announced", "level.h", "if (level == 0 && before != 0) {", "if (1) {"),
     ("announced one level only", "level.h", "(level == 0 && before != 0)", "(level == 1)"),
     ("union stops early", "level.h", "if (left != 0) {", "if (1) {"),
@@ -60,6 +65,7 @@ MUTANTS = [
     ),
     ("odd memory accepted", "tree.c", "% sizeof(uint32_t) != 0", "% 1 != 0"),
 ]
+MUTANTS = [Mutant(name, FILES[file], old, new) for name, file, old, new in ROWS]
 
 
 def program(build: Build, folder: Path, core: Path = CORE, extra: tuple[str, ...] = ()) -> Path:
@@ -86,28 +92,17 @@ def test_every_set_of_16_pages(build: Build, extra: tuple[str, ...], tmp_path: P
     print(run_program(program(build, tmp_path, extra=extra), [], RUN_SECONDS_MAX))
 
 
-def changed_core(folder: Path, file: str, old: str, new: str) -> Path:
-    """A copy of the core in FOLDER in which OLD, once in core/region_tree_FILE, is NEW."""
-    core = folder / "core"
-    shutil.copytree(CORE, core, ignore=shutil.ignore_patterns("__pycache__", "*.py", "ports"))
-    path = core / (f"region_{file}" if file == "tree.c" else f"region_tree_{file}")
-    text = path.read_text()
-    assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {path.name}"
-    path.write_text(text.replace(old, new))
-    return core
-
-
-def test_every_mutant_applies(tmp_path: Path) -> None:
+def test_every_mutant_applies() -> None:
     """Each text is in the core exactly once, so that the slow test cannot rot unseen."""
-    for number, mutant in enumerate(MUTANTS):
-        changed_core(tmp_path / str(number), *mutant[1:])
+    for mutant in MUTANTS:
+        assert mutant.text()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant[0].replace(" ", "-"))
-def test_no_mutant_survives(mutant: tuple[str, str, str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))
+def test_no_mutant_survives(mutant: Mutant, tmp_path: Path) -> None:
     """The C tests fail for each wrong change, or the compiler sees it."""
-    core = changed_core(tmp_path, *mutant[1:])
+    core = mutant.core(tmp_path)
     build = Build(32, optimize="-O1", sanitize=True)
     try:
         made = program(build, tmp_path, core)
@@ -259,11 +254,7 @@ def test_instructions_are_pinned(isa: str) -> None:
     After a wanted change: TAU_UPDATE_GOLDEN=1.
     """
     found = longest_paths(isa)
-    golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
-    if os.environ.get("TAU_UPDATE_GOLDEN"):
-        golden[isa] = found
-        GOLDEN.write_text(json.dumps(golden, indent=1) + "\n")
-    assert found == golden[isa]
+    assert found == pinned(GOLDEN, {isa: found})[isa]
     for verb, row in found.items():
         assert row["max_instructions"] <= row["bound_instructions"], verb
         assert row["max_accesses"] <= row["bound_accesses"], verb

@@ -12,9 +12,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from core_build import Build, build_program, run_program
-from core_status import STATUS
 
+from core.tests.core_build import Build, build_program, run_program
+from core.tests.core_status import STATUS
 from model.frames import Frames, Machine
 from model.vspace import Space
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from worst_case import worst_case_operations
 
+from core.tests.worst_case import worst_case_operations
 from model.tlsf import Tlsf
 
 

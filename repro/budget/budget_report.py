@@ -7,18 +7,10 @@ from typing import Any
 
 from bokeh.models import ColumnDataSource, FactorRange, HoverTool, Span
 from bokeh.plotting import figure
-from measure import OUT, stored
 
+from repro.budget.measure import OUT, stored
 from tautochrone.report.page import page
-from tautochrone.report.panel import (
-    BLUE,
-    GRAY,
-    GREEN,
-    ORANGE,
-    RED,
-    Panel,
-    plain_figure,
-)
+from tautochrone.report.panel import BLUE, GRAY, GREEN, ORANGE, RED, Panel, plain_figure
 
 COLORS = (BLUE, "#7fb8e6", "#b9d9f2", ORANGE, GREEN, RED)
 # One color a system in both tables of Fig. 5, in the order in which they are drawn: ours in blue.

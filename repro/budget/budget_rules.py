@@ -10,26 +10,10 @@ import ctypes
 from typing import Any
 
 from tautochrone import native
+from testing.ctypes_core import BudgetClass, BudgetClassStatistics
 
 HEAP_BYTES = 64 * 1024
 CLASSES = ((1024, 2), (40, 3))
-
-
-class BudgetClass(ctypes.Structure):
-    """struct tau_budget_class."""
-
-    _fields_ = [("size_bytes", ctypes.c_uint32), ("count", ctypes.c_uint32)]
-
-
-class ClassStatistics(ctypes.Structure):
-    """struct tau_budget_class_statistics."""
-
-    _fields_ = [
-        ("size_bytes", ctypes.c_uint32),
-        ("count", ctypes.c_uint32),
-        ("used_count", ctypes.c_uint32),
-        ("peak_used_count", ctypes.c_uint32),
-    ]
 
 
 class Heap:
@@ -40,7 +24,7 @@ class Heap:
         self.core.tau_budget_malloc.restype = ctypes.c_void_p
         self.core.tau_budget_malloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.core.tau_budget_free.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        self.core.tau_budget_class_statistics.restype = ClassStatistics
+        self.core.tau_budget_class_statistics.restype = BudgetClassStatistics
         self.core.tau_budget_class_statistics.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.memory = ctypes.create_string_buffer(HEAP_BYTES + 8)
         start = (ctypes.addressof(self.memory) + 7) & ~7

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from measure import HERE, stored
+from repro.budget.measure import HERE, stored
 from repro.sentences import filled
 
 STAGES = (
@@ -30,7 +30,7 @@ def claims_text(reasons: dict[str, Any], results: dict[str, Any]) -> str:
     lines = [
         "# Budgeted memory allocator (P1): each item, theirs and ours",
         "",
-        "Made by `python repro/budget/run.py` from `results/` and `reasons.toml`; not edited.",
+        "Made by `python -m repro.budget.run` from `results/` and `reasons.toml`; not edited.",
         'Paper: J. Lee and J. Yi, "Budgeted Memory Allocator for Embedded Systems", 2008. Bytes.',
         "",
         f"Conditions: {filled(reasons['conditions'], results)}",

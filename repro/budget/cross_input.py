@@ -8,19 +8,14 @@ bench/allocators.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
-from measure import REPOSITORY, footprint, plan_of
-
+from bench.allocators import programs
+from repro.budget.measure import footprint, plan_of
 from tautochrone.console.output import note
 from tautochrone.plan.making import make_plan
 from tautochrone.trace.file import open_trace
-
-sys.path.insert(0, str(REPOSITORY / "bench" / "allocators"))
-
-import programs  # noqa: E402  (a folder of its own, not a package)
 
 PLANNERS = ("replayed", "greedy")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workload import Event
+from repro.budget.workload import Event
 
 SIZES_BYTES = (64, 32, 16)
 LIVE_AT_T1 = (1, 3, 4)

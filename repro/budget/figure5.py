@@ -14,22 +14,17 @@ keeps one plan for all seeds.
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import workload
-from measure import REPOSITORY, footprint, plan_of, trace_of
-
+from bench.allocators import peers
+from bench.allocators.images import PeerMissing
+from repro.budget import workload
+from repro.budget.measure import footprint, plan_of, trace_of
 from tautochrone.console.output import note
-
-sys.path.insert(0, str(REPOSITORY / "bench" / "allocators"))
-
-import peers  # noqa: E402  (a folder of its own, not a package)
-from images import PeerMissing  # noqa: E402
 
 Measure = Callable[[str, int, Path], int]
 

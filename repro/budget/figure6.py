@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from typing import Any
 
-from measure import OUT, REPOSITORY
-
-sys.path.insert(0, str(REPOSITORY / "bench" / "allocators"))
-
-import code_size  # noqa: E402  (a folder of its own, not a package)
-from images import ISAS, compile_c  # noqa: E402
+from bench.allocators import code_size
+from bench.allocators.images import ISAS, compile_c
+from repro.budget.measure import OUT, REPOSITORY
 
 # The functions of the replayer's Kingsley that malloc and free need.
 KINGSLEY = re.compile(r"(kingsley_(malloc|free)|grow|class_of|block_of|word_(read|write))(\.\w+)*$")

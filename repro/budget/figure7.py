@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from figure5 import SYSTEMS_32, Measure
-from measure import footprint, plan_of, stored, trace_of
-
+from repro.budget.figure5 import SYSTEMS_32, Measure
+from repro.budget.measure import footprint, plan_of, stored, trace_of
 from tautochrone.console.output import note
 
 DIVISORS = (

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import workload
 
+from repro.budget import workload
 from tautochrone.plan.file import Plan
 from tautochrone.plan.making import make_plan
 from tautochrone.replay.run import smallest_heap

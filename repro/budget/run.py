@@ -1,8 +1,8 @@
 """Regenerates everything about the budgeted allocator's paper: results/, claims.md and
 out/repro/budget/report.html.
 
-python repro/budget/run.py               all stages
-python repro/budget/run.py table1 figure3    only these, then claims and report
+python -m repro.budget.run               all stages
+python -m repro.budget.run table1 figure3    only these, then claims and report
 """
 
 from __future__ import annotations
@@ -12,25 +12,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import budget_report  # noqa: E402
-import budget_rules  # noqa: E402
-import claims  # noqa: E402
-import cross_input  # noqa: E402
-import figure3  # noqa: E402
-import figure5  # noqa: E402
-import figure6  # noqa: E402
-import figure7  # noqa: E402
-import table1  # noqa: E402
-from measure import OUT, REPOSITORY, import_events, store  # noqa: E402
-
-from tautochrone import __version__  # noqa: E402  (after the path above)
-from tautochrone.console.output import note  # noqa: E402
+from repro.budget import (
+    budget_report,
+    budget_rules,
+    claims,
+    cross_input,
+    figure3,
+    figure5,
+    figure6,
+    figure7,
+    table1,
+)
+from repro.budget.measure import OUT, REPOSITORY, import_events, store
+from tautochrone import __version__
+from tautochrone.console.output import note
 
 
 def measure_figure3() -> dict[str, Any]:

@@ -16,9 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import workload
-from measure import OUT, import_events
-
+from repro.budget import workload
+from repro.budget.measure import OUT, import_events
 from tautochrone.plan.heap import Budget, exact, exhaustive, greedy
 from tautochrone.plan.profile import Instants, profile_of
 

@@ -5,26 +5,23 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import budget_report  # noqa: E402
-import budget_rules  # noqa: E402
-import claims  # noqa: E402
-import figure3  # noqa: E402
-import figure7  # noqa: E402
-import measure  # noqa: E402
-import table1  # noqa: E402
-import workload  # noqa: E402
-
-from repro import sentences  # noqa: E402
-from tautochrone.plan.heap import exact, exhaustive, greedy  # noqa: E402  (after the path above)
+from repro import sentences
+from repro.budget import (
+    budget_report,
+    budget_rules,
+    claims,
+    figure3,
+    figure7,
+    measure,
+    table1,
+    workload,
+)
+from tautochrone.plan.heap import exact, exhaustive, greedy
 
 
 @pytest.fixture(autouse=True)

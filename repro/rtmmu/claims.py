@@ -125,7 +125,7 @@ def claims_text(reasons: dict[str, Any], results: dict[str, Any]) -> str:
     lines = [
         "# Real-time virtual memory (P0): each item, theirs and ours",
         "",
-        "Made by `python repro/rtmmu/run.py` from `results/` and `reasons.toml`; not edited.",
+        "Made by `python -m repro.rtmmu.run` from `results/` and `reasons.toml`; not edited.",
         'Paper: M. Böhnert and C. Scholl, "A Dynamic Virtual Memory Management under Real-Time'
         ' Constraints", 2014.',
         "",

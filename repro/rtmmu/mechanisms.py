@@ -7,14 +7,11 @@ enough sizes to say in claims.md what the mechanism costs.
 from __future__ import annotations
 
 import ctypes
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from bench.unmap import run as bench
+from core.ports.tests import unmap_cost
 from repro.rtmmu.measure import ISAS
-from repro.rtmmu.workloads import REPOSITORY
 from tautochrone import native
 from tautochrone.code.bounds import bound_instructions
 from tautochrone.code.calls import core_code
@@ -27,16 +24,6 @@ PLACEMENTS = 64
 PLACEMENTS_LINEAR = 2
 OURS = ("direct", "hierarchical")
 LINEAR = ("conventional", "conventional-mapped")
-
-
-def beside(path: str) -> ModuleType:
-    """A module of the repository that is in no package, by its path."""
-    spec = importlib.util.spec_from_file_location(f"rtmmu_{Path(path).stem}", REPOSITORY / path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def table_bytes(pages_log2: int = PAGES_LOG2) -> dict[str, Any]:
@@ -86,12 +73,11 @@ def tree_bounds() -> dict[str, Any]:
 
 def unmap_costs(sizes: tuple[int, ...] = UNMAP_PAGES) -> dict[str, Any]:
     """Cost of giving a region back at each size, ours and the linear ways."""
-    bench = beside("bench/unmap/run.py")
     result: dict[str, Any] = {}
     for backend in (*OURS, *LINEAR):
         count = PLACEMENTS if backend in OURS else PLACEMENTS_LINEAR
         result[backend] = bench.rows_of(backend, sizes, count)
-    result["sv39"] = beside("core/ports/tests/unmap_cost.py").rows(True)
+    result["sv39"] = unmap_cost.rows(True)
     split: dict[str, list[dict[str, Any]]] = {}
     for rows in result.values():
         for row in rows:

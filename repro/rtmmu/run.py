@@ -1,9 +1,9 @@
 """Regenerates everything about the paper on real-time virtual memory: results/, claims.md and
 out/repro/rtmmu/report.html.
 
-python repro/rtmmu/run.py               all stages
-python repro/rtmmu/run.py table1 tried  only these, then claims and report
-python repro/rtmmu/run.py --quick       small inputs, into out/repro/rtmmu/quick only
+python -m repro.rtmmu.run               all stages
+python -m repro.rtmmu.run table1 tried  only these, then claims and report
+python -m repro.rtmmu.run --quick       small inputs, into out/repro/rtmmu/quick only
 
 The stages tile_… simulate 6 billion cycles, three to four million a second: half an hour. What has
 been simulated is kept under out/ and runs again only if it changes.
@@ -16,12 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from repro.rtmmu import (  # noqa: E402
+from repro.rtmmu import (
     claims,
     figures,
     measure,
@@ -34,8 +31,8 @@ from repro.rtmmu import (  # noqa: E402
     tile_table1,
     tried,
 )
-from tautochrone import __version__  # noqa: E402  (after the path above)
-from tautochrone.console.output import note  # noqa: E402
+from tautochrone import __version__
+from tautochrone.console.output import note
 
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "table1": table1.measure,

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.tile import run as bench
 from repro.rtmmu import tile_run
 from repro.rtmmu.measure import OURS
-from repro.rtmmu.mechanisms import beside
 from repro.rtmmu.table1 import synthetic_trace
 from tautochrone.replay.tile.cycle_bounds import tile_bounds
 from tautochrone.replay.tile.program import tile_system
@@ -56,7 +56,6 @@ def with_tlb(actions: int) -> dict[str, Any]:
 
 def unmap(sizes: tuple[int, ...], placements: int) -> dict[str, Any]:
     """The most cycles of giving back a region of each size on both systems."""
-    bench = beside("bench/tile/run.py")
     result: dict[str, Any] = {}
     for system, name in tile_run.SYSTEMS.items():
         rows = bench.unmap_rows(name, sizes, placements)

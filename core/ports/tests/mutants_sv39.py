@@ -7,22 +7,23 @@ model/shootdown.py knows both kinds of entries.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from build_sv39 import ROOT
+from testing import mutants
 
 
 @dataclass(frozen=True)
-class Mutant:
+class Mutant(mutants.Mutant):
     """In core/ports/FILE, OLD becomes NEW; `on_qemu` if only a real MMU can notice."""
 
-    name: str
-    file: str
-    old: str
-    new: str
+    side: ClassVar[str] = "core/ports"
     on_qemu: bool = False
+
+    def core(self, folder: Path) -> Path:
+        """A copy of the folder core in FOLDER with the change. Raises StaleMutant."""
+        return self.applied(folder, ["core"]) / "core"
 
 
 UNMAP = "*slot = 0;\n    TAU_SV39_FLUSH_SPACE(space->asid);\n    space->records"
@@ -129,15 +130,3 @@ MUTANTS = [
     Mutant("linear stops early", "sv39_linear.c", "behind < end ? behind : end", "behind"),
     Mutant("linear leaves leaves", "sv39_linear.c", "        *entry = 0;\n", ""),
 ]
-
-
-def changed_core(mutant: Mutant, folder: Path) -> Path:
-    """A copy of the folder core in FOLDER with MUTANT applied. Raises ValueError if it is stale."""
-    core = folder / "core"
-    shutil.copytree(ROOT / "core", core, ignore=shutil.ignore_patterns("__pycache__", "*.py"))
-    path = core / "ports" / mutant.file
-    text = path.read_text()
-    if text.count(mutant.old) != 1:
-        raise ValueError(f"{mutant.name}: {mutant.old!r} is {text.count(mutant.old)} times there")
-    path.write_text(text.replace(mutant.old, mutant.new))
-    return core

@@ -8,10 +8,9 @@ import os
 import random
 from pathlib import Path
 
-import build_sv39
 import pytest
-import script_sv39
 
+from core.ports.tests import build_sv39, script_sv39
 from model import sv39
 
 READ, WRITE, EXECUTE = sv39.READ, sv39.WRITE, sv39.EXECUTE

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import build_sv39
 import pytest
 import unicorn
-from bounds_sv39 import bound
-from unmap_cost import LARGE, SMALL, Machine, rows
+
+from core.ports.tests import build_sv39
+from core.ports.tests.bounds_sv39 import bound
+from core.ports.tests.unmap_cost import LARGE, SMALL, Machine, rows
 
 HEADER = (build_sv39.ROOT / "core" / "ports" / "sv39.h").read_text().replace("\n// ", " ")
 UNMAP_INSTRUCTIONS, UNMAP_ACCESSES = 85, 37

@@ -25,9 +25,8 @@ import unicorn
 from elftools.elf.elffile import ELFFile
 from unicorn import riscv_const
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from bounds_sv39 import bound  # noqa: E402
-from build_sv39 import build_emulated  # noqa: E402
+from core.ports.tests.bounds_sv39 import bound
+from core.ports.tests.build_sv39 import build_emulated
 
 SEED = 20261120
 PLACEMENTS = 256

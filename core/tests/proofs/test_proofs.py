@@ -10,7 +10,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from cbmc import ROOT, Cbmc, CbmcMissing, NoVerdict, Verdict, fetch
+
+from core.tests.proofs.cbmc import ROOT, Cbmc, CbmcMissing, NoVerdict, Verdict, fetch
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).resolve().parent

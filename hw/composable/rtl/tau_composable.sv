@@ -27,10 +27,11 @@ module tau_composable #(
   localparam logic [7:0] ShapeWord = 8'd3;
   localparam logic [7:0] ValidLowWord = 8'd4;
   localparam logic [7:0] ValidHighWord = 8'd5;
+  localparam logic [7:0] TableWord = 8'd128;  // and all above
 
   logic write, write_entry, write_frame, write_page, invalidate, clear;
   assign write = reg_req_i && reg_write_i;
-  assign write_entry = write && reg_addr_i[7];
+  assign write_entry = write && reg_addr_i[$clog2(TableWord)];
   assign write_page = write_entry && !reg_addr_i[0];
   assign write_frame = write_entry && reg_addr_i[0];
   assign invalidate = write && reg_addr_i == InvalidateWord;
@@ -49,7 +50,7 @@ module tau_composable #(
   assign commit = write_page && reg_wdata_i[31] && page_fits && frame_valid_q &&
                   frame_entry_q == entry;
   assign refuse = (write_page && reg_wdata_i[31] && !commit) || (write_frame && !frame_fits) ||
-                  (write && !reg_addr_i[7] && !invalidate && !clear);
+                  (write && !reg_addr_i[$clog2(TableWord)] && !invalidate && !clear);
 
   // The hardware page table, two entries a row.
   logic [PageBits-1:0] even_page_mem [Rows];

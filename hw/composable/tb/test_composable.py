@@ -15,9 +15,10 @@ from pathlib import Path
 import cocotb
 import pytest
 
-from hw.composable.tb.lockstep import lockstep, simulate, unit_parameters
+from hw.socket.tb.lockstep import lockstep
 from model import composable
 from model.mmu_cycle import DATA, EXECUTE, INSTR, READ, WRITE, Inputs, Lookup, Outputs
+from testing.cocotb_run import run, unit, unit_parameters
 
 PAGE_BITS, FRAME_BITS = 10, 9
 CYCLES = 12_000
@@ -199,5 +200,5 @@ def run_size(folder: Path, entries: int, seed: int) -> None:
     """Build and run all cocotb tests on one size."""
     print(f"entries {entries}, TAU_TEST_SEED={seed}")
     parameters = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS, "Entries": entries}
-    output = simulate("composable", Path(__file__), folder, parameters, seed)
-    assert "PASS=4 FAIL=0" in output, output[-4000:]
+    design = unit("composable", **parameters)
+    run(design, "hw.composable.tb.test_composable", folder, TAU_TEST_SEED=str(seed))

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 import pytest
 
-from hw.rtmmu.tb.prove import Mutant, covers, fails, holds, prove
+from hw.socket.tb.prove import covers, fails, holds, prove
+from testing.mutants import Mutant
 
 UNIT = "hw/pagetable/rtl/tau_pagetable.sv"
-PROOF = "hw/pagetable/tb/formal/tau_pagetable_proof.sv"
+PROOF = "hw/pagetable/formal/tau_pagetable_proof.sv"
 TOP = "tau_pagetable_proof"
 MODULE = "tau_pagetable"
 CYCLES = 8
 KINDS = ("Mapped", "Unmapped", "Denied")
 COVERED = [f"{port}{kind}" for port in ("Instr", "Data") for kind in KINDS]
-MUTANTS = {
-    "0 is a frame": Mutant(UNIT, "absent = table2_rdata_i == '0", "absent = 1'b0"),
-    "rights of nothing": Mutant(UNIT, "~table2_rdata_i[29:27]", "~table2_rdata_i[28:26]"),
-    "another's access": Mutant(UNIT, "access_q[head_q] &", "access_q[tail_q] &"),
-    "port forgotten": Mutant(UNIT, "is_data = port_q[head_q]", "is_data = data_lookup_valid_i"),
-    "both are taken": Mutant(UNIT, "= !is_full && !data_lookup_valid_i", "= 1'b1"),
-    "fetches first": Mutant(UNIT, "<= data_lookup_valid_i;", "<= !instr_lookup_valid_i;"),
-}
+MUTANTS = [
+    Mutant("0 is a frame", UNIT, "absent = table2_rdata_i == '0", "absent = 1'b0"),
+    Mutant("rights of nothing", UNIT, "~table2_rdata_i[29:27]", "~table2_rdata_i[28:26]"),
+    Mutant("another's access", UNIT, "access_q[head_q] &", "access_q[tail_q] &"),
+    Mutant("port forgotten", UNIT, "is_data = port_q[head_q]", "is_data = data_lookup_valid_i"),
+    Mutant("both are taken", UNIT, "= !is_full && !data_lookup_valid_i", "= 1'b1"),
+    Mutant("fetches first", UNIT, "<= data_lookup_valid_i;", "<= !instr_lookup_valid_i;"),
+]
 
 
 @pytest.mark.parametrize("latency", [1, 2, 3])
@@ -38,7 +39,7 @@ def test_every_answer_arises() -> None:
     covers(done, TOP, [*COVERED, "EveryCycle"])
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_mutants_fail(name: str) -> None:
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_fail(mutant: Mutant) -> None:
     """Every part of the unit is needed."""
-    fails(prove(TOP, MODULE, [UNIT, PROOF], {"Latency": 2}, CYCLES, mutant=MUTANTS[name]))
+    fails(prove(TOP, MODULE, [UNIT, PROOF], {"Latency": 2}, CYCLES, mutant=mutant))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hw.rtmmu.tb.simulate import run
+from testing.cocotb_run import SMALL, run, unit
 
 
 def test_pagetable(tmp_path: Path) -> None:
     """Lookups, faults, order and cycles."""
-    run("tau_pagetable", "hw.pagetable.tb.cocotb_pagetable", tmp_path)
+    run(unit("pagetable", **SMALL), "hw.pagetable.tb.cocotb_pagetable", tmp_path)

@@ -20,6 +20,9 @@ module tau_rtmmu_tlb #(
 `include "tau_mmu_ports.svh"
 );
 
+  localparam logic [7:0] ForgetRegionWord = 8'd0;
+  localparam logic [7:0] ForgetAllWord = 8'd1;
+
   localparam int unsigned EntryBits = Entries > 1 ? $clog2(Entries) : 1;
 
   // The entries; the next one to be replaced goes round.
@@ -128,8 +131,8 @@ module tau_rtmmu_tlb #(
   logic              forget, forget_region, forget_all, keep;
   logic [SlotBits:0] old_q, misses_left;
   assign forget = reg_req_i && reg_write_i;
-  assign forget_region = forget && reg_addr_i == 8'd0;
-  assign forget_all = forget && reg_addr_i == 8'd1;
+  assign forget_region = forget && reg_addr_i == ForgetRegionWord;
+  assign forget_all = forget && reg_addr_i == ForgetAllWord;
   assign misses_left = instr_misses_q + data_misses_q - {{SlotBits{1'b0}}, result_valid};
   assign keep = result_valid && result_mapped && result_match == '0 && old_q == '0 &&
                 !forget_region && !forget_all;

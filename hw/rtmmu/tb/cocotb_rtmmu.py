@@ -8,8 +8,8 @@ from typing import Any
 
 import cocotb
 
-from hw.rtmmu.tb.mmu_socket import Lookup, Socket
-from hw.rtmmu.tb.traffic import hostile, lived_in, nearly, random_lookups, validity_expects
+from hw.socket.tb.mmu_socket import Lookup, Socket
+from hw.socket.tb.traffic import hostile, lived_in, nearly, random_lookups, validity_expects
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 FRAME_BITS = 12

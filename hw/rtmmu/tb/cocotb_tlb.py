@@ -15,8 +15,8 @@ from typing import Any
 
 import cocotb
 
-from hw.rtmmu.tb.mmu_socket import PORTS, Lookup, Result, Socket
-from hw.rtmmu.tb.traffic import (
+from hw.socket.tb.mmu_socket import PORTS, Lookup, Result, Socket
+from hw.socket.tb.traffic import (
     NUMBER_BITS,
     hostile,
     mapped_result,

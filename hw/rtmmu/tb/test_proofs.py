@@ -11,38 +11,41 @@ from dataclasses import dataclass
 
 import pytest
 
-from hw.rtmmu.tb.prove import Mutant, covers, fails, holds, prove
+from hw.socket.tb.prove import covers, fails, holds, prove
+from testing.mutants import Mutant
 
 LOOKUP = "hw/rtmmu/rtl/tau_rtmmu_lookup.sv"
 UNIT = "hw/rtmmu/rtl/tau_rtmmu.sv"
 TLB = "hw/rtmmu/rtl/tau_rtmmu_tlb.sv"
-PROOF = "hw/rtmmu/tb/formal/tau_rtmmu_proof.sv"
-TLB_PROOF = "hw/rtmmu/tb/formal/tau_rtmmu_tlb_proof.sv"
+PROOF = "hw/rtmmu/formal/tau_rtmmu_proof.sv"
+TLB_PROOF = "hw/rtmmu/formal/tau_rtmmu_tlb_proof.sv"
 TOP = "tau_rtmmu_proof"
 COVERED = ("Case1", "Case21", "Case221", "Case222NotMapped", "Case222Mapped", "Translated")
 
-MUTANTS = {
-    "page 0 starts a region": Mutant(LOOKUP, "start != '0 && start <=", "start <="),
-    "c above b": Mutant(LOOKUP, "start <= page_q[at0_q];", "1'b1;"),
-    "h below c": Mutant(LOOKUP, "start_q[head_q] <= place_q[head_q] &&", "1'b1 &&"),
-    "h above sp": Mutant(LOOKUP, "(place_q[head_q] <= top || top_outside)", "1'b1"),
-    "h = sp refused": Mutant(LOOKUP, "(place_q[head_q] <= top ||", "(place_q[head_q] < top ||"),
-    "s not compared": Mutant(LOOKUP, "place_ok_q[head_q] && page_ok &&", "place_ok_q[head_q] &&"),
-    "h outside": Mutant(LOOKUP, "place_ok_q[head_q] && page_ok", "page_ok"),
-    "c outside": Mutant(LOOKUP, "(table0_rdata_i >> PageBits) == '0 && start !=", "start !="),
-    "odd word first": Mutant(LOOKUP, "table1_addr_o = {lookup_page_i, 1'b0}", "table1_addr_o = '0"),
-    "not mapped after denied": Mutant(UNIT, "!mapped || denied != '0;", "denied != '0;"),
-    "rights of nothing": Mutant(UNIT, "access & ~data[29:27]", "access & ~data[28:26]"),
-    "both are taken": Mutant(UNIT, "ready && !data_lookup_valid_i;", "ready;"),
-    "idle results": Mutant(UNIT, "data_result_valid_o = valid &&", "data_result_valid_o = 1 ||"),
-}
-TLB_MUTANTS = {
-    "kept at the write": Mutant(TLB, "!forget_region && !forget_all;", "1'b1;"),
-    "forgets a page": Mutant(TLB, "wdata_i == 32'(start_q[i])", "wdata_i == 32'(page_q[i])"),
-    "out of order": Mutant(TLB, "data_held_q && data_misses_q == '0;", "data_held_q;"),
-    "old miss kept": Mutant(TLB, "old_q == '0 &&", "1'b1 &&"),
-}
-QUICK_MUTANTS = ("s not compared", "h above sp")
+MUTANTS = [
+    Mutant("page 0 starts a region", LOOKUP, "start != '0 && start <=", "start <="),
+    Mutant("c above b", LOOKUP, "start <= page_q[at0_q];", "1'b1;"),
+    Mutant("h below c", LOOKUP, "start_q[head_q] <= place_q[head_q] &&", "1'b1 &&"),
+    Mutant("h above sp", LOOKUP, "(place_q[head_q] <= top || top_outside)", "1'b1"),
+    Mutant("h = sp refused", LOOKUP, "(place_q[head_q] <= top ||", "(place_q[head_q] < top ||"),
+    Mutant("s not compared", LOOKUP, "place_ok_q[head_q] && page_ok &&", "place_ok_q[head_q] &&"),
+    Mutant("h outside", LOOKUP, "place_ok_q[head_q] && page_ok", "page_ok"),
+    Mutant("c outside", LOOKUP, "(table0_rdata_i >> PageBits) == '0 && start !=", "start !="),
+    Mutant("odd word first", LOOKUP, "table1_addr_o = {lookup_page_i, 1'b0}", "table1_addr_o = '0"),
+    Mutant("not mapped after denied", UNIT, "!mapped || denied != '0;", "denied != '0;"),
+    Mutant("rights of nothing", UNIT, "access & ~data[29:27]", "access & ~data[28:26]"),
+    Mutant("both are taken", UNIT, "ready && !data_lookup_valid_i;", "ready;"),
+    Mutant("idle results", UNIT, "data_result_valid_o = valid &&", "data_result_valid_o = 1 ||"),
+]
+TLB_MUTANTS = [
+    Mutant("kept at the write", TLB, "!forget_region && !forget_all;", "1'b1;"),
+    Mutant("forgets a page", TLB, "wdata_i == 32'(start_q[i])", "wdata_i == 32'(page_q[i])"),
+    Mutant("out of order", TLB, "data_held_q && data_misses_q == '0;", "data_held_q;"),
+    Mutant("old miss kept", TLB, "old_q == '0 &&", "1'b1 &&"),
+]
+QUICK_NAMES = ("s not compared", "h above sp")
+QUICK_MUTANTS = [mutant for mutant in MUTANTS if mutant.name in QUICK_NAMES]
+SLOW_MUTANTS = [mutant for mutant in MUTANTS if mutant.name not in QUICK_NAMES]
 
 
 @dataclass(frozen=True)
@@ -93,17 +96,17 @@ def test_every_case_of_lemma_1_arises() -> None:
     covers(Instance().prove("-c"), TOP, COVERED)
 
 
-@pytest.mark.parametrize("name", QUICK_MUTANTS)
-def test_mutants_fail(name: str) -> None:
+@pytest.mark.parametrize("mutant", QUICK_MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_fail(mutant: Mutant) -> None:
     """Two of them; the slow tests try all."""
-    fails(Instance(lemma=False).prove(mutant=MUTANTS[name]))
+    fails(Instance(lemma=False).prove(mutant=mutant))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in QUICK_MUTANTS])
-def test_all_mutants_fail(name: str) -> None:
+@pytest.mark.parametrize("mutant", SLOW_MUTANTS, ids=lambda mutant: mutant.name)
+def test_all_mutants_fail(mutant: Mutant) -> None:
     """Every comparison of the lookup is needed."""
-    fails(Instance(lemma=False).prove(mutant=MUTANTS[name]))
+    fails(Instance(lemma=False).prove(mutant=mutant))
 
 
 @pytest.mark.slow
@@ -137,8 +140,8 @@ def test_tlb_forgets(instance: Instance) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", TLB_MUTANTS)
-def test_tlb_mutants_fail(name: str) -> None:
+@pytest.mark.parametrize("mutant", TLB_MUTANTS, ids=lambda mutant: mutant.name)
+def test_tlb_mutants_fail(mutant: Mutant) -> None:
     """A miss can be on its way behind the write only if the page table is the slow one."""
-    instance = TLB_INSTANCES[name == "old miss kept"]
-    fails(instance.prove(mutant=TLB_MUTANTS[name]))
+    instance = TLB_INSTANCES[mutant.name == "old miss kept"]
+    fails(instance.prove(mutant=mutant))

@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from hw.rtmmu.tb.simulate import run, simulated
+from testing.cocotb_run import SMALL, run, simulated, unit
 
-UNITS = ["tau_pagetable", "tau_rtmmu", "tau_rtmmu_tlb"]
+UNITS = ["pagetable", "rtmmu", "rtmmu-tlb"]
 
 
 def test_rtmmu(tmp_path: Path) -> None:
     """Lookups, faults, order and cycles."""
-    run("tau_rtmmu", "hw.rtmmu.tb.cocotb_rtmmu", tmp_path)
+    run(unit("rtmmu", **SMALL), "hw.rtmmu.tb.cocotb_rtmmu", tmp_path)
 
 
 def test_rtmmu_tlb(tmp_path: Path) -> None:
     """Hits and misses while software maps and unmaps."""
-    run("tau_rtmmu_tlb", "hw.rtmmu.tb.cocotb_tlb", tmp_path)
+    run(unit("rtmmu-tlb", **SMALL), "hw.rtmmu.tb.cocotb_tlb", tmp_path)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_false_assertion_stops_the_run(unit: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", UNITS)
+def test_a_false_assertion_stops_the_run(name: str, tmp_path: Path) -> None:
     """An answer that nobody asked for: the simulation ends there, and says why."""
-    code, log = simulated(unit, "hw.rtmmu.tb.cocotb_false", tmp_path)
+    code, log = simulated(unit(name, **SMALL), "hw.socket.tb.cocotb_false", tmp_path)
     assert code != 0, log
     assert "assertion" in log and "WasAsked failed" in log, log
     assert "went on" not in log, log

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options, simulator
-from hw.tile.tb.simulation import compiled, run
+from testing.tile import compiled, run
 
 PROBE = Options(unit="probe")
 SMALL = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8, optimize=False)

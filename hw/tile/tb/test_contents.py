@@ -7,16 +7,15 @@ moves or clears; the simulation must end and say what it found.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from hw.build import HW
 from tautochrone.errors import TauError
 from tautochrone.replay.paging import PAGE_BYTES
 from tautochrone.replay.tile import program as tile_program
 from tautochrone.replay.tile import tile
+from testing.mutants import Mutant
 from testing.paging_reference import events_with_touches
 from testing.random_trace import write_events
 
@@ -122,15 +121,7 @@ def test_sabotage_is_noticed(
     said: str,
 ) -> None:
     """The program is built from a copy of the sources with one change."""
-    for folder, pattern in (("core", "*.[ch]"), ("hw/tile/sw", "**/*")):
-        for source in (HW.parent / folder).glob(pattern):
-            if source.is_file():
-                copy = tmp_path / source.relative_to(HW.parent)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source, copy)
-    text = (tmp_path / file).read_text()
-    assert text.count(old) == 1, f"{file} has {text.count(old)} times: {old}"
-    (tmp_path / file).write_text(text.replace(old, new))
+    Mutant(said, file, old, new).applied(tmp_path, ("core", "hw"))
     proper = tile_program.program
 
     def program(*arguments: object) -> Path:

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from collections import deque
 from pathlib import Path
 
 import cocotb
-import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-HERE = Path(__file__).resolve().parent
+from hw.build import TILE
+from testing.cocotb_run import Design, run, simulated
+
+TESTS = "hw.tile.tb.test_port"
 PAGE_BITS, FRAME_BITS = 6, 5
 WINDOW = 0x8000_0000
 CYCLES = 6000
@@ -200,53 +200,22 @@ async def an_answer_nobody_asked_for(dut) -> None:
     raise AssertionError("went on")
 
 
-def simulate(folder: Path, seed: int, breaking: bool) -> subprocess.CompletedProcess[str]:
-    """Build the port and run this file's cocotb tests on it, in a process of its own."""
-    from hw.build import TILE, search_path
-
-    script = (
-        "import os, sys\n"
-        "from pathlib import Path\n"
-        "from cocotb_tools.runner import get_runner\n"
-        "tile, folder = Path(sys.argv[1]), sys.argv[2]\n"
-        "runner = get_runner('verilator')\n"
-        "runner.build(sources=[tile / 'rtl/tau_tile_port.sv'], includes=[tile / 'rtl'],\n"
-        "  hdl_toplevel='tau_tile_port', build_dir=folder, always=False,\n"
-        f"  parameters={{'PageBits': {PAGE_BITS}, 'FrameBits': {FRAME_BITS}}},\n"
-        "  build_args=['-Wno-fatal', '-CFLAGS', '-O0'])\n"
-        "runner.test(hdl_toplevel='tau_tile_port', test_module='test_port', build_dir=folder,\n"
-        "  test_filter=sys.argv[3] or None)\n"
-    )
-    environment = os.environ | {
-        "PATH": search_path(),
-        "PYTHONPATH": os.pathsep.join((str(HERE), str(HERE.parents[2]))),
-        "TAU_TEST_SEED": str(seed),
-    }
-    name = "an_answer_nobody_asked_for" if breaking else ""
-    if breaking:
-        environment["TAU_BREAK_RULES"] = "1"
-    line = [sys.executable, "-c", script, str(TILE), str(folder), name]
-    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=600)
+def design() -> Design:
+    """The port of a small window."""
+    source = TILE / "rtl/tau_tile_port.sv"
+    return Design(source.stem, [source], {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS})
 
 
-@pytest.fixture(scope="module")
-def build_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder in which the port is built once."""
-    return tmp_path_factory.mktemp("port")
-
-
-def test_port_answers_in_order(build_folder: Path) -> None:
+def test_port_answers_in_order(tmp_path: Path) -> None:
     """The scoreboard agrees with the port in every mood of its partners."""
     seed = int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32)))
     print(f"TAU_TEST_SEED={seed}")
-    done = simulate(build_folder, seed, breaking=False)
-    output = done.stdout + done.stderr
-    assert done.returncode == 0 and "PASS=4 FAIL=0" in output, output[-4000:]
+    run(design(), TESTS, tmp_path, TAU_TEST_SEED=str(seed))
 
 
-def test_port_refuses_an_answer_nobody_asked_for(build_folder: Path) -> None:
+def test_port_refuses_an_answer_nobody_asked_for(tmp_path: Path) -> None:
     """The assertion names itself, and the simulation does not go on."""
-    done = simulate(build_folder, 1, breaking=True)
-    output = done.stdout + done.stderr
-    assert "assertion ResultWasAskedFor failed" in output, output[-4000:]
-    assert "went on" not in output and "FAIL=0" not in output
+    name = "an_answer_nobody_asked_for"
+    code, log = simulated(design(), TESTS, tmp_path, name, TAU_BREAK_RULES="1")
+    assert code != 0 and "assertion ResultWasAskedFor failed" in log, log[-4000:]
+    assert "went on" not in log and "FAIL=0" not in log

@@ -1,4 +1,4 @@
-"""Our RTL read as a reviewer would: lint without waivers, names, resets, numbers said twice.
+"""Our RTL read as a reviewer would: lint without waivers, names, resets.
 
 Lint is Verilator's with every warning on, of each unit in each shape and of a whole tile with each
 unit. Ibex's own warnings are not ours: its package brings its waivers along.
@@ -8,30 +8,16 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from hw.build import HW, TILE, UNITS, Options, arguments, unit_sources, verilator
+from hw.build import SOCKET, Options, arguments, verilator
+from hw.units import HW, Unit, unit_sources, units
 
 SIZES = ("PageBits=10 FrameBits=18", "PageBits=18 FrameBits=10", "PageBits=26 FrameBits=27")
-SHAPES = {
-    "bare": ("", *SIZES),
-    "pagetable": ("", *SIZES, "SlotBits=4"),
-    "rtmmu": ("", *SIZES, "SlotBits=4"),
-    "rtmmu-tlb": ("", *SIZES, "SlotBits=4", "Entries=1", "Entries=3"),
-    "composable": ("", *SIZES, "Entries=1", "Entries=2", "Entries=8"),
-    "tlb": (
-        *("", *SIZES, "OwnerBits=1", "OwnerBits=4", "Sets=1 Ways=1", "Ways=1", "Sets=1 Ways=8"),
-        *("Replacement=1", "Replacement=1 Ways=2", "Replacement=2", "XorIndex=1"),
-        *("Levels=2", "Levels=2 Replacement=1", "Levels=2 Replacement=2", "Levels=2 Ways2=1"),
-    ),
-    "probe": ("",),
-}
 NOT_RESET = re.compile(r"^( *)always_ff @\(posedge clk_i\) begin$", re.M)
 SOURCES = sorted(path for path in HW.glob("*/rtl/*.sv"))
-REGISTER = re.compile(r"localparam logic \[7:0\] (\w+)Word = 8'd(\d+);")
 
 
 def warnings(words: list[str]) -> list[str]:
@@ -43,19 +29,16 @@ def warnings(words: list[str]) -> list[str]:
     return lines + broken
 
 
-@pytest.mark.parametrize("unit", SHAPES)
-def test_lint_of_units(unit: str) -> None:
+@pytest.mark.parametrize("unit", units().values(), ids=lambda unit: unit.name)
+def test_lint_of_units(unit: Unit) -> None:
     """Every parameter that widths depend on."""
-    for shape in SHAPES[unit]:
-        files = [path for path in unit_sources(unit) if path.parent != TILE / "rtl"]
-        if unit == "bare":
-            files = [TILE / "rtl/tau_bare.sv"]
-        words = ["--lint-only", "-Wall", "-Wno-MULTITOP", f"-I{TILE / 'rtl'}"]
-        words += ["--top-module", UNITS[unit].module, *(f"-G{each}" for each in shape.split())]
-        assert warnings([*words, *map(str, files)]) == [], shape
+    for shape in ("", *SIZES, *unit.shapes):
+        words = ["--lint-only", "-Wall", "-Wno-MULTITOP", f"-I{SOCKET}"]
+        words += ["--top-module", unit.module, *(f"-G{each}" for each in shape.split())]
+        assert warnings([*words, *map(str, unit_sources(unit))]) == [], shape
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", units())
 def test_lint_of_the_tile(unit: str) -> None:
     """With what the build leaves on or off for Ibex put back."""
     words = [word for word in arguments(Options(unit=unit), Path("unused"))[2:]]
@@ -79,19 +62,3 @@ def test_each_file_is_its_module(path: Path) -> None:
         while not re.search("No reset: ", lines[above]):
             assert lines[above].strip().startswith("//"), f"{path.name}:{above + 2} has no reset"
             above -= 1
-
-
-def test_registers_are_those_of_iface() -> None:
-    """What the units' modules call `…Word` is what software is told."""
-    told = tomllib.loads((HW.parent / "iface/tile.toml").read_text())
-    tables = {"composable": told["composable"], "tlb": told["tlb"]}
-    for unit, table in tables.items():
-        text = (HW / unit / f"rtl/tau_{unit}.sv").read_text()
-        found = {
-            re.sub("(?<!^)(?=[A-Z])", "_", name).lower(): int(number)
-            for name, number in REGISTER.findall(text)
-        }
-        assert found == {name: table[name] for name in found} and len(found) >= 6, unit
-    text = (HW / "rtmmu/rtl/tau_rtmmu_tlb.sv").read_text()
-    for name, number in told["rtmmu_tlb"].items():
-        assert f"{name} = forget && reg_addr_i == 8'd{number};" in text

@@ -16,7 +16,7 @@ import capstone
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from hw.tile.tb.simulation import COMPILER, FLAGS, TILE
+from testing.tile import COMPILER, FLAGS, TILE
 
 WORD = 1 << 32
 SMALL_STACK_BYTES = 256

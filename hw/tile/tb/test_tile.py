@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hw.build import BuildError, Options, simulator
-from hw.tile.tb.simulation import compiled, run
+from testing.tile import compiled, run
 
 PROBE = Options(unit="probe")
 HELLO = "sw/hello.c"

@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options
-from hw.tile.tb.simulation import Run, compiled, run
 from model import composable, tlb
 from model.mmu_cycle import DATA, EXECUTE, INSTR, READ, WRITE, Inputs, Lookup, Result
+from testing.tile import Run, compiled, run
 
 TABLE, WRITE_UNIT, READ_UNIT, LOAD, STORE, CALL, FRAME = range(7)  # translate.c
 MARK = 0xF0000000

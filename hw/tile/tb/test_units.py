@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options
-from hw.tile.tb.simulation import compiled, run
+from testing.tile import compiled, run
 
 FAULTS = ("tb/programs/faults.c", "tb/programs/accesses.S")
 SPEED_CYCLES_PER_CPU_SECOND_MIN = 3_000_000

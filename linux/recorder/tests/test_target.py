@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import random
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linux.recorder.tests import test_merge as fuzz
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.record import merge
@@ -128,12 +128,6 @@ def test_any_damage(firmware: Path, tmp_path: Path) -> None:
     """A stream that is cut anywhere or bit-flipped is merged or refused, and never crashes."""
     seed = random.randrange(2**32)
     print(f"seed {seed}")
-    specification = importlib.util.spec_from_file_location(
-        "fuzz_of_merge", Path(__file__).with_name("test_merge.py")
-    )
-    assert specification is not None and specification.loader is not None
-    fuzz = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(fuzz)
     chosen = random.Random(seed)
     run(firmware, tmp_path / "stream", 17, 5000)
     size = (tmp_path / "stream").stat().st_size

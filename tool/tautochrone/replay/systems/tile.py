@@ -79,10 +79,10 @@ class Tile(System):
     def _is_bounded(self, check_level: int) -> bool:
         """Whether bounds are known for the unit and the processor; checks make other code."""
         from tautochrone.replay.tile import cycle_bounds
-        from tautochrone.replay.tile.program import tile_system
+        from tautochrone.replay.tile.program import tile_system, unit_of
 
         system = tile_system(self.name)
-        is_known = system.config == cycle_bounds.CONFIG and system.unit in cycle_bounds.HEAPS
+        is_known = system.config == cycle_bounds.CONFIG and bool(unit_of(system).heap)
         return is_known and check_level == 0
 
     def bound(self, operation: str, target: str) -> int | None:

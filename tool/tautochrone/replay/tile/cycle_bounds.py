@@ -31,7 +31,7 @@ import capstone
 
 from tautochrone.code.bounds import NEVER, RISCV_BRANCHES, Code, LongestPath, Step
 from tautochrone.errors import TauError
-from tautochrone.replay.tile.program import TileSystem, program
+from tautochrone.replay.tile.program import TileSystem, program, unit_of
 
 CONFIG = "small"
 TAKEN_CYCLES, JUMP_CYCLES, BANK_ANSWER_CYCLES, TRAP_CYCLES = 3, 2, 1, 6
@@ -43,8 +43,6 @@ READY = {"tau_frames_clean_one": NEVER}
 VECTORS = "tau_tile_vectors"
 # What begins the names of functions that have no pointer into the window.
 OUTSIDE = ("tau_vspace_", "tau_region_tree_", "tau_validity_", "tau_frames_", "tau_pagetable_")
-HEAPS = {"rtmmu": "page_heap", "rtmmu-tlb": "page_heap", "pagetable": "break_heap"}
-SPACES = {"rtmmu": "vspace", "rtmmu-tlb": "vspace", "pagetable": "pagetable"}
 
 
 class CyclePaths(LongestPath):
@@ -189,14 +187,15 @@ def answer_cycles(system: TileSystem) -> int:
     """Cycles from the request of a load or store of the window to its answer, at most.
 
     With the TLB of regions that is a miss, which is proved to be answered no later than without it
-    (hw/rtmmu/tb/formal/tau_rtmmu_tlb_proof.sv).
+    (hw/rtmmu/formal/tau_rtmmu_tlb_proof.sv).
 
     Raises TauError for a unit whose bound is not known.
     """
     validity, table = max(system.latencies[:2]), system.latencies[2]
-    if system.unit not in SPACES:
+    space = unit_of(system).space
+    if not space:
         raise TauError(f"the time of a lookup of {system.unit} has no bound here")
-    return (table if system.unit == "pagetable" else max(2 * validity, table)) + 1
+    return (table if space == "pagetable" else max(2 * validity, table)) + 1
 
 
 def tile_bounds(system: TileSystem) -> dict[str, int | None]:
@@ -210,7 +209,8 @@ def tile_bounds(system: TileSystem) -> dict[str, int | None]:
 
 def tile_bound(system: TileSystem, kind: str) -> int | None:
     """As tile_bounds, of one operation."""
-    if system.config != CONFIG or system.unit not in HEAPS:
+    unit = unit_of(system)
+    if system.config != CONFIG or not unit.heap:
         return None
     answer = answer_cycles(system)
     if kind in ("load", "store"):
@@ -220,8 +220,8 @@ def tile_bound(system: TileSystem, kind: str) -> int | None:
         if kind == "fault":
             return answer - 1 + TRAP_CYCLES + paths.from_address(paths.code.symbols[VECTORS])
         if kind in ("map", "unmap"):
-            return paths.measured(f"tau_{SPACES[system.unit]}_{kind}_region")
-        return paths.measured(f"tau_{HEAPS[system.unit]}_{kind}")
+            return paths.measured(f"tau_{unit.space}_{kind}_region")
+        return paths.measured(f"tau_{unit.heap}_{kind}")
     except (TauError, KeyError):
         return None
 

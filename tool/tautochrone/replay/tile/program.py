@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
+import importlib
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tautochrone import native
 from tautochrone.code.images import cache_directory, compiler_of
@@ -38,11 +39,10 @@ COMPILE_FLAGS = (
 # No multilib is exactly rv32imc: without its folder named, the linker takes a 64-bit libgcc.
 LIBRARY_FLAGS = ("-march=rv32im", "-mabi=ilp32")
 START_FILES = ("crt0.S", "trap.c", "replay/replay.c", "replay/memory.c")
-OURS = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c")
+# By the heap of a unit's description.
 CORE_FILES = {
-    "rtmmu": OURS,
-    "rtmmu-tlb": OURS,
-    "pagetable": ("break_heap.c", "pagetable.c"),
+    "page_heap": ("page_heap.c", "vspace.c", "region_tree.c", "validity.c"),
+    "break_heap": ("break_heap.c", "pagetable.c"),
 }
 COMMON_FILES = ("tlsf.c", "frames.c")
 REPOSITORY = Path(__file__).resolve().parents[4]
@@ -89,14 +89,24 @@ def hardware_folder() -> Path:
 
 
 @functools.cache
-def _build_module(path: Path) -> ModuleType:
-    """hw/build.py as a module."""
-    spec = importlib.util.spec_from_file_location("tautochrone_hw_build", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def build_module(hardware: Path) -> ModuleType:
+    """build.py of the folder hw/, which is no part of this package."""
+    package = ModuleType(f"tautochrone_hw_{str(hardware).encode().hex()}")
+    package.__path__ = [str(hardware)]
+    sys.modules[package.__name__] = package
+    return importlib.import_module(f"{package.__name__}.build")
+
+
+def unit_of(system: TileSystem) -> Any:
+    """The unit of a system as hw/ describes it: a Unit of hw/units.py.
+
+    Raises TauError if this installation has no hw/, or the description is wrong.
+    """
+    module = build_module(hardware_folder())
+    try:
+        return module.described(system.unit)
+    except module.BuildError as error:
+        raise TauError(f"the unit of {system.name} is not known: {error}") from error
 
 
 def simulator(system: TileSystem, build: bool = True) -> Path | None:
@@ -104,7 +114,7 @@ def simulator(system: TileSystem, build: bool = True) -> Path | None:
 
     Raises TauError with the cause if it cannot be built.
     """
-    module = _build_module(hardware_folder() / "build.py")
+    module = build_module(hardware_folder())
     try:
         options = module.Options(
             unit=system.unit,
@@ -123,7 +133,7 @@ def simulator(system: TileSystem, build: bool = True) -> Path | None:
 
 def buildable() -> None:
     """Raise TauError with the next step unless simulators and programs can be built here."""
-    module = _build_module(hardware_folder() / "build.py")
+    module = build_module(hardware_folder())
     try:
         module.check_programs()
     except module.BuildError as error:
@@ -139,16 +149,16 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
     """
     hardware = hardware_folder()
     root, software = hardware.parent, hardware / "tile/sw"
-    compiler = compiler_of("rv32")
+    compiler, unit = compiler_of("rv32"), unit_of(system)
     sources = [software / name for name in START_FILES]
-    sources += [root / "core" / name for name in (*COMMON_FILES, *CORE_FILES[system.unit])]
+    sources += [root / "core" / name for name in (*COMMON_FILES, *CORE_FILES[unit.heap])]
     bits = "_zba_zbb_zbs" if system.config.endswith("-b") else ""
     flags = [f"-march=rv32imc_zicsr{bits}", *COMPILE_FLAGS]
     flags += [f"-I{root}", f"-I{software}", "-include", str(software / "replay/port.h")]
     flags += [f"-DTAU_SPACE_ORIGIN={WINDOW_ADDRESS:#x}u", f"-DTAU_ASSERT_LEVEL={assert_level}"]
     flags += [f"-DTAU_CHECK_LEVEL={check_level}"]
-    flags += [f"-DTAU_REPLAY_BREAK={int(system.unit == 'pagetable')}"]
-    flags += [f"-DTAU_REPLAY_REGION_TLB={int(system.unit == 'rtmmu-tlb')}"]
+    flags += [f"-DTAU_REPLAY_BREAK={int(unit.heap == 'break_heap')}"]
+    flags += [f"-DTAU_REPLAY_REGION_TLB={int('forget_region' in unit.registers)}"]
     digest = hashlib.sha256("\0".join(flags).encode())
     digest.update(_run([compiler, "--version"]).encode())
     for source in sources:

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options
-from hw.tile.tb.simulation import compiled, run
 from tautochrone.code.bounds import Code
 from tautochrone.errors import TauError
 from tautochrone.replay.tile.cycle_bounds import CyclePaths, answer_cycles, tile_bounds
 from tautochrone.replay.tile.program import TileSystem, tile_system
+from testing.tile import compiled, run
 
 FUNCTIONS = 60
 READING_CYCLES, CALL_CYCLES = 1, 2

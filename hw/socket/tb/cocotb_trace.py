@@ -14,7 +14,7 @@ from typing import Any
 
 import cocotb
 
-from hw.rtmmu.tb.mmu_socket import Lookup, Socket
+from hw.socket.tb.mmu_socket import Lookup, Socket
 
 PAGES = 64
 FORGET_REGION = 0

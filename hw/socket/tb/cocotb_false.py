@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 
-from hw.rtmmu.tb.mmu_socket import Socket
+from hw.socket.tb.mmu_socket import Socket
 
 
 @cocotb.test()

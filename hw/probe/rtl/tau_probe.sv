@@ -55,6 +55,7 @@ module tau_probe #(
       end
     end
   end
+  // No reset: it is written in every cycle.
   always_ff @(posedge clk_i) begin
     reg_rdata_o <= reg_addr_i == 8'd3 ? 32'(user_page_q[0])
                  : reg_addr_i == 8'd4 ? 32'(user_page_q[1]) : 32'(threshold_q);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from hw.rtmmu.tb.mmu_socket import PORTS, Answer, Lookup, Result, Socket
+from hw.socket.tb.mmu_socket import PORTS, Answer, Lookup, Result, Socket
 from model.pagetable import PageTable
 from model.validity import PagesValidity
 

@@ -10,22 +10,14 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from hw.rtmmu.tb.simulate import CACHE, ROOT
+from hw.build import SOCKET
+from testing.cocotb_run import CACHE, ROOT
+from testing.mutants import Mutant
 
-SOCKET = ("hw/rtmmu/tb/formal/tau_proof_memory.sv", "hw/rtmmu/tb/formal/tau_proof_socket.sv")
+HARNESS = ("hw/socket/formal/tau_proof_memory.sv", "hw/socket/formal/tau_proof_socket.sv")
 SECONDS_MAX = 900
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """In a source, `old` becomes `new`."""
-
-    source: str
-    old: str
-    new: str
 
 
 def _tool(name: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -61,21 +53,19 @@ def prove(
     name = f"proof-{uuid.uuid4().hex}"
     # Yosys sees the repository, but not every folder of the machine: names are relative to it.
     folder = CACHE.relative_to(ROOT)
-    sources = [*SOCKET, *sources]
+    sources = [*HARNESS, *sources]
     written = []
     if mutant is not None:
-        text = (ROOT / mutant.source).read_text()
-        assert text.count(mutant.old) == 1, f"{mutant.source} has not once: {mutant.old}"
         written.append(folder / f"{name}.sv")
-        (ROOT / written[0]).write_text(text.replace(mutant.old, mutant.new))
-        sources[sources.index(mutant.source)] = str(written[0])
+        (ROOT / written[0]).write_text(mutant.text())
+        sources[sources.index(mutant.file)] = str(written[0])
     model = folder / f"{name}.smt2"
     parameters = " ".join(f"-chparam {each} {value}" for each, value in sizes.items())
     module, _, given = unit.partition(" ")
     defines += f" -DTAU_PROOF_UNIT={module}"
     defines += f" -DTAU_PROOF_PARAMETERS=,{given}" if given else ""
     script = (
-        f"read_verilog -sv -formal -Ihw/tile/rtl {defines} {' '.join(sources)};"
+        f"read_verilog -sv -formal -I{SOCKET.relative_to(ROOT)} {defines} {' '.join(sources)};"
         f" hierarchy -check -top {top} {parameters}; prep -top {top};"
         f" async2sync; dffunmap; write_smt2 -wires {model}"
     )

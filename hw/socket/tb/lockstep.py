@@ -1,38 +1,17 @@
 """Run a unit in the MMU socket and its model side by side and compare every output of every cycle.
 
-`simulate` is for pytest: it builds the unit and runs a cocotb module on it in a process of its own.
-`lockstep` is for that module.
+For cocotb tests of units that answer from what they have seen, so that each cycle has one answer.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Protocol
 
 from model.mmu_cycle import DATA, INSTR, Inputs, Outputs
 
-ROOT = Path(__file__).resolve().parents[3]
-BUILD_AND_RUN_SECONDS_MAX = 600
 NAMES = ("instr", "data")
-
-SCRIPT = """
-import os, sys
-from pathlib import Path
-from cocotb_tools.runner import get_runner
-top, module, folder, parameters, *sources = sys.argv[1:]
-values = dict(each.split("=") for each in parameters.split(","))
-runner = get_runner("verilator")
-runner.build(sources=[Path(each) for each in sources], includes=[os.environ["TAU_INCLUDE"]],
-  hdl_toplevel=top, build_dir=folder, parameters={n: int(v) for n, v in values.items()},
-  build_args=["-Wall", "-CFLAGS", "-O0"])
-runner.test(hdl_toplevel=top, test_module=module, build_dir=folder,
-  test_filter=os.environ.get("TAU_FILTER"))
-"""
 
 
 class Model(Protocol):
@@ -40,37 +19,6 @@ class Model(Protocol):
 
     def step(self, inputs: Inputs) -> Outputs:
         """One cycle."""
-
-
-def simulate(
-    unit: str, tests: Path, folder: Path, parameters: dict[str, int], seed: int, only: str = ""
-) -> str:
-    """Build `unit` with `parameters` in `folder`, run the cocotb tests of the file `tests` (those
-    whose names match `only`) on it, and return what was printed; it ends with cocotb's counts."""
-    from hw.build import HW, TILE, search_path
-
-    environment = os.environ | {
-        "PATH": search_path(),
-        "PYTHONPATH": os.pathsep.join((str(tests.parent), str(ROOT))),
-        "TAU_TEST_SEED": str(seed),
-        "TAU_UNIT_PARAMETERS": ",".join(f"{name}={value}" for name, value in parameters.items()),
-        "TAU_INCLUDE": str(TILE / "rtl"),
-    }
-    if only:
-        environment["TAU_FILTER"] = only
-    sources = map(str, sorted((HW / unit / "rtl").glob("*.sv")))
-    line = [sys.executable, "-c", SCRIPT, f"tau_{unit}", tests.stem, str(folder)]
-    line += [environment["TAU_UNIT_PARAMETERS"], *sources]
-    done = subprocess.run(
-        line, env=environment, capture_output=True, text=True, timeout=BUILD_AND_RUN_SECONDS_MAX
-    )
-    return done.stdout + done.stderr
-
-
-def unit_parameters() -> dict[str, int]:
-    """Inside the simulation: the parameters that it was built with."""
-    words = os.environ["TAU_UNIT_PARAMETERS"].split(",")
-    return {name: int(value) for name, value in (word.split("=") for word in words)}
 
 
 def drive(dut: Any, inputs: Inputs) -> None:

@@ -1,0 +1,87 @@
+"""A unit's description is read as it stands, and refused if its module says something else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hw.build import BuildError, Options
+from hw.units import HW, UnitError, unit_sources, units
+
+TLB, MODULE = "rtmmu/unit.toml", "rtmmu/rtl/tau_rtmmu_tlb.sv"
+# What is changed: file, old text, new text; what the message says besides both files.
+CONTRADICTIONS = {
+    "no such module": (TLB, '"tau_rtmmu_tlb"', '"tau_rtmmu_cache"', "tau_rtmmu_cache: there is no"),
+    "another module": (MODULE, "module tau_rtmmu_tlb", "module tau_tlb", "is not the module of"),
+    "a shape without parameter": (TLB, "Entries=3", "Entrys=3", "shape `Entrys=3` has a parameter"),
+    "a parameter is gone": (MODULE, "unsigned Entries =", "unsigned Places =", "parameter Entries"),
+    "no size": (MODULE, "unsigned FrameBits =", "unsigned Bits =", "every unit has a parameter"),
+    "another register": (TLB, "forget_all = 1", "forget_all = 2", "forget_all is 2, in"),
+    "a register is left out": (TLB, "forget_all = 1\n", "", "forget_all is missing, in"),
+    "a register too many": (TLB, "forget_all = 1", "forget_all = 1\nforget = 2", "it is missing"),
+}
+MISTAKES = {
+    "no TOML": ("number = 5", "number =", "Invalid value"),
+    "no number": ("number = 5\n", "", "`number` is missing"),
+    "a number that is none": ("number = 5", 'number = "5"', "`number` is not of type int"),
+    "a number too large": ("number = 5", "number = 256", "256 is not from 0 to 255"),
+    "a number that is taken": ("number = 5", "number = 4", "has its name or its number, 4"),
+    "an unknown key": ("number = 5", "number = 5\ncolor = 1", "no key `color`"),
+    "a heap alone": ('space = "vspace"\nshapes = ["SlotBits=4", ', "shapes = [", "go together"),
+    "no table": ("[rtmmu]", "unit = 1\n[rtmmu]", "[unit] is no table"),
+}
+
+
+@pytest.fixture
+def hardware(tmp_path: Path) -> Path:
+    """A copy of hw/ that may be changed."""
+    return shutil.copytree(HW, tmp_path / "hw", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+def refusal(hardware: Path, file: str, old: str, new: str) -> str:
+    """What is said after a change."""
+    text = (hardware / file).read_text()
+    assert text.count(old) == 1
+    (hardware / file).write_text(text.replace(old, new))
+    with pytest.raises(UnitError) as caught:
+        units(hardware)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_contradictions_name_both(hardware: Path, case: str) -> None:
+    """The description, with its table, and the module's file."""
+    file, old, new, said = CONTRADICTIONS[case]
+    message = refusal(hardware, file, old, new)
+    assert said in message and f"{hardware / TLB}: [rtmmu-tlb]" in message
+    assert re.search(rf"{hardware}/rtmmu/rtl/tau_rtmmu_\w+\.sv", message), message
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_named(hardware: Path, case: str) -> None:
+    """What is no description of a unit says where it stands."""
+    old, new, said = MISTAKES[case]
+    message = refusal(hardware, TLB, old, new)
+    assert said in message and str(hardware / TLB) in message
+
+
+def test_a_number_that_is_taken_names_the_other(hardware: Path) -> None:
+    """Both descriptions."""
+    message = refusal(hardware, TLB, "number = 5", "number = 4")
+    assert str(hardware / TLB) in message and str(hardware / "tlb/unit.toml") in message
+
+
+def test_a_unit_is_its_folder_without_other_units() -> None:
+    """Two units of one folder share files, and neither has the other's module."""
+    files = [path.name for path in unit_sources(units()["rtmmu-tlb"])]
+    assert files == ["tau_rtmmu_lookup.sv", "tau_rtmmu_tlb.sv"]
+    assert [unit.number for unit in units().values()] == [0, 1, 2, 3, 4, 5, 255]
+
+
+def test_a_build_refuses_what_no_folder_describes() -> None:
+    """And says which units there are."""
+    with pytest.raises(BuildError, match="unit `mmu`: there are bare, pagetable, rtmmu"):
+        Options(unit="mmu").check()

@@ -1,0 +1,179 @@
+"""Small wrong changes of the port and of the rest of the tile, which its tests must notice."""
+
+from __future__ import annotations
+
+from testing.mutants import Group, mutants_of
+
+PORT = [
+    (
+        "page 0 is in the window",
+        "tau_tile_port.sv",
+        "(page_field >> PageBits) == '0 && page_field != '0;",
+        "(page_field >> PageBits) == '0;",
+    ),
+    (
+        "the window has no end",
+        "tau_tile_port.sv",
+        "core_addr_i[31] && (page_field >> PageBits) == '0 &&",
+        "core_addr_i[31] &&",
+    ),
+    (
+        "user mode sees everything",
+        "tau_tile_port.sv",
+        "assign local_outside_o = user_i;",
+        "assign local_outside_o = 1'b0;",
+    ),
+    (
+        "a third access is taken",
+        "tau_tile_port.sv",
+        "in_window && (!valid_q[1] || leave);",
+        "in_window;",
+    ),
+    (
+        "a local access overtakes",
+        "tau_tile_port.sv",
+        "!in_window && !valid_q[0];",
+        "!in_window;",
+    ),
+    (
+        "loads need the right to write",
+        "tau_tile_port.sv",
+        "{1'b0, core_we_i, !core_we_i};",
+        "{1'b0, !core_we_i, core_we_i};",
+    ),
+    (
+        "a store that is refused is written",
+        "tau_tile_port.sv",
+        "assign frame_req_o = head_answered && !head_fault;",
+        "assign frame_req_o = head_answered;",
+    ),
+    (
+        "bytes of the younger access",
+        "tau_tile_port.sv",
+        "      be0_q <= be1_q;\n",
+        "",
+    ),
+    (
+        "an answer is lost while the frames wait",
+        "tau_tile_port.sv",
+        "if (result_valid_i) answered_q <= {!result_to_head || answered_q[1], 1'b1};",
+        "if (result_valid_i) answered_q <= {1'b0, 1'b1};",
+    ),
+]
+
+TILE = [
+    (
+        "the cause is the second half's",
+        "tau_tile_causes.sv",
+        "data_err_i && !data_is_second_q)",
+        "data_err_i)",
+    ),
+    (
+        "the cause is the next word's",
+        "tau_tile_causes.sv",
+        "instr_err_i && !(instr_was_refused_q && instr_follows_q[0])) begin",
+        "instr_err_i) begin",
+    ),
+    (
+        "a jump's target has the cause of what lies behind the jump",
+        "tau_tile_causes.sv",
+        "!(instr_was_refused_q && instr_follows_q[0])",
+        "!instr_was_refused_q",
+    ),
+    (
+        "a table's last word is missing",
+        "tau_tile.sv",
+        "assign data_local_err = part_q == PartNone;",
+        "assign data_local_err = part_q == PartNone || part_q == PartTable1;",
+    ),
+    (
+        "errors without an error",
+        "tau_tile.sv",
+        "assign data_local_err = part_q == PartNone;",
+        "assign data_local_err = 1'b0;",
+    ),
+    (
+        "code runs from the data bank",
+        "tau_tile.sv",
+        "instr_addr[31:19] == AddressInstr[31:19] && !instr_local_outside;",
+        "instr_addr[31:20] == AddressInstr[31:20] && !instr_local_outside;",
+    ),
+    (
+        "user fetches by the mode before the trap",
+        "tau_tile.sv",
+        "cs_registers_i.priv_lvl_d == ibex_pkg::PRIV_LVL_U",
+        "cs_registers_i.priv_lvl_q == ibex_pkg::PRIV_LVL_U",
+    ),
+    (
+        "stores into the frames have no byte enables",
+        "tau_tile.sv",
+        ".data_be_i    (frames_take ? data_be : data_frame_be),",
+        ".data_be_i    (4'hF),",
+    ),
+    (
+        "a double fault is not seen",
+        "tau_tile.sv",
+        "end else if (double_fault) begin",
+        "end else if (1'b0) begin",
+    ),
+    (
+        "the second half of a fault is one of its own",
+        "tau_tile_monitor.sv",
+        "if (!fault_q ||",
+        "if (1'b1 ||",
+    ),
+    (
+        "cycles of a load from its grant on",
+        "tau_tile_monitor.sv",
+        "waited_q <= window_req_i && !gnt_i ? waited_q + 32'd1 : '0;",
+        "waited_q <= '0;",
+    ),
+    (
+        "no interrupt",
+        "tau_tile_devices.sv",
+        "timer_irq_o <= cycle_q >= timer_compare_q;",
+        "timer_irq_o <= 1'b0;",
+    ),
+    (
+        "the second tile waits for the first",
+        "tau_sim.sv",
+        "      .stall_threshold_i,\n",
+        "      .stall_threshold_i(i == 0 ? stall_threshold_i :\n"
+        "                         {1'b0, gen_tile[0].u_tile.data_req, 6'd0}),\n",
+    ),
+]
+
+# No test can notice this: a refused access leaves the port in the cycle in which it becomes the
+# oldest and its result is there. If its result came before, it has just moved up, and both
+# registers hold the same cause.
+EQUIVALENT = mutants_of(
+    "hw/tile/rtl",
+    [
+        (
+            "cause of the younger access",
+            "tau_tile_port.sv",
+            "answered_q[0] ? cause0_q : result_cause_i;",
+            "answered_q[0] ? cause1_q : result_cause_i;",
+        ),
+    ],
+)
+
+GROUPS = [
+    Group(
+        "port",
+        ["hw/tile/tb/test_port.py::test_port_answers_in_order"],
+        mutants_of("hw/tile/rtl", PORT),
+    ),
+    Group(
+        "tile",
+        [
+            "hw/tile/tb/test_bad_input.py::test_the_sides_of_the_window[large]",
+            "hw/tile/tb/test_bad_input.py::test_handlers_that_fault",
+            "hw/tile/tb/test_tile.py::test_faults_are_precise_and_restartable",
+            "hw/tile/tb/test_tile.py::test_random_accesses_with_interrupts_and_stalls",
+            "hw/tile/tb/test_tile.py::test_a_fault_costs_six_cycles_and_its_lookup",
+            "hw/tile/tb/test_units.py::test_two_tiles_side_by_side",
+        ],
+        mutants_of("hw/tile/rtl", TILE),
+    ),
+]

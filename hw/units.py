@@ -1,0 +1,129 @@
+"""The units that fill the MMU socket, as the unit.toml of their folders describes them.
+
+A description says parameters and registers of a module once more, so they are compared with it.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+HW = Path(__file__).resolve().parent
+DESCRIPTION = "unit.toml"
+PARAMETERS = ("PageBits", "FrameBits")  # of every unit
+PARAMETER = re.compile(r"^ *parameter [^=\n]*\b(\w+) *=", re.M)
+REGISTER = re.compile(r"localparam logic \[7:0\] (\w+)Word = 8'd(\d+);")
+NUMBER_MAX = 255  # it is a byte of the device register `config`
+NEEDED: dict[str, type] = {"number": int, "module": str}
+TYPES = NEEDED | {"heap": str, "space": str, "shapes": list, "registers": dict}
+
+
+class UnitError(Exception):
+    """A unit's description is wrong or contradicts its module; the message names both."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What fills the MMU socket.
+
+    `number`: what the device register `config` says of it. `rtl`: the folder of its module.
+    `heap`, `space`: what of the core a replay on it runs, "" if there is no such program.
+    `shapes`: parameters with which the module must do too. `registers`: their words.
+    """
+
+    name: str
+    rtl: Path
+    number: int
+    module: str
+    heap: str = ""
+    space: str = ""
+    shapes: tuple[str, ...] = ()
+    registers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def source(self) -> Path:
+        """The file of its module."""
+        return self.rtl / f"{self.module}.sv"
+
+
+@functools.cache
+def units(hardware: Path = HW) -> dict[str, Unit]:
+    """Every unit by its name, in the order of their numbers. Raises UnitError."""
+    found: list[tuple[Unit, Path]] = []
+    for path in sorted(hardware.glob(f"*/{DESCRIPTION}")):
+        for unit in _described(path):
+            _compare(unit, path)
+            for other, place in found:
+                if unit.name == other.name or unit.number == other.number:
+                    same = f"[{other.name}] of {place} has its name or its number"
+                    raise UnitError(f"{path}: [{unit.name}]: {same}, {other.number}")
+            found.append((unit, path))
+    found.sort(key=lambda entry: entry[0].number)
+    return {unit.name: unit for unit, _ in found}
+
+
+def unit_sources(unit: Unit, hardware: Path = HW) -> list[Path]:
+    """The RTL of a unit, packages first: all of its folder but the modules of other units."""
+    others = [other.source for other in units(hardware).values() if other != unit]
+    files = [path for path in unit.rtl.glob("*.sv") if path not in others]
+    return sorted(files, key=lambda path: (not path.stem.endswith("_pkg"), path))
+
+
+def _described(path: Path) -> Iterator[Unit]:
+    """The units of a description. Raises UnitError for what is no description."""
+    try:
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UnitError(f"{path}: {error}") from error
+    for name, table in tables.items():
+        where = f"{path}: [{name}]"
+        if not isinstance(table, dict):
+            raise UnitError(f"{where} is no table of a unit")
+        for key in NEEDED.keys() - table.keys():
+            raise UnitError(f"{where}: `{key}` is missing")
+        for key, value in table.items():
+            if key not in TYPES:
+                raise UnitError(f"{where}: there is no key `{key}`, only {', '.join(TYPES)}")
+            if not isinstance(value, TYPES[key]) or isinstance(value, bool):
+                raise UnitError(f"{where}: `{key}` is not of type {TYPES[key].__name__}")
+        if not 0 <= table["number"] <= NUMBER_MAX:
+            raise UnitError(f"{where}: number {table['number']} is not from 0 to {NUMBER_MAX}")
+        if ("heap" in table) != ("space" in table):
+            raise UnitError(f"{where}: `heap` and `space` go together")
+        shapes = tuple(map(str, table.get("shapes", ())))
+        yield Unit(name, path.parent / "rtl", **{**table, "shapes": shapes})
+
+
+def _compare(unit: Unit, path: Path) -> None:
+    """Raise UnitError if a unit's description contradicts its module."""
+    where, source = f"{path}: [{unit.name}]", unit.source
+    if not source.is_file():
+        raise UnitError(f"{where}: module {unit.module}: there is no {source}")
+    text = source.read_text(encoding="utf-8")
+    if re.findall(r"^module (\w+)", text, re.M) != [unit.module]:
+        raise UnitError(f"{where}: module {unit.module} is not the module of {source}")
+    known = PARAMETER.findall(text)
+    needed = [(name, "every unit") for name in PARAMETERS]
+    needed += [
+        (each.partition("=")[0], f"shape `{shape}`")
+        for shape in unit.shapes
+        for each in shape.split()
+    ]
+    for name, by in needed:
+        if name not in known:
+            raise UnitError(f"{where}: {by} has a parameter {name}, {source} has none")
+    said = {_plain(name): int(number) for name, number in REGISTER.findall(text)}
+    for name in sorted(said.keys() | unit.registers.keys()):
+        here, there = unit.registers.get(name, "missing"), said.get(name, "missing")
+        if here != there:
+            raise UnitError(f"{where}: register {name} is {here}, in {source} it is {there}")
+
+
+def _plain(name: str) -> str:
+    """A name of SystemVerilog as a description spells it: InvalidatePage is invalidate_page."""
+    return re.sub("(?<!^)(?=[A-Z])", "_", name).lower()
