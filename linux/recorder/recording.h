@@ -1,5 +1,6 @@
-// The recording of this process, whole: starts it, gives threads their writers, and readies it for a
-// process that may not make system calls. It owns what writer, modules and process are alone.
+// The recording of this process, whole: it is started here, threads get their writers, and it is
+// readied for a process that may not make system calls. It owns what writer, modules and process
+// are alone.
 #ifndef TAU_LINUX_RECORDER_RECORDING_H
 #define TAU_LINUX_RECORDER_RECORDING_H
 
