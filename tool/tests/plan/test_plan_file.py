@@ -181,6 +181,19 @@ def test_too_many_classes_are_refused(tmp_path: Path) -> None:
         load_plan(written(tmp_path, text))
 
 
+def test_more_bounds_than_the_schema_allows_are_refused(tmp_path: Path) -> None:
+    """Only the schema counts them, one more and no more."""
+    rows = tuple(Bound("tlsf", f"call_{i}", "m4", "instructions", i) for i in range(257))
+    for count in (256, 257):
+        plan = replace(PLAN, sections={"bounds": Bounds("cd" * 32, rows[:count])})
+        path = written(tmp_path, plan_text(plan, ""))
+        if count == 256:
+            assert load_plan(path) == plan
+            continue
+        with pytest.raises(TauError, match="bounds.operations has 257 operations, at most 256"):
+            load_plan(path)
+
+
 def test_files_that_are_no_text_or_no_toml_are_refused(tmp_path: Path) -> None:
     for data in (
         b"\xff\xfe\x00",
