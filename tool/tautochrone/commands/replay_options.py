@@ -47,7 +47,8 @@ OPTIONS = (
     click.option(
         "--frames",
         type=click.IntRange(min=1),
-        help="Systems on pages: how many pages can be mapped at once. Default: all of the heap's.",
+        help="Systems on pages: how many pages can be mapped at once. Default: those of the plan,"
+        " else all of the heap's.",
     ),
     click.option(
         "--touch",
@@ -79,8 +80,12 @@ def replay_options(command: Command) -> Command:
 
 def options_of(plan: Plan | None, **given: Any) -> Options:
     """What a replay reads of the options that were given on the command line."""
+    from tautochrone.plan.pages import refuse_fewer_frames
     from tautochrone.replay.system import Options
 
+    pages = plan.sections.get("pages") if plan else None
+    if pages is not None and given["frames"] is not None:
+        refuse_fewer_frames(pages, given["frames"])
     layout = given["layout"] or (plan.layout if plan else "32")
     return Options(
         plan=plan,
@@ -92,6 +97,7 @@ def options_of(plan: Plan | None, **given: Any) -> Options:
         frames=given["frames"],
         touch_all=given["touch"] == "all",
         cycles_max=given["cycles_max"],
+        pages=pages,
     )
 
 

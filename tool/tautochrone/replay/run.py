@@ -41,7 +41,7 @@ SPELLED = {
     "skip_misuse": "--skip-misuse",
 }
 # These change nothing for a system that does not follow them.
-HARMLESS = ("plan", "isa", "check_level", "touch_all")
+HARMLESS = ("plan", "pages", "isa", "check_level", "touch_all")
 
 
 def refuse_options(chosen: Sequence[System], options: Options, trace: Path) -> None:

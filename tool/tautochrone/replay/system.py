@@ -32,11 +32,24 @@ class PlannedHeap(Protocol):
         """Whose sizes and alignments it was made with."""
 
 
+class PlannedPages(Protocol):
+    """What a replay reads of a plan's [pages] (tautochrone.plan.pages.Pages)."""
+
+    @property
+    def heap_pages(self) -> int:
+        """Addresses of the heap, in pages."""
+
+    @property
+    def frames(self) -> int:
+        """Pages that can be mapped at once."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How to replay; what `tau replay` was given. None and the defaults leave it to the system.
 
     `frames`: pages that can be mapped at once. `touch_all`: every object is touched as a whole.
+    `pages`: what our heap on pages takes where neither `heap_bytes` nor `frames` is given.
     """
 
     plan: PlannedHeap | None = None
@@ -48,6 +61,7 @@ class Options:
     frames: int | None = None
     touch_all: bool = False
     cycles_max: int | None = None
+    pages: PlannedPages | None = None
 
     def given(self) -> list[str]:
         """The names of the options that are not as they are by default."""

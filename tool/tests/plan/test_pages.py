@@ -248,3 +248,22 @@ def test_the_command_plans_pages_that_replay_holds(tmp_path: Path) -> None:
     assert tau(*replay, said_pages["frames"]).returncode == 0
     assert tau(*replay, said_pages["frames"] - 1).returncode == 3
     assert tau("check", "plan.toml").returncode == 0
+
+
+def test_a_replay_takes_the_plans_frames_and_refuses_fewer(tmp_path: Path) -> None:
+    """`tau replay --on rtvm --plan` runs in what was planned; the conventional heap does not."""
+    trace, plan = tmp_path / "t.tau", tmp_path / "plan.toml"
+    write_events(trace, events_with_touches(500, events=500, live_max=20))
+
+    def tau(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "tautochrone", *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert tau("plan", trace, "-o", plan).returncode == 0
+    planned = load_plan(plan).sections["pages"]
+    replay = ("replay", trace, "--on", "rtvm,conventional", "--plan", plan)
+    ours, theirs = json.loads(tau(*replay, "--json").stdout)["systems"]
+    assert ours["completed"] and ours["frames"] == ours["peak_mapped_pages"] == planned.frames
+    assert ours["heap_pages"] == planned.heap_pages < theirs["heap_pages"]
+    refused = tau(*replay, "--frames", str(planned.frames - 1))
+    assert refused.returncode == EXIT_USAGE and "are 1 fewer" in refused.stderr

@@ -50,9 +50,13 @@ class Paged(System):
 
     def run(self, trace: OpenTrace, options: Options) -> Entry:
         """Replay twice, and put both counts into one entry."""
-        from tautochrone.replay.paging import page_replay
+        from tautochrone.replay.paging import PAGE_BYTES, page_replay
 
-        settings = (options.frames, options.heap_bytes, options.check_level, options.skip_misuse)
+        frames, heap_bytes = options.frames, options.heap_bytes
+        if options.pages is not None and self.role == OURS:
+            frames = frames or options.pages.frames
+            heap_bytes = heap_bytes or options.pages.heap_pages * PAGE_BYTES
+        settings = (frames, heap_bytes, options.check_level, options.skip_misuse)
         done = page_replay(trace, self.name, "rv32", *settings, options.touch_all)
         with_zbb = page_replay(trace, self.name, "rv32zbb", *settings, options.touch_all)
         operations = {
