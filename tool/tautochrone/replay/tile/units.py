@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import unit_format
 
 PREFIX = "tile:"
 # Configurations of the processor (hw/build.py), and whether the tables are as slow as the page
 # table.
 CONFIGS = ("small", "small-b", "fast", "fast-b")
 PIPELINED = "pipelined"
+CONVENTIONAL_HEAP = "break_heap"  # of core/conventional
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Unit:
     is_conventional: bool = False
 
 
-UNITS = (Unit("rtmmu"), Unit("rtmmu-tlb"), Unit("pagetable", is_conventional=True))
+UNITS = tuple(Unit(name, heap == CONVENTIONAL_HEAP) for name, heap in unit_format.HEAPS.items())
 
 
 def parsed(name: str) -> tuple[Unit, list[str]] | None:
