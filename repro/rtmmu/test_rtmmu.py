@@ -270,6 +270,7 @@ def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
         assert reader.header["clock"] == "accesses"
 
 
+@pytest.mark.slow
 def test_table1_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """[P0-38] Small real cases in cycles: places and pages as in the software, bounds kept."""
     for module in (table1, tile_run, tile_table1, measure):
