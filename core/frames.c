@@ -4,6 +4,9 @@
 #include "core/frames_list.h"
 #include "core/port.h"
 
+_Static_assert(TAU_FRAMES_MAX < FRAME_ABSENT, "no frame has the number that says there is none");
+_Static_assert(sizeof(struct tau_frame) == sizeof(uint32_t), "a link is a frame's number");
+
 static void zero(const struct tau_frames *frames, uint32_t frame) {
     TAU_ASSERT(frame < frames->frames_count);
     TAU_ASSERT(frames->links[frame] != FRAME_ABSENT);

@@ -68,6 +68,26 @@ uint32_t tau_frames_free_count(const struct tau_frames *frames);
 // Constant-time self test.
 bool tau_frames_invariants_hold(const struct tau_frames *frames);
 
+#ifndef __cplusplus  // which has no compound literals
+// Makes FRAMES a reserved pool of the machine's frames 0 ... COUNT - 1, at least one, all ready and
+// zeroed, with a word for each at LINKS: what tau_frames_init, _add and _reserve would make
+// together, at one store a frame. Fails if and only if COUNT is above TAU_FRAMES_MAX
+// (TAU_BAD_ARGUMENT).
+static inline enum tau_status tau_frames_init_ready(struct tau_frames *frames, uint32_t *links,
+                                                    uint32_t count) {
+    for (uint32_t frame = 0; frame < count; frame++) {  // bound: count
+        links[frame] = frame + 1;
+    }
+    *frames = (struct tau_frames){
+        .links = links,
+        .frames_count = count,
+        .ready = {.head = 0, .count = count},
+        .released = &frames->ready,
+    };
+    return tau_frames_invariants_hold(frames) ? TAU_OK : TAU_BAD_ARGUMENT;
+}
+#endif
+
 #ifdef __cplusplus
 }
 #endif

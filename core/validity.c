@@ -21,13 +21,10 @@ enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, s
         pages_count > TAU_NUMBER_MASK || size_bytes < tau_validity_size_bytes(pages_count)) {
         return TAU_BAD_ARGUMENT;
     }
-    validity->regions = memory;
-    validity->stacks = (struct tau_validity_stack *)(validity->regions + pages_count);
-    validity->data = (uint32_t *)(validity->stacks + pages_count);
-    validity->pages_count = pages_count;
-    for (uint32_t page = 0; page < pages_count; page++) {  // bound: pages_count
-        validity->regions[page].top = 0;
-    }
+    struct tau_validity_region *const regions = memory;
+    struct tau_validity_stack *const stacks = (struct tau_validity_stack *)(regions + pages_count);
+    tau_validity_init_at(validity, regions, stacks, (uint32_t *)(stacks + pages_count),
+                         pages_count);
     TAU_ASSERT((unsigned char *)(validity->data + pages_count) ==
                (unsigned char *)memory + tau_validity_size_bytes(pages_count));
     return TAU_OK;

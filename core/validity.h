@@ -47,6 +47,20 @@ size_t tau_validity_size_bytes(uint32_t pages_count);
 enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, size_t size_bytes,
                                   uint32_t pages_count);
 
+// The same for memories that lie where an MMU reads them, PAGES_COUNT elements each.
+static inline void tau_validity_init_at(struct tau_validity *validity,
+                                        struct tau_validity_region *regions,
+                                        struct tau_validity_stack *stacks, uint32_t *data,
+                                        uint32_t pages_count) {
+    validity->regions = regions;
+    validity->stacks = stacks;
+    validity->data = data;
+    validity->pages_count = pages_count;
+    for (uint32_t page = 0; page < validity->pages_count; page++) {  // bound: pages_count
+        validity->regions[page].top = 0;
+    }
+}
+
 // What the MMU does for PAGE: true and *ENTRY (frame | rights) if and only if it is mapped.
 // Constant time: at most five words are read; no region tree [P0-11].
 bool tau_validity_lookup(const struct tau_validity *validity, struct tau_page page,

@@ -51,6 +51,34 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
                                 unsigned pages_log2, struct tau_frames *frames,
                                 enum tau_vspace_policy policy);
 
+// Where the tables of a space lie if an MMU reads them there: the three memories of the validity
+// array, an element a page each, and TREE_BYTES for the tree of regions.
+struct tau_vspace_tables {
+    struct tau_validity_region *regions;
+    struct tau_validity_stack *stacks;
+    uint32_t *data;
+    void *tree;
+    size_t tree_bytes;
+};
+
+// As tau_vspace_init with TAU_VSPACE_OVERCOMMIT, with the tables at TABLES. SPACE is all zeros
+// before, as a static one is. Fails if and only if the tree cannot be made (tau_region_tree_init).
+// Inlined, for addresses that the compiler knows.
+static inline enum tau_status tau_vspace_init_at(struct tau_vspace *space,
+                                                 const struct tau_vspace_tables *tables,
+                                                 unsigned pages_log2, struct tau_frames *frames) {
+    const enum tau_status made =
+        tau_region_tree_init(&space->tree, tables->tree, tables->tree_bytes, pages_log2);
+    if (made != TAU_OK) {
+        return made;
+    }
+    tau_validity_init_at(&space->validity, tables->regions, tables->stacks, tables->data,
+                         UINT32_C(1) << pages_log2);
+    space->frames = frames;
+    space->commit_max_pages = UINT32_MAX;
+    return TAU_OK;
+}
+
 // Makes PAGES pages from START on a region that allows RIGHTS; nothing is mapped yet. Fails, with
 // nothing changed, if and only if PAGES is 0 or RIGHTS holds anything but TAU_READ, _WRITE and
 // _EXECUTE (TAU_BAD_ARGUMENT), START is page 0 (TAU_PAGE_ZERO) or beyond the space

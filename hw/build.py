@@ -26,6 +26,7 @@ from pathlib import Path
 
 from .units import HW, Unit, UnitError, unit_sources, units
 
+ROOT = HW.parent
 TILE = HW / "tile"
 SOCKET = HW / "socket/rtl"
 # The versions that pyproject.toml pins; it has no say where only this file is.
@@ -198,7 +199,7 @@ def arguments(options: Options, folder: Path) -> list[str]:
         f"+define+TAU_UNIT={unit.module}",
         f"+define+TAU_UNIT_NUMBER={unit.number}",
         f"+define+TAU_UNIT_PARAMETERS={parameters}",
-        *("-CFLAGS", f"-std=gnu++17 {level} {defines} -I{TILE / 'sim'} -I{TILE / 'sw'}"),
+        *("-CFLAGS", f"-std=gnu++17 {level} {defines} -I{TILE / 'sim'} -I{ROOT}"),
         *("-MAKEFLAGS", make_flags),
         *(f"+incdir+{path}" for path in (*include_folders, SOCKET)),
         *map(str, ibex),
@@ -219,11 +220,11 @@ def key(options: Options) -> str:
     """Return a name for everything that a simulator is made of."""
     digest = hashlib.sha256()
     for word in arguments(options, Path("build")):
-        digest.update(word.replace(str(HW), "hw").encode() + b"\n")
+        digest.update(word.replace(str(ROOT), "").encode() + b"\n")
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
     ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *SOCKET.glob("*.svh")]
-    ours.append(TILE / "sw/tau_tile_format.h")
+    ours.append(ROOT / "iface/gen/tau_tile_format.h")
     for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -191,11 +191,11 @@ def outputs() -> dict[Path, str]:
         (
             *("tile", "TAU_TILE_", table_constants),
             {
-                "hw/tile/sw/tau_tile_format.h": c_header,
+                "iface/gen/tau_tile_format.h": c_header,
                 "hw/tile/rtl/tau_tile_pkg.sv": systemverilog_package,
             },
         ),
-        ("replay", "REPLAY_", table_constants, {"hw/tile/sw/replay/replay_format.h": c_header}),
+        ("replay", "REPLAY_", table_constants, {"iface/gen/tau_replay_format.h": c_header}),
     ):
         path = ROOT / "iface" / f"{name}.toml"
         if not path.exists():

@@ -63,7 +63,8 @@ SIDE_ARROWS = {
     "core": {"iface"},
     "model": set(),
     "linux": {"core", "iface"},
-    "tool": {"core", "iface", "model"},
+    "targets": {"core", "iface"},
+    "tool": {"core", "iface", "model", "targets"},
 }
 SIDES = {*SIDE_ARROWS, "hw", "kernel", "bench", "repro", "testing", "tests", "scripts"}
 

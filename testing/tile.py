@@ -8,13 +8,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from hw.build import TILE, Options, simulator
+from hw.build import HW, Options, simulator
+from tautochrone.targets.build import link
 
-COMPILER = "riscv64-unknown-elf-gcc"
-# No multilib is exactly rv32imc: without its folder named, the linker takes a 64-bit libgcc.
-MULTILIB = ("-march=rv32im", "-mabi=ilp32")
-FLAGS = "-march=rv32imc_zicsr -mabi=ilp32 -O2 -ffreestanding -nostdlib"
-FLAGS += " -std=c17 -Wall -Wextra -Werror"
+ROOT = HW.parent
+TARGETS = ROOT / "targets"
 RUN_SECONDS_MAX = 120
 CYCLES_MAX = 20_000_000
 
@@ -35,15 +33,10 @@ class Run:
         return self.summary["tiles"][0]
 
 
-def compiled(folder: Path, *sources: str) -> Path:
-    """Compile sources of hw/tile (C or assembler) with the start-up code into an ELF."""
+def compiled(folder: Path, *sources: str | Path) -> Path:
+    """Compile sources, relative to hw/tile (C or assembler), with the start-up code into an ELF."""
     program = folder / (Path(sources[0]).stem + ".elf")
-    files = [TILE / "sw/crt0.S", TILE / "sw/trap.c", *(TILE / source for source in sources)]
-    asked = [COMPILER, *MULTILIB, "-print-libgcc-file-name"]
-    libgcc = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
-    line = [COMPILER, *FLAGS.split(), "-T", TILE / "sw/tile.ld", f"-I{TILE / 'sw'}"]
-    subprocess.run([*line, *files, libgcc, "-o", program], check=True)
-    return program
+    return link("tile", ROOT, [HW / "tile" / source for source in sources], program)
 
 
 def run(

@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.frames import Machine as Board
 from model.frames import Frames
+from model.frames import Machine as Board
 from model.page_heap import PAGE_BYTES, PageHeap
 from model.pagetable import PageTable
 from model.vspace import Space
@@ -38,8 +38,9 @@ from tautochrone.facts.trace_format import (
 )
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.tile.tile import operations_of, sizes_before
-from testing.cocotb_run import unit as unit_design
+from tautochrone.targets.sources import CORE_FILES
 from testing.cocotb_run import SMALL, run
+from testing.cocotb_run import unit as unit_design
 from tests.conftest import Tau
 
 STATUS_HEADER = Path(__file__).resolve().parents[1] / "core" / "status.h"
@@ -203,7 +204,6 @@ def _agree(sides: Sides, unit: str, tmp_path: Path) -> None:
 HEAP_PAGES = PAGES - 1
 READ, WRITE = 1, 2
 WORD_BYTES = 4
-HEAP_SOURCES = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c", "frames.c", "tlsf.c")
 HEAP_CALLS = ("init", "malloc", "aligned_alloc", "resize", "free")
 # A table of words that grows, lists of them, a buffer that grows and is used here and there.
 PROGRAM = """
@@ -383,7 +383,7 @@ def test_a_recorded_program_agrees(unit: str, recording: Path, tmp_path: Path) -
     keep += [f"tau_vspace_{call}" for call in ("init", "translate", "map_page")]
     keep += [f"tau_page_heap_{call}" for call in HEAP_CALLS]
     flags = (f"-DTAU_SPACE_ORIGIN={MEMORY_ADDRESS:#x}u",)
-    image = core_code("agreement_heap", "rv32", HEAP_SOURCES, keep, flags)
+    image = core_code("agreement_heap", "rv32", CORE_FILES["page_heap"], keep, flags)
     with Machine(image) as machine:
         sides = HeapSides(machine)
         for number, operation in enumerate(operations):

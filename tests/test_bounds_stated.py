@@ -18,6 +18,7 @@ from tautochrone.code.bounds import (
 )
 from tautochrone.code.calls import core_code
 from tautochrone.code.images import core_image
+from tautochrone.targets.sources import CORE_FILES
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SPECIFICATION = REPOSITORY / "SPEC.md"
@@ -52,10 +53,10 @@ SIZE_ROWS = tuple(row for row in ROWS if row[2] != "aligned_alloc" and not row[0
 COLUMNS = tuple((isa, level) for isa in ("rv32", "m4") for level in (0, 1, 2))
 
 PAGED_SOURCES = tuple(
-    f"{name}.c"
-    for name in (
-        *("tlsf", "page_heap", "break_heap", "vspace", "hierarchy", "validity"),
-        *("frames", "region_tree", "pagetable"),
+    dict.fromkeys(
+        name
+        for system in ("page_heap", "break_heap", "hierarchy")
+        for name in CORE_FILES[system]
     )
 )
 # Its paths do not zero a frame: one is ready, as in a reserved pool always.

@@ -8,6 +8,7 @@ malloc + free; the same + init; the same + realloc.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from bench.allocators.images import (
@@ -21,9 +22,10 @@ from bench.allocators.images import (
     peer_image,
     sizes_of,
 )
+from tautochrone.targets.sources import CORE_FILES
 
 COLUMNS = ("malloc_free", "with_init", "with_realloc")
-OURS = {"tlsf": ("tlsf",), "budget": ("tlsf", "budget")}
+OURS = ("tlsf", "budget")
 
 
 def our_sizes(
@@ -32,10 +34,10 @@ def our_sizes(
     """Bytes of each column for tlsf or budget at a check level."""
     isa = ISAS[isa_name]
     objects = []
-    for part in OURS[system]:
-        output = OUT / f"{part}-{isa_name}-{check_level}{optimize}.o"
+    for name in CORE_FILES[system]:
+        output = OUT / f"{Path(name).stem}-{isa_name}-{check_level}{optimize}.o"
         flags = (optimize, "-ffreestanding", f"-DTAU_CHECK_LEVEL={check_level}")
-        objects.append(str(compile_c(isa, REPOSITORY / "core" / f"{part}.c", flags, output)))
+        objects.append(str(compile_c(isa, REPOSITORY / "core" / name, flags, output)))
     prefix = f"tau_{system}_"
     keep = [f"{prefix}malloc", f"{prefix}free"]
     result = {}

@@ -17,6 +17,7 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from tautochrone.errors import TauError
+from tautochrone.targets.build import TARGETS
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
@@ -48,8 +49,8 @@ ISAS = {
     "rv32": Isa(
         "rv32",
         "RV32IMC",
-        "riscv64-unknown-elf-gcc",
-        ("-march=rv32imc", "-mabi=ilp32"),
+        TARGETS["rv32"].compiler,
+        TARGETS["rv32"].machine,
         # Debian ships picolibc for rv32imac, not rv32imc; malloc has no atomics, so the code is the
         # same.
         ("-march=rv32imac", "-mabi=ilp32", "--specs=picolibc.specs"),
@@ -59,9 +60,9 @@ ISAS = {
     "m4": Isa(
         "m4",
         "Cortex-M4",
-        "arm-none-eabi-gcc",
-        ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=soft"),
-        ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=soft"),
+        TARGETS["m4"].compiler,
+        (*TARGETS["m4"].machine, "-mfloat-abi=soft"),
+        (*TARGETS["m4"].machine, "-mfloat-abi=soft"),
         "thumbv7em-none-eabi",
         "gcc-arm-none-eabi libnewlib-arm-none-eabi",
     ),
@@ -181,7 +182,7 @@ def link(
         "-Wl,--gc-sections",
         f"-Wl,-e,{keep[0]}",
         "-T",
-        str(HERE / "image.ld"),
+        str(REPOSITORY / "targets" / "sized.ld"),
     ]
     command = [isa.compiler, *extra, *script, *undefined, *inputs, "-o", str(output)]
     run(command, output.name, isa.package)

@@ -13,13 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tautochrone.targets.build import TARGETS
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GOLDEN = HERE / "golden.json"
-TARGETS = {
-    "rv32": ["riscv64-unknown-elf-gcc", "-march=rv32imc", "-mabi=ilp32"],
-    "m4": ["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb"],
-}
+COMPILERS = {name: [TARGETS[name].compiler, *TARGETS[name].machine] for name in ("rv32", "m4")}
 BUILDS = {f"-{level} checks {check}": (level, check) for level in ("Os", "O2") for check in (0, 1)}
 LINKED = {
     "tlsf malloc+free": ("tau_tlsf_malloc", "tau_tlsf_free"),
@@ -60,7 +59,7 @@ def functions(tools: str, file: Path) -> dict[str, int]:
 def measure(target: str, build: str, folder: Path) -> dict[str, dict[str, int]]:
     """Compile the core for one target in one way and return its sizes in bytes."""
     level, check = BUILDS[build]
-    compiler = TARGETS[target]
+    compiler = COMPILERS[target]
     tools = compiler[0].removesuffix("-gcc")
     options = ["-std=c17", f"-{level}", "-ffreestanding", "-ffunction-sections", "-fdata-sections"]
     command = [*compiler, *options, f"-DTAU_CHECK_LEVEL={check}", f"-I{ROOT}"]
@@ -88,7 +87,7 @@ def table() -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     with tempfile.TemporaryDirectory() as folder:
         return {
             target: {build: measure(target, build, Path(folder)) for build in BUILDS}
-            for target in TARGETS
+            for target in COMPILERS
         }
 
 
@@ -96,7 +95,7 @@ def differences(today: dict, golden: dict) -> list[str]:
     """Return one line for each size that is not the checked-in one."""
     return [
         f"{target} {build} {kind} {name}: {then} bytes checked in, {now} today"
-        for target in TARGETS
+        for target in COMPILERS
         for build in BUILDS
         for kind in ("linked", "functions")
         for name in today[target][build][kind] | golden.get(target, {}).get(build, {}).get(kind, {})
@@ -108,7 +107,7 @@ def differences(today: dict, golden: dict) -> list[str]:
 def main() -> int:
     """Print the sizes and what changed; 1 if anything did and --update was not given."""
     today = table()
-    columns = [(target, build) for target in TARGETS for build in BUILDS]
+    columns = [(target, build) for target in COMPILERS for build in BUILDS]
     print(f"{'bytes':34}" + "".join(f"{f'{target} {build}':>19}" for target, build in columns))
     names = {kind: today["rv32"]["-O2 checks 1"][kind] for kind in ("linked", "functions")}
     for kind, rows in names.items():

@@ -12,19 +12,29 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tautochrone.targets.sources import CORE_FILES
+
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "core"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 COMPILE_SECONDS_MAX = 120
 
-SPACE = ["../frames.c", "../region_tree.c", "../validity.c", "../vspace.c"]
-SPACE += ["check_frames.c", "check_validity.c", "check_vspace.c", "port_test.c"]
 
-HEAP = [*SPACE, "../page_heap.c", "../break_heap.c", "../pagetable.c"]
+def sources_of(*systems: str, apart: tuple[str, ...] = ()) -> list[str]:
+    """The core's files that make SYSTEMS, once each, but for those APART; seen from the tests."""
+    names = dict.fromkeys(name for system in systems for name in CORE_FILES[system])
+    return [f"../{name}" for name in names if name not in apart]
+
+
+WALKS = ["check_frames.c", "check_validity.c", "check_vspace.c", "port_test.c"]
+SPACE = [*sources_of("vspace"), *WALKS]
+
+# check_tlsf.c includes tlsf.c.
+HEAP = [*sources_of("page_heap", "break_heap", apart=("tlsf.c",)), *WALKS]
 HEAP += ["check_page_heap.c", "check_tlsf.c"]
 
-THREADED = ["../tlsf.c", "../budget.c", "../page_heap.c", *SPACE[:4], "port_threads.c"]
+THREADED = [*sources_of("page_heap", "budget"), "port_threads.c"]
 
 # What each program needs beside its own file. The checkers of heaps include the mechanism that they
 # check; those of pages walk what the headers show.

@@ -20,6 +20,7 @@ import numpy as np
 from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
 from tautochrone.code.calls import Call, Machine
 from tautochrone.code.images import Image, build_image
+from tautochrone.targets.sources import CORE_FILES
 
 CORE = Path(__file__).resolve().parents[1]
 OK = 0
@@ -29,10 +30,10 @@ FREE_COUNT_BYTES = 16  # where struct tau_hierarchy_tables has free.ready.count
 OVERCOMMIT = 0
 
 SOURCES = {
-    "direct": ["vspace.c", "frames.c", "region_tree.c", "validity.c"],
-    "hierarchical": ["hierarchy.c", "frames.c", "region_tree.c", "validity.c"],
-    "conventional": ["pagetable.c", "frames.c"],
-    "conventional-mapped": ["pagetable.c", "frames.c"],
+    "direct": CORE_FILES["vspace"],
+    "hierarchical": CORE_FILES["hierarchy"],
+    "conventional": CORE_FILES["pagetable"],
+    "conventional-mapped": CORE_FILES["pagetable"],
 }
 PREFIX = {
     "direct": "tau_vspace",

@@ -12,18 +12,13 @@ from typing import Any
 from core.tests.core_build import CORE, Build, compile_c, run_program
 from core.tests.core_status import STATUS
 from core.tests.mutate import Mutant
+from tautochrone.targets.sources import CORE_FILES
 
 RUN_SECONDS_MAX = 300
 SEED = os.environ.get("TAU_TEST_SEED", "1")
 ASSERTS = "-DTAU_ASSERT_LEVEL=2"
 SANITIZED = Build(64, 1, 0, "-O1", "gcc", sanitize=True)
 BUILDS = [SANITIZED, Build(32, 1, 0, "-O2", "gcc"), Build(32, 1, 0, "-O0", "clang-14")]
-
-# What a program needs beside its own file, in core/.
-CODE = {
-    "hierarchy": ["hierarchy.c", "frames.c", "region_tree.c", "validity.c"],
-    "pagetable": ["pagetable.c", "frames.c"],
-}
 
 
 def build(
@@ -36,7 +31,7 @@ def build(
     name = f"{kind}_{mechanism}"
     tests = [f"{name}.c", f"check_{mechanism}.c", "check_frames.c"]
     sources = [core / "tests" / source for source in tests]
-    sources += [core / source for source in CODE[mechanism]]
+    sources += [core / source for source in CORE_FILES[mechanism]]
     return compile_c(build_of, sources, folder / name, [f"-I{core.parent}", *extra])
 
 

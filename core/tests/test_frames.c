@@ -47,6 +47,21 @@ static void init_refuses_what_is_no_table(void) {
     EXPECT(!tau_frames_clean_one(&pool));
 }
 
+static void a_pool_may_be_ready_at_once(void) {
+    uint32_t links[5] = {9, 9, 9, 9, 9};
+    struct tau_frames pool;
+    memset(&pool, 0x5a, sizeof pool);
+    EXPECT_EQUAL(tau_frames_init_ready(&pool, links, 4), TAU_OK);
+    EXPECT_EQUAL(links[4], 9);
+    expect_list(&pool, &pool.ready, "0 1 2 3");
+    EXPECT_EQUAL(tau_frames_free_count(&pool), 4);
+    EXPECT_EQUAL(tau_frames_add(&pool, (struct tau_frame){0}, 1), TAU_BAD_ARGUMENT);
+    uint32_t frame = 9;
+    EXPECT(frames_take_clean(&pool, &frame) && frame == 0);
+    frames_release(&pool, frame, frame, 1);
+    expect_list(&pool, &pool.ready, "0 1 2 3");
+}
+
 static void frames_are_handed_in_once(void) {
     struct world world;
     world_open(&world, 8);
@@ -189,6 +204,7 @@ static void the_self_test_sees_a_broken_pool(void) {
 
 static const struct test tests[] = {
     TEST(init_refuses_what_is_no_table),
+    TEST(a_pool_may_be_ready_at_once),
     TEST(frames_are_handed_in_once),
     TEST(one_frame_is_zeroed_at_a_time),
     TEST(a_chain_goes_on_in_one_piece),

@@ -75,6 +75,31 @@ static void sizes_out_of_range_are_refused(void) {
 }
 
 // [P0-20, G-5] Five words a page and the tree; nothing else grows with the space.
+static void tables_may_lie_apart(void) {
+    static struct tau_validity_region regions[PAGES + 1];
+    static struct tau_validity_stack stacks[PAGES + 1];
+    static uint32_t data[PAGES + 1], tree[PAGES];
+    static struct tau_vspace apart;
+    const size_t tree_bytes = tau_region_tree_size_bytes(LOG2);
+    struct tau_vspace_tables tables = {regions, stacks, data, tree, tree_bytes - 1};
+    memset(regions, 0x5a, sizeof regions);
+    begin(4);
+    REQUIRE(tree_bytes <= sizeof tree);
+    EXPECT_EQUAL(tau_vspace_init_at(&apart, &tables, LOG2, &world.pool), TAU_BAD_ARGUMENT);
+    tables.tree_bytes = tree_bytes;
+    EXPECT_EQUAL(tau_vspace_init_at(&apart, &tables, LOG2, &world.pool), TAU_OK);
+    EXPECT_EQUAL(check_vspace(&apart, NULL), 0);
+    EXPECT_EQUAL(tau_vspace_map_region(&apart, page_at(3), PAGES - 3, TAU_RIGHTS), TAU_OK);
+    EXPECT_EQUAL(tau_vspace_map_page(&apart, page_at(PAGES - 1), TAU_WRITE), TAU_OK);
+    EXPECT_EQUAL(check_vspace(&apart, NULL), 0);
+    EXPECT_EQUAL(regions[PAGES - 1].cache, 3);
+    EXPECT_EQUAL(stacks[3].page, PAGES - 1);
+    EXPECT_EQUAL(data[PAGES - 1] & TAU_RIGHTS, TAU_RIGHTS);
+    EXPECT(regions[PAGES].top == 0x5a5a5a5a && stacks[PAGES].page == 0 && data[PAGES] == 0);
+    EXPECT_EQUAL(tau_vspace_unmap_region(&apart, page_at(3)), TAU_OK);
+    end();
+}
+
 static void every_size_has_its_bytes(void) {
     for (unsigned log2 = 1; log2 <= TAU_SPACE_PAGES_LOG2_MAX; log2++) {
         EXPECT_EQUAL(tau_vspace_size_bytes(log2), tau_validity_size_bytes(UINT32_C(1) << log2) +
@@ -379,6 +404,7 @@ static void closing_gives_everything_back(void) {
 
 static const struct test tests[] = {
     TEST(sizes_out_of_range_are_refused),
+    TEST(tables_may_lie_apart),
     TEST(every_size_has_its_bytes),
     TEST(the_smallest_space_has_one_page),
     TEST(bad_regions_are_refused),

@@ -23,6 +23,11 @@ def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
     return ctypes.CDLL(str(path))
 
 
+def sources() -> Path:
+    """The folder that holds core/, iface/, targets/ and hw/, for what is built on demand."""
+    return DIRECTORY
+
+
 def core_sources() -> Path:
-    """The folder that holds the core's C sources, for cross-compiling on demand."""
-    return DIRECTORY / "core"
+    """The folder that holds the core's C sources."""
+    return sources() / "core"

@@ -6,15 +6,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tautochrone.targets.build import TARGETS, link
+from tautochrone.targets.sources import CORE_FILES
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-COMPILER = "riscv64-unknown-elf-gcc"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # What the numbers are of; QEMU's program has the registers of supervisor mode too.
 MARCH = "-march=rv64imac"
-TARGET = ["-mabi=lp64", "-mcmodel=medany", "-ffreestanding", "-nostdlib", "-fno-jump-tables", "-O2"]
-PORT = ("ports/sv39.c", "ports/sv39_linear.c", "frames.c")
 SCRIPT_ADDRESS = 0x81000000
 SECONDS_MAX = 120
 
@@ -23,7 +23,7 @@ def _compile(compiler: str, flags: list[str], core: Path, sources: list[str], ma
     path = shutil.which(compiler)
     if path is None:
         raise FileNotFoundError(f"{compiler} is missing: install the Debian package that has it")
-    files = [str(core / source) for source in (*PORT, *sources)]
+    files = [str(core / source) for source in (*CORE_FILES["sv39"], *sources)]
     command = [path, "-std=c17", *WARNINGS, *flags, f"-I{core.parent}", *files, "-o", str(made)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -49,15 +49,18 @@ def build_checker(made: Path) -> Path:
 def build_qemu(made: Path, core: Path = ROOT / "core", assert_level: int = 0) -> Path:
     """The script's program for QEMU's machine virt."""
     sources = [f"ports/tests/{name}_sv39.c" for name in ("qemu", "script", "check")]
-    flags = ["-march=rv64imac_zicsr_zifencei", *TARGET, f"-DTAU_ASSERT_LEVEL={assert_level}"]
-    layout = ["-T", str(HERE / "qemu_sv39.ld")]
-    return _compile(COMPILER, flags + layout, core, [*sources, "ports/tests/qemu_sv39.S"], made)
+    files = [core / source for source in (*CORE_FILES["sv39"], *sources)]
+    flags = [*WARNINGS, f"-DTAU_ASSERT_LEVEL={assert_level}", f"-I{core.parent}"]
+    return link("sv39", ROOT, files, made, flags)
 
 
 def build_emulated(made: Path) -> Path:
     """The port as it is measured, linked with what unmap_cost.py needs."""
-    flags = [MARCH, *TARGET, "-Wl,-Ttext=0x10000", "-Wl,-e,0"]
-    return _compile(COMPILER, flags, ROOT / "core", ["ports/tests/measure_sv39.c"], made)
+    recipe = TARGETS["sv39"]
+    flags = [*recipe.machine, MARCH, *recipe.flags, recipe.optimize, "-nostdlib"]
+    layout = ["-Wl,-Ttext=0x10000", "-Wl,-e,0"]
+    sources = ["ports/tests/measure_sv39.c"]
+    return _compile(recipe.compiler, flags + layout, ROOT / "core", sources, made)
 
 
 def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:

@@ -73,7 +73,7 @@ Image Image::from_elf(const std::string &path) {
         throw ImageError(path + ": not linked to fixed addresses");
     if (header.e_entry != RESET_ADDRESS) {
         throw ImageError(path + ": begins at " + hexadecimal(header.e_entry) + ", the core at " +
-                         hexadecimal(RESET_ADDRESS) + " (link with hw/tile/sw/tile.ld)");
+                         hexadecimal(RESET_ADDRESS) + " (link with targets/tile/tile.ld)");
     }
     Image image;
     for (std::uint32_t i = 0; i < header.e_phnum; i++) {

@@ -2,7 +2,7 @@
 #ifndef TAU_TILE_IMAGE_H
 #define TAU_TILE_IMAGE_H
 
-#include "tau_tile_format.h"
+#include "iface/gen/tau_tile_format.h"
 
 #include <cstdint>
 #include <stdexcept>

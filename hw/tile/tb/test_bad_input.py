@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options, simulator
-from testing.tile import compiled, run
+from testing.tile import TARGETS, compiled, run
 
 PROBE = Options(unit="probe")
 SMALL = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8, optimize=False)
@@ -41,7 +41,7 @@ SECONDS_MAX = 60
 @pytest.fixture(scope="module")
 def hello(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The smallest program."""
-    return compiled(tmp_path_factory.mktemp("hello"), "sw/hello.c")
+    return compiled(tmp_path_factory.mktemp("hello"), TARGETS / "programs/hello.c")
 
 
 @pytest.fixture(scope="module")

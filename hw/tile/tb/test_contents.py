@@ -1,8 +1,8 @@
 """Objects on the tile hold what the replay wrote to them, and if they do not, that is noticed.
 
 At assert level 2 the replay's program writes words from which their owner is known and looks at
-them again (hw/tile/sw/replay/contents.h). Each sabotage is a small wrong change of what maps pages,
-moves or clears; the simulation must end and say what it found.
+them again (targets/programs/replay/contents.h). Each sabotage is a small wrong change of what maps
+pages, moves or clears; the simulation must end and say what it found.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SABOTAGES = (
     (
         "another page is unmapped",
         RTMMU,
-        "hw/tile/sw/replay/replay.c",
+        "targets/programs/replay/replay.c",
         "    const enum tau_status status = system_free(object);\n",
         "    system_space.validity.data[page_of((uintptr_t)object).number - 1] ^= 1;\n"
         "    const enum tau_status status = system_free(object);\n",
@@ -54,7 +54,7 @@ SABOTAGES = (
     (
         "a page is lost",
         PAGETABLE,
-        "hw/tile/sw/replay/replay.c",
+        "targets/programs/replay/replay.c",
         "    const enum tau_status status = system_free(object);\n",
         "    system_table.entries[page_of((uintptr_t)object).number - 1] = 0;\n"
         "    const enum tau_status status = system_free(object);\n",
@@ -63,7 +63,7 @@ SABOTAGES = (
     (
         "a move copies the wrong words",
         RTMMU,
-        "hw/tile/sw/replay/replay.c",
+        "targets/programs/replay/replay.c",
         "((volatile uint32_t *)to)[i] = from[i];",
         "((volatile uint32_t *)to)[i] = from[i ^ 4];",
         HELD,
@@ -71,7 +71,7 @@ SABOTAGES = (
     (
         "calloc leaves the last word",
         RTMMU,
-        "hw/tile/sw/replay/replay.c",
+        "targets/programs/replay/replay.c",
         "        words[i] = 0;\n",
         "        words[i] = i == 7;\n",
         HELD,
@@ -121,7 +121,7 @@ def test_sabotage_is_noticed(
     said: str,
 ) -> None:
     """The program is built from a copy of the sources with one change."""
-    Mutant(said, file, old, new).applied(tmp_path, ("core", "hw"))
+    Mutant(said, file, old, new).applied(tmp_path, ("core", "targets", "iface"))
     proper = tile_program.program
 
     def program(*arguments: object) -> Path:

@@ -7,11 +7,12 @@ import tomllib
 from pathlib import Path
 
 TILE = Path(__file__).resolve().parents[1]
+SOFTWARE = TILE.parents[1] / "targets/tile"
 FACTS = tomllib.loads((TILE.parents[1] / "iface/tile.toml").read_text())
 
 
 def test_linker_script_has_the_banks() -> None:
-    text = (TILE / "sw/tile.ld").read_text()
+    text = (SOFTWARE / "tile.ld").read_text()
     found = re.findall(r"ORIGIN = (\w+), LENGTH = (\d+)K", text)
     banks = [(int(origin, 16), int(kilobytes) * 1024) for origin, kilobytes in found]
     bytes_each = FACTS["size"]["bank_bytes"]
@@ -20,7 +21,7 @@ def test_linker_script_has_the_banks() -> None:
 
 def test_start_code_ends_by_the_exit_register() -> None:
     base, offset = re.search(
-        r"li t0, (0x\w+)\n\s+sw a0, (\d+)\(t0\)", (TILE / "sw/crt0.S").read_text()
+        r"li t0, (0x\w+)\n\s+sw a0, (\d+)\(t0\)", (SOFTWARE / "crt0.S").read_text()
     ).groups()
     assert int(base, 16) == FACTS["address"]["device"]
     assert int(offset) == FACTS["register"]["exit"]

@@ -8,7 +8,6 @@ any register at reset.
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,8 +15,10 @@ import capstone
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from testing.tile import COMPILER, FLAGS, TILE
+from hw.build import HW
+from tautochrone.targets.build import TARGETS
 
+SOFTWARE = HW.parent / "targets/tile"
 WORD = 1 << 32
 SMALL_STACK_BYTES = 256
 PROGRAM = "void tau_tile_trap(void) {}\nint main(void) { return 0; }\n"
@@ -25,10 +26,11 @@ PROGRAM = "void tau_tile_trap(void) {}\nint main(void) { return 0; }\n"
 
 def linked(folder: Path, start: str) -> Path:
     """A program of nothing with the start-up code START and a stack that ends near gp."""
-    shutil.copy(TILE / "sw/tile.ld", folder)
     (folder / "start.S").write_text(start)
     (folder / "main.c").write_text(PROGRAM)
-    line = [COMPILER, *FLAGS.split(), "-T", "tile.ld", "start.S", "main.c", "-o", "small.elf"]
+    recipe = TARGETS["tile"]
+    line = [recipe.compiler, *recipe.machine, *recipe.flags, "-nostdlib", "start.S", "main.c"]
+    line += ["-T", str(SOFTWARE / "tile.ld"), "-o", "small.elf"]
     line.append(f"-Wl,--defsym=tau_tile_stack_bytes={SMALL_STACK_BYTES}")
     subprocess.run(line, cwd=folder, check=True, capture_output=True, timeout=60)
     return folder / "small.elf"
@@ -77,7 +79,7 @@ def with_first(start: str, register: str) -> str:
 
 
 def test_sp_and_gp_are_the_linkers(tmp_path: Path) -> None:
-    program = linked(tmp_path, (TILE / "sw/crt0.S").read_text())
+    program = linked(tmp_path, (SOFTWARE / "crt0.S").read_text())
     symbols = symbols_and_code(program)[0]
     distance = symbols["tau_tile_stack_end"] - symbols["__global_pointer$"]
     assert -2048 <= distance < 2048, "too far apart for the linker to rewrite sp's address"
@@ -89,6 +91,6 @@ def test_sp_and_gp_are_the_linkers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("register", ["sp", "gp"])
 def test_an_address_that_needs_gp_too_early_is_noticed(tmp_path: Path, register: str) -> None:
     """sp in front of gp, or gp itself where relaxing is allowed, is a distance from gp."""
-    start = with_first((TILE / "sw/crt0.S").read_text(), register)
+    start = with_first((SOFTWARE / "crt0.S").read_text(), register)
     with pytest.raises(KeyError, match="gp"):
         registers_after_start(linked(tmp_path, start))

@@ -17,10 +17,10 @@ from pathlib import Path
 import pytest
 
 from hw.build import BuildError, Options, simulator
-from testing.tile import compiled, run
+from testing.tile import TARGETS, compiled, run
 
 PROBE = Options(unit="probe")
-HELLO = "sw/hello.c"
+HELLO = TARGETS / "programs/hello.c"
 FAULTS = ("tb/programs/faults.c", "tb/programs/accesses.S")
 
 

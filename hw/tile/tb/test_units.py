@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options
-from testing.tile import compiled, run
+from testing.tile import TARGETS, compiled, run
 
 FAULTS = ("tb/programs/faults.c", "tb/programs/accesses.S")
 SPEED_CYCLES_PER_CPU_SECOND_MIN = 3_000_000
@@ -22,7 +22,7 @@ def test_two_tiles_side_by_side(tmp_path: Path) -> None:
     Each takes the cycles it takes alone, in a larger window too. Built without optimization.
     """
     options = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8, optimize=False)
-    hello = compiled(tmp_path, "sw/hello.c")
+    hello = compiled(tmp_path, TARGETS / "programs/hello.c")
     faults = compiled(tmp_path, *FAULTS)
     alone = Options(unit="probe")
     wanted = [run(tmp_path, alone, "--program", program).tile for program in (hello, faults)]
@@ -69,7 +69,7 @@ def test_faults_with_each_unit(
 @pytest.mark.slow
 def test_parallel_tables_cost_nothing(tmp_path: Path) -> None:
     """With tables 0 and 1 twice as fast as the page table the whole run is as long, to a cycle."""
-    program = compiled(tmp_path, "sw/smoke.c")
+    program = compiled(tmp_path, TARGETS / "programs/smoke.c")
     consoles = {}
     for unit in ("pagetable", "rtmmu"):
         for latencies in ((1, 1, 1), (1, 1, 2)):
@@ -104,7 +104,7 @@ def test_bit_manipulation_is_a_configuration(tmp_path: Path) -> None:
     """sh2add runs where the unit is and is an illegal instruction where it is not."""
     source = tmp_path / "sh2add.c"
     source.write_text(
-        '#include "tile.h"\n'
+        '#include "targets/tile/tile.h"\n'
         "int main(void) {\n"
         "    uint32_t five = 5, result;\n"
         '    __asm__(".option arch, +zba\\n sh2add %0, %1, %1" : "=r"(result) : "r"(five));\n'

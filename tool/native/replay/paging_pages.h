@@ -7,7 +7,7 @@
 
 #define PAGING_PAGE_LOG2 12u
 
-// As struct facts of image/paging.c.
+// As struct facts of targets/programs/paged.c.
 struct paging_facts {
     uint32_t heap;
     uint32_t fault_subject;

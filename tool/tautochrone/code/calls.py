@@ -120,7 +120,7 @@ def core_code(
         name,
         isa,
         [core / source for source in sources],
-        [f"-I{core.parent}", f"-DTAU_CHECK_LEVEL={check_level}", *cflags],
+        [f"-DTAU_CHECK_LEVEL={check_level}", *cflags],
         (),
         "tau_none",
         optimize,

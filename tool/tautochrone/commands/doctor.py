@@ -17,14 +17,12 @@ from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 from tautochrone.installation import pip_install
+from tautochrone.targets.build import TARGETS
 
 DISK_FREE_MIN_BYTES = 1 << 30
 STEP_SECONDS_MAX = 60
 LIBRARIES = ("libtautochrone.so", "libtau_core32.so", "libtau_core64.so")
-COMPILERS = {
-    "riscv64-unknown-elf-gcc": "gcc-riscv64-unknown-elf",
-    "arm-none-eabi-gcc": "gcc-arm-none-eabi",
-}
+COMPILERS = {recipe.compiler: recipe.package for recipe in TARGETS.values()}
 
 
 @dataclass(frozen=True)

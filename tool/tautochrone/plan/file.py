@@ -21,7 +21,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
 from tautochrone.files import input_file, output_file
-from tautochrone.plan import schema
+from tautochrone.plan.file import schema
 from tautochrone.plan.schema import NEXT_STEP
 from tautochrone.plan.sections import HEAP, section_named
 

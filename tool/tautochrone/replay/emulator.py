@@ -39,7 +39,7 @@ from tautochrone.code.images import (
     core_image,
 )
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.replay import opened
+from tautochrone.replay.session import opened
 
 __all__ = [
     "CATEGORIES",
@@ -54,6 +54,7 @@ __all__ = [
 ]
 
 INSTRUCTIONS_MAX = 6_000_000_000
+ISA_NUMBERS = {"rv32": 0, "m4": 1, "rv32zbb": 2}  # enum tau_emulator_isa
 HEAP_BYTES_MIN = 65536
 WAYS = ("blocks", "instructions", "ours")  # enum tau_emulator_way
 HEAP_TRIES = 4  # 2, 4, 8, 16 times the peak
@@ -185,7 +186,7 @@ def _native_image(image: Image) -> _Image:
         )
     functions = {verb: symbols.get(f"{image.prefix}_{verb}", 0) for verb in FUNCTIONS}
     return _Image(
-        isa=ISAS[image.isa].number,
+        isa=ISA_NUMBERS[image.isa],
         bytes=image.code,
         bytes_count=len(image.code),
         address=CODE_ADDRESS,

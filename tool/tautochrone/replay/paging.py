@@ -29,10 +29,11 @@ import numpy as np
 from tautochrone import native
 from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
 from tautochrone.code.calls import STOPS, NativeImage, native_image
-from tautochrone.code.images import IMAGE_SOURCES, Image, build_image
+from tautochrone.code.images import Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts.trace_format import GRANULE_BYTES
-from tautochrone.replay import opened
+from tautochrone.replay.session import opened
+from tautochrone.targets.sources import CORE_FILES
 from tautochrone.trace.file import heap_accesses
 
 PAGE_BYTES = 4096
@@ -41,10 +42,7 @@ HEAP_PAGES_MIN = 2
 INSTRUCTIONS_MAX = 1 << 34  # of a call; the longest that is meant takes a few million
 ALIGNMENT_BYTES = 8
 ISAS = ("rv32", "rv32zbb")
-SYSTEMS = ("rtvm", "conventional", "conventional-mapped")  # TAU_IMAGE_BREAK of paging.c
-CORE_FILES = ("tlsf.c", "frames.c")
-RTVM_FILES = ("page_heap.c", "vspace.c", "region_tree.c", "validity.c")
-BREAK_FILES = ("break_heap.c", "pagetable.c")
+SYSTEMS = ("rtvm", "conventional", "conventional-mapped")  # TAU_IMAGE_BREAK of paged.c
 NO_ZEROING = {"tau_frames_clean_one": NEVER}
 KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault")
 
@@ -217,14 +215,13 @@ def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
     if isa not in ISAS:
         raise TauError(f"pages are replayed on {', '.join(ISAS)}, not on {isa!r}", None, EXIT_USAGE)
     walk = SYSTEMS.index(system)
-    core = native.core_sources()
-    files = [core / name for name in CORE_FILES + (BREAK_FILES if walk else RTVM_FILES)]
-    flags = [f"-I{core.parent}", f"-DTAU_CHECK_LEVEL={check_level}", f"-DTAU_IMAGE_BREAK={walk}"]
+    files = [f"core/{name}" for name in CORE_FILES["break_heap" if walk else "page_heap"]]
+    flags = [f"-DTAU_CHECK_LEVEL={check_level}", f"-DTAU_IMAGE_BREAK={walk}"]
     names = _function_names(system)
     return build_image(
         f"{system}-check{check_level}",
         isa,
-        [*files, IMAGE_SOURCES / "paging.c"],
+        [*files, "targets/programs/paged.c"],
         flags,
         (),
         names["malloc"].removesuffix("_malloc"),

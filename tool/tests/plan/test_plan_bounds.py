@@ -17,10 +17,9 @@ import pytest
 from tautochrone import native
 from tautochrone.code import images
 from tautochrone.errors import TauError
-from tautochrone.plan import bounds
 from tautochrone.plan.bounds import Bound, Bounds, core_sha256
 from tautochrone.plan.checking import check_plan
-from tautochrone.plan.file import Plan, load_plan, save_plan
+from tautochrone.plan.file import Plan, bounds, load_plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis
 from tautochrone.replay.emulator import count

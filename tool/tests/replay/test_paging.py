@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone import native
-from tautochrone.code.images import CODE_ADDRESS, IMAGE_SOURCES, Image, build_image
+from tautochrone.code.images import CODE_ADDRESS, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import paging
 from tautochrone.replay.opened import OpenTrace
 from tautochrone.replay.paging import HEAP_PAGES_MAX, PageReplay, page_replay
 from tautochrone.replay.run import replay as plain_replay
+from tautochrone.targets.sources import CORE_FILES
 from tautochrone.trace.file import TraceWriter
 from testing.paging_reference import PAGE, TOUCH, Reference, events_with_touches
 from testing.random_trace import (
@@ -282,13 +282,12 @@ PROGRAM = [
 @functools.cache
 def broken_image() -> Image:
     """An image of broken_pages.c, whose variable `broken` is to be set."""
-    core = native.core_sources()
-    files = [core / name for name in ("tlsf.c", "frames.c", *paging.RTVM_FILES[1:])]
+    files = [f"core/{name}" for name in CORE_FILES["page_heap"] if name != "page_heap.c"]
     return build_image(
         "broken",
         "rv32",
-        [*files, IMAGES / "broken_pages.c", IMAGE_SOURCES / "paging.c"],
-        [f"-I{core.parent}", "-DTAU_CHECK_LEVEL=0", "-DTAU_IMAGE_BREAK=0"],
+        [*files, IMAGES / "broken_pages.c", "targets/programs/paged.c"],
+        ["-DTAU_CHECK_LEVEL=0", "-DTAU_IMAGE_BREAK=0"],
         prefix="tau_page_heap",
         keep=(*paging._function_names("rtvm").values(), "tau_image_start", "tau_image_facts"),
     )

@@ -263,4 +263,4 @@ def test_bad_requests_are_refused(tmp_path: Path) -> None:
             machine.view(0x40000000, 4097)
     with pytest.raises(TauError, match="built for m4"):
         Machine(core_image("tlsf", "m4"))
-    assert emulator.ISAS["rv32zbb"].stub == emulator.ISAS["rv32"].stub
+    assert emulator.ISAS["rv32zbb"].start == emulator.ISAS["rv32"].start

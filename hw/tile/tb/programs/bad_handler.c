@@ -1,6 +1,6 @@
 // Handlers that fault themselves, each in another way; the command's first word says which. All of
 // them must end the simulation: none may spin.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 enum { BY_STORE, BY_LOAD, BY_STACK, BY_CALL, BY_ILLEGAL, BY_ECALL, NOT_THERE, UNMAPPED, ACROSS };
 static uint32_t way;

@@ -2,7 +2,7 @@
 // of the half that is outside, changes no register, and what is inside of the same access works.
 // In each case the causes of both halves may differ; the register says that of the address.
 // Works for every size of window and frames. Prints `ok`, accesses checked, and the cycle.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 enum { FETCH_FAULT = 1, LOAD_FAULT = 5, STORE_FAULT = 7, PAGE = 4096 };
 

@@ -1,5 +1,5 @@
 // The probe answers a lookup that nobody asked for: the port's assertion must stop the run.
-#include "../../sw/tile.h"
+#include "targets/tile/tile.h"
 
 int main(void) {
     tau_tile_print("before\n");

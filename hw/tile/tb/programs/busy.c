@@ -1,5 +1,5 @@
 // Computes and stores for ever: what the simulation's speed is measured with.
-#include "../../sw/tile.h"
+#include "targets/tile/tile.h"
 
 static volatile uint32_t words[1024];
 

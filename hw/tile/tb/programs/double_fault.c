@@ -1,5 +1,5 @@
 // A handler that faults itself.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     (void)cause;

@@ -2,7 +2,7 @@
 // across two pages, with the pages mapped or not; rights; fetches; user mode; addresses outside
 // everything. Each trap must name the instruction, the address and the cause, and the repeated
 // access must do what it would have done. Prints `ok` and the number of accesses checked.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 enum { FETCH_FAULT = 1, LOAD_FAULT = 5, STORE_FAULT = 7, USER_CALL = 8 };
 enum { PAGE = 4096, TRAPS_MAX = 8 };

@@ -3,7 +3,7 @@
 // written down here once more, from the specification. The command's first word is the seed; run
 // it with --fill, so that words which are not written hold anything too and every frame differs.
 // Prints `ok`, how many accesses were granted, and how many were refused.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 enum { PAGES = 48, ROUNDS = 24, FETCH_FAULT = 1, LOAD_FAULT = 5, STORE_FAULT = 7, PAGE = 4096 };
 #define NUMBER ((1u << 27) - 1)

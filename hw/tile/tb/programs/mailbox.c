@@ -1,6 +1,6 @@
 // The mailbox: each command {operation, a, b, c} runs `a` empty rounds under stopwatch b % 8, and
 // is listed (operation 1) or counted (2); operation 3 also touches the page c, which faults.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     if (cause != 5 && cause != 7)

@@ -3,7 +3,7 @@
 // the request that faulted to the repeated request. Then the same with an access across two pages,
 // both refused. Last, loads from a unit that takes lookups late: what the tile counts must be what
 // the core's counter says. Prints cycles of a hit, of the fault, and of all the late loads.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 uint32_t roundtrip_load(uint32_t address);
 extern char roundtrip_handler[];

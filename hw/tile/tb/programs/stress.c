@@ -1,7 +1,7 @@
 // Random accesses of all sizes and alignments to 24 pages of the window, against an array in the
 // data bank; pages lose their mapping all the time (the frame stays), and a timer interrupts every
 // few cycles. Prints `ok`, faults and interrupts. The command's first word is the seed.
-#include "../../sw/window.h"
+#include "targets/tile/window.h"
 
 enum { PAGES = 24, PAGE = 4096, ACCESSES = 2500, INTERRUPT_CYCLES = 397 };
 enum { TIMER = 0x80000007u };

@@ -1,30 +1,28 @@
 """What a replay on the tile is made of: the simulator with its unit, and the program that runs.
 
 Both are built when they are first asked for and kept in the user's cache directory: the simulator
-by hw/build.py, the program beside the other images. The package carries the sources of both; in a
+by hw/build.py, the program by targets/build.py. The package carries the sources of both; in a
 checkout those of the repository are taken.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import importlib
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tautochrone import native
-from tautochrone.code.images import cache_directory, compiler_of
+from tautochrone.code.images import building
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
-from tautochrone.files import kept_files
 from tautochrone.replay.tile.units import PIPELINED, PREFIX, UNITS, parsed
+from tautochrone.targets.build import compiler_of, kept
+from tautochrone.targets.sources import CORE_FILES
 
 PAGE_BITS = 18
 WINDOW_ADDRESS = tile_format.ADDRESS_WINDOW
@@ -32,19 +30,8 @@ CONFIG_DEFAULT = "small"
 # Cycles of the table memories. PARALLEL: those of the validity array are twice as fast as the page
 # table, as the paper's; so a translation takes what the page table alone would [P0-29].
 LATENCIES_PARALLEL, LATENCIES_PIPELINED = (1, 1, 2), (1, 1, 1)
-COMPILE_FLAGS = (
-    *("-mabi=ilp32", "-O2", "-std=c17", "-Wall", "-Wextra", "-Werror", "-ffreestanding"),
-    *("-ffunction-sections", "-fdata-sections", "-fno-tree-loop-distribute-patterns"),
-)
-# No multilib is exactly rv32imc: without its folder named, the linker takes a 64-bit libgcc.
-LIBRARY_FLAGS = ("-march=rv32im", "-mabi=ilp32")
-START_FILES = ("crt0.S", "trap.c", "replay/replay.c", "replay/memory.c")
-# By the heap of a unit's description.
-CORE_FILES = {
-    "page_heap": ("page_heap.c", "vspace.c", "region_tree.c", "validity.c"),
-    "break_heap": ("break_heap.c", "pagetable.c"),
-}
-COMMON_FILES = ("tlsf.c", "frames.c")
+FOLDER = "targets/programs/replay"
+PROGRAM_FILES = ("replay.c", "memory.c")
 REPOSITORY = Path(__file__).resolve().parents[4]
 BUILD_COMMAND = "tau doctor --build"
 
@@ -138,7 +125,8 @@ def buildable() -> None:
         module.check_programs()
     except module.BuildError as error:
         raise TauError(f"simulators cannot be built: {error}", error.next_step) from error
-    compiler_of("rv32")
+    with building():
+        compiler_of("tile")
 
 
 def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> Path:
@@ -147,40 +135,26 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
     With `assert_level` 1 or 2 the core's asserts are live: a failed one stops the simulation.
     Raises TauError if the compiler is missing or fails.
     """
-    hardware = hardware_folder()
-    root, software = hardware.parent, hardware / "tile/sw"
-    compiler, unit = compiler_of("rv32"), unit_of(system)
-    sources = [software / name for name in START_FILES]
-    sources += [root / "core" / name for name in (*COMMON_FILES, *CORE_FILES[unit.heap])]
-    bits = "_zba_zbb_zbs" if system.config.endswith("-b") else ""
-    flags = [f"-march=rv32imc_zicsr{bits}", *COMPILE_FLAGS]
-    flags += [f"-I{root}", f"-I{software}", "-include", str(software / "replay/port.h")]
-    flags += [f"-DTAU_SPACE_ORIGIN={WINDOW_ADDRESS:#x}u", f"-DTAU_ASSERT_LEVEL={assert_level}"]
-    flags += [f"-DTAU_CHECK_LEVEL={check_level}"]
-    flags += [f"-DTAU_REPLAY_BREAK={int(unit.heap == 'break_heap')}"]
-    flags += [f"-DTAU_REPLAY_REGION_TLB={int('forget_region' in unit.registers)}"]
-    digest = hashlib.sha256("\0".join(flags).encode())
-    digest.update(_run([compiler, "--version"]).encode())
-    for source in sources:
-        digest.update(_run([compiler, *flags, "-E", "-P", str(source)]).encode())
-    digest.update((software / "tile.ld").read_bytes())
-    kept = cache_directory() / f"tile-{system.unit}-{digest.hexdigest()[:32]}.elf"
-    if not kept_files.is_whole(kept):
-        library = _run([compiler, *LIBRARY_FLAGS, "-print-libgcc-file-name"]).strip()
-        link = ["-nostdlib", "-Wl,--gc-sections", "-Wl,--build-id=none", "-T"]
-        with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
-            linked = Path(scratch) / "replay.elf"
-            words = [compiler, *flags, *link, str(software / "tile.ld")]
-            _run([*words, *map(str, sources), library, "-o", str(linked)])
-            kept_files.keep(linked, kept)
-    return kept
+    root = hardware_folder().parent
+    files = [f"{FOLDER}/{name}" for name in PROGRAM_FILES]
+    files += [f"core/{name}" for name in CORE_FILES[unit_of(system).heap]]
+    target = "tile-b" if system.config.endswith("-b") else "tile"
+    flags = flags_of(system, root, assert_level, check_level)
+    with building():
+        return kept(target, f"replay-{system.unit}", root, files, flags)
 
 
-def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
-        raise TauError("compiling the tile's program failed", said=done.stderr)
-    return done.stdout
+def flags_of(system: TileSystem, root: Path, assert_level: int, check_level: int) -> list[str]:
+    """What the compiler is told beside the recipe of the target."""
+    unit = unit_of(system)
+    return [
+        *("-include", str(root / FOLDER / "port.h")),
+        f"-DTAU_SPACE_ORIGIN={WINDOW_ADDRESS:#x}u",
+        f"-DTAU_ASSERT_LEVEL={assert_level}",
+        f"-DTAU_CHECK_LEVEL={check_level}",
+        f"-DTAU_REPLAY_BREAK={int(unit.heap == 'break_heap')}",
+        f"-DTAU_REPLAY_REGION_TLB={int('forget_region' in unit.registers)}",
+    ]
 
 
 def main() -> int:

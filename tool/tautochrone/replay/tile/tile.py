@@ -8,7 +8,8 @@
     result.accesses["load"].cycles, .counts                 # a histogram: they are too many to list
     result.mapped_pages.event, .low, .high                  # over time
 
-The program is hw/tile/sw/replay: the core's heaps on a tile whose unit translates (hw/README.md).
+The program is targets/programs/replay: the core's heaps on a tile whose unit translates
+(hw/README.md).
 `tile:rtmmu` is core/page_heap.c, `tile:pagetable` core/break_heap.c. What follows chooses the
 processor's configuration and the tables, as in `tile:rtmmu:fast-b:pipelined`; otherwise it is
 small, and the RTMMU's tables are twice as fast as the page table (parallel). Pages are mapped by
@@ -40,8 +41,8 @@ from tautochrone.facts.trace_format import (
     OP_REALLOC,
     OP_TOUCH,
 )
-from tautochrone.replay import opened
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
+from tautochrone.replay.session import opened
 from tautochrone.replay.tile.program import (
     PAGE_BITS,
     WINDOW_ADDRESS,

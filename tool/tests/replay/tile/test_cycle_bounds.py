@@ -28,7 +28,7 @@ PLAIN = (
     *("lw a5, 0(a0)", "sw a5, 8(a0)", "lbu a5, 3(a0)", "c.lw a5, 4(a0)"),
 )
 MAIN = """
-#include "window.h"
+#include "targets/tile/window.h"
 uint32_t cycles_of(uint32_t function, uint32_t address);
 extern const uint32_t functions[];
 int main(void) {

@@ -97,7 +97,8 @@ def test_a_core_without_the_hook_is_noticed(
     expected = page_replay(trace, "rtvm", heap_bytes=HEAP_BYTES)
     agrees(tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES), expected)
     assert expected.faults == 4
-    monkeypatch.setattr(tile_program, "COMPILE_FLAGS", (*tile_program.COMPILE_FLAGS, NO_HOOK))
+    proper = tile_program.flags_of
+    monkeypatch.setattr(tile_program, "flags_of", lambda *given: [*proper(*given), NO_HOOK])
     stale = tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES)
     assert stale.faults == 1
     with pytest.raises(AssertionError):

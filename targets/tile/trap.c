@@ -1,5 +1,5 @@
 // What happens at a trap when the program does not say: a message, and the end.
-#include "tile.h"
+#include "targets/tile/tile.h"
 
 __attribute__((weak)) uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     tau_tile_print("tile: trap, cause ");

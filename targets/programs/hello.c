@@ -1,5 +1,5 @@
 // The smallest program: says where it runs and how long an empty measurement takes.
-#include "tile.h"
+#include "targets/tile/tile.h"
 
 int main(void) {
     uint32_t before = (uint32_t)tau_tile_cycle();

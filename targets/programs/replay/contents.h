@@ -10,7 +10,7 @@
 #ifndef TAU_REPLAY_CONTENTS_H
 #define TAU_REPLAY_CONTENTS_H
 
-#include "tile.h"
+#include "targets/tile/tile.h"
 
 #if TAU_ASSERT_LEVEL >= 2
 

@@ -1,6 +1,6 @@
 // The smallest program with an MMU: each access to a page that is not mapped faults, the handler
 // maps the page, and the access is repeated. Prints what an access and a fault cost.
-#include "window.h"
+#include "targets/tile/window.h"
 
 enum { PAGES = 16, RUNS = 4 };
 static uint32_t faults;

@@ -8,14 +8,14 @@
 //
 // The other side, and what the numbers mean: tool/tautochrone/replay/tile/tile.py. Events mean what
 // tool/native/replay/paging.c makes of them; tool/tests/replay/tile/test_tile.py compares the two.
-#include "replay_format.h"
+#include "iface/gen/tau_replay_format.h"
 
 #if TAU_REPLAY_BREAK
-#include "system_pagetable.h"
+#include "targets/programs/replay/system_break_heap.h"
 #else
-#include "system_rtmmu.h"
+#include "targets/programs/replay/system_page_heap.h"
 #endif
-#include "contents.h"
+#include "targets/programs/replay/contents.h"
 
 static struct tau_frames frames;
 static uint32_t **slots;
@@ -270,16 +270,7 @@ static enum tau_status reserve_frames(uint32_t count) {
     if (count == 0 || count > frames_max) {
         return TAU_NO_FRAME;
     }
-    for (uint32_t frame = 0; frame < count; frame++) {  // bound: frames_max
-        links[frame] = frame + 1;
-    }
-    frames = (struct tau_frames){
-        .links = links,
-        .frames_count = count,
-        .ready = {.head = 0, .count = count},
-        .released = &frames.ready,
-    };
-    return tau_frames_invariants_hold(&frames) ? TAU_OK : TAU_BAD_ARGUMENT;
+    return tau_frames_init_ready(&frames, links, count);
 }
 
 static void start(const uint32_t command[4], bool has_heap) {

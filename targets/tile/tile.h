@@ -2,7 +2,7 @@
 #ifndef TAU_TILE_H
 #define TAU_TILE_H
 
-#include "tau_tile_format.h"
+#include "iface/gen/tau_tile_format.h"
 
 #include <stdint.h>
 
@@ -17,6 +17,7 @@
 #define TAU_TILE_READ (1u << 27)
 #define TAU_TILE_WRITE (1u << 28)
 #define TAU_TILE_EXECUTE (1u << 29)
+#define TAU_TILE_RIGHTS (TAU_TILE_READ | TAU_TILE_WRITE | TAU_TILE_EXECUTE)
 
 static inline volatile uint32_t *tau_tile_register(uint32_t offset_bytes) {
     return (volatile uint32_t *)(TAU_TILE_ADDRESS_DEVICE + offset_bytes);

@@ -9,14 +9,9 @@ _Noreturn void tau_replay_assert_failed(const char *text);
 #define TAU_ASSERT_FAILED(text) tau_replay_assert_failed("assertion: " text)
 
 #if TAU_REPLAY_REGION_TLB && !defined(TAU_PORT_FORGET_REGION)
-#include "tile.h"
+#include "targets/tile/mmu_rtmmu.h"
 
-// The core stores in program order; the compiler must not move the tables' stores behind this one.
-static inline void tau_replay_forget_region(uint32_t start) {
-    __asm__ volatile("" ::: "memory");
-    TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_REGION] = start;
-}
-#define TAU_PORT_FORGET_REGION(space, start) ((void)(space), tau_replay_forget_region(start))
+#define TAU_PORT_FORGET_REGION(space, start) ((void)(space), tau_mmu_rtmmu_forget_region(start))
 #endif
 #endif
 

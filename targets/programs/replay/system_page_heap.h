@@ -2,12 +2,13 @@
 // where the RTMMU reads them, and the tree of regions in plain memory. With TAU_REPLAY_REGION_TLB
 // the unit has a TLB of regions in front, which port.h tells what is unmapped; nothing else
 // differs.
-#ifndef TAU_REPLAY_SYSTEM_RTMMU_H
-#define TAU_REPLAY_SYSTEM_RTMMU_H
+#ifndef TAU_REPLAY_SYSTEM_PAGE_HEAP_H
+#define TAU_REPLAY_SYSTEM_PAGE_HEAP_H
 
 #include "core/page_heap.h"
 #include "core/vspace.h"
-#include "tile.h"
+#include "targets/tile/mmu_rtmmu.h"
+#include "targets/tile/tile.h"
 
 #if TAU_REPLAY_REGION_TLB
 #define SYSTEM_UNIT TAU_TILE_UNIT_RTMMU_TLB
@@ -21,26 +22,21 @@ static struct tau_page_heap system_heap;
 // As tau_vspace_init, but for where the tables lie. Returns the bytes of plain memory that it took,
 // 0 if the space has a size that cannot be.
 static inline uint32_t system_space_init(struct tau_frames *frames, uint32_t pages_log2) {
-    const size_t tree_bytes = tau_region_tree_size_bytes(pages_log2);
-    if (tree_bytes == 0 || tree_bytes > TAU_TILE_SIZE_PLAIN_BYTES ||
-        tau_region_tree_init(&system_space.tree, TAU_TILE_PLAIN, tree_bytes, pages_log2) !=
-            TAU_OK) {
+    const struct tau_vspace_tables tables = {
+        .regions = (struct tau_validity_region *)(uintptr_t)TAU_TILE_TABLE0,
+        .stacks = (struct tau_validity_stack *)(uintptr_t)TAU_TILE_TABLE1,
+        .data = (uint32_t *)(uintptr_t)TAU_TILE_TABLE2,
+        .tree = TAU_TILE_PLAIN,
+        .tree_bytes = tau_region_tree_size_bytes(pages_log2),
+    };
+    if (tables.tree_bytes == 0 || tables.tree_bytes > TAU_TILE_SIZE_PLAIN_BYTES ||
+        tau_vspace_init_at(&system_space, &tables, pages_log2, frames) != TAU_OK) {
         return 0;
     }
-    struct tau_validity *const validity = &system_space.validity;
-    validity->regions = (struct tau_validity_region *)(uintptr_t)TAU_TILE_TABLE0;
-    validity->stacks = (struct tau_validity_stack *)(uintptr_t)TAU_TILE_TABLE1;
-    validity->data = (uint32_t *)(uintptr_t)TAU_TILE_TABLE2;
-    validity->pages_count = 1u << pages_log2;
-    for (uint32_t page = 0; page < validity->pages_count; page++) {  // bound: pages_count
-        validity->regions[page].top = 0;
-    }
 #if TAU_REPLAY_REGION_TLB
-    TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_ALL] = 0;
+    tau_mmu_rtmmu_forget_all();
 #endif
-    system_space.frames = frames;
-    system_space.commit_max_pages = UINT32_MAX;
-    return (uint32_t)tree_bytes;
+    return (uint32_t)tables.tree_bytes;
 }
 
 static inline enum tau_status system_heap_init(uint32_t pages) {

@@ -1,11 +1,11 @@
 // The conventional heap on the tile: core/break_heap over core/pagetable, with the table where the
 // page table unit reads it. What it gives back it looks through page by page.
-#ifndef TAU_REPLAY_SYSTEM_PAGETABLE_H
-#define TAU_REPLAY_SYSTEM_PAGETABLE_H
+#ifndef TAU_REPLAY_SYSTEM_BREAK_HEAP_H
+#define TAU_REPLAY_SYSTEM_BREAK_HEAP_H
 
 #include "core/break_heap.h"
 #include "core/pagetable.h"
-#include "tile.h"
+#include "targets/tile/tile.h"
 
 #define SYSTEM_UNIT TAU_TILE_UNIT_PAGETABLE
 

@@ -1,0 +1,238 @@
+"""How code for a bare target is built: one recipe for each target, and one cache.
+
+    elf = kept("rv32", "tlsf", root, ["core/tlsf.c"], keep=["tau_tlsf_malloc"])
+    link("tile", root, ["targets/programs/hello.c"], Path("hello.elf"))
+
+ROOT holds core/, iface/ and targets/: the repository, or the tool's package. Sources are .c and .S
+files, which are compiled, and objects; a relative one lies in ROOT, and all may include "core/…",
+"iface/…" and "targets/…".
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import kept_files
+
+
+class BuildError(Exception):
+    """Code cannot be built; the message says why, `next_step` what helps if it is known.
+
+    `said` is what the compiler said of it.
+    """
+
+    def __init__(self, message: str, next_step: str | None = None, said: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+        self.said = said
+
+
+@dataclass(frozen=True)
+class Target:
+    """The recipe of a target.
+
+    `machine` says what code is for; `flags` are those of every C file, and with `optimize` the
+    conditions of the stated numbers. `start` and `script`, the start-up code and the linker script,
+    lie in targets/. `library` are the flags under which the compiler knows where its libgcc is.
+    """
+
+    title: str
+    compiler: str
+    package: str
+    machine: tuple[str, ...]
+    flags: tuple[str, ...]
+    start: tuple[str, ...]
+    script: str
+    library: tuple[str, ...]
+    optimize: str = "-O2"
+
+
+BARE_FLAGS = ("-std=c17", "-ffreestanding", "-ffunction-sections", "-fdata-sections")
+# A loop of the program must not become a call of memset, which is a loop itself.
+TILE_FLAGS = (*BARE_FLAGS, "-Wall", "-Wextra", "-Werror", "-fno-tree-loop-distribute-patterns")
+LINK_FLAGS = ("-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none")
+LINK_FLAGS += ("-Wl,--no-warn-rwx-segments",)
+M4_MACHINE = ("-mcpu=cortex-m4", "-mthumb")
+SV39_MACHINE = ("-march=rv64imac_zicsr_zifencei", "-mabi=lp64", "-mcmodel=medany")
+RV32 = Target(
+    title="RV32IMC",
+    compiler="riscv64-unknown-elf-gcc",
+    package="gcc-riscv64-unknown-elf",
+    machine=("-march=rv32imc", "-mabi=ilp32"),
+    flags=(*BARE_FLAGS, "-g0"),
+    start=("rv32/stub.S",),
+    script="emulated.ld",
+    # No multilib is exactly that of Zbb or Zicsr: the linker would take a 64-bit libgcc.
+    library=("-march=rv32im", "-mabi=ilp32"),
+)
+TILE = replace(
+    RV32,
+    title="the tile",
+    machine=("-march=rv32imc_zicsr", "-mabi=ilp32"),
+    flags=TILE_FLAGS,
+    start=("tile/crt0.S", "tile/trap.c"),
+    script="tile/tile.ld",
+)
+TARGETS = {
+    # Emulated, calls counted: tool/tautochrone/replay/emulator.py.
+    "rv32": RV32,
+    "rv32zbb": replace(
+        RV32, title="RV32IMC with Zbb", machine=("-march=rv32imc_zbb", "-mabi=ilp32")
+    ),
+    "m4": replace(
+        RV32,
+        title="Cortex-M4",
+        compiler="arm-none-eabi-gcc",
+        package="gcc-arm-none-eabi",
+        machine=M4_MACHINE,
+        start=("m4/stub.S",),
+        library=M4_MACHINE,
+    ),
+    # The simulated tile, and the same with bit manipulation: hw/README.md.
+    "tile": TILE,
+    "tile-b": replace(TILE, machine=("-march=rv32imc_zicsr_zba_zbb_zbs", "-mabi=ilp32")),
+    # QEMU's machine virt, in supervisor mode.
+    "sv39": replace(
+        RV32,
+        title="Sv39",
+        machine=SV39_MACHINE,
+        flags=("-std=c17", "-ffreestanding", "-fno-jump-tables"),
+        start=("sv39/start.S",),
+        script="sv39/sv39.ld",
+        library=SV39_MACHINE,
+    ),
+}
+
+
+def compiler_of(target: str) -> str:
+    """The path of a target's compiler; BuildError naming its Debian package if it is missing."""
+    recipe = TARGETS[target]
+    path = shutil.which(recipe.compiler)
+    if path is None:
+        raise BuildError(
+            f"{recipe.compiler} is not installed, which code for {recipe.title} needs",
+            f"apt install {recipe.package}",
+        )
+    return path
+
+
+def cache_folder() -> Path:
+    """Where linked code is kept; made if need be. Raises BuildError if it cannot be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    path = Path(base) / "tautochrone" / "images"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BuildError(
+            f"{path} cannot be made: {error.strerror}",
+            "set XDG_CACHE_HOME to a folder that can be written",
+        ) from error
+    return path
+
+
+def link(
+    target: str,
+    root: Path,
+    sources: Sequence[str | Path],
+    made: Path,
+    flags: Sequence[str] = (),
+    libraries: Sequence[Path] = (),
+    keep: Sequence[str] = (),
+) -> Path:
+    """Compile and link for a target into the file `made`; return it.
+
+    FLAGS stand behind the recipe's, so an optimization of theirs is the one that counts. Functions
+    that nothing calls are left out, but for those in KEEP. Raises BuildError with the compiler's
+    words.
+    """
+    recipe, compiler = TARGETS[target], compiler_of(target)
+    command = [compiler, *_compile_flags(target, root, flags), *LINK_FLAGS]
+    command += ["-T", str(root / "targets" / recipe.script), "-o", str(made)]
+    command += [f"-Wl,-u,{name}" for name in keep]
+    command += [str(path) for path in (*_files(target, root, sources), *libraries)]
+    _run([*command, _libgcc(compiler, recipe.library)], f"building {made.stem} for {recipe.title}")
+    return made
+
+
+def kept(
+    target: str,
+    name: str,
+    root: Path,
+    sources: Sequence[str | Path],
+    flags: Sequence[str] = (),
+    libraries: Sequence[Path] = (),
+    keep: Sequence[str] = (),
+) -> Path:
+    """As link, into the cache, or from there: its name is a hash of all that the code depends on.
+
+    NAME is for people, who may look into the cache.
+    """
+    files = _files(target, root, sources)
+    for path in (*files, *libraries):
+        if not path.exists():
+            raise BuildError(f"{path} does not exist, which {name} needs")
+    digest = hashlib.sha256()
+    digest.update("\0".join((_version(compiler_of(target)), *LINK_FLAGS, *keep)).encode())
+    for text in _texts(target, root, files, flags):
+        digest.update(text + b"\0")
+    for path in (*libraries, root / "targets" / TARGETS[target].script):
+        digest.update(path.read_bytes())
+    elf = cache_folder() / f"{name}-{target}-{digest.hexdigest()[:32]}.elf"
+    if not kept_files.is_whole(elf):
+        with tempfile.TemporaryDirectory(dir=elf.parent) as scratch:
+            linked = Path(scratch) / f"{name}.elf"
+            kept_files.keep(link(target, root, sources, linked, flags, libraries, keep), elf)
+    return elf
+
+
+def _files(target: str, root: Path, sources: Sequence[str | Path]) -> list[Path]:
+    return [
+        *(root / "targets" / name for name in TARGETS[target].start),
+        *(root / source for source in sources),
+    ]
+
+
+def _compile_flags(target: str, root: Path, flags: Sequence[str]) -> list[str]:
+    recipe = TARGETS[target]
+    return [*recipe.machine, *recipe.flags, recipe.optimize, *flags, f"-I{root}"]
+
+
+def _texts(target: str, root: Path, files: Sequence[Path], flags: Sequence[str]) -> list[bytes]:
+    """The flags, and each file as the compiler sees it."""
+    words = _compile_flags(target, root, flags)
+    compiler = compiler_of(target)
+    return [
+        "\0".join(words).encode(),
+        *(
+            _run([compiler, *words, "-E", "-P", str(path)], f"preprocessing {path.name}").encode()
+            if path.suffix in (".c", ".S")
+            else path.read_bytes()
+            for path in files
+        ),
+    ]
+
+
+def _run(command: Sequence[str], purpose: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise BuildError(f"{purpose} failed", said=done.stderr)
+    return done.stdout
+
+
+@functools.lru_cache(maxsize=8)
+def _version(compiler: str) -> str:
+    return _run([compiler, "--version"], compiler).splitlines()[0]
+
+
+@functools.lru_cache(maxsize=8)
+def _libgcc(compiler: str, flags: tuple[str, ...]) -> str:
+    return _run([compiler, *flags, "-print-libgcc-file-name"], compiler).strip()

@@ -1,0 +1,21 @@
+"""Which of the core's files a system is made of, in the order in which they are linked.
+
+Names are those in core/. Who needs more than one system takes the files of both.
+"""
+
+from __future__ import annotations
+
+CORE_FILES = {
+    # Heaps of bytes.
+    "tlsf": ("tlsf.c",),
+    "budget": ("tlsf.c", "budget.c"),
+    # Tables of pages.
+    "vspace": ("vspace.c", "frames.c", "region_tree.c", "validity.c"),
+    "hierarchy": ("hierarchy.c", "frames.c", "region_tree.c", "validity.c"),
+    "pagetable": ("pagetable.c", "frames.c"),
+    # Heaps on pages.
+    "page_heap": ("tlsf.c", "frames.c", "page_heap.c", "vspace.c", "region_tree.c", "validity.c"),
+    "break_heap": ("tlsf.c", "frames.c", "break_heap.c", "pagetable.c"),
+    # The port to Sv39, with the linear unmap that it is measured against.
+    "sv39": ("ports/sv39.c", "ports/sv39_linear.c", "frames.c"),
+}
