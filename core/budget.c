@@ -1,4 +1,4 @@
-// The budgeted heap. SPEC.md, "The budgeted heap", has the rules, DESIGN.md the reasons. How both
+// The budgeted heap. docs/spec/budget.md has the rules, docs/design/budget.md the reasons. How both
 // lookups are constant:
 //
 // 1. size -> class: a multiplication and a shift find the only class that can have this size (a

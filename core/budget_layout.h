@@ -118,7 +118,7 @@ static void find_owner_level(struct layout *layout) {
             return;
         }
     }
-    TAU_ASSERT(false);  // the proof is in DESIGN.md: OWNER_LEVEL_MAX always fits
+    TAU_ASSERT(false);  // the proof is in docs/design/budget.md: OWNER_LEVEL_MAX always fits
 }
 
 static enum tau_status lay_out(struct layout *layout, const struct tau_budget_class *pairs,

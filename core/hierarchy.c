@@ -1,4 +1,4 @@
-// Hierarchical tables. What they are made of is in SPEC.md, "Hierarchical tables"; the ideas:
+// Hierarchical tables. What they are made of is in docs/spec/hierarchy.md; the ideas:
 //
 // 1. The chunks form regions of their own: one from each chunk in which a region of pages starts to
 //    the next such chunk. Of such an upper region only the last region of pages that starts in its

@@ -4,8 +4,8 @@
 // Pages come in chunks of 32. A chunk has a record, from a pool that spaces may share, only while a
 // region starts in it or one of its pages is mapped. Which chunk has which record is a pages
 // validity array (validity.h) over the chunks; inside a record, one word says which pages are
-// mapped and one where regions start. Design: DESIGN.md, "Hierarchical tables"; layout, invariants
-// and bounds: SPEC.md, "Hierarchical tables". No operation but init loops; the costs below are
+// mapped and one where regions start. Design: docs/design/hierarchy.md; layout, invariants
+// and bounds: docs/spec/hierarchy.md. No operation but init loops; the costs below are
 // those of the longest path on RV32IMC, -O2, in spaces of up to 2^20 pages, with a frame ready. Not
 // reentrant: one lock a space, one a frame table and one a pool of records, by the caller.
 #ifndef TAU_HIERARCHY_H

@@ -15,7 +15,8 @@ struct tau_frame {
     uint32_t number;
 };
 
-// What a region allows, as bits of the words that hold it (SPEC.md, "The pages validity array").
+// What a region allows, as bits of the words that hold it (docs/spec/vspace.md, "The pages validity
+// array").
 #define TAU_READ (UINT32_C(1) << 27)
 #define TAU_WRITE (UINT32_C(1) << 28)
 #define TAU_EXECUTE (UINT32_C(1) << 29)

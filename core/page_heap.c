@@ -1,4 +1,4 @@
-// TLSF on pages. SPEC.md, "TLSF on pages", numbers what holds; the steps:
+// TLSF on pages. docs/spec/page_heap.md numbers what holds; the steps:
 //
 // 1. malloc cuts a free block. If the boundary in front of what remains falls into a page that has
 //    no boundary yet, that page becomes a region of its own with one frame: the header is about to

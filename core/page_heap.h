@@ -4,9 +4,10 @@
 // Only pages that hold a block's header stay mapped. Such a page starts a region of its own, which
 // reaches to the next such page: so what one free gives back is at most two regions. The pages of a
 // free block, except the one with its header, cannot be mapped: a late access is refused. Design:
-// DESIGN.md, "TLSF on pages"; bounds: SPEC.md. Every operation holds the port's lock of `blocks`,
-// under which it reads and changes the space and its frames too. The costs below are those of the
-// longest path on RV32IMC, -O2, at check level 0, without the zeroing of frames that are not ready.
+// docs/design/page_heap.md; bounds: docs/spec/bounds.md. Every operation holds the port's lock of
+// `blocks`, under which it reads and changes the space and its frames too. The costs below are
+// those of the longest path on RV32IMC, -O2, at check level 0, without the zeroing of frames that
+// are not ready.
 #ifndef TAU_PAGE_HEAP_H
 #define TAU_PAGE_HEAP_H
 

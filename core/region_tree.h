@@ -1,8 +1,8 @@
 // The virtual regions tree (VRT): which page starts the region that a page lies in.
 //
 // A set of starts over the pages 0 ... 2^k - 1, of which page 0 is always one. Source: the paper's
-// section IV-A5 [P0-17 ... P0-19]; what differs and what was measured is in DESIGN.md, "The virtual
-// regions tree"; layout and bounds are SPEC.md, "The virtual regions tree". No function but init
+// section IV-A5 [P0-17 ... P0-19]; what differs and what was measured is in
+// docs/design/region_tree.md; layout and bounds are docs/spec/region_tree.md. No function but init
 // loops, the self test apart. Costs are stated for 2^20 pages and hold for any state and page, and
 // for every smaller tree. The inlined forms, for the mechanisms above, are in region_tree_level.h.
 #ifndef TAU_REGION_TREE_H

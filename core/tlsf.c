@@ -1,5 +1,5 @@
-// Two-level segregated fit. The layout is drawn in SPEC.md, "TLSF"; the reasons are in DESIGN.md.
-// The steps:
+// Two-level segregated fit. The layout is drawn in docs/spec/tlsf.md; the reasons are in
+// docs/design/tlsf.md. The steps:
 //
 // 1. malloc turns the size into a class, tries the first block of that class, else takes the lowest
 //    non-empty class above it (two bit scans), hands out the front of that block and lists the rest
@@ -7,8 +7,8 @@
 // 2. free merges the block with its free neighbours, which leave their lists through the links that
 //    they hold, and lists the result.
 //
-// Whatever the state, a call takes a bounded number of instructions; the numbers are SPEC.md,
-// "Bounds".
+// Whatever the state, a call takes a bounded number of instructions; the numbers are
+// docs/spec/bounds.md.
 #include "core/tlsf.h"
 
 #include "core/tlsf_block.h"
@@ -313,8 +313,8 @@ enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
     return release(heap, pointer, used);
 }
 
-// SPEC.md, realloc steps 1 to 3. Returns the object's new place, NULL if it must be copied. Entered
-// and left with the lock held.
+// docs/spec/tlsf.md, realloc steps 1 to 3. Returns the object's new place, NULL if it must be
+// copied. Entered and left with the lock held.
 static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_word size) {
     const tau_word header = payload[-1];
     const tau_word old = header & SIZE_MASK;

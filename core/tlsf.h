@@ -1,8 +1,8 @@
 // Two-level segregated fit: malloc and free in constant time over memory that the caller gives.
 //
 // Source: M. Masmano et al., "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", ECRTS
-// 2004; what differs from it is in DESIGN.md, "Two-level segregated fit". Layout, invariants and
-// bounds are SPEC.md, "TLSF"; a test fails when one instruction more than a stated bound is seen.
+// 2004; what differs from it is in docs/design/tlsf.md. Layout, invariants and
+// bounds are docs/spec/tlsf.md; a test fails when one instruction more than a stated bound is seen.
 //
 // No function loops (walk and init excepted, as stated there), recurses, or touches memory outside
 // the pools. With the port's lock (core/port.h) every function that takes a heap is safe for
@@ -69,7 +69,7 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes);
 
 // Gives the object back and merges it with free neighbours. NULL is allowed. Misuse that is found
 // returns its reason and changes nothing; what each check level finds, and what passes for an
-// object, is SPEC.md, "Checks". Level 0 finds nothing.
+// object, is docs/spec/tlsf.md, "Checks". Level 0 finds nothing.
 enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer);
 
 // Bytes that the object may use (at least those asked for); 0 for NULL and for what is not an

@@ -1,5 +1,5 @@
-// What can be wrong with a block, found in constant time: SPEC.md, "Checks". Only core/tlsf.c,
-// the heaps on pages and tests include this.
+// What can be wrong with a block, found in constant time: docs/spec/tlsf.md, "Checks". Only
+// core/tlsf.c, the heaps on pages and tests include this.
 #ifndef TAU_TLSF_CHECK_H
 #define TAU_TLSF_CHECK_H
 
@@ -90,8 +90,8 @@ TAU_INLINE bool is_listed(const struct tau_tlsf *heap, const tau_word *payload) 
            (payload[0] == 0 || points_back(heap, payload, payload[0]));
 }
 
-// SPEC.md, "Checks". Only constant-time looks at this block and its two neighbours. `reason_for`
-// says which one failed.
+// docs/spec/tlsf.md, "Checks". Only constant-time looks at this block and its two neighbours.
+// `reason_for` says which one failed.
 TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, struct used *used) {
     const uintptr_t offset =
         tau_bits_hold((uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest));

@@ -4,8 +4,8 @@
 // It is an initialization-free array (Mehlhorn 1984) per region, all of them laid over one set of
 // arrays. Source: the paper's sections II-C1, IV-A1, IV-A2, Lemma 1 [P0-13 ... P0-15, P0-22 ...
 // P0-26]. Only the sp array is ever initialised; everything else may hold anything at any time.
-// Layout, invariants and the four cases of Lemma 1 are SPEC.md, "The pages validity array". The
-// operations are inlined, for vspace.c and the heaps on pages: validity_entry.h.
+// Layout, invariants and the four cases of Lemma 1 are docs/spec/vspace.md, "The pages validity
+// array". The operations are inlined, for vspace.c and the heaps on pages: validity_entry.h.
 #ifndef TAU_VALIDITY_H
 #define TAU_VALIDITY_H
 

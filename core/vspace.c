@@ -1,4 +1,4 @@
-// The address space. What it is made of is in SPEC.md, "The address space"; the steps:
+// The address space. What it is made of is in docs/spec/vspace.md; the steps:
 //
 // 1. map_region finds the free region that holds the range (find, next) and cuts it out (two
 //    splits). Nothing is mapped.

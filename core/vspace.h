@@ -2,8 +2,8 @@
 // and anywhere, in constant time.
 //
 // Source: the paper's section IV [P0-5 ... P0-12]; mapVRH, mapPage and unmapRegion are
-// tau_vspace_map_region, _map_page and _unmap_region. Design: DESIGN.md, "The address space";
-// states, invariants and bounds: SPEC.md, "The address space". No operation but init and close
+// tau_vspace_map_region, _map_page and _unmap_region. Design: docs/design/vspace.md;
+// states, invariants and bounds: docs/spec/vspace.md. No operation but init and close
 // loops; none depends on the size or use of a region, only on the number of pages of the space
 // [P0-27]; the costs below are those of the longest path on RV32IMC, -O2, in spaces of up to 2^20
 // pages, with a frame ready. Not reentrant: one lock a space and one a frame table, by the caller.

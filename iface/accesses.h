@@ -1,5 +1,5 @@
 // The raw recording of accesses: what the Valgrind tool (linux/recorder/valgrind) writes and
-// tool/native/record/accesses.c turns into a trace. SPEC.md, "The recording of accesses", says what
+// tool/native/record/accesses.c turns into a trace. docs/spec/accesses.md says what
 // each row means.
 //
 // A file is the magic, the version as one byte, and rows. A row is a tag byte (row kind in its low

@@ -9,7 +9,7 @@
 // A chunk belongs to one thread at a time and decodes alone: its rows are those of
 // core/ports/record.h, against the chunk's own start time, address 0 and an empty site cache. A tag
 // byte of 0 ends it. All numbers are little-endian.
-// SPEC, "The raw recording", has every bit.
+// docs/spec/recorder.md, "The raw recording", has every bit.
 #ifndef TAU_IFACE_RECORDING_H
 #define TAU_IFACE_RECORDING_H
 

@@ -1,6 +1,6 @@
 """Golden model of the budgeted heap: dedicated exact-size regions before a shared TLSF.
 
-Written from SPEC.md, "The budgeted heap", alone. A class is a list of bucket numbers given back
+Written from docs/spec/budget.md alone. A class is a list of bucket numbers given back
 (newest last) and a high-water mark; an address is looked up by trying every region. Addresses are
 offsets from the memory that the heap was given.
 """

@@ -1,6 +1,6 @@
 """Golden model of the virtual regions tree: a set of region starts, and no cleverness.
 
-Written from SPEC.md, "The virtual regions tree". A space of 2^k pages is cut into regions; the set
+Written from docs/spec/region_tree.md. A space of 2^k pages is cut into regions; the set
 holds the first page of each. Page 0 is always in it.
 """
 

@@ -1,4 +1,6 @@
-"""Every interleaving of harts that unmap, walk, flush and reuse frames: DESIGN.md, "Several harts".
+"""Every interleaving of harts that unmap, walk, flush and reuse frames.
+
+The protocol is docs/design/sv39.md, "Several harts".
 
     explore(Protocol(), harts=2).states    # how many; raises Reached if the promise breaks
 

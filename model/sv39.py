@@ -1,4 +1,4 @@
-"""Golden model of regions on Sv39 tables: SPEC.md, "Sv39", in the most obvious way.
+"""Golden model of regions on Sv39 tables: docs/spec/sv39.md, in the most obvious way.
 
 Written from SPEC alone, never from the C code. A space is a list of regions; a region's pages are a
 dictionary from page to what was stored there. There are no tables: only how many table pages SPEC

@@ -1,4 +1,4 @@
-"""Golden model of the two-level segregated fit: SPEC.md, "TLSF", done in the most obvious way.
+"""Golden model of the two-level segregated fit: docs/spec/tlsf.md, done in the most obvious way.
 
 Written from SPEC alone, never from the C code: where both agree, two readings of the same words
 agree. Blocks are a list in address order and free blocks a list per class, searched from the front.

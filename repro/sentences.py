@@ -7,8 +7,10 @@ dictionary each with its name). A figure that was not measured is written as "no
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
+COLUMNS_MAX = 100
 PLACE = re.compile(r"\{([a-z0-9_]+)((?:\.[^{}.|]+)*)(?:\|([^{}]+))?\}")
 MISSING = "not measured"
 
@@ -50,3 +52,21 @@ def filled(sentence: str, results: dict[str, Any]) -> str:
         return text_of(value_at(results, match.group(1), path), match.group(3))
 
     return PLACE.sub(replace, sentence)
+
+
+def document(lines: list[str]) -> str:
+    """The text of a document: paragraphs and list items in lines of COLUMNS_MAX, tables as is."""
+    wrapped: list[str] = []
+    for line in lines:
+        parts = [line]
+        if line and not line.startswith(("|", "#")):
+            indent = "  " if line.startswith("- ") else ""
+            parts = textwrap.wrap(
+                line,
+                COLUMNS_MAX,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        wrapped += parts
+    return "\n".join(wrapped) + "\n"

@@ -39,7 +39,7 @@ def module_of(path: Path) -> str:
 
 def is_test(path: Path) -> bool:
     """Tell whether `path` is a test or belongs to one."""
-    return "tests" in path.parts or path.name.startswith(("test_", "conftest"))
+    return bool({"tests", "tb"} & set(path.parts)) or path.name.startswith(("test_", "conftest"))
 
 
 def functions_of(path: Path) -> Iterator[tuple[int, int]]:
@@ -60,18 +60,3 @@ def functions_of(path: Path) -> Iterator[tuple[int, int]]:
             if body and line.rstrip() == "}":
                 yield body, number - body + 1
             head = body = 0
-
-
-def used_by(path: Path) -> list[tuple[str, ...]]:
-    """Return what a C file includes in quotes, or a Python file imports, as path parts."""
-    text = path.read_text()
-    if path.suffix != ".py":
-        includes = re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
-        return [tuple(include.split("/")) for include in includes]
-    modules: list[str] = []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            modules += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            modules.append(node.module)
-    return [tuple(module.split(".")) for module in modules]

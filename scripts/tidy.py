@@ -1,7 +1,8 @@
 """House style as a test: prints each place that breaks a rule and exits 1 if there is one.
 
-The rules, in the order of RULES: line, function and file length; file names and words; links;
-include and import arrows; generated files that are stale; exported symbols; assertion density.
+The rules, in the order of RULES: line, function and file length; commit subjects; file names and
+words; links; include and import arrows; generated files that are stale; exported symbols;
+assertion density.
 scripts/test_tidy.py breaks each of them.
 """
 
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from arrows import findings as arrow_findings
 from sources import (
     core_sources,
     functions_of,
@@ -21,12 +23,17 @@ from sources import (
     module_of,
     tree_files,
     tree_paths,
-    used_by,
 )
 
 LINE_COLUMNS_MAX = 100
+LINE_SUFFIXES = {".c", ".h", ".py", ".sh", ".sv", ".svh", ".cpp", ".md"}
+# Fenced blocks of documents that show a command or its output: a line is a line there.
+SHOWN_AS_IT_IS = ("```sh", "```console")
+SUBJECT_COLUMNS_MAX = 72
+SUBJECTS_COUNT = 20
+SUBJECTS_SINCE = "2026-11-22 19:31 +0000"  # older ones were written without this rule
 FUNCTION_LINES_MAX = 70
-README_LINES_MAX = 150
+DOCUMENT_LINES_MAX = {"README.md": 150, "DESIGN.md": 200, "SPEC.md": 100}
 FILE_LINES_MAX = {".c": 600, ".py": 600, ".sh": 200, ".h": 200}
 TEST_FILE_LINES_MAX = 600
 ASSERTIONS_PER_FUNCTION_MIN = 2
@@ -45,52 +52,49 @@ WORDS = (
     (re.compile("|".join(map(re.escape, REGISTRIES))), "a registry's address"),
 )
 
-# Which core files a core file may include; everyone may include BASE.
-BASE = {"bits", "check", "config", "link", "page", "port", "status"}
-SPACE = BASE | {"frames", "region_tree", "validity"}
-CORE_ARROWS = {
-    "tlsf": BASE,
-    "budget": BASE | {"tlsf"},
-    "pagetable": BASE | {"frames"},
-    "vspace": SPACE,
-    "hierarchy": SPACE,
-    "page_heap": SPACE | {"tlsf", "vspace"},
-    "break_heap": BASE | {"frames", "tlsf", "pagetable"},
-}
-# Which sides a side may include or import, itself apart; sides that are not named are free.
-SIDE_ARROWS = {
-    "iface": set(),
-    "core": {"iface"},
-    "model": set(),
-    "linux": {"core", "iface"},
-    "targets": {"core", "iface"},
-    "tool": {"core", "iface", "model", "targets"},
-}
-SIDES = {*SIDE_ARROWS, "hw", "kernel", "bench", "repro", "testing", "tests", "scripts"}
-
 
 def lengths(root: Path, files: list[Path]) -> Iterator[str]:
     """Lines, functions, files and the README are short enough to read."""
     for path in files:
         name = path.relative_to(root)
-        limit = FILE_LINES_MAX.get(path.suffix)
-        if name == Path("README.md"):
-            limit = README_LINES_MAX
-        if limit is None:
+        if path.suffix not in LINE_SUFFIXES:
             continue
-        if is_test(name):
-            limit = TEST_FILE_LINES_MAX
         lines = path.read_text().splitlines()
-        if len(lines) > limit:
+        limit = DOCUMENT_LINES_MAX.get(str(name)) or FILE_LINES_MAX.get(path.suffix)
+        if limit and is_test(name):
+            limit = TEST_FILE_LINES_MAX
+        if limit and len(lines) > limit:
             yield f"{name}: {len(lines)} lines, at most {limit}"
-        if path.suffix == ".md":
-            continue
-        for number, line in enumerate(lines, 1):
+        for number, line in held_lines(path, lines):
             if len(line) > LINE_COLUMNS_MAX:
                 yield f"{name}:{number}: {len(line)} columns, at most {LINE_COLUMNS_MAX}"
         for first, count in functions_of(path) if path.suffix in (".c", ".py") else ():
             if count > FUNCTION_LINES_MAX:
                 yield f"{name}:{first}: a function of {count} lines, at most {FUNCTION_LINES_MAX}"
+
+
+def held_lines(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines whose length counts: of a document not its tables and commands."""
+    fence = ""
+    for number, line in enumerate(lines, 1):
+        if path.suffix == ".md" and line.startswith("```"):
+            fence = "" if fence else line
+        if path.suffix != ".md" or not (line.startswith("|") or fence in SHOWN_AS_IT_IS):
+            yield number, line
+
+
+def subjects(root: Path, _files: list[Path]) -> Iterator[str]:
+    """The latest commits say in a short line what they do."""
+    if not (root / ".git").exists():
+        return
+    command = ["git", "-C", str(root), "log", "--no-merges", f"-{SUBJECTS_COUNT}"]
+    command += [f"--since={SUBJECTS_SINCE}", "--format=%h %s"]
+    log = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for line in log.splitlines():
+        commit, _, subject = line.partition(" ")
+        if len(subject) > SUBJECT_COLUMNS_MAX:
+            columns = f"{len(subject)} columns, at most {SUBJECT_COLUMNS_MAX}"
+            yield f"commit {commit}: a subject of {columns}"
 
 
 def names_and_words(root: Path, files: list[Path]) -> Iterator[str]:
@@ -118,23 +122,8 @@ def links(root: Path, _files: list[Path]) -> Iterator[str]:
 
 
 def arrows(root: Path, files: list[Path]) -> Iterator[str]:
-    """Includes and imports follow the arrows of DESIGN.md."""
-    for path in files:
-        name = path.relative_to(root)
-        side = name.parts[0]
-        if side not in SIDE_ARROWS or path.suffix not in (".c", ".h", ".py") or is_test(name):
-            continue
-        used = used_by(path)
-        for target in used:
-            target_side = "tool" if target[0] == "tautochrone" else target[0]
-            if target_side in SIDES - SIDE_ARROWS[side] - {side}:
-                yield f"{name}: {side} may not use {'/'.join(target)}"
-        if side == "core" and len(name.parts) == 2:
-            module = module_of(path)
-            inside = [root / Path(*target) for target in used if target[0] == "core"]
-            wanted = {module_of(target) for target in inside if target.parent == path.parent}
-            for extra in sorted(wanted - CORE_ARROWS.get(module, BASE) - {module}):
-                yield f"{name}: {module} may not include {extra}"
+    """Includes and imports follow the tables of DESIGN.md."""
+    yield from arrow_findings(root, files)
 
 
 def generated(root: Path, files: list[Path]) -> Iterator[str]:
@@ -172,7 +161,7 @@ def assertions(root: Path, files: list[Path]) -> Iterator[str]:
             yield f"{path.relative_to(root)}: {count} assertions in {functions} functions"
 
 
-RULES = (lengths, names_and_words, links, arrows, generated, symbols, assertions)
+RULES = (lengths, subjects, names_and_words, links, arrows, generated, symbols, assertions)
 
 
 def findings(root: Path) -> list[str]:

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sources import tree_files
 
 from tautochrone.code.bounds import SHARED_FUNCTIONS, bound_of_image
 from tautochrone.code.images import core_image
@@ -23,7 +24,17 @@ from tautochrone.replay.tile.cycle_bounds import tile_bounds
 from tautochrone.replay.tile.program import tile_system
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+DESIGN_PAGES, SPEC_PAGES = ROOT / "docs" / "design", ROOT / "docs" / "spec"
+# A page of the specification and a section of it, as comments and documents quote them: the comma
+# and the name may be on the next line of a comment.
+QUOTED_PAGE = re.compile(
+    r'docs/(?P<side>design|spec)/(?P<page>\w+)\.md(?:,\s+(?:(?://|#)\s*)?\\?"(?P<section>[^"\\]+))?'
+)
+# Only the design is about how the source is kept, what is written and what a report shows.
+WITHOUT_SPECIFICATION = {"files", "house", "report"}
+WITHOUT_DESIGN = {"bounds"}
+PAPERS = ROOT / "docs" / "papers.md"
 # Its C is one program, which repro/rtmmu/test_tutorial.py builds by its own command.
 TESTED_ELSEWHERE = ("real-time-virtual-memory.md",)
 TUTORIALS = [
@@ -133,11 +144,82 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_folders_and_files_that_are_named_exist(document: Path) -> None:
-    folders = "core|model|iface|tool|linux|bench|repro|tests|docs|scripts"
-    named = re.findall(rf"`((?:{folders})/[\w/.]*)`", document.read_text())
+    folders = "core|model|iface|tool|linux|bench|repro|tests|docs|scripts|hw"
+    lines = document.read_text().splitlines()
+    if document.name == "DESIGN.md":  # tidy.py reads its tables, which have rooms to come
+        lines = [line for line in lines if not line.startswith("|")]
+    named = re.findall(rf"`((?:{folders})/[\w/.]*)`", "\n".join(lines))
     for name in named:
         if Path(name).stem not in ("x", "test_x"):  # CONTRIBUTING's name for any mechanism
             assert (ROOT / name).exists(), f"{document}: {name}"
+
+
+def headings(page: Path) -> set[str]:
+    """Return the titles in a page, code marks left out."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {title.replace("`", "") for title in found}
+
+
+def test_quoted_pages_and_sections_exist() -> None:
+    """Every docs/spec/x.md, "Section", in code and documents leads to that section."""
+    quoted = 0
+    for path, text in repository_texts():
+        if path == Path(__file__).resolve():
+            continue
+        for found in QUOTED_PAGE.finditer(text):
+            if found["page"] == "x":  # CONTRIBUTING's name for any mechanism
+                continue
+            page = ROOT / "docs" / found["side"] / f"{found['page']}.md"
+            assert page.exists(), f"{path}: {found.group()}"
+            if found["section"]:
+                quoted += 1
+                section = re.sub(r"\s+(?://|#)?\s*", " ", found["section"])
+                assert section in headings(page), f"{path}: {found.group()}"
+    assert quoted > 10
+
+
+def test_no_section_of_the_indexes_is_quoted() -> None:
+    """DESIGN.md and SPEC.md only lead to pages; their former sections are quoted nowhere."""
+    for path, text in repository_texts():
+        for found in re.findall(r'\b(?:DESIGN|SPEC)(?:\.md)?, \\?"[^"]*', text):
+            raise AssertionError(f"{path}: {found}")
+
+
+def test_each_mechanism_has_a_page_on_both_sides() -> None:
+    """The same file name in docs/design and docs/spec, and a line in both indexes."""
+    designs = {page.stem for page in DESIGN_PAGES.glob("*.md")}
+    specifications = {page.stem for page in SPEC_PAGES.glob("*.md")}
+    assert designs - specifications == WITHOUT_SPECIFICATION
+    assert specifications - designs == WITHOUT_DESIGN
+    for index, pages in (("DESIGN.md", designs), ("SPEC.md", specifications)):
+        text = (ROOT / index).read_text()
+        side = index.removesuffix(".md").lower()
+        assert all(f"| [{page}](docs/{side}/{page}.md) |" in text for page in pages), index
+
+
+def test_each_mechanism_has_a_drawing() -> None:
+    """A fenced block without a language is a drawing."""
+    for page in DESIGN_PAGES.glob("*.md"):
+        assert re.search(r"^```\n", page.read_text(), re.M), f"{page.name} has no drawing"
+
+
+def repository_texts() -> list[tuple[Path, str]]:
+    """Return every text file that git knows, with its text."""
+    found = []
+    for path in tree_files(ROOT):
+        try:
+            found.append((path, path.read_text()))
+        except UnicodeDecodeError:
+            continue  # pictures and raw records
+    return found
+
+
+def test_quoted_items_of_the_papers_are_defined() -> None:
+    """Every [P0-10] or [G-2], wherever it is quoted, is a line of docs/papers.md."""
+    defined = set(re.findall(r"^- \*\*((?:P[0-4]|G)-\d+)\*\*", PAPERS.read_text(), re.M))
+    for path, text in repository_texts():
+        for item in re.findall(r"\b(?:P[0-4]|G)-\d+\b", text):
+            assert item in defined, f"{path.relative_to(ROOT)} quotes {item}"
 
 
 def test_the_readmes_picture_is_small() -> None:

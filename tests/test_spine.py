@@ -1,7 +1,7 @@
 """The spine from end to end on a real program: record, info, check, plan, replay, report, export.
 
 Method: the installed command is called as a user calls it; what one step says must agree with what
-the next one says, and with the limits of issue 2.
+the next one says, and within stated limits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Half-fit beside TLSF: the longest path of malloc and free of o1heap, and of ours.
 
-    python -m bench.allocators.half_fit    the table of DESIGN.md, "Two-level segregated fit"
+    python -m bench.allocators.half_fit    the table of docs/design/tlsf.md
 
 o1heap's C comes in its crate, which cargo fetches; it is compiled as ours is, its assertions off.
 """

@@ -19,7 +19,8 @@ from repro.budget import workload
 from repro.budget.measure import plan_of, trace_of
 from tautochrone.plan.file import Plan
 from tautochrone.replay.search import RESOLUTION_BYTES
-from tautochrone.replay.session import Session, opened
+from tautochrone.replay import opened
+from tautochrone.replay.session import Session
 from tautochrone.replay.systems import system_named
 
 REPOSITORY = Path(__file__).resolve().parents[2]

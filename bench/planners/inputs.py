@@ -20,7 +20,7 @@ from tautochrone.plan.making import make_plan
 ROOT = Path(__file__).resolve().parents[2]
 ROOT = Path(__file__).resolve().parents[2]
 PLANNERS = ("replayed", "greedy")
-OTHER_INPUT_MUST = 0.02  # issue 2: at most this above plain TLSF
+OTHER_INPUT_MUST = 0.02  # at most this above plain TLSF
 
 
 def measure_pair(program: str, planned: Path, other: Path, planner: str) -> dict[str, object]:

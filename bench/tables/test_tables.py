@@ -1,4 +1,4 @@
-"""The table of bench/tables says what DESIGN.md says of it, and small mappings are as computed.
+"""bench/tables says what docs/design/hierarchy.md says of it; small mappings are as computed.
 
 Method: the constant parts are compared with their formulas, mappings with records counted by hand.
 """
@@ -31,7 +31,7 @@ def test_dense_mappings_are_in_proportion(pages: int) -> None:
 
 
 def test_worst_case_is_two_records_a_page() -> None:
-    """What DESIGN.md says about sparse mappings holds, and is not better than it says."""
+    """docs/design/hierarchy.md: sparse mappings cost what it says, no less."""
     row = tables.mapping_bytes(tables.small_regions(64, 31, 64))
     assert row["records"] == 2 * 64  # the first one ends page 0's chunk
     row = tables.mapping_bytes(tables.sparse(64, 32))

@@ -54,7 +54,7 @@
 //       tau_record_realloc_end(&recording, (uintptr_t)p, n, CALLER);
 //       return p; }
 //
-// The rows and the blocks are SPEC, "The raw recording".
+// The rows and the blocks are docs/spec/recorder.md, "The raw recording".
 #ifndef TAU_CORE_PORTS_RECORD_H
 #define TAU_CORE_PORTS_RECORD_H
 

@@ -1,4 +1,4 @@
-// Regions on Sv39 tables. Entries and invariants: SPEC.md, "Sv39"; the steps:
+// Regions on Sv39 tables. Entries and invariants: docs/spec/sv39.md; the steps:
 //
 // 1. map_region hangs an empty table of the region's own into its slot's entry.
 // 2. map_page, at the first access to a page, writes its leaf entry, and first the level-0 table

@@ -5,13 +5,13 @@
 // A region takes a *slot*: the 2 MiB that one level-1 entry covers if it lies within them, else the
 // 1 GiB that one root entry covers. What is below that entry is the region's alone: a level-0
 // table, or a level-1 table with level-0 tables as they are needed. Level-1 tables of 2 MiB slots
-// are shared; one stays when it is empty and serves the next region in its GiB. Design: DESIGN.md,
-// "Sv39"; bits, invariants, cost in tables and address space: SPEC.md, "Sv39".
+// are shared; one stays when it is empty and serves the next region in its GiB. Design:
+// docs/design/sv39.md; bits, invariants, cost in tables and address space: docs/spec/sv39.md.
 //
 // No operation but close loops. Bounds are instructions on RV64IMAC at -O2, asserts off, flushes
 // included; "with zeroing" is when the pools have no frame zeroed beforehand, and leaves out the
 // bytes: one page for each frame taken. Not reentrant: one lock a space and one a frame table, by
-// the caller. One hart; for several, see DESIGN.md, "Sv39: several harts".
+// the caller. One hart; for several, see docs/design/sv39.md, "Several harts".
 #ifndef TAU_SV39_H
 #define TAU_SV39_H
 

@@ -1,4 +1,4 @@
-// See check_budget.h. Written from SPEC.md, "The budgeted heap"; of the core the structures are
+// See check_budget.h. Written from docs/spec/budget.md; of the core the structures are
 // used, and the two lookups, which are what is compared with the walk.
 #include "core/tests/check_budget.h"
 

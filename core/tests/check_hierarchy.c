@@ -1,4 +1,4 @@
-// See check_hierarchy.h. Written from SPEC.md, "Hierarchical tables"; of the core the structures
+// See check_hierarchy.h. Written from docs/spec/hierarchy.md; of the core the structures
 // are used, and the lookups, which are what is compared with the walk.
 #include "core/tests/check_hierarchy.h"
 

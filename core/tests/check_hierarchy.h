@@ -12,8 +12,8 @@ struct check_hierarchy_places {
     uint32_t promised;  // records that faults in this space may still take, if it commits
 };
 
-// The number of the first broken invariant of SPEC.md ("[HIER-n]"), 0 if all hold. Cost: a few
-// steps a page.
+// The number of the first broken invariant of docs/spec/hierarchy.md ("[HIER-n]"), 0 if all hold.
+// Cost: a few steps a page.
 unsigned check_hierarchy(const struct tau_hierarchy *space, struct check_hierarchy_places *places);
 
 #endif

@@ -8,9 +8,9 @@
 #define CHECK_PAGE_HEAP_TLSF 200u
 #define CHECK_PAGE_HEAP_SPACE 300u
 
-// The number of the first broken invariant of SPEC.md ("[PGH-n]"; [TLSF-n] plus 200; what
-// check_vspace answers plus 300), 0 if all hold. Touches blocks' headers and footers only. Cost: a
-// few steps a block and a page.
+// The number of the first broken invariant of docs/spec/page_heap.md ("[PGH-n]"; [TLSF-n] plus 200;
+// what check_vspace answers plus 300), 0 if all hold. Touches blocks' headers and footers only.
+// Cost: a few steps a block and a page.
 unsigned check_page_heap(const struct tau_page_heap *heap);
 
 #endif

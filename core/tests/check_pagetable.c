@@ -1,4 +1,4 @@
-// See check_pagetable.h. Written from SPEC.md, "The plain page table".
+// See check_pagetable.h. Written from docs/spec/conventional.md.
 #include "core/tests/check_pagetable.h"
 
 #include "core/bits.h"

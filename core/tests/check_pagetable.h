@@ -4,8 +4,9 @@
 
 #include "core/pagetable.h"
 
-// The number of the first broken invariant of SPEC.md ("[PT-n]"), 0 if all hold. Adds 1 to PLACES,
-// a byte a frame of the machine, for every mapped page's frame. Cost: one step a page.
+// The number of the first broken invariant of docs/spec/conventional.md ("[PT-n]"), 0 if all hold.
+// Adds 1 to PLACES, a byte a frame of the machine, for every mapped page's frame. Cost: one step a
+// page.
 unsigned check_pagetable(const struct tau_pagetable *table, unsigned char *places);
 
 #endif

@@ -1,4 +1,4 @@
-// See check_region_tree.h. Written from SPEC.md, "The virtual regions tree", with places computed
+// See check_region_tree.h. Written from docs/spec/region_tree.md, with places computed
 // anew: of the core only the pointer and the size are used.
 #include "core/tests/check_region_tree.h"
 

@@ -4,8 +4,8 @@
 
 #include "core/region_tree.h"
 
-// The number of the first broken invariant of SPEC.md ("[VRT-n]"), 0 if all hold. Cost: a few steps
-// a word.
+// The number of the first broken invariant of docs/spec/region_tree.md ("[VRT-n]"), 0 if all hold.
+// Cost: a few steps a word.
 unsigned check_region_tree(const struct tau_region_tree *tree);
 
 #endif

@@ -1,4 +1,4 @@
-// See check_tlsf.h. Written from SPEC.md, "TLSF": of the core only the structures, the canary's
+// See check_tlsf.h. Written from docs/spec/tlsf.md: of the core only the structures, the canary's
 // value and the flags' names are used, none of the functions that the core itself walks with.
 #include "core/tests/check_tlsf.h"
 

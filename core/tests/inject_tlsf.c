@@ -254,7 +254,7 @@ static void free_merged_twice(void) {
         const struct object freed = freed_object();
         tau_word header;
         memcpy(&header, freed.bytes - sizeof header, sizeof header);
-        if ((header & 1u) == 0) {  // SPEC.md, "TLSF": FREE
+        if ((header & 1u) == 0) {  // docs/spec/tlsf.md: FREE
             is_unwritten = true;
             free_again(freed);
             return;

@@ -1,5 +1,5 @@
 // A naive account of a heap on pages: where its objects' blocks lie, and which of its pages that
-// makes mapped. It follows SPEC.md, "TLSF on pages", shares no line with core/ and reads no field
+// makes mapped. It follows docs/spec/page_heap.md, shares no line with core/ and reads no field
 // of a heap. Addresses are offsets from where the space's page 0 would be.
 //
 // All that is free between two objects is one block. So the objects say where every boundary of two

@@ -1,4 +1,4 @@
-// Goal: the full walk sees each invariant of SPEC.md, "The budgeted heap", when it is broken, and
+// Goal: the full walk sees each invariant of docs/spec/budget.md when it is broken, and
 // says which. Method: a sound heap with used, freed and fresh buckets; one word of it is changed,
 // the number is compared, the word is put back.
 #include "check_budget.c"

@@ -1,6 +1,6 @@
 """What a caller's faults come to at each check level: inject_tlsf, 32-bit words.
 
-`python core/tests/test_injection.py` prints the tables of DESIGN.md and SPEC.md.
+`python core/tests/test_injection.py` prints the tables of tlsf.md in docs/design and docs/spec.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def faults(level: int, trials: int) -> dict[str, dict[str, int]]:
 
 
 def faults_table(trials: int = TRIALS) -> list[str]:
-    """The lines of DESIGN.md's table."""
+    """The lines of the design page's table."""
     heads = " | ".join(f"level {level}" for level in LEVELS)
     lines = [f"| fault: {' / '.join(OUTCOMES)} | {heads} |", "|---" * (len(LEVELS) + 1) + "|"]
     for name in faults(0, trials):
@@ -55,7 +55,7 @@ def faults_table(trials: int = TRIALS) -> list[str]:
 
 
 def frees_table(trials: int = TRIALS) -> list[str]:
-    """The lines of SPEC.md's table of frees of what is no object."""
+    """The lines of the specification's table of frees of what is no object."""
     lines = ["| the objects' bytes are | tried | level 1 accepts | level 2 accepts |"]
     lines.append("|---|---|---|---|")
     for name, numbers in counts(1, trials).items():
@@ -88,12 +88,12 @@ def test_few_faults_come_to_what_is_pinned() -> None:
 
 @pytest.mark.slow
 def test_the_documents_say_what_all_faults_come_to() -> None:
-    """DESIGN.md, "What the checks of the core do not see", and SPEC.md, "Checks"."""
+    """docs/design/tlsf.md, "What the checks do not see", and docs/spec/tlsf.md, "Checks"."""
     check_outcomes(TRIALS)
-    for document, lines in (("DESIGN.md", faults_table()), ("SPEC.md", frees_table())):
-        text = (ROOT / document).read_text()
+    for side, lines in (("design", faults_table()), ("spec", frees_table())):
+        text = (ROOT / "docs" / side / "tlsf.md").read_text()
         for line in lines:
-            assert line in text, f"{document} does not have: {line}"
+            assert line in text, f"docs/{side}/tlsf.md does not have: {line}"
 
 
 if __name__ == "__main__":

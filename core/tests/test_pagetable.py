@@ -28,7 +28,8 @@ from model.frames import Frames, Machine
 from model.pagetable import PageTable
 from tautochrone.code.images import CODE_ADDRESS
 
-# Instructions of RV32IMC and memory accesses of one more page in the walks; SPEC.md states them.
+# Instructions of RV32IMC and memory accesses of one more page in the walks, as
+# docs/spec/conventional.md states them.
 UNMAPPED_PAGE = (4, 1)
 MAPPED_PAGE = (11, 3)
 UNMAPPED_WORD = (4, 1)  # 32 pages, by their bits

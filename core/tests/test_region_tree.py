@@ -258,7 +258,7 @@ def test_instructions_are_pinned(isa: str) -> None:
     for verb, row in found.items():
         assert row["max_instructions"] <= row["bound_instructions"], verb
         assert row["max_accesses"] <= row["bound_accesses"], verb
-    assert found["find"]["bound_instructions"] <= {"rv32": 120, "rv32zbb": 60}[isa]  # issue 3
+    assert found["find"]["bound_instructions"] <= {"rv32": 120, "rv32zbb": 60}[isa]
     header = " ".join((CORE / "region_tree.h").read_text().replace("//", " ").split())
     for verb in ("find", "next", "is_start", "split", "union"):
         number = found[verb]["bound_instructions"]

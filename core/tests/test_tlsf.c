@@ -1,5 +1,5 @@
 // Goal: every function of tlsf.h keeps its contract, also when memory is exhausted. Method:
-// examples worked out from SPEC.md, "TLSF", with a full walk (check_tlsf) after each step and a
+// examples worked out from docs/spec/tlsf.md, with a full walk (check_tlsf) after each step and a
 // comparison of all bytes where nothing may change. Misuse is test_tlsf_misuse.c, pools are
 // test_tlsf_pools.c.
 #include "core/tests/tlsf_heap.h"
@@ -11,7 +11,7 @@ enum {
     ALIGNMENT_MAX = 8192,
 };
 
-// The block that serves REQUEST bytes, SPEC.md "malloc".
+// The block that serves REQUEST bytes, docs/spec/tlsf.md, "malloc".
 static size_t block_size(size_t request, size_t extra_words) {
     size_t size = (request + (1 + CANARY_WORDS + extra_words) * WORD + UNIT - 1) / UNIT * UNIT;
     return size < 2 * UNIT ? 2 * UNIT : size;

@@ -1,4 +1,4 @@
-// Goal: the full walk sees each invariant of SPEC.md, "TLSF", when it is broken, and says which.
+// Goal: the full walk sees each invariant of docs/spec/tlsf.md when it is broken, and says which.
 // Method: a sound heap with every kind of block; one word of it is changed, the number is compared,
 // the word is put back.
 #include "check_tlsf.c"

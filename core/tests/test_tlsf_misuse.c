@@ -1,6 +1,6 @@
 // Goal: what a caller does wrong is reported with its reason and never obeyed. Method: each wrong
-// call is made on a heap whose bytes are remembered, and answered by reading SPEC.md, "Checks",
-// anew (expected_answer); then every byte must be as before.
+// call is made on a heap whose bytes are remembered, and answered by reading docs/spec/tlsf.md,
+// "Checks", anew (expected_answer); then every byte must be as before.
 #include "core/link.h"
 #include "core/tests/tlsf_heap.h"
 
@@ -78,7 +78,7 @@ static bool neighbors_agree(const struct span *span, const unsigned char *pointe
            word_before(pointer - previous_size, 1) == (tau_word)(previous_size | 1);
 }
 
-// SPEC.md, "Checks" 1 to 8, read once more. The canary (9) is the core's own secret.
+// docs/spec/tlsf.md, "Checks" 1 to 8, read once more. The canary (9) is the core's own secret.
 static enum tau_status expected_answer(const struct tau_tlsf *heap, const unsigned char *pointer) {
     struct span span = span_of(heap);
     if ((uintptr_t)pointer % UNIT != 0) {
@@ -298,7 +298,8 @@ static void overflow_and_underflow_are_reported(void) {
     }
 }
 
-// Any bytes around an object, and any bits of them: the answer is the one that SPEC.md gives.
+// Any bytes around an object, and any bits of them: the answer is the one that docs/spec/tlsf.md
+// gives.
 static void random_damage_is_reported(void) {
     unsigned reported_count = 0;
     for (unsigned round = 0; round < 5000; round++) {

@@ -10,7 +10,7 @@ import tomllib
 from typing import Any
 
 from repro.budget.measure import HERE, stored
-from repro.sentences import filled
+from repro.sentences import document, filled
 
 STAGES = (
     "rules",
@@ -43,7 +43,7 @@ def claims_text(reasons: dict[str, Any], results: dict[str, Any]) -> str:
         lines.append(f"| {item['id']} {item['title']} | " + " | ".join(cells) + " |")
     lines += ["", "## Claims that did not hold", ""]
     lines += [f"- {filled(text, results)}" for text in reasons["did_not_hold"]]
-    return "\n".join(lines) + "\n"
+    return document(lines)
 
 
 def write() -> None:

@@ -11,7 +11,7 @@ import tomllib
 from typing import Any
 
 from repro.rtmmu.measure import HERE, stored
-from repro.sentences import MISSING, filled
+from repro.sentences import MISSING, document, filled
 
 STAGES = (
     *("table1", "figures", "tried", "mechanisms", "shown"),
@@ -148,7 +148,7 @@ def claims_text(reasons: dict[str, Any], results: dict[str, Any]) -> str:
     for title, key in (("What did not hold or differs", "did_not_hold"), ("Limits", "limits")):
         lines += ["", f"## {title}", ""]
         lines += [f"- {filled(text, results)}" for text in reasons[key]]
-    return "\n".join(lines) + "\n"
+    return document(lines)
 
 
 def text_now() -> str:

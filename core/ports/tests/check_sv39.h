@@ -13,7 +13,7 @@ struct check_sv39_machine {
     unsigned char *marks;
 };
 
-// 0, or the number of the first broken invariant of SPEC.md, "Sv39". Cost: every table, chain and
+// 0, or the number of the first broken invariant of docs/spec/sv39.md. Cost: every table, chain and
 // list, and the bytes of every ready table page.
 int check_sv39(const struct check_sv39_machine *machine);
 

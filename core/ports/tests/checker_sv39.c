@@ -1,6 +1,6 @@
 // Two things on a workstation: tau_sv39_init refuses what it must, with nothing changed; and the
-// full walk of check_sv39.c finds each invariant of SPEC.md broken, by its number, when one word is
-// changed, and none when the word is back.
+// full walk of check_sv39.c finds each invariant of docs/spec/sv39.md broken, by its number, when
+// one word is changed, and none when the word is back.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -53,7 +53,8 @@ static bool is_free(uint32_t start) {
     return (regions[start].top & REGION_STATE) == REGION_FREE;
 }
 
-// The invariants of SPEC.md, "The pages validity array", that Lemma 1 needs, at page or place I.
+// The invariants of docs/spec/vspace.md, "The pages validity array", that Lemma 1 needs, at page or
+// place I.
 static bool holds_at(uint32_t i) {
     const uint32_t start = find(i), sp = sp_of(i);
     if (i == 0) {

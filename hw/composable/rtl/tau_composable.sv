@@ -1,5 +1,5 @@
-// The unit of composable virtual memory [P2-8, P2-13]: an instruction and a data TLB of 1, 2, 4 or 8
-// entries over a hardware page table of 64 entries, which software writes through the registers.
+// The unit of composable virtual memory [P2-8, P2-13]: an instruction and a data TLB of 1, 2, 4 or
+// 8 entries over a hardware page table of 64 entries, which software writes through the registers.
 //
 // Nothing but the running application's own accesses decides how long they take: no table in memory
 // is read, a miss takes a constant number of cycles, and one write forgets both TLBs together with

@@ -1,11 +1,11 @@
 // One lookup port of the composable unit: a small fully associative TLB, and the search of the
 // hardware page table after a miss.
 //
-// A hit is answered one cycle after it was taken. A miss is answered exactly Rows + 1 cycles after it
-// was taken, found or not, whichever row holds the page and whatever the other port does: rows go by
-// one a cycle, for both ports, and a search takes the next Rows of them, wherever they begin. Only a
-// write of the table during the search adds to this: the search begins again, so that its answer is
-// true of the table as it is when the answer leaves.
+// A hit is answered one cycle after it was taken. A miss is answered exactly Rows + 1 cycles after
+// it was taken, found or not, whichever row holds the page and whatever the other port does: rows
+// go by one a cycle, for both ports, and a search takes the next Rows of them, wherever they begin.
+// Only a write of the table during the search adds to this: the search begins again, so that its
+// answer is true of the table as it is when the answer leaves.
 `include "tau_assert.svh"
 
 module tau_composable_port #(

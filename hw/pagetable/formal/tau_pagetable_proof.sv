@@ -110,7 +110,8 @@ module tau_pagetable_proof #(
                             instr_result_valid == (due && !due_is_data));
       EqualCause: assert (!due || (cause == due_cause && fault == (due_cause != '0)));
       EqualFrame: assert (!due || fault || frame == due_frame);
-      ReadsTable2: assert ((table_req & ~5'b00100) == '0 && !(table_req[2] && table2_addr[PageBits]));
+      ReadsTable2: assert ((table_req & ~5'b00100) == '0 &&
+                           !(table_req[2] && table2_addr[PageBits]));
       InstrMapped: cover (due && !due_is_data && cause == 2'd0);
       InstrUnmapped: cover (due && !due_is_data && cause == 2'd1);
       InstrDenied: cover (due && !due_is_data && cause == 2'd2);

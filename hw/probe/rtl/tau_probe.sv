@@ -96,7 +96,8 @@ module tau_probe #(
   for (genvar i = 0; i < 2; i++) begin : gen_results
     assign arrives[i] = table2_rvalid_i && reads[read_first_q].is_data == 1'(i);
     assign leaves[i] = (arrives[i] || result_first_q[i] != result_next_q[i]) && !hold[2+i];
-    assign shown[i] = result_first_q[i] != result_next_q[i] ? results[i][result_first_q[i]] : answer;
+    assign shown[i] =
+        result_first_q[i] != result_next_q[i] ? results[i][result_first_q[i]] : answer;
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
         result_first_q[i] <= '0;

@@ -77,7 +77,7 @@ module tau_rtmmu_proof #(
     .table2_addr_o        (table2_addr)
   );
 
-  // The definition, for every page: SPEC, "The pages validity array".
+  // The definition, for every page: docs/spec/vspace.md, "The pages validity array".
   logic [31:0]      cache [Pages];
   logic [31:0]      helper [Pages];
   logic [31:0]      stack [Pages];

@@ -1,12 +1,13 @@
-// What is proved of the RTMMU with a TLB of regions, on a small space with tables that hold anything.
+// What is proved of the RTMMU with a TLB of regions, on a small space with tables that hold
+// anything.
 //
 // Software empties the stack of one region in any cycle and writes the unit's register in any later
 // one; other writes come at any time. One lookup, any one, is watched:
 // - After: if it is taken behind the write, its result is that of the tables as they are then.
 // - Before: if its result leaves before the store, it is that of the tables as they were.
 // - Between: else it is one of the two.
-// - Cycles: it is answered within max(2 Latency, Latency2), as without a TLB, and no lookup is refused
-//   for as long as that (instr: while data does not ask).
+// - Cycles: it is answered within max(2 Latency, Latency2), as without a TLB, and no lookup is
+//   refused for as long as that (instr: while data does not ask).
 // Covered: that the same page is translated by an entry before, and refused behind the write.
 module tau_rtmmu_tlb_proof #(
   parameter int unsigned PageBits = 2,

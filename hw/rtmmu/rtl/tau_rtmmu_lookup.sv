@@ -1,13 +1,13 @@
 // One lookup a cycle through the pages validity array, for the units of this folder [P0-28, P0-29].
 //
 // A lookup of page b starts three reads at once: c[b] on port 1, h[b] on port 2, d[b] on port 3.
-// What comes back on the first two is an address of a second read: sp[c[b]] and s[h[b]]. The page is
-// mapped if and only if 0 < c <= b, h is a page, c <= h <= sp and s = b; then d is its translation.
-// Whatever the tables hold, the second reads stay inside them.
+// What comes back on the first two is an address of a second read: sp[c[b]] and s[h[b]]. The page
+// is mapped if and only if 0 < c <= b, h is a page, c <= h <= sp and s = b; then d is its
+// translation. Whatever the tables hold, the second reads stay inside them.
 //
-// The first and the second read of a memory go to its even and its odd words, two banks (table 0 and
-// 3, table 1 and 4), so a lookup can start in every cycle. Every port may have any latency as long
-// as it answers in order; the result leaves in the cycle in which the last answer comes. With
+// The first and the second read of a memory go to its even and its odd words, two banks (table 0
+// and 3, table 1 and 4), so a lookup can start in every cycle. Every port may have any latency as
+// long as it answers in order; the result leaves in the cycle in which the last answer comes. With
 // validity memories of half the page table's latency a lookup takes what the page table alone would
 // take (parallel); with equal latency L it takes L more (pipelined).
 //
@@ -59,8 +59,8 @@ module tau_rtmmu_lookup #(
   input  logic [31:0]         table4_rdata_i
 );
 
-  // Lookups on their way, each in a slot from the cycle it is taken to the cycle of its result. Each
-  // table answers the slots in their order, at its own pace.
+  // Lookups on their way, each in a slot from the cycle it is taken to the cycle of its result.
+  // Each table answers the slots in their order, at its own pace.
   localparam int unsigned Slots = 2 ** SlotBits;
   localparam int unsigned NumberBits = 27;
 
@@ -193,7 +193,8 @@ module tau_rtmmu_lookup #(
   `TAU_ASSERT(NumbersFit, PageBits < NumberBits)
   `TAU_ASSERT(NoMappingWithoutEntry, !(give && result_mapped_o) || (start_ok_q[head_q] && page_ok))
   `TAU_ASSERT(RegionIsAtOrBelowPage,
-              !(give && result_mapped_o) || (result_start_o != '0 && result_start_o <= result_page_o))
+              !(give && result_mapped_o) ||
+              (result_start_o != '0 && result_start_o <= result_page_o))
   `TAU_ASSERT(Table0WasAsked, !table0_rvalid_i || {1'b0, ahead0} < count_q)
   `TAU_ASSERT(Table1WasAsked, !table1_rvalid_i || {1'b0, ahead1} < count_q)
   `TAU_ASSERT(Table2WasAsked,

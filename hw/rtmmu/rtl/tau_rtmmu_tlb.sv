@@ -2,13 +2,13 @@
 // unmap forgets all of a region's pages in one cycle, whatever the region's size.
 //
 // A hit is answered in the next cycle, so at no later cycle than a page table would; each port can
-// hit in each cycle. A miss goes to the validity array and takes what it takes without a TLB. Results
-// leave in order: a hit waits for the misses of its port that were taken before it.
+// hit in each cycle. A miss goes to the validity array and takes what it takes without a TLB.
+// Results leave in order: a hit waits for the misses of its port that were taken before it.
 //
 // Register 0, write: forget the region that starts at this page. Register 1, write: forget all.
-// Register 0, read: how many entries there are. Lookups taken after the cycle of the write do not see
-// what was forgotten; one that was on its way to the tables is answered but not kept. Faults are
-// never kept, so mapping a page needs no write.
+// Register 0, read: how many entries there are. Lookups taken after the cycle of the write do not
+// see what was forgotten; one that was on its way to the tables is answered but not kept. Faults
+// are never kept, so mapping a page needs no write.
 `include "tau_assert.svh"
 
 module tau_rtmmu_tlb #(
@@ -126,8 +126,8 @@ module tau_rtmmu_tlb #(
   assign instr_result = result_valid && !result_is_data;
   assign data_result = result_valid && result_is_data;
 
-  // Forgetting. `old_q` is how many of the lookups on their way to the tables, the oldest ones, were
-  // taken before the last write: what they read may be of before the store in front of it.
+  // Forgetting. `old_q` is how many of the lookups on their way to the tables, the oldest ones,
+  // were taken before the last write: what they read may be of before the store in front of it.
   logic              forget, forget_region, forget_all, keep;
   logic [SlotBits:0] old_q, misses_left;
   assign forget = reg_req_i && reg_write_i;

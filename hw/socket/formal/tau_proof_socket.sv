@@ -1,5 +1,5 @@
-// A unit in an MMU socket whose tables hold what the proof chooses. `TAU_PROOF_UNIT names the unit's
-// module, `TAU_PROOF_PARAMETERS what it is given besides its sizes.
+// A unit in an MMU socket whose tables hold what the proof chooses. `TAU_PROOF_UNIT names the
+// unit's module, `TAU_PROOF_PARAMETERS what it is given besides its sizes.
 `ifndef TAU_PROOF_PARAMETERS
 `define TAU_PROOF_PARAMETERS
 `endif

@@ -1,4 +1,5 @@
-// Assertions of our own: live in every simulation, silent in synthesis, proof goals for formal tools.
+// Assertions of our own: live in every simulation, silent in synthesis, proof goals for formal
+// tools.
 //
 // `TAU_ASSERT(Name, condition) is checked at every rising edge of clk_i while rst_ni is high. The
 // ones of Ibex's package are switched off by the package itself when Verilator reads it.

@@ -1,6 +1,6 @@
 // What a unit in the MMU socket promises and what it may expect, asserted in every simulation of a
-// tile (hw/tile/doc/tile.md, "The MMU socket"). It watches and changes nothing. That each result was
-// asked for, and what it may say, tau_tile_port.sv asserts.
+// tile (hw/tile/doc/tile.md, "The MMU socket"). It watches and changes nothing. That each result
+// was asked for, and what it may say, tau_tile_port.sv asserts.
 `include "tau_assert.svh"
 
 module tau_tile_socket #(

@@ -1,6 +1,7 @@
-// A memory with three ports. Port a, the data bus: reads and writes, answered one cycle later. Ports
-// b and c only read and answer Latency cycles later, one request a cycle each; they see a write of
-// port a from the next cycle on. The first contents come from the host (the program's image).
+// A memory with three ports. Port a, the data bus: reads and writes, answered one cycle later.
+// Ports b and c only read and answer Latency cycles later, one request a cycle each; they see a
+// write of port a from the next cycle on. The first contents come from the host (the program's
+// image).
 module tau_tile_ram #(
   parameter int unsigned WordBits = 17,
   parameter int unsigned Latency = 1,

@@ -1,7 +1,7 @@
 // A Valgrind tool that writes down which parts of each heap object a program uses, and when.
 //
 // For the replay of a recording in pages it is enough to know when each 16-byte granule of an
-// object was used first: DESIGN.md, "Recording accesses", has the argument. This tool replaces
+// object was used first: docs/design/accesses.md has the argument. This tool replaces
 // malloc and its kin, keeps two bits a granule, and writes a row for each allocation, each free and
 // each first use (or, asked so, for each access). `tau record --accesses` builds and starts it.
 //

@@ -11,7 +11,8 @@
 // 4. Objects are looked at as in replay (content.h). In addition a page that a live object touched
 //    stays mapped until that object is freed.
 //
-// Design and invariants: DESIGN.md and SPEC.md, "Replay on pages". Not thread safe.
+// Design and invariants: replay.md in docs/design and docs/spec, "Replay on pages". Not thread
+// safe.
 #ifndef TAU_PAGING_H
 #define TAU_PAGING_H
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MASK ((UINT32_C(1) << 27) - 1)  // SPEC.md, "The pages validity array"
+#define NUMBER_MASK ((UINT32_C(1) << 27) - 1)  // docs/spec/vspace.md, "The pages validity array"
 #define WRITE_ACCESS (UINT32_C(1) << 28)
 #define WORD_PAGES 64u
 

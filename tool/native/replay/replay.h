@@ -12,7 +12,7 @@
 //    bytes each) still as written when it is freed or resized. An unchecked run places the same
 //    objects and is for searches.
 //
-// Design and invariants: DESIGN.md and SPEC.md, "Replay". Not thread safe.
+// Design and invariants: docs/design/replay.md and docs/spec/replay.md. Not thread safe.
 #ifndef TAU_REPLAY_H
 #define TAU_REPLAY_H
 

@@ -1,4 +1,4 @@
-// A block of events as eight streams (SPEC.md, "A block of events").
+// A block of events as eight streams (docs/spec/trace.md, "A block of events").
 //
 // 1. op and flags share a byte, in which free is 0 and malloc 1, so that most blocks need one bit;
 // time is the distance to the event before; thread and site are taken as they are.

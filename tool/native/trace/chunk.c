@@ -1,4 +1,4 @@
-// See trace_chunk.h; every byte is in SPEC.md, "Chunks".
+// See chunk.h; every byte is in docs/spec/trace.md, "The file".
 #include "tool/native/trace/chunk.h"
 
 #include "tool/native/trace/bytes.h"

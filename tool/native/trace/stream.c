@@ -1,4 +1,5 @@
-// Byte planes and exceptions; see trace_stream.h for the form and SPEC.md [TRACE] for every byte.
+// Byte planes and exceptions; see stream.h for the form and docs/spec/trace.md for every
+// byte.
 #include "tool/native/trace/stream.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #include "tool/native/trace/bytes.h"
 
-// Level 1 was measured against -3 … 3 (DESIGN.md, "The trace"): higher levels gain under 3 % and
+// Level 1 was measured against -3 … 3 (docs/design/trace.md): higher levels gain under 3 % and
 // cost half the speed.
 #define ZSTD_LEVEL 1
 // A plane, or its higher bits, are dropped when at most one value in this many needs them.

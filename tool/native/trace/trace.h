@@ -1,7 +1,7 @@
 // The trace: what a program did with its memory, in blocks of columns.
 //
 // A writer appends events and closes; a reader opens and reads block by block, so that a trace is
-// never held in memory whole. The format is SPEC.md, "The trace". Times are nanoseconds since the
+// never held in memory whole. The format is docs/spec/trace.md. Times are nanoseconds since the
 // trace's start, sizes are bytes. No function is thread-safe on the same writer or reader;
 // different ones are independent.
 #ifndef TAU_TRACE_H

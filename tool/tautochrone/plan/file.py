@@ -1,7 +1,7 @@
 """The plan: how a heap is divided, and its other sections, in a file for tools and people.
 
-A plan file is TOML; SPEC.md, "The plan", has its rules, iface/plan.toml its schema. Loading is
-strict: what is unknown, out of bounds, or does not add up is refused with its place.
+A plan file is TOML; docs/spec/plan.md has its rules, iface/plan.toml its schema. Loading is strict:
+what is unknown, out of bounds, or does not add up is refused with its place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
 from tautochrone.files import input_file, output_file
-from tautochrone.plan.file import schema
+from tautochrone.plan import schema
 from tautochrone.plan.schema import NEXT_STEP
 from tautochrone.plan.sections import HEAP, section_named
 

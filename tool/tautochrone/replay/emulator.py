@@ -39,7 +39,7 @@ from tautochrone.code.images import (
     core_image,
 )
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.replay.session import opened
+from tautochrone.replay import opened
 
 __all__ = [
     "CATEGORIES",

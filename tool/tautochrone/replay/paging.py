@@ -32,7 +32,7 @@ from tautochrone.code.calls import STOPS, NativeImage, native_image
 from tautochrone.code.images import Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts.trace_format import GRANULE_BYTES
-from tautochrone.replay.session import opened
+from tautochrone.replay import opened
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.trace.file import heap_accesses
 

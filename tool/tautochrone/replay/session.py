@@ -15,7 +15,7 @@ from tautochrone import native
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay.search import grid_sizes_of, search_steps
-from tautochrone.replay.session import opened
+from tautochrone.replay import opened
 
 HEAP_32_BYTES_MAX = 1 << 30  # what one pool of a 32-bit layout can be
 HEAP_HOST_BYTES_MAX = 1 << 44

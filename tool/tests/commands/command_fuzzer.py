@@ -234,7 +234,7 @@ def load_everything() -> None:
         profile,  # noqa: F401
     )
     from tautochrone.plan.heap import exact, greedy, replayed  # noqa: F401
-    from tautochrone.replay.session import document, run  # noqa: F401
+    from tautochrone.replay import document, run  # noqa: F401
     from tautochrone.report import classes, page, pages, sizes  # noqa: F401
     from tautochrone.trace import checking  # noqa: F401
 

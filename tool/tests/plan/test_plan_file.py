@@ -1,6 +1,6 @@
 """Plan files: what is written is read back, equal plans are equal bytes, hostile files are refused.
 
-Method: one mutation a rule of SPEC.md, "The plan"; the C header is compiled and given to the core.
+Method: one mutation a rule of docs/spec/plan.md; the C header is compiled and given to the core.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay.entry import OURS, Entry
 from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
 from tautochrone.replay.run import completes, replay, smallest_heap
-from tautochrone.replay.session import opened
+from tautochrone.replay import opened
 from tautochrone.replay.systems import process, system_named
 from tautochrone.replay.systems.native import Native, library_system
 from tautochrone.report import text

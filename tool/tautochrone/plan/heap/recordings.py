@@ -46,7 +46,7 @@ class ReplayedRecording:
     """A recording in the replayer, decoded once; `replays` counts all runs of it so far."""
 
     def __init__(self, path: Path, layout: str) -> None:
-        from tautochrone.replay.session import opened, session
+        from tautochrone.replay import opened, session
 
         self.replays = 0
         self._smallest_bytes: dict[Classes, int] = {}

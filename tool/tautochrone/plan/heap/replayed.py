@@ -1,7 +1,7 @@
 """The planner that measures: its objective is the smallest heap in which the recordings replay.
 
 Eq 7's dedicated bytes are not the heap: a bucket that is empty at the peak costs its size. And a
-plan that fits one input too well is a loss on another. So (DESIGN.md, "The plan", has what was
+plan that fits one input too well is a loss on another. So (docs/design/plan.md has what was
 measured for every number here):
 
 1. Plain TLSF is measured on every recording, and on its first 1/8, 1/4, 1/2 and 3/4 of the events:

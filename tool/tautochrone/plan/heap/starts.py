@@ -1,6 +1,6 @@
 """Where the replayed planner starts to search: the classes of other rules, none confirmed yet.
 
-DESIGN.md, "The plan", has what was measured for every number here.
+docs/design/plan.md has what was measured for every number here.
 """
 
 from __future__ import annotations

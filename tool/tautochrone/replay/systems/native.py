@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from tautochrone.errors import TauError
 from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
 from tautochrone.replay.result import ReplayResult, entry_of
-from tautochrone.replay.session import Arena, Session, needs_plan, opened
+from tautochrone.replay import opened
+from tautochrone.replay.session import Arena, Session, needs_plan
 from tautochrone.replay.system import Options, System
 
 PLAN_TOO_LARGE = 10  # enum tau_status

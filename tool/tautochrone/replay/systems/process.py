@@ -14,7 +14,7 @@ from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay.entry import PEER, Entry
 from tautochrone.replay.result import ReplayResult, entry_of
-from tautochrone.replay.session import opened
+from tautochrone.replay import opened
 from tautochrone.replay.system import Options, State, System
 
 

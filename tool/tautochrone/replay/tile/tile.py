@@ -42,7 +42,7 @@ from tautochrone.facts.trace_format import (
     OP_TOUCH,
 )
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
-from tautochrone.replay.session import opened
+from tautochrone.replay import opened
 from tautochrone.replay.tile.program import (
     PAGE_BITS,
     WINDOW_ADDRESS,

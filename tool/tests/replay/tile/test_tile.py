@@ -138,7 +138,7 @@ def test_commands(tmp_path: Path) -> None:
 
 
 def test_command_line(trace: Path) -> None:
-    """The JSON that the issue asks for."""
+    """The JSON has what the specification says."""
     words = [str(trace), "--on", "tile:rtmmu,tile:pagetable", "--heap", str(HEAP_BYTES)]
     done = CliRunner().invoke(replay.command, [*words, "--json"], standalone_mode=False)
     assert done.exception is None and done.return_value == EXIT_DONE
