@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +13,6 @@ from bench.allocators import (
     images,
     peers,
     programs,
-    safe_heap,
     synthetic,
     targets,
 )
@@ -71,24 +68,6 @@ def test_peers_are_searched_on_the_grid_that_ours_is(
     monkeypatch.setattr(peers, "holds", holds)
     monkeypatch.setattr(peers, "static_data_bytes", lambda name, isa: 0)
     assert peers.footprint("newlib", ISA, trace) == island
-
-
-@dataclass
-class Heaps:
-    """A session whose heaps of `bad` sizes fail, as do all below 4,000 bytes."""
-
-    bad: range
-
-    def run(self, heap_bytes: int, checked: bool) -> SimpleNamespace:
-        """One replay."""
-        fails = heap_bytes < 4000 or heap_bytes in self.bad
-        return SimpleNamespace(fault=opened.NO_MEMORY if fails else opened.COMPLETED)
-
-
-def test_the_safe_heap_lies_behind_the_last_size_that_fails() -> None:
-    """Holes above the smallest heap count; without one both are the same."""
-    assert safe_heap.safe_heap(Heaps(range(4400, 4808)), 4000, 6000) == 4808
-    assert safe_heap.safe_heap(Heaps(range(0)), 4000, 6000) == 4000
 
 
 @pytest.mark.parametrize(("system", "level"), golden.SYSTEMS)

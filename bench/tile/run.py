@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.tile import synthetic
 from core.tests.table_cost import placements
-from repro.rtmmu import synthetic
 from tautochrone.facts.replay_format import FLAG_BEFORE, FLAG_BEHIND
 from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
 

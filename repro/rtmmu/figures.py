@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from repro.rtmmu import page_model, synthetic
-from repro.rtmmu.measure import CONVENTIONAL, MEASURES, OUT, OURS, SYSTEMS, replayed, store
+from bench.tile import synthetic
+from repro.rtmmu import page_model
+from repro.rtmmu.measure import CONVENTIONAL, MEASURES, OURS, OUT, SYSTEMS, replayed, store
 from repro.rtmmu.page_model import PAGE_BYTES, Pages, count
 from repro.rtmmu.table1 import PAPER, synthetic_trace
 

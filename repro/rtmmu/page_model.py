@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from repro.rtmmu.synthetic import GRANULE_BYTES, Event
+from bench.tile.synthetic import GRANULE_BYTES, Event
 from tautochrone import native
 from tautochrone.facts import trace_format
 

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from repro.rtmmu import synthetic, workloads
+from bench.tile import synthetic
+from repro.rtmmu import workloads
 from repro.rtmmu.measure import CALLS, CONVENTIONAL, ISAS, MEASURES, OURS, OUT, row_of
 from tautochrone.console.output import note
 from tautochrone.errors import TauError

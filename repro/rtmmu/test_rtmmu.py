@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.tile.synthetic import FREED, MALLOC, TOUCH, Choice
 from repro import sentences
 from repro.rtmmu import (
     claims,
@@ -31,7 +32,6 @@ from repro.rtmmu import (
     tried,
     workloads,
 )
-from repro.rtmmu.synthetic import FREED, MALLOC, TOUCH, Choice
 from tautochrone.trace.file import open_trace
 from testing.golden import pinned
 

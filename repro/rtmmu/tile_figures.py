@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from repro.rtmmu import figures, synthetic, tile_run
+from bench.tile import synthetic
+from repro.rtmmu import figures, tile_run
 from repro.rtmmu.measure import OUT, store
 from repro.rtmmu.page_model import count
 from repro.rtmmu.table1 import synthetic_trace

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from repro.rtmmu import synthetic, table1, tile_run, workloads
+from bench.tile import synthetic
+from repro.rtmmu import table1, tile_run, workloads
 from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT, ratio
 from tautochrone.console.output import note
 from tautochrone.errors import TauError

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from repro.rtmmu import page_model, synthetic
+from bench.tile import synthetic
+from bench.tile.synthetic import Choice
+from repro.rtmmu import page_model
 from repro.rtmmu.figures import arcs
 from repro.rtmmu.measure import CONVENTIONAL, OURS, cost, ratio, replayed
-from repro.rtmmu.synthetic import Choice
 from repro.rtmmu.table1 import synthetic_trace
 from tautochrone.console.output import note
 

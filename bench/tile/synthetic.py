@@ -129,7 +129,7 @@ def write(path: Path, seed: int, stream: Iterator[Event]) -> Path:
     op, slot, size_bytes, accesses = columns.T
     reads = int(accesses[-1]) // 2 if len(accesses) else 0
     header = {
-        "command": ["repro/rtmmu/synthetic.py", str(seed)],
+        "command": ["bench/tile/synthetic.py", str(seed)],
         "clock": "accesses",
         "granule_bytes": GRANULE_BYTES,
         "accesses": {

@@ -1,6 +1,6 @@
 """How far the smallest heap is from the size from which on every larger one holds too.
 
-    python -m bench.allocators.safe_heap
+    python -m repro.budget.safe_heap
 
 A larger heap can place blocks elsewhere and fail, so the smallest heap that completes a trace is
 not the size from which on all complete it, its safe heap. Measured on the paper's workloads W1 to
@@ -18,8 +18,8 @@ from pathlib import Path
 from repro.budget import workload
 from repro.budget.measure import plan_of, trace_of
 from tautochrone.plan.file import Plan
-from tautochrone.replay.search import RESOLUTION_BYTES
 from tautochrone.replay import opened
+from tautochrone.replay.search import RESOLUTION_BYTES
 from tautochrone.replay.session import Session
 from tautochrone.replay.systems import system_named
 

@@ -1,0 +1,27 @@
+"""The safe heap is behind every size that fails, however the sizes below it do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from repro.budget import safe_heap
+from tautochrone.replay import opened
+
+
+@dataclass
+class Heaps:
+    """A session whose heaps of `bad` sizes fail, as do all below 4,000 bytes."""
+
+    bad: range
+
+    def run(self, heap_bytes: int, checked: bool) -> SimpleNamespace:
+        """One replay."""
+        fails = heap_bytes < 4000 or heap_bytes in self.bad
+        return SimpleNamespace(fault=opened.NO_MEMORY if fails else opened.COMPLETED)
+
+
+def test_the_safe_heap_lies_behind_the_last_size_that_fails() -> None:
+    """Holes above the smallest heap count; without one both are the same."""
+    assert safe_heap.safe_heap(Heaps(range(4400, 4808)), 4000, 6000) == 4808
+    assert safe_heap.safe_heap(Heaps(range(0)), 4000, 6000) == 4000
