@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.tile import synthetic
 from bench.tile.synthetic import FREED, MALLOC, TOUCH, Choice
 from repro import sentences
 from repro.rtmmu import (
@@ -23,7 +24,6 @@ from repro.rtmmu import (
     report,
     run,
     shown,
-    synthetic,
     table1,
     tile_access,
     tile_figures,
