@@ -203,7 +203,7 @@ def stored_rows(path: Path | None = None) -> list[Row]:
         file = folder / f"{stage}.json"
         return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
-    figure5, cross = stored("figure5"), stored("cross_input")
+    figure5, cross, again = (stored(stage) for stage in ("figure5", "cross_input", "recordings"))
     full = figure5.get("full_peak_over_peak", {}).get("greedy", {})
     seed = figure5.get("full_peak_seed")
     rows = []
@@ -218,6 +218,8 @@ def stored_rows(path: Path | None = None) -> list[Row]:
     for program, ratio in cross.get("other_over_tlsf", {}).items():
         rows.append(Row(f"plan of a over tlsf on b, {program}", 1.02, ratio, 1.0))
     rows.append(Row("plan of a over tlsf on b, worst of all", 1.02, other, 1.0))
+    other = again.get("replayed_other_over_tlsf_max")
+    rows.append(Row("the same, other recordings of ffmpeg, both ways, worst", 1.02, other, 1.0))
     rows.append(Row("plan of a and b over tlsf, worst on either", 1.02, both, 1.0))
     return rows
 

@@ -21,6 +21,7 @@ STAGES = (
     "figure6",
     "figure7",
     "cross_input",
+    "recordings",
     "meta",
 )
 

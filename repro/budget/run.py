@@ -23,6 +23,7 @@ from repro.budget import (
     figure5,
     figure6,
     figure7,
+    recordings,
     table1,
 )
 from repro.budget.measure import OUT, REPOSITORY, import_events, store
@@ -47,6 +48,7 @@ STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "figure6": figure6.measure,
     "figure7": figure7.measure,
     "cross_input": cross_input.measure,
+    "recordings": recordings.measure,
 }
 
 

@@ -18,6 +18,7 @@ from repro.budget import (
     figure3,
     figure7,
     measure,
+    recordings,
     table1,
     workload,
 )
@@ -114,6 +115,20 @@ def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
     }
     assert figure7.crossover(rows[:1]) is None, "it is the smallest nowhere"
     assert figure7.crossover(rows[3:]) is None, "the end of the sweep is no crossover"
+
+
+def test_a_plan_that_costs_over_two_percent_on_the_other_input_is_counted() -> None:
+    """[P1-27] What is counted is the other input, both ways; the plan's own is not."""
+    pair = {"both": {"a": 0.99, "b": 0.98}}
+    pair |= {
+        "replayed": {"a": {"a": 0.9, "b": 1.01}, "b": {"a": 1.1, "b": 0.95}},
+        "greedy": {"a": {"a": 1.5, "b": 1.3}, "b": {"a": 1.03, "b": 1.5}},
+    }
+    found = recordings.summarize([pair])
+    assert found["plans_count"] == 2
+    assert (found["replayed_costly_count"], found["replayed_other_over_tlsf_max"]) == (1, 1.1)
+    assert (found["greedy_costly_count"], found["greedy_other_over_tlsf_max"]) == (2, 1.3)
+    assert (found["own_over_tlsf_max"], found["both_over_tlsf_max"]) == (0.95, 0.99)
 
 
 def test_claims_have_every_item_and_are_not_stale() -> None:

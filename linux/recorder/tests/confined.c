@@ -1,5 +1,7 @@
 // Allocates before and after it confines itself with seccomp: "strict", or "filter" with what it
 // needs itself and death for all else; N rounds afterwards. "child" does so in a forked child.
+// "refused" and "refused-syscall" ask for a filter that the kernel refuses; both the program and a
+// child that it forks then go on.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -12,6 +14,15 @@
 
 #define ALLOW(CALL)                                                                                \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static int is_refused(const char *how) {
+    const struct sock_fprog none = {0, NULL};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (strcmp(how, "refused") == 0) {
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &none) < 0;
+    }
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &none) < 0;
+}
 
 static void confine(const char *how) {
     struct sock_filter filter[] = {
@@ -46,10 +57,18 @@ int main(int count, char **arguments) {
             return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
         }
     }
-    confine(how);
+    pid_t child = 0;
+    if (strncmp(how, "refused", 7) != 0) {
+        confine(how);
+    } else if (!is_refused(how) || (child = fork()) < 0) {
+        return 1;
+    }
     free(first);
     for (long i = 0; i < rounds; i++) {
         free(malloc((size_t)(i % 50 + 33)));
+    }
+    if (child > 0) {
+        waitpid(child, NULL, 0);
     }
     syscall(SYS_exit, 9);
     return 1;

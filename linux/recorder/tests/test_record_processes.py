@@ -240,6 +240,19 @@ def test_confined_child(build: Build, record: Record) -> None:
     assert recorded.document["trace"]["events"] >= 2000
 
 
+@pytest.mark.parametrize("how", ["refused", "refused-syscall"])
+def test_refused_filter_leaves_the_recorder_free(build: Build, record: Record, how: str) -> None:
+    """A filter that the kernel refuses confines nobody: what is forked afterwards is recorded."""
+    recorded = record(build("confined"), how, 1000)
+    assert recorded.status == 9, recorded.stderr
+    recorded.assert_in_order()
+    assert len(recorded.traces) == 2, recorded.stderr
+    for index in range(2):
+        events = recorded.events(index)
+        assert ((events["op"] == MALLOC) & (events["size_bytes"] < 90)).sum() >= 1000
+        assert recorded.traces[index]["truncated"] is None
+
+
 def test_confined_program_runs_out(build: Build, record: Record) -> None:
     """What the reserve cannot hold is counted, and the trace says that it stopped early."""
     words = ("sh", "-c", f"ulimit -f 3000; exec {build('confined')} filter 2000000")

@@ -354,6 +354,21 @@ def test_call_left_by_a_jump(build: Build, record: Record, depth: int) -> None:
     assert events[events["slot"] == slot]["op"][-1] == FREE
 
 
+def test_row_torn_by_a_jump(build: Build, record: Record) -> None:
+    """siglongjmp behind any instruction of malloc: a row is there whole or not at all."""
+    library = build("torn", "-shared", "-fPIC", "-DALLOCATOR", made="libtorn.so")
+    program = build("torn", str(library), f"-Wl,-rpath,{library.parent}", made="torn")
+    recorded = record(program)
+    assert recorded.status == 0, recorded.stderr
+    recorded.assert_in_order()
+    tries = int(re.search(r"tries (\d+)", recorded.stderr)[1])
+    events = recorded.events()
+    sizes = events["size_bytes"][events["op"] == MALLOC]
+    assert (sizes == 1033).sum() == tries
+    assert 1 < (sizes == 777).sum() < tries
+    assert 100 < recorded.document["trace"]["calls_abandoned"] < tries
+
+
 # ---- What the program has besides
 
 
