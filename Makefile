@@ -35,7 +35,8 @@ size: .venv/stamp-check ## code bytes of each function, against the checked-in t
 	$(PYTHON) -m bench.size.run
 
 format: .venv/stamp-check ## lay out the C files of the core and the tool
-	clang-format-14 -i core/*.[ch] tool/native/*/*.[ch]
+	clang-format-14 -i core/*.[ch] core/conventional/*.[ch] core/private/*.h core/private/*/*.h \
+	  tool/native/*/*.[ch]
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
 	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \

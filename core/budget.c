@@ -12,10 +12,10 @@
 //                                ^ handle
 #include "core/budget.h"
 
-#include "core/budget_layout.h"
-#include "core/budget_table.h"
 #include "core/port.h"
-#include "core/tlsf_inside.h"
+#include "core/private/heap/budget_layout.h"
+#include "core/private/heap/budget_table.h"
+#include "core/private/heap/tlsf_inside.h"
 
 // ---- Buckets -----------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class) {
     return bucket;
 }
 
-TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
+TAU_INLINE void budget_junk(void *payload, int value, size_t size_bytes) {
     if (TAU_JUNK_FILL) {
         TAU_PORT_FILL(payload, value, size_bytes);
     }
@@ -81,7 +81,7 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
         return index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER;
     }
     *word = flipped;
-    junk(bucket, 0x55, class->bucket_bytes);
+    budget_junk(bucket, 0x55, class->bucket_bytes);
     bucket[1] = (index + 1) ^ class->free;
     return TAU_OK;
 }
@@ -106,11 +106,11 @@ static enum tau_status check_bucket(const struct tau_budget *heap, const void *p
     return TAU_OK;
 }
 
-static void *refuse(struct tau_budget *heap, size_t size_bytes) {
+static void *budget_refuse(struct tau_budget *heap, size_t size_bytes) {
     TAU_ASSERT(heap != NULL);
     if (size_bytes != 0) {
         TAU_PORT_LOCK(heap);
-        fields_of(heap)->refused_count++;
+        budget_fields_of(heap)->refused_count++;
         TAU_PORT_UNLOCK(heap);
         TAU_PORT_OUT_OF_MEMORY(heap, size_bytes);
     }
@@ -119,7 +119,7 @@ static void *refuse(struct tau_budget *heap, size_t size_bytes) {
 
 // Those of the dedicated regions, for callers that hold the lock or own the heap alone.
 static bool classes_hold(const struct tau_budget *heap) {
-    const struct fields *const fields = fields_of(heap);
+    const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(fields->classes <= TAU_BUDGET_CLASSES_MAX);
     uintptr_t start = (uintptr_t)tau_link_follow(heap, fields->dedicated);
     const uintptr_t end = start + fields->dedicated_bytes;
@@ -157,7 +157,7 @@ TAU_ALWAYS_INLINE void *bucket_of_size(struct tau_budget *heap, size_t size_byte
     if (bucket != NULL) {
         TAU_PORT_TRACE(heap, NULL, bucket, size_bytes, TAU_ALIGNMENT);
         TAU_PORT_UNLOCK(heap);
-        junk(bucket, 0xaa, size_bytes);
+        budget_junk(bucket, 0xaa, size_bytes);
         return bucket;
     }
     const bool is_overwritten = TAU_CHECK_LEVEL >= 1 && class->free != 0;
@@ -174,7 +174,7 @@ void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
         return bucket;
     }
     struct tau_tlsf *const shared = shared_of(heap);
-    return shared != NULL ? tau_tlsf_malloc(shared, size_bytes) : refuse(heap, size_bytes);
+    return shared != NULL ? tau_tlsf_malloc(shared, size_bytes) : budget_refuse(heap, size_bytes);
 }
 
 void *tau_budget_calloc(struct tau_budget *heap, size_t count, size_t size_bytes) {
@@ -199,11 +199,11 @@ void *tau_budget_aligned_alloc(struct tau_budget *heap, size_t alignment, size_t
     }
     struct tau_tlsf *const shared = shared_of(heap);
     return shared != NULL ? tau_tlsf_aligned_alloc(shared, alignment, size_bytes)
-                          : refuse(heap, size_bytes);
+                          : budget_refuse(heap, size_bytes);
 }
 
-static enum tau_status misused(struct tau_budget *heap, const void *pointer,
-                               enum tau_status reason) {
+static enum tau_status budget_misused(struct tau_budget *heap, const void *pointer,
+                                      enum tau_status reason) {
     TAU_ASSERT(pointer != NULL);
     TAU_ASSERT(reason != TAU_OK);
     TAU_PORT_MISUSE(heap, pointer, reason);
@@ -218,7 +218,7 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
         if (shared != NULL) {
             return tau_tlsf_free(shared, pointer);
         }
-        return pointer == NULL ? TAU_OK : misused(heap, pointer, TAU_FOREIGN_POINTER);
+        return pointer == NULL ? TAU_OK : budget_misused(heap, pointer, TAU_FOREIGN_POINTER);
     }
     struct class *const class = owner_of(heap, pointer, offset);
     TAU_ASSERT((uintptr_t)pointer < (uintptr_t)tau_link_follow(heap, class->end));
@@ -228,10 +228,10 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
     const enum tau_status status = mark_free(heap, class, bucket);
     if (status != TAU_OK) {
         TAU_PORT_UNLOCK(heap);
-        return misused(heap, pointer, status);
+        return budget_misused(heap, pointer, status);
     }
 #else
-    junk(bucket, 0x55, class->bucket_bytes);
+    budget_junk(bucket, 0x55, class->bucket_bytes);
 #endif
     TAU_ASSERT(class->used_count > 0);
     TAU_PORT_TRACE(heap, pointer, NULL, 0, 0);
@@ -286,7 +286,7 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
     if (!is_dedicated(heap, pointer, &offset)) {
         struct tau_tlsf *const shared = shared_of(heap);
         if (shared == NULL) {
-            (void)misused(heap, pointer, TAU_FOREIGN_POINTER);
+            (void)budget_misused(heap, pointer, TAU_FOREIGN_POINTER);
             return NULL;
         }
         return realloc_shared(heap, shared, pointer, size_bytes);
@@ -301,7 +301,7 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
     }
     TAU_PORT_UNLOCK(heap);
     if (status != TAU_OK) {
-        (void)misused(heap, pointer, status);
+        (void)budget_misused(heap, pointer, status);
         return NULL;
     }
     return is_kept ? pointer : move(heap, pointer, class->bucket_bytes, size_bytes);
@@ -316,9 +316,9 @@ size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer
         return shared != NULL ? tau_tlsf_usable_size(shared, pointer) : 0;
     }
     const struct class *const class = owner_of(heap, pointer, offset);
-    TAU_PORT_LOCK(lock_of(heap));
+    TAU_PORT_LOCK(budget_lock_of(heap));
     const enum tau_status status = check_bucket(heap, pointer, class);
-    TAU_PORT_UNLOCK(lock_of(heap));
+    TAU_PORT_UNLOCK(budget_lock_of(heap));
     TAU_ASSERT(class->bucket_bytes != 0);
     return status == TAU_OK ? class->bucket_bytes : 0;
 }
@@ -328,7 +328,7 @@ const struct tau_tlsf *tau_budget_shared(const struct tau_budget *heap) {
 }
 
 struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap) {
-    const struct fields *const fields = fields_of(heap);
+    const struct budget_fields *const fields = budget_fields_of(heap);
     const uintptr_t lowest =
         (uintptr_t)class_at(heap, fields->classes == 0 ? 0 : fields->classes - 1u);
     struct tau_budget_statistics statistics = {
@@ -339,20 +339,21 @@ struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap
     if (fields->shared != 0) {
         statistics.shared = tau_tlsf_statistics(shared_of(heap));
     }
-    TAU_PORT_LOCK(lock_of(heap));
+    TAU_PORT_LOCK(budget_lock_of(heap));
     statistics.shared.out_of_memory_count += fields->refused_count;
-    TAU_PORT_UNLOCK(lock_of(heap));
+    TAU_PORT_UNLOCK(budget_lock_of(heap));
     return statistics;
 }
 
 struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_budget *heap,
                                                                size_t index) {
-    if (index >= fields_of(heap)->classes) {
+    if (index >= budget_fields_of(heap)->classes) {
         return (struct tau_budget_class_statistics){0};
     }
-    const struct class *const class = class_at(heap, heap->owner[fields_of(heap)->order + index]);
+    const struct class *const class =
+        class_at(heap, heap->owner[budget_fields_of(heap)->order + index]);
     TAU_ASSERT(class->bucket_bytes != 0);
-    TAU_PORT_LOCK(lock_of(heap));
+    TAU_PORT_LOCK(budget_lock_of(heap));
     TAU_ASSERT(class->used_count <= class->fresh_count);
     const struct tau_budget_class_statistics statistics = {
         .size_bytes = (uint32_t) class->bucket_bytes,
@@ -360,15 +361,18 @@ struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_
         .used_count = (uint32_t) class->used_count,
         .peak_used_count = (uint32_t) class->fresh_count,
     };
-    TAU_PORT_UNLOCK(lock_of(heap));
+    TAU_PORT_UNLOCK(budget_lock_of(heap));
     return statistics;
 }
 
 bool tau_budget_invariants_hold(const struct tau_budget *heap) {
-    TAU_PORT_LOCK(lock_of(heap));
+    TAU_ASSERT(heap != NULL);
+    TAU_ASSERT(((uintptr_t)heap & (sizeof(tau_word) - 1)) == 0);
+    TAU_PORT_LOCK(budget_lock_of(heap));
     const bool is_sound = classes_hold(heap);
-    TAU_PORT_UNLOCK(lock_of(heap));
-    return is_sound && (fields_of(heap)->shared == 0 || tau_tlsf_invariants_hold(shared_of(heap)));
+    TAU_PORT_UNLOCK(budget_lock_of(heap));
+    return is_sound &&
+           (budget_fields_of(heap)->shared == 0 || tau_tlsf_invariants_hold(shared_of(heap)));
 }
 
 // ---- Making a heap -----------------------------------------------------------------------------
@@ -376,7 +380,7 @@ bool tau_budget_invariants_hold(const struct tau_budget *heap) {
 // Writes the classes, front to back, and the tables that find them.
 static void write_classes(struct tau_budget *heap, const struct layout *layout, uintptr_t start,
                           uintptr_t bits) {
-    struct fields *const fields = fields_of(heap);
+    struct budget_fields *const fields = budget_fields_of(heap);
     uint64_t units = layout->dedicated_units;
     for (size_t index = 0; index < layout->count; index++) {
         const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[index]];
@@ -442,7 +446,7 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
         *(uint8_t *)byte = 0;
     }
     const size_t sizes = layout.owner_bytes;
-    *fields_of(made) = (struct fields){
+    *budget_fields_of(made) = (struct budget_fields){
         .dedicated = tau_link_to(made, (void *)dedicated),
         .dedicated_bytes = (tau_word)(layout.dedicated_units << TAU_ALIGNMENT_LOG2),
         .multiplier = layout.multiplier,
@@ -454,7 +458,7 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
     };
     write_classes(made, &layout, dedicated, start + layout.bits);
     void *const tlsf = tau_tlsf_init((void *)shared, (size_t)(end - shared), 0);
-    fields_of(made)->shared = tlsf != NULL ? tau_link_to(made, tlsf) : 0;
+    budget_fields_of(made)->shared = tlsf != NULL ? tau_link_to(made, tlsf) : 0;
     TAU_ASSERT(classes_hold(made));
     *heap = made;
     return TAU_OK;

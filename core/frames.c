@@ -1,8 +1,8 @@
-// Frames in pools. The lists are inlined in frames_list.h; here is what no deadline waits for.
+// Frames in pools. The lists are inlined in frames_inline.h; here is what no deadline waits for.
 #include "core/frames.h"
 
-#include "core/frames_list.h"
 #include "core/port.h"
+#include "core/private/pages/frames_inline.h"
 
 _Static_assert(TAU_FRAMES_MAX < FRAME_ABSENT, "no frame has the number that says there is none");
 _Static_assert(sizeof(struct tau_frame) == sizeof(uint32_t), "a link is a frame's number");

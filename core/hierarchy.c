@@ -10,8 +10,8 @@
 //    word of a region.
 #include "core/hierarchy.h"
 
-#include "core/frames_list.h"
-#include "core/hierarchy_record.h"
+#include "core/private/pages/frames_inline.h"
+#include "core/private/pages/hierarchy_inline.h"
 
 #define NO_LIMIT UINT32_MAX
 
@@ -65,7 +65,7 @@ static struct spot split(struct tau_hierarchy *space, uint32_t page) {
 // True: no region starts in the chunk any more, whose upper region has joined the one in front too.
 TAU_INLINE bool join(struct tau_hierarchy *space, const struct spot *spot) {
     const uint32_t left = spot->record->starts & ~tau_bits_mask(spot->place);
-    TAU_ASSERT(is_free(spot));
+    TAU_ASSERT(hierarchy_is_free(spot));
     spot->record->starts = left;
     if (left != 0) {
         return false;
@@ -205,15 +205,15 @@ TAU_INLINE uint32_t end_of(const struct tau_hierarchy *space, const struct spot 
 }
 
 // How a region is cut out of the free one that holds it.
-struct cut {
+struct hierarchy_cut {
     struct spot spot;   // the free region
     uint32_t end;       // the first page behind it
     uint32_t promised;  // records that the new region's faults may take, if the space commits
 };
 
 // Why the pages from START to before END, inside the space, cannot become a region; else *CUT.
-static enum tau_status why_not_region(const struct tau_hierarchy *space, uint32_t start,
-                                      uint32_t end, struct cut *cut) {
+static enum tau_status hierarchy_why_not_region(const struct tau_hierarchy *space, uint32_t start,
+                                                uint32_t end, struct hierarchy_cut *cut) {
     const struct tau_hierarchy_tables *const tables = space->tables;
     const uint32_t first = chunk_of(start);
     const uint32_t last = chunk_of(end);
@@ -224,7 +224,7 @@ static enum tau_status why_not_region(const struct tau_hierarchy *space, uint32_
     struct tau_hierarchy_record *const own = record_with_start(space, first);
     cut->spot = find(space, start, own);
     cut->end = end_of(space, &cut->spot, &next, &has_next);
-    if (!is_free(&cut->spot) || cut->end < end) {
+    if (!hierarchy_is_free(&cut->spot) || cut->end < end) {
         return TAU_REGION_OVERLAPS;
     }
     if (end - start > space->commit_max_pages - space->committed_pages) {
@@ -251,9 +251,9 @@ enum tau_status tau_hierarchy_map_region(struct tau_hierarchy *space, struct tau
     if (pages > space->pages_count - start.number) {
         return TAU_REGION_TOO_LARGE;
     }
-    struct cut cut;
+    struct hierarchy_cut cut;
     const uint32_t end = start.number + pages;
-    const enum tau_status reason = why_not_region(space, start.number, end, &cut);
+    const enum tau_status reason = hierarchy_why_not_region(space, start.number, end, &cut);
     if (reason != TAU_OK) {
         return reason;
     }
@@ -422,13 +422,13 @@ TAU_INLINE void join_neighbors(struct tau_hierarchy *space, const struct spot *s
     const uint32_t sp = sp_of(space, spot->chunk);
     bool is_last = !has_next || next->chunk != spot->chunk;
     uint32_t kept = spot->chunk;  // the stack's top afterwards
-    TAU_ASSERT(is_free(spot));
+    TAU_ASSERT(hierarchy_is_free(spot));
     TAU_ASSERT(sp >= spot->chunk);
-    if (has_next && is_free(next) && join(space, next)) {
+    if (has_next && hierarchy_is_free(next) && join(space, next)) {
         give_records(space, next->chunk, next->chunk);
     }
     const struct spot before = find_before(space, spot);
-    if (is_free(&before) && join(space, spot)) {
+    if (hierarchy_is_free(&before) && join(space, spot)) {
         kept--;
         is_last = true;
     }
@@ -448,7 +448,7 @@ enum tau_status tau_hierarchy_unmap_region(struct tau_hierarchy *space, struct t
         return TAU_NOT_A_REGION;
     }
     spot.record = record_of(space, spot.chunk);
-    if ((spot.record->starts & tau_bits_mask(spot.place)) == 0 || is_free(&spot)) {
+    if ((spot.record->starts & tau_bits_mask(spot.place)) == 0 || hierarchy_is_free(&spot)) {
         return TAU_NOT_A_REGION;
     }
     struct spot next;
@@ -494,7 +494,7 @@ bool tau_hierarchy_invariants_hold(const struct tau_hierarchy *space) {
         return false;
     }
     const struct spot zero = {record_of(space, 1), 1, place_of(0)};
-    return (zero.record->starts & tau_bits_mask(zero.place)) != 0 && is_free(&zero) &&
+    return (zero.record->starts & tau_bits_mask(zero.place)) != 0 && hierarchy_is_free(&zero) &&
            (zero.record->mapped & tau_bits_mask(zero.place)) == 0 &&
            space->mapped_pages <= space->committed_pages &&
            space->committed_pages < space->pages_count &&

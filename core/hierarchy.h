@@ -115,7 +115,7 @@ enum tau_status tau_hierarchy_unmap_region(struct tau_hierarchy *space, struct t
 enum tau_status tau_hierarchy_translate(const struct tau_hierarchy *space, struct tau_page page,
                                         uint32_t access, struct tau_frame *frame);
 
-// Constant-time self test. The full walk is core/tests/check_hierarchy.c.
+// Constant-time self test. The full walk is core/tests/checks/check_hierarchy.c.
 bool tau_hierarchy_invariants_hold(const struct tau_hierarchy *space);
 
 #ifdef __cplusplus

@@ -10,8 +10,8 @@
 //    its region keeps the first page only.
 #include "core/page_heap.h"
 
-#include "core/tlsf_pages_calls.h"
-#include "core/vspace_region.h"
+#include "core/private/pages/paged_calls.h"
+#include "core/private/pages/vspace_inline.h"
 
 #define HEAP_RIGHTS (TAU_READ | TAU_WRITE)
 

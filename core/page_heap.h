@@ -71,7 +71,7 @@ enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer);
 // Bytes that may be used from POINTER on; 0 if it is no object of the heap.
 size_t tau_page_heap_usable_size(const struct tau_page_heap *heap, const void *pointer);
 
-// Constant-time self test. The full walk is core/tests/check_page_heap.c.
+// Constant-time self test. The full walk is core/tests/checks/check_page_heap.c.
 bool tau_page_heap_invariants_hold(const struct tau_page_heap *heap);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-// The virtual regions tree. The operations are inlined in region_tree_level.h; here is what makes a
-// tree, and one copy of each for callers that need no inlining.
+// The virtual regions tree. The operations are inlined in region_tree_inline.h; here is what makes
+// a tree, and one copy of each for callers that need no inlining.
 #include "core/region_tree.h"
 
-#include "core/region_tree_level.h"
+#include "core/private/pages/region_tree_inline.h"
 
 // Words of levels 0 and 1, which have the size that the tree needs.
 static uint32_t low_words(unsigned level, unsigned pages_log2) {

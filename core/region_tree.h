@@ -4,7 +4,7 @@
 // section IV-A5 [P0-17 ... P0-19]; what differs and what was measured is in
 // docs/design/region_tree.md; layout and bounds are docs/spec/region_tree.md. No function but init
 // loops, the self test apart. Costs are stated for 2^20 pages and hold for any state and page, and
-// for every smaller tree. The inlined forms, for the mechanisms above, are in region_tree_level.h.
+// for every smaller tree. The inlined forms, for the mechanisms above, are in region_tree_inline.h.
 #ifndef TAU_REGION_TREE_H
 #define TAU_REGION_TREE_H
 
@@ -24,7 +24,7 @@ extern "C" {
 // A view of a tree, whose bits are in memory that the caller gives. Level 0 has a bit a page, level
 // i + 1 a bit a word of level i.
 struct tau_region_tree {
-    uint32_t *words;  // the end of level 0; the levels above are behind it (region_tree_level.h)
+    uint32_t *words;  // the end of level 0; the levels above are behind it (region_tree_inline.h)
     unsigned pages_log2;
 };
 
@@ -57,7 +57,8 @@ void tau_region_tree_split(struct tau_region_tree *tree, struct tau_page page);
 // instructions, 32 with Zbb; 9 memory accesses.
 void tau_region_tree_union(struct tau_region_tree *tree, struct tau_page page);
 
-// A bounded self test: the top levels agree. The full walk is core/tests/check_region_tree.c.
+// A bounded self test: the top levels agree. The full walk is
+// core/tests/checks/check_region_tree.c.
 bool tau_region_tree_invariants_hold(const struct tau_region_tree *tree);
 
 #ifdef __cplusplus

@@ -11,13 +11,13 @@
 // docs/spec/bounds.md.
 #include "core/tlsf.h"
 
-#include "core/tlsf_block.h"
-#include "core/tlsf_check.h"
-#include "core/tlsf_inside.h"
-#include "core/tlsf_list.h"
-#include "core/tlsf_merge.h"
-#include "core/tlsf_request.h"
-#include "core/tlsf_rows.h"
+#include "core/private/heap/tlsf_block.h"
+#include "core/private/heap/tlsf_check.h"
+#include "core/private/heap/tlsf_inside.h"
+#include "core/private/heap/tlsf_list.h"
+#include "core/private/heap/tlsf_merge.h"
+#include "core/private/heap/tlsf_request.h"
+#include "core/private/heap/tlsf_rows.h"
 
 // ---- The operations, locked --------------------------------------------------------------------
 
@@ -61,6 +61,7 @@ static void trim(struct tau_tlsf *heap, tau_word *payload, tau_word old, tau_wor
 TAU_INLINE unsigned class_of(const struct tau_tlsf *heap, tau_word key) {
     const unsigned level = fields_of(heap)->second_level_bits;
     const unsigned shift = tau_bits_log2(key >> level);
+    TAU_ASSERT(level >= 2);
     return (shift << level) + (unsigned)(key >> shift);
 }
 
@@ -427,8 +428,7 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
     return result;
 }
 
-void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_bytes,
-                          size_t *copied) {
+void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_bytes, size_t *copied) {
     struct used used;
     *copied = 0;
     TAU_PORT_LOCK(heap);

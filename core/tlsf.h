@@ -91,7 +91,7 @@ void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *co
 struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap);
 
 // Constant-time self test of the control block; meant to be called in production. The full walk is
-// core/tests/check_tlsf.c.
+// core/tests/checks/check_tlsf.c.
 bool tau_tlsf_invariants_hold(const struct tau_tlsf *heap);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
-// The pages validity array's memories. What is done with them is inlined: validity_entry.h.
+// The pages validity array's memories. What is done with them is inlined: validity_inline.h.
 #include "core/validity.h"
 
-#include "core/validity_entry.h"
+#include "core/private/pages/validity_inline.h"
 
 _Static_assert(sizeof(struct tau_validity_region) == 2 * sizeof(uint32_t), "two words, no padding");
 _Static_assert(sizeof(struct tau_validity_stack) == 2 * sizeof(uint32_t), "two words, no padding");

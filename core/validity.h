@@ -5,7 +5,7 @@
 // arrays. Source: the paper's sections II-C1, IV-A1, IV-A2, Lemma 1 [P0-13 ... P0-15, P0-22 ...
 // P0-26]. Only the sp array is ever initialised; everything else may hold anything at any time.
 // Layout, invariants and the four cases of Lemma 1 are docs/spec/vspace.md, "The pages validity
-// array". The operations are inlined, for vspace.c and the heaps on pages: validity_entry.h.
+// array". The operations are inlined, for vspace.c and the heaps on pages: validity_inline.h.
 #ifndef TAU_VALIDITY_H
 #define TAU_VALIDITY_H
 

@@ -9,7 +9,7 @@
 #include "core/vspace.h"
 
 #include "core/port.h"
-#include "core/vspace_region.h"
+#include "core/private/pages/vspace_inline.h"
 
 #define NO_LIMIT UINT32_MAX
 

@@ -118,7 +118,7 @@ void tau_vspace_close(struct tau_vspace *space);
 enum tau_status tau_vspace_translate(const struct tau_vspace *space, struct tau_page page,
                                      uint32_t access, struct tau_frame *frame);
 
-// Constant-time self test. The full walk is core/tests/check_vspace.c.
+// Constant-time self test. The full walk is core/tests/checks/check_vspace.c.
 bool tau_vspace_invariants_hold(const struct tau_vspace *space);
 
 #ifdef __cplusplus

@@ -26,7 +26,10 @@ C_SUFFIXES = {".c", ".h", ".cpp", ".S", ".sv", ".svh"}
 INCLUDE = re.compile(r'^\s*[#`]\s*include\s+"([^"]+)"', re.M)
 # Where Python finds modules, from the root; installed, the facts are a part of the package.
 MODULE_ROOTS = ("", "tool", "scripts")
-MODULE_ALIASES = {("tautochrone", "facts"): ("iface", "gen", "facts")}
+MODULE_ALIASES = {
+    ("tautochrone", "facts"): ("iface", "gen", "facts"),
+    ("tautochrone", "targets"): ("targets",),
+}
 # What tests share; the rows of DESIGN.md need not name it.
 TESTING = "testing"
 # What a mechanism is that all others may include.
@@ -204,6 +207,12 @@ def mechanism_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterat
                 continue
             if theirs.name not in mine.uses:
                 yield f"{name}: {mine.name} may not include {theirs.name} ({target})"
+
+
+def base_of(root: Path) -> set[str]:
+    """Return the names of what every mechanism of the core may include."""
+    rows = rows_of((root / "DESIGN.md").read_text(), MECHANISMS_TABLE)
+    return {row.name for row in rows if row.about == BASE}
 
 
 def findings(root: Path, files: list[Path]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from amalgamate import ROOT, amalgamate, layers
+from amalgamate import ROOT, SOURCES, amalgamate
 from elftools.elf.elffile import ELFFile
 from unicorn import UC_ARCH_ARM, UC_ARCH_RISCV, UC_MODE_MCLASS, UC_MODE_RISCV32, UC_MODE_THUMB, Uc
 from unicorn.arm_const import UC_ARM_REG_LR, UC_ARM_REG_R0, UC_ARM_REG_SP
@@ -170,6 +170,37 @@ def test_it_stands_alone(folder: Path) -> None:
         assert '#include "core/' not in (folder / name).read_text()
 
 
-def test_lower_layers_come_first() -> None:
-    order = layers(ROOT / "core", ["budget", "tlsf"])
-    assert order.index("tlsf") < order.index("budget")
+def test_nothing_is_changed_on_the_way(folder: Path) -> None:
+    """Every line of the sources is there, in order, but for includes."""
+    for name in SOURCES:
+        wanted = [
+            line
+            for line in (ROOT / "core" / name).read_text().splitlines()
+            if not line.startswith("#include")
+        ]
+        lines = iter((folder / "tautochrone.c").read_text().splitlines())
+        assert all(line in lines for line in wanted), name
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "host"])
+def test_the_unity_file_is_every_mechanism(tmp_path: Path, target: str) -> None:
+    """core/tau.c compiles without a warning and exports what the sources export one by one."""
+    sources = {path for path in (ROOT / "core").glob("*.c") if path.name != "tau.c"}
+    command = [*TARGETS.get(target, ["gcc"]), *FLAGS, f"-I{ROOT}", "-c"]
+    symbols: list[set[str]] = []
+    for paths in ([ROOT / "core" / "tau.c"], sorted(sources)):
+        found = set()
+        for path in paths:
+            made = tmp_path / f"{path.stem}.o"
+            done = subprocess.run([*command, path, "-o", made], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+            elf = ELFFile(io.BytesIO(made.read_bytes()))
+            table = elf.get_section_by_name(".symtab")
+            found |= {
+                symbol.name
+                for symbol in table.iter_symbols()
+                if symbol["st_info"]["bind"] == "STB_GLOBAL" and symbol["st_shndx"] != "SHN_UNDEF"
+            }
+        symbols.append(found)
+    assert symbols[0] == symbols[1]
+    assert len(symbols[0]) > len(sources)

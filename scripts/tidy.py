@@ -15,8 +15,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from arrows import base_of
 from arrows import findings as arrow_findings
 from sources import (
+    core_files,
     core_sources,
     functions_of,
     is_test,
@@ -151,14 +153,14 @@ def symbols(root: Path, files: list[Path]) -> Iterator[str]:
 
 def assertions(root: Path, files: list[Path]) -> Iterator[str]:
     """The core asserts twice a function, accessors apart, over a source and its headers."""
-    for path in core_sources(root, files):
-        beside = [part for part in files if part.parent == path.parent]
-        parts = [part for part in beside if module_of(part) == path.stem]
+    inside = core_files(root, files)
+    for module in sorted({module_of(path) for path in inside} - base_of(root)):
+        parts = [part for part in inside if module_of(part) == module]
         count = sum(len(ASSERTION.findall(part.read_text())) for part in parts)
         lines = [length for part in parts for _, length in functions_of(part)]
         functions = sum(length > ACCESSOR_LINES_MAX for length in lines)
         if count < ASSERTIONS_PER_FUNCTION_MIN * functions:
-            yield f"{path.relative_to(root)}: {count} assertions in {functions} functions"
+            yield f"core: {module}: {count} assertions in {functions} functions"
 
 
 RULES = (lengths, subjects, names_and_words, links, arrows, generated, symbols, assertions)

@@ -12,10 +12,10 @@ CORE_FILES = {
     # Tables of pages.
     "vspace": ("vspace.c", "frames.c", "region_tree.c", "validity.c"),
     "hierarchy": ("hierarchy.c", "frames.c", "region_tree.c", "validity.c"),
-    "pagetable": ("pagetable.c", "frames.c"),
+    "pagetable": ("conventional/pagetable.c", "frames.c"),
     # Heaps on pages.
     "page_heap": ("tlsf.c", "frames.c", "page_heap.c", "vspace.c", "region_tree.c", "validity.c"),
-    "break_heap": ("tlsf.c", "frames.c", "break_heap.c", "pagetable.c"),
+    "break_heap": ("tlsf.c", "frames.c", "conventional/break_heap.c", "conventional/pagetable.c"),
     # The port to Sv39, with the linear unmap that it is measured against.
     "sv39": ("ports/sv39.c", "ports/sv39_linear.c", "frames.c"),
 }

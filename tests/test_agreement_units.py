@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import subprocess
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from model.page_heap import PAGE_BYTES, PageHeap
 from model.pagetable import PageTable
 from model.vspace import Space
 from tautochrone.code.calls import MEMORY_ADDRESS, Machine, core_code
+from tautochrone.facts.status_format import NAMES as STATUS
 from tautochrone.facts.trace_format import (
     GRANULE_BYTES,
     OP_ALIGNED_ALLOC,
@@ -43,8 +43,6 @@ from testing.cocotb_run import SMALL, run
 from testing.cocotb_run import unit as unit_design
 from tests.conftest import Tau
 
-STATUS_HEADER = Path(__file__).resolve().parents[1] / "core" / "status.h"
-STATUS = re.findall(r"^    TAU_(\w+)", STATUS_HEADER.read_text(), re.MULTILINE)
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 PAGES_LOG2 = 6
 PAGES = 1 << PAGES_LOG2

@@ -37,7 +37,7 @@ counts the instructions of one call. Payload bytes are not counted: a copy or a 
 
 ## Heaps at -O2
 
-The bounds of malloc, free and aligned_alloc are reached: `core/tests/worst_case.py` builds the
+The bounds of malloc, free and aligned_alloc are reached: `core/tests/heap/worst_case.py` builds the
 states in which these calls take exactly their bound. No bound of a realloc is known to be reached.
 `tau_budget_realloc` tries the shared region, then a bucket, so its longest path contains TLSF's
 realloc, malloc and free.
@@ -98,6 +98,8 @@ PAGED_SOURCES = tuple(
 )
 # Its paths do not zero a frame: one is ready, as in a reserved pool always.
 READY = ("tau_frames_clean_one",)
+# Headers that state costs, and of how many functions.
+STATED = {"vspace.h": 3, "page_heap.h": 4, "conventional/break_heap.h": 2}
 # What the row is called, the function, the calls that its paths do not make, the check levels.
 PAGED_ROWS = (
     ("`tau_region_tree_find`", "tau_region_tree_find", (), (0,)),
@@ -174,7 +176,7 @@ def test_the_stated_bounds_are_those_of_the_code() -> None:
 def test_the_headers_costs_are_those_of_the_code() -> None:
     """The first row of each function is what its header states: level 0, with a frame ready."""
     rows = paged_table()[2:]
-    for name, functions_stated in (("vspace.h", 3), ("page_heap.h", 4), ("break_heap.h", 2)):
+    for name, functions_stated in STATED.items():
         stated = COST.findall((REPOSITORY / "core" / name).read_text())
         assert len(stated) == functions_stated
         for plain, zbb, accesses, function in stated:

@@ -48,16 +48,13 @@ target_compile_definitions(program PRIVATE TAU_RECORD_BUFFER_BYTES=256u)
 target_link_libraries(program tautochrone::core tautochrone::record tautochrone::sv39)
 """
 COMPILERS = {"c": ["gcc", "-std=c17"], "cpp": ["g++", "-std=c++17"]}
+PUBLIC = ("core", "core/conventional", "core/ports")
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-# Headers without a source of their own that users include.
-FACTS = ("config", "page", "port", "status")
 
 
 def public_headers() -> list[str]:
     """The headers that a user includes, as an include names them."""
-    sources = [*(ROOT / "core").glob("*.c"), *(ROOT / "core" / "ports").glob("*.c")]
-    headers = [path.with_suffix(".h") for path in sources]
-    headers += [ROOT / "core" / f"{name}.h" for name in FACTS]
+    headers = [path for room in PUBLIC for path in (ROOT / room).glob("*.h")]
     return sorted(str(path.relative_to(ROOT)) for path in headers)
 
 
@@ -85,7 +82,7 @@ def test_every_public_header_compiles_alone_and_with_the_others(
     prefix: Path, tmp_path: Path, ending: str
 ) -> None:
     headers = public_headers()
-    assert len(headers) > len(FACTS)
+    assert {Path(header).parent for header in headers} == {Path(room) for room in PUBLIC}
     for number, names in enumerate([*([name] for name in headers), headers, headers[::-1]]):
         lines = [f'#include "{name}"\n' for name in names]
         lines += ["int main(void) { return 0; }\n"]
@@ -131,6 +128,16 @@ def test_pkg_config(prefix: Path, tmp_path: Path, ending: str) -> None:
     objects = [tmp_path / "program.o", tmp_path / "record.o"]
     run("gcc", *objects, *libs, "-o", tmp_path / "program")
     run(tmp_path / "program")
+
+
+def test_headers_and_ports_are_installed_and_no_tests(prefix: Path) -> None:
+    """The ports' sources are compiled there, so what they inline is there too."""
+    include = prefix / "include" / "tautochrone"
+    installed = {str(path.relative_to(include)) for path in include.rglob("*.h")}
+    inlined = {str(path.relative_to(ROOT)) for path in (ROOT / "core/private").rglob("*.h")}
+    assert installed == {*public_headers(), *inlined}
+    sources = [path.name for path in prefix.rglob("*.c")]
+    assert sorted(sources) == sorted(path.name for path in (ROOT / "core/ports").glob("*.c"))
 
 
 def test_what_is_installed_names_no_folder_of_the_build(prefix: Path) -> None:

@@ -4,7 +4,8 @@ Run `python -m bench.region_tree.run`; it prints the table and writes out/bench/
 
 - *flat*: bitmaps with a bit a page and a bit a word below; words of 32 bits (the core's), or of 64.
 - *layered*: the paper's [P0-17 ... P0-19], with the least and greatest page in each inner node.
-- *core*: what core/region_tree_level.h compiles to, built for that many pages (up to 2^26).
+- *core*: what core/private/pages/region_tree_inline.h compiles to, built for that many pages (up
+  to 2^26).
 
 Each form is first compared with a sorted list, natively, at every size (compare.c). `bound` is the
 longest path through the linked code; `max` the most that the emulator saw in calls at the borders

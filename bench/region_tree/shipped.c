@@ -1,7 +1,7 @@
 // The core's tree under the names of tree.h, in a build for 2^BENCH_LOG2 pages.
 #include "tree.h"
 
-#include "core/region_tree_level.h"
+#include "core/private/pages/region_tree_inline.h"
 
 static struct tau_region_tree made(const struct bench_tree *tree) {
     return (struct tau_region_tree){tree->words, BENCH_LOG2};

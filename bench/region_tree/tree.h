@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/bits.h"
+#include "core/private/bits.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

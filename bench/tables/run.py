@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from core.tests import table_cost
+from testing import table_cost
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "bench" / "tables.json"

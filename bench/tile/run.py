@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from bench.tile import synthetic
-from core.tests.table_cost import placements
 from tautochrone.facts.replay_format import FLAG_BEFORE, FLAG_BEHIND
 from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
+from testing.table_cost import placements
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "out" / "bench" / "tile.json"

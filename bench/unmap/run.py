@@ -2,10 +2,11 @@
 
 Writes out/bench/unmap.json, a list of {backend, pages, instructions, accesses, placements}: the
 largest over the placements, of regions that were mapped as a whole. `direct` (core/vspace.c),
-`hierarchical` (core/hierarchy.c), `conventional` (core/pagetable.c, each page is looked at) and
-`conventional-mapped` (mapped pages are) are RV32IMC code in a space of 2^20 pages, with Zbb in the
-fields that end with `_zbb`. `sv39` and `sv39-linear` (core/ports) are RV64IMAC code on ordinary
-RISC-V page tables. Exits 1 if a constant-time way is not flat (1.05) or exceeds its bound.
+`hierarchical` (core/hierarchy.c), and of core/conventional/pagetable.c `conventional` (each page is
+looked at) and `conventional-mapped` (mapped pages are) are RV32IMC code in a space of 2^20 pages,
+with Zbb in the fields that end with `_zbb`. `sv39` and `sv39-linear` (core/ports) are RV64IMAC code
+on ordinary RISC-V page tables. Exits 1 if a constant-time way is not flat (1.05) or exceeds its
+bound.
 
 The placements are half random; the others start where every word of the region tree, on all of its
 levels, holds nothing but the region's own ends, which is the longest path there is. --quick takes
@@ -22,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from core.ports.tests import unmap_cost
-from core.tests import table_cost as costs
+from testing import sv39_unmap_cost
+from testing import table_cost as costs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "out" / "bench" / "unmap.json"
@@ -133,7 +134,7 @@ def measure(quick: bool) -> list[dict[str, Any]]:
         print(f"unmap: {backend} …", file=sys.stderr, flush=True)
         rows += rows_of(backend, sizes, count)
     print("unmap: sv39 …", file=sys.stderr, flush=True)
-    return rows + unmap_cost.rows(quick)
+    return rows + sv39_unmap_cost.rows(quick)
 
 
 def main() -> int:

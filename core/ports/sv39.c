@@ -8,8 +8,8 @@
 //    tables below still hold their entries; the pool zeroes them before they are used again.
 #include "core/ports/sv39.h"
 
-#include "core/frames_list.h"
-#include "core/ports/sv39_entry.h"
+#include "core/private/pages/frames_inline.h"
+#include "core/private/pages/sv39_inline.h"
 
 #define PHYSICAL_PAGES_MAX (UINT64_C(1) << 44)
 #define SATP_SV39 (UINT64_C(8) << 60)

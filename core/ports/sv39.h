@@ -113,7 +113,7 @@ enum tau_status tau_sv39_translate(const struct tau_sv39 *space, struct tau_page
 // one step a slot of the GiBs in use; meant for the end of a process, not for a deadline.
 void tau_sv39_close(struct tau_sv39 *space);
 
-// Constant-time self test. The full walk is core/ports/tests/check_sv39.c.
+// Constant-time self test. The full walk is core/tests/ports/check_sv39.c.
 bool tau_sv39_invariants_hold(const struct tau_sv39 *space);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 // Unmapping without the chains: what the tables hold is found by walking them.
 #include "core/ports/sv39_linear.h"
 
-#include "core/frames_list.h"
-#include "core/ports/sv39_entry.h"
+#include "core/private/pages/frames_inline.h"
+#include "core/private/pages/sv39_inline.h"
 
 // What the walk has collected.
 struct chain {

@@ -1,8 +1,8 @@
 // Goal: the bit scans and roundings answer as a loop over the bits would. Method: all values of 24
 // bits, all single bits and pairs of bits above them, for the instruction and for the table.
-#include "core/tests/test.h"
+#include "core/tests/kit/test.h"
 
-#include "../bits.h"
+#include "core/private/bits.h"
 
 static unsigned slow_highest(uint64_t value) {
     unsigned bit = 0;

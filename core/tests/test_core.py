@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from core.tests.core_build import Build, build_program, run_program
-from core.tests.mutate import MUTANTS
+from core.tests.kit.core_build import Build, build_program, run_program
+from core.tests.mutants.mutate import MUTANTS
 
 RUN_SECONDS_MAX = 300
 

@@ -4,7 +4,7 @@
 // Method: heaps of a few objects with the shared region, the buckets, both or nothing left; every
 // address in and around the heaps and a few far away. Built with all assertions.
 #include "core/page_heap.h"
-#include "core/tests/budget_heap.h"
+#include "core/tests/heap/budget_heap.h"
 
 enum { UNIT = TAU_ALIGNMENT, PAGES_LOG2 = 5, FRAMES = 40 };
 
@@ -110,9 +110,17 @@ static void a_budget_without_a_shared_region_tells_each_refusal_once(void) {
 // ---- Wrong pointers ----------------------------------------------------------------------------
 
 // Far from every heap; the last ones go round when something is added.
-static const uintptr_t far[] = {1,         2,           7,          8,           15,
-                                4096,      UINTPTR_MAX, 0 - (uintptr_t)8,        0 - (uintptr_t)16,
-                                (uintptr_t)1 << 20,     UINTPTR_MAX / 2};
+static const uintptr_t far[] = {1,
+                                2,
+                                7,
+                                8,
+                                15,
+                                4096,
+                                UINTPTR_MAX,
+                                0 - (uintptr_t)8,
+                                0 - (uintptr_t)16,
+                                (uintptr_t)1 << 20,
+                                UINTPTR_MAX / 2};
 
 static bool is_unaligned(const void *pointer) {
     return ((uintptr_t)pointer & (UNIT - 1)) != 0;

@@ -8,8 +8,8 @@
 #include "core/budget.h"
 #include "core/config.h"
 #include "core/page_heap.h"
-#include "core/tests/port_threads.h"
-#include "core/tests/test.h"
+#include "core/tests/kit/port_threads.h"
+#include "core/tests/kit/test.h"
 
 enum { THREADS = 4, OBJECTS = 24, SIZE_MAX_BYTES = 600, HEAP_BYTES = 16384, LOG2 = 5, FRAMES = 48 };
 

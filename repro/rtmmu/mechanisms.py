@@ -10,11 +10,11 @@ import ctypes
 from typing import Any
 
 from bench.unmap import run as bench
-from core.ports.tests import unmap_cost
 from repro.rtmmu.measure import ISAS
 from tautochrone import native
 from tautochrone.code.bounds import bound_instructions
 from tautochrone.code.calls import core_code
+from testing import sv39_unmap_cost
 
 PAGES_LOG2 = 20
 WORD_BYTES = 4
@@ -77,7 +77,7 @@ def unmap_costs(sizes: tuple[int, ...] = UNMAP_PAGES) -> dict[str, Any]:
     for backend in (*OURS, *LINEAR):
         count = PLACEMENTS if backend in OURS else PLACEMENTS_LINEAR
         result[backend] = bench.rows_of(backend, sizes, count)
-    result["sv39"] = unmap_cost.rows(True)
+    result["sv39"] = sv39_unmap_cost.rows(True)
     split: dict[str, list[dict[str, Any]]] = {}
     for rows in result.values():
         for row in rows:

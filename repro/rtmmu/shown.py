@@ -18,20 +18,20 @@ from tautochrone.console.output import note
 
 SECONDS_MAX = 600
 GROUPS: dict[str, tuple[str, ...]] = {
-    "validity": ("core/tests/test_vspace_programs.py", "-k", "test_validity"),
-    "frames": ("core/tests/test_vspace_programs.py", "-k", "test_frames"),
-    "space": ("core/tests/test_vspace_programs.py", "-k", "not validity and not frames"),
+    "validity": ("core/tests/pages/test_vspace_programs.py", "-k", "test_validity"),
+    "frames": ("core/tests/pages/test_vspace_programs.py", "-k", "test_frames"),
+    "space": ("core/tests/pages/test_vspace_programs.py", "-k", "not validity and not frames"),
     "model": ("model/test_vspace_model.py",),
-    "tree": ("core/tests/test_region_tree.py",),
+    "tree": ("core/tests/tables/test_region_tree.py",),
     "proofs": ("core/tests/proofs", "-m", "slow", "-k", "is_proved"),
-    "hierarchy": ("core/tests/test_hierarchy.py",),
-    "conventional": ("core/tests/test_pagetable.py",),
-    "heaps": ("core/tests/test_page_heap_programs.py",),
+    "hierarchy": ("core/tests/tables/test_hierarchy.py",),
+    "conventional": ("core/tests/tables/test_pagetable.py",),
+    "heaps": ("core/tests/page_heap/test_page_heap_programs.py",),
     "recorder": ("linux/recorder/tests/test_lossless.py",),
     "units": ("hw/rtmmu/tb", "hw/pagetable/tb"),
     "agreement": ("tests/test_agreement_units.py",),
     "tile": ("hw/tile/tb/test_tile.py", "-k", "six_cycles or identical or restartable"),
-    "sv39": ("core/ports/tests/test_sv39.py", "model/test_shootdown_model.py"),
+    "sv39": ("core/tests/ports/test_sv39.py", "model/test_shootdown_model.py"),
 }
 COUNTED = re.compile(r"(\d+) (passed|failed|error|skipped)")
 

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/break_heap.h"
+#include "core/conventional/break_heap.h"
 #include "core/frames.h"
 #include "core/page_heap.h"
-#include "core/pagetable.h"
+#include "core/conventional/pagetable.h"
 #include "core/vspace.h"
 
 #define SPACE_PAGES_LOG2 20u  // the 4 GiB that 32 bits can name

@@ -1,6 +1,6 @@
 # Start of the test on QEMU's machine virt: machine mode opens everything to supervisor mode, makes a
 # root table that shows the first 4 GiB of physical memory in the upper half of every space, and
-# goes on there, in supervisor mode. Whatever traps later ends user_run, see core/ports/tests/qemu_sv39.c.
+# goes on there, in supervisor mode. Whatever traps later ends user_run, see core/tests/ports/qemu_sv39.c.
     .equ UPPER, 0xffffffc000000000
 
     .section .text.start, "ax"

@@ -13,7 +13,7 @@
 
 #define TAU_ASSERT_LEVEL 1
 #define TAU_ASSERT_FAILED(text) __CPROVER_assert(0, "assert of the core: " text)
-#include "core/check.h"
+#include "core/private/check.h"
 #undef TAU_INVARIANT
 #define TAU_INVARIANT(condition) __CPROVER_assume(condition)
 // The shipped words lie behind one pointer; here each level is an array of its own, which CBMC
@@ -21,7 +21,7 @@
 // inside the memory, is shown by enumeration: test_region_tree.c, every_word_has_a_place.
 #define region_tree_read shipped_read
 #define region_tree_write shipped_write
-#include "core/region_tree_word.h"
+#include "core/private/pages/region_tree_word.h"
 #undef region_tree_read
 #undef region_tree_write
 
@@ -58,7 +58,7 @@ static void region_tree_write(const struct tau_region_tree *tree, unsigned level
     }
 }
 
-#include "core/region_tree_level.h"
+#include "core/private/pages/region_tree_inline.h"
 
 uint32_t nondet_number(void);
 

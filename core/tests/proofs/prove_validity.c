@@ -12,9 +12,9 @@
 
 #define TAU_ASSERT_LEVEL 1
 #define TAU_ASSERT_FAILED(text) __CPROVER_assert(0, "assert of the core: " text)
-#include "core/region_tree_level.h"
-#include "core/validity_entry.h"
-#include "core/vspace_region.h"
+#include "core/private/pages/region_tree_inline.h"
+#include "core/private/pages/validity_inline.h"
+#include "core/private/pages/vspace_inline.h"
 
 enum { PAGES = 1 << PROOF_PAGES_LOG2 };
 

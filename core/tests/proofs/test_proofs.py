@@ -20,8 +20,8 @@ SECONDS_MAX = 900
 TREE_ARGUMENTS = ["--arrays-uf-always", "--unwind", "8"]
 TREE = ("find", "next", "split", "union")
 LEMMA = {"init": 4, "lookup": 4, "split": 4, "union": 4, "unmap": 4, "map": 3}
-LEVEL, WORD = "region_tree_level.h", "region_tree_word.h"
-ENTRY, REGION = "validity_entry.h", "vspace_region.h"
+LEVEL, WORD = "private/pages/region_tree_inline.h", "private/pages/region_tree_word.h"
+ENTRY, REGION = "private/pages/validity_inline.h", "private/pages/vspace_inline.h"
 TREE_PROOF, LEMMA_PROOF = "tests/proofs/prove_region_tree.c", "tests/proofs/prove_validity.c"
 # In core/FILE, OLD becomes NEW, and a proof fails: (what is wrong, file, old, new, proof).
 TREE_MUTANTS = [

@@ -29,7 +29,7 @@ SABOTAGES = (
     (
         "two pages on one frame",
         RTMMU,
-        "core/validity_entry.h",
+        "core/private/pages/validity_inline.h",
         "frame | (top & TAU_RIGHTS)",
         "(frame & ~1u) | (top & TAU_RIGHTS)",
         HELD,
@@ -37,7 +37,7 @@ SABOTAGES = (
     (
         "two pages on one frame",
         PAGETABLE,
-        "core/pagetable_entry.h",
+        "core/conventional/pagetable_inline.h",
         "= frame | rights;",
         "= (frame & ~1u) | rights;",
         HELD,

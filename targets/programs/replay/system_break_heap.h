@@ -1,10 +1,10 @@
-// The conventional heap on the tile: core/break_heap over core/pagetable, with the table where the
-// page table unit reads it. What it gives back it looks through page by page.
+// The conventional heap on the tile: break_heap over pagetable in core/conventional, with the table
+// where the page table unit reads it. What it gives back it looks through page by page.
 #ifndef TAU_REPLAY_SYSTEM_BREAK_HEAP_H
 #define TAU_REPLAY_SYSTEM_BREAK_HEAP_H
 
-#include "core/break_heap.h"
-#include "core/pagetable.h"
+#include "core/conventional/break_heap.h"
+#include "core/conventional/pagetable.h"
 #include "targets/tile/tile.h"
 
 #define SYSTEM_UNIT TAU_TILE_UNIT_PAGETABLE

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "iface/gen/tau_replay_fault.h"
 #include "tool/native/trace/trace.h"
 
 // 2^24 operations of 16 bytes: at most 256 MiB.
@@ -54,26 +55,6 @@ struct tau_replay_facts {
     uint64_t peak_event;  // the event that reached peak_live_bytes first
     uint64_t size_bytes_max;
     uint64_t align_log2_max;
-};
-
-enum tau_replay_fault {
-    TAU_REPLAY_COMPLETED = 0,
-    TAU_REPLAY_NO_MEMORY,    // the system refused a request
-    TAU_REPLAY_INIT_FAILED,  // the system cannot start in this arena; init_status has its reason
-    TAU_REPLAY_OUTSIDE,      // an object is not inside the arena
-    TAU_REPLAY_MISALIGNED,
-    TAU_REPLAY_OVERLAPS,      // an object shares memory with a live one
-    TAU_REPLAY_OVERWRITTEN,   // an object's content changed while it was live, or in a realloc
-    TAU_REPLAY_NOT_CLEARED,   // calloc's memory is not zero
-    TAU_REPLAY_FREE_REFUSED,  // the system called a proper free a misuse
-    TAU_REPLAY_TRACE_FAILED,  // the file could not be read again
-    TAU_REPLAY_HOST_MEMORY,   // this machine has not enough memory for the arena or the tables
-    // On pages only (paging.h):
-    TAU_REPLAY_UNMAPPED,       // the allocator touched a page that is not mapped, or did not return
-    TAU_REPLAY_PAGE_LOST,      // a page that a live object touched was given back
-    TAU_REPLAY_NO_FRAME,       // a page was touched and no frame was left
-    TAU_REPLAY_FAULT_REFUSED,  // the fault handler does not map a page of a live object
-    TAU_REPLAY_MISCOUNTED,     // a walk finds another number of mapped pages than was counted
 };
 
 struct tau_replay_result {

@@ -7,10 +7,10 @@
     frees.event, frees.size_bytes, frees.instructions, frees.accesses
     frees.max_instructions, frees.p999_accesses, frees.bound_instructions   # None: linear, no bound
 
-Systems: `rtvm` is core/page_heap.c over core/vspace.c; `conventional` is core/break_heap.c over
-core/pagetable.c, which looks at every page of what it gives back; `conventional-mapped` looks at
-mapped pages only. All run as RV32IMC code ("rv32"), or with Zbb ("rv32zbb"), in a space of 2^20
-pages of 4 KiB. The work is done in C (tool/native/replay/paging.h).
+Systems: `rtvm` is core/page_heap.c over core/vspace.c; `conventional`, in core/conventional, is
+break_heap.c over pagetable.c, and looks at every page of what it gives back; `conventional-mapped`
+looks at mapped pages only. All run as RV32IMC code ("rv32"), or with Zbb ("rv32zbb"), in a space of
+2^20 pages of 4 KiB. The work is done in C (tool/native/replay/paging.h).
 
 A page is mapped when something touches it: a recording made with --accesses says what the program
 touched; in one without, a heap touches its own headers only, unless `touch_all` has every object

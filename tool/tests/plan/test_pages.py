@@ -16,7 +16,8 @@ import pytest
 from model.frames import Frames, Machine
 from model.page_heap import PageHeap
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.plan.file import Plan, load_plan, pages
+from tautochrone.plan import pages
+from tautochrone.plan.file import Plan, load_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.pages import Pages, refuse_fewer_frames
 from tautochrone.plan.sections import Basis

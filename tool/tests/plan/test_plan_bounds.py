@@ -19,7 +19,8 @@ from tautochrone.code import images
 from tautochrone.errors import TauError
 from tautochrone.plan.bounds import Bound, Bounds, core_sha256
 from tautochrone.plan.checking import check_plan
-from tautochrone.plan.file import Plan, bounds, load_plan, save_plan
+from tautochrone.plan import bounds
+from tautochrone.plan.file import Plan, load_plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis
 from tautochrone.replay.emulator import count

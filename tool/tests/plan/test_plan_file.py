@@ -331,11 +331,11 @@ def test_the_header_compiles_and_starts_a_heap(
     plan = replace(PLAN, classes=classes)
     save_header(plan, tmp_path / "plan.h", "tau plan")
     (tmp_path / "user.c").write_text(HEADER_USER)
-    sources = sorted(str(path) for path in (ROOT / "core").glob("*.c"))
     warnings = ["-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
     words = ["-DTAU_WORD_BITS=32", f"-I{ROOT}", f"-I{tmp_path}"]
     program = tmp_path / "user"
-    command = ["cc", *warnings, *words, str(tmp_path / "user.c"), *sources, "-o", str(program)]
+    sources = [str(tmp_path / "user.c"), str(ROOT / "core" / "tau.c")]
+    command = ["cc", *warnings, *words, *sources, "-o", str(program)]
     subprocess.run(command, check=True, timeout=120)
     subprocess.run([str(program)], check=True, timeout=20)
 

@@ -23,10 +23,10 @@ from tool.tests.trace import trace_model as model
 
 ROOT = Path(__file__).parents[3]
 SOURCES = [
-    "trace_stream.c", "trace_block.c", "trace_chunk.c", "trace_hash.c", "trace_index.c",
-    "trace_reader.c", "trace_totals.c", "trace_check.c", "trace_export.c", "trace_csv.c",
-    "trace_heaptrack.c", "trace_import.c", "trace_objects.c", "trace_sites.c", "trace_writer.c",
-]  # fmt: skip
+    source
+    for room in ("trace", "convert")
+    for source in sorted((ROOT / "tool/native" / room).glob("*.c"))
+]
 
 
 @pytest.fixture
@@ -113,11 +113,11 @@ def build_fuzzer(name: str, folder: Path) -> Path:
     """Build tool/tests/NAME.c with the address and undefined-behavior sanitizers."""
     compiler = shutil.which("gcc") or shutil.which("clang")
     assert compiler, "gcc or clang is needed: apt install gcc"
-    target = folder / name
+    target = folder / Path(name).name
     subprocess.run(
         [compiler, "-std=c17", "-O1", "-g", "-D_GNU_SOURCE", "-fsanitize=address,undefined",
          "-fno-sanitize-recover=all", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}",
-         ROOT / f"tool/tests/{name}.c", *(ROOT / "tool/native" / source for source in SOURCES),
+         ROOT / f"tool/tests/{name}.c", *SOURCES,
          "-lzstd", "-o", target],
         check=True, timeout=180,
     )  # fmt: skip
@@ -127,7 +127,7 @@ def build_fuzzer(name: str, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fuzzer of the reader."""
-    return build_fuzzer("fuzz_trace", tmp_path_factory.mktemp("fuzz"))
+    return build_fuzzer("trace/fuzz_trace", tmp_path_factory.mktemp("fuzz"))
 
 
 @pytest.mark.parametrize(("events", "rounds"), [(40, 1500), (3000, 600), (70_000, 25)])
@@ -155,7 +155,7 @@ def test_fuzzed_texts_never_crash_the_importer(tmp_path: Path, form: str) -> Non
         text.write_text(text.read_text() + 'malloc,"a,""b",1,,99999999999999,0,"m,+0x1",\n')
     else:
         text.write_bytes(HEAPTRACK)
-    fuzzer = build_fuzzer("fuzz_import", tmp_path)
+    fuzzer = build_fuzzer("convert/fuzz_import", tmp_path)
     number = str(("csv", "heaptrack").index(form))
     run = subprocess.run(
         [fuzzer, text, tmp_path / "scratch.tau", number, str(seed), "250"],

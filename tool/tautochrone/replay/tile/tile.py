@@ -9,12 +9,12 @@
     result.mapped_pages.event, .low, .high                  # over time
 
 The program is targets/programs/replay: the core's heaps on a tile whose unit translates
-(hw/README.md).
-`tile:rtmmu` is core/page_heap.c, `tile:pagetable` core/break_heap.c. What follows chooses the
-processor's configuration and the tables, as in `tile:rtmmu:fast-b:pipelined`; otherwise it is
-small, and the RTMMU's tables are twice as fast as the page table (parallel). Pages are mapped by
-real faults. A touch is a load of each of its granules, or a store: by turns, event by event. Cycles
-are those of a call without the stores that start and stop the clock.
+(hw/README.md). `tile:rtmmu` is core/page_heap.c, `tile:pagetable` core/conventional/break_heap.c.
+What follows chooses the processor's configuration and the tables, as in
+`tile:rtmmu:fast-b:pipelined`; otherwise it is small, and the RTMMU's tables are twice as fast as
+the page table (parallel). Pages are mapped by real faults. A touch is a load of each of its
+granules, or a store: by turns, event by event. Cycles are those of a call without the stores that
+start and stop the clock.
 
 Simulator and program are built on demand, from the package's own sources (tile_program.py).
 """
@@ -41,8 +41,8 @@ from tautochrone.facts.trace_format import (
     OP_REALLOC,
     OP_TOUCH,
 )
-from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
 from tautochrone.replay import opened
+from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
 from tautochrone.replay.tile.program import (
     PAGE_BITS,
     WINDOW_ADDRESS,

@@ -1,0 +1,206 @@
+// The conventional heap: placed as page_heap.c places, on a plain page table. What differs is what
+// happens to pages: an edge is mapped if it is not yet, and only a free block that reaches the end
+// of the heap gives its pages back, one by one.
+#include "core/conventional/break_heap.h"
+
+#include "core/conventional/pagetable_inline.h"
+#include "core/private/pages/paged_calls.h"
+
+#define HEAP_RIGHTS (TAU_READ | TAU_WRITE)
+
+TAU_INLINE uint32_t last_page(const struct tau_break_heap *heap) {
+    return heap->first.number + heap->pages_count - 1;
+}
+
+// Whether CUT makes an edge that is not mapped yet.
+TAU_INLINE bool has_new_split(const struct tau_pagetable *table, struct cut cut) {
+    TAU_ASSERT(cut.start <= cut.split);
+    TAU_ASSERT(cut.split <= cut.end);
+    return cut.split != cut.start && cut.split != cut.end && !pagetable_is_mapped(table, cut.split);
+}
+
+TAU_INLINE enum cutting cut_pages(void *context, struct cut cut, bool may_clean) {
+    struct tau_break_heap *const heap = context;
+    struct tau_pagetable *const table = heap->table;
+    TAU_ASSERT(cut.end <= last_page(heap));
+    if (has_new_split(table, cut)) {
+        if (!frames_is_ready(table->frames, may_clean)) {
+            return CUT_WITHOUT_FRAME;
+        }
+        pagetable_enter(table, cut.split, frames_take(table->frames), HEAP_RIGHTS);
+    }
+    if ((uintptr_t)cut.behind == heap->limit) {
+        heap->break_page = cut.rest != 0 && cut.split != cut.end ? cut.split + 1 : last_page(heap);
+    }
+    TAU_ASSERT(pagetable_is_mapped(table, cut.split));
+    return CUT_MADE;
+}
+
+// A cut inside has two boundaries, so up to two new edges.
+TAU_INLINE bool cut_inside(void *context, struct cut cut, uint32_t low) {
+    struct tau_break_heap *const heap = context;
+    struct tau_frames *const frames = heap->table->frames;
+    const bool is_start_new = !pagetable_is_mapped(heap->table, cut.start);
+    const uint32_t edges = (is_start_new ? 1u : 0u) + (has_new_split(heap->table, cut) ? 1u : 0u);
+    uint32_t frame = 0;
+    TAU_ASSERT(low <= cut.start);
+    (void)low;
+    if (edges > tau_frames_free_count(frames)) {
+        return false;
+    }
+    if (is_start_new && frames_take_clean(frames, &frame)) {
+        pagetable_enter(heap->table, cut.start, frame, HEAP_RIGHTS);
+    }
+    return cut_pages(heap, cut, true) == CUT_MADE;
+}
+
+TAU_INLINE bool move_end(void *context, uint32_t start, struct cut cut) {
+    struct tau_break_heap *const heap = context;
+    TAU_ASSERT(start <= cut.start);
+    (void)start;
+    return cut_pages(heap, cut, true) == CUT_MADE;
+}
+
+// A free block that reaches the end of the heap keeps the page with its header.
+TAU_INLINE void give_back(void *context, struct freed freed) {
+    struct tau_break_heap *const heap = context;
+    const uint32_t new_break = freed.low + 1;
+    TAU_ASSERT(freed.low >= heap->first.number);
+    TAU_ASSERT(freed.low <= last_page(heap));
+    if ((uintptr_t)freed.behind == heap->limit && new_break < heap->break_page) {
+        pagetable_unmap(heap->table, new_break, heap->break_page);
+        heap->break_page = new_break;
+    }
+}
+
+TAU_INLINE bool has_header(const void *context, const tau_word *block) {
+    const struct tau_break_heap *const heap = context;
+    const uint32_t edge = edge_of(ORIGIN(heap), block);
+    TAU_ASSERT(heap->pages_count >= 2);
+    TAU_ASSERT(heap->table != NULL);
+    return edge - heap->first.number < heap->pages_count &&
+           pagetable_is_mapped(heap->table, edge) && ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
+}
+
+static enum tau_status why_no_heap(const struct tau_pagetable *table, uintptr_t origin,
+                                   struct tau_page first, uint32_t pages) {
+    const enum tau_status reason = why_no_size(origin, pages);
+    TAU_ASSERT(table != NULL);
+    TAU_ASSERT(table->pages_count != 0);
+    if (reason != TAU_OK) {
+        return reason;
+    }
+    if (first.number == 0) {
+        return TAU_PAGE_ZERO;
+    }
+    if (first.number >= table->pages_count) {
+        return TAU_PAGE_OUTSIDE;
+    }
+    if (pages > table->pages_count - first.number) {
+        return TAU_REGION_TOO_LARGE;
+    }
+    return tau_frames_free_count(table->frames) <= control_pages((size_t)pages << TAU_PAGE_LOG2)
+               ? TAU_NO_FRAME
+               : TAU_OK;
+}
+
+enum tau_status tau_break_heap_init(struct tau_break_heap *heap, struct tau_pagetable *table,
+                                    uintptr_t origin, struct tau_page first, uint32_t pages) {
+    const enum tau_status reason = why_no_heap(table, origin, first, pages);
+    if (reason != TAU_OK) {
+        return reason;
+    }
+    const uint32_t control = control_pages((size_t)pages << TAU_PAGE_LOG2);
+    const uint32_t last = first.number + pages - 1;
+    for (uint32_t i = 0; i < control; i++) {  // bound: the control block's pages
+        (void)tau_pagetable_map_page(table, (struct tau_page){first.number + i}, HEAP_RIGHTS);
+    }
+    (void)tau_pagetable_map_page(table, (struct tau_page){last}, HEAP_RIGHTS);
+    const uintptr_t start = origin + ((uintptr_t)first.number << TAU_PAGE_LOG2);
+    *heap = (struct tau_break_heap){
+        .blocks = blocks_in(start, pages),
+        .table = table,
+        .origin = origin,
+        .first = first,
+        .pages_count = pages,
+        .break_page = first.number + control,
+        .limit = start + ((size_t)pages << TAU_PAGE_LOG2),
+    };
+    TAU_ASSERT(heap->blocks != NULL);
+    TAU_ASSERT(pagetable_is_mapped(table, last));
+    return TAU_OK;
+}
+
+// ---- The operations ----------------------------------------------------------------------------
+
+static const struct paging PAGING;
+
+TAU_INLINE struct paged view_of(const struct tau_break_heap *heap) {
+    return (struct paged){(void *)(uintptr_t)heap, heap->blocks, ORIGIN(heap)};
+}
+
+static __attribute__((noinline)) void *malloc_again(void *context, tau_word *payload,
+                                                    size_t size_bytes) {
+    struct tau_break_heap *const heap = context;
+    TAU_ASSERT(heap->table->frames->ready.count == 0);
+    TAU_ASSERT(payload != NULL);
+    if (!tau_frames_clean_one(heap->table->frames)) {
+        return put_back(heap->blocks, payload, size_bytes);
+    }
+    return paged_malloc_again(view_of(heap), &PAGING, payload, size_bytes);
+}
+
+static __attribute__((noinline)) enum tau_status misused_object(void *context, tau_word *block,
+                                                                void *pointer) {
+    return misused_at(view_of(context), &PAGING, block, pointer);
+}
+
+static bool invariants_hold(const void *context) {
+    return tau_tlsf_invariants_hold_locked(((const struct tau_break_heap *)context)->blocks);
+}
+
+static const struct paging PAGING = {
+    .invariants_hold = invariants_hold,
+    .has_header = has_header,
+    .cut = cut_pages,
+    .malloc_again = malloc_again,
+    .cut_inside = cut_inside,
+    .move_end = move_end,
+    .give_back = give_back,
+    .misused = misused_object,
+};
+
+void *tau_break_heap_malloc(struct tau_break_heap *heap, size_t size_bytes) {
+    return paged_malloc(view_of(heap), &PAGING, size_bytes);
+}
+
+void *tau_break_heap_aligned_alloc(struct tau_break_heap *heap, size_t alignment,
+                                   size_t size_bytes) {
+    if (!tau_bits_is_power_of_two(alignment)) {
+        return NULL;
+    }
+    return alignment <= TAU_ALIGNMENT
+               ? tau_break_heap_malloc(heap, size_bytes)
+               : paged_aligned_alloc(view_of(heap), &PAGING, alignment, size_bytes);
+}
+
+enum tau_status tau_break_heap_free(struct tau_break_heap *heap, void *pointer) {
+    return paged_free(view_of(heap), &PAGING, pointer);
+}
+
+bool tau_break_heap_resize(struct tau_break_heap *heap, void *pointer, size_t size_bytes) {
+    return paged_resize(view_of(heap), &PAGING, pointer, size_bytes);
+}
+
+size_t tau_break_heap_usable_size(const struct tau_break_heap *heap, const void *pointer) {
+    return paged_usable_size(view_of(heap), &PAGING, pointer);
+}
+
+enum tau_status tau_break_heap_map_page(struct tau_break_heap *heap, struct tau_page page) {
+    TAU_ASSERT(heap->break_page > heap->first.number);
+    TAU_ASSERT(heap->break_page <= last_page(heap));
+    if (page.number - heap->first.number >= heap->break_page - heap->first.number) {
+        return TAU_NOT_IN_REGION;
+    }
+    return tau_pagetable_map_page(heap->table, page, HEAP_RIGHTS);
+}

@@ -1,0 +1,154 @@
+// What tau_budget_init decides before it writes: the order of the regions, the hash, the steps of
+// the owner table, all sizes. Only core/budget.c includes this. Its loops are bounded by
+// TAU_BUDGET_CLASSES_MAX, its square, HASH_LOG2_MAX * HASH_TRIES, or a table's size.
+#ifndef TAU_BUDGET_LAYOUT_H
+#define TAU_BUDGET_LAYOUT_H
+
+#include "core/private/heap/budget_table.h"
+
+#define SIZE_MAX_BYTES ((uint32_t)1 << 30)
+#define HASH_LOG2_MAX 11u
+#define HASH_TRIES 256u
+#define OWNER_STEPS_MAX 0x1fffffu
+#define DEDICATED_UNITS_MAX ((uint64_t)OWNER_STEPS_MAX << OWNER_LEVEL_MAX)
+
+// What init decides before it writes. All loops that fill it are bounded by TAU_BUDGET_CLASSES_MAX,
+// its square, or a table's size.
+struct layout {
+    const struct tau_budget_class *pairs;
+    size_t count;
+    uint8_t pair_of[TAU_BUDGET_CLASSES_MAX];  // class -> pair of the plan; the largest region is
+                                              // class 0
+    uint64_t dedicated_units;                 // in TAU_ALIGNMENT
+    uint32_t multiplier;
+    unsigned hash_log2;
+    unsigned owner_level;
+    size_t owner_bytes;
+    size_t handle;  // distances from the (aligned) start of the memory
+    size_t bits;
+    size_t dedicated;
+};
+
+static uint64_t region_units(const struct tau_budget_class *pair) {
+    return (uint64_t)(bucket_for(pair->size_bytes) >> TAU_ALIGNMENT_LOG2) * pair->count;
+}
+
+// Orders the regions and adds them up. False if the plan is invalid.
+static bool order_regions(struct layout *layout) {
+    for (size_t pair = 0; pair < layout->count; pair++) {
+        const struct tau_budget_class *const added = &layout->pairs[pair];
+        TAU_ASSERT(pair < TAU_BUDGET_CLASSES_MAX);
+        if (added->size_bytes == 0 || added->size_bytes > SIZE_MAX_BYTES || added->count == 0) {
+            return false;
+        }
+        size_t place = pair;
+        for (size_t other = 0; other < pair; other++) {
+            if (bucket_for(layout->pairs[other].size_bytes) == bucket_for(added->size_bytes)) {
+                return false;
+            }
+        }
+        while (place > 0 && region_units(&layout->pairs[layout->pair_of[place - 1]]) <
+                                region_units(added)) {  // bound: pair
+            layout->pair_of[place] = layout->pair_of[place - 1];
+            place--;
+        }
+        layout->pair_of[place] = (uint8_t)pair;
+        layout->dedicated_units += region_units(added);
+        if (layout->dedicated_units > DEDICATED_UNITS_MAX) {
+            layout->dedicated_units = DEDICATED_UNITS_MAX + 1;  // so that the sum never goes round
+        }
+    }
+    return true;
+}
+
+// Does MULTIPLIER give every class a slot of its own in a table of 2^LOG2?
+static bool is_perfect(const struct layout *layout, uint32_t multiplier, unsigned log2) {
+    uint32_t taken[(1u << HASH_LOG2_MAX) / 32] = {0};
+    TAU_ASSERT(log2 >= 1);
+    TAU_ASSERT(log2 <= HASH_LOG2_MAX);
+    TAU_ASSERT((multiplier & 1u) != 0);
+    for (size_t pair = 0; pair < layout->count; pair++) {
+        const uint32_t slot =
+            hash_of(bucket_for(layout->pairs[pair].size_bytes), multiplier, 32 - log2);
+        if ((taken[slot >> 5] >> (slot & 31u) & 1u) != 0) {
+            return false;
+        }
+        taken[slot >> 5] |= (uint32_t)1 << (slot & 31u);
+    }
+    return true;
+}
+
+// The smallest table that a multiplier out of HASH_TRIES fills without collision. 64 classes fail
+// in a table of 2^11 with a probability below 2^-300.
+static bool find_hash(struct layout *layout) {
+    for (unsigned log2 = 1; log2 <= HASH_LOG2_MAX; log2++) {
+        if (layout->count > (size_t)1 << log2) {
+            continue;
+        }
+        for (uint32_t try = 0; try < HASH_TRIES; try++) {
+            const uint32_t multiplier = (2 * try + 1) * 0x9e3779b1u;
+            if (is_perfect(layout, multiplier, log2)) {
+                layout->multiplier = multiplier;
+                layout->hash_log2 = log2;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// The coarsest steps in which no step meets two borders of regions.
+static void find_owner_level(struct layout *layout) {
+    for (unsigned level = 0; level <= OWNER_LEVEL_MAX; level++) {
+        uint64_t units = layout->dedicated_units;
+        uintptr_t border_step = UINTPTR_MAX;
+        bool fits = units >> level <= OWNER_STEPS_MAX;
+        layout->owner_level = level;
+        layout->owner_bytes = step_of((tau_word)units, level) + 1;
+        for (size_t class = 0; class + 1 < layout->count; class += 1) {
+            TAU_ASSERT(units > region_units(&layout->pairs[layout->pair_of[class]]));
+            units -= region_units(&layout->pairs[layout->pair_of[class]]);
+            const uintptr_t step = step_of((tau_word)units, level);
+            if (step == step_of((tau_word)units + 1, level)) {  // the border lies inside this step
+                fits = fits && step != border_step;
+                border_step = step;
+            }
+        }
+        if (fits) {
+            return;
+        }
+    }
+    TAU_ASSERT(false);  // the proof is in docs/design/budget.md: OWNER_LEVEL_MAX always fits
+}
+
+static enum tau_status lay_out(struct layout *layout, const struct tau_budget_class *pairs,
+                               size_t count) {
+    *layout = (struct layout){.pairs = pairs, .count = count};
+    if (count > TAU_BUDGET_CLASSES_MAX || (pairs == NULL && count != 0) || !order_regions(layout)) {
+        return TAU_PLAN_INVALID;
+    }
+    if (layout->dedicated_units > DEDICATED_UNITS_MAX) {
+        return TAU_PLAN_TOO_LARGE;
+    }
+    if (!find_hash(layout)) {
+        return TAU_PLAN_INVALID;
+    }
+    find_owner_level(layout);
+    TAU_ASSERT(layout->multiplier != 0);
+    TAU_ASSERT(layout->dedicated_units >= count);
+    TAU_ASSERT(layout->owner_level <= OWNER_LEVEL_MAX);
+    TAU_ASSERT(layout->owner_bytes != 0);
+    TAU_ASSERT(layout->hash_log2 >= 1);
+    layout->handle = (count == 0 ? 1 : count) * sizeof(struct class) + sizeof(struct budget_fields);
+    layout->bits = tau_bits_round_up(layout->handle + layout->owner_bytes +
+                                         ((size_t)1 << layout->hash_log2) + count,
+                                     sizeof(uint32_t));
+    layout->dedicated = layout->bits;
+    for (size_t pair = 0; TAU_CHECK_LEVEL >= 1 && pair < count; pair++) {
+        layout->dedicated += ((size_t)pairs[pair].count + 31) / 32 * sizeof(uint32_t);
+    }
+    layout->dedicated = tau_bits_round_up(layout->dedicated, TAU_ALIGNMENT);
+    return TAU_OK;
+}
+
+#endif

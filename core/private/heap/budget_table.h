@@ -1,0 +1,120 @@
+// The tables of a budgeted heap and the two lookups in them. Only core/budget.c and its tests
+// include this.
+#ifndef TAU_BUDGET_TABLE_H
+#define TAU_BUDGET_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/budget.h"
+#include "core/config.h"
+#include "core/private/bits.h"
+#include "core/private/check.h"
+#include "core/private/inline.h"
+#include "core/private/link.h"
+
+#define OWNER_LEVEL_MAX 6u  // steps of 1/64 of the distance
+
+_Static_assert(TAU_BUDGET_CLASSES_MAX <= 1u << OWNER_LEVEL_MAX, "at most one border a step");
+_Static_assert(2 * sizeof(tau_word) <= TAU_ALIGNMENT, "a free bucket holds its link and its index");
+
+// Where a class stands. Eight words, so that an index needs one shift.
+struct class {
+    tau_word bucket_bytes;  // a multiple of TAU_ALIGNMENT; 0 in the entry of an empty plan
+    tau_word free;          // link: the bucket freed last
+    tau_word fresh_count;   // buckets that were ever handed out: those from there on were not
+    tau_word count;
+    tau_word start;  // link
+    tau_word end;    // link
+    tau_word used_count;
+    tau_word bits;  // link (level >= 1): bit i of these words: bucket i is in use
+};
+
+_Static_assert(sizeof(struct class) == 8 * sizeof(tau_word), "an index is one shift");
+
+// The handle points at the owner table.
+struct tau_budget {
+    uint8_t owner[1];  // as many as the dedicated area needs
+};
+
+struct budget_fields {
+    tau_word shared;     // link to the TLSF, 0 if there is none
+    tau_word dedicated;  // link to the first region
+    tau_word dedicated_bytes;
+    tau_word refused_count;  // requests refused for want of a shared region
+    uint32_t multiplier;
+    uint16_t sizes;  // offset of the size table from the handle
+    uint16_t order;  // offset of the plan order: entry i is the class of the plan's pair i
+    uint16_t classes;
+    uint8_t hash_shift;
+    uint8_t owner_level;
+};
+
+TAU_INLINE struct budget_fields *budget_fields_of(const struct tau_budget *heap) {
+    return (struct budget_fields *)(uintptr_t)heap - 1;
+}
+
+TAU_INLINE struct class *class_at(const struct tau_budget *heap, uintptr_t index) {
+    return (struct class *)(void *)budget_fields_of(heap) - 1 - index;
+}
+
+TAU_INLINE struct tau_tlsf *shared_of(const struct tau_budget *heap) {
+    const tau_word link = budget_fields_of(heap)->shared;
+    return link != 0 ? (struct tau_tlsf *)(void *)tau_link_follow(heap, link) : NULL;
+}
+
+// The heap as the port's lock gets it. No heap is constant, whoever only looks at it.
+TAU_INLINE struct tau_budget *budget_lock_of(const struct tau_budget *heap) {
+    return (struct tau_budget *)(uintptr_t)heap;
+}
+
+// ---- The two lookups ---------------------------------------------------------------------------
+
+// The bucket for a request. 0 for 0 bytes and for so many that the sum goes round: no class has it.
+TAU_INLINE size_t bucket_for(size_t size_bytes) {
+    return (size_bytes + TAU_ALIGNMENT - 1) & ~(size_t)(TAU_ALIGNMENT - 1);
+}
+
+TAU_INLINE uint32_t hash_of(size_t bucket_bytes, uint32_t multiplier, unsigned shift) {
+    return (uint32_t)((uint32_t)bucket_bytes * multiplier) >> shift;
+}
+
+// The only class that may have such buckets; the caller compares.
+TAU_INLINE struct class *candidate(const struct tau_budget *heap, size_t bucket_bytes) {
+    const struct budget_fields *const fields = budget_fields_of(heap);
+    TAU_ASSERT(fields->hash_shift >= 1);
+    TAU_ASSERT(fields->hash_shift < 32);
+    const uint32_t slot = hash_of(bucket_bytes, fields->multiplier, fields->hash_shift);
+    return class_at(heap, heap->owner[fields->sizes + slot]);
+}
+
+// Step of the owner table for a place UNITS before the area's end.
+TAU_INLINE uintptr_t step_of(tau_word units, unsigned level) {
+    const unsigned shift = tau_bits_log2(units >> level);
+    return ((uintptr_t)shift << level) + (uintptr_t)(units >> shift);
+}
+
+// Is POINTER in the dedicated area? Then *OFFSET is its distance from the start.
+TAU_INLINE bool is_dedicated(const struct tau_budget *heap, const void *pointer,
+                             uintptr_t *offset) {
+    *offset =
+        (uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, budget_fields_of(heap)->dedicated);
+    return *offset < budget_fields_of(heap)->dedicated_bytes;
+}
+
+// The class whose region holds POINTER, a bucket's start at OFFSET in the dedicated area.
+TAU_INLINE struct class *owner_of(const struct tau_budget *heap, const void *pointer,
+                                  uintptr_t offset) {
+    const struct budget_fields *const fields = budget_fields_of(heap);
+    TAU_ASSERT(offset < fields->dedicated_bytes);
+    TAU_ASSERT(fields->owner_level <= OWNER_LEVEL_MAX);
+    const tau_word units = (tau_word)(fields->dedicated_bytes - offset) >> TAU_ALIGNMENT_LOG2;
+    struct class *class = class_at(heap, heap->owner[step_of(units, fields->owner_level)]);
+    if (__builtin_expect((uintptr_t)pointer >= (uintptr_t)tau_link_follow(heap, class->end), 1)) {
+        class --;
+    }
+    return class;
+}
+
+#endif

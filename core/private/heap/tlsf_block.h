@@ -1,0 +1,114 @@
+// A heap's layout: the control block, the blocks, their headers. Only core/tlsf.c, the heaps
+// on pages and tests include this. docs/spec/tlsf.md draws a block and numbers the invariants.
+#ifndef TAU_TLSF_BLOCK_H
+#define TAU_TLSF_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "core/port.h"
+#include "core/private/bits.h"
+#include "core/private/check.h"
+#include "core/private/inline.h"
+#include "core/private/link.h"
+#include "core/status.h"
+#include "core/tlsf.h"
+
+#define WORD_BYTES sizeof(tau_word)
+#define BLOCK_MIN_BYTES ((tau_word)(2 * TAU_ALIGNMENT))
+#define SIZE_MASK (~(tau_word)(TAU_ALIGNMENT - 1))
+#define CANARY ((tau_word)0x7a75c0de5aa5f00dULL)
+#define CANARY_BYTES (TAU_CHECK_LEVEL >= 2 ? WORD_BYTES : 0u)
+#define WORDS_MAX 32u
+
+// Header flags.
+#define FREE ((tau_word)1)
+#define PREVIOUS_FREE ((tau_word)2)
+#define ALIGNED ((tau_word)4)
+#define FLAGS (FREE | PREVIOUS_FREE | ALIGNED)
+
+#if TAU_WORD_BITS == 64
+#define POOL_MAX_BYTES ((tau_word)1 << (TAU_BITS_SCAN ? 36 : 33))
+#else
+#define POOL_MAX_BYTES ((tau_word)1 << 30)
+#endif
+
+// The handle points at the bitmap. Everything else of the control block lies in front of it: the
+// fields next to it, then the heads, class 1 first, away from it. So each has a fixed place
+// although the numbers of words and of classes depend on the heap.
+struct tau_tlsf {
+    uint32_t bitmap[WORDS_MAX];  // only `words` of them exist
+};
+
+struct fields {
+    tau_word used_bytes;
+    tau_word peak_used_bytes;  // as of the last free; see note_peak
+    tau_word out_of_memory_count;
+    tau_word block_max_bytes;  // no pool can serve a larger one
+    tau_word lowest;           // link: lowest payload address of all pools
+    tau_word span_bytes;       // from there to the highest sentinel's
+    tau_word pools;            // link: the newest added pool's descriptor
+    uint16_t classes;          // one more than the highest class
+    uint8_t second_level_bits;
+    uint8_t words;
+    uint32_t summary;  // bit w: bitmap word w is not 0
+};
+
+// In front of an added pool's first block.
+struct pool {
+    tau_word older;  // link
+    tau_word row_bytes;
+    tau_word capacity_before_bytes;
+};
+
+_Static_assert(sizeof(struct fields) == 7 * WORD_BYTES + 2 * sizeof(uint32_t),
+               "no padding in the control block");
+_Static_assert(BLOCK_MIN_BYTES == 4 * WORD_BYTES,
+               "header, next, back and footer fit the smallest block");
+
+TAU_INLINE struct fields *fields_of(const struct tau_tlsf *heap) {
+    return (struct fields *)(uintptr_t)heap - 1;
+}
+
+// The heap as the port's lock gets it. No heap is constant, whoever only looks at it.
+TAU_INLINE struct tau_tlsf *lock_of(const struct tau_tlsf *heap) {
+    return (struct tau_tlsf *)(uintptr_t)heap;
+}
+
+// ---- Links and headers -------------------------------------------------------------------------
+
+TAU_INLINE tau_word *at(const struct tau_tlsf *heap, tau_word link) {
+    return tau_link_follow(heap, link);
+}
+
+TAU_INLINE tau_word link_to(const struct tau_tlsf *heap, const void *address) {
+    return tau_link_to(heap, address);
+}
+
+TAU_INLINE tau_word *after(const tau_word *payload, tau_word bytes) {
+    return (tau_word *)((uintptr_t)payload + bytes);
+}
+
+TAU_INLINE tau_word *before(const tau_word *payload, tau_word bytes) {
+    return (tau_word *)((uintptr_t)payload - bytes);
+}
+
+TAU_INLINE tau_word size_of(const tau_word *payload) {
+    return payload[-1] & SIZE_MASK;
+}
+
+TAU_INLINE tau_word key_of(tau_word size) {
+    return (size >> TAU_ALIGNMENT_LOG2) - 1;
+}
+
+TAU_INLINE tau_word *head_of(const struct tau_tlsf *heap, uintptr_t class) {
+    return (tau_word *)((uintptr_t)fields_of(heap) - class * WORD_BYTES);
+}
+
+TAU_INLINE struct pool *pool_at(const struct tau_tlsf *heap, tau_word link) {
+    return (struct pool *)(void *)at(heap, link);
+}
+
+#endif

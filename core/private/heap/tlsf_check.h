@@ -1,0 +1,198 @@
+// What can be wrong with a block, found in constant time: docs/spec/tlsf.md, "Checks". Only
+// core/tlsf.c, the heaps on pages and tests include this.
+#ifndef TAU_TLSF_CHECK_H
+#define TAU_TLSF_CHECK_H
+
+#include "core/private/heap/tlsf_block.h"
+
+// The words behind the caller's part of a used block.
+TAU_INLINE tau_word tail_bytes(const tau_word *payload) {
+    return ((payload[-1] & ALIGNED) != 0 ? (tau_word)WORD_BYTES : 0) + (tau_word)CANARY_BYTES;
+}
+
+TAU_INLINE tau_word usable_bytes(const tau_word *payload) {
+    return size_of(payload) - (tau_word)WORD_BYTES - tail_bytes(payload);
+}
+
+TAU_INLINE tau_word canary_for(const struct tau_tlsf *heap, const tau_word *payload) {
+    return CANARY ^ link_to(heap, payload);
+}
+
+TAU_INLINE void seal(const struct tau_tlsf *heap, tau_word *payload) {
+    if (TAU_CHECK_LEVEL >= 2) {
+        *after(payload, usable_bytes(payload)) = canary_for(heap, payload);
+    }
+}
+
+// What free needs to know of a used block; `is_used` fills it while it checks, so that nothing is
+// read twice.
+struct used {
+    tau_word size;
+    tau_word next_size;      // 0 if the next block is in use
+    tau_word previous_size;  // 0 if the block before is in use
+    tau_word *canary;        // level 2
+};
+
+TAU_INLINE struct used look_at(const tau_word *payload) {
+    const tau_word header = payload[-1];
+    const tau_word size = header & SIZE_MASK;
+    const tau_word next_header = after(payload, size)[-1];
+    return (struct used){
+        .size = size,
+        .next_size = (next_header & FREE) != 0 ? next_header & SIZE_MASK : 0,
+        .previous_size = (header & PREVIOUS_FREE) != 0 ? payload[-2] : 0,
+    };
+}
+
+// Whether blocks' payloads may lie at both places.
+TAU_INLINE bool are_places(const struct tau_tlsf *heap, const tau_word *one,
+                           const tau_word *other) {
+    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
+    const uintptr_t span = fields_of(heap)->span_bytes;
+    return (uintptr_t)one - lowest < span && (uintptr_t)other - lowest < span &&
+           (((uintptr_t)one | (uintptr_t)other) & (TAU_ALIGNMENT - 1)) == 0;
+}
+
+// NEXT, which PAYLOAD's free block names as the next of its list, is a place for a block and points
+// back.
+TAU_INLINE bool points_back(const struct tau_tlsf *heap, const tau_word *payload, tau_word next) {
+    return are_places(heap, at(heap, next), at(heap, next)) &&
+           at(heap, next)[1] == link_to(heap, payload);
+}
+
+// The neighbors in the list of PAYLOAD's free block, which is not the first, point to it.
+TAU_INLINE bool is_inside_list(const struct tau_tlsf *heap, const tau_word *payload) {
+    const tau_word *const slot = at(heap, payload[1]);
+    const tau_word *const next = at(heap, payload[0]);
+    if (payload[0] == 0) {
+        return are_places(heap, slot, slot) && *slot == link_to(heap, payload);
+    }
+    return are_places(heap, slot, next) && *slot == link_to(heap, payload) &&
+           next[1] == link_to(heap, payload);
+}
+
+// The class whose head SLOT is; no class if it is none. A rotation makes what is no multiple of a
+// word too large.
+TAU_INLINE uintptr_t class_of_head(const struct tau_tlsf *heap, const tau_word *slot) {
+    const uintptr_t bytes = (uintptr_t)head_of(heap, 0) - (uintptr_t)slot;
+    return bytes / WORD_BYTES | bytes << (8 * sizeof bytes - (WORD_BYTES == 4 ? 2 : 3));
+}
+
+// Both links of PAYLOAD's free block hold: what they name points to it.
+TAU_INLINE bool is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
+    const tau_word *const slot = at(heap, payload[1]);
+    TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
+    TAU_ASSERT((payload[-1] & FREE) != 0);
+    if (class_of_head(heap, slot) >= fields_of(heap)->classes) {
+        return is_inside_list(heap, payload);
+    }
+    return *slot == link_to(heap, payload) &&
+           (payload[0] == 0 || points_back(heap, payload, payload[0]));
+}
+
+// docs/spec/tlsf.md, "Checks". Only constant-time looks at this block and its two neighbours.
+// `reason_for` says which one failed.
+TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, struct used *used) {
+    const uintptr_t offset =
+        tau_bits_hold((uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest));
+    const uintptr_t span = fields_of(heap)->span_bytes;
+    if (((uintptr_t)payload & (TAU_ALIGNMENT - 1)) != 0 || offset >= span) {
+        return false;
+    }
+    const tau_word header = payload[-1];
+    used->size = header & SIZE_MASK;
+    const uintptr_t room = span - offset;
+    if (used->size < BLOCK_MIN_BYTES || used->size > room) {
+        return false;
+    }
+    const tau_word *const next = after(payload, used->size);
+    const tau_word next_size = next[-1] - FREE;
+    used->next_size = 0;
+    if (ON_LONGEST_PATH((next_size & FLAGS) == 0)) {
+        used->next_size = next_size;
+        if (next_size > room - used->size || after(next, next_size)[-2] != next_size) {
+            return false;
+        }
+    } else if ((next[-1] & (FREE | PREVIOUS_FREE)) != 0) {
+        return false;
+    }
+    used->previous_size = 0;
+    if (ON_LONGEST_PATH((header & (FREE | PREVIOUS_FREE)) == PREVIOUS_FREE)) {
+        const tau_word footer = payload[-2];
+        used->previous_size = footer & SIZE_MASK;
+        if (used->previous_size > offset ||
+            before(payload, used->previous_size)[-1] != footer + FREE) {
+            return false;
+        }
+    } else if ((header & FREE) != 0) {
+        return false;
+    }
+    if (TAU_CHECK_LEVEL >= 2) {
+        used->canary = after(payload, usable_bytes(payload));
+        return *used->canary == canary_for(heap, payload);
+    }
+    return true;
+}
+
+// As `is_used`, and the free neighbors' links hold.
+TAU_INLINE bool is_mergeable(const struct tau_tlsf *heap, const tau_word *payload,
+                             struct used *used) {
+    return is_used(heap, payload, used) &&
+           (used->next_size == 0 || is_listed(heap, after(payload, used->size))) &&
+           (used->previous_size == 0 || is_listed(heap, before(payload, used->previous_size)));
+}
+
+// Why `is_mergeable` fails, in SPEC's order; TAU_OK for NULL. A block that was freed and merged
+// with the one before it still says where that one started, and finds it free and larger: that is a
+// double free.
+static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tlsf *heap,
+                                                            const tau_word *payload) {
+    const uintptr_t offset = (uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest);
+    const uintptr_t span = fields_of(heap)->span_bytes;
+    if (payload == NULL) {
+        return TAU_OK;
+    }
+    if (((uintptr_t)payload & (TAU_ALIGNMENT - 1)) != 0) {
+        return TAU_MISALIGNED_POINTER;
+    }
+    if (offset >= span) {
+        return TAU_FOREIGN_POINTER;
+    }
+    if ((payload[-1] & FREE) != 0) {
+        return TAU_DOUBLE_FREE;
+    }
+    if (size_of(payload) < BLOCK_MIN_BYTES || size_of(payload) > span - offset) {
+        return TAU_FOREIGN_POINTER;
+    }
+    // Where the block before is in use, its owner may be writing that word.
+    const tau_word previous_size = (payload[-1] & PREVIOUS_FREE) != 0 ? payload[-2] & SIZE_MASK : 0;
+    if (previous_size != 0 && previous_size <= offset) {
+        const tau_word previous = before(payload, previous_size)[-1];
+        if ((previous & FREE) != 0 && (previous & SIZE_MASK) > previous_size) {
+            return TAU_DOUBLE_FREE;
+        }
+    }
+    return TAU_OVERWRITTEN;
+}
+
+// Leaves the lock and reports what is wrong with PAYLOAD; TAU_OK for NULL.
+static __attribute__((noinline)) enum tau_status misused(struct tau_tlsf *heap, tau_word *payload) {
+    const enum tau_status reason = reason_for(heap, payload);
+    TAU_PORT_UNLOCK(heap);
+    if (payload != NULL) {
+        TAU_PORT_MISUSE(heap, payload, reason);
+    }
+    return reason;
+}
+
+// A free block with HEADER that may leave its list for a request of SIZE: it is large enough,
+// header and footer agree inside the span.
+TAU_INLINE bool is_sound(const struct tau_tlsf *heap, const tau_word *payload, tau_word header,
+                         tau_word size) {
+    const tau_word *const end = after(payload, header & SIZE_MASK);
+    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
+    return header >= size && (uintptr_t)end - lowest <= fields_of(heap)->span_bytes &&
+           end[-2] + FREE == header;
+}
+
+#endif

@@ -1,0 +1,150 @@
+// What a heap on pages needs of TLSF: where its blocks meet, in pages. For page_heap.c and
+// break_heap.c, which place every object alike.
+//
+// The boundary of two blocks with the second one's payload at t is 16 bytes of a 32-bit heap: the
+// first one's footer at t - 8, the second one's header at t - 4, its links at t and t + 4. No
+// payload starts a page, so a boundary lies in one page: its edge.
+#ifndef TAU_PAGED_EDGES_H
+#define TAU_PAGED_EDGES_H
+
+#include "core/page.h"
+#include "core/private/heap/tlsf_block.h"
+#include "core/private/heap/tlsf_check.h"
+#include "core/private/heap/tlsf_list.h"
+#include "core/private/heap/tlsf_merge.h"
+#include "core/private/heap/tlsf_request.h"
+
+// What lies between a block and an object that starts a page.
+#define PAGE_START_GAP ((tau_word)(2 * TAU_ALIGNMENT))
+
+// Where the space's page 0 lies is known when a 32-bit machine is built for; a 64-bit machine that
+// stands for one has spaces anywhere.
+#if UINTPTR_MAX > 0xffffffffu
+#define ORIGIN(heap) ((heap)->origin)
+#else
+#define ORIGIN(heap) ((void)(heap), (uintptr_t)TAU_SPACE_ORIGIN)
+#endif
+
+TAU_INLINE bool starts_page(const void *address) {
+    return ((uintptr_t)address & (TAU_PAGE_BYTES - 1)) == 0;
+}
+
+// The page of the boundary in front of PAYLOAD, which may be the end of the heap.
+TAU_INLINE uint32_t edge_of(uintptr_t origin, const tau_word *payload) {
+    return (uint32_t)(((uintptr_t)payload - TAU_ALIGNMENT - origin) >> TAU_PAGE_LOG2);
+}
+
+// Bytes in front of the first payload, which must not start a page.
+TAU_INLINE size_t first_payload_bytes(size_t heap_bytes) {
+    const size_t bytes = tau_tlsf_control_bytes(heap_bytes);
+    TAU_ASSERT(bytes >= TAU_ALIGNMENT);
+    TAU_ASSERT(bytes % TAU_ALIGNMENT == 0);
+    return bytes % TAU_PAGE_BYTES == 0 ? bytes + TAU_ALIGNMENT : bytes;
+}
+
+// Pages up to the one with the first block's header, which are mapped for good.
+TAU_INLINE uint32_t control_pages(size_t heap_bytes) {
+    return (uint32_t)((first_payload_bytes(heap_bytes) - TAU_ALIGNMENT) >> TAU_PAGE_LOG2) + 1;
+}
+
+// Why no heap of PAGES pages can be, whatever the space.
+TAU_INLINE enum tau_status why_no_size(uintptr_t origin, uint32_t pages) {
+    const uint64_t heap_bytes = (uint64_t)pages << TAU_PAGE_LOG2;
+    if (!starts_page((void *)origin) ||
+        (origin != TAU_SPACE_ORIGIN && UINTPTR_MAX <= 0xffffffffu)) {
+        return TAU_BAD_ARGUMENT;
+    }
+    if (heap_bytes > POOL_MAX_BYTES) {
+        return TAU_POOL_TOO_LARGE;
+    }
+    return heap_bytes < TAU_TLSF_POOL_MIN_BYTES || pages <= control_pages((size_t)heap_bytes)
+               ? TAU_POOL_TOO_SMALL
+               : TAU_OK;
+}
+
+// The blocks of a heap of PAGES pages from START on, whose control pages and last one are mapped.
+TAU_INLINE struct tau_tlsf *blocks_in(uintptr_t start, uint32_t pages) {
+    const size_t heap_bytes = (size_t)pages << TAU_PAGE_LOG2;
+    const size_t skip = first_payload_bytes(heap_bytes) - tau_tlsf_control_bytes(heap_bytes);
+    TAU_ASSERT(starts_page((void *)start));
+    TAU_ASSERT(skip == 0 || skip == TAU_ALIGNMENT);
+    return tau_tlsf_init((void *)(start + skip), heap_bytes - skip, heap_bytes);
+}
+
+// Where a free block is cut: SIZE bytes from PAYLOAD on are handed out.
+struct cut {
+    tau_word size;           // the block handed out
+    tau_word rest;           // what stays free, 0 if the whole block is handed out
+    uint32_t start;          // the edge in front of the block
+    uint32_t split;          // the edge in front of the rest; `end` if there is none
+    uint32_t end;            // the edge behind the free block
+    const tau_word *behind;  // what would be the next block's payload
+};
+
+// Cuts the unlisted free block at PAYLOAD with HEADER (its size | FREE) for SIZE bytes.
+TAU_INLINE struct cut cut_of(uintptr_t origin, const tau_word *payload, tau_word header,
+                             tau_word size) {
+    const tau_word whole = header - FREE;
+    TAU_ASSERT(size <= whole);
+    TAU_ASSERT((header & FLAGS) == FREE);
+    if (starts_page(after(payload, size))) {
+        size += TAU_ALIGNMENT;
+    }
+    struct cut cut = {.size = size, .rest = whole - size, .behind = after(payload, whole)};
+    cut.start = edge_of(origin, payload);
+    cut.end = edge_of(origin, cut.behind);
+    cut.split = edge_of(origin, after(payload, size));
+    if ((tau_signed_word)(cut.rest - BLOCK_MIN_BYTES) < 0) {
+        cut.size = whole;
+        cut.rest = 0;
+        cut.split = cut.end;
+    }
+    TAU_ASSERT(cut.start <= cut.split);
+    TAU_ASSERT(cut.split <= cut.end);
+    return cut;
+}
+
+// Writes the headers of a cut, with FLAGS for the block handed out, and lists the rest.
+TAU_INLINE void cut_write(struct tau_tlsf *blocks, tau_word *payload, struct cut cut,
+                          tau_word flags) {
+    TAU_ASSERT(cut.size >= BLOCK_MIN_BYTES);
+    TAU_ASSERT(cut.rest == 0 || cut.rest >= BLOCK_MIN_BYTES);
+    payload[-1] = cut.size | flags;
+    if (ON_LONGEST_PATH(cut.rest != 0)) {
+        insert(blocks, after(payload, cut.size), cut.rest + FREE);
+    } else {
+        after(payload, cut.size)[-1] &= ~PREVIOUS_FREE;
+    }
+}
+
+// The object's block: an object that starts a page lies a gap behind its block's payload.
+TAU_INLINE tau_word *block_of(void *pointer) {
+    return starts_page(pointer) ? before(pointer, PAGE_START_GAP) : pointer;
+}
+
+// Where the block of an object with ALIGNMENT, above the usual one, starts in the free block at
+// FOUND; *POINTER is the object. What lies between is nothing or a block. At most three steps of
+// ALIGNMENT: a gap of one unit is no block, and skipping one may start a page.
+TAU_INLINE tau_word *aligned_block(tau_word *found, size_t alignment, void **pointer) {
+    uintptr_t address = tau_bits_round_up((uintptr_t)found, alignment);
+    TAU_ASSERT(alignment > TAU_ALIGNMENT);
+    TAU_ASSERT(!starts_page(found));
+#pragma GCC unroll 3
+    for (unsigned step = 0; step < 3; step++) {
+        *pointer = (void *)address;
+        tau_word *const block = block_of(*pointer);
+        const uintptr_t gap = (uintptr_t)block - (uintptr_t)found;
+        if (gap == 0 || (intptr_t)gap >= (intptr_t)BLOCK_MIN_BYTES) {
+            return block;
+        }
+        address += alignment;
+    }
+    *pointer = (void *)address;
+    return block_of(*pointer);
+}
+
+// Bytes that the free block for such an object must have beyond its need: the gap in front of a
+// page and the steps.
+#define ALIGNED_SLACK_BYTES(alignment) (4 * (tau_word)(alignment))
+
+#endif

@@ -1,0 +1,78 @@
+// Entries of Sv39 tables and the way to a region's slot, inlined, for what changes tables.
+#ifndef TAU_SV39_INLINE_H
+#define TAU_SV39_INLINE_H
+
+#include "core/ports/sv39.h"
+#include "core/private/bits.h"
+#include "core/private/check.h"
+#include "core/private/inline.h"
+
+#define ENTRIES 512u
+#define ENTRY_VALID (UINT64_C(1) << 0)
+#define ENTRY_LEAF (UINT64_C(7) << 1)  // R, W, X: a table's entry has none of them
+#define ENTRY_USER (UINT64_C(1) << 4)
+#define ENTRY_ACCESSED (UINT64_C(1) << 6)
+#define ENTRY_DIRTY (UINT64_C(1) << 7)
+#define ENTRY_OWN (UINT64_C(1) << 8)  // for software: what is below is one region's
+#define ENTRY_NUMBER_SHIFT 10u
+#define ENTRY_RIGHTS_SHIFT 26u  // from TAU_READ, _WRITE, _EXECUTE to R, W, X
+
+_Static_assert(TAU_PAGE_LOG2 == 12, "Sv39 has pages of 4 KiB");
+_Static_assert((TAU_RIGHTS >> ENTRY_RIGHTS_SHIFT) == ENTRY_LEAF, "rights are in R, W, X order");
+_Static_assert(sizeof(struct tau_sv39_table) == 32, "a record is found by a shift");
+
+// The table in FRAME, where the core sees it.
+TAU_INLINE uint64_t *sv39_table_at(const struct tau_sv39 *space, uint32_t frame) {
+    TAU_ASSERT(frame < space->tables->frames_count);
+    return (uint64_t *)(void *)(space->tables->memory + ((size_t)frame << TAU_PAGE_LOG2));
+}
+
+// The frame that the table with the entry at SLOT is in.
+TAU_INLINE uint32_t sv39_frame_of(const struct tau_sv39 *space, const uint64_t *slot) {
+    const size_t distance =
+        (size_t)((const unsigned char *)(const void *)slot - space->tables->memory);
+    TAU_ASSERT(distance >> TAU_PAGE_LOG2 < space->tables->frames_count);
+    return (uint32_t)(distance >> TAU_PAGE_LOG2);
+}
+
+TAU_INLINE uint32_t sv39_entry_frame(const struct tau_sv39 *space, uint64_t entry) {
+    TAU_ASSERT((entry & ENTRY_VALID) != 0);
+    return (uint32_t)((entry >> ENTRY_NUMBER_SHIFT) - space->physical_first);
+}
+
+TAU_INLINE uint64_t sv39_entry(const struct tau_sv39 *space, uint32_t frame, uint64_t flags) {
+    TAU_ASSERT(frame < space->tables->frames_count);
+    return ((space->physical_first + frame) << ENTRY_NUMBER_SHIFT) | flags;
+}
+
+TAU_INLINE uint64_t *sv39_next(const struct tau_sv39 *space, uint64_t entry) {
+    TAU_ASSERT((entry & ENTRY_LEAF) == 0);
+    return sv39_table_at(space, sv39_entry_frame(space, entry));
+}
+
+// Whether PAGE is one that a space can map.
+TAU_INLINE bool sv39_is_inside(struct tau_page page) {
+    return page.number - 1 < (UINT32_C(1) << TAU_SV39_PAGES_LOG2) - 1;
+}
+
+// The entry that PAGE's region hangs from; NULL if PAGE is in the slot of none. Whatever the kind
+// of the slot, the same steps are taken: the place in the shared table is computed, then one of two
+// addresses is read.
+TAU_INLINE uint64_t *sv39_slot(const struct tau_sv39 *space, struct tau_page page) {
+    uint64_t *slot = &space->root[page.number >> TAU_SV39_LARGE_LOG2];
+    const uint64_t entry = *slot;
+    TAU_ASSERT(sv39_is_inside(page));
+    if (entry == 0) {
+        return NULL;
+    }
+    uint64_t *below = tau_bits_hold_pointer(
+        &sv39_next(space, entry)[(page.number >> TAU_SV39_SMALL_LOG2) % ENTRIES]);
+    if ((entry & ENTRY_OWN) == 0) {
+        slot = below;
+    }
+    slot = tau_bits_hold_pointer(slot);
+    TAU_ASSERT(*slot == 0 || (*slot & ENTRY_OWN) != 0);
+    return *slot == 0 ? NULL : slot;
+}
+
+#endif

@@ -1,0 +1,77 @@
+// The pages validity array's operations, inlined. Only the mechanisms above it include this.
+#ifndef TAU_VALIDITY_INLINE_H
+#define TAU_VALIDITY_INLINE_H
+
+#include "core/private/check.h"
+#include "core/private/inline.h"
+#include "core/validity.h"
+
+// What a region's word `top` says beside sp and rights. Only a region that is not FREE can have
+// mapped pages.
+#define REGION_STATE (UINT32_C(3) << 30)
+#define REGION_FREE (UINT32_C(0) << 30)
+#define REGION_OPEN (UINT32_C(1) << 30)       // any page of it may be mapped
+#define REGION_HEAP_HEAD (UINT32_C(2) << 30)  // a heap's: only its first page may be mapped
+#define REGION_HEAP_OPEN (UINT32_C(3) << 30)  // a heap's: any page of it may be mapped
+
+// The number of the page on top of the stack of the region with word TOP; one less than the
+// region's start if none is mapped.
+TAU_INLINE uint32_t validity_sp(uint32_t top) {
+    return top & TAU_NUMBER_MASK;
+}
+
+TAU_INLINE uint32_t validity_flags(uint32_t top) {
+    return top & ~TAU_NUMBER_MASK;
+}
+
+TAU_INLINE bool validity_lookup(const struct tau_validity *validity, uint32_t page,
+                                uint32_t *entry) {
+    TAU_ASSERT(page < validity->pages_count);
+    const uint32_t start = validity->regions[page].cache;
+    const uint32_t place = validity->stacks[page].helper;
+    *entry = validity->data[page];
+    if (start == 0 || start > page) {
+        return false;
+    }
+    const uint32_t sp = validity_sp(validity->regions[start].top);
+    TAU_ASSERT(sp < validity->pages_count);
+    return start <= place && place <= sp && validity->stacks[place].page == page;
+}
+
+// Whether PAGE, which lies in the region that starts at START, is mapped. The cache is not asked.
+TAU_INLINE bool validity_is_mapped(const struct tau_validity *validity, uint32_t start,
+                                   uint32_t page) {
+    const uint32_t place = validity->stacks[page].helper;
+    TAU_ASSERT(start <= page);
+    TAU_ASSERT(page < validity->pages_count);
+    return start <= place && place <= validity_sp(validity->regions[start].top) &&
+           validity->stacks[place].page == page;
+}
+
+// The frame of the page at PLACE of a stack, which holds one.
+TAU_INLINE uint32_t validity_frame_at(const struct tau_validity *validity, uint32_t place) {
+    const uint32_t page = validity->stacks[place].page;
+    TAU_ASSERT(page < validity->pages_count);
+    return validity->data[page] & TAU_NUMBER_MASK;
+}
+
+// Maps PAGE of the region that starts at START, whose word is TOP, to FRAME. It is the first page
+// if IS_FIRST; otherwise the frame is linked to the one mapped before it.
+TAU_INLINE void validity_push(struct tau_validity *validity, uint32_t *links, uint32_t start,
+                              uint32_t page, uint32_t frame) {
+    const uint32_t top = validity->regions[start].top;
+    const uint32_t place = validity_sp(top) + 1;
+    TAU_ASSERT(start <= page);
+    TAU_ASSERT(page < validity->pages_count);
+    TAU_ASSERT(place >= start);
+    if (place != start) {
+        links[frame] = validity_frame_at(validity, place - 1);
+    }
+    validity->regions[start].top = top + 1;
+    validity->regions[page].cache = start;
+    validity->stacks[page].helper = place;
+    validity->stacks[place].page = page;
+    validity->data[page] = frame | (top & TAU_RIGHTS);
+}
+
+#endif

@@ -1,0 +1,213 @@
+// Goal: the full walk sees each invariant of docs/spec/tlsf.md when it is broken, and says which.
+// Method: a sound heap with every kind of block; one word of it is changed, the number is compared,
+// the word is put back.
+#include "core/tests/checks/check_tlsf.c"
+
+#include "core/tests/heap/tlsf_heap.h"
+
+// A heap of: used, free, aligned, free, used, and the free rest.
+struct scene {
+    struct test_heap heap;
+    tau_word *used;
+    tau_word *hole;
+    tau_word *aligned;
+    tau_word *other_hole;
+    tau_word *last;
+};
+
+static struct scene scene_open(void) {
+    struct scene scene = {.heap = heap_open(8192)};
+    struct tau_tlsf *tlsf = scene.heap.tlsf;
+    scene.used = tau_tlsf_malloc(tlsf, 100);
+    scene.hole = tau_tlsf_malloc(tlsf, 200);
+    scene.aligned = tau_tlsf_aligned_alloc(tlsf, 64, 100);
+    scene.other_hole = tau_tlsf_malloc(tlsf, 200);
+    scene.last = tau_tlsf_malloc(tlsf, 100);
+    REQUIRE(scene.used && scene.hole && scene.aligned && scene.other_hole && scene.last);
+    EXPECT_EQUAL(tau_tlsf_free(tlsf, scene.hole), TAU_OK);
+    EXPECT_EQUAL(tau_tlsf_free(tlsf, scene.other_hole), TAU_OK);
+    EXPECT_EQUAL(check_tlsf(tlsf), 0);
+    heap_remember(&scene.heap);
+    return scene;
+}
+
+// The heap as damaged breaks NUMBER first; then it is as it was.
+static void expect_broken(struct scene *scene, unsigned number) {
+    EXPECT_EQUAL(check_tlsf(scene->heap.tlsf), number);
+    memcpy(scene->heap.memory, scene->heap.copy, scene->heap.size_bytes);
+    EXPECT_EQUAL(check_tlsf(scene->heap.tlsf), 0);
+}
+
+static tau_word *behind(tau_word *payload) {
+    return payload + (payload[-1] & ~(tau_word)(TAU_ALIGNMENT - 1)) / sizeof(tau_word);
+}
+
+static void tlsf_1_sizes_and_the_row(void) {
+    struct scene scene = scene_open();
+    scene.used[-1] += TAU_ALIGNMENT;
+    EXPECT(check_tlsf(scene.heap.tlsf) != 0);
+    memcpy(scene.heap.memory, scene.heap.copy, scene.heap.size_bytes);
+    static const tau_word sizes[] = {0, TAU_ALIGNMENT, 1 << 14, (tau_word)-TAU_ALIGNMENT};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        scene.used[-1] = sizes[i];
+        expect_broken(&scene, 1);
+    }
+    tau_word *sentinel = behind(behind(scene.last));
+    sentinel[-1] |= TAU_ALIGNMENT;
+    expect_broken(&scene, 1);
+    sentinel[-1] |= FREE;
+    expect_broken(&scene, 1);
+    if (TAU_ALIGNMENT == 16) {
+        scene.used[-1] |= 8;  // no flag
+        expect_broken(&scene, 1);
+    }
+    heap_close(&scene.heap);
+}
+
+static void tlsf_2_previous_free(void) {
+    struct scene scene = scene_open();
+    scene.used[-1] ^= PREVIOUS_FREE;  // the pool's first block has none before it
+    expect_broken(&scene, 2);
+    scene.last[-1] ^= PREVIOUS_FREE;
+    expect_broken(&scene, 2);
+    scene.hole[-1] ^= PREVIOUS_FREE;
+    expect_broken(&scene, 2);
+    behind(behind(scene.last))[-1] ^= PREVIOUS_FREE;
+    expect_broken(&scene, 2);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_3_free_neighbours(void) {
+    struct scene scene = scene_open();
+    scene.used[-1] |= FREE;
+    scene.hole[-1] |= PREVIOUS_FREE;
+    expect_broken(&scene, 3);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_4_footers(void) {
+    struct scene scene = scene_open();
+    behind(scene.hole)[-2] += TAU_ALIGNMENT;
+    expect_broken(&scene, 4);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_5_lists_hold_the_free_blocks(void) {
+    struct scene scene = scene_open();
+    struct tau_tlsf *tlsf = scene.heap.tlsf;
+    tau_word *slot = tau_link_follow(tlsf, scene.other_hole[1]);
+    unsigned class = class_of(tlsf, key_of(size_of(scene.other_hole)));
+    tau_word *other_slot = head_of(tlsf, 1);
+    REQUIRE(slot == head_of(tlsf, class));
+    REQUIRE(*other_slot == 0);
+    *slot = 0;  // lost
+    expect_broken(&scene, 5);
+    *other_slot = *slot;  // in two lists
+    expect_broken(&scene, 5);
+    scene.hole[0] = *slot;  // a circle
+    expect_broken(&scene, 5);
+    scene.hole[0] = tau_link_to(tlsf, scene.used);  // a used block
+    expect_broken(&scene, 5);
+    *other_slot = *slot;  // another class
+    *slot = 0;
+    expect_broken(&scene, 5);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_6_back_links(void) {
+    struct scene scene = scene_open();
+    scene.hole[1] += TAU_ALIGNMENT;
+    expect_broken(&scene, 6);
+    scene.other_hole[1] = tau_link_to(scene.heap.tlsf, scene.hole);
+    expect_broken(&scene, 6);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_7_bitmap(void) {
+    struct scene scene = scene_open();
+    struct fields *fields = fields_of(scene.heap.tlsf);
+    for (unsigned word = 0; word < fields->words; word++) {
+        for (unsigned bit = 0; bit < 32; bit++) {
+            scene.heap.tlsf->bitmap[word] ^= 1u << bit;
+            expect_broken(&scene, 7);
+        }
+    }
+    for (unsigned bit = 0; bit < 32; bit++) {
+        fields->summary ^= 1u << bit;
+        EXPECT(!tau_tlsf_invariants_hold(scene.heap.tlsf));
+        expect_broken(&scene, 7);
+    }
+    heap_close(&scene.heap);
+}
+
+static void tlsf_8_statistics(void) {
+    struct scene scene = scene_open();
+    struct fields *fields = fields_of(scene.heap.tlsf);
+    fields->used_bytes += TAU_ALIGNMENT;
+    expect_broken(&scene, 8);
+    fields->used_bytes = 8192;
+    EXPECT(!tau_tlsf_invariants_hold(scene.heap.tlsf));
+    expect_broken(&scene, 8);
+    fields->peak_used_bytes = 8192;
+    EXPECT(!tau_tlsf_invariants_hold(scene.heap.tlsf));
+    expect_broken(&scene, 8);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_9_alignments(void) {
+    static const tau_word alignments[] = {0, TAU_ALIGNMENT, 96, 63, 4096};
+    struct scene scene = scene_open();
+    tau_word *stored = behind(scene.aligned) - 2;
+    EXPECT_EQUAL(*stored, 64);
+    for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
+        *stored = alignments[i];
+        expect_broken(&scene, (uintptr_t)scene.aligned % 4096 == 0 && i == 4 ? 0 : 9);
+    }
+    scene.hole[-1] |= ALIGNED;
+    expect_broken(&scene, 9);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_10_canaries(void) {
+    struct scene scene = scene_open();
+    behind(scene.used)[-2] ^= 1;
+    expect_broken(&scene, TAU_CHECK_LEVEL >= 2 ? 10 : 0);
+    behind(scene.aligned)[-3] ^= 1;
+    expect_broken(&scene, TAU_CHECK_LEVEL >= 2 ? 10 : 0);
+    heap_close(&scene.heap);
+}
+
+static void tlsf_11_classes(void) {
+    struct scene scene = scene_open();
+    struct tau_tlsf *tlsf = scene.heap.tlsf;
+    struct fields *fields = fields_of(tlsf);
+    static const uint8_t levels[] = {0, 1, 6, 255};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        fields->second_level_bits = levels[i];
+        EXPECT(!tau_tlsf_invariants_hold(tlsf));
+        expect_broken(&scene, 11);
+    }
+    fields->words++;
+    EXPECT(!tau_tlsf_invariants_hold(tlsf));
+    expect_broken(&scene, 11);
+    fields->classes = 3;
+    EXPECT(!tau_tlsf_invariants_hold(tlsf));
+    expect_broken(&scene, 11);
+    heap_close(&scene.heap);
+}
+
+static const struct test tests[] = {
+    TEST(tlsf_1_sizes_and_the_row),
+    TEST(tlsf_2_previous_free),
+    TEST(tlsf_3_free_neighbours),
+    TEST(tlsf_4_footers),
+    TEST(tlsf_5_lists_hold_the_free_blocks),
+    TEST(tlsf_6_back_links),
+    TEST(tlsf_7_bitmap),
+    TEST(tlsf_8_statistics),
+    TEST(tlsf_9_alignments),
+    TEST(tlsf_10_canaries),
+    TEST(tlsf_11_classes),
+};
+
+TEST_MAIN(tests)

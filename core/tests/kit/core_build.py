@@ -1,0 +1,182 @@
+"""Compiles the core and its C tests in the configurations that the tests ask for.
+
+A `Build` names one configuration; `build_program` and `build_library` turn it into an executable
+or into a library that ctypes can load. Nothing here knows what is tested.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.targets.sources import CORE_FILES
+
+ROOT = Path(__file__).resolve().parents[3]
+CORE = ROOT / "core"
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+COMPILE_SECONDS_MAX = 120
+
+
+def sources_of(*systems: str, apart: tuple[str, ...] = ()) -> list[str]:
+    """The core's files that make SYSTEMS, once each, but for those APART."""
+    names = dict.fromkeys(name for system in systems for name in CORE_FILES[system])
+    return [name for name in names if name not in apart]
+
+
+WALKS = [f"tests/checks/check_{name}.c" for name in ("frames", "validity", "vspace")]
+WALKS += ["tests/kit/port_test.c"]
+SPACE = [*sources_of("vspace"), *WALKS]
+
+# check_tlsf.c includes tlsf.c.
+HEAP = [*sources_of("page_heap", "break_heap", apart=("tlsf.c",)), *WALKS]
+HEAP += ["tests/checks/check_page_heap.c", "tests/checks/check_tlsf.c"]
+
+THREADED = [*sources_of("page_heap", "budget"), "tests/kit/port_threads.c"]
+
+TLSF = ["tests/checks/check_tlsf.c", "tests/kit/port_test.c"]
+BUDGET = ["tests/checks/check_budget.c", *TLSF]
+
+# What each program needs beside its own file, in core/. The checkers of heaps include the mechanism
+# that they check; those of pages walk what the headers show.
+COMPANIONS = {
+    "test_bits": [],
+    "test_tlsf": TLSF,
+    "test_tlsf_misuse": TLSF,
+    "test_tlsf_pools": TLSF,
+    "test_tlsf_checker": ["tests/kit/port_test.c"],
+    "inject_tlsf": ["tlsf.c", "tests/kit/port_test.c"],
+    "explore_tlsf": TLSF,
+    "fuzz_tlsf": TLSF,
+    "test_budget": BUDGET,
+    "test_budget_plans": BUDGET,
+    "test_budget_checker": TLSF,
+    "test_hooks": [*SPACE, "page_heap.c", *BUDGET[:2]],
+    "test_threads": THREADED,
+    "fuzz_budget": BUDGET,
+    "test_frames": SPACE,
+    "test_validity": SPACE,
+    "test_vspace": SPACE,
+    "test_vspace_checker": SPACE,
+    "fuzz_vspace": SPACE,
+    "explore_vspace": SPACE,
+    "test_page_heap": HEAP,
+    "test_page_heap_frames": HEAP,
+    "test_break_heap": HEAP,
+    "fuzz_page_heap": HEAP,
+    "fuzz_page_heap_frames": HEAP,
+    "fuzz_forget": HEAP,
+}
+
+
+@dataclass(frozen=True)
+class Build:
+    """One configuration of the core. `sanitize` adds the address and undefined-behavior checks."""
+
+    word_bits: int = 64
+    check_level: int = 1
+    junk_fill: int = 0
+    optimize: str = "-O2"
+    compiler: str = "gcc"
+    sanitize: bool = False
+
+    def __str__(self) -> str:
+        """The configuration as a test's name."""
+        parts = [self.compiler, f"{self.word_bits}", f"level{self.check_level}", self.optimize[1:]]
+        if self.junk_fill:
+            parts.append("junk")
+        if self.sanitize:
+            parts.append("sanitize")
+        return "-".join(parts)
+
+    def flags(self) -> list[str]:
+        """Compiler arguments of this configuration."""
+        return [
+            "-std=c17",
+            "-D_GNU_SOURCE",
+            *WARNINGS,
+            "-g",
+            self.optimize,
+            *(SANITIZERS if self.sanitize else []),
+            f"-DTAU_WORD_BITS={self.word_bits}",
+            f"-DTAU_CHECK_LEVEL={self.check_level}",
+            f"-DTAU_JUNK_FILL={self.junk_fill}",
+        ]
+
+
+class CompileError(Exception):
+    """The compiler refused; the message is its output."""
+
+
+def compile_c(build: Build, sources: list[Path], output: Path, extra: list[str]) -> Path:
+    """Compiles SOURCES into OUTPUT and returns it. Raises CompileError with the compiler's words.
+
+    A CPATH of the caller must not decide what is tested, so it is left out.
+    """
+    compiler = shutil.which(build.compiler)
+    if compiler is None:
+        message = f"{build.compiler} is missing: install the Debian package {build.compiler}"
+        raise CompileError(message)
+    command = [compiler, *build.flags(), *extra, *map(str, sources), "-o", str(output)]
+    environment = {name: value for name, value in os.environ.items() if name != "CPATH"}
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=COMPILE_SECONDS_MAX,
+        env=environment,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise CompileError(f"{' '.join(command)}\n{done.stderr}")
+    return output
+
+
+def build_program(
+    build: Build, name: str, folder: Path, core: Path = CORE, extra: tuple[str, ...] = ()
+) -> Path:
+    """The executable of NAME.c, in a room of core/tests, in FOLDER.
+
+    CORE may be a copy of the folder core with a changed source; headers come from there too.
+    EXTRA are more compiler arguments. Programs with threads have ThreadSanitizer and a port of
+    their own.
+    """
+    threaded = COMPANIONS[name] is THREADED
+    (own,) = (core / "tests").rglob(f"{name}.c")
+    sources = [own, *(core / source for source in COMPANIONS[name])]
+    port = "port_threads" if threaded else "port_test"
+    arguments = [f"-I{core.parent}", f'-DTAU_PORT_HEADER="core/tests/kit/{port}.h"']
+    arguments += ["-fsanitize=thread", "-pthread"] if threaded else []
+    return compile_c(build, sources, folder / name, [*arguments, *extra])
+
+
+def build_library(build: Build, folder: Path, core: Path = CORE) -> Path:
+    """The core as a shared library in FOLDER, for ctypes."""
+    sources = [core / "tau.c"]
+    output = folder / f"core-{build}.so"
+    return compile_c(build, sources, output, [f"-I{core.parent}", "-shared", "-fPIC"])
+
+
+def run_program(program: Path, arguments: list[str], seconds_max: int) -> str:
+    """Runs PROGRAM and returns its output.
+
+    Raises AssertionError with that output if it fails or takes more than SECONDS_MAX.
+    """
+    command = [str(program), *arguments]
+    try:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=seconds_max,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError(f"{command}: more than {seconds_max} s\n{error.stdout!r}") from error
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout

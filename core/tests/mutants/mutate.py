@@ -1,0 +1,294 @@
+"""Small wrong changes of the core, each of which the tests must notice.
+
+`survives` builds the tests of a mutant's mechanism on a changed copy of the core and runs them
+until one fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from core.tests.kit.core_build import CORE, Build, build_program, run_program
+from core.tests.mutants.mutants_pages import PAGE_MUTANTS
+from testing import mutants
+
+RUN_SECONDS_MAX = 60
+TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf", "test_threads"]
+TLSF_PROGRAMS += ["test_hooks", "test_budget"]
+BUDGET_PROGRAMS = ["test_budget", "test_budget_plans", "fuzz_budget"]
+SPACE_PROGRAMS = ["test_frames", "test_validity", "test_vspace", "fuzz_vspace", "explore_vspace"]
+HEAP_PROGRAMS = ["test_page_heap", "test_page_heap_frames", "test_break_heap", "fuzz_forget"]
+HEAP_PROGRAMS += ["fuzz_page_heap_frames", "fuzz_page_heap"]
+# The programs whose mechanism a file begins with; all others are TLSF's.
+PROGRAMS = {
+    "budget": BUDGET_PROGRAMS,
+    "frames": SPACE_PROGRAMS,
+    "validity": SPACE_PROGRAMS,
+    "vspace": SPACE_PROGRAMS + HEAP_PROGRAMS,
+    "page_heap": HEAP_PROGRAMS,
+    "break_heap": HEAP_PROGRAMS,
+    "paged": HEAP_PROGRAMS,
+}
+ARGUMENTS = {"fuzz_page_heap": ["1", "8000"], "explore_vspace": []}
+EXTRA = {"fuzz_vspace": ("-DTAU_PAGE_LOG2=6",)}
+# Level 2 has every check, and the sanitizers see what only reads too far.
+BUILD = Build(32, 2, 0, "-O1", "gcc", sanitize=True)
+
+
+@dataclass(frozen=True)
+class Mutant(mutants.Mutant):
+    """In the core's FILE, named without its folder, OLD becomes NEW."""
+
+    side: ClassVar[str] = "core"
+
+    @property
+    def path(self) -> str:
+        """The file's path in the repository; tests are not looked through."""
+        found = [each for each in CORE.rglob(self.file) if "tests" not in each.parts]
+        assert len(found) == 1, f"{self.name}: {self.file} is {len(found)} files of the core"
+        return str(found[0].relative_to(mutants.ROOT))
+
+    def core(self, folder: Path) -> Path:
+        """A copy of the folder core in FOLDER with the change. Raises StaleMutant."""
+        return self.applied(folder, ["core"]) / "core"
+
+
+MUTANTS = [
+    Mutant(
+        "empty list stays marked",
+        "tlsf_list.h",
+        "[index] ^ tau_bits_mask(bit);",
+        "[index] ^ (tau_bits_mask(bit) & 0);",
+    ),
+    Mutant(
+        "summary cleared too early",
+        "tlsf_list.h",
+        "    if (ON_LONGEST_PATH(left == 0)) {",
+        "    if (left != 0) {",
+    ),
+    Mutant("footer with a flag", "tlsf_list.h", "size)[-2] = size;", "size)[-2] = header;"),
+    Mutant("back link lost", "tlsf_list.h", "payload[1] = link_to(heap, head);", "payload[1] = 0;"),
+    Mutant(
+        "second in list not told",
+        "tlsf_list.h",
+        "at(heap, next)[1] = link_to(heap, payload);",
+        "(void)next;",
+    ),
+    Mutant(
+        "summary not set",
+        "tlsf_list.h",
+        "fields_of(heap)->summary |= tau_bits_mask(class >> 5);",
+        "(void)0;",
+    ),
+    Mutant(
+        "unlinked from the middle",
+        "tlsf_list.h",
+        "at(heap, next)[1] = back;\n    }\n    return",
+        "(void)back;\n    }\n    return",
+    ),
+    Mutant(
+        "malloc believes back",
+        "tlsf_list.h",
+        "|| payload[1] != link_to(heap, head))",
+        "|| payload[1] == 1)",
+    ),
+    Mutant(
+        "first neighbor not listed again",
+        "tlsf_merge.h",
+        "*slot = link_to(heap, behind);",
+        "(void)slot;",
+    ),
+    Mutant(
+        "highest class never emptied",
+        "tlsf_list.h",
+        "        if (ON_LONGEST_PATH(class < fields_of(heap)->classes))",
+        "        if (class + 1 < fields_of(heap)->classes)",
+    ),
+    Mutant(
+        "probe for class starts only",
+        "tlsf_list.h",
+        "(leading << shift != key)",
+        "(leading << shift == key)",
+    ),
+    Mutant("probe refuses an exact fit", "tlsf_list.h", "[-1] >= size) {", "[-1] > size + FREE) {"),
+    Mutant("search from the probed class", "tlsf_list.h", "        class += 1;\n", ""),
+    Mutant(
+        "same word searched again",
+        "tlsf_list.h",
+        "tau_bits_above(index)",
+        "tau_bits_from(index)",
+    ),
+    Mutant("rest of half a block", "tlsf_list.h", "key_of(rest) > 0", "key_of(rest) >= 0"),
+    Mutant(
+        "whole block taken silently",
+        "tlsf_list.h",
+        "after(payload, header - FREE)[-1] &= ~PREVIOUS_FREE;",
+        "(void)0;",
+    ),
+    Mutant(
+        "peak never noted",
+        "tlsf_list.h",
+        "(heap)->peak_used_bytes)) {",
+        "(heap)->used_bytes)) {",
+    ),
+    Mutant("header not counted", "tlsf_request.h", "CANARY_BYTES + WORD_BYTES +", "CANARY_BYTES +"),
+    Mutant(
+        "refusal not counted",
+        "tlsf_request.h",
+        "fields_of(heap)->out_of_memory_count++;",
+        "(void)0;",
+    ),
+    Mutant(
+        "free not told to the next block",
+        "tlsf_merge.h",
+        "merged.size += used.next_size;\n    } else {\n        next[-1] |= PREVIOUS_FREE;",
+        "merged.size += used.next_size;",
+    ),
+    Mutant(
+        "previous block's bytes lost",
+        "tlsf_merge.h",
+        "merged.size += used.previous_size;",
+        "(void)0;",
+    ),
+    Mutant("shrunk block keeps its size", "tlsf.c", "payload[-1] -= count;", "(void)0;"),
+    Mutant(
+        "pool of twice the size",
+        "tlsf.c",
+        "row_bytes > fields_of(heap)->block_max_bytes",
+        "row_bytes > 2 * fields_of(heap)->block_max_bytes",
+    ),
+    Mutant(
+        "touching pools refused",
+        "tlsf.c",
+        "range->end <= row.memory",
+        "range->end < row.memory",
+    ),
+    Mutant(
+        "pools below are foreign",
+        "tlsf.c",
+        "(uintptr_t)first < lowest ? (uintptr_t)first : lowest",
+        "lowest",
+    ),
+    Mutant(
+        "gap of one unit",
+        "tlsf.c",
+        "(uintptr_t)payload - (uintptr_t)found == TAU_ALIGNMENT",
+        "(uintptr_t)payload == (uintptr_t)found + 1",
+    ),
+    Mutant("gap not told", "tlsf.c", "flags |= PREVIOUS_FREE;", "(void)0;"),
+    Mutant("alignment forgotten", "tlsf.c", "kept)[-2] = (tau_word)alignment;", "kept)[-2] = 0;"),
+    Mutant("tail of one unit", "tlsf.c", "tail != 0 && room != old", "tail != 0"),
+    Mutant(
+        "realloc loses the alignment",
+        "tlsf.c",
+        "(uintptr_t)before(payload, previous_size) % alignment == 0",
+        "previous_size > 0",
+    ),
+    Mutant("shrinking not counted", "tlsf.c", "->used_bytes -= tail;", "->used_bytes -= 0;"),
+    Mutant(
+        "payload moved under the lock",
+        "tlsf.c",
+        "TAU_PORT_UNLOCK(heap);\n        TAU_PORT_MOVE(result, payload, used_bytes);\n"
+        "        TAU_PORT_LOCK(heap);",
+        "TAU_PORT_MOVE(result, payload, used_bytes);",
+    ),
+    Mutant(
+        "last byte not copied",
+        "tlsf.c",
+        "                        : tau_tlsf_malloc(heap, size_bytes);\n    if (result != NULL) {\n"
+        "        TAU_PORT_MOVE(result, pointer, old_bytes);",
+        "                        : tau_tlsf_malloc(heap, size_bytes);\n    if (result != NULL) {\n"
+        "        TAU_PORT_MOVE(result, pointer, old_bytes - 1);",
+    ),
+    Mutant("block beyond the pools", "tlsf_check.h", "used->size > room", "used->size > 2 * room"),
+    Mutant(
+        "next block's flag believed",
+        "tlsf_check.h",
+        "(next[-1] & (FREE | PREVIOUS_FREE)) != 0",
+        "(next[-1] & FREE) != 0",
+    ),
+    Mutant(
+        "next footer believed",
+        "tlsf_check.h",
+        "after(next, next_size)[-2] != next_size",
+        "after(next, next_size)[-2] == 1",
+    ),
+    Mutant("previous block believed", "tlsf_check.h", "[-1] != footer + FREE", "[-1] == 1"),
+    Mutant(
+        "canary believed",
+        "tlsf_check.h",
+        "*used->canary == canary_for(heap, payload)",
+        "canary_for(heap, payload) != 1",
+    ),
+    Mutant("malloc believes a footer", "tlsf_check.h", "end[-2] + FREE == header", "end[-2] != 1"),
+    Mutant(
+        "malloc believes a link",
+        "tlsf_check.h",
+        "at(heap, next)[1] == link_to(heap, payload)",
+        "at(heap, next)[1] != link_to(heap, payload) + 1",
+    ),
+    Mutant(
+        "look without the lock",
+        "tlsf.c",
+        "    TAU_PORT_LOCK(lock_of(heap));\n"
+        "    const enum tau_status status = tau_tlsf_check_locked(heap, pointer);\n"
+        "    TAU_PORT_UNLOCK(lock_of(heap));\n",
+        "    const enum tau_status status = tau_tlsf_check_locked(heap, pointer);\n",
+    ),
+    Mutant("list of buckets cut", "budget.c", "class->free = bucket[0];", "class->free = 0;"),
+    Mutant("bucket left out", "budget.c", "fresh_count = index + 1;", "fresh_count = index + 2;"),
+    Mutant(
+        "fresh bucket taken for freed",
+        "budget.c",
+        "index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER",
+        "TAU_DOUBLE_FREE",
+    ),
+    Mutant("freed bucket still counted", "budget.c", "class->used_count--;", "(void)0;"),
+    Mutant(
+        "full bucket moved",
+        "budget.c",
+        "is_kept = size_bytes <= class->bucket_bytes;",
+        "is_kept = size_bytes < class->bucket_bytes;",
+    ),
+    Mutant(
+        "alignment lost to a bucket",
+        "tlsf.c",
+        "if ((((tau_word *)pointer)[-1] & ALIGNED) != 0) {",
+        "if (*copied != 0) {",
+    ),
+    Mutant(
+        "border given away",
+        "budget_table.h",
+        "(uintptr_t)pointer >= ",
+        "(uintptr_t)pointer > ",
+    ),
+    Mutant(
+        "area too short",
+        "budget_table.h",
+        "*offset < budget_fields_of(heap)->dedicated_bytes",
+        "*offset + TAU_ALIGNMENT < budget_fields_of(heap)->dedicated_bytes",
+    ),
+    Mutant("empty region accepted", "budget_layout.h", "|| added->count == 0)", "|| pair > 99)"),
+    *(Mutant(*row) for row in PAGE_MUTANTS),
+]
+
+
+def survives(mutant: Mutant, folder: Path) -> bool:
+    """Whether all C tests of the mechanism pass in spite of MUTANT.
+
+    Raises StaleMutant, or CompileError if the change is no C.
+    """
+    core = mutant.core(folder)
+    found = [programs for start, programs in PROGRAMS.items() if mutant.file.startswith(start)]
+    for name in found[0] if found else TLSF_PROGRAMS:
+        plain = "explore" in name or "threads" in name
+        build = replace(BUILD, sanitize=False, optimize="-O2") if plain else BUILD
+        program = build_program(build, name, folder, core, EXTRA.get(name, ()))
+        arguments = ARGUMENTS.get(name, ["1", "20000"] if "fuzz" in name else [])
+        try:
+            run_program(program, arguments, RUN_SECONDS_MAX)
+        except AssertionError:
+            return False
+    return True
