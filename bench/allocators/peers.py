@@ -22,6 +22,7 @@ from bench.allocators.images import (
     rust_library,
 )
 from tautochrone.errors import TauError
+from tautochrone.facts import fault_format as faults
 from tautochrone.replay import emulator, opened
 from tautochrone.replay.search import grid_sizes_of, search_steps
 from tautochrone.replay.systems.native import library_system
@@ -72,7 +73,7 @@ def holds(name: str, isa_name: str, trace: Path, arena_bytes: int) -> bool:
     try:
         emulator.count_calls(image(name, isa_name), trace, heap_bytes=arena_bytes)
     except TauError as error:
-        refusals = (opened.FAULT_TEXT[opened.NO_MEMORY], opened.FAULT_TEXT[opened.INIT_FAILED])
+        refusals = (faults.MEANING[faults.NO_MEMORY], faults.MEANING[faults.INIT_FAILED])
         if any(text in error.message for text in refusals):
             return False
         raise

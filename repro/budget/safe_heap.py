@@ -17,6 +17,7 @@ from pathlib import Path
 
 from repro.budget import workload
 from repro.budget.measure import plan_of, trace_of
+from tautochrone.facts import fault_format as faults
 from tautochrone.plan.file import Plan
 from tautochrone.replay import opened
 from tautochrone.replay.search import RESOLUTION_BYTES
@@ -34,11 +35,11 @@ def safe_heap(session: Session, smallest_bytes: int, most_bytes: int) -> int:
     """The size behind the largest that was seen to fail; `smallest_bytes` if none was."""
     pitch = max((most_bytes - smallest_bytes) // SIZES_COUNT // 8 * 8, RESOLUTION_BYTES)
     for fails in range(most_bytes // 8 * 8, smallest_bytes, -pitch):
-        if session.run(fails, checked=False).fault != opened.COMPLETED:
+        if session.run(fails, checked=False).fault != faults.COMPLETED:
             holds = fails + pitch
             while holds - fails > RESOLUTION_BYTES:
                 middle = (holds + fails) // 16 * 8
-                if session.run(middle, checked=False).fault == opened.COMPLETED:
+                if session.run(middle, checked=False).fault == faults.COMPLETED:
                     holds = middle
                 else:
                     fails = middle

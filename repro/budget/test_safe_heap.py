@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from repro.budget import safe_heap
-from tautochrone.replay import opened
+from tautochrone.facts import fault_format as faults
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Heaps:
     def run(self, heap_bytes: int, checked: bool) -> SimpleNamespace:
         """One replay."""
         fails = heap_bytes < 4000 or heap_bytes in self.bad
-        return SimpleNamespace(fault=opened.NO_MEMORY if fails else opened.COMPLETED)
+        return SimpleNamespace(fault=faults.NO_MEMORY if fails else faults.COMPLETED)
 
 
 def test_the_safe_heap_lies_behind_the_last_size_that_fails() -> None:

@@ -39,6 +39,7 @@ from tautochrone.code.images import (
     core_image,
 )
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import fault_format as faults
 from tautochrone.replay import opened
 
 __all__ = [
@@ -270,10 +271,10 @@ def count_calls(
             functools.partial(_count_once, image, trace, size, plan, instructions_max, way),
             f"counting instructions of {image.name}",
         )
-        if fault in (opened.NO_MEMORY, opened.INIT_FAILED) and size < tries[-1]:
+        if fault in (faults.NO_MEMORY, faults.INIT_FAILED) and size < tries[-1]:
             continue
-        if fault != opened.COMPLETED:
-            cause = f"{opened.FAULT_TEXT[fault]} ({size} bytes)"
+        if fault != faults.COMPLETED:
+            cause = f"{faults.MEANING[fault]} ({size} bytes)"
             raise TauError(f"{image.name} on {ISAS[image.isa].title} {cause}")
         break
     return counts

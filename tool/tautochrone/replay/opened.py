@@ -25,26 +25,6 @@ OPS_IN_MEMORY_MAX = 1 << 24
 TICK_S = 0.2
 Work = TypeVar("Work")
 
-COMPLETED, NO_MEMORY, INIT_FAILED, OUTSIDE, MISALIGNED, OVERLAPS, OVERWRITTEN = range(7)
-NOT_CLEARED, FREE_REFUSED, TRACE_FAILED, HOST_MEMORY = range(7, 11)
-UNMAPPED, PAGE_LOST, NO_FRAME, FAULT_REFUSED, MISCOUNTED = range(11, 16)
-FAULT_TEXT = {
-    NO_MEMORY: "refused a request that the heap has no room for",
-    INIT_FAILED: "cannot start in a heap of this size",
-    OUTSIDE: "handed out memory outside the heap",
-    MISALIGNED: "handed out a misaligned object",
-    OVERLAPS: "handed out memory that a live object has",
-    OVERWRITTEN: "changed or lost the content of a live object",
-    NOT_CLEARED: "handed out memory by calloc that is not zero",
-    FREE_REFUSED: "called a proper free a misuse",
-    TRACE_FAILED: "did not run: the trace cannot be read a second time",
-    HOST_MEMORY: "did not run: this machine has not enough memory",
-    UNMAPPED: "touched a page that is not mapped",
-    PAGE_LOST: "gave a page back that a live object has touched",
-    NO_FRAME: "had no frame left for a page that was touched",
-    FAULT_REFUSED: "refused to map a page of a live object",
-    MISCOUNTED: "counts its mapped pages wrongly",
-}
 OPERATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
 
 

@@ -31,6 +31,7 @@ from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
 from tautochrone.code.calls import STOPS, NativeImage, native_image
 from tautochrone.code.images import Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import fault_format as faults
 from tautochrone.facts.trace_format import GRANULE_BYTES
 from tautochrone.replay import opened
 from tautochrone.targets.sources import CORE_FILES
@@ -329,11 +330,11 @@ def _run(trace: opened.OpenTrace, image: Image, system: str, settings: _Settings
 def _refuse_errors(raw: _Result, system: str) -> None:
     """Raise TauError unless the trace completed, or memory or frames did not suffice."""
     fault = raw.replay.fault
-    if fault in (opened.COMPLETED, opened.NO_MEMORY, opened.NO_FRAME):
+    if fault in (faults.COMPLETED, faults.NO_MEMORY, faults.NO_FRAME):
         return
-    if fault == opened.INIT_FAILED:
+    if fault == faults.INIT_FAILED:
         raise TauError(
-            f"{system} {opened.FAULT_TEXT[fault]} (status {raw.replay.init_status})",
+            f"{system} {faults.MEANING[fault]} (status {raw.replay.init_status})",
             "give more with --heap or --frames",
         )
     if raw.stop:
@@ -343,7 +344,7 @@ def _refuse_errors(raw: _Result, system: str) -> None:
             "report this allocator",
         )
     raise TauError(
-        f"{system} {opened.FAULT_TEXT[fault]}, at event {raw.replay.fault_event}",
+        f"{system} {faults.MEANING[fault]}, at event {raw.replay.fault_event}",
         "report this allocator",
     )
 
@@ -365,13 +366,13 @@ def _result_of(
         columns = (chosen[name] for name in ("event", "size_bytes", "instructions", "accesses"))
         calls[kind] = PageCalls(*columns, *bounds_of(image, system, kind))
     fault = raw.replay.fault
-    completed = fault == opened.COMPLETED
+    completed = fault == faults.COMPLETED
     return PageReplay(
         system=system,
         isa=image.isa,
         completed=completed,
         failed_at_event=None if completed else int(raw.replay.fault_event),
-        cause=None if completed else opened.FAULT_TEXT[fault],
+        cause=None if completed else faults.MEANING[fault],
         peak_mapped_pages=int(raw.peak_mapped_pages),
         end_mapped_pages=int(raw.end_mapped_pages),
         mean_mapped_pages=raw.mapped_pages_total / max(raw.mapped_pages_weight, 1),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts.fault_format import COMPLETED
 from tautochrone.replay.opened import (
-    COMPLETED,
     OpenTrace,
     open_trace_for_replay,
     refuse_misuse,

@@ -14,13 +14,14 @@ from typing import Any
 from tautochrone import native
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.replay.search import grid_sizes_of, search_steps
+from tautochrone.facts import fault_format as faults
+from tautochrone.facts.status_format import PLAN_INVALID
 from tautochrone.replay import opened
+from tautochrone.replay.search import grid_sizes_of, search_steps
 
 HEAP_32_BYTES_MAX = 1 << 30  # what one pool of a 32-bit layout can be
 HEAP_HOST_BYTES_MAX = 1 << 44
 LAYOUTS = ("32", "host")
-PLAN_INVALID = 11  # enum tau_status
 
 
 @dataclass(frozen=True)
@@ -146,9 +147,9 @@ class Session:
         opened.library().tau_replay_run(
             self.trace.handle, self.handle, heap_bytes, int(checked), ctypes.byref(result)
         )
-        if result.fault in (opened.TRACE_FAILED, opened.HOST_MEMORY):
-            raise TauError(f"{self.arena.name} {opened.FAULT_TEXT[result.fault]}")
-        if result.fault == opened.INIT_FAILED and result.init_status == PLAN_INVALID:
+        if result.fault in (faults.TRACE_FAILED, faults.HOST_MEMORY):
+            raise TauError(f"{self.arena.name} {faults.MEANING[result.fault]}")
+        if result.fault == faults.INIT_FAILED and result.init_status == PLAN_INVALID:
             raise TauError(
                 "the plan is invalid: its sizes must be different and not zero",
                 "tau check the plan",
@@ -157,18 +158,18 @@ class Session:
 
     def _holds(self, heap_bytes: int) -> bool:
         result = self.run(heap_bytes, checked=False)
-        if result.fault not in (opened.COMPLETED, opened.NO_MEMORY, opened.INIT_FAILED):
+        if result.fault not in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
             raise TauError(
-                f"{self.arena.name} {opened.FAULT_TEXT[result.fault]} at event {result.fault_event}"
+                f"{self.arena.name} {faults.MEANING[result.fault]} at event {result.fault_event}"
             )
-        return result.fault == opened.COMPLETED
+        return result.fault == faults.COMPLETED
 
     def smallest_heap(self, guess_bytes: int | None = None, grid_sizes: int | None = None) -> int:
         """The smallest heap as search.py defines it. Raises TauError if none holds."""
         if self.arena.grows:
             result = self.run(self.heap_bytes_max, checked=False)
-            if result.fault != opened.COMPLETED:
-                cause = opened.FAULT_TEXT[result.fault]
+            if result.fault != faults.COMPLETED:
+                cause = faults.MEANING[result.fault]
                 raise TauError(
                     f"{self.arena.name} {cause} at event {result.fault_event},"
                     f" with {self.heap_bytes_max} bytes"

@@ -13,10 +13,10 @@ import pytest
 
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import fault_format as faults
 from tautochrone.replay.entry import OURS, Entry
 from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
 from tautochrone.replay.run import completes, replay, smallest_heap
-from tautochrone.replay import opened
 from tautochrone.replay.systems import process, system_named
 from tautochrone.replay.systems.native import Native, library_system
 from tautochrone.report import text
@@ -107,7 +107,7 @@ def test_a_streamed_trace_is_replayed_as_one_in_memory(trace: Path) -> None:
         for name in ("tlsf", "static"):
             with system_named(name).session(decoded) as session:
                 result = session.run(1 << 20)
-                assert result.fault == opened.COMPLETED
+                assert result.fault == faults.COMPLETED
                 hashes.add((name, result.placement_hash))
     assert len(hashes) == 2
 
@@ -196,14 +196,14 @@ def build_broken(folder: Path, bug: int) -> Native:
 @pytest.mark.parametrize(
     ("bug", "fault"),
     [
-        (1, opened.OVERLAPS),
-        (2, opened.OVERWRITTEN),
-        (3, opened.MISALIGNED),
-        (4, opened.OUTSIDE),
-        (5, opened.NOT_CLEARED),
-        (6, opened.FREE_REFUSED),
-        (7, opened.OVERWRITTEN),
-        (8, opened.OVERLAPS),
+        (1, faults.OVERLAPS),
+        (2, faults.OVERWRITTEN),
+        (3, faults.MISALIGNED),
+        (4, faults.OUTSIDE),
+        (5, faults.NOT_CLEARED),
+        (6, faults.FREE_REFUSED),
+        (7, faults.OVERWRITTEN),
+        (8, faults.OVERLAPS),
     ],
 )
 def test_a_broken_allocator_is_caught(tmp_path: Path, bug: int, fault: int) -> None:
@@ -215,7 +215,7 @@ def test_a_broken_allocator_is_caught(tmp_path: Path, bug: int, fault: int) -> N
     with build_broken(tmp_path, bug).session(open_trace_for_replay(trace)) as session:
         assert session.run(16 << 20).fault == fault
     with build_broken(tmp_path, 0).session(open_trace_for_replay(trace)) as session:
-        assert session.run(16 << 20).fault == opened.COMPLETED
+        assert session.run(16 << 20).fault == faults.COMPLETED
 
 
 def test_a_library_without_the_functions_is_refused(trace: Path) -> None:

@@ -66,7 +66,7 @@ class ReplayedRecording:
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """See Recording."""
-        from tautochrone.replay.opened import COMPLETED
+        from tautochrone.facts.fault_format import COMPLETED
 
         with self._session(classes) as session:
             result = session.run(heap_bytes, checked=False)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tautochrone.errors import TauError
+from tautochrone.facts import fault_format as faults
+from tautochrone.facts.status_format import PLAN_TOO_LARGE
+from tautochrone.replay import opened
 from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
 from tautochrone.replay.result import ReplayResult, entry_of
-from tautochrone.replay import opened
 from tautochrone.replay.session import Arena, Session, needs_plan
 from tautochrone.replay.system import Options, System
-
-PLAN_TOO_LARGE = 10  # enum tau_status
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Native(System):
         if plan is not None and done.completed:
             with self.session(trace, plan, options.layout) as session:
                 run = session.run(plan.heap_bytes, checked=False)
-                holds = run.fault == opened.COMPLETED
+                holds = run.fault == faults.COMPLETED
         return entry_of(
             done,
             self.role,
@@ -73,23 +73,23 @@ class Native(System):
         with self.session(trace, plan, layout) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
             run = opened.watched(lambda: session.run(size), f"replaying on {self.name}")
-        if run.fault == opened.INIT_FAILED and run.init_status == PLAN_TOO_LARGE:
+        if run.fault == faults.INIT_FAILED and run.init_status == PLAN_TOO_LARGE:
             raise TauError(
                 f"the plan does not fit a heap of {size} bytes",
                 "give more with --heap, or plan again for less",
             )
-        if run.fault not in (opened.COMPLETED, opened.NO_MEMORY, opened.INIT_FAILED):
+        if run.fault not in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
             raise TauError(
-                f"{self.name} {opened.FAULT_TEXT[run.fault]} at event {run.fault_event}",
+                f"{self.name} {faults.MEANING[run.fault]} at event {run.fault_event}",
                 "report this allocator",
             )
-        completed = run.fault == opened.COMPLETED
+        completed = run.fault == faults.COMPLETED
         return ReplayResult(
             self.name,
             layout,
             completed,
             None if completed else int(run.fault_event),
-            None if completed else opened.FAULT_TEXT[run.fault],
+            None if completed else faults.MEANING[run.fault],
             int(run.footprint_bytes) if completed else size,
             int(trace.facts.peak_live_bytes),
             int(trace.facts.events),

@@ -12,9 +12,10 @@ from typing import ClassVar
 
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import fault_format as faults
+from tautochrone.replay import opened
 from tautochrone.replay.entry import PEER, Entry
 from tautochrone.replay.result import ReplayResult, entry_of
-from tautochrone.replay import opened
 from tautochrone.replay.system import Options, State, System
 
 
@@ -117,7 +118,7 @@ class Process(System):
             "host",
             completed,
             None if completed else failed_at,
-            None if completed else opened.FAULT_TEXT[opened.NO_MEMORY],
+            None if completed else faults.MEANING[faults.NO_MEMORY],
             max(peak - baseline, 0),
             int(facts.peak_live_bytes),
             int(facts.events),

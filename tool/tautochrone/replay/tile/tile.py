@@ -33,6 +33,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+from tautochrone.facts import fault_format as faults
 from tautochrone.facts import replay_format as form
 from tautochrone.facts import tile_format as tile
 from tautochrone.facts.trace_format import (
@@ -414,9 +415,9 @@ def _result_of(
     empty = plain[is_end & (plain["value"] == form.END_EMPTY)]
     end = plain[is_end & (plain["value"] != form.END_EMPTY)][-1]
     reason = int(end["value"]) & 0xFFFF
-    if not len(empty) or reason == opened.INIT_FAILED:
+    if not len(empty) or reason == faults.INIT_FAILED:
         raise TauError(
-            f"{name} {opened.FAULT_TEXT[opened.INIT_FAILED]} (status {int(end['value']) >> 16})",
+            f"{name} {faults.MEANING[faults.INIT_FAILED]} (status {int(end['value']) >> 16})",
             "give more with --heap or --frames",
         )
     begun = empty[0]
@@ -425,7 +426,7 @@ def _result_of(
     calls = _calls_of(plain, event, ops, sizes, int(begun["cycles"]))
     is_called = (plain["channel"] != tile.CHANNEL_FAULT) & (plain["channel"] != form.CHANNEL_END)
     change = (event[is_called], mapped[is_called])
-    completed = reason == opened.COMPLETED
+    completed = reason == faults.COMPLETED
     counters = {key: int(value) for key, value in done.summary["tiles"][0].items()}
     first = int(begun["sent"])
     accesses = {}
@@ -437,7 +438,7 @@ def _result_of(
         system=name,
         completed=completed,
         failed_at_event=None if completed else int(events[int(end["tag"])]),
-        cause=None if completed else opened.FAULT_TEXT[reason],
+        cause=None if completed else faults.MEANING[reason],
         cycles=int(done.summary["cycles"]),
         start_cycles=int(begun["at_cycle"]),
         cycles_per_cpu_second=float(done.summary["host"]["cycles_per_cpu_second"]),
