@@ -4,6 +4,8 @@
 #include "core/tests/pages/vspace_world.h"
 
 enum { LOG2 = 6, PAGES = 1 << LOG2, ANY = PAGES };
+// The upper levels of a region tree have the size of the largest that a build allows.
+enum { UPPER_WORDS_MAX = 4096 };
 
 static struct world world;
 static struct world_space made;
@@ -78,7 +80,7 @@ static void sizes_out_of_range_are_refused(void) {
 static void tables_may_lie_apart(void) {
     static struct tau_validity_region regions[PAGES + 1];
     static struct tau_validity_stack stacks[PAGES + 1];
-    static uint32_t data[PAGES + 1], tree[PAGES];
+    static uint32_t data[PAGES + 1], tree[PAGES + UPPER_WORDS_MAX];
     static struct tau_vspace apart;
     const size_t tree_bytes = tau_region_tree_size_bytes(LOG2);
     struct tau_vspace_tables tables = {regions, stacks, data, tree, tree_bytes - 1};
