@@ -214,7 +214,7 @@ def test_the_header_starts_a_heap_on_pages(tmp_path: Path, heap_pages: int) -> N
     plan = Plan((), 0, "greedy", 0.0, layout="host", sections={"pages": planned})
     save_header(plan, tmp_path / "plan.h", "tau plan")
     (tmp_path / "user.c").write_text(HEADER_USER)
-    sources = sorted(map(str, (ROOT / "core").glob("*.c")))
+    sources = [str(ROOT / "core" / "tau.c")]
     flags = ["-std=c17", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}", f"-I{tmp_path}"]
     for object_bytes, status in ((3 * PAGE, 0), (9 * PAGE, 4)):
         program = str(tmp_path / "user")
