@@ -15,16 +15,15 @@ from pathlib import Path
 import pytest
 
 from tautochrone import native
-from tautochrone.code import images
-from tautochrone.errors import TauError
+from tautochrone.plan import bounds
 from tautochrone.plan.bounds import Bound, Bounds, core_sha256
 from tautochrone.plan.checking import check_plan
-from tautochrone.plan import bounds
 from tautochrone.plan.file import Plan, load_plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis
 from tautochrone.replay.emulator import count
 from tautochrone.replay.paging import page_replay
+from tautochrone.targets import build
 from testing.paging_reference import TOUCH, events_with_touches
 from testing.random_trace import FREE, MALLOC, random_trace, write_events
 
@@ -129,12 +128,14 @@ def test_a_system_that_nobody_knows_is_a_problem(tmp_path: Path) -> None:
 
 def other_core(folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """Install a core whose tlsf.c differs."""
-    core = folder / "core"
-    shutil.copytree(native.core_sources(), core)
-    text = (core / "tlsf.c").read_text()
+    installed = native.sources()
+    for part in ("core", "iface", "targets"):
+        shutil.copytree(installed / part, folder / part)
+    path = folder / "core/tlsf.c"
+    text = path.read_text()
     assert old in text
-    (core / "tlsf.c").write_text(text.replace(old, new, 1))
-    monkeypatch.setattr(native, "core_sources", lambda: core)
+    path.write_text(text.replace(old, new, 1))
+    monkeypatch.setattr(native, "sources", lambda: folder)
     afresh_caches()
 
 
@@ -198,14 +199,14 @@ def test_the_installed_core_is_the_one_of_the_sources(monkeypatch: pytest.Monkey
 
 def without_compiler(monkeypatch: pytest.MonkeyPatch, *isas: str) -> None:
     """A machine that lacks the compilers of these targets."""
-    plain = images.compiler_of
+    plain = build.compiler_of
 
     def missing(isa: str) -> str:
         if isa in isas:
-            raise TauError(f"{isa}-gcc is not installed", f"apt install gcc-{isa}")
+            raise build.BuildError(f"{isa}-gcc is not installed", f"apt install gcc-{isa}")
         return plain(isa)
 
-    monkeypatch.setattr(images, "compiler_of", missing)
+    monkeypatch.setattr(build, "compiler_of", missing)
 
 
 def test_a_missing_compiler_costs_its_target_only(
