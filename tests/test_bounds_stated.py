@@ -21,7 +21,7 @@ from tautochrone.code.images import core_image
 from tautochrone.targets.sources import CORE_FILES
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-STATED = REPOSITORY / "docs" / "spec" / "bounds.md"
+BOUNDS_PAGE = REPOSITORY / "docs" / "spec" / "bounds.md"
 # What a header states of the function below it.
 COST = re.compile(
     r"// Cost: (\d+) instructions \((\d+) with Zbb\), (\d+) accesses[^(]*?(tau_\w+)\(", re.DOTALL
@@ -99,7 +99,7 @@ PAGED_SOURCES = tuple(
 # Its paths do not zero a frame: one is ready, as in a reserved pool always.
 READY = ("tau_frames_clean_one",)
 # Headers that state costs, and of how many functions.
-STATED = {"vspace.h": 3, "page_heap.h": 4, "conventional/break_heap.h": 2}
+COSTS_STATED = {"vspace.h": 3, "page_heap.h": 4, "conventional/break_heap.h": 2}
 # What the row is called, the function, the calls that its paths do not make, the check levels.
 PAGED_ROWS = (
     ("`tau_region_tree_find`", "tau_region_tree_find", (), (0,)),
@@ -170,13 +170,13 @@ def document() -> str:
 
 
 def test_the_stated_bounds_are_those_of_the_code() -> None:
-    assert STATED.read_text() == document()
+    assert BOUNDS_PAGE.read_text() == document()
 
 
 def test_the_headers_costs_are_those_of_the_code() -> None:
     """The first row of each function is what its header states: level 0, with a frame ready."""
     rows = paged_table()[2:]
-    for name, functions_stated in STATED.items():
+    for name, functions_stated in COSTS_STATED.items():
         stated = COST.findall((REPOSITORY / "core" / name).read_text())
         assert len(stated) == functions_stated
         for plain, zbb, accesses, function in stated:
