@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tautochrone import native
@@ -18,13 +17,6 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.sections import Basis
 
-# Where each system's operations have bounds.
-TARGETS = {
-    "tlsf": ("rv32", "m4"),
-    "budget": ("rv32", "m4"),
-    "rtvm": ("rv32",),
-    "tile:rtmmu": ("tile",),
-}
 Pair = tuple[str, str]
 
 
@@ -61,7 +53,17 @@ def _pairs(basis: Basis) -> list[Pair]:
     systems = ["tlsf"]
     systems += ["budget"] if basis.has_classes else []
     systems += ["rtvm", "tile:rtmmu"] if "pages" in basis.sections else []
-    return [(system, target) for system in systems for target in TARGETS[system]]
+    return [(system, target) for system in systems for target in _targets(system)]
+
+
+def _targets(system: str) -> tuple[str, ...]:
+    """Where a system's operations have bounds; nowhere if there is no such system."""
+    from tautochrone.replay.systems import system_named
+
+    try:
+        return system_named(system).targets
+    except TauError:
+        return ()
 
 
 @functools.cache
@@ -83,40 +85,13 @@ def bounds_on(system: str, target: str) -> tuple[Bound, ...]:
     Raises TauError if the target's code cannot be built, as without its compiler.
     """
     # Imported late: a plan is read without what builds and decodes code.
-    if target == "tile":
-        from tautochrone.replay.tile.cycle_bounds import tile_bounds
-        from tautochrone.replay.tile.program import tile_system
+    from tautochrone.replay.systems import system_named
 
-        rows = [(kind, "cycles", bound) for kind, bound in tile_bounds(tile_system(system)).items()]
-    elif system == "rtvm":
-        rows = list(_bounds_on_pages(target))
-    else:
-        rows = list(_bounds_of_heap(system, target))
     return tuple(
         Bound(system, operation, target, unit, bound)
-        for operation, unit, bound in rows
+        for operation, unit, bound in system_named(system).bounds(target)
         if bound is not None
     )
-
-
-def _bounds_of_heap(system: str, target: str) -> Iterable[tuple[str, str, int | None]]:
-    from tautochrone.code.bounds import accesses_bound_of_image, bound_of_image
-    from tautochrone.code.images import FUNCTIONS, core_image
-
-    image = core_image(system, target)
-    for operation in FUNCTIONS:
-        yield operation, "instructions", bound_of_image(image, operation)
-        yield operation, "accesses", accesses_bound_of_image(image, operation)
-
-
-def _bounds_on_pages(target: str) -> Iterable[tuple[str, str, int | None]]:
-    from tautochrone.replay.paging import KINDS, bounds_of, paging_image
-
-    image = paging_image("rtvm", target)
-    for operation in KINDS:
-        instructions, accesses = bounds_of(image, "rtvm", operation)
-        yield operation, "instructions", instructions
-        yield operation, "accesses", accesses
 
 
 def from_table(table: dict[str, Any]) -> Bounds:
@@ -191,7 +166,7 @@ def problems(value: Bounds) -> list[str]:
 def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
     """What of one system on one target is not as planned."""
     system, target = pair
-    if target not in TARGETS.get(system, ()):
+    if target not in _targets(system):
         return [f"{system} has no bounds on {target}"]
     try:
         found = {row[:4]: row for row in bounds_on(system, target)}

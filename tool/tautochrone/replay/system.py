@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -87,13 +87,15 @@ class System(ABC):
 
     `role` is one of entry.ROLES. `follows` names the options that it acts on; an option that none
     of the chosen systems follows is refused, one that only some follow is theirs alone.
-    `is_parallel`: it runs a program of its own, so that several may run at a time.
+    `is_parallel`: it runs a program of its own, so that several may run at a time. `targets` are
+    those on which its operations have bounds.
     """
 
     name: str
     role: str
     follows: ClassVar[frozenset[str]] = frozenset({"skip_misuse"})
     is_parallel: ClassVar[bool] = False
+    targets: ClassVar[tuple[str, ...]] = ()
 
     def accept(self, options: Options, trace: Path) -> None:
         """Raise TauError (usage) for options that this system contradicts."""
@@ -105,9 +107,13 @@ class System(ABC):
     def run(self, trace: OpenTrace, options: Options) -> Entry:
         """Replay the trace. Raises TauError for a system that errs; not holding is an entry."""
 
-    def bound(self, operation: str, target: str) -> int | None:
-        """The bound of an operation on a target; None if it has none there, or none is known."""
-        return None
+    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+        """The bound of each operation in each unit on one of `targets`: operation, unit, bound.
+
+        None where there is none, or none is known. Raises TauError if code for the target cannot be
+        built, as without its compiler.
+        """
+        return ()
 
     def state(self, build: bool) -> State | None:
         """Whether it can run here; None: always. With `build`, what is missing is built."""

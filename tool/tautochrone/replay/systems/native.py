@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +11,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts.status_format import PLAN_TOO_LARGE
 from tautochrone.replay import opened
-from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
+from tautochrone.replay.entry import ACCESSES, INSTRUCTIONS, OURS, PEER, PLANNED, Entry
 from tautochrone.replay.result import ReplayResult, entry_of
 from tautochrone.replay.session import Arena, Session, needs_plan
 from tautochrone.replay.system import Options, System
@@ -26,6 +27,7 @@ class Native(System):
     follows: ClassVar[frozenset[str]] = frozenset(
         {"plan", "heap_bytes", "layout", "isa", "check_level", "skip_misuse"}
     )
+    targets: ClassVar[tuple[str, ...]] = ("rv32", "m4")
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -110,14 +112,17 @@ class Native(System):
         with self.session(trace, plan, layout) as session:
             return session.smallest_heap(guess_bytes, grid_sizes)
 
-    def bound(self, operation: str, target: str) -> int | None:
-        """The bound in instructions on one of code.images.ISAS."""
+    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+        """The longest paths of ours on one of code.images.ISAS, in instructions and accesses."""
         if not self.is_counted:
-            return None
-        from tautochrone.code.bounds import bound_of_image
-        from tautochrone.code.images import core_image
+            return
+        from tautochrone.code.bounds import accesses_bound_of_image, bound_of_image
+        from tautochrone.code.images import FUNCTIONS, core_image
 
-        return bound_of_image(core_image(self.name, target), operation)
+        image = core_image(self.name, target)
+        for operation in FUNCTIONS:
+            yield operation, INSTRUCTIONS, bound_of_image(image, operation)
+            yield operation, ACCESSES, accesses_bound_of_image(image, operation)
 
 
 def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> Native:

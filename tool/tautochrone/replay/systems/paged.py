@@ -6,6 +6,7 @@ measures of the build "zbb".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -43,6 +44,7 @@ class Paged(System):
     name: str
     role: str
     follows: ClassVar[frozenset[str]] = FOLLOWS
+    targets: ClassVar[tuple[str, ...]] = ("rv32",)
 
     def accept(self, options: Options, trace: Path) -> None:
         """Raise TauError (usage) for another layout than that of 32-bit code."""
@@ -67,11 +69,15 @@ class Paged(System):
         pages = pages_of(done, options.touch_all, done.table_bytes)
         return entry_of(done, self.role, pages, operations)
 
-    def bound(self, operation: str, target: str) -> int | None:
-        """The bound in instructions on "rv32" or "rv32zbb"."""
-        from tautochrone.replay.paging import bounds_of, paging_image
+    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+        """The longest paths on "rv32" or "rv32zbb", in instructions and accesses."""
+        from tautochrone.replay.paging import KINDS, bounds_of, paging_image
 
-        return bounds_of(paging_image(self.name, target), self.name, operation)[0]
+        image = paging_image(self.name, target)
+        for operation in KINDS:
+            instructions, accesses = bounds_of(image, self.name, operation)
+            yield operation, INSTRUCTIONS, instructions
+            yield operation, ACCESSES, accesses
 
 
 def refuse_layout(name: str, options: Options) -> None:

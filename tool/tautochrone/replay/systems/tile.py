@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -41,6 +42,7 @@ class Tile(System):
     role: str
     follows: ClassVar[frozenset[str]] = FOLLOWS | {"cycles_max"}
     is_parallel: ClassVar[bool] = True
+    targets: ClassVar[tuple[str, ...]] = ("tile",)
 
     def accept(self, options: Options, trace: Path) -> None:
         """Raise TauError (usage) for another layout than that of 32-bit code."""
@@ -67,9 +69,7 @@ class Tile(System):
         }
         is_bounded = self._is_bounded(options.check_level)
         operations = {
-            kind: _operation(
-                kind, each, self.bound(kind, CYCLES) if is_bounded else None, is_bounded
-            )
+            kind: _operation(kind, each, self._bound(kind) if is_bounded else None, is_bounded)
             for kind, each in {**shown, **done.accesses}.items()
         }
         entry = entry_of(done, self.role, pages_of(done, options.touch_all), operations)
@@ -85,12 +85,20 @@ class Tile(System):
         is_known = system.config == cycle_bounds.CONFIG and bool(unit_of(system).heap)
         return is_known and check_level == 0
 
-    def bound(self, operation: str, target: str) -> int | None:
-        """The bound in cycles; the target is the tile itself."""
+    def _bound(self, operation: str) -> int | None:
+        """The bound of an operation or of an access, in cycles."""
         from tautochrone.replay.tile.cycle_bounds import tile_bound
         from tautochrone.replay.tile.program import tile_system
 
-        return tile_bound(tile_system(self.name), operation) if self._is_bounded(0) else None
+        return tile_bound(tile_system(self.name), operation)
+
+    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+        """The bounds in cycles; the target is the tile itself."""
+        from tautochrone.replay.tile.cycle_bounds import tile_bounds
+        from tautochrone.replay.tile.program import tile_system
+
+        for operation, bound in tile_bounds(tile_system(self.name)).items():
+            yield operation, CYCLES, bound
 
     def state(self, build: bool) -> State:
         """Whether its simulator is built, or can be."""
