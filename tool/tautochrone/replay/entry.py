@@ -9,7 +9,7 @@ Commands, printers and reports read entries only; `document` is the only writer 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -147,13 +147,6 @@ class Entry:
         """The unit of its costs: the first that was measured; None if nothing was counted."""
         measures = (m for operation in self.operations.values() for m in operation.measures)
         return next((measure.unit for measure in measures), None)
-
-    @property
-    def measures(self) -> Iterator[tuple[Operation, Measure]]:
-        """Every measure of every operation."""
-        for operation in self.operations.values():
-            for measure in operation.measures:
-                yield operation, measure
 
     def document(self) -> dict[str, Any]:
         """The entry as `tau replay --json` lists it: the same keys for every system."""
