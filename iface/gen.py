@@ -261,6 +261,10 @@ def outputs() -> dict[Path, str]:
             },
         ),
         ("replay", "REPLAY_", replay_constants, {"iface/gen/tau_replay_format.h": c_header}),
+        (
+            *("compose", "TAU_COMPOSE_", table_constants),
+            {"iface/gen/tau_compose_format.h": c_header},
+        ),
     ):
         path = ROOT / "iface" / f"{name}.toml"
         if not path.exists():
