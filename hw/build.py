@@ -17,6 +17,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,8 @@ PINNED = {
 PACKAGES = tuple(PINNED)
 PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
 BUILD_SECONDS_MAX = 900
+# Make cannot build in, or from, a folder whose path has a blank or a character that it reads.
+PATH_OF_MAKE = re.compile(r"[\w./+@,~-]+")
 
 
 class BuildError(Exception):
@@ -211,7 +214,7 @@ def arguments(options: Options, folder: Path) -> list[str]:
 def cache_folder() -> Path:
     """Return where simulators are kept: TAU_TILE_CACHE, else in the user's cache directory."""
     if named := os.environ.get("TAU_TILE_CACHE"):
-        return Path(named)
+        return Path(named).absolute()
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "tautochrone" / "tile"
 
@@ -255,6 +258,8 @@ def simulator(
     if program.exists() or not build:
         return program if program.exists() else None
     check_programs()
+    check_path(ROOT, "install into another folder")
+    check_path(cache, "set TAU_TILE_CACHE to another folder")
     try:
         cache.mkdir(parents=True, exist_ok=True)
         # One for each simulator: two different ones may be built at once.
@@ -271,8 +276,19 @@ def simulator(
     return program
 
 
+def check_path(folder: Path, next_step: str) -> None:
+    """Raise BuildError for a folder that make cannot build in."""
+    if not PATH_OF_MAKE.fullmatch(str(folder)):
+        raise BuildError(
+            f"{str(folder)!r}: make cannot build in a folder of such a name", next_step
+        )
+
+
 def build_in(options: Options, made: Path) -> None:
-    """Build beside `made` and move only the finished simulator there."""
+    """Build beside `made` and move only the finished simulator there.
+
+    Verilator writes the folder that it runs in into its makefile; the user's may have any name.
+    """
     scratch = made.with_suffix(".building")
     shutil.rmtree(scratch, ignore_errors=True)
     try:
@@ -281,12 +297,16 @@ def build_in(options: Options, made: Path) -> None:
             capture_output=True,
             text=True,
             timeout=BUILD_SECONDS_MAX,
+            cwd=made.parent,
             env={**os.environ, "PATH": search_path()},
         )
     except subprocess.TimeoutExpired as error:
         raise BuildError(f"not built after {BUILD_SECONDS_MAX} s") from error
     if done.returncode != 0:
-        shown = [line for line in (done.stdout + done.stderr).splitlines() if "rror" in line]
+        said = (done.stdout + done.stderr).splitlines()
+        shown = [line for line in said if "rror" in line or "***" in line]
+        # Verilator repeats its command line, which fills the screen.
+        shown = [line for line in shown if "Command Failed" not in line]
         raise BuildError("Verilator or the compiler failed:\n" + "\n".join(shown[:20]))
     made.mkdir(exist_ok=True)
     (scratch / "tau_sim").rename(made / "tau_sim")

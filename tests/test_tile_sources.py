@@ -121,6 +121,34 @@ def test_a_cache_that_cannot_be_written(
     assert "TAU_TILE_CACHE" in (caught.value.next_step or "")
 
 
+def test_verilator_does_not_run_in_the_users_folder(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It writes that folder into its makefile, and make reads no blanks, quotes and newlines.
+
+    Method: a Verilator that fails and says where it runs; the cache is named from where one stands.
+    """
+    here = tmp_path / "my 'first'\nfolder"
+    (here / "cache").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TAU_TILE_CACHE", "cache")
+    module = tile_program.build_module(installed / "hw")
+    fake = tmp_path / "verilator.pl"
+    fake.write_text('use Cwd; print "Makefile:55: *** Error in ", getcwd(), " @ARGV\\n"; exit 1;')
+    arguments = module.arguments
+    monkeypatch.setattr(
+        *(module, "arguments"),
+        lambda options, folder: ["perl", str(fake), *arguments(options, folder)[2:]],
+    )
+    with pytest.raises(TauError, match=rf"\*\*\* Error in {tmp_path}/cache ") as caught:
+        tile_program.simulator(tile_program.tile_system("tile:rtmmu"))
+    assert f"-Mdir {tmp_path}/cache/rtmmu-small" in caught.value.message
+    monkeypatch.chdir(here)
+    with pytest.raises(TauError, match="make cannot build in a folder of such a name") as caught:
+        tile_program.simulator(tile_program.tile_system("tile:rtmmu"))
+    assert caught.value.next_step == "set TAU_TILE_CACHE to another folder"
+
+
 def test_versions_are_the_pinned_ones() -> None:
     """hw/build.py names them where no pyproject.toml is."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
