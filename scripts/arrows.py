@@ -1,9 +1,9 @@
 """Who may use whom: reads the tables of arrows in DESIGN.md, and what each file really uses.
 
 1. A file is in the row with the longest folder that it lies in; `*` stands for one folder.
-2. C, C++ and SystemVerilog use what they include in quotes, Python what it imports. A name is
-   looked up as compilers and Python do: beside the file, from the root, else by its own name if
-   only one file has it.
+2. C, C++ and SystemVerilog use what they include, Python what it imports. A name is looked up as
+   compilers and Python do: beside the file, from the root, else by its own name if only one file
+   has it. A name in angle brackets is looked up from the root only.
 3. Every use is an arrow from row to row. It must be in the table.
 """
 
@@ -23,7 +23,7 @@ from sources import is_test
 FOLDERS_TABLE = ("folder", "what it is", "may use")
 MECHANISMS_TABLE = ("mechanism", "what it is", "may include")
 C_SUFFIXES = {".c", ".h", ".cpp", ".S", ".sv", ".svh"}
-INCLUDE = re.compile(r'^\s*[#`]\s*include\s+"([^"]+)"', re.M)
+INCLUDE = re.compile(r'^\s*[#`]\s*include\s*(["<])([^">]+)[">]', re.M)
 # Where Python finds modules, from the root; installed, the facts are a part of the package.
 MODULE_ROOTS = ("", "tool", "scripts")
 MODULE_ALIASES = {
@@ -114,8 +114,11 @@ class Uses:
         """Yield each file of the tree that the file NAME uses."""
         text = (self.root / name).read_text()
         if name.suffix in C_SUFFIXES:
-            for include in INCLUDE.findall(text):
-                yield from self._included(name, Path(include))
+            for mark, include in INCLUDE.findall(text):
+                if mark == '"':
+                    yield from self._included(name, Path(include))
+                elif Path(include) in self.names:
+                    yield Path(include)
         elif name.suffix == ".py":
             for module in modules_of(text, name):
                 yield from self._imported(name, module)

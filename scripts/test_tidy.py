@@ -49,6 +49,14 @@ MUTANTS = {
     "tlsf to budget": ("core/tlsf.c", BUDGET + GOOD_C, "may not include budget"),
     "a part of tlsf to budget": ("core/private/heap/tlsf_list.h", BUDGET, "not include budget"),
     "core to tool": ("core/tlsf.c", TRACE + GOOD_C, "core may not use tool/native/trace (tool"),
+    "core to tool in brackets": (
+        *("core/tlsf.c", "#include <tool/native/trace/trace.h>\n" + GOOD_C),
+        "core may not use tool/native/trace (tool",
+    ),
+    "core to tool without a blank": (
+        *("core/tlsf.c", '#include"tool/native/trace/trace.h"\n' + GOOD_C),
+        "core may not use tool/native/trace (tool",
+    ),
     "model to ours": ("model/tlsf.py", "from tautochrone import plan\n", "may not use tool/taut"),
     "tool to bench": ("tool/tautochrone/a.py", "import bench.sizes\n", "may not use bench (bench"),
     "linux to tool": ("linux/recorder/a.c", TRACE, "linux/recorder may not use tool/native/trace"),
