@@ -225,7 +225,8 @@ def _next_command(replayed: Replayed) -> str:
     with_plan = f" --plan {plan}" if plan else ""
     if not all(entry.held for entry in entries):
         if len(heaps(entries)) < len(entries):
-            return f"tau replay {trace} --on {names}, without --frames and --heap or with more"
+            limits = "--frames, --heap and --plan" if plan else "--frames and --heap"
+            return f"tau replay {trace} --on {names}, without {limits} or with more"
         return f"tau replay {trace}{with_plan}"
     if any(entry.plan_holds is False for entry in entries):
         return f"tau plan {trace} OTHERS... -o plan.toml, with every recording that it shall hold"

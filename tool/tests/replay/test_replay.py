@@ -14,7 +14,8 @@ import pytest
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
-from tautochrone.replay.entry import OURS, Entry
+from tautochrone.replay import systems as registry
+from tautochrone.replay.entry import OURS, Entry, Pages
 from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
 from tautochrone.replay.run import completes, replay, smallest_heap
 from tautochrone.replay.systems import process, system_named
@@ -396,3 +397,27 @@ def test_exit_codes(trace: Path) -> None:
     failed = json.loads(tau("replay", trace, "--heap", 4096, "--json").stdout)["systems"][0]
     assert failed["completed"] is False
     assert isinstance(failed["failed_at_event"], int)
+
+
+def test_a_name_that_two_files_claim_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = registry._files()
+    other = SimpleNamespace(__name__="other", SYSTEMS=(system_named("tlsf"),))
+    monkeypatch.setattr(registry, "_files", lambda: [*files, other])
+    registry.systems.cache_clear()
+    try:
+        with pytest.raises(TauError, match="native and other both have a system called 'tlsf'"):
+            system_named("kingsley")
+    finally:
+        registry.systems.cache_clear()
+
+
+def test_what_did_not_hold_on_pages_is_told_what_limited_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A plan's pages are a limit too."""
+    pages = Pages(1, 1.0, 1, 0, 0, "recorded", 1, {"event": [], "min": [], "max": []})
+    entry = Entry("rtvm", OURS, False, 4096, failed_at_event=3, cause="failed", pages=pages)
+    for plan, limits in ((None, "--frames and --heap"), ("p", "--frames, --heap and --plan")):
+        text.show(text.Replayed("t.tau", plan, None, None, 0, [entry]))
+        told = capsys.readouterr().out.splitlines()[-1]
+        assert told == f"next: tau replay t.tau --on rtvm, without {limits} or with more"

@@ -25,8 +25,16 @@ def _files() -> list[ModuleType]:
 
 @functools.cache
 def systems() -> Mapping[str, System]:
-    """All systems that are listed, by name."""
-    return {system.name: system for file in _files() for system in file.SYSTEMS}
+    """All systems that are listed, by name. Raises TauError if two files claim a name."""
+    owners: dict[str, str] = {}
+    found: dict[str, System] = {}
+    for file in _files():
+        for system in file.SYSTEMS:
+            if system.name in found:
+                files = f"{owners[system.name]} and {file.__name__}"
+                raise TauError(f"{files} both have a system called {system.name!r}")
+            found[system.name], owners[system.name] = system, file.__name__
+    return found
 
 
 def system_named(name: str) -> System:
