@@ -5,6 +5,7 @@ Method: the core's sources and the bounds of one system are replaced by others.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -120,10 +121,11 @@ def test_another_core_with_the_same_bounds_is_no_problem(tmp_path: Path) -> None
     assert causes(planned(tmp_path, made._replace(core_sha256="00" * 32))) == []
 
 
-def test_a_system_that_nobody_knows_is_a_problem(tmp_path: Path) -> None:
-    made = Bounds("00" * 32, (Bound("nobody", "malloc", "rv32", "instructions", 1),))
+@pytest.mark.parametrize("name", ["nobody", "glibc", "tile:rtmmu:slow"])
+def test_a_system_without_bounds_is_a_problem(tmp_path: Path, name: str) -> None:
+    made = Bounds("00" * 32, (Bound(name, "malloc", "rv32", "instructions", 1),))
     (cause,) = causes(planned(tmp_path, made))
-    assert "nobody has no bounds on rv32" in cause
+    assert f"{name} has no bounds on rv32" in cause
 
 
 def other_core(folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
@@ -170,14 +172,18 @@ def test_the_hash_is_of_names_and_contents(
     folder.mkdir()
     monkeypatch.setattr(native, "core_sources", lambda: folder)
     seen = set()
-    for name, text in (("a.c", "x"), ("b.c", "x"), ("a.h", "x"), ("a.c", "y"), ("ports/a.c", "x")):
+    below = (("ports/a.c", "x"), ("ports/a.c", "y"))
+    for name, text in (("a.c", "x"), ("b.c", "x"), ("a.h", "x"), ("a.c", "y"), *below):
         shutil.rmtree(folder)
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_text(text)
         (folder / "notes.txt").write_text(name)
         core_sha256.cache_clear()
         seen.add(core_sha256())
-    assert len(seen) == 5
+    assert len(seen) == 6
+    (folder / "b.h").write_text("z")
+    core_sha256.cache_clear()
+    assert core_sha256() == hashlib.sha256(b"b.h 1\nzports/a.c 1\ny").hexdigest()
     core_sha256.cache_clear()
 
 
