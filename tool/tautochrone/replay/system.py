@@ -49,7 +49,7 @@ class Options:
     """How to replay; what `tau replay` was given. None and the defaults leave it to the system.
 
     `frames`: pages that can be mapped at once. `touch_all`: every object is touched as a whole.
-    `pages`: what our heap on pages takes where neither `heap_bytes` nor `frames` is given.
+    `pages`: what our heaps on pages take; `heap_bytes` stands for all of it, `frames` for its own.
     """
 
     plan: PlannedHeap | None = None

@@ -21,7 +21,13 @@ from tautochrone.plan.file import Plan, load_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.pages import Pages, refuse_fewer_frames
 from tautochrone.plan.sections import Basis
+from tautochrone.replay.entry import Entry
+from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.paging import page_replay
+from tautochrone.replay.run import entries_of
+from tautochrone.replay.system import Options
+from tautochrone.replay.systems import system_named
+from tautochrone.replay.tile import tile
 from testing.paging_reference import FIRST, PAGE, Reference, control_bytes, events_with_touches
 from testing.random_trace import FREE, MALLOC, Event, write_events
 
@@ -122,7 +128,7 @@ def test_a_heap_that_is_too_small_grows_until_it_holds(tmp_path: Path) -> None:
     events = [(MALLOC, slot, 4096, 0) for slot in range(500)] + [(TOUCH, 0, 0, 1)]
     trace = write_events(tmp_path / "t.tau", events)
     small = pages.make(basis_of(trace))
-    assert small.heap_pages >= 501
+    assert 501 <= small.heap_pages <= 501 + 2 * (501 // pages.GROWTH)
     assert pages.make(basis_of(trace, heap_bytes=600 * PAGE)).heap_pages == 600
     assert pages.make(basis_of(trace, heap_bytes=600 * PAGE + 1)).heap_pages == 601
 
@@ -267,3 +273,43 @@ def test_a_replay_takes_the_plans_frames_and_refuses_fewer(tmp_path: Path) -> No
     assert ours["heap_pages"] == planned.heap_pages < theirs["heap_pages"]
     refused = tau(*replay, "--frames", str(planned.frames - 1))
     assert refused.returncode == EXIT_USAGE and "are 1 fewer" in refused.stderr
+
+
+def entry_on(system: str, trace: Path, **options: object) -> Entry:
+    """What a replay on a system says."""
+    opened = open_trace_for_replay(trace)
+    (entry,) = entries_of(opened, [system], Options(**options))
+    return entry
+
+
+def test_another_heap_does_not_take_the_planned_frames(tmp_path: Path) -> None:
+    """They were tried in the planned heap only; more frames are taken in the planned heap."""
+    trace = write_events(tmp_path / "t.tau", events_with_touches(501, events=500, live_max=20))
+    planned = pages.make(basis_of(trace))
+    more = entry_on("rtvm", trace, pages=planned, frames=planned.frames + 3)
+    assert (more.pages.frames, more.pages.heap_pages) == (planned.frames + 3, planned.heap_pages)
+    heap_pages = planned.heap_pages + 100
+    other = entry_on("rtvm", trace, pages=planned, heap_bytes=heap_pages * PAGE)
+    assert (other.pages.frames, other.pages.heap_pages) == (heap_pages, heap_pages)
+
+
+def test_ours_on_the_tile_takes_what_was_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a simulation: what is asked of it. The page table's heap takes nothing of a plan."""
+    trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 9000, 0), (TOUCH, 0, 0, 200)])
+    planned = pages.make(basis_of(trace))
+    asked: list[object] = []
+
+    def replay(_trace: object, name: str, *settings: object) -> None:
+        asked.append((name, *settings[:2]))
+        raise TauError("no simulation")
+
+    monkeypatch.setattr(tile, "tile_replay", replay)
+    for name in ("tile:rtmmu", "tile:pagetable"):
+        with pytest.raises(TauError, match="no simulation"):
+            system_named(name).run(open_trace_for_replay(trace), Options(pages=planned))
+    assert asked == [
+        ("tile:rtmmu", planned.frames, planned.heap_pages * PAGE),
+        ("tile:pagetable", None, None),
+    ]

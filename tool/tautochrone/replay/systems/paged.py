@@ -52,13 +52,9 @@ class Paged(System):
 
     def run(self, trace: OpenTrace, options: Options) -> Entry:
         """Replay twice, and put both counts into one entry."""
-        from tautochrone.replay.paging import PAGE_BYTES, page_replay
+        from tautochrone.replay.paging import page_replay
 
-        frames, heap_bytes = options.frames, options.heap_bytes
-        if options.pages is not None and self.role == OURS:
-            frames = frames or options.pages.frames
-            heap_bytes = heap_bytes or options.pages.heap_pages * PAGE_BYTES
-        settings = (frames, heap_bytes, options.check_level, options.skip_misuse)
+        settings = (*space_of(options, self.role), options.check_level, options.skip_misuse)
         done = page_replay(trace, self.name, "rv32", *settings, options.touch_all)
         with_zbb = page_replay(trace, self.name, "rv32zbb", *settings, options.touch_all)
         operations = {
@@ -78,6 +74,19 @@ class Paged(System):
             instructions, accesses = bounds_of(image, self.name, operation)
             yield operation, INSTRUCTIONS, instructions
             yield operation, ACCESSES, accesses
+
+
+def space_of(options: Options, role: str) -> tuple[int | None, int | None]:
+    """Frames and bytes of a heap: those that were given, else, for ours, those that were planned.
+
+    The planned frames were tried in the planned heap only, so another heap does not take them.
+    """
+    from tautochrone.replay.paging import PAGE_BYTES
+
+    pages = options.pages
+    if pages is None or role != OURS or options.heap_bytes is not None:
+        return options.frames, options.heap_bytes
+    return options.frames or pages.frames, pages.heap_pages * PAGE_BYTES
 
 
 def refuse_layout(name: str, options: Options) -> None:

@@ -27,6 +27,7 @@ from tautochrone.replay.systems.paged import (
     entry_of,
     pages_of,
     refuse_layout,
+    space_of,
 )
 from tautochrone.replay.tile.units import PREFIX, UNITS, Unit, parsed
 
@@ -61,7 +62,7 @@ class Tile(System):
         from tautochrone.replay.tile.tile import CYCLES_MAX, tile_replay
 
         done = tile_replay(
-            *(trace, self.name, options.frames, options.heap_bytes, options.check_level),
+            *(trace, self.name, *space_of(options, self.role), options.check_level),
             *(options.skip_misuse, options.touch_all, options.cycles_max or CYCLES_MAX),
         )
         shown = {
