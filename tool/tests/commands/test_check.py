@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from tautochrone.commands.check import check_file, command
 from tautochrone.facts import trace_format as form
+from tautochrone.plan.checking import check_plan
 from tautochrone.trace.checking import check_trace
 from tautochrone.trace.file import TraceWriter
 from tool.tests.trace import trace_forge
@@ -89,3 +90,14 @@ def test_neither_trace_nor_plan(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text("a = ")
     kind, problems = check_file(tmp_path / "x.toml")
     assert kind == "plan" and problems
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind"),
+    [("a.toml", b"\0", "plan"), ("a.txt", b"x", "plan"), ("a.bin", b"\0", "unknown")],
+)
+def test_what_cannot_be_read_is_judged_by_its_name_and_its_bytes(
+    tmp_path: Path, name: str, data: bytes, kind: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert check_plan(tmp_path / name, data)[0] == kind

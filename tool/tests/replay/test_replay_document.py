@@ -85,3 +85,14 @@ def test_what_no_system_says_is_refused(changed: dict[str, Any], place: str) -> 
 def test_what_is_no_replay_is_refused(changed: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="".join(changed)):
         document_of({"command": "replay", "systems": []} | changed)
+
+
+def test_the_keys_are_spelled_as_the_specification_has_them() -> None:
+    told = WHOLE.document()["operations"]["free"]
+    assert (told["max_cycles"], told["max_hit_cycles_zbb"], told["misses"]) == (7, 3, 5)
+
+
+@pytest.mark.parametrize(("touches", "touch"), [(0, "recorded"), (1, "recorded"), (0, "all")])
+def test_pages_without_accesses_are_blind(touches: int, touch: str) -> None:
+    pages = Pages(1, 1.0, 1, 1, touches, touch, 1, {})
+    assert pages.is_blind == (touches == 0 and touch == "recorded")
