@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help build demo check check-all bench repro tile size format native clean
 PYTHON := .venv/bin/python
-SOURCES := $(shell find core targets tool linux iface hw CMakeLists.txt pyproject.toml -type f \
+SOURCES := $(shell find core targets tool linux iface hw peers CMakeLists.txt pyproject.toml -type f \
   -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' -not -path 'tool/tautochrone/facts/*' -not -path 'tool/tautochrone/targets/*' \
   -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.
@@ -34,9 +34,9 @@ tile: .venv/stamp-build ## the simulated tile: each simulator and the program th
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
 	$(PYTHON) -m bench.size.run
 
-format: .venv/stamp-check ## lay out the C files of the core and the tool
+format: .venv/stamp-check ## lay out the C files of the core, the tool and the peers
 	clang-format-14 -i core/*.[ch] core/conventional/*.[ch] core/private/*.h core/private/*/*.h \
-	  tool/native/*/*.[ch]
+	  tool/native/*/*.[ch] peers/*.[ch]
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
 	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \

@@ -152,7 +152,9 @@ def sources(unit: str) -> list[Path]:
     """Return our RTL for a tile with `unit`, packages first."""
     tile = [TILE / "rtl/tau_tile_pkg.sv", TILE / "rtl/tau_host_pkg.sv"]
     tile += sorted(path for path in (TILE / "rtl").glob("*.sv") if path not in tile)
-    return [*tile, *sorted(SOCKET.glob("*.sv")), *unit_sources(described(unit))]
+    package, *own = unit_sources(described(unit))
+    socket = sorted(path for path in SOCKET.glob("*.sv") if path != package)
+    return [package, *tile, *socket, *own]
 
 
 def verilator() -> Path:

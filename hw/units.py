@@ -15,6 +15,7 @@ from typing import Any
 
 HW = Path(__file__).resolve().parent
 DESCRIPTION = "unit.toml"
+STATUS_PACKAGE = "socket/rtl/tau_status_pkg.sv"
 PARAMETERS = ("PageBits", "FrameBits")  # of every unit
 PARAMETER = re.compile(r"^ *parameter [^=\n]*\b(\w+) *=", re.M)
 REGISTER = re.compile(r"localparam logic \[7:0\] (\w+)Word = 8'd(\d+);")
@@ -68,10 +69,14 @@ def units(hardware: Path = HW) -> dict[str, Unit]:
 
 
 def unit_sources(unit: Unit, hardware: Path = HW) -> list[Path]:
-    """The RTL of a unit, packages first: all of its folder but the modules of other units."""
+    """The RTL of a unit, packages first: all of its folder but the modules of other units.
+
+    The first is the package of the causes that every unit answers with.
+    """
     others = [other.source for other in units(hardware).values() if other != unit]
     files = [path for path in unit.rtl.glob("*.sv") if path not in others]
-    return sorted(files, key=lambda path: (not path.stem.endswith("_pkg"), path))
+    files.sort(key=lambda path: (not path.stem.endswith("_pkg"), path))
+    return [hardware / STATUS_PACKAGE, *files]
 
 
 def _described(path: Path) -> Iterator[Unit]:

@@ -1,4 +1,4 @@
-// The raw recording of accesses: what the Valgrind tool (linux/recorder/valgrind) writes and
+// The raw recording of accesses: what the Valgrind tool (linux/accesses) writes and
 // tool/native/record/accesses.c turns into a trace. docs/spec/accesses.md says what
 // each row means.
 //

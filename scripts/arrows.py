@@ -5,11 +5,14 @@
    compilers and Python do: beside the file, from the root, else by its own name if only one file
    has it. A name in angle brackets is looked up from the root only.
 3. Every use is an arrow from row to row. It must be in the table.
+4. A document links as its folder uses. It may also link to what lies below it, and to what has no
+   row: the documents of the whole house, which link everywhere.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
 from collections import defaultdict
@@ -24,6 +27,9 @@ FOLDERS_TABLE = ("folder", "what it is", "may use")
 MECHANISMS_TABLE = ("mechanism", "what it is", "may include")
 C_SUFFIXES = {".c", ".h", ".cpp", ".S", ".sv", ".svh"}
 INCLUDE = re.compile(r'^\s*[#`]\s*include\s*(["<])([^">]+)[">]', re.M)
+# A link of a document, without the place in the page; and what is shown and no link.
+LINK = re.compile(r"\]\(([^)#\s]+)")
+FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 # Where Python finds modules, from the root; installed, the facts are a part of the package.
 MODULE_ROOTS = ("", "tool", "scripts")
 MODULE_ALIASES = {
@@ -183,6 +189,24 @@ def folder_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterator[
                 yield f"{name}: {here[0]} may not use {there[0]} ({target})"
 
 
+def document_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterator[str]:
+    """Yield each link of a folder's document that the table of folders does not have."""
+    for path in files:
+        name = path.relative_to(root)
+        here = row_of(name, rows)
+        if name.suffix != ".md" or here is None:
+            continue
+        for link in LINK.findall(FENCED.sub("", path.read_text())):
+            if ":" in link:
+                continue  # another site's
+            target = Path(os.path.normpath(name.parent / link))
+            there = row_of(target / "file" if (root / target).is_dir() else target, rows)
+            if there is None or there[0] == here[0] or name.parent in target.parents:
+                continue
+            if not may_use(here[1], there[0]):
+                yield f"{name}: {here[0]} may not link to {there[0]} ({target})"
+
+
 def is_of_a_mechanism(name: Path) -> bool:
     """Tell whether a file is one of the core's own, beside its ports and tests."""
     in_core = name.parts[0] == "core" and name.suffix in C_SUFFIXES
@@ -225,8 +249,12 @@ def findings(root: Path, files: list[Path]) -> Iterator[str]:
         yield "DESIGN.md: missing, it has the tables of arrows"
         return
     text = design.read_text()
-    for head, check in ((FOLDERS_TABLE, folder_findings), (MECHANISMS_TABLE, mechanism_findings)):
+    for head, checks in (
+        (FOLDERS_TABLE, (folder_findings, document_findings)),
+        (MECHANISMS_TABLE, (mechanism_findings,)),
+    ):
         rows = rows_of(text, head)
         if not rows:
             yield f"DESIGN.md: no table with the head | {' | '.join(head)} |"
-        yield from check(root, files, rows) if rows else ()
+        for check in checks if rows else ():
+            yield from check(root, files, rows)

@@ -113,7 +113,8 @@ def built(design: Design) -> Path:
             "hdl_toplevel": design.module,
             "parameters": dict(design.parameters),
             "build_dir": str(folder),
-            "build_args": ["-Wall"],
+            # Of a package a design needs only some numbers.
+            "build_args": ["-Wall", "-Wno-UNUSEDPARAM"],
         }
         code, log = _called("build", words, MAKEFLAGS=MAKE_FLAGS)
         assert code == 0, f"{design.module} was not built\n{log[-LOG_CHARACTERS_MAX:]}"

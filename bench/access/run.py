@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import resource
 import shutil
 import statistics
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testing.satisfiability import formula
 from tautochrone.record import accesses as access
 from tautochrone.record.launch import PRESET
 
@@ -45,28 +45,16 @@ class Program:
     trivial: list[str]
 
 
-def formula(path: Path, variables: int, seed: int) -> str:
-    """Write a random 3-SAT formula with 4.26 clauses a variable, the hardest mixture."""
-    source = random.Random(seed)
-    clauses = int(4.26 * variables)
-    lines = [f"p cnf {variables} {clauses}"]
-    for _ in range(clauses):
-        three = source.sample(range(1, variables + 1), 3)
-        lines.append(" ".join(str(n * source.choice((1, -1))) for n in three) + " 0")
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
-
-
 def programs(folder: Path, quick: bool) -> list[Program]:
     """The programs that this machine has, built where they must be."""
     scale = 10 if quick else 1
     fourier = str(folder / "fourier")
-    source = str(ROOT / "linux" / "recorder" / "tests" / "fourier.c")
+    source = str(ROOT / "linux" / "accesses" / "tests" / "programs" / "fourier.c")
     subprocess.run(["gcc", "-O2", "-o", fourier, source, "-lm"], check=True)
     found = [Program("fourier", [fourier, str(1400 // scale)], [fourier, "1"])]
     if shutil.which("minisat"):
-        hard = formula(folder / "hard.cnf", 150 if quick else 200, 3)
-        easy = formula(folder / "easy.cnf", 10, 3)
+        hard = str(formula(folder / "hard.cnf", 150 if quick else 200, 3))
+        easy = str(formula(folder / "easy.cnf", 10, 3))
         command = ["minisat", "-verb=0"]
         found.append(Program("minisat", [*command, hard], [*command, easy]))
     if shutil.which("php"):

@@ -1,18 +1,13 @@
-"""The exact maxima of our systems on the synthetic traces: golden.json, and how it is made anew.
+"""The exact maxima of our systems on the synthetic traces, which golden.json pins.
 
-    python -m bench.allocators.golden --update
-
-One instruction more fails test_allocators.py, so does one fewer: then the numbers are made anew and
-the change is seen in review. They hold for the compilers that the file names.
+One instruction more fails test_allocators.py, so does one fewer: then TAU_UPDATE_GOLDEN=1 writes
+the numbers anew and the change is seen in review. They hold for the compilers that the file names.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from bench.allocators import synthetic
 from bench.allocators.images import ISAS, run
@@ -47,22 +42,6 @@ def maxima(system: str, level: int, isa: str) -> dict[str, dict[str, int]]:
     }
 
 
-def measure() -> dict[str, Any]:
-    """Everything that golden.json holds."""
-    numbers = {
-        f"{system}, check {level}, {isa}": maxima(system, level, isa)
-        for system, level in SYSTEMS
-        for isa in ISAS
-    }
-    return {"compilers": compilers(), "max_instructions": numbers}
-
-
-def stored() -> dict[str, Any]:
-    """What is pinned."""
-    return json.loads(PATH.read_text(encoding="utf-8"))
-
-
-if __name__ == "__main__":
-    if "--update" not in sys.argv[1:]:
-        sys.exit("say --update to make golden.json anew")
-    PATH.write_text(json.dumps(measure(), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+def measure(system: str, level: int) -> dict[str, dict[str, dict[str, int]]]:
+    """What golden.json holds of one system, for each instruction set."""
+    return {f"{system}, check {level}, {isa}": maxima(system, level, isa) for isa in ISAS}

@@ -19,9 +19,9 @@ from elftools.elf.elffile import ELFFile
 from tautochrone.errors import TauError
 from tautochrone.targets.build import TARGETS
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 OUT = REPOSITORY / "out" / "bench" / "images"
+PACKAGED = REPOSITORY / "peers" / "packages"
 
 HOST_TARGET = "x86_64-unknown-linux-gnu"
 RUST_PACKAGES = "rustc-web cargo-web rust-web-src"
@@ -141,7 +141,7 @@ def rust_library(peer: Peer, target: str, profile: str = "release") -> Path:
     Debian's rustc builds `core` itself, since no registry has it for bare machines.
     """
     library = OUT / f"{peer.name}-{target}-{profile}.a"
-    newest = max(path.stat().st_mtime for path in (HERE / "rust_peers").rglob("*.[rt][so]*"))
+    newest = max(path.stat().st_mtime for path in (PACKAGED / "rust_peers").rglob("*.[rt][so]*"))
     if library.exists() and library.stat().st_mtime >= newest:
         return library
     OUT.mkdir(parents=True, exist_ok=True)
@@ -152,7 +152,7 @@ def rust_library(peer: Peer, target: str, profile: str = "release") -> Path:
     if target != HOST_TARGET:
         command.append("-Zbuild-std=core,alloc")
     environment = {**os.environ, **settings}
-    crates = HERE / "rust_peers"
+    crates = PACKAGED / "rust_peers"
     run(command, f"crate {peer.name}", RUST_PACKAGES, cwd=crates, env=environment)
     shutil.copy(folder / target / profile / "librust_peers.a", library)
     return library
@@ -245,7 +245,8 @@ def peer_image(
         flags = isa.library_flags
         return link(isa, [str(library), "-lc"], functions, OUT / label, flags)
     options = ("-O2", "-DPEER_WITHOUT_MEMALIGN") if name == "newlib-nano" else ("-O2",)
-    adapter = compile_c(isa, HERE / "libc_peer.c", options, OUT / f"libc_peer-{name}-{isa_name}.o")
+    made = OUT / f"libc_peer-{name}-{isa_name}.o"
+    adapter = compile_c(isa, PACKAGED / "libc_peer.c", options, made)
     return link(isa, [str(adapter)], functions, OUT / label, (*isa.library_flags, *peer.link_flags))
 
 

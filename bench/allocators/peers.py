@@ -11,10 +11,10 @@ import functools
 import subprocess
 from pathlib import Path
 
-from bench.allocators.images import HERE as SOURCES
 from bench.allocators.images import (
     ISAS,
     OUT,
+    PACKAGED,
     PEERS,
     PeerMissing,
     compile_c,
@@ -59,7 +59,7 @@ def image(name: str, isa_name: str) -> emulator.Image:
         library = rust_library(peer, isa.rust_target)
         return emulator.build_image(name, isa_name, [], (), [library], "peer")
     options = ("-O2", "-DPEER_WITHOUT_MEMALIGN") if name == "newlib-nano" else ("-O2",)
-    adapter = compile_c(isa, SOURCES / "libc_peer.c", options, OUT / f"adapter-{name}.o")
+    adapter = compile_c(isa, PACKAGED / "libc_peer.c", options, OUT / f"adapter-{name}.o")
     return emulator.build_image(name, isa_name, [adapter], (), [c_library(name, isa_name)], "peer")
 
 

@@ -1,18 +1,19 @@
 """Code bytes of the core: of each function, and of what a firmware links, for each target.
 
 Prints the table beside the one that is checked in (golden.json) and exits 1 if they differ.
-`run.py --update` makes today's the checked-in one. Linked means: with --gc-sections, only what the
-named functions reach, the compiler's own helpers included, the C library's memmove and memset not.
+TAU_UPDATE_GOLDEN=1 makes today's the checked-in one. Linked means: with --gc-sections, only what
+the named functions reach, the compiler's own helpers included, the C library's memmove and memset
+not.
 """
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from testing.golden import pinned
 from tautochrone.targets.build import TARGETS
 
 HERE = Path(__file__).resolve().parent
@@ -107,7 +108,7 @@ def differences(today: dict, golden: dict) -> list[str]:
 
 
 def main() -> int:
-    """Print the sizes and what changed; 1 if anything did and --update was not given."""
+    """Print the sizes and what changed; 1 if anything did."""
     today = table()
     columns = [(target, build) for target in COMPILERS for build in BUILDS]
     print(f"{'bytes':34}" + "".join(f"{f'{target} {build}':>19}" for target, build in columns))
@@ -116,10 +117,7 @@ def main() -> int:
         for name in rows:
             sizes = (today[target][build][kind].get(name, "") for target, build in columns)
             print(f"{name:34}" + "".join(f"{size:>19}" for size in sizes))
-    if "--update" in sys.argv:
-        GOLDEN.write_text(json.dumps(today, indent=1) + "\n")
-        return 0
-    changed = differences(today, json.loads(GOLDEN.read_text()))
+    changed = differences(today, pinned(GOLDEN, today))
     print("\n".join(changed) or "as checked in", file=sys.stderr)
     return 1 if changed else 0
 

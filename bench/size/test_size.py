@@ -6,11 +6,11 @@ Method: bench/size/run.py compiles the core for both targets; a grown function s
 from __future__ import annotations
 
 import copy
-import json
 
 import pytest
 
 from bench.size import run as size
+from testing.golden import pinned
 
 # Code of malloc and free at -Os, in bytes, checks off.
 LIMITS = {"m4": 750, "rv32": 1000}
@@ -23,8 +23,8 @@ def today() -> dict:
 
 
 def test_sizes_are_those_checked_in(today: dict) -> None:
-    changed = size.differences(today, json.loads(size.GOLDEN.read_text()))
-    told = "run python -m bench.size.run --update, look at the diff:"
+    changed = size.differences(today, pinned(size.GOLDEN, today))
+    told = "TAU_UPDATE_GOLDEN=1 python -m bench.size.run, look at the diff:"
     assert not changed, "\n".join([told, *changed])
 
 

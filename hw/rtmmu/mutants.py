@@ -130,8 +130,10 @@ RTMMU = [
     (
         "cause of denied and not mapped swapped",
         "tau_rtmmu.sv",
-        "!mapped ? 2'd1 : (denied != '0 ? 2'd2 : 2'd0)",
-        "denied != '0 ? 2'd2 : (!mapped ? 2'd1 : 2'd0)",
+        "!mapped ? tau_status_pkg::CauseUnmapped\n"
+        "                 : (denied != '0 ? tau_status_pkg::CauseRights",
+        "denied != '0 ? tau_status_pkg::CauseRights\n"
+        "                 : (!mapped ? tau_status_pkg::CauseUnmapped",
     ),
     (
         "ports swapped",

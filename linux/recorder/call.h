@@ -8,11 +8,10 @@
 #ifndef TAU_LINUX_RECORDER_CALL_H
 #define TAU_LINUX_RECORDER_CALL_H
 
-#include "linux/recorder/boot.h"
+#include "linux/interpose/boot.h"
+#include "linux/interpose/family.h"
 #include "linux/recorder/writer.h"
 
-#define TAU_EXPORT __attribute__((visibility("default")))
-#define TAU_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TAU_CALL_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
 // Above every local variable of the function that says it, below its caller's.
 #define TAU_CALL_POSITION ((uintptr_t)__builtin_dwarf_cfa())

@@ -3,7 +3,6 @@
 // system call from then on.
 #include "linux/recorder/confine.h"
 
-#include <dlfcn.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,8 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "linux/interpose/family.h"
+#include "linux/interpose/look_up.h"
 #include "linux/recorder/call.h"
-#include "linux/recorder/preload.h"
 #include "linux/recorder/process.h"
 #include "linux/recorder/recording.h"
 
@@ -22,7 +22,7 @@ typedef long system_call(long number, long a, long b, long c, long d, long e, lo
 static system_call *real_syscall;
 
 void tau_confine_resolve(void) {
-    *(void **)&real_syscall = dlsym(RTLD_NEXT, "syscall");
+    *(void **)&real_syscall = tau_look_up_next("syscall");
 }
 
 // A forked child that has no event yet begins its recording here: later it cannot.
@@ -74,7 +74,7 @@ TAU_EXPORT int prctl(int option, ...) {
     }
     va_end(rest);
     if (TAU_UNLIKELY(real_syscall == NULL)) {
-        tau_preload_resolve();  // the first call of all
+        tau_family_resolve();  // the first call of all
     }
     return (int)watched_prctl(option, a[0], a[1], a[2], a[3]);
 }
@@ -86,7 +86,7 @@ TAU_EXPORT long interposed_syscall(long number, long a, long b, long c, long d, 
 
 long interposed_syscall(long number, long a, long b, long c, long d, long e, long f) {
     if (TAU_UNLIKELY(real_syscall == NULL)) {
-        tau_preload_resolve();
+        tau_family_resolve();
     }
     if (TAU_UNLIKELY(number == SYS_seccomp)) {
         return watched_seccomp(a, b, c);

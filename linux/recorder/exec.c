@@ -5,42 +5,43 @@
 // here. They are called between vfork and exec too: no lock, no allocation.
 #include "linux/recorder/exec.h"
 
-#include <dlfcn.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "linux/interpose/family.h"
+#include "linux/interpose/look_up.h"
 #include "linux/recorder/call.h"
-#include "linux/recorder/preload.h"
 #include "linux/recorder/process.h"
 
 extern char **environ;
+
+typedef int spawn_function(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                           const posix_spawnattr_t *, char *const *, char *const *);
 
 static struct {
     int (*execve)(const char *, char *const *, char *const *);
     int (*execvpe)(const char *, char *const *, char *const *);
     int (*execveat)(int, const char *, char *const *, char *const *, int);
     int (*fexecve)(int, char *const *, char *const *);
-    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-                       const posix_spawnattr_t *, char *const *, char *const *);
-    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
-                        const posix_spawnattr_t *, char *const *, char *const *);
+    spawn_function *posix_spawn;
+    spawn_function *posix_spawnp;
 } real;
 
 void tau_exec_resolve(void) {
-    *(void **)&real.execve = dlsym(RTLD_NEXT, "execve");
-    *(void **)&real.execvpe = dlsym(RTLD_NEXT, "execvpe");
-    *(void **)&real.execveat = dlsym(RTLD_NEXT, "execveat");
-    *(void **)&real.fexecve = dlsym(RTLD_NEXT, "fexecve");
-    *(void **)&real.posix_spawn = dlsym(RTLD_NEXT, "posix_spawn");
-    *(void **)&real.posix_spawnp = dlsym(RTLD_NEXT, "posix_spawnp");
+    *(void **)&real.execve = tau_look_up_next("execve");
+    *(void **)&real.execvpe = tau_look_up_next("execvpe");
+    *(void **)&real.execveat = tau_look_up_next("execveat");
+    *(void **)&real.fexecve = tau_look_up_next("fexecve");
+    *(void **)&real.posix_spawn = tau_look_up_next("posix_spawn");
+    *(void **)&real.posix_spawnp = tau_look_up_next("posix_spawnp");
 }
 
 static void resolve_first(void) {
     if (TAU_UNLIKELY(real.execve == NULL)) {
-        tau_preload_resolve();  // the first call of all
+        tau_family_resolve();  // the first call of all
     }
 }
 
@@ -153,16 +154,16 @@ TAU_EXPORT int execle(const char *path, const char *first, ...) {
 
 // ---- spawn ----
 
-TAU_EXPORT int posix_spawn(pid_t *child, const char *path,
-                           const posix_spawn_file_actions_t *actions,
-                           const posix_spawnattr_t *attributes, char *const *arguments,
-                           char *const *environment) {
+// START is where the real function's address is, known after the first call of all.
+static int spawn(spawn_function *const *start, pid_t *child, const char *program,
+                 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+                 char *const *arguments, char *const *environment) {
     pid_t pid = 0;
     resolve_first();
     const uint64_t before = tau_process_now();
-    const int error = real.posix_spawn(&pid, path, actions, attributes, arguments, environment);
+    const int error = (*start)(&pid, program, actions, attributes, arguments, environment);
     if (error == 0) {
-        tau_process_note_exec((uint32_t)pid, path, before);
+        tau_process_note_exec((uint32_t)pid, program, before);
         if (child != NULL) {
             *child = pid;
         }
@@ -170,19 +171,16 @@ TAU_EXPORT int posix_spawn(pid_t *child, const char *path,
     return error;
 }
 
+TAU_EXPORT int posix_spawn(pid_t *child, const char *path,
+                           const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attributes, char *const *arguments,
+                           char *const *environment) {
+    return spawn(&real.posix_spawn, child, path, actions, attributes, arguments, environment);
+}
+
 TAU_EXPORT int posix_spawnp(pid_t *child, const char *name,
                             const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attributes, char *const *arguments,
                             char *const *environment) {
-    pid_t pid = 0;
-    resolve_first();
-    const uint64_t before = tau_process_now();
-    const int error = real.posix_spawnp(&pid, name, actions, attributes, arguments, environment);
-    if (error == 0) {
-        tau_process_note_exec((uint32_t)pid, name, before);
-        if (child != NULL) {
-            *child = pid;
-        }
-    }
-    return error;
+    return spawn(&real.posix_spawnp, child, name, actions, attributes, arguments, environment);
 }

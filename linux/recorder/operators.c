@@ -7,14 +7,14 @@
 // under way, so what a handler or a thrown exception allocates is recorded.
 //
 // A program that replaces operators in its executable keeps them: these here are not called.
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "linux/interpose/family.h"
+#include "linux/interpose/look_up.h"
 #include "linux/recorder/call.h"
-#include "linux/recorder/preload.h"
 
 // Operators by their parameters. SIZED is a size, ALIGNED an alignment, NOTHROW std::nothrow.
 typedef void *new_plain(size_t size);
@@ -47,27 +47,6 @@ struct cxx_operator {
 
 // ---- Looking up ----
 
-static bool same_library(const void *one, const void *other) {
-    Dl_info a, b;
-    return one != NULL && other != NULL && dladdr(one, &a) != 0 && dladdr(other, &b) != 0 &&
-           a.dli_fbase == b.dli_fbase;
-}
-
-// Where a C++ library was opened for a plugin only, the global search does not find it: then what
-// the caller was linked with is meant. Another plugin may have another one, and either may be
-// closed, so nothing is kept.
-static void *look_up_for(const char *name, const void *caller) {
-    Dl_info info;
-    void *library = dladdr(caller, &info) != 0 && info.dli_fname != NULL
-                        ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
-                        : NULL;
-    void *found = library == NULL ? NULL : dlsym(library, name);
-    if (library != NULL) {
-        dlclose(library);
-    }
-    return found;
-}
-
 static void *aligned_stand_in(size_t size, size_t alignment) {
     return aligned_alloc(alignment, size);
 }
@@ -89,14 +68,14 @@ static __attribute__((noinline, cold)) any_function *look_up(struct cxx_operator
     const uint64_t caller = before == TAU_CALL_OPERATOR ? thread->operator_site : site;
     volatile uintptr_t mark;
     any_function *real;
-    tau_preload_resolve();
+    tau_family_resolve();
     tau_call_enter(thread, &mark);
     void *found = NULL;
     if (!__atomic_load_n(&one->searched, __ATOMIC_ACQUIRE)) {
-        found = dlsym(RTLD_NEXT, one->name);
+        found = tau_look_up_next(one->name);
         *(void **)&real = found;
         // A pool in another library is none: what it takes from malloc is recorded beneath it.
-        if (same_library(found, dlsym(RTLD_NEXT, "malloc"))) {
+        if (tau_look_up_same_library(found, tau_look_up_next("malloc"))) {
             one->rows = ROWS_UNDECIDED;
         }
         __atomic_store_n(&one->real, real, __ATOMIC_RELEASE);
@@ -107,7 +86,10 @@ static __attribute__((noinline, cold)) any_function *look_up(struct cxx_operator
         found = *(void **)&real;
     }
     if (found == NULL) {
-        found = look_up_for(one->name, (const void *)(uintptr_t)caller);
+        // Where a C++ library was opened for a plugin only, the global search does not find it:
+        // then what the caller was linked with is meant. Another plugin may have another one, and
+        // either may be closed, so nothing is kept.
+        found = tau_look_up_for(one->name, (const void *)(uintptr_t)caller);
         *(void **)&real = found;
     }
     thread->inside = before;
@@ -147,9 +129,10 @@ static inline void give_site(struct tau_writer_thread *thread, uint64_t site) {
 
 // After the real operator new. While it is undecided it runs as if malloc were beneath it; if none
 // was, it makes its objects itself. Once is enough: a new-handler may have called malloc.
-static inline __attribute__((always_inline)) void
-made(struct tau_writer_thread *thread, struct cxx_operator *one, void *pointer, size_t size,
-     size_t alignment, uint64_t site, int rows) {
+static inline __attribute__((always_inline)) void made(struct tau_writer_thread *thread,
+                                                       struct cxx_operator *one, void *pointer,
+                                                       size_t size, size_t alignment, uint64_t site,
+                                                       int rows) {
     volatile uintptr_t mark;
     if (TAU_UNLIKELY(rows == ROWS_UNDECIDED) && thread->inside == TAU_CALL_OPERATOR &&
         pointer != NULL) {
@@ -168,9 +151,10 @@ made(struct tau_writer_thread *thread, struct cxx_operator *one, void *pointer, 
 
 // Before the real operator delete. A row must stand before the place is given up, so an undecided
 // one has its row here, and a call of free beneath it is watched for, not recorded.
-static inline __attribute__((always_inline)) void
-going(struct tau_writer_thread *thread, const void *pointer, volatile uintptr_t *mark,
-      uint64_t site, int rows) {
+static inline __attribute__((always_inline)) void going(struct tau_writer_thread *thread,
+                                                        const void *pointer,
+                                                        volatile uintptr_t *mark, uint64_t site,
+                                                        int rows) {
     if (rows == ROWS_BENEATH) {
         give_site(thread, site);
     } else if (pointer != NULL) {
@@ -183,9 +167,8 @@ going(struct tau_writer_thread *thread, const void *pointer, volatile uintptr_t 
 }
 
 // After it.
-static inline __attribute__((always_inline)) void gone(struct tau_writer_thread *thread,
-                                                       struct cxx_operator *one,
-                                                       const void *pointer, int rows) {
+static inline __attribute__((always_inline)) void
+gone(struct tau_writer_thread *thread, struct cxx_operator *one, const void *pointer, int rows) {
     if (TAU_UNLIKELY(rows == ROWS_UNDECIDED) && pointer != NULL) {
         decide(one, thread->inside == TAU_CALL_WATCHED ? ROWS_HERE : ROWS_BENEATH);
     }

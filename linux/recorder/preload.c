@@ -3,15 +3,14 @@
 //
 // Order: the row of a new object is written after the real call returned, the row of a dying one
 // before the real call begins. Recording never changes a result or errno.
-#include "linux/recorder/preload.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "linux/interpose/family.h"
+#include "linux/interpose/look_up.h"
 #include "linux/recorder/call.h"
 #include "linux/recorder/confine.h"
 #include "linux/recorder/exec.h"
@@ -19,104 +18,18 @@
 
 extern char **environ;
 
-// ---- The real allocator ----
-
-// Before it is known, these serve from the boot arena, so that no path has to ask whether it is
-// known.
-static void *boot_malloc(size_t size);
-static void *boot_calloc(size_t count, size_t size);
-static void *boot_realloc(void *pointer, size_t size);
-static void *boot_aligned(size_t alignment, size_t size);
-static void boot_free(void *pointer);
-
+// The real functions that are not of malloc's family.
 static struct {
-    void *(*malloc)(size_t);
-    void *(*calloc)(size_t, size_t);
-    void *(*realloc)(void *, size_t);
-    void *(*memalign)(size_t, size_t);
-    void *(*aligned_alloc)(size_t, size_t);
-    int (*posix_memalign)(void **, size_t, size_t);
-    void *(*valloc)(size_t);
-    void *(*pvalloc)(size_t);
-    void (*free)(void *);
-    void (*free_sized)(void *, size_t);
-    void (*free_aligned_sized)(void *, size_t, size_t);
     void *(*dlopen)(const char *, int);
     pid_t (*fork_raw)(void);
-} real = {
-    .malloc = boot_malloc,
-    .calloc = boot_calloc,
-    .realloc = boot_realloc,
-    .memalign = boot_aligned,
-    .free = boot_free,
-};
+} real;
 
-static _Atomic int resolving;  // 0 not yet, 1 under way, 2 done
-
-static void *resolve_one(const char *name) {
-    return dlsym(RTLD_NEXT, name);
-}
-
-// Looks the real functions up, once. Calls that the look-up itself makes find `resolving` at 1.
-bool tau_preload_resolve(void) {
-    int expected = 0;
-    if (!atomic_compare_exchange_strong(&resolving, &expected, 1)) {
-        return expected == 2;
-    }
-    *(void **)&real.fork_raw = resolve_one("_Fork");
-    *(void **)&real.dlopen = resolve_one("dlopen");
-    *(void **)&real.aligned_alloc = resolve_one("aligned_alloc");
-    *(void **)&real.posix_memalign = resolve_one("posix_memalign");
-    *(void **)&real.valloc = resolve_one("valloc");
-    *(void **)&real.pvalloc = resolve_one("pvalloc");
-    *(void **)&real.free_sized = resolve_one("free_sized");
-    *(void **)&real.free_aligned_sized = resolve_one("free_aligned_sized");
-    void *memalign_found = resolve_one("memalign");
-    void *free_found = resolve_one("free");
-    void *calloc_found = resolve_one("calloc");
-    void *realloc_found = resolve_one("realloc");
-    *(void **)&real.malloc = resolve_one("malloc");
-    *(void **)&real.memalign = memalign_found;
-    *(void **)&real.calloc = calloc_found;
-    *(void **)&real.realloc = realloc_found;
-    *(void **)&real.free = free_found;
+void tau_family_prepare(void) {
+    *(void **)&real.fork_raw = tau_look_up_next("_Fork");
+    *(void **)&real.dlopen = tau_look_up_next("dlopen");
     tau_confine_resolve();
     tau_exec_resolve();
     tau_process_configure(environ);
-    atomic_store(&resolving, 2);
-    return true;
-}
-
-static void *boot_malloc(size_t size) {
-    return tau_preload_resolve() ? real.malloc(size) : tau_boot_allocate(size, 16);
-}
-
-static void *boot_calloc(size_t count, size_t size) {
-    size_t bytes;
-    if (tau_preload_resolve()) {
-        return real.calloc(count, size);
-    }
-    return __builtin_mul_overflow(count, size, &bytes) ? NULL : tau_boot_allocate(bytes, 16);
-}
-
-static void *boot_realloc(void *pointer, size_t size) {
-    if (tau_preload_resolve()) {
-        return real.realloc(pointer, size);
-    }
-    // Everything that exists now is in the boot arena, and realloc copies out of it before it comes
-    // here.
-    return pointer == NULL ? tau_boot_allocate(size, 16) : NULL;
-}
-
-static void *boot_aligned(size_t alignment, size_t size) {
-    return tau_preload_resolve() ? real.memalign(alignment, size)
-                                 : tau_boot_allocate(size, alignment);
-}
-
-static void boot_free(void *pointer) {
-    if (tau_preload_resolve()) {
-        real.free(pointer);
-    }
 }
 
 static void *resize(void *pointer, size_t size, uint64_t site);
@@ -128,9 +41,9 @@ TAU_EXPORT void *malloc(size_t size) {
     uint64_t site = TAU_CALL_SITE;
     volatile uintptr_t mark;
     if (!tau_call_begin(thread, &site, &mark)) {
-        return real.malloc(size);
+        return tau_family.malloc(size);
     }
-    return tau_call_made(thread, real.malloc(size), TAU_RECORD_MALLOC, size, 0, site);
+    return tau_call_made(thread, tau_family.malloc(size), TAU_RECORD_MALLOC, size, 0, site);
 }
 
 TAU_EXPORT void *calloc(size_t count, size_t size) {
@@ -138,10 +51,10 @@ TAU_EXPORT void *calloc(size_t count, size_t size) {
     uint64_t site = TAU_CALL_SITE;
     volatile uintptr_t mark;
     if (!tau_call_begin(thread, &site, &mark)) {
-        return real.calloc(count, size);
+        return tau_family.calloc(count, size);
     }
     // An overflow fails in the real function, and a failure is no event.
-    return tau_call_made(thread, real.calloc(count, size), TAU_RECORD_CALLOC, count * size, 0,
+    return tau_call_made(thread, tau_family.calloc(count, size), TAU_RECORD_CALLOC, count * size, 0,
                          site);
 }
 
@@ -153,11 +66,11 @@ TAU_EXPORT void free(void *pointer) {
         return;
     }
     if (!tau_call_begin(thread, &site, &mark)) {
-        real.free(pointer);
+        tau_family.free(pointer);
         return;
     }
     tau_call_row(thread, TAU_RECORD_FREE, pointer, 0, 0, site);
-    real.free(pointer);
+    tau_family.free(pointer);
     tau_call_leave(thread);
 }
 
@@ -174,29 +87,22 @@ TAU_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
     return resize(pointer, bytes, TAU_CALL_SITE);
 }
 
-static void *copy_from_boot(const void *pointer, size_t size) {
-    const size_t old_bytes = tau_boot_size(pointer);
-    void *copy = real.malloc(size);
-    if (copy != NULL) {
-        memcpy(copy, pointer, old_bytes < size ? old_bytes : size);
-    }
-    return copy;
-}
-
 static void *resize(void *pointer, size_t size, uint64_t site) {
     struct tau_writer_thread *thread = &tau_call_thread;
     volatile uintptr_t mark;
     const bool from_boot = TAU_UNLIKELY(pointer != NULL && tau_boot_owns(pointer));
     if (!tau_call_begin(thread, &site, &mark)) {
-        return from_boot ? copy_from_boot(pointer, size) : real.realloc(pointer, size);
+        return from_boot ? tau_family_copy_from_boot(pointer, size)
+                         : tau_family.realloc(pointer, size);
     }
     if (pointer == NULL || from_boot) {
-        void *made = from_boot ? copy_from_boot(pointer, size) : real.realloc(NULL, size);
+        void *made =
+            from_boot ? tau_family_copy_from_boot(pointer, size) : tau_family.realloc(NULL, size);
         return tau_call_made(thread, made, TAU_RECORD_MALLOC, size, 0, site);
     }
     tau_call_row(thread, TAU_RECORD_REALLOC_BEGIN, pointer, 0, 0, site);
     thread->resizing = 1;
-    void *moved = real.realloc(pointer, size);
+    void *moved = tau_family.realloc(pointer, size);
     thread->resizing = 0;
     if (moved != NULL) {
         tau_call_row(thread, TAU_RECORD_REALLOC_END, moved, size, 0, site);
@@ -214,10 +120,10 @@ TAU_EXPORT void *memalign(size_t alignment, size_t size) {
     uint64_t site = TAU_CALL_SITE;
     volatile uintptr_t mark;
     if (!tau_call_begin(thread, &site, &mark)) {
-        return real.memalign(alignment, size);
+        return tau_family.memalign(alignment, size);
     }
-    return tau_call_made(thread, real.memalign(alignment, size), TAU_RECORD_ALIGNED_ALLOC, size,
-                         alignment, site);
+    return tau_call_made(thread, tau_family.memalign(alignment, size), TAU_RECORD_ALIGNED_ALLOC,
+                         size, alignment, site);
 }
 
 TAU_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
@@ -225,7 +131,7 @@ TAU_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
     uint64_t site = TAU_CALL_SITE;
     volatile uintptr_t mark;
     void *(*function)(size_t, size_t) =
-        real.aligned_alloc != NULL ? real.aligned_alloc : real.memalign;
+        tau_family.aligned_alloc != NULL ? tau_family.aligned_alloc : tau_family.memalign;
     if (!tau_call_begin(thread, &site, &mark)) {
         return function(alignment, size);
     }
@@ -237,17 +143,17 @@ TAU_EXPORT int posix_memalign(void **pointer, size_t alignment, size_t size) {
     struct tau_writer_thread *thread = &tau_call_thread;
     uint64_t site = TAU_CALL_SITE;
     volatile uintptr_t mark;
-    if (TAU_UNLIKELY(real.posix_memalign == NULL)) {
-        tau_preload_resolve();  // the first call of all
+    if (TAU_UNLIKELY(tau_family.posix_memalign == NULL)) {
+        tau_family_resolve();  // the first call of all
     }
-    if (TAU_UNLIKELY(real.posix_memalign == NULL)) {
-        *pointer = real.memalign(alignment, size);
+    if (TAU_UNLIKELY(tau_family.posix_memalign == NULL)) {
+        *pointer = tau_family.memalign(alignment, size);
         return *pointer == NULL ? ENOMEM : 0;
     }
     if (!tau_call_begin(thread, &site, &mark)) {
-        return real.posix_memalign(pointer, alignment, size);
+        return tau_family.posix_memalign(pointer, alignment, size);
     }
-    const int error = real.posix_memalign(pointer, alignment, size);
+    const int error = tau_family.posix_memalign(pointer, alignment, size);
     tau_call_made(thread, error == 0 ? *pointer : NULL, TAU_RECORD_ALIGNED_ALLOC, size, alignment,
                   site);
     return error;
@@ -259,9 +165,11 @@ TAU_EXPORT void *valloc(size_t size) {
     volatile uintptr_t mark;
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     if (!tau_call_begin(thread, &site, &mark)) {
-        return real.valloc != NULL ? real.valloc(size) : real.memalign(page_bytes, size);
+        return tau_family.valloc != NULL ? tau_family.valloc(size)
+                                         : tau_family.memalign(page_bytes, size);
     }
-    void *pointer = real.valloc != NULL ? real.valloc(size) : real.memalign(page_bytes, size);
+    void *pointer =
+        tau_family.valloc != NULL ? tau_family.valloc(size) : tau_family.memalign(page_bytes, size);
     return tau_call_made(thread, pointer, TAU_RECORD_ALIGNED_ALLOC, size, page_bytes, site);
 }
 
@@ -272,20 +180,21 @@ TAU_EXPORT void *pvalloc(size_t size) {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     const size_t whole_bytes = (size + page_bytes - 1) & ~(page_bytes - 1);
     if (!tau_call_begin(thread, &site, &mark)) {
-        return real.pvalloc != NULL ? real.pvalloc(size) : real.memalign(page_bytes, whole_bytes);
+        return tau_family.pvalloc != NULL ? tau_family.pvalloc(size)
+                                          : tau_family.memalign(page_bytes, whole_bytes);
     }
-    void *pointer =
-        real.pvalloc != NULL ? real.pvalloc(size) : real.memalign(page_bytes, whole_bytes);
+    void *pointer = tau_family.pvalloc != NULL ? tau_family.pvalloc(size)
+                                               : tau_family.memalign(page_bytes, whole_bytes);
     return tau_call_made(thread, pointer, TAU_RECORD_ALIGNED_ALLOC, whole_bytes, page_bytes, site);
 }
 
 static void sized_free(void *pointer, size_t alignment, size_t size) {
-    if (alignment != 0 && real.free_aligned_sized != NULL) {
-        real.free_aligned_sized(pointer, alignment, size);
-    } else if (alignment == 0 && real.free_sized != NULL) {
-        real.free_sized(pointer, size);
+    if (alignment != 0 && tau_family.free_aligned_sized != NULL) {
+        tau_family.free_aligned_sized(pointer, alignment, size);
+    } else if (alignment == 0 && tau_family.free_sized != NULL) {
+        tau_family.free_sized(pointer, size);
     } else {
-        real.free(pointer);
+        tau_family.free(pointer);
     }
 }
 
@@ -323,7 +232,7 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size) {
 // at its return address to find the caller's own search path.
 TAU_EXPORT void *dlopen(const char *path, int flags) {
     if (TAU_UNLIKELY(real.dlopen == NULL)) {
-        tau_preload_resolve();  // the first call of all
+        tau_family_resolve();  // the first call of all
     }
     if (TAU_UNLIKELY((flags & RTLD_DEEPBIND) != 0) && tau_process_drops_deep_bind()) {
         flags &= ~RTLD_DEEPBIND;
@@ -339,7 +248,7 @@ TAU_EXPORT pid_t _Fork(void);
 
 pid_t _Fork(void) {
     if (TAU_UNLIKELY(real.fork_raw == NULL)) {
-        tau_preload_resolve();  // the first call of all
+        tau_family_resolve();  // the first call of all
     }
     if (TAU_UNLIKELY(real.fork_raw == NULL)) {
         errno = ENOSYS;
@@ -361,7 +270,7 @@ static __attribute__((constructor)) void program_starts(void) {
     uint64_t site = TAU_CALL_SITE;
     volatile uintptr_t mark;
     if (tau_call_begin(thread, &site, &mark)) {
-        if (tau_preload_resolve() && !tau_writer_ready(thread)) {
+        if (tau_family_resolve() && !tau_writer_ready(thread)) {
             tau_call_prepare(thread);
         }
         pthread_atfork(NULL, NULL, tau_call_forked);

@@ -25,7 +25,7 @@ def kingsley_bytes(isa_name: str) -> int:
     isa = ISAS[isa_name]
     output = OUT / f"kingsley-{isa_name}.o"
     flags = ("-Os", "-ffunction-sections")
-    compile_c(isa, REPOSITORY / "tool" / "native" / "replay" / "system_kingsley.c", flags, output)
+    compile_c(isa, REPOSITORY / "peers" / "kingsley.c", flags, output)
     symbols = subprocess.run(
         [isa.compiler.replace("gcc", "nm"), "-S", str(output)],
         capture_output=True,

@@ -8,7 +8,6 @@ python -m repro.budget.run table1 figure3    only these, then claims and report
 from __future__ import annotations
 
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from repro.budget import (
     table1,
 )
 from repro.budget.measure import OUT, REPOSITORY, import_events, store
+from repro.machine import first_line
 from tautochrone import __version__
 from tautochrone.console.output import note
 
@@ -50,15 +50,6 @@ STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "cross_input": cross_input.measure,
     "recordings": recordings.measure,
 }
-
-
-def first_line(*command: str) -> str:
-    """What a command says first; empty if it cannot run."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=REPOSITORY)
-    except OSError:
-        return ""
-    return done.stdout.strip().splitlines()[0] if done.stdout.strip() else ""
 
 
 def conditions() -> dict[str, str]:

@@ -12,12 +12,12 @@ been simulated is kept under out/ and runs again only if it changes.
 from __future__ import annotations
 
 import platform
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from repro.machine import first_line
 from repro.rtmmu import (
     claims,
     figures,
@@ -52,17 +52,6 @@ QUICK: dict[str, Callable[[], dict[str, Any]]] = {
     "tile_table1": lambda: tile_table1.measure(quick=True, out=measure.OUT / "quick"),
     "tile_figures": lambda: tile_figures.measure(actions=QUICK_ACTIONS),
 }
-
-
-def first_line(*command: str) -> str:
-    """What a command says first; empty if it cannot run."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=30, cwd=measure.HERE
-        )
-    except OSError:
-        return ""
-    return done.stdout.strip().splitlines()[0] if done.stdout.strip() else ""
 
 
 def conditions() -> dict[str, str]:

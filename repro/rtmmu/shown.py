@@ -27,7 +27,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "hierarchy": ("core/tests/tables/test_hierarchy.py",),
     "conventional": ("core/tests/tables/test_pagetable.py",),
     "heaps": ("core/tests/page_heap/test_page_heap_programs.py",),
-    "recorder": ("linux/recorder/tests/test_lossless.py",),
+    "recorder": ("linux/accesses/tests/test_lossless.py",),
     "units": ("hw/rtmmu/tb", "hw/pagetable/tb"),
     "agreement": ("tests/test_agreement_units.py",),
     "tile": ("hw/tile/tb/test_tile.py", "-k", "six_cycles or identical or restartable"),

@@ -10,7 +10,7 @@
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_vspace.h"
 #include "core/tests/kit/fuzz_pages.h"
-#include "core/tests/pages/oracle_vspace.h"
+#include "core/tests/pages/fuzz_oracle.h"
 
 enum { SPACES = 4, CALLS_A_PROGRAM_MAX = 6000, PAGES_LOG2_MAX = 10, WALK_EVERY = 64 };
 
@@ -38,10 +38,6 @@ static struct {
 
 static uint32_t names_count;
 
-static unsigned bits(uint32_t rights) {
-    return rights >> 27;
-}
-
 // ---- What a refused call must not change -------------------------------------------------------
 
 // Every byte that PLACE's calls may reach; PLACE may be NULL.
@@ -66,23 +62,6 @@ static void expect_unchanged(const struct place *place) {
 
 // ---- Comparing everything ----------------------------------------------------------------------
 
-static void expect_list(const struct tau_frame_list *list, const uint32_t *row, uint32_t count) {
-    uint32_t frame = list->head;
-    EXPECT_EQUAL(list->count, count);
-    for (uint32_t i = 0; i < count && list->count == count; i++) {
-        EXPECT_EQUAL(frame, row[count - 1 - i]);
-        frame = machine.links[frame];
-    }
-}
-
-static void expect_pool(const struct tau_frames *pool, const struct oracle_pool *oracle,
-                        unsigned char *places) {
-    EXPECT_EQUAL(check_frames(pool, places), 0);
-    EXPECT(tau_frames_invariants_hold(pool));
-    expect_list(&pool->ready, oracle->ready, oracle->ready_count);
-    expect_list(&pool->dirty, oracle->dirty, oracle->dirty_count);
-}
-
 static void expect_space(const struct place *place, unsigned char *places) {
     const struct oracle_space *const oracle = &place->oracle;
     EXPECT_EQUAL(check_vspace(&place->space, places), 0);
@@ -99,14 +78,14 @@ static void expect_space(const struct place *place, unsigned char *places) {
 
 static void expect_all(void) {
     unsigned char places[ORACLE_FRAMES_MAX] = {0};
-    expect_pool(&machine.pool, &machine.oracle_pool, places);
+    expect_pool(machine.links, &machine.pool, &machine.oracle_pool, places);
     for (unsigned i = 0; i < SPACES; i++) {
         const struct place *const place = &machine.places[i];
         if (place->is_made) {
             expect_space(place, places);
         }
         if (place->is_made && place->is_reserved) {
-            expect_pool(&place->pool, &place->oracle_pool, places);
+            expect_pool(machine.links, &place->pool, &place->oracle_pool, places);
         }
     }
     for (uint32_t frame = 0; frame < machine.frames_count; frame++) {
@@ -175,8 +154,7 @@ static uint32_t some_page(const struct place *place, bool is_inside) {
     const uint32_t count = place->oracle.pages_count;
     uint32_t page = 0;
     if (choose(32) == 0) {
-        const uint32_t odd[] = {0, count, count + 1, UINT32_MAX, UINT32_C(1) << 27};
-        return odd[choose(5)];
+        return odd_page(&place->oracle);
     }
     for (unsigned i = 0; i < 4; i++) {
         page = 1 + choose(count - 1);
@@ -196,13 +174,7 @@ static void call_map_region(unsigned index) {
     const uint32_t start = some_page(place, false);
     uint32_t pages = 1 + choose(choose(4) == 0 ? place->oracle.pages_count : 6);
     uint32_t rights = choose(4) == 0 ? choose(8) << 27 : TAU_RIGHTS;
-    if (choose(32) == 0) {
-        const uint32_t odd[] = {0, UINT32_MAX, place->oracle.pages_count, UINT32_C(1) << 27};
-        pages = odd[choose(4)];
-    }
-    if (choose(32) == 0) {
-        rights |= UINT32_C(1) << (choose(29) + 30) % 32;
-    }
+    spoil_region(&place->oracle, &pages, &rights);
     const enum tau_status expected = oracle_map_region(&place->oracle, start, pages, rights);
     if (expected != TAU_OK) {
         image_take(place);

@@ -9,7 +9,7 @@
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_hierarchy.h"
 #include "core/tests/kit/fuzz_pages.h"
-#include "core/tests/pages/oracle_vspace.h"
+#include "core/tests/pages/fuzz_oracle.h"
 
 enum { SPACES = 3, CALLS_A_PROGRAM_MAX = 4000, PAGES_LOG2_MAX = 10, WALK_EVERY = 64 };
 enum { RECORDS_MAX = 100 };
@@ -35,10 +35,6 @@ static struct {
     uint32_t records_count;
     struct place places[SPACES];
 } machine;
-
-static unsigned bits(uint32_t rights) {
-    return rights >> 27;
-}
 
 // ---- What a refused call must not change -------------------------------------------------------
 
@@ -106,22 +102,6 @@ static enum tau_status expected_map_page(struct place *place, uint32_t page, uin
 
 // ---- Comparing everything ----------------------------------------------------------------------
 
-static void expect_list(const struct tau_frame_list *list, const uint32_t *row, uint32_t count) {
-    uint32_t frame = list->head;
-    EXPECT_EQUAL(list->count, count);
-    for (uint32_t i = 0; i < count && list->count == count; i++) {
-        EXPECT_EQUAL(frame, row[count - 1 - i]);
-        frame = machine.links[frame];
-    }
-}
-
-static void expect_pool(const struct tau_frames *pool, const struct oracle_pool *oracle,
-                        unsigned char *places) {
-    EXPECT_EQUAL(check_frames(pool, places), 0);
-    expect_list(&pool->ready, oracle->ready, oracle->ready_count);
-    expect_list(&pool->dirty, oracle->dirty, oracle->dirty_count);
-}
-
 static void expect_space(const struct place *place, struct check_hierarchy_places *places) {
     const struct oracle_space *const oracle = &place->oracle;
     EXPECT_EQUAL(check_hierarchy(&place->space, places), 0);
@@ -140,14 +120,14 @@ static void expect_all(void) {
     unsigned char records[RECORDS_MAX] = {0};
     unsigned char frames[ORACLE_FRAMES_MAX] = {0};
     struct check_hierarchy_places places = {records, frames, 0};
-    expect_pool(&machine.pool, &machine.oracle_pool, frames);
+    expect_pool(machine.links, &machine.pool, &machine.oracle_pool, frames);
     for (unsigned i = 0; i < SPACES; i++) {
         const struct place *const place = &machine.places[i];
         if (place->is_made) {
             expect_space(place, &places);
         }
         if (place->is_made && place->commits) {
-            expect_pool(&place->pool, &place->oracle_pool, frames);
+            expect_pool(machine.links, &place->pool, &place->oracle_pool, frames);
         }
     }
     for (uint32_t frame = 0; frame < machine.frames_count; frame++) {
@@ -230,8 +210,7 @@ static uint32_t some_page(const struct place *place, bool is_inside) {
     const uint32_t count = place->oracle.pages_count;
     uint32_t page = 0;
     if (choose(32) == 0) {
-        const uint32_t odd[] = {0, count, count + 1, UINT32_MAX, UINT32_C(1) << 27};
-        return odd[choose(5)];
+        return odd_page(&place->oracle);
     }
     for (unsigned i = 0; i < 4; i++) {
         page = 1 + choose(count - 1);
@@ -254,13 +233,7 @@ static void call_map_region(unsigned index) {
     if (choose(4) == 0 && start < place->oracle.pages_count) {  // ends with a chunk
         pages = 32 - start % 32 + 32 * choose(3);
     }
-    if (choose(32) == 0) {
-        const uint32_t odd[] = {0, UINT32_MAX, place->oracle.pages_count, UINT32_C(1) << 27};
-        pages = odd[choose(4)];
-    }
-    if (choose(32) == 0) {
-        rights |= UINT32_C(1) << (choose(29) + 30) % 32;
-    }
+    spoil_region(&place->oracle, &pages, &rights);
     image_walk(place, false);
     const enum tau_status expected = expected_map_region(place, start, pages, rights);
     EXPECT_EQUAL(tau_hierarchy_map_region(&place->space, (struct tau_page){start}, pages, rights),

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Set
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from core.tests.kit.core_build import CORE, Build, compile_c, run_program
 from core.tests.mutants.mutate import Mutant
@@ -33,6 +36,28 @@ def build(
     sources = [core / "tests" / source for source in tests]
     sources += [core / source for source in CORE_FILES[mechanism]]
     return compile_c(build_of, sources, folder / name, [f"-I{core.parent}", *extra])
+
+
+def examples_pass(build_of: Build, mechanism: str, folder: Path) -> None:
+    """The C program's own tests. Raises AssertionError, as all that follow."""
+    program = build(build_of, "test", mechanism, folder, CORE, ASSERTS)
+    print(run_program(program, [], RUN_SECONDS_MAX))
+
+
+def random_calls_pass(mechanism: str, arm: bool, folder: Path) -> None:
+    """Three hundred thousand calls against the naive account; ARM: bits counted from the top."""
+    extra = ("-D__arm__",) if arm else ()
+    program = build(SANITIZED, "fuzz", mechanism, folder, CORE, ASSERTS, *extra)
+    print(run_program(program, [SEED, "300000"], RUN_SECONDS_MAX))
+
+
+def fuzzer_finds_nothing(mechanism: str, folder: Path) -> None:
+    """Half a minute of libFuzzer, which looks for programs that reach new code."""
+    extra = (ASSERTS, "-DTAU_FUZZER", "-fsanitize=fuzzer")
+    clang = Build(64, 1, 0, "-O1", "clang-14", sanitize=True)
+    program = build(clang, "fuzz", mechanism, folder, CORE, *extra)
+    arguments = ["-max_total_time=30", "-max_len=4000", f"-artifact_prefix={folder}/"]
+    print(run_program(program, [*arguments, f"-seed={SEED}"], RUN_SECONDS_MAX)[-2000:])
 
 
 def survives(mutant: Mutant, mechanism: str, folder: Path) -> bool:
@@ -61,6 +86,17 @@ class Replay:
         """The model's STATUS is what the log says."""
         assert status == STATUS[expected], (status, STATUS[expected])
         self.seen[f"{kind} {status}"] += 1
+
+    def agrees(self, mechanism: str, statuses: Set[str], folder: Path) -> None:
+        """Forty thousand calls of the fuzzer, repeated; every one of STATUSES occurs."""
+        program = build(Build(32, 1, 0, "-O2", "gcc"), "fuzz", mechanism, folder)
+        log = folder / "log"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TAU_FUZZ_LOG", str(log))
+            print(run_program(program, [SEED, "40000"], RUN_SECONDS_MAX))
+        self.run(log)
+        print(dict(self.seen))
+        assert not statuses - set(self.seen)
 
     def run(self, log: Path) -> None:
         """All of a log. Raises AssertionError where the model says something else."""

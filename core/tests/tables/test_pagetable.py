@@ -10,18 +10,16 @@ import pytest
 import unicorn
 from unicorn import riscv_const
 
-from core.tests.kit.core_build import CORE, Build, run_program
+from core.tests.kit.core_build import Build
 from core.tests.mutants.mutate import Mutant
 from core.tests.tables.table_programs import (
-    ASSERTS,
     BUILDS,
-    RUN_SECONDS_MAX,
-    SANITIZED,
-    SEED,
     Replay,
-    build,
+    examples_pass,
+    fuzzer_finds_nothing,
+    random_calls_pass,
+    survives,
 )
-from core.tests.tables.table_programs import survives as survives_tests
 from model.frames import Frames, Machine
 from model.pagetable import PageTable
 from tautochrone.code.images import CODE_ADDRESS
@@ -44,16 +42,13 @@ BIT_PAGE_MAX = (22, 4)  # a mapped page, found by its bit
 @pytest.mark.parametrize("built", BUILDS, ids=str)
 def test_examples(built: Build, tmp_path: Path) -> None:
     """The C program's own tests pass."""
-    program = build(built, "test", "pagetable", tmp_path, CORE, ASSERTS)
-    print(run_program(program, [], RUN_SECONDS_MAX))
+    examples_pass(built, "pagetable", tmp_path)
 
 
 @pytest.mark.parametrize("arm", [False, True])
 def test_random_calls(arm: bool, tmp_path: Path) -> None:
     """Three hundred thousand calls against the naive account, bits counted from either end."""
-    extra = ("-D__arm__",) if arm else ()
-    program = build(SANITIZED, "fuzz", "pagetable", tmp_path, CORE, ASSERTS, *extra)
-    print(run_program(program, [SEED, "300000"], RUN_SECONDS_MAX))
+    random_calls_pass("pagetable", arm, tmp_path)
 
 
 class PageTableReplay(Replay):
@@ -94,16 +89,9 @@ EXPECTED_STATUSES = {
 }
 
 
-def test_the_account_is_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_account_is_the_model(tmp_path: Path) -> None:
     """Forty thousand calls of the fuzzer, repeated in Python; every status must have occurred."""
-    program = build(Build(32, 1, 0, "-O2", "gcc"), "fuzz", "pagetable", tmp_path)
-    log = tmp_path / "log"
-    monkeypatch.setenv("TAU_FUZZ_LOG", str(log))
-    print(run_program(program, [SEED, "40000"], RUN_SECONDS_MAX))
-    replay = PageTableReplay()
-    replay.run(log)
-    print(dict(replay.seen))
-    assert not EXPECTED_STATUSES - set(replay.seen)
+    PageTableReplay().agrees("pagetable", EXPECTED_STATUSES, tmp_path)
 
 
 def cost(tables: Tables, start: int, pages: int, mapped: range) -> tuple[int, int]:
@@ -247,15 +235,11 @@ def test_every_mutant_applies() -> None:
 @pytest.mark.slow
 def test_fuzzer_finds_nothing(tmp_path: Path) -> None:
     """Half a minute of libFuzzer, which looks for programs that reach new code."""
-    extra = (ASSERTS, "-DTAU_FUZZER", "-fsanitize=fuzzer")
-    clang = Build(64, 1, 0, "-O1", "clang-14", sanitize=True)
-    program = build(clang, "fuzz", "pagetable", tmp_path, CORE, *extra)
-    arguments = ["-max_total_time=30", "-max_len=4000", f"-artifact_prefix={tmp_path}/"]
-    print(run_program(program, [*arguments, f"-seed={SEED}"], RUN_SECONDS_MAX)[-2000:])
+    fuzzer_finds_nothing("pagetable", tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name.replace(" ", "-"))
 def test_no_mutant_survives(mutant: Mutant, tmp_path: Path) -> None:
     """At least one C program fails."""
-    assert not survives_tests(mutant, "pagetable", tmp_path), f"no test notices: {mutant}"
+    assert not survives(mutant, "pagetable", tmp_path), f"no test notices: {mutant}"

@@ -46,8 +46,10 @@ module tau_bare #(
 
   assign instr_result_fault_o = instr_page_q == '0 || (instr_page_q >> FrameBits) != '0;
   assign data_result_fault_o = data_page_q == '0 || (data_page_q >> FrameBits) != '0;
-  assign instr_result_cause_o = {1'b0, instr_result_fault_o};
-  assign data_result_cause_o = {1'b0, data_result_fault_o};
+  assign instr_result_cause_o = instr_result_fault_o ? tau_status_pkg::CauseUnmapped
+                                : tau_status_pkg::CauseNone;
+  assign data_result_cause_o = data_result_fault_o ? tau_status_pkg::CauseUnmapped
+                               : tau_status_pkg::CauseNone;
   if (FrameBits > PageBits) begin : gen_wide
     assign instr_result_frame_o = {{(FrameBits - PageBits) {1'b0}}, instr_page_q};
     assign data_result_frame_o = {{(FrameBits - PageBits) {1'b0}}, data_page_q};

@@ -145,7 +145,8 @@ module tau_composable_port #(
   assign denied = (access_q & ~result_q[DataBits-1-:3]) != '0;
   assign result_valid_o = answer_q;
   assign result_fault_o = !found_q || denied;
-  assign result_cause_o = !found_q ? 2'd1 : {denied, 1'b0};
+  assign result_cause_o = !found_q ? tau_status_pkg::CauseUnmapped
+                          : denied ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone;
   assign result_frame_o = result_q[FrameBits-1:0];
   assign event_hit_o = answer_q && !filling_q;
   assign event_miss_o = filling_q;

@@ -84,7 +84,9 @@ module tau_pagetable_proof #(
   assign page = is_data ? data_lookup_page : instr_lookup_page;
   assign access = is_data ? data_lookup_access : instr_lookup_access;
   assign word = entries[32*page+:32];
-  assign expect_cause = word == '0 ? 2'd1 : ((access & ~word[29:27]) != '0 ? 2'd2 : 2'd0);
+  assign expect_cause = word == '0 ? tau_status_pkg::CauseUnmapped
+                        : ((access & ~word[29:27]) != '0 ? tau_status_pkg::CauseRights
+                           : tau_status_pkg::CauseNone);
   always @(posedge clk_i) begin
     take_q <= {take_q, take};
     is_data_q <= {is_data_q, is_data};
@@ -112,12 +114,12 @@ module tau_pagetable_proof #(
       EqualFrame: assert (!due || fault || frame == due_frame);
       ReadsTable2: assert ((table_req & ~5'b00100) == '0 &&
                            !(table_req[2] && table2_addr[PageBits]));
-      InstrMapped: cover (due && !due_is_data && cause == 2'd0);
-      InstrUnmapped: cover (due && !due_is_data && cause == 2'd1);
-      InstrDenied: cover (due && !due_is_data && cause == 2'd2);
-      DataMapped: cover (due && due_is_data && cause == 2'd0);
-      DataUnmapped: cover (due && due_is_data && cause == 2'd1);
-      DataDenied: cover (due && due_is_data && cause == 2'd2);
+      InstrMapped: cover (due && !due_is_data && cause == tau_status_pkg::CauseNone);
+      InstrUnmapped: cover (due && !due_is_data && cause == tau_status_pkg::CauseUnmapped);
+      InstrDenied: cover (due && !due_is_data && cause == tau_status_pkg::CauseRights);
+      DataMapped: cover (due && due_is_data && cause == tau_status_pkg::CauseNone);
+      DataUnmapped: cover (due && due_is_data && cause == tau_status_pkg::CauseUnmapped);
+      DataDenied: cover (due && due_is_data && cause == tau_status_pkg::CauseRights);
       EveryCycle: cover (take && &take_q);
     end
   end

@@ -59,7 +59,8 @@ module tau_pagetable #(
   assign absent = table2_rdata_i == '0;
   assign denied = access_q[head_q] & ~table2_rdata_i[29:27];
   assign fault = absent || denied != '0;
-  assign cause = absent ? 2'd1 : (denied != '0 ? 2'd2 : 2'd0);
+  assign cause = absent ? tau_status_pkg::CauseUnmapped
+                 : (denied != '0 ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone);
 
   assign data_result_valid_o = table2_rvalid_i && is_data;
   assign data_result_fault_o = fault;

@@ -86,7 +86,8 @@ module tau_probe #(
   assign mapped = table2_rdata_i != '0 && !reads[read_first_q].refused;
   assign allowed = |(table2_rdata_i[29:27] & reads[read_first_q].access);
   assign answer.fault = !mapped || !allowed;
-  assign answer.cause = !mapped ? 2'd1 : !allowed ? 2'd2 : 2'd0;
+  assign answer.cause = !mapped ? tau_status_pkg::CauseUnmapped
+                        : !allowed ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone;
   assign answer.frame = table2_rdata_i[FrameBits-1:0];
 
   result_t results[2][4];

@@ -115,7 +115,9 @@ module tau_rtmmu_proof #(
   assign page = is_data ? data_lookup_page : instr_lookup_page;
   assign access = is_data ? data_lookup_access : instr_lookup_access;
   assign word = entry[page];
-  assign expect_cause = !valid[page] ? 2'd1 : ((access & ~word[29:27]) != '0 ? 2'd2 : 2'd0);
+  assign expect_cause = !valid[page] ? tau_status_pkg::CauseUnmapped
+                        : ((access & ~word[29:27]) != '0 ? tau_status_pkg::CauseRights
+                           : tau_status_pkg::CauseNone);
   assign expect_fault = expect_cause != '0;
   always @(posedge clk_i) begin
     take_q <= {take_q, take};
@@ -175,7 +177,9 @@ module tau_rtmmu_proof #(
     assume (&right_top && &right_place);
     if (rst_ni) begin
       Lemma: assert (valid == mapped);
-      LemmaResult: assert (!due || (due_cause == 2'd1) == (cause == 2'd1));
+      LemmaResult:
+        assert (!due || (due_cause == tau_status_pkg::CauseUnmapped)
+                        == (cause == tau_status_pkg::CauseUnmapped));
     end
   end
 

@@ -161,9 +161,10 @@ module tau_rtmmu_tlb_proof #(
   end
 
   logic [1:0] cause_before, cause_after, denied;
-  assign denied = (access_q & ~word[29:27]) != '0 ? 2'd2 : 2'd0;
-  assign cause_before = !valid_before[page_q] ? 2'd1 : denied;
-  assign cause_after = !valid_after[page_q] ? 2'd1 : denied;
+  assign denied = (access_q & ~word[29:27]) != '0 ? tau_status_pkg::CauseRights
+                  : tau_status_pkg::CauseNone;
+  assign cause_before = !valid_before[page_q] ? tau_status_pkg::CauseUnmapped : denied;
+  assign cause_after = !valid_after[page_q] ? tau_status_pkg::CauseUnmapped : denied;
   always @(posedge clk_i) begin
     if (rst_ni) begin
       Taken: assert (data_refused_q < BoundCycles && instr_refused_q < BoundCycles);

@@ -64,7 +64,8 @@ module tau_rtmmu #(
 
   assign denied = access & ~data[29:27];
   assign fault = !mapped || denied != '0;
-  assign cause = !mapped ? 2'd1 : (denied != '0 ? 2'd2 : 2'd0);
+  assign cause = !mapped ? tau_status_pkg::CauseUnmapped
+                 : (denied != '0 ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone);
 
   assign data_result_valid_o = valid && is_data;
   assign data_result_fault_o = fault;

@@ -187,18 +187,23 @@ module tau_rtmmu_tlb #(
   assign reg_rdata_o = Entries;
 
   logic       denied, fault;
-  logic [1:0] cause;
+  logic [1:0] cause, data_held_cause, instr_held_cause;
   assign denied = (result_access & ~result_data[29:27]) != '0;
   assign fault = !result_mapped || denied;
-  assign cause = !result_mapped ? 2'd1 : {denied, 1'b0};
+  assign cause = !result_mapped ? tau_status_pkg::CauseUnmapped
+                 : denied ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone;
+  assign data_held_cause = data_held_denied_q ? tau_status_pkg::CauseRights
+                           : tau_status_pkg::CauseNone;
+  assign instr_held_cause = instr_held_denied_q ? tau_status_pkg::CauseRights
+                            : tau_status_pkg::CauseNone;
 
   assign data_result_valid_o = data_leave || data_result;
   assign data_result_fault_o = data_leave ? data_held_denied_q : fault;
-  assign data_result_cause_o = data_leave ? {data_held_denied_q, 1'b0} : cause;
+  assign data_result_cause_o = data_leave ? data_held_cause : cause;
   assign data_result_frame_o = data_leave ? data_held_frame_q : result_data[FrameBits-1:0];
   assign instr_result_valid_o = instr_leave || instr_result;
   assign instr_result_fault_o = instr_leave ? instr_held_denied_q : fault;
-  assign instr_result_cause_o = instr_leave ? {instr_held_denied_q, 1'b0} : cause;
+  assign instr_result_cause_o = instr_leave ? instr_held_cause : cause;
   assign instr_result_frame_o = instr_leave ? instr_held_frame_q : result_data[FrameBits-1:0];
 
   // Here a hit is an answer by the TLB, a miss one by the tables.

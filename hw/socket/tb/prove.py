@@ -16,7 +16,11 @@ from hw.build import SOCKET
 from testing.cocotb_run import CACHE, ROOT
 from testing.mutants import Mutant
 
-HARNESS = ("hw/socket/formal/tau_proof_memory.sv", "hw/socket/formal/tau_proof_socket.sv")
+HARNESS = (
+    "hw/socket/rtl/tau_status_pkg.sv",
+    "hw/socket/formal/tau_proof_memory.sv",
+    "hw/socket/formal/tau_proof_socket.sv",
+)
 SECONDS_MAX = 900
 
 

@@ -184,7 +184,8 @@ module tau_tile_port #(
   assign core_err_o = window_fault_q || (local_answer_q && local_err_i);
   assign window_req_o = core_req_i && in_window;
   assign answer_window_o = window_answer_q;
-  assign answer_cause_o = local_answer_q && local_err_i ? 2'd3 : window_cause_q;
+  assign answer_cause_o = local_answer_q && local_err_i ? tau_status_pkg::CauseOutside
+                          : window_cause_q;
 
   // Which bytes of a word are meant is in the byte enables.
   logic unused;
@@ -194,6 +195,6 @@ module tau_tile_port #(
   `TAU_ASSERT(ResultWasAskedFor,
               !result_valid_i || (valid_q[0] && !answered_q[0]) || (valid_q[1] && !answered_q[1]))
   `TAU_ASSERT(FaultHasCause, !result_valid_i || result_fault_i == (result_cause_i != '0))
-  `TAU_ASSERT(CauseIsTheUnits, !result_valid_i || result_cause_i != 2'd3)
+  `TAU_ASSERT(CauseIsTheUnits, !result_valid_i || result_cause_i != tau_status_pkg::CauseOutside)
   `TAU_ASSERT(OldestFirst, valid_q != 2'b10 && (answered_q & ~valid_q) == '0)
 endmodule

@@ -18,6 +18,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from hw.build import TILE
+from hw.units import HW, STATUS_PACKAGE
 from testing.cocotb_run import Design, run, simulated
 
 TESTS = "hw.tile.tb.test_port"
@@ -203,7 +204,8 @@ async def an_answer_nobody_asked_for(dut) -> None:
 def design() -> Design:
     """The port of a small window."""
     source = TILE / "rtl/tau_tile_port.sv"
-    return Design(source.stem, [source], {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS})
+    sizes = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
+    return Design(source.stem, [HW / STATUS_PACKAGE, source], sizes)
 
 
 def test_port_answers_in_order(tmp_path: Path) -> None:

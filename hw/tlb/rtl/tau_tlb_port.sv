@@ -125,7 +125,8 @@ module tau_tlb_port #(
   assign denied = (access_q & ~data[DataBits-1-:3]) != '0;
   assign result_valid_o = hit_q || finish_i;
   assign result_fault_o = absent || denied;
-  assign result_cause_o = absent ? 2'd1 : {denied, 1'b0};
+  assign result_cause_o = absent ? tau_status_pkg::CauseUnmapped
+                          : denied ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone;
   assign result_frame_o = data[FrameBits-1:0];
   assign event_hit_o = hit_q;
   assign event_miss_o = finish_i;

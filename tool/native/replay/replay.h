@@ -118,8 +118,6 @@ TAU_TRACE_EXPORT struct tau_replay_system *
 tau_system_core_open(const char *library, const char *prefix, uint32_t is_budget,
                      const uint32_t *classes, uint64_t count, uint64_t alignment,
                      const char **cause);
-TAU_TRACE_EXPORT struct tau_replay_system *tau_system_kingsley_open(void);
-TAU_TRACE_EXPORT struct tau_replay_system *tau_system_static_open(struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_system_close(struct tau_replay_system *system);
 
 #endif

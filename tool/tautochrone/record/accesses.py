@@ -1,4 +1,4 @@
-"""Records which parts of its heap a program uses: drives the tool of linux/recorder/valgrind.
+"""Records which parts of its heap a program uses: drives the tool of linux/accesses.
 
 The tool is a separate program under the GPL. It is compiled against this machine's `valgrind`
 package when it is first needed (about two seconds) and kept in the user's cache.
@@ -98,7 +98,7 @@ def _missing(what: str) -> TauError:
 
 def sources() -> Path:
     """Return the folder with the tool's sources and the header that it shares with this package."""
-    folder = native.DIRECTORY / "valgrind"
+    folder = native.DIRECTORY / "accesses"
     if not (folder / "access_main.c").exists():
         raise TauError(
             f"{folder} is missing from this installation",

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/native/replay/replay.h"
+#include "peers/peers.h"
 
 #define EVENTS_MAX 200u
 #define SLOTS 5u

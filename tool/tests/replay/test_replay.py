@@ -315,7 +315,7 @@ def test_hostile_events_are_refused_or_survived(tmp_path: Path) -> None:
     program = tmp_path / "hostile"
     root = TESTS.parents[2]
     native = [root / f"tool/native/replay/{name}.c" for name in ("replay", "content")]
-    native += [root / f"tool/native/replay/system_{name}.c" for name in ("kingsley", "static")]
+    native += [root / f"peers/{name}.c" for name in ("kingsley", "static")]
     command = ["gcc", "-std=c17", "-D_GNU_SOURCE", "-g", "-O1", f"-I{root}"]
     command += ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     command += [str(TESTS / "hostile_replay.c"), *map(str, native), "-o", str(program)]

@@ -8,7 +8,6 @@ not.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from testing.satisfiability import formula
 from tautochrone.replay.paging import PageReplay, page_replay
 from tautochrone.trace.file import OPS, TraceWriter, open_trace
 
@@ -33,18 +33,6 @@ for my $round (1 .. 6) {
 }
 """
 RATIO_MIN = {"minisat": 100, "perl": 100, "fourier": 100}
-
-
-def formula(path: Path, variables: int, seed: int) -> Path:
-    """Write a random 3-SAT formula near the threshold, where solving it takes longest."""
-    source = random.Random(seed)
-    clauses = int(4.26 * variables)
-    lines = [f"p cnf {variables} {clauses}"]
-    for _ in range(clauses):
-        three = source.sample(range(1, variables + 1), 3)
-        lines.append(" ".join(str(n * source.choice((1, -1))) for n in three) + " 0")
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 // Memory for the moment before the real allocator is known: the dynamic linker allocates while it
 // looks for it.
-#ifndef TAU_LINUX_RECORDER_BOOT_H
-#define TAU_LINUX_RECORDER_BOOT_H
+#ifndef TAU_LINUX_INTERPOSE_BOOT_H
+#define TAU_LINUX_INTERPOSE_BOOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

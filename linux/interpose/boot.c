@@ -1,5 +1,5 @@
 // A bump arena. In front of each object its size is kept, for realloc out of the arena.
-#include "linux/recorder/boot.h"
+#include "linux/interpose/boot.h"
 
 #include <stdatomic.h>
 #include <string.h>

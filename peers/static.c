@@ -7,10 +7,10 @@
 // the trace, so no request ever fails. A resized object moves to the class of its new size. Which
 // buckets are free is noted outside the arena: a program with static allocation keeps no such notes
 // at run time, so only buckets count.
+#include "peers/peers.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "tool/native/replay/replay.h"
 
 #define GRANULE_LOG2 3u
 #define TABLE_ENTRIES_MIN 1024u

@@ -8,10 +8,10 @@
 // class; a free block's header holds the offset of the next one. The arena's first 4 bytes are left
 // out so that payloads are multiples of 8. The array of stacks is not counted: it is the program's
 // static data, not heap.
+#include "peers/peers.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "tool/native/replay/replay.h"
 
 #define PAGE_BYTES 4096u
 #define HEADER_BYTES 4u
