@@ -1,8 +1,8 @@
-"""The numbers to reach that belong to allocators, each measured here: reached or missed.
+"""Compares measured numbers of the allocators with their limits and goals.
 
-Instruction counts are maxima over the traces, without checks, -O2, payload moves apart; `bound` is
-the stated bound for any sequence of calls (tautochrone.bounds). Run with --quick for the synthetic
-traces only.
+A limit is the largest acceptable value, a goal a smaller one to aim at. Instruction counts are
+maxima over the traces, without checks, at -O2, without payload moves. `bound` is the stated bound
+for any sequence of calls (tautochrone.code.bounds). --quick measures the synthetic traces only.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from testing.ctypes_core import TlsfStatistics
 RESULTS = REPOSITORY / "out" / "bench" / "targets.json"
 CLASSES_TRIED = (1, 4, 16, 64)
 CONTROL = ((16 << 10, 256), (64 << 10, 400), (1 << 20, 1000))
-# Ratio of footprint to peak live bytes, seed 0, and the check-list's cross-input limit.
+# Limits of the ratio of footprint to peak live bytes, for seed 0.
 BUDGET_RATIO = {"W1": 1.001, "W2": 1.061, "W3": 1.025, "W4": 1.045, "W5": 1.002}
 
 
 @dataclass
 class Row:
-    """One number: what must be reached, what would be better still, what was measured."""
+    """One number: the largest acceptable value, a smaller one to aim at, and the measured one."""
 
     what: str
-    must: float | None
+    limit: float | None
     measured: float | None
-    stretch: float | None = None
+    goal: float | None = None
     note: str = ""
 
     @property
     def verdict(self) -> str:
-        """reached, stretch (even that) or missed; without a goal it is information."""
-        if self.must is None:
+        """Whether the limit, or even the goal, is kept. Without a limit the row is information."""
+        if self.limit is None:
             return "information"
         if self.measured is None:
             return "NOT MEASURED"
-        if self.stretch is not None and self.measured <= self.stretch:
-            return "stretch"
-        return "reached" if self.measured <= self.must else "MISSED"
+        if self.goal is not None and self.measured <= self.goal:
+            return "within goal"
+        return "within limit" if self.measured <= self.limit else "ABOVE LIMIT"
 
 
 def maximum(counts: Iterable[emulator.Counts], *operations: str) -> int | None:
@@ -66,7 +66,7 @@ def bound_of(system: str, isa: str, operation: str) -> int | None:
 
 def tlsf_rows(traces: list[Path]) -> list[Row]:
     """malloc, free and realloc of TLSF: maxima over the traces, bounds, and what the checks add."""
-    goals = {
+    limits = {
         ("rv32", "malloc"): (150, 130),
         ("rv32", "free"): (145, 125),
         ("m4", "malloc"): (110, 90),
@@ -78,48 +78,46 @@ def tlsf_rows(traces: list[Path]) -> list[Row]:
         plain = [ours.counts("tlsf", isa, trace) for trace in traces]
         checked = [ours.counts("tlsf", isa, trace, 1) for trace in traces]
         for operation in ("malloc", "free"):
-            must, stretch = goals[isa, operation]
+            limit, goal = limits[isa, operation]
             title = f"tlsf {operation}, {isa}"
-            rows.append(Row(f"{title}, maximum", must, maximum(plain, operation), stretch))
-            rows.append(Row(f"{title}, bound", must, bound_of("tlsf", isa, operation), stretch))
+            rows.append(Row(f"{title}, maximum", limit, maximum(plain, operation), goal))
+            rows.append(Row(f"{title}, bound", limit, bound_of("tlsf", isa, operation), goal))
             added = (maximum(checked, operation) or 0) - (maximum(plain, operation) or 0)
-            limit = checks.get((isa, operation))
-            rows.append(Row(f"default checks add to {operation}, {isa}", limit, added))
+            added_max = checks.get((isa, operation))
+            rows.append(Row(f"default checks add to {operation}, {isa}", added_max, added))
         rows += realloc_rows(isa, plain)
     return rows
 
 
 def realloc_rows(isa: str, plain: list[emulator.Counts]) -> list[Row]:
-    """realloc without copying: calls that stay in place, and all calls with the payload's move
-    apart.
+    """realloc without copying: calls that stay in place, and all calls without the payload's move.
 
-    The goals are for RV32. What a path of the code could take is longer than any call seen: the
-    bound of a moving realloc adds up the longest malloc and the longest free. An object that was
-    asked with an alignment is moved by aligned_alloc, so it has a bound of its own.
+    The limits are for RV32. The bound of a moving realloc adds the longest malloc and the longest
+    free, so it is above every measured call. aligned_alloc moves an object with a requested
+    alignment, so such an object has a separate bound.
     """
-    must, stretch = (350, 300) if isa == "rv32" else (None, None)
+    limit, goal = (350, 300) if isa == "rv32" else (None, None)
     image = emulator.core_image("tlsf", isa)
     in_place = bounds.bound_of_image(image, "realloc", bounds.PAYLOAD_CHARGES)
     moving = bounds.bound_of_image(image, "realloc", bounds.OVER_ALIGNED_FUNCTIONS)
     aligned = bounds.bound_of_image(image, "realloc")
     title = f"tlsf realloc, {isa}"
     return [
-        Row(f"{title}, in place, maximum", must, maximum(plain, "realloc_in_place"), stretch),
-        Row(f"{title}, paths without a move, bound", must, in_place, stretch),
-        Row(f"{title}, payload apart, maximum", must, maximum(plain, "realloc"), stretch),
-        Row(f"{title}, payload apart, bound", must, moving, stretch),
-        Row(f"{title}, asked with an alignment, bound", None, aligned, None),
+        Row(f"{title}, in place, maximum", limit, maximum(plain, "realloc_in_place"), goal),
+        Row(f"{title}, paths without a move, bound", limit, in_place, goal),
+        Row(f"{title}, without payload, maximum", limit, maximum(plain, "realloc"), goal),
+        Row(f"{title}, without payload, bound", limit, moving, goal),
+        Row(f"{title}, with a requested alignment, bound", None, aligned, None),
     ]
 
 
 def hit_plan(classes: int) -> SimpleNamespace:
-    """A plan with this many classes, of which the smallest has buckets enough for what is counted.
-    """
+    """A plan with this many classes; the smallest has enough buckets for all counted calls."""
     return SimpleNamespace(classes=[(8 * (i + 1), 700) for i in range(classes)])
 
 
 def budget_rows(traces: list[Path]) -> list[Row]:
-    """A hit whatever the number of classes, and what a miss adds to TLSF."""
+    """A hit for several numbers of classes, and what a miss adds to TLSF."""
     rows = []
     small = synthetic.trace("small")
     for isa in ("rv32", "m4"):
@@ -130,23 +128,23 @@ def budget_rows(traces: list[Path]) -> list[Row]:
         }
         hits = list(by_classes.values()) + [ours.counts("budget", isa, trace) for trace in traces]
         plain = [ours.counts("tlsf", isa, trace) for trace in traces]
-        for operation, goal, miss_goal in (
+        for operation, hit_limits, miss_limits in (
             ("malloc", (45, 35), (40, 25)),
             ("free", (40, 30), (15, 10)),
         ):
-            must, stretch = goal if isa == "rv32" else (None, None)
+            limit, goal = hit_limits if isa == "rv32" else (None, None)
             title = f"budget hit {operation}, {isa}"
             bound = bounds.bound_of_image(image, operation, bounds.SHARED_FUNCTIONS)
-            rows.append(Row(f"{title}, maximum", must, maximum(hits, f"{operation}_hit"), stretch))
-            rows.append(Row(f"{title}, bound", must, bound, stretch))
-            must, stretch = miss_goal if isa == "rv32" else (None, None)
+            rows.append(Row(f"{title}, maximum", limit, maximum(hits, f"{operation}_hit"), goal))
+            rows.append(Row(f"{title}, bound", limit, bound, goal))
+            limit, goal = miss_limits if isa == "rv32" else (None, None)
             title = f"budget miss {operation} above tlsf, {isa}"
             missed, usual = maximum(hits, f"{operation}_miss"), maximum(plain, operation)
             added = missed - usual if missed and usual else None
-            rows.append(Row(f"{title}, maximum", must, added, stretch))
+            rows.append(Row(f"{title}, maximum", limit, added, goal))
             whole, alone = bound_of("budget", isa, operation), bound_of("tlsf", isa, operation)
             added = whole - alone if whole and alone else None
-            rows.append(Row(f"{title}, bound", must, added, stretch))
+            rows.append(Row(f"{title}, bound", limit, added, goal))
         spread = {maximum([c], "malloc_hit") for c in by_classes.values()}
         what = f"budget hit malloc, {isa}: spread over {CLASSES_TRIED} classes"
         rows.append(Row(what, 0, max(spread) - min(spread)))
@@ -154,7 +152,7 @@ def budget_rows(traces: list[Path]) -> list[Row]:
 
 
 def heap_of(size_bytes: int) -> tuple[ctypes.CDLL, ctypes.c_void_p, Any]:
-    """A TLSF in SIZE_BYTES with the layout of a 32-bit machine; the last is its memory."""
+    """Return the core, a TLSF in SIZE_BYTES in the layout of a 32-bit machine, and its memory."""
     core = native.library("libtau_core32.so")
     core.tau_tlsf_init.restype = core.tau_tlsf_malloc.restype = ctypes.c_void_p
     core.tau_tlsf_statistics.restype = TlsfStatistics
@@ -165,7 +163,7 @@ def heap_of(size_bytes: int) -> tuple[ctypes.CDLL, ctypes.c_void_p, Any]:
 
 
 def overhead_rows() -> list[Row]:
-    """Bytes a block, the smallest block, and the control block."""
+    """The header of a block, the smallest block, and the control block."""
     core, heap, memory = heap_of(1 << 16)
 
     def taken(size_bytes: int) -> int:
@@ -177,26 +175,26 @@ def overhead_rows() -> list[Row]:
         Row("header: bytes that a block of 1020 takes above it", 4, taken(1020) - 1020),
         Row("smallest block", 16, taken(1)),
     ]
-    for size_bytes, must in CONTROL:
+    for size_bytes, limit in CONTROL:
         core, heap, memory = heap_of(size_bytes)
         control = int(core.tau_tlsf_statistics(heap).control_bytes)
-        rows.append(Row(f"control block at {size_bytes >> 10} KiB", must, control))
+        rows.append(Row(f"control block at {size_bytes >> 10} KiB", limit, control))
     del memory
     return rows
 
 
 def code_rows() -> list[Row]:
-    """-Os malloc + free."""
-    goals = {"m4": (750, 650), "rv32": (1000, 900)}
+    """The code of malloc + free at -Os."""
+    limits = {"m4": (750, 650), "rv32": (1000, 900)}
     rows = []
-    for isa, (must, stretch) in goals.items():
+    for isa, (limit, goal) in limits.items():
         size = code_size.our_sizes("tlsf", isa, 0)["malloc_free"]
-        rows.append(Row(f"tlsf code -Os malloc+free, {isa}", must, size, stretch))
+        rows.append(Row(f"tlsf code -Os malloc+free, {isa}", limit, size, goal))
     return rows
 
 
 def stored_rows(path: Path | None = None) -> list[Row]:
-    """Footprints, from the results of repro/budget, which measures them."""
+    """Footprints from the stored results of repro/budget."""
     folder = path or REPOSITORY / "repro" / "budget" / "results"
 
     def stored(stage: str) -> dict[str, Any]:
@@ -207,11 +205,11 @@ def stored_rows(path: Path | None = None) -> list[Row]:
     full = figure5.get("full_peak_over_peak", {}).get("greedy", {})
     seed = figure5.get("full_peak_seed")
     rows = []
-    for name, must in BUDGET_RATIO.items():
+    for name, limit in BUDGET_RATIO.items():
         title = f"budget / peak live, {name}"
         measured = figure5.get("seed_0_over_peak", {}).get(name)
-        rows.append(Row(f"{title}, seed 0, replayed plan", must, measured))
-        rows.append(Row(f"{title}, seed {seed}, greedy plan", must, full.get(name)))
+        rows.append(Row(f"{title}, seed 0, replayed plan", limit, measured))
+        rows.append(Row(f"{title}, seed {seed}, greedy plan", limit, full.get(name)))
     own, other = cross.get("own_over_tlsf_max"), cross.get("other_over_tlsf_max")
     both = cross.get("both_over_tlsf_max")
     rows.append(Row("replayed plan over tlsf, own recording", 1.0, own))
@@ -225,7 +223,7 @@ def stored_rows(path: Path | None = None) -> list[Row]:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Every row. QUICK leaves out the traces of real programs."""
+    """Measure every row. QUICK leaves out the traces of real programs."""
     traces = [synthetic.trace(kind) for kind in synthetic.KINDS]
     if not quick:
         traces += [inputs["a"] for inputs in programs.record_all().values()]
@@ -244,13 +242,13 @@ def measure(quick: bool) -> list[Row]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows for people."""
-    lines = [f"{'number':56} {'must':>8} {'stretch':>8} {'measured':>10}  verdict"]
+    """Return the rows as a table."""
+    lines = [f"{'number':56} {'limit':>8} {'goal':>8} {'measured':>10}  verdict"]
     for row in rows:
-        stretch = "" if row.stretch is None else f"{row.stretch:g}"
+        goal = "" if row.goal is None else f"{row.goal:g}"
         measured = "-" if row.measured is None else f"{row.measured:.5g}"
-        must = "" if row.must is None else f"{row.must:g}"
-        lines.append(f"{row.what:56} {must:>8} {stretch:>8} {measured:>10}  {row.verdict}")
+        limit = "" if row.limit is None else f"{row.limit:g}"
+        lines.append(f"{row.what:56} {limit:>8} {goal:>8} {measured:>10}  {row.verdict}")
     return "\n".join(lines)
 
 

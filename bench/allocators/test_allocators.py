@@ -128,8 +128,8 @@ def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_verdicts() -> None:
-    """A number is missed when it is above its goal or was not measured."""
-    assert targets.Row("x", 10, 10).verdict == "reached"
-    assert targets.Row("x", 10, 10.1).verdict == "MISSED"
-    assert targets.Row("x", 10, 5, 5).verdict == "stretch"
+    """Only a measured number at or below its limit is within it."""
+    assert targets.Row("x", 10, 10).verdict == "within limit"
+    assert targets.Row("x", 10, 10.1).verdict == "ABOVE LIMIT"
+    assert targets.Row("x", 10, 5, 5).verdict == "within goal"
     assert targets.Row("x", 10, None).verdict == "NOT MEASURED"

@@ -1,4 +1,4 @@
-// Which code is added to a program's: counts of its accesses, and calls for those of the heap.
+// The code that is added to a program: counts of its accesses, and calls for those of the heap.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef TAU_ACCESS_INSTRUMENT_H
@@ -7,7 +7,7 @@
 #include "pub_tool_basics.h"
 #include "pub_tool_tooliface.h"
 
-// What the added code calls for an access that may be of the heap.
+// The added code calls this for an access that may be of the heap.
 typedef VG_REGPARM(2) void access_seen(Addr address, UWord size_bytes);
 
 struct access_calls {

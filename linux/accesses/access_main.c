@@ -1,9 +1,10 @@
-// A Valgrind tool that writes down which parts of each heap object a program uses, and when.
+// A Valgrind tool that records which parts of each heap object a program uses, and when.
 //
 // For the replay of a recording in pages it is enough to know when each 16-byte granule of an
 // object was used first: docs/design/accesses.md has the argument. This tool replaces
-// malloc and its kin, keeps two bits a granule, and writes a row for each allocation, each free and
-// each first use (or, asked so, for each access). `tau record --accesses` builds and starts it.
+// malloc and its kin, keeps two bits per granule, and writes a row for each allocation, each free
+// and each first use (or, on request, for each access). `tau record --accesses` builds and starts
+// it.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "access_instrument.h"

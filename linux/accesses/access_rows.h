@@ -35,7 +35,7 @@ void rows_allocation(ThreadId tid, UInt kind, UInt slot, UInt site, SizeT size_b
                      UInt align_log2);
 void rows_free(ThreadId tid, UInt slot, UInt site);
 void rows_misuse(ThreadId tid, UInt flag, UInt site);
-// COUNT granules of the object, from number FIRST on. Neighbours of one access are joined, up to
+// COUNT granules of the object, from number FIRST on. Neighbors of one access are joined, up to
 // 255.
 void rows_touch(ThreadId tid, UInt slot, UWord first, UWord count);
 // Names a call site; returns its number.

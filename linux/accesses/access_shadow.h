@@ -1,8 +1,8 @@
-// What is known of each 16-byte granule of the heap: whose it is, and whether it was touched.
+// The state of each 16-byte granule of the heap: its object, and whether it was touched.
 //
-// Two bits and a word a granule, in chunks of 64 MiB of address space that appear when the heap
-// reaches them. The allocator leaves at least one granule between two objects, so the bits alone
-// tell where an object ends.
+// Each granule has two bits and a word, in chunks of 64 MiB of address space that are allocated
+// when the heap reaches them. The allocator leaves at least one granule between two objects, so the
+// bits alone show where an object ends.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef TAU_ACCESS_SHADOW_H

@@ -14,7 +14,7 @@ void *tau_boot_allocate(size_t size_bytes, size_t alignment) {
     if (alignment > 4096 || size_bytes > TAU_BOOT_BYTES) {
         return NULL;
     }
-    // Whatever the start, this many bytes hold the size, the alignment's gap and the object.
+    // For any start, this many bytes hold the size, the alignment's gap and the object.
     const size_t taken_bytes = (sizeof(size_t) + alignment + size_bytes + 15u) & ~(size_t)15;
     const size_t start = atomic_fetch_add(&used_bytes, taken_bytes);
     if (start > TAU_BOOT_BYTES || taken_bytes > TAU_BOOT_BYTES - start) {

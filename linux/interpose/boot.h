@@ -14,7 +14,7 @@ extern uint8_t tau_boot_arena[TAU_BOOT_BYTES];
 // Zeroed memory at a multiple of ALIGNMENT (a power of two up to 4096), or NULL when the arena is
 // used up. Never freed.
 void *tau_boot_allocate(size_t size_bytes, size_t alignment);
-// What was asked for at POINTER, which the arena owns.
+// The requested size of the object at POINTER, which the arena owns.
 size_t tau_boot_size(const void *pointer);
 
 static inline bool tau_boot_owns(const void *pointer) {

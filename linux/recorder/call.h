@@ -1,10 +1,10 @@
-// One call of the program into the allocator: is it the program's own, and its rows.
+// One call into the allocator: whether it is the program's own call, and its rows.
 //
 // While a call is under way, the thread's `inside` is the address of a mark in the call's frame,
-// and the mark holds its own address. What comes meanwhile, from inside the real allocator, from
-// the recorder or from a signal handler, is no event. A call that is left by siglongjmp or by an
-// exception never ends; its mark lies above the stack or is overwritten, so the next call finds
-// out, and recording goes on.
+// and the mark holds its own address. A nested call, from the real allocator, the recorder or a
+// signal handler, is not an event. A call that is left by siglongjmp or by an exception never ends.
+// Its mark is then above the stack or overwritten, so the next call detects it, and recording
+// continues.
 #ifndef TAU_LINUX_RECORDER_CALL_H
 #define TAU_LINUX_RECORDER_CALL_H
 
@@ -13,7 +13,7 @@
 #include "linux/recorder/writer.h"
 
 #define TAU_CALL_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
-// Above every local variable of the function that says it, below its caller's.
+// An address above every local variable of the calling function and below its caller's.
 #define TAU_CALL_POSITION ((uintptr_t)__builtin_dwarf_cfa())
 
 // What `inside` may be but the address of a mark: in an operator of C++, until the first call
@@ -25,15 +25,15 @@
 
 extern _Thread_local struct tau_writer_thread tau_call_thread;
 
-// In a forked child. A signal handler may have forked in the middle of a row, to which the child
-// goes back: it gets memory of its own to write it into, since the chunk is its parent's.
+// For a forked child. A signal handler may have forked in the middle of a row, to which the child
+// returns. The chunk is the parent's, so the child gets private memory for the rest of that row.
 void tau_call_forked(void);
 // For a thread whose `inside` is not 0: the site of the call that begins at POSITION, which is SITE
 // or that of the operator above it; 0 if it is no event.
 uint64_t tau_call_outside(struct tau_writer_thread *thread, uint64_t site, uintptr_t position);
-// Makes sure that there is room for a row; false if recording is off.
+// Ensures space for a row; false if recording is off.
 bool tau_call_prepare(struct tau_writer_thread *thread);
-// Makes sure that the recording has the module of SITE. Keeps errno.
+// Ensures that the recording has the module of SITE. Preserves errno.
 void tau_call_cover(uint64_t site);
 // A control row.
 void tau_call_control(struct tau_writer_thread *thread, enum tau_record_control code);

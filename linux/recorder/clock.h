@@ -1,8 +1,8 @@
-// Time for rows: the time-stamp counter where the kernel itself trusts it, else CLOCK_MONOTONIC.
+// Time for rows: the time-stamp counter if the kernel trusts it, else CLOCK_MONOTONIC.
 //
 // Order rule (SPEC [REC-3]): a new object's time is read after the allocator returned it, a dying
-// object's before it is given up. Then the owners of a place follow each other in time, whichever
-// threads they are, provided that the counter is read where it stands in the program:
+// object's before it is given up. So the owners of an address do not overlap in time, in whichever
+// threads they are, provided that the processor reads the counter in program order:
 //
 //   thread A   p = malloc()   read   publish p
 //   thread B                                     take p   read   free(p)

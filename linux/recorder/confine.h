@@ -1,5 +1,5 @@
-// Notices that the program confines itself: prctl and syscall, with which seccomp filters are
-// installed. A filter that suffices for the program must not meet the recorder's system calls.
+// Interposes prctl and syscall, which install seccomp filters. A filter made for the program may
+// forbid the recorder's system calls.
 #ifndef TAU_LINUX_RECORDER_CONFINE_H
 #define TAU_LINUX_RECORDER_CONFINE_H
 

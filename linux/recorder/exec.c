@@ -1,5 +1,5 @@
-// Tells `tau record` which programs are started by exec, so that it can name those that left no
-// recording: a static program, one with other rights, one whose environment was cleared.
+// Reports to `tau record` which programs exec starts, so that it can name those without a
+// recording: a static program, one with other privileges, one whose environment was cleared.
 //
 // The exec functions of the C library do not call each other by their exported names, so each is
 // here. They are called between vfork and exec too: no lock, no allocation.

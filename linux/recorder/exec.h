@@ -1,4 +1,4 @@
-// Tells `tau record` which programs are started by exec and posix_spawn.
+// Reports to `tau record` which programs exec and posix_spawn start.
 #ifndef TAU_LINUX_RECORDER_EXEC_H
 #define TAU_LINUX_RECORDER_EXEC_H
 

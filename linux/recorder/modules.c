@@ -1,6 +1,6 @@
 // The known executable ranges are a sorted table that readers search without a lock. One thread at
-// a time replaces it, in the other of two buffers; a reader that is overtaken twice may take one
-// snapshot too many or too few, no more.
+// a time replaces it, in the other of two buffers. A reader that is overtaken twice may take one
+// snapshot too many or too few.
 #include "linux/recorder/modules.h"
 
 #include <stdatomic.h>
@@ -14,8 +14,8 @@
 #include "linux/recorder/process.h"
 
 #define RANGES_MAX 1024u
-// A just-in-time compiler makes new executable memory all the time: at some point its sites stay
-// without a module.
+// A just-in-time compiler keeps making executable memory. Beyond this limit its sites have no
+// module.
 #define SNAPSHOTS_MAX 64u
 #define TEXT_BYTES_MAX ((size_t)TAU_RAW_CHUNK_BYTES_MAX - TAU_RAW_PAGE_BYTES)
 

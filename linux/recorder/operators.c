@@ -1,10 +1,10 @@
 // operator new and delete of C++.
 //
-// Where they are the C++ library's, they call malloc and free, which are recorded beneath, with the
-// operator's caller as site. Where the allocator exports its own (jemalloc, mimalloc, tcmalloc),
-// most call nothing beneath, and the row is written here. The real operator is called in either
-// case: it throws, and calls the new-handler, as without the recorder. While it does, no call is
-// under way, so what a handler or a thrown exception allocates is recorded.
+// Operators of the C++ library call malloc and free; these calls are recorded, with the operator's
+// caller as site. Most operators of an allocator (jemalloc, mimalloc, tcmalloc) call neither, so
+// this file writes the row. In both cases the real operator is called, so it throws and calls the
+// new-handler as without the recorder. No call is under way meanwhile, so allocations of a handler
+// or an exception are recorded.
 //
 // A program that replaces operators in its executable keeps them: these here are not called.
 #include <stdatomic.h>
@@ -37,7 +37,7 @@ enum rows {
     ROWS_HERE = 2,       // it calls neither malloc nor free
 };
 
-// One operator, as the program would call it without us.
+// One real operator.
 struct cxx_operator {
     const char *name;
     any_function *real;  // NULL: not looked up yet, or not in the global search
@@ -51,7 +51,7 @@ static void *aligned_stand_in(size_t size, size_t alignment) {
     return aligned_alloc(alignment, size);
 }
 
-// A program without a C++ library, which found these operators where there were none.
+// The program has no C++ library and found only these operators.
 static any_function *stand_in(const char *name) {
     if (name[2] == 'd') {
         return (any_function *)free;

@@ -1,5 +1,4 @@
-// The interposed functions of malloc's family, and nothing else: each calls the real one and writes
-// a row.
+// The interposed functions of malloc's family. Each calls the real function and writes a row.
 //
 // Order: the row of a new object is written after the real call returned, the row of a dying one
 // before the real call begins. Recording never changes a result or errno.
@@ -228,8 +227,8 @@ void free_aligned_sized(void *pointer, size_t alignment, size_t size) {
 // ---- Libraries opened later ----
 
 // A library opened with RTLD_DEEPBIND binds malloc to the C library past us, and what it allocates
-// would be missing without a word. The call must stay a jump (it is one from -O2 on): dlopen looks
-// at its return address to find the caller's own search path.
+// would be missing silently. The call must stay a jump (it is one from -O2 on): dlopen looks at its
+// return address to find the caller's own search path.
 TAU_EXPORT void *dlopen(const char *path, int flags) {
     if (TAU_UNLIKELY(real.dlopen == NULL)) {
         tau_family_resolve();  // the first call of all
@@ -263,7 +262,7 @@ pid_t _Fork(void) {
 
 // ---- The program's start and end ----
 
-// A recording exists from the start, so that one without events says "no allocation" and not "no
+// A recording exists from the start, so that one without events means "no allocation", not "no
 // recorder".
 static __attribute__((constructor)) void program_starts(void) {
     struct tau_writer_thread *thread = &tau_call_thread;

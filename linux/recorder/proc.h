@@ -1,4 +1,4 @@
-// Reads what the kernel says of this process and machine (/proc, /sys), by system calls alone.
+// Reads files of the kernel about this process and machine (/proc, /sys), by system calls only.
 #ifndef TAU_LINUX_RECORDER_PROC_H
 #define TAU_LINUX_RECORDER_PROC_H
 

@@ -1,5 +1,5 @@
-// One recording a process. A forked child finds the page `alive` wiped and starts its own; a
-// program started by exec begins afresh with the environment it inherited.
+// One recording per process. A forked child finds the page `alive` wiped and starts its own
+// recording. A program started by exec starts one from the environment that it inherited.
 //
 // System calls are made directly: the C library's open and pwrite are cancellation points and may
 // be interposed themselves. The file stays open as the highest descriptor that the limit allows, or
@@ -32,7 +32,7 @@
 #define PATH_BYTES 4096  // the kernel's limit
 #define NAME_BYTES 64    // of a recording in its directory
 #define ZEROS_BYTES 16384
-// Room for eight million events and more; less where the disk has less.
+// Space for over eight million events, or less if the disk has less.
 #define RESERVE_BYTES_MAX (UINT64_C(64) << 20)
 #define RESERVE_BYTES_MIN (UINT64_C(64) << 10)
 
@@ -46,7 +46,7 @@ enum { OFF = 0, ON = 1, STARTING = 2 };
 _Atomic uint64_t tau_clock_sequence;
 
 static _Atomic uint32_t alive_never;
-// A process that is not recorded may be under a filter that forbids to read a clock.
+// A process that is not recorded may have a filter that forbids reading a clock.
 struct tau_process_hot tau_process_hot = {.alive = &alive_never, .clock = TAU_CLOCK_SEQUENCE};
 
 static struct {
@@ -142,9 +142,8 @@ static bool file_write_zeros(int file, uint64_t offset, size_t bytes) {
     return true;
 }
 
-// Disk space for certain, without ever raising SIGXFSZ. Zeros are written for the space where there
-// is no fallocate, and WITH_ZEROS for speed: pages that are in memory already map faster, 2 ns an
-// event.
+// Allocates disk space and never raises SIGXFSZ. Zeros are written for the space where there is no
+// fallocate, and WITH_ZEROS for speed: pages that are in memory already map faster, 2 ns an event.
 static bool file_allocate(int file, uint64_t offset, size_t bytes, bool with_zeros) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -377,7 +376,7 @@ static void *file_map(uint64_t offset, size_t bytes, bool with_zeros) {
     if (memory == MAP_FAILED) {
         return NULL;
     }
-    // A forked child must never write here: it has no mapping at all.
+    // A forked child must never write here, so it gets no mapping.
     madvise(memory, bytes, MADV_DONTFORK);
     return memory;
 }
@@ -493,7 +492,7 @@ bool tau_process_is_confined(void) {
 
 void tau_process_stop_clock(void) {
     if (tau_process_hot.clock != TAU_CLOCK_SEQUENCE) {
-        // Ahead of what other threads have read and not yet written.
+        // Later than any time that other threads have read and not yet written.
         atomic_store(&tau_clock_sequence,
                      tau_process_now() + SEQUENCE_LEAD_TICKS);
         tau_process_hot.clock = TAU_CLOCK_SEQUENCE;

@@ -10,7 +10,7 @@
 
 #include "linux/recorder/clock.h"
 
-// What the hot path reads of the process.
+// The part of the process that the hot path reads.
 struct tau_process_hot {
     // One page that reads 0 in a forked child (MADV_WIPEONFORK): 0 = this process has no recording
     // yet.
@@ -27,7 +27,7 @@ extern struct tau_process_hot tau_process_hot;
 //   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
 //   TAU_RECORD_DEEPBIND=keep     leave RTLD_DEEPBIND alone
 //   TAU_RECORD_SECCOMP_FILTERS   how many filters `tau record` itself is under; under more than
-//                                these the recorder cannot know what it may do, and stays off
+//                                these the recorder stays off, as they may forbid its calls
 void tau_process_configure(char *const *environment);
 
 // Starts this process's recording, in the program or in a forked child; there FORKED_AT_TICKS is
@@ -40,14 +40,14 @@ bool tau_process_start(uint64_t forked_at_ticks, void (*reset)(void));
 bool tau_process_calls_begin(sigset_t *signals);
 void tau_process_calls_end(const sigset_t *signals);
 
-// BYTES more of the file, at *offset, on disk for certain and mapped; NULL if recording stops here.
+// Extends the file by BYTES at *offset, allocated on disk and mapped; NULL if recording stops here.
 // In a confined process they come from the reserve.
 void *tau_process_map(size_t bytes, uint64_t *offset);
 // Anonymous memory; NULL if there is none.
 void *tau_process_map_private(size_t bytes);
 // Anonymous memory of BYTES at PLACE, unless something is mapped there already.
 void tau_process_map_over(void *place, size_t bytes);
-// Gives up what tau_process_map or _private returned; in a confined process it stays mapped.
+// Unmaps the result of tau_process_map or _private; in a confined process it stays mapped.
 void tau_process_unmap(void *memory, size_t bytes);
 
 // Maps the reserve that a confined process takes chunks from. False if it is there, or nothing is
@@ -59,7 +59,7 @@ bool tau_process_confine(bool without_clock);
 // The confinement failed after all.
 void tau_process_confine_undo(void);
 bool tau_process_is_confined(void);
-// The clock may not be read any more: from here on rows are in order, and their times count events.
+// The clock may no longer be read. From here on rows are in order, and their times count events.
 void tau_process_stop_clock(void);
 
 // The time in the recording's clock.
@@ -71,8 +71,7 @@ void tau_process_note_exec(uint32_t pid, const char *path, uint64_t at_ticks);
 // Bytes of the file that are handed out so far.
 uint64_t tau_process_file_bytes(void);
 
-// Recording ends here and for good, for an errno value or an enum tau_raw_stop; the program goes
-// on.
+// Ends recording permanently, with an errno value or an enum tau_raw_stop. The program continues.
 void tau_process_stop(int reason);
 bool tau_process_stopped(void);
 // An event after that; a call that never returned.

@@ -1,6 +1,5 @@
-// The recording of this process, whole: it is started here, threads get their writers, and it is
-// readied for a process that may not make system calls. It owns what writer, modules and process
-// are alone.
+// The recording of this process: starts it, gives writers to threads, and prepares it for a process
+// that may not make system calls. It combines writer, modules and process.
 #ifndef TAU_LINUX_RECORDER_RECORDING_H
 #define TAU_LINUX_RECORDER_RECORDING_H
 

@@ -2,8 +2,8 @@
 // chunks.
 //
 // Chunks grow from 16 to 256 KiB with their writer and with the file, so that neither a thousand
-// short threads nor a short program take much for nothing; a dead thread's writer goes to a small
-// table from which the next thread takes it and goes on in the same chunk.
+// short threads nor a short program waste much space. A dead thread's writer goes to a small table.
+// The next thread takes it from there and continues in the same chunk.
 #include "linux/recorder/writer.h"
 
 #include <errno.h>

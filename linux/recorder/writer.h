@@ -19,7 +19,7 @@ struct tau_writer {
     uint32_t thread;  // whose rows are being written
 };
 
-// What each thread has of its own. All zero at its start.
+// The state of each thread. All zero at its start.
 struct tau_writer_thread {
     struct tau_writer *writer;
     uintptr_t inside;        // not 0: a call is under way, so what comes is no event (call.h)
@@ -36,7 +36,7 @@ void tau_writer_forget(struct tau_writer_thread *thread);
 // there is none, because recording had to stop.
 bool tau_writer_take(struct tau_writer_thread *thread);
 
-// After a row: gives the writer back if the thread is about to be gone.
+// After a row: releases the writer if the thread is about to end.
 void tau_writer_release(struct tau_writer_thread *thread);
 
 // In a forked child: puts private memory where THREAD's chunk was, if nothing is there. The row

@@ -1,4 +1,4 @@
-"""The command `tau`: one file a verb in `commands/`, loaded when it is called."""
+"""The command `tau`. Each verb is a file in `commands/`, loaded when the verb is called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = ("record", "import", "info", "plan", "replay", "report", "export", "check", "doctor")
 EXIT_STOPPED = 130
-# Set to anything, it shows where an unforeseen fault happened.
+# If this variable is set, an unexpected exception prints its traceback.
 TRACEBACK_VARIABLE = "TAU_TRACEBACK"
 NEXT_STEP_OF = {
     errno.ENOENT: "check the path",
@@ -30,7 +30,7 @@ NEXT_STEP_OF = {
 
 
 class LazyVerbs(click.Group):
-    """Finds a verb's file only when it is asked for, so that `tau --help` starts fast."""
+    """Loads a verb's file on demand, so that `tau --help` starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         present = Path(__file__).parent / "commands"
@@ -48,31 +48,32 @@ class LazyVerbs(click.Group):
 
 
 def _module_of(verb: str) -> str:
-    """`import` is a word of the language, so its file is `import_`."""
+    """Return the module's name. `import` is a Python keyword, so its file is `import_`."""
     return "import_" if verb == "import" else verb
 
 
 def _configure(_context: click.Context, option: click.Parameter, value: Any) -> None:
-    """Take an option of MANNERS if it is given, before the verb or behind it."""
+    """Apply an option of MANNERS, given before or after the verb."""
     if value:
         output.configure(**{str(option.name): value})
 
 
-# What every verb takes, and `tau` itself.
+# Options of every verb and of `tau` itself.
 MANNERS = (
     click.Option(
         ["--color"],
         type=click.Choice(output.COLOR_CHOICES),
         expose_value=False,
         callback=_configure,
-        help="auto (the default): on a terminal, unless NO_COLOR is set; FORCE_COLOR is honored.",
+        help="When to use colors; auto (default): on a terminal, unless NO_COLOR or FORCE_COLOR"
+        " is set.",
     ),
     click.Option(
         ["-q", "--quiet"],
         is_flag=True,
         expose_value=False,
         callback=_configure,
-        help="No notes and no progress on stderr.",
+        help="Print no notes and no progress on stderr (default: print them).",
     ),
 )
 
@@ -84,7 +85,7 @@ MANNERS = (
 )
 @click.version_option(__version__, prog_name="tau")
 def verbs() -> None:
-    """Record what a program does with its memory, plan it, replay the plan, report.
+    """Record what a program does with its memory, plan its heap, replay the plan, report.
 
     \b
     tau record -o program.tau -- ./program --its arguments
@@ -92,17 +93,19 @@ def verbs() -> None:
     tau replay program.tau --on tlsf,budget --plan plan.toml
     tau report program.tau --plan plan.toml -o report.html
 
-    Results go to stdout, everything else to stderr; each verb has --json. Exit status: 0 done,
-    1 failed, 2 wrong usage, 3 a limit was exceeded. Completion: eval "$(_TAU_COMPLETE=bash_source
-    tau)" (zsh_source, fish_source).
+    Results go to stdout, all other output to stderr. Every command has --json.
+
+    \b
+    Exit status: 0 done, 1 failed, 2 wrong usage, 3 a limit was exceeded.
+    Completion: eval "$(_TAU_COMPLETE=bash_source tau)", or zsh_source, fish_source.
     """
 
 
 def main() -> None:
-    """Run the command; whatever stops it becomes a message with a next step and an exit code."""
+    """Run the command; turn whatever stops it into a message, a next step and an exit code."""
     terminal.open_streams()
     if not os.environ.get(TRACEBACK_VARIABLE):
-        # What fails while something is cleaned up changes no result.
+        # A failure during cleanup changes no result.
         sys.unraisablehook = threading.excepthook = lambda _: None
     try:
         try:
@@ -113,14 +116,14 @@ def main() -> None:
             try:
                 sys.stdout.flush()
             except (terminal.ReaderGone, TauError):
-                pass  # there is one failure already
+                pass  # a failure is already reported
     except KeyboardInterrupt:
-        code = EXIT_STOPPED  # while that was said
+        code = EXIT_STOPPED  # while the message was printed
     sys.exit(code if isinstance(code, int) else EXIT_DONE)
 
 
 def _explain(error: BaseException) -> int:
-    """Say on stderr what stopped the command; return its exit code."""
+    """Print on stderr what stopped the command; return its exit code."""
     match error:
         case TauError():
             return _fail(error.message, error.next_step, error.exit_code, error.said)
@@ -131,9 +134,9 @@ def _explain(error: BaseException) -> int:
         case click.exceptions.Abort() | KeyboardInterrupt():
             return _fail("stopped", None, EXIT_STOPPED)
         case terminal.ReaderGone():
-            return EXIT_DONE  # it has seen enough; nothing is wrong
+            return EXIT_DONE  # the reader closed the pipe, which is no error
         case MemoryError():
-            step = "close other programs, or use a machine with more"
+            step = "close other programs, or use a machine with more memory"
             return _fail("there is not enough memory", step, EXIT_FAILED)
         case OSError():
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
@@ -143,22 +146,22 @@ def _explain(error: BaseException) -> int:
 
 
 def _confess(error: BaseException) -> int:
-    """Say that the fault is ours, and what to do about it."""
+    """Report a bug of ours, with the next step."""
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(error, file=sys.stderr)
     verb = next((word for word in sys.argv[1:] if word in VERBS), "")
     name = f"tau {verb}".rstrip()
     cause = str(error).split("\n")[0] or "no message"
     return _fail(
-        f"`{name}` met a fault of its own: {type(error).__name__}: {cause}",
-        "`tau check FILE` tells whether what it read is damaged; please report the command line, "
-        f"the file and what {TRACEBACK_VARIABLE}=1 adds to this message",
+        f"`{name}` has a bug: {type(error).__name__}: {cause}",
+        "`tau check FILE` says whether its input is damaged; please report the command line, "
+        f"the input and what {TRACEBACK_VARIABLE}=1 adds to this message",
         EXIT_FAILED,
     )
 
 
 def _fail(message: str, next_step: str | None, exit_code: int, said: str = "") -> int:
-    """Print why on stderr and return `exit_code`; see output.warn, TauError for `said`."""
+    """Print the cause on stderr and return `exit_code`; see output.warn, TauError for `said`."""
     with output.style(sys.stderr, fg="red", bold=True):
         print("tau:", end="", file=sys.stderr)
     output.warn(f" {message}")

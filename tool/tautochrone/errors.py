@@ -1,4 +1,4 @@
-"""The one exception that commands raise for what the user or the world did wrong."""
+"""The exception that commands raise for a mistake of the user or a failure of the machine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ EXIT_LIMIT_EXCEEDED = 3
 
 
 class TauError(Exception):
-    """A failure with its cause and, where there is one, the next step.
+    """A failure with its cause and, if there is one, the next step.
 
-    Message and next step are one line each, whatever names they hold; `said` is what another
-    program said of it, in lines. `exit_code` is EXIT_FAILED unless a stated limit was exceeded
-    (EXIT_LIMIT_EXCEEDED) or the call itself was wrong (EXIT_USAGE).
+    Message and next step are one line each, whatever names they hold. `said` is the output of
+    another program, in lines. `exit_code` is EXIT_FAILED, EXIT_LIMIT_EXCEEDED if a limit that the
+    user gave was exceeded, or EXIT_USAGE if the command line was wrong.
     """
 
     def __init__(

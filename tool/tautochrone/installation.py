@@ -1,4 +1,4 @@
-"""How a missing Python package gets into the installation that runs now."""
+"""How to install a missing Python package into this installation."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ import sys
 
 
 def pip_install(package: str) -> str:
-    """Return the command that installs `package` beside this one, in whatever way it came there."""
+    """Return the command that installs `package` into the environment of this program."""
     return f"{shlex.quote(sys.executable)} -m pip install {package}"

@@ -1,4 +1,4 @@
-"""Finds and loads the native halves of the tool."""
+"""Finds and loads the tool's native libraries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
 
 
 def sources() -> Path:
-    """The folder that holds core/, iface/, targets/ and hw/, for what is built on demand."""
+    """The folder with the sources core/, iface/, targets/ and hw/, for builds on demand."""
     return DIRECTORY
 
 

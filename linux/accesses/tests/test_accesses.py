@@ -316,7 +316,7 @@ def first_touches(events: np.ndarray) -> list[Row]:
 
 
 def joined(rows: list[Row]) -> list[Row]:
-    """Neighbouring touches by one access as one."""
+    """Neighboring touches by one access as one."""
     made: list[Row] = []
     for row in rows:
         op, slot, offset, granules, now = row
@@ -364,7 +364,7 @@ def test_as_many_events_as_wanted(build: Build, accesses: AccessRecord) -> None:
     recorded = accesses(build("touches"), "plain", options=options)
     assert len(recorded.events()) == 50 and recorded.header()["truncated"]
     assert recorded.header()["accesses"]["heap_stores"] == 1002
-    assert "stopped early, after event 50: as many events as --max-events" in recorded.stderr
+    assert "stopped early, after event 50: the limit of --max-events" in recorded.stderr
     (problem,) = check_trace(Path(recorded.document["trace"]["path"]))
     assert problem.place == "recording" and "--max-events" in problem.cause
 

@@ -131,7 +131,7 @@ def test_cut_keeps_what_is_there(raw: Path, tmp_path: Path) -> None:
     assert 0.2 * whole.events < half.events < whole.events
     assert half.damaged_chunks == 1, "the one that the file ends in"
     with open_trace(tmp_path / "half.tau") as reader:
-        assert "1 damaged parts of the recording were left out" in reader.ending.gaps
+        assert "1 damaged chunks of the recording were left out" in reader.ending.gaps
     with open_trace(tmp_path / "whole.tau") as reader:
         assert "lost" not in reader.header and reader.ending.is_complete
 
@@ -147,7 +147,7 @@ def test_damaged_chunk_is_counted(raw: Path, tmp_path: Path) -> None:
     assert damaged >= 1
     with open_trace(tmp_path / "bad.tau") as reader:
         assert reader.header["lost"] == {"damaged_chunks": damaged}
-        assert f"{damaged} damaged parts" in reader.ending.gaps
+        assert f"{damaged} damaged chunks" in reader.ending.gaps
 
 
 @pytest.mark.parametrize(

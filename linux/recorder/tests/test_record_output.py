@@ -119,7 +119,7 @@ def test_a_trace_that_cannot_be_placed_is_kept(tau: Tau, tmp_path: Path) -> None
 
 def test_json_and_the_trace_do_not_share_stdout(tau: Tau, tmp_path: Path) -> None:
     done = tau("record", "--json", "-o", "-", "--", "touch", "ran")
-    assert done.returncode == 125 and "both want stdout" in done.stderr and done.stdout == ""
+    assert done.returncode == 125 and "both write to stdout" in done.stderr and done.stdout == ""
     assert names(tmp_path) == []
 
 

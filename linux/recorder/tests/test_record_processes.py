@@ -90,7 +90,8 @@ def test_exec_out_of_reach_is_counted(record: Record, change: str) -> None:
     recorded = record(PYTHON, "-S", "-c", code)
     (missing,) = recorded.document["not_recorded"]
     assert missing["pid"] == recorded.document["trace"]["pid"]
-    assert "executed 1 programs where" in missing["reason"] and missing["reason"] in recorded.stderr
+    assert "executed 1 programs that could not write" in missing["reason"]
+    assert missing["reason"] in recorded.stderr
 
 
 def test_process_without_events_is_named(record: Record, tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ def test_what_lives_on_is_waited_for(record: Record, build: Build) -> None:
     """A daemon's events are recorded to its end, though the first process is long gone."""
     recorded = record(build("leaves"), 1500)
     assert recorded.status == 5
-    assert "ended, and left running: leaves (pid" in recorded.stderr
+    assert "ended, but these still run: leaves (pid" in recorded.stderr
     assert "Ctrl-C" in recorded.stderr
     made = [(recorded.events(i)["size_bytes"] == 55).sum() for i in range(len(recorded.traces))]
     assert sum(made) == 5000
@@ -121,7 +122,7 @@ def test_no_waiting_without_children(tau: Tau, build: Build) -> None:
     """With --no-children nothing is waited for."""
     started = time.monotonic()
     done = tau("record", "--no-children", "-o", "x.tau", "--", build("leaves"), 3000)
-    assert done.returncode == 5 and "left running" not in done.stderr
+    assert done.returncode == 5 and "these still run" not in done.stderr
     assert time.monotonic() - started < 3
 
 
@@ -157,7 +158,7 @@ def test_waiting_can_be_ended(build: Build, tmp_path: Path, number: int) -> None
         pid = 0
         try:
             line = running.stderr.readline()
-            pid = int(re.search(r"left running: leaves \(pid (\d+)\)", line)[1])
+            pid = int(re.search(r"these still run: leaves \(pid (\d+)\)", line)[1])
             running.send_signal(number)
             text, _ = running.communicate(timeout=MESSAGE_WAIT_S)
             assert running.returncode == 5
@@ -259,7 +260,7 @@ def test_confined_program_runs_out(build: Build, record: Record) -> None:
     recorded = record(*words)
     assert recorded.status == 9, recorded.stderr
     (trace,) = [one for one in recorded.traces if one["truncated"]]
-    assert "seccomp" in trace["truncated"] and "seccomp filter off" in recorded.stderr
+    assert "seccomp" in trace["truncated"] and "without its seccomp filter" in recorded.stderr
     assert trace["events"] > 100000
     assert trace["events"] + trace["events_lost"] >= 4000000
     with open_trace(trace["path"]) as reader:

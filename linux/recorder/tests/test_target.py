@@ -92,7 +92,7 @@ def test_import_says_what_the_link_lost(firmware: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
     )
-    words = "3 blocks of the target's stream were lost on the way"
+    words = "3 blocks of the target's stream were lost in transfer"
     assert words in done.stderr
     assert words in json.loads(done.stdout)["ending"]["remarks"][0]["cause"]
 

@@ -8,7 +8,7 @@
 // lies behind the table: at the end of the heap.
 //
 // `sparse` is the case that the paper calls extreme: the table is indexed by the element itself and
-// never initialised (Briggs and Torczon 1993, the idea of the paper's section II-C1). It reserves
+// never initialized (Briggs and Torczon 1993, the idea of the paper's section II-C1). It reserves
 // 400 MB and touches as many pages as there are different elements; every stream touches others.
 // `hash` is the same with open addressing, as most would write it: small, and touched throughout.
 #include <stdint.h>

@@ -1,12 +1,12 @@
-// CSV: a header line that names the columns, then an event a line.
+// CSV: a header line that names the columns, then one event per line.
 //
 //   op,id,size[,align][,time][,thread][,site][,flags]     in any order
 //
 // op is malloc, calloc, realloc, aligned_alloc, free or touch; id names an object and may be used
 // again after its free; size and align are bytes, time is nanoseconds since the start. A field may
 // be quoted ("a, b", with "" for a quote). Of a touch, size is the byte offset of the first granule
-// and align the number of granules. site is MODULE+0xOFFSET, flags (unknown, inherited,
-// double_free) is what `tau export` writes for an object that nobody owns.
+// and align the number of granules. site is MODULE+0xOFFSET, flags are unknown, inherited or
+// double_free; `tau export` writes them for an object without an owner.
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +87,7 @@ static uint32_t split(struct csv *csv, const char *line, const char *end,
     }
 }
 
-// A decimal number, or hexadecimal with 0x in front, of 64 bits. False iff it is none.
+// Reads a 64-bit number, decimal or hexadecimal with 0x. False iff it is not a number.
 static bool parse_number(const struct field *field, uint64_t *number) {
     const char *at = field->text, *end = at + field->count;
     unsigned base = 10;
@@ -239,7 +239,7 @@ static bool take_site(struct tau_trace_importer *importer, struct csv *csv,
     return *site != 0 || tau_trace_import_fail(importer, "memory is short");
 }
 
-// Texts become 96 bits of hash: two of ten million names are alike with a chance of one in 10^15.
+// Names become 96-bit hashes. The chance of a collision among ten million names is one in 10^15.
 static struct tau_trace_object_key key_of(const struct field *field) {
     return (struct tau_trace_object_key){
         .low = tau_trace_hash((const uint8_t *)field->text, field->count, 0),

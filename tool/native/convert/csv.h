@@ -5,7 +5,7 @@
 #include "tool/native/convert/importer.h"
 
 tau_trace_line_taker tau_trace_csv_line;
-// Whether what came is a whole file.
+// Whether the input was complete.
 bool tau_trace_csv_end(struct tau_trace_importer *importer);
 size_t tau_trace_csv_state_bytes(void);
 

@@ -1,5 +1,5 @@
-// An object's id in the CSV is its slot. Importing gives slots in the order in which they were
-// freed, as every writer of ours does, so that the events come back equal.
+// An object's id in the CSV is its slot. The importer reuses slots in the order of our writers, so
+// an import yields equal events.
 #include "tool/native/convert/export.h"
 
 #include <errno.h>
@@ -86,8 +86,8 @@ static void put_number(struct tau_trace_exporter *exporter, uint64_t number) {
     }
 }
 
-// The site's MODULE+0xOFFSET, quoted if it has to be. A newline cannot be told in a line, so it
-// becomes a space. On a terminal what is not printable ASCII becomes \x1b.
+// Writes the site's MODULE+0xOFFSET, quoted if necessary. A newline becomes a space. On a terminal,
+// characters other than printable ASCII are escaped.
 static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint32_t site) {
     const char *module;
     uint64_t offset;

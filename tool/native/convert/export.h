@@ -1,4 +1,4 @@
-// A trace as CSV, a block at a time; the columns are those that trace_csv.c reads.
+// Writes a trace as CSV, one block at a time, with the columns that csv.c reads.
 #ifndef TAU_TRACE_EXPORT_H
 #define TAU_TRACE_EXPORT_H
 
@@ -8,13 +8,13 @@
 
 struct tau_trace_exporter;
 
-// Writes to FILE, a descriptor that stays the caller's. NULL iff memory is short.
+// Writes to the descriptor FILE, which the caller keeps. NULL iff memory is short.
 TAU_TRACE_EXPORT struct tau_trace_exporter *tau_trace_exporter_open(struct tau_trace_reader *reader,
                                                                     int file);
 // Writes the events of block INDEX; the header line goes before the first.
 TAU_TRACE_EXPORT enum tau_trace_status tau_trace_exporter_block(struct tau_trace_exporter *exporter,
                                                                 uint64_t index);
-// Writes what is left, and the header line if there was no block, and frees the exporter.
+// Flushes the output, writes the header line if there was no block, and frees the exporter.
 TAU_TRACE_EXPORT enum tau_trace_status
 tau_trace_exporter_close(struct tau_trace_exporter *exporter);
 

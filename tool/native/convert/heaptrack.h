@@ -5,10 +5,10 @@
 #include "tool/native/convert/importer.h"
 
 tau_trace_line_taker tau_trace_heaptrack_line;
-// Whether what came is a whole file.
+// Whether the input was complete.
 bool tau_trace_heaptrack_end(struct tau_trace_importer *importer);
 size_t tau_trace_heaptrack_state_bytes(void);
-// Frees what a heaptrack state owns; the state itself stays.
+// Frees the memory of a heaptrack state, but not the state itself.
 void tau_trace_heaptrack_close(void *state);
 
 #endif

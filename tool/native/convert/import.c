@@ -1,4 +1,4 @@
-// An import from outside: which form, and lines out of pieces of text.
+// The entry points of an import: selects the form and cuts the input into lines.
 #include "tool/native/convert/import.h"
 
 #include <stdlib.h>

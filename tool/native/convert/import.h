@@ -1,9 +1,9 @@
-// Turns other programs' records into a trace, a piece of text at a time: CSV (csv.c) and heaptrack
-// (heaptrack.c).
+// Converts other programs' records to a trace, one piece of text at a time: CSV (csv.c) and
+// heaptrack (heaptrack.c).
 //
-// Objects there have names (any text, or an address); here they have slots. The importer keeps the
-// names of live objects, and of the last million freed ones to tell a double free from a free of
-// something never seen.
+// Objects in the input have names (any text, or an address); in a trace they have slots. The
+// importer keeps the names of live objects. It also keeps those of the last million freed ones, to
+// distinguish a double free from a free of an unknown object.
 #ifndef TAU_TRACE_IMPORT_H
 #define TAU_TRACE_IMPORT_H
 
@@ -16,7 +16,7 @@ enum tau_trace_import_form {
     TAU_TRACE_IMPORT_HEAPTRACK = 1,
 };
 
-// What an import found; lines count from 1. "First" fields are 0 while the count is 0.
+// The facts of an import. Lines count from 1. "First" fields are 0 while the count is 0.
 struct tau_trace_import_facts {
     uint64_t lines;
     uint64_t events;
@@ -26,17 +26,17 @@ struct tau_trace_import_facts {
     uint64_t timed;          // 1 if the file has times; else an event's number stands for it
 };
 
-// The importer appends to WRITER, which stays the caller's. NULL iff memory is short.
+// The importer appends to WRITER, which the caller keeps. NULL iff memory is short.
 TAU_TRACE_EXPORT struct tau_trace_importer *
 tau_trace_importer_open(struct tau_trace_writer *writer, enum tau_trace_import_form form);
-// Takes COUNT bytes of text, cut anywhere. False: see tau_trace_importer_message; nothing after
-// that is taken.
+// Reads COUNT bytes of text, cut anywhere. False: see tau_trace_importer_message; later input is
+// ignored.
 TAU_TRACE_EXPORT bool tau_trace_importer_feed(struct tau_trace_importer *importer, const char *text,
                                               size_t count);
 // The same for bytes of a zstd stream, cut anywhere.
 TAU_TRACE_EXPORT bool tau_trace_importer_feed_zstd(struct tau_trace_importer *importer,
                                                    const char *bytes, size_t count);
-// Takes the last line, even without its newline, and hands all events to the writer.
+// Reads the last line, even without its newline, and passes all events to the writer.
 TAU_TRACE_EXPORT bool tau_trace_importer_end(struct tau_trace_importer *importer);
 TAU_TRACE_EXPORT const struct tau_trace_import_facts *
 tau_trace_importer_facts(const struct tau_trace_importer *importer);

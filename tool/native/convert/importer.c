@@ -1,4 +1,5 @@
-// What all forms of an import share: objects to slots, events to the writer in batches.
+// Shared by all forms of an import: maps objects to slots and passes events to the writer in
+// batches.
 #include "tool/native/convert/importer.h"
 
 #include <stdarg.h>
@@ -140,7 +141,7 @@ bool tau_trace_import_add(struct tau_trace_importer *importer,
                        ? put_free(importer, event)
                        : put_event(importer, event, TAU_TRACE_OP_REALLOC, 0, known);
         }
-        // Whatever the lost object was, a realloc's result is a new one whose size is known.
+        // The result of realloc is a new object with a known size, whatever the lost object was.
         uint8_t flags =
             known == TAU_TRACE_OBJECT_FREED ? TAU_TRACE_FLAG_DOUBLE_FREE : TAU_TRACE_FLAG_UNKNOWN;
         return put_misuse(importer, event, TAU_TRACE_OP_FREE, flags) &&

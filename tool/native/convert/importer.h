@@ -1,5 +1,5 @@
-// What the forms of an import share (import.h): an importer, and how a form adds events to it.
-// Nothing but the files of this folder includes it.
+// Shared by the forms of an import (import.h): an importer, and how a form adds events to it.
+// Private to this folder.
 #ifndef TAU_TRACE_IMPORTER_H
 #define TAU_TRACE_IMPORTER_H
 
@@ -22,7 +22,7 @@ struct tau_trace_import_event {
     uint8_t align_log2;
 };
 
-// A form takes one line (no newline) of the text; false after tau_trace_import_fail.
+// A form reads one line of the text, without newline. False after tau_trace_import_fail.
 typedef bool tau_trace_line_taker(struct tau_trace_importer *importer, const char *line,
                                   const char *end);
 struct tau_trace_import_batch {
@@ -60,8 +60,8 @@ struct tau_trace_importer {
 // The form's own memory, zeroed at the start and freed by the importer after form_close.
 void *tau_trace_import_form_state(struct tau_trace_importer *importer);
 
-// Adds an event: gives it its slot, flags what nobody owns. With CLAIM, an allocation of a live
-// object frees it first; without, that is an error.
+// Adds an event with its slot, and flags an object without an owner. With CLAIM, an allocation of a
+// live object frees it first; without, that is an error.
 bool tau_trace_import_add(struct tau_trace_importer *importer,
                           const struct tau_trace_import_event *event, bool claim);
 uint32_t tau_trace_import_site(struct tau_trace_importer *importer, const char *module,

@@ -1,5 +1,5 @@
-// A hash of 16-byte entries. A freed object's entry stays, so that a second free can be told from a
-// free of something never seen; when freed entries pass a million (and outnumber the live ones),
+// A hash table of 16-byte entries. A freed object's entry stays, to distinguish a second free from
+// a free of an unknown object. If there are over a million freed entries, and more than live ones,
 // the next growth drops them all instead of growing.
 #include "tool/native/convert/objects.h"
 
@@ -41,7 +41,7 @@ uint32_t tau_trace_objects_find(const struct tau_trace_objects *objects,
                               : entry_of(objects->entries, objects->room, key)->slot;
 }
 
-// Makes room for one more entry. False iff memory is short.
+// Reserves memory for one more entry. False iff memory is short.
 static bool grow(struct tau_trace_objects *objects) {
     if (objects->used + 1 < objects->room / 2) {
         return true;

@@ -1,4 +1,4 @@
-// Which slot each named object has: for importers, whose input names objects by text or address.
+// Maps named objects to slots, for importers whose input names objects by text or address.
 #ifndef TAU_TRACE_OBJECTS_H
 #define TAU_TRACE_OBJECTS_H
 
@@ -10,7 +10,7 @@ struct tau_trace_object_key {
     uint32_t high;
 };
 
-// What is known of an object that is not live.
+// The state of an object that is not live.
 #define TAU_TRACE_OBJECT_FREED 0xfffffffeu
 #define TAU_TRACE_OBJECT_UNKNOWN TAU_TRACE_SLOT_NONE
 

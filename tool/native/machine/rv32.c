@@ -1,4 +1,4 @@
-// Carries out decoded instructions and counts them. See rv32.h.
+// Executes decoded instructions and counts them. See rv32.h.
 #include "tool/native/machine/rv32.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ uint8_t *tau_rv32_memory(const struct tau_rv32 *cpu, uint32_t address, uint32_t 
     return region == NULL ? NULL : region->bytes + (address - region->address);
 }
 
-// The bytes of an access that the target makes; NULL: *STOP says why it cannot.
+// The bytes of an access of the target; NULL: *STOP has the reason.
 static uint8_t *access_memory(struct tau_rv32 *cpu, uint32_t address, uint32_t size_bytes,
                               enum tau_rv32_stop *stop) {
     const struct tau_rv32_region *region = region_of(cpu, address, size_bytes);

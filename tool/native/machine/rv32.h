@@ -1,9 +1,9 @@
 // A processor of our own: RV32IMC, with Zbb where the image was built for it.
 //
-// Unicorn (emulator.h) does not know Zbb, and telling each access apart costs it more than the
-// instruction. This one decodes each instruction once, counts instructions and accesses exactly,
-// and asks its caller before it touches memory that is guarded. tests/test_rv32.py holds it against
-// unicorn, instruction by instruction, and Zbb against QEMU.
+// Unicorn (emulator.h) does not know Zbb, and a hook per access costs it more than the instruction.
+// This processor decodes each instruction once, counts instructions and accesses exactly, and asks
+// its caller before it accesses guarded memory. tests/replay/test_rv32.py compares it with unicorn,
+// instruction by instruction, and its Zbb with QEMU.
 //
 // Code does not change while it runs. Misaligned accesses are refused, as the compiler makes none.
 #ifndef TAU_RV32_H
@@ -15,7 +15,7 @@
 
 #define TAU_RV32_REGIONS_MAX 4u
 #define TAU_RV32_ARGUMENTS_MAX 8u
-// Where a called function returns to; no code is there.
+// The return address of a called function; there is no code at it.
 #define TAU_RV32_RETURN UINT32_C(0xfffffff0)
 
 // Why the processor stopped.
@@ -29,7 +29,7 @@ enum tau_rv32_stop {
     TAU_RV32_LIMIT,       // more instructions than allowed
 };
 
-// A piece of the target's memory, which lies at BYTES here.
+// A region of the target's memory, stored at BYTES.
 struct tau_rv32_region {
     uint32_t address;
     uint32_t size_bytes;
@@ -58,7 +58,7 @@ struct tau_rv32 {
     uint32_t move_function;
     uint32_t copy_function;
     uint32_t fill_function;
-    // Asked before SIZE_BYTES at ADDRESS of a guarded region are accessed.
+    // Called before SIZE_BYTES at ADDRESS of a guarded region are accessed.
     bool (*guard)(void *context, uint32_t address, uint32_t size_bytes);
     void *context;
     // Since they were last set to 0.

@@ -1,7 +1,6 @@
-// From the encodings of RV32IMC and Zbb to the operations that rv32.c carries out. Compressed
-// instructions become what they stand for, and an immediate is a second operand: those of every
-// operation are the register rs1 and the sum of the register rs2 and the immediate, one of which is
-// zero.
+// Decodes RV32IMC and Zbb to the operations that rv32.c executes. A compressed instruction becomes
+// its full form. The operands of every operation are register rs1, and the sum of register rs2 and
+// the immediate, one of which is zero.
 #ifndef TAU_RV32_DECODE_H
 #define TAU_RV32_DECODE_H
 

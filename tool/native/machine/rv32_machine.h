@@ -1,4 +1,4 @@
-// An image on the processor of rv32.h: code, data and stack in one piece, and memory beside it. Any
+// An image on the processor of rv32.h: code, data and stack in one region, and separate memory. Any
 // function of the image can be called and is counted.
 #ifndef TAU_RV32_MACHINE_H
 #define TAU_RV32_MACHINE_H
@@ -46,13 +46,12 @@ TAU_TRACE_EXPORT struct tau_rv32_machine *tau_rv32_machine_open(const struct tau
                                                                 uint64_t memory_bytes);
 TAU_TRACE_EXPORT void tau_rv32_machine_close(struct tau_rv32_machine *machine);
 
-// The bytes of SIZE_BYTES at ADDRESS of the target, NULL if they are nowhere.
+// The memory of SIZE_BYTES at the target's ADDRESS; NULL if there is none.
 TAU_TRACE_EXPORT uint8_t *tau_rv32_machine_memory(const struct tau_rv32_machine *machine,
                                                   uint64_t address, uint64_t size_bytes);
 
 // Calls FUNCTION once for each of ROWS rows of COLUMNS arguments, until one does not return.
-// Returns how many calls were made; DONE has as many entries. A call is stopped behind
-// INSTRUCTIONS_MAX.
+// Returns how many calls were made; DONE has as many entries. A call stops after INSTRUCTIONS_MAX.
 TAU_TRACE_EXPORT uint64_t tau_rv32_machine_call(struct tau_rv32_machine *machine, uint64_t function,
                                                 const uint32_t *arguments, uint64_t columns,
                                                 uint64_t rows, uint64_t instructions_max,

@@ -1,4 +1,4 @@
-// The profile of a recording: how many objects of each size are live, when it matters [P1-10].
+// The profile of a recording: live objects of each size, at the instants that bind a plan [P1-10].
 //
 // Two streaming passes over a trace, so that a trace is never held in memory:
 //   1. tau_profile_survey counts every size: allocations, largest number live at once, number live
@@ -6,17 +6,17 @@
 //   2. tau_profile_reduce keeps, for chosen sizes (the classes), the instants that can bind Eq 5
 //      [P1-13]. An instant is the vector (live count of each class, bytes of everything else) after
 //      an event. Because Eq 4 grows in every component, an instant that is nowhere above another
-//      can never bind: it is dropped. What is kept: local maxima (instants followed by a decrease)
-//      that none of the last REFERENCES kept ones dominates, minus kept ones that a later one
-//      dominates while it is still a reference. That is a superset of the maximal instants and a
-//      subset of all; nothing that binds is lost.
+//      one can never bind, so it is dropped. What is kept: local maxima (instants followed by a
+//      decrease) that none of the last REFERENCES kept ones dominates, minus kept ones that a later
+//      one dominates while it is still a reference. That is a superset of the maximal instants and
+//      a subset of all; nothing that binds is lost.
 //
 // Sizes are rounded up to the granule. Objects aligned beyond the granule are counted but can never
 // be a class, since a dedicated region only promises the granule. Objects of 0 bytes take no memory
 // and are ignored.
 //
-// Bounds: time O(1) an event (REFERENCES comparisons), memory O(slots + sizes + changes kept). One
-// thread a profile.
+// Bounds: time O(1) per event (REFERENCES comparisons), memory O(slots + sizes + kept changes). One
+// thread per profile.
 #ifndef TAU_PROFILE_H
 #define TAU_PROFILE_H
 
@@ -26,8 +26,8 @@
 #include "tool/native/trace/trace.h"
 
 #define TAU_PROFILE_CLASSES_MAX 4096u
-// A survey looks at this many prefixes of a trace, the k-th being its first k / PREFIXES of the
-// events: what shorter inputs of the same program may need.
+// The number of prefixes in a survey. The k-th one is the first k / PREFIXES of the events.
+// Prefixes stand for shorter inputs of the same program.
 #define TAU_PROFILE_PREFIXES 16u
 // Live bytes are kept below 2^52, so that sums are exact in a double.
 #define TAU_PROFILE_BYTES_MAX (1ull << 52)
@@ -58,7 +58,7 @@ struct tau_profile_size {
     uint64_t live_at_prefix_peak[TAU_PROFILE_PREFIXES];  // the same for each prefix
 };
 
-// What one pass found in one trace.
+// The result of one pass over one trace.
 struct tau_profile_survey {
     uint64_t events;
     uint64_t peak_live_bytes;  // U_max, sizes rounded up to the granule

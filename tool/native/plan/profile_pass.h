@@ -1,4 +1,4 @@
-// What the two passes of a profile share; nothing else includes this. See profile.h.
+// Shared by the two passes of a profile, and private to them. See profile.h.
 #ifndef TAU_PROFILE_PASS_H
 #define TAU_PROFILE_PASS_H
 
@@ -6,8 +6,8 @@
 
 #include "tool/native/plan/profile.h"
 
-// How many kept instants a new one is compared with. Measured on recorded programs: 8 drops nearly
-// all that 64 drops.
+// The number of kept instants that a new one is compared with. On recorded programs, 8 drops nearly
+// as many as 64.
 #define REFERENCES 8u
 #define ID_NONE 0xffffffffu  // no object, or an object without bytes
 #define SLOT_FREE 0xffffffffu
@@ -72,11 +72,12 @@ struct pass {
     uint64_t record;  // how often live_bytes was larger than ever before
 };
 
-// Makes room for WANTED items of ITEM_BYTES; false if memory is short, and nothing has changed.
+// Reserves memory for WANTED items of ITEM_BYTES. False if memory is short; then nothing has
+// changed.
 bool tau_profile_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes);
-// Makes the hash table of sizes anew with SIZE places, a power of two; false if memory is short.
+// Rebuilds the hash table of sizes with SIZE places, a power of two. False if memory is short.
 bool tau_profile_table_rebuild(struct tau_profile *profile, size_t size);
-// Hands every event of the trace at PATH that is no misuse to the pass's step.
+// Passes every event of the trace at PATH, except misuse, to the pass's step.
 enum tau_profile_status tau_profile_pass_run(struct pass *pass, const char *path);
 void tau_profile_reduction_free(struct reduction *reduction);
 

@@ -19,7 +19,7 @@ void tau_profile_reduction_free(struct reduction *reduction) {
     *reduction = (struct reduction){0};
 }
 
-// What one object of dimension D weighs: classes count objects, the last dimension counts bytes.
+// The weight of an object in dimension D: classes count objects, the last dimension counts bytes.
 static uint64_t dimension_step(const struct reduction *reduction, size_t dimension, uint64_t key) {
     return dimension == reduction->classes_count ? key & ~1ull : 1;
 }

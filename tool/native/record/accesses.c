@@ -1,4 +1,4 @@
-// See trace_access.h. The file is mapped and gone through once; events go to the writer in batches.
+// See accesses.h. The file is mapped and read once; events are passed to the writer in batches.
 #include "tool/native/record/accesses.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static void batch_close(struct tau_trace_columns *batch) {
     free(batch->align_log2);
 }
 
-// False: the writer refused an event or failed; the status tells.
+// False: the writer refused an event or failed; the status says which.
 static bool flush_batch(struct conversion *run) {
     if (run->writer != NULL && run->batch_count > 0) {
         run->status = tau_trace_writer_append(run->writer, &run->batch, run->batch_count);
@@ -90,7 +90,7 @@ static bool put_event(struct conversion *run, const struct event *event) {
 
 // ---- rows
 
-// How a row went.
+// The result of reading a row.
 enum row {
     ROW_DONE,
     ROW_CUT,      // the file ends in it
@@ -98,7 +98,7 @@ enum row {
     ROW_FAILED,   // the writer failed
 };
 
-// Takes COUNT varints to NUMBERS.
+// Reads COUNT varints to NUMBERS.
 static enum row take_numbers(struct conversion *run, unsigned count, uint64_t *numbers) {
     for (unsigned i = 0; i < count; i++) {
         if (!tau_trace_get_varint(&run->at, run->end, &numbers[i])) {

@@ -1,4 +1,4 @@
-// Turns a recording of accesses (iface/accesses.h) into a trace.
+// Converts a recording of accesses (iface/accesses.h) to a trace.
 #ifndef TAU_TRACE_ACCESS_H
 #define TAU_TRACE_ACCESS_H
 
@@ -18,9 +18,9 @@ struct tau_accesses_facts {
 };
 
 // Reads the recording at PATH, and appends its events to WRITER unless that is NULL. The recording
-// is followed to its last whole row; what is after it is told in FACTS. TAU_TRACE_NOT_A_TRACE: the
-// file is no recording of accesses; TAU_TRACE_NEWER_VERSION; else as the writer says. O(bytes), in
-// memory for one number a call site.
+// is read up to its last whole row; FACTS has the bytes after it. TAU_TRACE_NOT_A_TRACE: the file
+// is not a recording of accesses. TAU_TRACE_NEWER_VERSION: it is of a newer version. Other results
+// are the writer's. O(bytes), in memory for one number per call site.
 TAU_TRACE_EXPORT enum tau_trace_status tau_accesses_convert(const char *path,
                                                             struct tau_trace_writer *writer,
                                                             struct tau_accesses_facts *facts);

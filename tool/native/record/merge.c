@@ -17,12 +17,12 @@
 #include "iface/recording.h"
 #include "tool/native/record/merge_emit.h"
 
-// Shorter than this, the recording's own two readings of both clocks tell the rate less well than
-// the tool's hint.
+// In a shorter recording, its two readings of both clocks give the rate less exactly than the
+// tool's hint.
 #define RATE_SPAN_NS_MIN 50000000u
 #define CHUNKS_ROOM_FIRST 256u
 
-// Where a chunk is. One entry a chunk, so about one for 30,000 events.
+// The place of a chunk. There is one entry per chunk, which is about one per 30,000 events.
 struct place {
     uint64_t offset;
     uint64_t started_ticks;
@@ -85,7 +85,8 @@ static bool place_add(struct recording *recording, const struct tau_raw_chunk *c
         .kind = chunk->kind,
         .is_cut = left < chunk->bytes,
     };
-    // The recorder makes room for a chunk before it begins it: a file that ends in one was cut.
+    // The recorder extends the file before it begins a chunk, so a file that ends inside a chunk
+    // was cut.
     recording->emit.result->damaged_chunks += left < chunk->bytes;
     return true;
 }
@@ -99,8 +100,8 @@ static int place_order(const void *left, const void *right) {
     return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-// Every page may start a chunk; a sound one says how far the next is. Gaps are what was handed out
-// and never begun.
+// Every page may start a chunk; a valid chunk has the distance to the next. Gaps were reserved and
+// never begun.
 static bool places_find(struct recording *recording) {
     uint64_t offset = TAU_RAW_PAGE_BYTES;
     while (offset + sizeof(struct tau_raw_chunk) <= recording->file_bytes) {
@@ -155,7 +156,8 @@ static bool gives_up(const struct run *run) {
     return run->rows.row.op == TAU_RECORD_FREE || run->rows.row.op == TAU_RECORD_REALLOC_BEGIN;
 }
 
-// Earlier first. At the same tick what gives an address up goes before what takes one.
+// Earlier rows first. At the same tick, a row that releases an address comes before one that takes
+// it.
 static bool goes_before(const struct run *a, const struct run *b) {
     if (a->rows.row.ticks != b->rows.row.ticks) {
         return a->rows.row.ticks < b->rows.row.ticks;
@@ -343,7 +345,7 @@ static enum tau_merge_status recording_merge(struct recording *recording) {
         }
         struct run *run = recording->runs[0];
         if (stopped_ticks != 0 && run->rows.row.ticks > stopped_ticks) {
-            // From here on some thread's rows are missing: the trace ends where all are there.
+            // After this time rows of some thread are missing, so the trace ends here.
             return TAU_MERGE_OK;
         }
         if (!tau_merge_emit_row(emit, &run->rows, time_of(recording, run->rows.row.ticks))) {

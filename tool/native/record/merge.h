@@ -1,20 +1,18 @@
-// The finish pass of a recording: the rows of all threads, merged by time, become one trace.
+// Merges the rows of all threads of a recording by time to one trace.
 //
-// 1. Each chunk of a raw recording is a run that is sorted by time; a heap holds one cursor for
-// each run that is open, and
-//    a run is opened when the time of its first row comes. So memory is bounded by live objects and
-//    threads, not events.
+// 1. Each chunk of a raw recording is a run that is sorted by time. A heap holds one cursor per
+//    open run. A run is opened when the time of its first row comes. So memory is bounded by live
+//    objects and threads, not by events.
 // 2. Addresses become slots: a new object takes the slot that was freed last.
-// 3. A free or realloc of an object that is not live is an event with a flag: DOUBLE_FREE if its
-// address was among the
-//    latest frees, else INHERITED in a forked child, else UNKNOWN. After such a realloc the object
-//    is known: the event is followed by a malloc of its new size.
-// 4. A new object where one is still live says that a free was not seen: the free is put in front
-// and counted. In a target's stream such a malloc is a realloc in place, if the next row of its
-// thread frees the address.
+// 3. A free or realloc of an object that is not live is an event with a flag. The flag is
+//    DOUBLE_FREE if its address was among the latest frees, else INHERITED in a forked child, else
+//    UNKNOWN. After such a realloc the object is known: a malloc of its new size follows the event.
+// 4. A new object at the address of a live one means that a free was not recorded. The merge
+//    inserts this free and counts it. In a target's stream such a malloc is a realloc in place if
+//    the next row of its thread frees the address.
 //
-// Whatever is in the input, these functions end, stay inside it and report what was damaged. No
-// function is thread-safe.
+// For any input, these functions end, read nothing outside of it and report damage. No function is
+// thread-safe.
 #ifndef TAU_MERGE_H
 #define TAU_MERGE_H
 
@@ -47,15 +45,15 @@ struct tau_merge_result {
     uint64_t duration_ns;
 };
 
-// Told how far the input is read, in bytes; returns false to stop.
+// Called with the bytes read and their total; returns false to stop.
 typedef bool (*tau_merge_progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
 
 // Merges the raw recording RAW (iface/recording.h) into the trace OUT. progress may be NULL.
 TAU_TRACE_EXPORT enum tau_merge_status
 tau_merge_recording(const char *raw, const char *out, const char *header_json,
                     tau_merge_progress progress, void *context, struct tau_merge_result *result);
-// The same for a target's stream (core/ports/record.h): blocks in any surroundings, each checked by
-// its CRC.
+// The same for a target's stream (core/ports/record.h): blocks between any other bytes, each
+// checked by its CRC.
 TAU_TRACE_EXPORT enum tau_merge_status tau_merge_target_stream(const char *stream, const char *out,
                                                                const char *header_json,
                                                                tau_merge_progress progress,
@@ -64,7 +62,7 @@ TAU_TRACE_EXPORT enum tau_merge_status tau_merge_target_stream(const char *strea
 // Ends the raw recording RAW of a process that still runs: rows from now on are not part of it, and
 // the process stops at its next chunk. A recording that stopped before is left alone.
 TAU_TRACE_EXPORT enum tau_merge_status tau_merge_detach(const char *raw);
-// The rate of this machine's time-stamp counter, measured for 20 ms; 0 where there is none.
+// The rate of this machine's time-stamp counter, measured for 20 ms; 0 if there is none.
 TAU_TRACE_EXPORT uint64_t tau_merge_ticks_per_second(void);
 
 #endif

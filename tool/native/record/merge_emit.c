@@ -1,5 +1,4 @@
-// The state of a merge after the order is known: live objects, moves under way, columns that wait
-// for the writer.
+// Turns rows in order into events: live objects, reallocs under way, and columns for the writer.
 #include "tool/native/record/merge_emit.h"
 
 #include <stdlib.h>
@@ -70,7 +69,7 @@ struct event {
 static bool put(struct tau_merge_emit *emit, uint64_t time_ns, struct event event) {
     const size_t i = emit->count++;
     struct tau_trace_columns *columns = &emit->columns;
-    // Rows come by time; what a damaged chunk brings late is not earlier than what was written.
+    // Rows come by time. A late row of a damaged chunk gets the time of the last written one.
     emit->last_ns = time_ns > emit->last_ns ? time_ns : emit->last_ns;
     columns->time_ns[i] = emit->last_ns;
     columns->size_bytes[i] = event.size_bytes;
@@ -85,9 +84,9 @@ static bool put(struct tau_merge_emit *emit, uint64_t time_ns, struct event even
 
 // ---- Threads ----
 
-// The recorder numbers threads from 1 without gaps, so its numbers index the table; a number that
-// is far out comes from a damaged chunk, or from a firmware that uses handles, and shares the last
-// one.
+// The recorder numbers threads from 1 without gaps, so its numbers index the table. A number far
+// out of range comes from a damaged chunk, or from a firmware that uses handles; it shares the last
+// entry.
 static uint32_t thread_of(struct tau_merge_emit *emit, uint32_t number) {
     if (number > THREADS_MAX) {
         return THREADS_MAX;
@@ -219,7 +218,7 @@ static bool move_end(struct tau_merge_emit *emit, const struct tau_merge_row *ro
     return begin_object(emit, row, event, time_ns);
 }
 
-// realloc failed, and the object is where it was; or it freed the object.
+// The realloc failed and the object stays where it is, or the realloc freed the object.
 static bool move_undo(struct tau_merge_emit *emit, const struct tau_merge_row *row, uint32_t thread,
                       uint64_t time_ns) {
     struct tau_merge_move move;
@@ -251,7 +250,7 @@ static struct tau_merge_claim claim_take(struct tau_merge_emit *emit, size_t i) 
     return claim;
 }
 
-// The object that was alive was freed unseen, and the malloc is a new one.
+// The live object's free was not recorded, and the malloc is a new object.
 static bool claim_settle(struct tau_merge_emit *emit, size_t i) {
     const struct tau_merge_claim claim = claim_take(emit, i);
     const struct event event = {.op = TAU_TRACE_MALLOC, .thread = claim.thread, .site = claim.site};

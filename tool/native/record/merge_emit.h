@@ -1,4 +1,4 @@
-// Rows become the trace's events: addresses become slots, and misuse becomes flags.
+// Converts rows to the trace's events: addresses to slots, and misuse to flags.
 #ifndef TAU_MERGE_EMIT_H
 #define TAU_MERGE_EMIT_H
 
@@ -7,8 +7,7 @@
 #include "tool/native/record/merge_objects.h"
 #include "tool/native/record/merge_rows.h"
 
-// Realloc calls that may be under way at once. More than this is no program, and the object counts
-// as freed.
+// The most realloc calls under way at once. Beyond it, the object counts as freed.
 #define TAU_MERGE_MOVES_MAX 4096u
 
 // An object between REALLOC_BEGIN and its end; the thread's latest is the one that ends first.
@@ -20,8 +19,8 @@ struct tau_merge_move {
     uint32_t site;
 };
 
-// Mallocs of live addresses that may wait at once for what their threads do next; of more, the
-// oldest is decided without it.
+// The most mallocs of live addresses that wait for their thread's next row. Beyond it, the oldest
+// is decided without that row.
 #define TAU_MERGE_CLAIMS_MAX 64u
 
 // A malloc where an object is alive. If the thread's next row frees the address, the two are a
@@ -63,9 +62,9 @@ struct tau_merge_emit {
 bool tau_merge_emit_open(struct tau_merge_emit *emit, const char *out, const char *header_json);
 // One row of ROWS, at TIME_NS. False if emit->status says so.
 bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows, uint64_t time_ns);
-// Rows are missing here: no thread's next row is known to be its next one.
+// Rows are missing here, so the next row of a thread may not be the one that followed.
 bool tau_merge_emit_gap(struct tau_merge_emit *emit);
-// Every live object is freed: the machine began again.
+// Frees every live object, because the machine restarted.
 bool tau_merge_emit_restart(struct tau_merge_emit *emit);
 // Writes what is left, fills the result and frees everything.
 enum tau_merge_status tau_merge_emit_close(struct tau_merge_emit *emit);

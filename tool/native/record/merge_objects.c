@@ -67,7 +67,7 @@ static void map_take(struct tau_merge_objects *objects, uint64_t address) {
     }
     for (size_t next = (hole + 1) & mask; objects->addresses[next] != 0; next = (next + 1) & mask) {
         const size_t home = (size_t)hash_of(objects->addresses[next]) & mask;
-        // The hole lies on the way from its home to where it is: it moves closer.
+        // The hole is between the entry's home and its place, so the entry moves into the hole.
         if (((next - home) & mask) >= ((next - hole) & mask)) {
             objects->addresses[hole] = objects->addresses[next];
             objects->slots[hole] = objects->slots[next];
@@ -180,7 +180,7 @@ void tau_merge_objects_remove(struct tau_merge_objects *objects, uint32_t slot) 
     objects->slot_address[slot] = 0;
     live_bytes_change(objects, objects->slot_size_bytes[slot], 0);
     objects->live_objects--;
-    // There is room: no slot is in the stack twice.
+    // The stack cannot overflow, because no slot is in it twice.
     objects->free_slots[objects->free_slots_count++] = slot;
 }
 

@@ -1,5 +1,5 @@
-// The live objects while a recording is merged: address → slot. Memory is proportional to the most
-// objects ever alive.
+// The live objects during a merge: address → slot. Memory is proportional to the peak of live
+// objects.
 #ifndef TAU_MERGE_OBJECTS_H
 #define TAU_MERGE_OBJECTS_H
 
@@ -34,15 +34,15 @@ bool tau_merge_objects_open(struct tau_merge_objects *objects);
 void tau_merge_objects_close(struct tau_merge_objects *objects);
 // The slot of the object at ADDRESS, or TAU_MERGE_SLOT_NONE.
 uint32_t tau_merge_objects_find(const struct tau_merge_objects *objects, uint64_t address);
-// A new object at ADDRESS, where none may be; *slot is its name.
+// Adds an object at ADDRESS, which must be free; *slot is its name.
 bool tau_merge_objects_add(struct tau_merge_objects *objects, uint64_t address, uint64_t size_bytes,
                            uint32_t *slot);
-// The object at ADDRESS has no address for a while, but keeps its slot and its size.
+// Detaches the object at ADDRESS: it keeps its slot and size, but has no address.
 void tau_merge_objects_detach(struct tau_merge_objects *objects, uint64_t address);
-// It goes on at ADDRESS, where none may be.
+// Attaches a detached object at ADDRESS, which must be free.
 bool tau_merge_objects_attach(struct tau_merge_objects *objects, uint32_t slot, uint64_t address,
                               uint64_t size_bytes);
-// The object of SLOT, attached or not, is gone; its slot is the next to be given.
+// Removes the object of SLOT, attached or not. Its slot is the next to be reused.
 void tau_merge_objects_remove(struct tau_merge_objects *objects, uint32_t slot);
 void tau_merge_objects_note_freed(struct tau_merge_objects *objects, uint64_t address);
 bool tau_merge_objects_was_freed(const struct tau_merge_objects *objects, uint64_t address);

@@ -42,7 +42,7 @@ struct tau_merge_rows {
 
 void tau_merge_rows_open(struct tau_merge_rows *rows, const void *bytes, size_t size_bytes,
                          uint64_t ticks, uint32_t thread, unsigned int address_shift);
-// Reads the next row into rows->row. Changes of thread are followed here and are no rows.
+// Reads the next row to rows->row. It applies changes of thread, which are not rows.
 enum tau_merge_rows_status tau_merge_rows_next(struct tau_merge_rows *rows);
 
 #endif

@@ -1,5 +1,5 @@
-// A target's stream: blocks in the order they were sent, each decoded alone. Bytes between sound
-// blocks are passed over.
+// Reads a target's stream: blocks in the order they were sent, each decoded alone. Bytes between
+// valid blocks are skipped.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -69,7 +69,7 @@ static void block_read(struct block *block, const uint8_t *at) {
     block->crc = (uint32_t)read_number(at + 40, 4);
 }
 
-// Whether a sound block starts AT; LEFT bytes are there.
+// Whether a valid block starts AT; LEFT bytes are available.
 static bool block_is_sound(struct block *block, const uint8_t *at, size_t left) {
     if (left < TAU_RECORD_BLOCK_HEADER_BYTES) {
         return false;

@@ -1,12 +1,11 @@
-// Looks at what an allocator hands out: where it lies, and whether its content stays as it was
-// written.
+// Checks the objects of an allocator: their places, and whether their content stays as written.
 //
-// One bit for each 8 bytes of the arena says whether a live object has it, so a shared byte is
-// found when the second object appears. The first and the last 8 bytes of each object (less if it
-// is shorter) hold a word that depends on the slot; it is compared when the object is freed or
-// resized, so an allocator that writes into a live object is found there. Blocks of 2 MiB that an
-// object has wholly are marked as such, without their bits. Cost: one bit operation for each 512
-// bytes of an object below 4 MiB, and one step for each 2 MiB beyond.
+// One bit for each 8 bytes of the arena says whether they belong to a live object, so an overlap is
+// found when the second object appears. The first and the last 8 bytes of each object (fewer if it
+// is shorter) hold a word that depends on the slot. The word is compared when the object is freed
+// or resized, which finds an allocator that writes into a live object. A block of 2 MiB inside one
+// object is marked as a whole, without its bits. Cost: one bit operation for each 512 bytes of an
+// object below 4 MiB, and one step for each 2 MiB beyond.
 #ifndef TAU_CONTENT_H
 #define TAU_CONTENT_H
 
@@ -38,7 +37,7 @@ void tau_content_release(struct tau_content *content);
 // ends.
 int tau_content_add(struct tau_content *content, const struct tau_content_object *object,
                     uint32_t slot, bool is_cleared);
-// The object goes away. False: its words are not what was written.
+// Removes the object. False: its words have changed.
 bool tau_content_remove(struct tau_content *content, const struct tau_content_object *object,
                         uint32_t slot);
 // Whether POINTER holds what an object of OLD_BYTES had, as far as NEW_BYTES reach.

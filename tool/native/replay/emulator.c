@@ -1,5 +1,5 @@
-// Drives the emulator: one block hook that counts, moves payload and feeds the next operation. See
-// emulator.h.
+// Runs the emulator with one block hook, which counts, moves payload and feeds the next operation.
+// See emulator.h.
 #include "tool/native/replay/emulator.h"
 
 #include <stdlib.h>
@@ -511,7 +511,7 @@ static const char *machine_prepare(struct machine *machine, const uint32_t *clas
         !tau_content_start(&machine->content, machine->arena, machine->heap_bytes)) {
         return "memory is short";
     }
-    // Nothing that an earlier run left may be seen by this one.
+    // An earlier run must not affect this one.
     (void)madvise(machine->arena, machine->heap_bytes, MADV_DONTNEED);
     memcpy(machine->memory, image->bytes, image->bytes_count);
     machine->mail = (uint32_t *)(void *)(machine->memory + (image->mailbox - image->address));

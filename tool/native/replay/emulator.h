@@ -1,19 +1,19 @@
-// Counts the instructions of each call of an allocator that was compiled for a target, on an
-// emulated processor, while a trace is carried out on it.
+// Replays a trace on an allocator that is compiled for a target, on an emulated processor, and
+// counts the instructions of each call.
 //
-// 1. The image is one flat piece of memory at a fixed address: the allocator, a stub, a mailbox, a
+// 1. The image is one range of memory at a fixed address: the allocator, a stub, a mailbox, a
 //    stack.
 // 2. The stub loops: it takes a function and its arguments from the mailbox, calls it and puts the
-//    result back. The emulator tells this side of each basic block before it runs; at the head of
-//    the loop the mailbox is filled with the next operation, so the emulator is entered once a run,
-//    not once a call.
+//    result back. The emulator calls a hook before each basic block. At the head of the loop, the
+//    hook puts the next operation in the mailbox. So the emulator is entered once per run, not once
+//    per call.
 // 3. Every block outside the stub adds its instructions and, on RV32, its loads and stores (their
-//    number follows from the code itself). By instructions, each instruction is told instead, to
-//    check this: the same numbers, except that unicorn is silent about instructions in a Thumb IT
-//    block whose condition does not hold. Those take their cycle on a Cortex-M4 and count here.
-// 4. memmove, memcpy and memset belong to the stub: this side moves the bytes, each call is charged
-//    TAU_EMULATOR_COPY_INSTRUCTIONS, and the bytes are reported apart.
-// 5. The arena is memory of this process, so objects are looked at as in replay (content.h).
+//    number follows from the code itself). To check this, the hook can be called for each
+//    instruction instead. The numbers are equal, except that unicorn skips instructions in a Thumb
+//    IT block whose condition does not hold. Those take a cycle on a Cortex-M4, so they count here.
+// 4. memmove, memcpy and memset belong to the stub: the host moves the bytes. Each call is charged
+//    TAU_EMULATOR_COPY_INSTRUCTIONS, and the bytes are reported separately.
+// 5. The arena is memory of this process, so objects are checked as in replay (content.h).
 //
 // The emulator is the library of the Python package unicorn, loaded by path when it is needed.
 #ifndef TAU_EMULATOR_H
@@ -32,15 +32,15 @@
 
 enum tau_emulator_isa { TAU_EMULATOR_RV32 = 0, TAU_EMULATOR_M4 = 1, TAU_EMULATOR_RV32_ZBB = 2 };
 
-// Who runs the code, and how it is counted. Unicorn does not know Zbb: such code is run by rv32.h.
+// Which processor runs the code, and how it counts. Unicorn does not know Zbb, so rv32.h runs such
+// code.
 enum tau_emulator_way {
     TAU_EMULATOR_BY_BLOCKS = 0,
     TAU_EMULATOR_BY_INSTRUCTIONS = 1,
     TAU_EMULATOR_OURS = 2,  // rv32.h instead of unicorn; no Cortex-M4
 };
 
-// What calls are counted under. Each call counts for its operation; some also for one of the finer
-// ones.
+// The categories of calls. Each call counts for its operation, and some also for a part of it.
 enum tau_emulator_category {
     TAU_EMULATOR_MALLOC = 0,
     TAU_EMULATOR_CALLOC,
@@ -84,9 +84,9 @@ struct tau_emulator_result {
     uint64_t fault_address;   // the program counter then
 };
 
-// Carries REPLAY out on IMAGE in an arena of HEAP_BYTES, with CLASSES_COUNT pairs at CLASSES for a
-// budgeted heap. Stops after INSTRUCTIONS_MAX. NULL, or why it could not start. The result is freed
-// with tau_emulator_free.
+// Runs REPLAY on IMAGE in an arena of HEAP_BYTES, with CLASSES_COUNT pairs at CLASSES for a
+// budgeted heap. Stops after INSTRUCTIONS_MAX. Returns NULL, or why it could not start. The result
+// is freed with tau_emulator_free.
 TAU_TRACE_EXPORT const char *tau_emulator_run(const char *unicorn_library,
                                               const struct tau_emulator_image *image,
                                               struct tau_replay *replay, uint64_t heap_bytes,

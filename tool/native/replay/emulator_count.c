@@ -1,4 +1,4 @@
-// Tallies, and blocks of code taken apart. See emulator_count.h.
+// Counts calls, and decodes blocks of code. See emulator_count.h.
 #include "tool/native/replay/emulator_count.h"
 
 #include <stdlib.h>

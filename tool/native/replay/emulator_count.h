@@ -1,4 +1,4 @@
-// What the emulator counts: sums and histograms of calls, and what a piece of code executes.
+// The emulator's counts: sums and histograms of calls, and instructions and accesses of code.
 #ifndef TAU_EMULATOR_COUNT_H
 #define TAU_EMULATOR_COUNT_H
 

@@ -1,4 +1,4 @@
-// A trace on a heap over pages, call by call on the emulated processor. See paging.h.
+// Replays a trace on a heap on pages, call by call on the emulated processor. See paging.h.
 #include "tool/native/replay/paging.h"
 
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static enum tau_replay_fault release(struct paging *paging, struct paging_object
     return status == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_FREE_REFUSED;
 }
 
-// The object has its new size at its old place.
+// Resizes the object in place.
 static enum tau_replay_fault resized(struct paging *paging, struct paging_object *object) {
     struct tau_content_object *content = &object->object;
     const struct tau_replay_op *op = paging->op;
@@ -110,7 +110,7 @@ static enum tau_replay_fault resized(struct paging *paging, struct paging_object
     return fault;
 }
 
-// What of OLD is mapped is copied to NEW.
+// Copies the mapped pages of OLD to NEW.
 static enum tau_replay_fault copy(struct paging *paging, const struct paging_object *old,
                                   struct paging_object *new_object) {
     const uint64_t old_bytes = old->object.size_bytes;
@@ -144,7 +144,7 @@ static enum tau_replay_fault reallocate(struct paging *paging, struct paging_obj
     }
     struct tau_content_object *content = &object->object;
     const uint64_t bytes_before = content->size_bytes;
-    // What it leaves may be given back within the call, so its claims end before it.
+    // The call may unmap pages that the object leaves, so its claims on them end before the call.
     struct paging_object shrunk = *object;
     shrunk.object.size_bytes = op->size_bytes < bytes_before ? op->size_bytes : bytes_before;
     if (!tau_content_remove(&paging->content, content, op->slot)) {
@@ -201,7 +201,7 @@ static void note_mean(struct paging *paging, uint64_t weight) {
     paging->result->mapped_pages_weight += weight;
 }
 
-// What is mapped since the event before weighs as long as it lasted. False: the file could not be
+// Weighs the mapped pages since the last event by the time since then. False: the file could not be
 // read.
 static bool weigh(struct paging *paging) {
     if (paging->times == NULL) {

@@ -1,15 +1,15 @@
-// Carries a trace out on a heap over pages, which runs on the emulated processor, and counts every
-// call of it: malloc, free, and the fault handler where a page that is touched is not mapped.
+// Replays a trace on a heap on pages on the emulated processor, and counts every call: malloc,
+// free, and the fault handler for a touch of an unmapped page.
 //
-// 1. The image holds the shipped core and targets/programs/paged.c, which starts it. The heap is
-//    the first piece of the machine's memory, tables and links of frames are behind it.
+// 1. The image holds the shipped core and targets/programs/paged.c, which starts it. The heap is at
+//    the start of the machine's memory, followed by tables and links of frames.
 // 2. Whether a page is mapped is read from the tables in the target's memory, as its MMU would. An
 //    access of the emulated code to a heap page that is not mapped is a fault of the allocator.
-// 3. A touch, the clearing of a calloc and the copy of a realloc that moves ask for their pages;
-//    one that is not mapped costs a call of the fault handler. A realloc is a resize in place or,
-//    where that is refused, malloc, copy and free; what of the old object is mapped is copied.
-// 4. Objects are looked at as in replay (content.h). In addition a page that a live object touched
-//    stays mapped until that object is freed.
+// 3. A touch, the clearing of calloc and the copy of a moving realloc access their pages. A page
+//    that is not mapped costs a call of the fault handler. A realloc is a resize in place or, if
+//    that is refused, malloc, copy and free. The copy covers the mapped pages of the old object.
+// 4. Objects are checked as in replay (content.h). In addition, a page that a live object touched
+//    must stay mapped until that object is freed.
 //
 // Design and invariants: replay.md in docs/design and docs/spec, "Replay on pages". Not thread
 // safe.
@@ -81,7 +81,7 @@ struct tau_paging_result {
     uint64_t samples_capacity;
 };
 
-// Carries REPLAY out on IMAGE. NULL, or why it could not start. RESULT is freed with
+// Runs REPLAY on IMAGE. Returns NULL, or why it could not start. RESULT is freed with
 // tau_paging_free.
 TAU_TRACE_EXPORT const char *tau_paging_run(const struct tau_paging_image *image,
                                             struct tau_replay *replay,

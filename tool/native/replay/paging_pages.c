@@ -1,5 +1,5 @@
-// Pages of a replay: what is mapped, the calls that change it, and who touched what. See
-// paging_pages.h.
+// The pages of a replay: which are mapped, the calls that map them, and which objects touched them.
+// See paging_pages.h.
 #include "tool/native/replay/paging_pages.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// The state of a replay on pages, and what is done with pages; see paging.h. Private to paging*.c.
+// The state of a replay on pages, and operations on pages; see paging.h. Private to paging*.c.
 #ifndef TAU_PAGING_PAGES_H
 #define TAU_PAGING_PAGES_H
 
@@ -54,7 +54,7 @@ struct paging {
 // Learns from the image where its tables are.
 void paging_read_facts(struct paging *paging);
 
-// What the MMU finds for PAGE of the space.
+// The result of the MMU's lookup of PAGE.
 bool paging_is_mapped(const struct paging *paging, uint32_t page);
 
 // The guard of the heap: the emulated code may touch mapped pages only.
@@ -69,7 +69,7 @@ enum tau_replay_fault paging_call(struct paging *paging, enum tau_paging_kind ki
                                   uint64_t size_bytes, uint32_t second, uint32_t third,
                                   uint32_t *answer);
 
-// The COUNT bytes from OFFSET on are accessed, as far as the object has them.
+// Accesses COUNT bytes from OFFSET on, up to the object's end.
 enum tau_replay_fault paging_touch(struct paging *paging, struct paging_object *object,
                                    uint64_t offset, uint64_t count);
 
@@ -77,10 +77,10 @@ enum tau_replay_fault paging_touch(struct paging *paging, struct paging_object *
 // dropped.
 bool paging_drop(struct paging *paging, struct paging_object *object, uint64_t kept);
 
-// Makes room for the bits of PAGES pages; those that are there stay. False: no memory.
+// Reserves memory for the bits of PAGES pages and keeps existing ones. False: no memory.
 bool paging_widen(struct paging_object *object, uint64_t pages_before, uint64_t pages);
 
-// How many pages the object lies on.
+// The number of pages that the object spans.
 uint64_t paging_pages_of(const struct paging *paging, const struct paging_object *object);
 
 static inline uint32_t paging_address(const struct paging *paging, const uint8_t *pointer) {

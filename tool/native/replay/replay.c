@@ -1,5 +1,4 @@
-// Reads a trace's operations and carries them out on a system, looking at every answer. See
-// replay.h.
+// Reads a trace's operations, runs them on a system and checks every result. See replay.h.
 #include "tool/native/replay/replay.h"
 
 #include <errno.h>
@@ -46,8 +45,7 @@ static bool columns_allocate(struct tau_replay *replay) {
     return true;
 }
 
-// An event that misuses memory is skipped, unless it leaves a new object behind: that one is
-// allocated.
+// A misuse event is skipped, unless it makes a new object, which is then allocated.
 static struct tau_replay_op op_of_event(const struct tau_trace_columns *columns, size_t i) {
     struct tau_replay_op op = {columns->size_bytes[i], columns->slot[i], columns->op[i],
                                columns->align_log2[i], 0};
@@ -277,7 +275,7 @@ uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes) {
         replay->arena_mapping = NULL;
         replay->arena_bytes = 0;
     }
-    // Twice what is asked, so that a search that gallops seldom maps again. Untouched pages cost
+    // Twice the requested size, so that a galloping search seldom maps again. Untouched pages cost
     // nothing.
     const uint64_t bytes = 2 * size_bytes + TAU_REPLAY_ARENA_ALIGNMENT;
     uint8_t *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -305,8 +303,7 @@ struct run {
     int free_status;
 };
 
-// An alignment goes before clearing: no system offers both, and where an object lies is the
-// question.
+// Alignment takes precedence over clearing: no system offers both, and placement is what counts.
 static bool is_cleared(const struct tau_replay_op *op) {
     return op->op == TAU_TRACE_CALLOC && op->align_log2 == 0;
 }

@@ -1,16 +1,16 @@
-// Drives an allocator with the events of a trace and finds out whether it holds, in how much
-// memory, and whether it errs.
+// Runs the events of a trace on an allocator: whether it holds, in how much memory, and whether it
+// fails.
 //
 // 1. A trace is opened once. Up to TAU_REPLAY_OPS_IN_MEMORY events are kept as 16-byte operations;
 //    a longer trace is streamed from its file at each run, so memory stays bounded either way.
 // 2. A *system* is an allocator behind one small interface (struct tau_replay_system). A run gives
-//    it an arena of the asked size and carries out the operations one by one.
+//    it an arena of the requested size and executes the operations one by one.
 // 3. The arena is reserved once and reused by later runs, so only the first run pays for page
 //    faults.
-// 4. A checked run looks at every answer: inside the arena, aligned, no byte shared with a live
-//    object (one bit for each 8 bytes), cleared where asked, and the ends of every object (up to 8
-//    bytes each) still as written when it is freed or resized. An unchecked run places the same
-//    objects and is for searches.
+// 4. A checked run checks every result: inside the arena, aligned, no byte shared with a live
+//    object (one bit for each 8 bytes), and cleared if requested. The ends of every object (up to 8
+//    bytes each) must be unchanged when it is freed or resized. An unchecked run places the same
+//    objects; searches use it.
 //
 // Design and invariants: docs/design/replay.md and docs/spec/replay.md. Not thread safe.
 #ifndef TAU_REPLAY_H
@@ -39,7 +39,7 @@ struct tau_replay_op {
 };
 _Static_assert(sizeof(struct tau_replay_op) == 16, "the bound of memory counts on it");
 
-// Whether a system that is not about pages has nothing to do.
+// Whether a system that is not on pages ignores the operation.
 static inline bool tau_replay_passes_over(const struct tau_replay_op *op) {
     return op->op == TAU_REPLAY_OP_SKIP || op->op == TAU_TRACE_TOUCH;
 }
@@ -89,7 +89,7 @@ TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(const char *path, uint64_t o
 TAU_TRACE_EXPORT const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
 
-// Carries out the trace on SYSTEM in an arena of HEAP_BYTES. Stops at the first fault.
+// Replays the trace on SYSTEM in an arena of HEAP_BYTES. Stops at the first fault.
 TAU_TRACE_EXPORT void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
                                      uint64_t heap_bytes, uint32_t is_checked,
                                      struct tau_replay_result *result);

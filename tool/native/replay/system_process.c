@@ -1,4 +1,4 @@
-// Replays a trace on the allocator of a process of its own, and measures what the kernel gives it.
+// Replays a trace in a separate process on its allocator, and measures the memory that it takes.
 //
 // The tool starts a small program with this library (and the allocator, if it is not the C
 // library's) in LD_PRELOAD and TAU_REPLAY_CHILD set; the constructor below then runs instead of
@@ -33,7 +33,7 @@ struct child {
     struct tau_replay_op *buffer;
 };
 
-// Anonymous memory of this process in bytes, 0 if the kernel does not tell.
+// Anonymous memory of this process in bytes, 0 if the kernel does not report it.
 static uint64_t memory_bytes(void) {
     static char text[TEXT_BYTES];
     const int file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);

@@ -1,14 +1,14 @@
 // A block of events as eight streams (docs/spec/trace.md, "A block of events").
 //
-// 1. op and flags share a byte, in which free is 0 and malloc 1, so that most blocks need one bit;
-// time is the distance to the event before; thread and site are taken as they are.
-// 2. Sizes and alignments are kept for all but free, which has none.
-// 3. An allocation's slot is predicted: slots freed in this block lie on a stack, and the writer
-// takes them back in that order,
-//    so the distance to the prediction is nearly always 0 and the stream vanishes. With the stack
-//    empty the prediction is one above the slot taken last time it was empty.
-// 4. The slot of a free, realloc or touch is the distance to the slot of the event before: programs
-// use and free what they just used.
+// 1. op and flags share a byte, in which free is 0 and malloc 1, so that most blocks need one bit.
+//    time is the distance to the event before. thread and site are stored unchanged.
+// 2. Sizes and alignments are stored for all operations except free, which has none.
+// 3. An allocation's slot is predicted. Slots freed in this block are on a stack, and the writer
+//    takes them back in that order. So the distance to the prediction is nearly always 0 and the
+//    stream vanishes. If the stack is empty, the prediction is one above the slot taken the last
+//    time it was empty.
+// 4. The slot of a free, realloc or touch is the distance to the slot of the event before, because
+//    programs use and free what they have just used.
 //
 // The slot loops have no branch that depends on the data: a random order of malloc and free would
 // mispredict every second one.

@@ -1,4 +1,4 @@
-// Little-endian words and varints in byte buffers: the alphabet of the trace.
+// Little-endian words and varints in byte buffers.
 #ifndef TAU_TRACE_BYTES_H
 #define TAU_TRACE_BYTES_H
 
@@ -12,8 +12,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 #define TAU_TRACE_VARINT_BYTES_MAX 10u
 
-// Before a function that is a plain loop over a column: it is compiled for wider vectors too, and
-// the machine takes the widest it has. Sanitizers cannot run what chooses.
+// Marks a function that is a plain loop over a column. It is also compiled for wider vectors, and
+// the machine selects the widest at run time. Sanitizers cannot run the code that selects.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
 #define TAU_TRACE_VECTOR __attribute__((target_clones("avx2", "default")))
 #else

@@ -1,4 +1,4 @@
-// The check is the writer's own ledger, run over what the reader unpacks.
+// The check runs the writer's ledger over the events that the reader unpacks.
 #include "tool/native/trace/check.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Validates a whole trace: every chunk's checksum, every event's rules, the footer against what the
-// events say.
+// Validates a whole trace: every chunk's checksum, every event's rules, and the footer against the
+// events.
 #ifndef TAU_TRACE_CHECK_H
 #define TAU_TRACE_CHECK_H
 
@@ -11,8 +11,8 @@ struct tau_trace_checker;
 TAU_TRACE_EXPORT struct tau_trace_checker *tau_trace_checker_open(struct tau_trace_reader *reader);
 // Checks block INDEX; call for each in order. TAU_TRACE_CORRUPT: the block cannot be read.
 // TAU_TRACE_BAD_EVENT: an event breaks tau_trace_checker_rule, its index is
-// tau_trace_checker_event. After either, later blocks are only unpacked: without every event before
-// it nothing is known of the objects.
+// tau_trace_checker_event. After either, later blocks are only unpacked, because the state of the
+// objects is unknown.
 TAU_TRACE_EXPORT enum tau_trace_status tau_trace_checker_block(struct tau_trace_checker *checker,
                                                                uint64_t index);
 TAU_TRACE_EXPORT const char *tau_trace_checker_rule(const struct tau_trace_checker *checker);

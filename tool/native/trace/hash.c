@@ -1,6 +1,6 @@
 // XXH64, written from its published description (four lanes of multiply and rotate, merged, then
-// avalanched). It was chosen because it runs at memory speed and any flipped bit changes it; it is
-// no defence against someone who forges a trace.
+// avalanched). It runs at memory speed, and any flipped bit changes it. It does not protect against
+// a forged trace.
 #include "tool/native/trace/hash.h"
 
 #include "tool/native/trace/bytes.h"

@@ -1,5 +1,4 @@
-// Where the blocks of a trace lie: from the footer, or from a scan when a crash (or damage) left
-// none.
+// Finds the blocks of a trace, from the footer or, if a crash or damage left none, by a scan.
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -245,7 +244,7 @@ static bool scan_columns_open(struct tau_trace_columns *columns, uint8_t **memor
     return true;
 }
 
-// Takes the events of the chunk in reader->chunk to the ledger.
+// Passes the events of the chunk in reader->chunk to the ledger.
 static enum tau_trace_status scan_block(struct tau_trace_reader *reader,
                                         const struct tau_trace_chunk *chunk,
                                         const struct tau_trace_columns *columns,

@@ -1,5 +1,4 @@
-// What the reader's files share: trace_reader.c (header, blocks, sites) and trace_index.c (footer,
-// recovery).
+// Shared by the reader's files: reader.c (header, blocks, sites) and index.c (footer, recovery).
 #ifndef TAU_TRACE_READER_H
 #define TAU_TRACE_READER_H
 

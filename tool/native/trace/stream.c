@@ -15,8 +15,8 @@
 // A plane is packed by zstd if that makes it smaller by one part in this many: unpacking costs
 // about a nanosecond a byte, leaving it as it is costs nothing.
 #define SAVED_BY_ZSTD 8u
-// Where zstd did not pay it is not tried again in so many blocks: noise stays noise, and trying
-// costs more than all the rest of a block.
+// The number of blocks without zstd after it saved too little. Trying it costs more than all the
+// rest of a block.
 #define BLOCKS_UNTRIED 15u
 
 // Where the fields of a directory entry lie; each is a word of 32 bits.

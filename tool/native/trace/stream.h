@@ -1,12 +1,11 @@
-// One stream of a block: a column of numbers as byte planes, packed by zstd where that pays.
+// One stream of a block: a column of numbers as byte planes, packed by zstd if that saves enough.
 //
 // A value is taken relative to the stream's smallest (its base). Its lowest WIDTH bits go to
-// planes: plane p holds byte p of every value, so that the noise of a low byte does not spoil the
-// order of a high one. The width is the smallest that leaves few values (one in 64 for each plane's
-// choice) that do not fit; those add what is above through a list of exceptions. A stream whose
-// values are all equal has width 0. Each whole plane is either packed by zstd or, where that saves
-// too little, left as it is. The highest plane may have 1, 2 or 4 bits a value instead of 8 and is
-// then left as it is.
+// planes: plane p holds byte p of every value, so that noise in a low byte does not hide the order
+// of a high one. The width is the smallest that few values exceed (one in 64 per plane). A list of
+// exceptions holds the higher bits of these values. A stream whose values are all equal has width
+// 0. Each whole plane is packed by zstd or, if that saves too little, stored unchanged. The highest
+// plane may have 1, 2 or 4 bits per value instead of 8; then it is stored unchanged.
 //
 //   value = base + (bits of the planes) + (exception << width)
 #ifndef TAU_TRACE_STREAM_H

@@ -374,7 +374,7 @@ TAU_TRACE_VECTOR static bool columns_plain(const struct tau_trace_ledger *ledger
 
 // Takes plain events (columns_plain) from FROM on while each is a malloc, calloc or aligned_alloc
 // of a direct size, or a free, and keeps every rule. Returns the index of the first that is not.
-// There is one branch an event, nearly never taken: in a random order of malloc and free, a branch
+// There is one branch per event, almost never taken. In a random order of malloc and free, a branch
 // on the operation would cost more than all of this.
 static size_t take_common(struct tau_trace_ledger *ledger, const struct tau_trace_columns *columns,
                           size_t from, size_t stop) {

@@ -1,5 +1,5 @@
-// Follows every event of a trace: the rules of SPEC, the totals and the size table. The writer, the
-// recovery of a crashed trace and `tau check` all run it, so that they cannot disagree.
+// The ledger: checks every event against the rules of SPEC and keeps totals and the size table. The
+// writer, the recovery of a crashed trace and `tau check` all use it, so they cannot disagree.
 #ifndef TAU_TRACE_TOTALS_H
 #define TAU_TRACE_TOTALS_H
 

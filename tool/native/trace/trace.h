@@ -1,4 +1,4 @@
-// The trace: what a program did with its memory, in blocks of columns.
+// The trace: a program's allocations, frees and touches, in blocks of columns.
 //
 // A writer appends events and closes; a reader opens and reads block by block, so that a trace is
 // never held in memory whole. The format is docs/spec/trace.md. Times are nanoseconds since the
@@ -58,8 +58,8 @@ struct tau_trace_columns {
         *align_log2;  // 0 = the allocator's own alignment; a touch's number of granules, 1 … 255
 };
 
-// What the footer holds; recomputed by a scan when a crash left no footer. "First" fields are
-// meaningless while the count is 0.
+// The totals of the footer, or of a scan if a crash left no footer. "First" fields are meaningless
+// while the count is 0.
 struct tau_trace_totals {
     uint64_t events;
     uint64_t events_of_op[TAU_TRACE_OPS_COUNT];
@@ -122,11 +122,11 @@ TAU_TRACE_EXPORT struct tau_trace_reader *tau_trace_reader_open(const char *path
 TAU_TRACE_EXPORT const struct tau_trace_totals *
 tau_trace_reader_totals(const struct tau_trace_reader *reader);
 TAU_TRACE_EXPORT const char *tau_trace_reader_header(const struct tau_trace_reader *reader);
-// Decodes block INDEX (0 … totals.blocks - 1) into COLUMNS and *count. Any pointer in COLUMNS may
-// be NULL: not wanted. What it returns is in range (op, flags, align_log2 < 64, a touch's granules
-// > 0, slot < slots_count_max or TAU_TRACE_SLOT_NONE where flagged, thread < TAU_TRACE_THREADS_MAX,
-// site <= sites); that an allocation's slot is free and a free's is live holds for every trace that
-// our writer wrote, and tau_trace_checker tells for a stranger's.
+// Decodes block INDEX (0 … totals.blocks - 1) into COLUMNS and *count. A pointer in COLUMNS is NULL
+// if the column is not requested. The results are in range (op, flags, align_log2 < 64, a touch's
+// granules > 0, slot < slots_count_max or TAU_TRACE_SLOT_NONE where flagged, thread <
+// TAU_TRACE_THREADS_MAX, site <= sites); In every trace of our writer, an allocation's slot is free
+// and a free's slot is live; tau_trace_checker checks this for other traces.
 TAU_TRACE_EXPORT enum tau_trace_status
 tau_trace_reader_block(struct tau_trace_reader *reader, uint64_t index,
                        const struct tau_trace_columns *columns, size_t *count);

@@ -1,14 +1,14 @@
 // Writes a trace, block by block.
 //
 // 1. Events collect in a block; a caller's whole blocks are packed where they lie.
-// 2. The ledger takes each event first: it refuses what breaks a rule and keeps the totals.
+// 2. The ledger checks each event first: it refuses one that violates a rule, and keeps the totals.
 // 3. A full block is packed, sealed with its checksum and written by one write; sites named since
 // then go before it.
 // 4. Closing writes the footer (totals, index of chunks, size table) and the trailer that points to
 // it.
 //
-// A crash after any write leaves whole chunks and at most one torn one, so that the reader can
-// recover everything up to it.
+// A crash after any write leaves whole chunks and at most one torn one, so the reader can recover
+// all events before it.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -338,7 +338,7 @@ enum tau_trace_status tau_trace_writer_close(struct tau_trace_writer *writer) {
         status = write_footer(writer);
     }
     if (status != TAU_TRACE_OK && ftruncate(writer->file, (off_t)writer->offset) != 0) {
-        // The torn chunk stays; the reader steps over it all the same.
+        // The torn chunk stays; the reader skips it.
         errno = 0;
     }
     int cause = errno;

@@ -1,17 +1,17 @@
-"""A sound bound of what a call of a linked function takes: its longest path.
+"""Computes a sound bound of the cost of a call of a linked function: its longest path.
 
-    bound_instructions(elf, "tau_tlsf_malloc")   # an int; what emulator.py counts is never above it
+    bound_instructions(elf, "tau_tlsf_malloc")   # an int; emulator.py never counts more
     bound_accesses(elf, "tau_tlsf_malloc")       # loads and stores, RISC-V only
 
-1. The code is decoded from the function's first instruction on, along every branch (by capstone;
-   Zbb, which it does not know, has no jumps and no accesses).
-2. A jump goes on where it leads, so a tail call needs no special case; a call adds the longest path
-   of what it calls. Calls of memmove, memcpy and memset are charged as the emulator charges them.
-3. The result is the longest path to a return. A path that no data can take counts too: the bound
-   may be larger than anything that is ever seen, never smaller.
+1. capstone decodes the code from the function's first instruction, along every branch. It does not
+   know Zbb, whose instructions neither jump nor access memory.
+2. A jump continues at its target, so a tail call needs no special case. A call adds the longest
+   path of its callee. Calls of memmove, memcpy and memset are charged as in the emulator.
+3. The result is the longest path to a return. Infeasible paths count too, so the bound may be above
+   every cost that occurs, but never below one.
 
-Refused, as TauError: loops, recursion, jumps and calls through registers. Thumb's conditional
-instructions count whether their condition holds or not, as the emulator counts them.
+Raises TauError for loops, recursion, and jumps and calls through registers. As in the emulator, a
+conditional instruction of Thumb counts whether or not its condition holds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from elftools.elf.elffile import ELFFile
 from tautochrone.code.images import Image
 from tautochrone.errors import TauError
 
-# What a call of these is charged, payload apart; as in tool/native/replay/emulator.h.
+# The charge of a call of these, without payload; as in tool/native/replay/emulator.h.
 PAYLOAD_CHARGES = {
     name: 3 for name in ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove")
 }
@@ -41,16 +41,16 @@ ZBB_UNARY = {(1, 0x600), (1, 0x601), (1, 0x602), (1, 0x604), (1, 0x605), (5, 0x2
 ZBB_BINARY = {(0x20, 4), (0x20, 6), (0x20, 7), (0x05, 4), (0x05, 5), (0x05, 6), (0x05, 7)}
 ZBB_BINARY |= {(0x30, 1), (0x30, 5)}
 NEVER = -(10**12)
-# What only objects with an alignment of their own are resized by.
+# Functions that resize only objects with a requested alignment.
 OVER_ALIGNED_FUNCTIONS = ("tau_tlsf_aligned_alloc",)
 SHARED_FUNCTIONS = ("tau_tlsf_malloc", "tau_tlsf_free")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction as control flow sees it: an address it calls, and where control goes on.
+    """The control flow of one instruction: the address that it calls, and where control continues.
 
-    `accesses` says whether it loads or stores.
+    `accesses`: it loads or stores.
     """
 
     targets: tuple[int, ...]
@@ -68,7 +68,7 @@ def is_zbb(word: int) -> bool:
 
 
 class Code:
-    """The code of a linked file, decoded instruction by instruction."""
+    """Decodes the code of a linked file, instruction by instruction."""
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -96,7 +96,7 @@ class Code:
         self.decoder.detail = True
 
     def place(self, address: int) -> str:
-        """An address for people: the symbol at or before it, and the distance."""
+        """An address as text: the symbol at or before it, plus the offset."""
         below = [known for known in self.names if known <= address]
         if not below:
             return f"{address:#x}"
@@ -104,7 +104,7 @@ class Code:
         return f"{self.names[nearest]}+{address - nearest:#x}"
 
     def bytes_at(self, address: int) -> bytes:
-        """Enough bytes for an instruction; on M4 also for the IT before it (see step)."""
+        """Enough bytes for one instruction; on M4 also for the IT before it (see step)."""
         for start, data in self.segments:
             if start <= address < start + len(data):
                 return data[address - start : address - start + 4]
@@ -113,8 +113,8 @@ class Code:
     def step(self, address: int, condition_left: int = 0) -> tuple[Step, int]:
         """Decode one instruction.
 
-        `condition_left` says how many instructions of a Thumb IT block this one and those behind it
-        are; the second result is the same for the next instruction.
+        `condition_left` is the number of instructions left in the Thumb IT block, including this
+        one. The second result is the same number for the next instruction.
         """
         # The decoder forgets an IT block between calls, so the condition is tracked here.
         encoded = self.bytes_at(address)
@@ -132,7 +132,7 @@ class Code:
     def _refuse(self, insn: capstone.CsInsn) -> TauError:
         place = self.place(insn.address)
         return TauError(
-            f"{place}: `{insn.mnemonic} {insn.op_str}` goes where the code does not say: no bound",
+            f"{place}: `{insn.mnemonic} {insn.op_str}` jumps to an unknown address: no bound",
             "compile with -fno-jump-tables, and without calls through pointers",
         )
 
@@ -145,7 +145,7 @@ class Code:
         if name == "j":
             return Step((insn.address + operands[-1].imm,))
         if name == "jal":
-            # Millicode is called with t0 as its link; anything else links ra.
+            # Calls of millicode link t0; all others link ra.
             return Step((following,), insn.address + operands[-1].imm)
         if name in ("jr", "jalr", "ret", "mret"):
             register = insn.reg_name(operands[0].reg) if operands else "ra"
@@ -183,10 +183,11 @@ class Code:
 
 
 class LongestPath:
-    """The longest paths of one file, each computed once. `charges` are what calls by name cost.
+    """The longest paths of one file, each computed once. `charges` maps names to the cost of a
+    call.
 
-    A charge of NEVER leaves out every path that makes this call. The length of a path is the number
-    of its instructions, or with `of_accesses` of its loads and stores.
+    The charge NEVER excludes every path with this call. The length of a path is its number of
+    instructions, or with `of_accesses` its number of loads and stores.
     """
 
     def __init__(self, code: Code, charges: Mapping[str, int], of_accesses: bool = False) -> None:
@@ -199,7 +200,7 @@ class LongestPath:
 
     def from_address(self, start: int) -> int:
         """The length of the longest path from `start` to a return, calls included."""
-        # A depth-first walk with its own stack; `open_nodes` are those whose result is under way.
+        # A depth-first search with its own stack; `open_nodes` are those on the current path.
         root = (start, 0)
         stack = [root]
         open_nodes: set[tuple[int, int]] = set()
@@ -236,7 +237,7 @@ class LongestPath:
         return self.known[root]
 
     def length(self, address: int, step: Step, following: int | None) -> int:
-        """What the instruction at `address` adds when `following` is next; None: it returns."""
+        """The cost of the instruction at `address` if `following` is next, None if it returns."""
         return step.accesses if self.of_accesses else 1
 
     def _refuse(self, address: int, target: int, step: Step) -> TauError:
@@ -265,17 +266,17 @@ def _bound(
         raise TauError("accesses are bounded on RISC-V only")
     bound = paths.from_address(paths.code.symbols[function])
     if bound < 0:
-        raise TauError(f"{function} has no path without the calls that were left out")
+        raise TauError(f"{function} has no path without the excluded calls")
     return bound
 
 
 def bound_instructions(
     elf: str | Path, function: str, charges: Mapping[str, int] | None = None
 ) -> int:
-    """The most instructions that a call of `function` takes, payload apart, over all paths.
+    """The most instructions of a call of `function` over all paths, without payload.
 
-    `charges` gives functions a cost instead of following them (hooks of a port, for instance), or
-    NEVER. Raises TauError if the code has no such bound.
+    `charges` maps functions to a fixed cost (for example the hooks of a port), or to NEVER. Raises
+    TauError if the code has no such bound.
     """
     return _bound(elf, function, charges, of_accesses=False)
 
@@ -283,9 +284,9 @@ def bound_instructions(
 def bound_accesses(
     elf: str | Path, function: str, charges: Mapping[str, int] | None = None
 ) -> int:
-    """The most loads and stores that a call of `function` makes, payload apart, over all paths.
+    """The most loads and stores of a call of `function` over all paths, without payload.
 
-    As bound_instructions; the path with the most accesses need not be the longest one.
+    As bound_instructions. The path with the most accesses need not be the longest one.
     """
     return _bound(elf, function, charges, of_accesses=True)
 
@@ -293,8 +294,8 @@ def bound_accesses(
 def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:
     """The bound of an image's operation ("malloc", …), None if its code has none.
 
-    Paths that call or jump to a function in `without` do not count: PAYLOAD_CHARGES leaves those
-    that neither move nor fill payload, SHARED_FUNCTIONS those that a dedicated region answers.
+    Paths that reach a function in `without` do not count. PAYLOAD_CHARGES keeps the paths that
+    neither move nor fill payload; SHARED_FUNCTIONS keeps those that a dedicated region serves.
     """
     name = image.function(verb)
     if name is None:
@@ -306,7 +307,7 @@ def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> in
 
 
 def accesses_bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:
-    """As bound_of_image, of loads and stores; None on a target that is not RISC-V, too."""
+    """As bound_of_image, in loads and stores. None also on targets other than RISC-V."""
     name = image.function(verb)
     if name is None or image.isa == "m4":
         return None

@@ -1,15 +1,15 @@
-"""Calls any function of compiled code on an emulated RV32 processor, and counts exactly.
+"""Calls functions of compiled code on an emulated RV32 processor, and counts exactly.
 
     image = core_code("tree", "rv32", ["region_tree.c"], keep=["tau_region_tree_find"])
     with Machine(image) as machine:
         tree = machine.reserve(64)                     # zeroed memory of the target
         done = machine.call("tau_region_tree_find", tree, 5)
         done.result, done.instructions, done.accesses
-        many = machine.call_many("tau_region_tree_find", rows)   # arrays of the same
+        many = machine.call_many("tau_region_tree_find", rows)   # arrays of these
 
-The processor is ours (tool/native/machine/rv32.h); ISAs are "rv32" and "rv32zbb". An argument is a
-word: an integer, an address, or a structure of one word. memmove, memcpy and memset are charged
-three instructions; the bytes that they move count neither as instructions nor as accesses.
+The processor is our own (tool/native/machine/rv32.h); ISAs are "rv32" and "rv32zbb". An argument is
+a word: an integer, an address, or a structure of one word. A call of memmove, memcpy or memset is
+charged three instructions. The bytes that it moves count neither as instructions nor as accesses.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ DONE = np.dtype(
 
 @dataclass(frozen=True)
 class Call:
-    """One call: what it returned (a0), and what it executed, payload apart."""
+    """One call: its result (a0) and its cost, without payload."""
 
     result: int
     instructions: int
@@ -78,7 +78,7 @@ class Call:
 
 @dataclass(frozen=True)
 class CallArrays:
-    """Many calls, an entry each."""
+    """Many calls, one entry per call."""
 
     result: np.ndarray
     instructions: np.ndarray
@@ -86,7 +86,7 @@ class CallArrays:
 
 
 def native_image(image: Image) -> NativeImage:
-    """What the native side needs of an image. Raises TauError for a target that is not RV32."""
+    """Return an image as native code reads it. Raises TauError for a target that is not RV32."""
     if image.isa not in ISAS:
         raise TauError(
             f"{image.name} is built for {image.isa}", f"use one of {', '.join(ISAS)}", EXIT_USAGE
@@ -111,9 +111,9 @@ def core_code(
     check_level: int = 0,
     optimize: str = "-O2",
 ) -> Image:
-    """Compile files for a target and link the functions in `keep` with all that they call.
+    """Compile files for a target; link the functions in `keep` with all that they call.
 
-    A relative path in `sources` is one of the core's files; they may include "core/…".
+    A relative path in `sources` is a file of the core. The sources may include "core/…".
     """
     core = native.core_sources()
     return build_image(
@@ -149,7 +149,7 @@ def _library() -> ctypes.CDLL:
 class Machine:
     """An image on the processor, with `memory_bytes` of memory at MEMORY_ADDRESS.
 
-    The state of the image's variables and of memory stays from call to call. A context manager.
+    Variables of the image and memory keep their state between calls. A context manager.
     """
 
     def __init__(self, image: Image, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -168,13 +168,13 @@ class Machine:
         self.close()
 
     def close(self) -> None:
-        """Give the machine's memory back; views of it must not be used any more."""
+        """Release the machine's memory. Views of it become invalid."""
         if self.handle:
             _library().tau_rv32_machine_close(self.handle)
             self.handle = None
 
     def reserve(self, size_bytes: int, alignment: int = 8) -> int:
-        """The target's address of `size_bytes` of its memory that nothing else has, all zero."""
+        """Reserve `size_bytes` of zeroed memory of the target; return its address there."""
         address = -(-self._free // alignment) * alignment
         if address + size_bytes > self._end:
             raise TauError(f"{size_bytes} bytes are more than the machine's memory has left")
@@ -182,14 +182,14 @@ class Machine:
         return address
 
     def view(self, address: int, size_bytes: int) -> np.ndarray:
-        """Memory of the target as bytes that can be read and written."""
+        """Return memory of the target as writable bytes."""
         where = _library().tau_rv32_machine_memory(self.handle, address, size_bytes)
         if not where:
             raise TauError(f"{self.image.name} has no memory of {size_bytes} bytes at {address:#x}")
         return np.ctypeslib.as_array((ctypes.c_uint8 * size_bytes).from_address(where))
 
     def words(self, address: int, count: int) -> np.ndarray:
-        """Memory of the target as words of 32 bits that can be read and written."""
+        """Return memory of the target as writable 32-bit words."""
         return self.view(address, 4 * count).view(np.uint32)
 
     def call(self, function: str | int, *arguments: int) -> Call:
@@ -200,7 +200,7 @@ class Machine:
     def call_many(
         self, function: str | int, rows: np.ndarray, instructions_max: int = INSTRUCTIONS_MAX
     ) -> CallArrays:
-        """Call a function once a row of arguments. Raises TauError if a call does not return."""
+        """Call a function once per row of arguments. Raises TauError if a call does not return."""
         name = function if isinstance(function, str) else f"{function:#x}"
         if isinstance(function, str):
             if function not in self.image.symbols:

@@ -1,11 +1,10 @@
-"""Images: an allocator, compiled and linked for a target, as one flat piece of code.
+"""Builds images: an allocator, compiled and linked for a target, as flat code.
 
-An image is made of any sources, objects and archives. They give PREFIX_init(memory, size_bytes) ->
-heap, PREFIX_malloc(heap, size_bytes), PREFIX_free(heap, pointer) and, where the allocator has
-them, PREFIX_calloc(heap, count, size_bytes), PREFIX_aligned_alloc(heap, alignment, size_bytes) and
-PREFIX_realloc(heap, pointer, size_bytes), with the meaning of core/tlsf.h. There is no C library:
-only memmove, memcpy and memset are there, and libgcc is linked. Recipes and cache are those of
-targets/build.py.
+An image is made of sources, objects and archives. They define PREFIX_init(memory, size_bytes) ->
+heap, PREFIX_malloc(heap, size_bytes) and PREFIX_free(heap, pointer). They may define
+PREFIX_calloc(heap, count, size_bytes), PREFIX_aligned_alloc(heap, alignment, size_bytes) and
+PREFIX_realloc(heap, pointer, size_bytes). core/tlsf.h states what these do. There is no C library
+except memmove, memcpy and memset; libgcc is linked. targets/build.py has the recipes and the cache.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ISAS = {name: TARGETS[name] for name in ("rv32", "m4", "rv32zbb")}
 
 @dataclass(frozen=True)
 class Image:
-    """Linked code for a target: the ELF file (kept in the cache) and what calls it."""
+    """Linked code for a target: the ELF file in the cache, and the addresses of its functions."""
 
     name: str
     isa: str
@@ -46,7 +45,7 @@ class Image:
 
 @contextmanager
 def building() -> Iterator[None]:
-    """Turn what cannot be built into a TauError."""
+    """Turn a failed build into a TauError."""
     try:
         yield
     except BuildError as error:
@@ -68,8 +67,8 @@ def build_image(
 
     `sources` are .c and .S files, compiled with the flags of the target's recipe, `optimize`, then
     `cflags`, and object files; a relative one lies in native.sources(). `libraries` are archives.
-    What the allocator hands out is a multiple of `alignment` bytes. Functions that nothing calls
-    are left out, but for the allocator's and those in `keep`. Raises TauError with the compiler's
+    The allocator returns multiples of `alignment`, in bytes. The linker drops functions that
+    nothing calls, except the allocator's and those in `keep`. Raises TauError with the compiler's
     message if building fails.
     """
     if isa not in ISAS:
@@ -83,7 +82,7 @@ def build_image(
 
 
 def load_image(name: str, isa: str, elf: Path, prefix: str, alignment: int = 4) -> Image:
-    """Read a linked image: its code as one flat piece, and the addresses of its functions."""
+    """Read a linked image: its code as one array of bytes, and the addresses of its functions."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
@@ -111,7 +110,7 @@ def load_image(name: str, isa: str, elf: Path, prefix: str, alignment: int = 4) 
 def core_image(
     system: str, isa: str, check_level: int = 0, optimize: str = "-O2", cflags: Sequence[str] = ()
 ) -> Image:
-    """The image of "tlsf" or "budget" at a check level (the targets are stated for 0)."""
+    """The image of "tlsf" or "budget" at a check level; bounds are stated for level 0."""
     if not native.core_sources().is_dir():
         raise TauError(
             "the core's sources are missing from this installation",

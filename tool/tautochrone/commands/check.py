@@ -1,4 +1,4 @@
-"""`tau check`: validates a trace or a plan, whole."""
+"""`tau check`: validates a whole trace or plan."""
 
 from __future__ import annotations
 
@@ -22,16 +22,20 @@ HEAD_BYTES = 4096
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(file: Path, as_json: bool) -> int:
-    """Check every rule of FILE, a trace or a plan.
+    """Validate FILE, a trace or a plan, against every rule.
 
     \b
     tau check program.tau && echo sound
     tau check plan.toml --json
 
-    A trace: every checksum, every event, the footer against the events, and whether events are
-    missing because recording stopped early or the file was cut. A plan: what `tau plan` promises of
-    one, whether its recordings were complete, and whether its bounds are those of the installed
-    core. Exit status 0: no problem; 1: the problems are printed with their places.
+    Of a trace it checks every checksum, every event, and the footer against the events. It also
+    reports events that are missing because recording stopped early or the file was cut.
+
+    Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
+    the bounds are those of the installed core.
+
+    Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
+    places.
     """
     kind, problems = check_file(file)
     result: dict[str, Any] = {
@@ -69,7 +73,7 @@ def check_file(file: Path) -> tuple[str, list[Problem]]:
 
 
 def _ending(file: Path) -> Ending | None:
-    """How a trace ended; None if it cannot be opened, which is a problem told already."""
+    """How a trace ended; None if it cannot be opened, which is reported elsewhere."""
     from tautochrone.trace.file import open_trace
 
     try:

@@ -1,4 +1,4 @@
-"""`tau doctor`: what works on this machine, and what to do about what does not."""
+"""`tau doctor`: checks what works on this machine, and prints how to repair what does not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMPILERS = {recipe.compiler: recipe.package for recipe in TARGETS.values()}
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. `is_main`: without it the main job cannot be done."""
+    """The result of one check. `is_main`: recording, planning and replay need it."""
 
     name: str
     works: bool
@@ -44,12 +44,12 @@ def libraries() -> Finding:
             native.library(name)
     except (TauError, OSError) as error:
         step = getattr(error, "next_step", None) or "reinstall with `pipx install .`"
-        return Finding("native libraries", False, str(error), "everything", True, step)
-    return Finding("native libraries", True, ", ".join(LIBRARIES), "everything", True)
+        return Finding("native libraries", False, str(error), "all commands", True, step)
+    return Finding("native libraries", True, ", ".join(LIBRARIES), "all commands", True)
 
 
 def main_job() -> Finding:
-    """Record a small program, plan it and replay the plan, each as the command line does."""
+    """Record a small program, plan it and replay the plan, each through the command line."""
     name, use = "record, plan, replay", "the main job"
     with tempfile.TemporaryDirectory() as folder:
         trace, plan = Path(folder) / "doctor.tau", Path(folder) / "plan.toml"
@@ -66,7 +66,7 @@ def main_job() -> Finding:
                 )
             except subprocess.TimeoutExpired:
                 cause = f"tau {step[0]} took over {STEP_SECONDS_MAX} s"
-                return Finding(name, False, cause, use, True, "run it by hand to see where")
+                return Finding(name, False, cause, use, True, "run it to see where it hangs")
             if done.returncode:
                 cause = f"tau {step[0]} failed with {done.returncode}: {_message(done.stderr)}"
                 return Finding(name, False, cause, use, True, "tau record --help")
@@ -74,14 +74,14 @@ def main_job() -> Finding:
 
 
 def _message(stderr: str) -> str:
-    """Return the line of `stderr` that says why: the one that names the cause, else the last."""
+    """Return the line of `stderr` that names the cause, else the last line."""
     lines = stderr.strip().splitlines()
     why = [line for line in lines if line.startswith(("tau:", "Error:"))]
     return (why or lines or ["no message"])[-1]
 
 
 def compilers() -> list[Finding]:
-    """Look for the cross compilers."""
+    """Check whether the cross compilers are installed."""
     findings = []
     for program, package in COMPILERS.items():
         path = shutil.which(program)
@@ -98,21 +98,21 @@ def compilers() -> list[Finding]:
 
 
 def module(name: str, needed_for: str, next_step: str) -> Finding:
-    """Look for a Python package, without loading it."""
+    """Check whether a Python package is installed, without loading it."""
     found = importlib.util.find_spec(name) is not None
     detail = "installed" if found else "not installed"
     return Finding(name, found, detail, needed_for, next_step=None if found else next_step)
 
 
 def program(names: tuple[str, ...], needed_for: str, package: str) -> Finding:
-    """Look for the first of several programs that is on the PATH."""
+    """Check whether one of several programs is on the PATH."""
     path = next((found for name in names if (found := shutil.which(name))), None)
     step = None if path else f"apt install {package}"
     return Finding(names[0], path is not None, path or "not installed", needed_for, next_step=step)
 
 
 def access_recorder() -> Finding:
-    """Look for what the recorder of accesses is built with, and build it if it is all there."""
+    """Build the recorder of accesses if all that it is built with is installed."""
     from tautochrone.record import accesses as access
 
     name, use = "recorder of accesses", "record --accesses"
@@ -125,7 +125,7 @@ def access_recorder() -> Finding:
 
 
 def systems(build: bool = False) -> list[Finding]:
-    """Look for the systems that need something of this machine; with `build`, build it."""
+    """Check the systems that need a package or a simulator; with `build`, build simulators."""
     from tautochrone.replay.systems import systems
 
     findings = []
@@ -139,7 +139,7 @@ def systems(build: bool = False) -> list[Finding]:
 
 
 def disk() -> Finding:
-    """Look at the room for traces in the current folder."""
+    """Check the free space for traces in the current folder."""
     free = shutil.disk_usage(".").free
     works = free >= DISK_FREE_MIN_BYTES
     step = None if works else "record to another disk with -o"
@@ -147,7 +147,7 @@ def disk() -> Finding:
 
 
 def examine(build: bool = False) -> list[Finding]:
-    """Look at everything; with `build`, build the simulators of the tile that are missing."""
+    """Run every check; with `build`, build the missing simulators of the tile."""
     looks: list[Callable[[], Finding | list[Finding]]] = [
         libraries,
         main_job,
@@ -170,12 +170,16 @@ def examine(build: bool = False) -> list[Finding]:
 
 
 @click.command()
-@click.option("--build", is_flag=True, help="Build the tile's simulators, half a minute each.")
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option(
+    "--build",
+    is_flag=True,
+    help="Build the tile's missing simulators, half a minute each (default: only report them).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON document.")
 def command(build: bool, as_json: bool) -> int:
-    """Say what works on this machine, and what to do about what does not.
+    """Check what works on this machine; print how to repair what does not.
 
-    Exit status 0 if a program can be recorded, planned and replayed here, else 1.
+    Exit status: 0 if a program can be recorded, planned and replayed here, else 1.
     """
     findings = examine(build)
     works = all(finding.works for finding in findings if finding.is_main)
@@ -188,7 +192,8 @@ def command(build: bool, as_json: bool) -> int:
             print(f"  {one.name:24} {one.detail}")
             if one.next_step:
                 print(f"     {'':24} for {one.needed_for}: {one.next_step}")
-        print("The main job works here." if works else "The main job does not work here.")
+        can = "can" if works else "cannot"
+        print(f"Programs {can} be recorded, planned and replayed here.")
 
     result = {"main_job_works": works, "findings": [asdict(one) for one in findings]}
     output.emit(as_json, "doctor", result, human)

@@ -19,26 +19,32 @@ from tautochrone.files.paths import OutputPath
     *("-o", "--output", "out"),
     type=OutputPath(),
     default="-",
-    help="Where to; - (the default) is stdout.",
+    show_default=True,
+    help="File to write; - is stdout.",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(["csv", "parquet"]),
-    help="Default: by the output's name, else csv.",
+    help="Format of the output (default: the one of the output's name, else csv).",
 )
-@click.option("--force", is_flag=True, help="Replace the output if it exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; needs -o FILE.")
+@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the result as one JSON document; needs -o FILE.",
+)
 def command(trace: Path, out: Path, form: str | None, force: bool, as_json: bool) -> None:
-    """Write the events of TRACE for other tools.
+    """Write the events of TRACE as CSV or Parquet for other tools.
 
     \b
     tau export program.tau | head
     tau export program.tau -o program.csv
     tau export program.tau -o program.parquet
 
-    The CSV holds everything that an event has and comes back through `tau import`. Parquet needs
-    the Python package pyarrow.
+    The CSV holds every field of an event; `tau import` reads it. Parquet needs the Python package
+    pyarrow.
     """
     from tautochrone.convert import exporting
     from tautochrone.trace.ending import note_ending

@@ -15,22 +15,34 @@ from tautochrone.files import output_file, paths
 
 @click.command(name="import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-o", "--output", "out", type=paths.OutputPath())
-@click.option("--force", is_flag=True, help="Replace the output if it exists.")
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    type=paths.OutputPath(),
+    help="Trace to write (default: FILE's name up to its first dot, plus .tau).",
+)
+@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
-    """Make a trace of FILE.
+    """Convert FILE to a trace.
 
     \b
     tau import events.csv -o program.tau
     tau import heaptrack.program.1234.raw.zst -o program.tau
 
-    FILE is CSV with the header op,id,size[,align][,time]; or heaptrack's raw file
-    (heaptrack --raw), packed or not; or a raw recording of `tau record`; or a target's stream.
-    In CSV, op is malloc, calloc, realloc, aligned_alloc or free, id names an object (any text, to
-    be used again after its free), size and align are bytes, time is nanoseconds. A row with the op
-    touch says that an object's memory was used: size is the offset of the first 16-byte granule,
-    align the number of granules (1 to 255).
+    FILE is one of these:
+
+    \b
+    - CSV with the header op,id,size[,align][,time]
+    - a raw file of heaptrack (heaptrack --raw), compressed or not
+    - a raw recording of `tau record --raw`
+    - the stream that a target sent (core/ports/record.h)
+
+    In CSV, op is malloc, calloc, realloc, aligned_alloc or free. The id is any text that names an
+    object; it can be used again after the object's free. Size and align are in bytes, time is in
+    nanoseconds. A row with op touch records a use of an object's memory: size is the offset of the
+    first 16-byte granule, align the number of granules (1 to 255).
     """
     from tautochrone.convert.importing import import_file
     from tautochrone.trace.ending import note_ending
@@ -58,14 +70,14 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
 
 
 def _tell_misuse(what: str, count: int, first_line: int) -> None:
-    """Say on stderr what the program did wrong, and that `plan` and `replay` will ask about it."""
+    """Print the program's misuse on stderr, and how `plan` and `replay` treat it."""
     if count:
         place = f", the first in line {first_line}" if first_line else ""
         output.note(f"tau: {count:,} {what}{place}; plan and replay need --skip-misuse to go on")
 
 
 class _Bar:
-    """A progress bar on stderr, told how many bytes are read: after a second, on a terminal."""
+    """A progress bar on stderr for the bytes that are read: after a second, on a terminal."""
 
     def __init__(self, label: str) -> None:
         self.label = label

@@ -20,15 +20,15 @@ SIZES_SHOWN = 10
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print everything as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(trace: Path, as_json: bool) -> None:
-    """Say what TRACE holds: who, when, how much, which sizes, what went wrong.
+    """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
     \b
     tau info program.tau
     tau info program.tau --json
 
-    Takes no longer for a long trace than for a short one: only the footer is read.
+    Only the footer is read, so a long trace takes no longer than a short one.
     """
     with open_trace(trace) as reader:
         totals, header, sizes = reader.totals, reader.header, reader.sizes()
@@ -40,7 +40,7 @@ def command(trace: Path, as_json: bool) -> None:
 def _result(
     trace: Path, totals: Totals, header: dict[str, Any], sizes: list[tuple[int, int, int]]
 ) -> dict[str, Any]:
-    """Return the JSON document; sizes in bytes, by size, `peak_live` the most alive at once."""
+    """Return the JSON document. Sizes are in bytes; `peak_live` is the most live objects."""
     return {
         "trace": str(trace),
         "file_bytes": trace.stat().st_size,
@@ -104,7 +104,7 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
 
 
 def _duration(last_time: int, clock: str) -> str:
-    """Return when the last event was, in the trace's own clock; nothing if that counts events."""
+    """Return the time of the last event in the trace's clock; "" if that counts events."""
     if not last_time or clock == CLOCK_EVENTS:
         return ""
     if clock == CLOCK_ACCESSES:
@@ -113,7 +113,7 @@ def _duration(last_time: int, clock: str) -> str:
 
 
 def _print_accesses(result: dict[str, Any]) -> None:
-    """Print what a recording of accesses has beyond the others."""
+    """Print what only a recording of accesses holds."""
     said = result["accesses"]
     if isinstance(said, dict) and all(isinstance(count, int) for count in said.values()):
         heap = said.get("heap_loads", 0) + said.get("heap_stores", 0)
@@ -125,7 +125,7 @@ def _print_accesses(result: dict[str, Any]) -> None:
 
 
 def _started(header: dict[str, Any]) -> str | None:
-    """When the recording started, in local time, from either of the header's forms."""
+    """Return the start of the recording in local time, from either form in the header."""
     if header.get("started"):
         return str(header["started"])
     nanoseconds = header.get("started_unix_ns")
@@ -135,7 +135,7 @@ def _started(header: dict[str, Any]) -> str | None:
 
 
 def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
-    """Print the sizes that hold most memory at their own peak."""
+    """Print the sizes that hold the most bytes, each at its own peak."""
     top = sorted(sizes, key=lambda size: -size["size_bytes"] * size["peak_live"])[:SIZES_SHOWN]
     if not top:
         return
@@ -144,8 +144,8 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
         if totals.sizes_rounded_count
         else ""
     )
-    print(f"sizes        {len(sizes):,} different{rounded}; those that held most:")
-    print(f"             {'bytes':>20} {'allocations':>14} {'peak alive':>12}")
+    print(f"sizes        {len(sizes):,} different{rounded}; those that held the most bytes:")
+    print(f"             {'bytes':>20} {'allocations':>14} {'peak live':>12}")
     for size in top:
         print(
             f"             {size['size_bytes']:>20,} {size['allocations']:>14,}"
@@ -154,7 +154,7 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
 
 
 def _print_misuse(totals: Totals) -> None:
-    """Print what the program did wrong, and what it freed of its parent's."""
+    """Print misuse, and frees of objects that the parent process allocated."""
     if totals.unknown_count:
         print(
             f"misuse       {totals.unknown_count:,} frees of unknown objects,"

@@ -1,4 +1,4 @@
-"""`tau plan`: from recordings to a plan file, and on request a C header."""
+"""`tau plan`: makes a plan file, and on request a C header, from recordings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARGIN_CHARACTERS_MAX = 40
 
 
 class Margin(click.ParamType):
-    """`10%` or `0.1`; a whole number without % is refused, since it could mean either."""
+    """A margin, as `10%` or `0.1`. A whole number without % is ambiguous, so it is refused."""
 
     name = "PERCENT"
 
@@ -41,9 +41,9 @@ class Margin(click.ParamType):
                 raise ValueError
             margin = Fraction(value.rstrip("%")) / (100 if is_percent else 1)
         except (ValueError, ZeroDivisionError):
-            self.fail(f"{value!r} is no margin; write for example 10%", param, ctx)
+            self.fail(f"{value!r} is not a margin; write for example 10%", param, ctx)
         if not is_percent and margin >= 1:
-            self.fail(f"{value!r} is unclear; write {value}%", param, ctx)
+            self.fail(f"{value!r} is ambiguous; write {value}%", param, ctx)
         if not 0 <= margin <= MARGIN_MAX:
             self.fail(f"{value!r} is not from 0% to {MARGIN_MAX * 100:g}%", param, ctx)
         return float(margin)
@@ -52,27 +52,65 @@ class Margin(click.ParamType):
 @click.command()
 @click.argument("traces", type=PATH, nargs=-1, required=True)
 @click.option(
-    "-o", "--output", "plan_path", type=OutputPath(), help="The plan file to write; - is stdout."
+    "-o",
+    "--output",
+    "plan_path",
+    type=OutputPath(),
+    help="Plan file to write; - is stdout (default: none).",
 )
-@click.option("--planner", type=click.Choice(PLANNERS), default="replayed", show_default=True)
 @click.option(
-    "--classes-max", type=click.IntRange(0, CLASSES_MAX), default=CLASSES_MAX, show_default=True
+    "--planner",
+    type=click.Choice(PLANNERS),
+    default="replayed",
+    show_default=True,
+    help="How to choose the dedicated regions; see below.",
 )
-@click.option("--margin", type=Margin(), default=0.0, help="Added to the measured heap, as in 10%.")
-@click.option("--layout", type=click.Choice(LAYOUTS), default="32", show_default=True)
 @click.option(
-    "--header", "header_path", type=OutputPath(), help="Also write the plan as a C header."
+    "--classes-max",
+    type=click.IntRange(0, CLASSES_MAX),
+    default=CLASSES_MAX,
+    show_default=True,
+    help="Largest number of sizes that get a dedicated region.",
 )
-@click.option("--force", is_flag=True, help="Replace the outputs if they exist.")
-@click.option("--limit", "limit_bytes", type=click.IntRange(min=1), help="Exit 3 if it needs more.")
-@click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object.")
+@click.option(
+    "--margin",
+    type=Margin(),
+    default=0.0,
+    help="Part of the measured heap to add to it, as in 10% (default: 0%).",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(LAYOUTS),
+    default="32",
+    show_default=True,
+    help="Word size whose headers and alignments the plan uses: a 32-bit target's, or the host's.",
+)
+@click.option(
+    "--header",
+    "header_path",
+    type=OutputPath(),
+    help="C header to write the plan to as well (default: none).",
+)
+@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@click.option(
+    "--limit",
+    "limit_bytes",
+    type=click.IntRange(min=1),
+    help="Largest heap in bytes; exit with 3 if the plan needs more (default: no limit).",
+)
+@click.option(
+    "--skip-misuse",
+    is_flag=True,
+    help="Leave out frees that name no live object (default: refuse such a trace).",
+)
 @click.option(
     "--fixed-input",
     "is_input_fixed",
     is_flag=True,
-    help="The program has no other inputs: judge plans by these recordings alone.",
+    help="Judge plans by these recordings alone, as the program has no other inputs (default: also"
+    " judge them by shorter runs).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(
     traces: tuple[Path, ...],
     plan_path: Path | None,
@@ -87,18 +125,19 @@ def command(
     is_input_fixed: bool,
     as_json: bool,
 ) -> int:
-    """Find pools and a heap size that hold every one of TRACES.
+    """Find pools and a heap size that hold all of TRACES.
 
     \b
     tau plan program.tau -o plan.toml
     tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
     tau plan program.tau --limit 65536 --json
 
-    Planners: replayed measures its plans by replay and never needs more than plain TLSF on these
-    recordings; greedy, exact and exhaustive fill the dedicated bytes as the paper's formulas say.
-    The heap of each is measured by replay. From recordings of accesses the plan also says how many
-    frames a heap on pages reserves. It bounds each operation of its systems, on each target whose
-    compiler is installed.
+    The planner `replayed` chooses by replay; on these recordings its plan never needs more than
+    plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
+    dedicated bytes. The heap of every plan is measured by replay.
+
+    With recordings of accesses, the plan also states the frames that a heap on pages reserves. It
+    states the bound of each operation on each target whose compiler is installed.
     """
     outputs: list[Path] = []
     for path in (plan_path, header_path):
@@ -132,7 +171,7 @@ def command(
     if limit_bytes is not None and made.plan.heap_bytes > limit_bytes:
         raise TauError(
             f"the heap needs {made.plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
-            "raise the limit, or shrink what lives at the peak: tau report",
+            "raise the limit, or see in `tau report` what is live at the peak",
             EXIT_LIMIT_EXCEEDED,
         )
     return EXIT_DONE
@@ -147,7 +186,7 @@ def _made_by(
     skip_misuse: bool,
     is_input_fixed: bool,
 ) -> str:
-    """The command line, without where its results go: those do not change the plan."""
+    """The command line without its outputs, which do not change the plan."""
     words = ["tau plan", *(trace.name for trace in traces), "--planner", planner]
     if classes_max != CLASSES_MAX:
         words += ["--classes-max", str(classes_max)]
@@ -163,13 +202,13 @@ def _made_by(
 
 
 def _note_search(made: Made) -> None:
-    """Say on stderr what the search cost, and which planners' classes it refused as a bet."""
+    """Print on stderr what the search cost, and which planners' classes it refused as a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
     bets = [start for start in made.starts if start.is_bet]
     for start in bets:
         output.note(f"search: the classes of {start.name} are refused: {start.refused}")
     if bets:
-        output.note("search: if the program has no other inputs, say so: --fixed-input")
+        output.note("search: if the program has no other inputs, give --fixed-input")
 
 
 def _notes(made: Made) -> tuple[str, ...]:
@@ -180,11 +219,11 @@ def _notes(made: Made) -> tuple[str, ...]:
     ]
     if plan.margin:
         notes.append(
-            f"heap_bytes is {made.margin_bytes} more, a margin of {plan.margin * 100:g} %, all of"
-            " it in the shared region."
+            f"heap_bytes is {made.margin_bytes} bytes larger: a margin of {plan.margin * 100:g} %,"
+            " all in the shared region."
         )
     if not plan.classes:
-        notes.append("No class saves anything here: give heap_bytes to tau_tlsf_init.")
+        notes.append("No class saves memory here: pass heap_bytes to tau_tlsf_init.")
     notes.append("Next: tau replay RECORDING --on tlsf,budget --plan THIS_FILE")
     return tuple(notes)
 

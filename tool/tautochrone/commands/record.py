@@ -1,4 +1,4 @@
-"""`tau record`: run a program and write down what it does with its memory."""
+"""`tau record`: runs a program and records what it allocates and frees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tautochrone.record.program import EXIT_CANNOT_RECORD
 
 @dataclass(frozen=True)
 class Trace:
-    """One process's trace, or with --raw its recording, under its final name."""
+    """The trace of one process, or with --raw its recording, under its final name."""
 
     path: Path
     header: merge.RawHeader
@@ -33,7 +33,7 @@ class Trace:
     size_bytes: int
 
     def document(self) -> dict[str, Any]:
-        """Return what --json says of it."""
+        """Return its object in the JSON."""
         header = self.header
         said: dict[str, Any] = {
             "path": str(self.path),
@@ -55,41 +55,54 @@ class Trace:
 
 @click.command(
     context_settings={"allow_interspersed_args": False},
-    epilog="The exit status is the program's own, 128 + n if signal n killed it, 125 if tau cannot "
-    "record it, 126 if it cannot be run, 127 if it is not found.",
+    epilog="Exit status: the program's own; 128 + n if signal n killed it; 125 if tau cannot "
+    "record it; 126 if it cannot be run; 127 if it is not found.",
 )
-@click.option("-o", "--output", "out", type=OutputPath(), help="Where the trace goes.")
-@click.option("--force", is_flag=True, help="Replace the output if it exists.")
 @click.option(
-    "--raw", is_flag=True, help="Keep the raw recordings (.tauraw) for `tau import`; merge nothing."
+    "-o",
+    "--output",
+    "out",
+    type=OutputPath(),
+    help="Trace to write (default: PROGRAM.PID.tau).",
+)
+@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Keep the raw recordings (.tauraw) for `tau import` (default: merge them into traces).",
 )
 @click.option(
     "--accesses",
     type=click.Choice(["first", "full"]),
     is_flag=False,
     flag_value="first",
-    help="Record under Valgrind which 16-byte granules of each object are used, and when: their "
-    "first uses, or with --accesses=full every one.",
+    help="Record under Valgrind when the program uses each 16-byte granule of an object: the first "
+    "use, or with --accesses=full every use (default: record no uses).",
 )
 @click.option(
     "--max-events",
     type=click.IntRange(min=1),
-    help="With --accesses: write no event after so many.",
+    metavar="N",
+    help="With --accesses: write only the first N events (default: all).",
 )
 @click.option(
     "--preset",
     type=click.Choice(["auto", "none"]),
     default="auto",
-    help="auto: make PHP, Python and GLib allocate through malloc.",
+    show_default=True,
+    help="auto: make PHP, Python and GLib allocate through malloc. none: change nothing.",
 )
 @click.option(
-    "--children/--no-children", default=True, help="Record child processes too (the default)."
+    "--children/--no-children",
+    default=True,
+    show_default=True,
+    help="Also record child processes.",
 )
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="The result as JSON; the program's output goes to stderr.",
+    help="Print the result as one JSON document; the program's output goes to stderr.",
 )
 @click.argument(
     "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]..."
@@ -112,18 +125,18 @@ def command(
     tau record -o out.tau -- gcc -c x.c
     tau record --accesses -o out.tau -- ./program
 
-    One trace for each process. The process with the most events gets the name given with -o, the
-    others stand beside it with their program and pid; without -o each is called PROGRAM.PID.tau.
+    Each process gets a trace. With -o, the process with the most events gets that name; the traces
+    of the others are written to the same folder, named after program and pid.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
         raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
     programs = [program.check(words), Path(shutil.which(words[0]) or words[0])]
     if max_events is not None and accesses is None:
-        raise click.UsageError("--max-events is for --accesses")
+        raise click.UsageError("--max-events works with --accesses only")
     recordings.check_output(out, force, programs, as_json)
     variables = launch.preset_of(dict(os.environ)) if preset == "auto" else None
-    # What the program prints must not mix with a result on stdout.
+    # The program's output must not mix with a result on stdout.
     to_stderr = as_json or (out is not None and output_file.is_stdout(out))
     if accesses is not None:
         is_full = accesses == "full"
@@ -159,7 +172,7 @@ def _announce(name: str, variables: dict[str, str] | None, children: bool) -> No
         "with time, thread and call site"
     )
     output.note(
-        "tau: not recorded: stacks, static data, mmap and brk of the program's own; children that "
+        "tau: not recorded: stacks, static data, the program's own mmap and brk; children that "
         "are static, setuid, of another C library or started with a cleared environment"
     )
     if variables:
@@ -177,7 +190,7 @@ def _finish(
 ) -> tuple[list[Trace], list[recordings.NotRecorded]]:
     """Merge every recording in `folder` and name it; the one with the most events comes first.
 
-    Beside them, return the processes of which no trace is left.
+    Also return the processes that left no trace.
     """
     found = []
     for path in sorted(folder.glob(f"*{merge.RAW_SUFFIX}")):
@@ -187,8 +200,8 @@ def _finish(
             output.note(f"tau: {path.name} is empty: killed at its start, or the disk was full")
     if not found:
         raise TauError(
-            f"{name} left no recording: the recorder was not loaded into it, or could not write",
-            "check that it does not clear LD_PRELOAD, and that the disk has room; try `tau doctor`",
+            f"{name} left no recording: the recorder was not loaded, or could not write its file",
+            "check that it keeps LD_PRELOAD and that the disk has free space; run `tau doctor`",
             EXIT_CANNOT_RECORD,
         )
     found = recordings.detach_running(found)
@@ -212,7 +225,7 @@ def _finish(
 
 
 def _merge_one(raw: Path, bar: _Bar) -> tuple[Path, merge.Merged]:
-    """Merge one recording and remove it; on a full disk by way of the temporary directory."""
+    """Merge one recording and remove it; on a full disk, use the temporary directory."""
     extra = {"tautochrone": __version__}
     target = raw.with_suffix(".tau")
     try:
@@ -223,7 +236,7 @@ def _merge_one(raw: Path, bar: _Bar) -> tuple[Path, merge.Merged]:
         with tempfile.TemporaryDirectory(prefix="tau-") as folder:
             elsewhere = Path(folder) / target.name
             merged = merge.merge_raw(raw, elsewhere, extra, bar.told)
-            # The recording makes room for its trace, which is smaller.
+            # The trace is smaller than its recording, so it fits once the recording is removed.
             raw.unlink()
             shutil.move(elsewhere, target)
     bar.next()
@@ -244,7 +257,7 @@ def _place(
 
 
 class _Bar:
-    """A progress bar on stderr for merging: after a second, and only on a terminal."""
+    """A progress bar on stderr for merging, shown after a second on a terminal."""
 
     def __init__(self, recordings: int) -> None:
         self.recordings = recordings
@@ -286,13 +299,13 @@ def _warn(traces: list[Trace]) -> None:
             )
         if header.calls_abandoned:
             output.note(
-                f"tau: {who} left {header.calls_abandoned} allocator calls by a long jump; what "
-                "they did is not in the trace"
+                f"tau: {who} left {header.calls_abandoned} allocator calls by a long jump; their "
+                "effect is not in the trace"
             )
         if header.deep_binds:
             output.note(
                 f"tau: {who} opened {header.deep_binds} libraries with RTLD_DEEPBIND; the flag was "
-                "dropped so that they are recorded too (--preset none keeps it)"
+                "removed so that their allocations are recorded (--preset none keeps it)"
             )
         if header.children_lost:
             output.note(
@@ -300,28 +313,28 @@ def _warn(traces: list[Trace]) -> None:
             )
         if merged is not None and merged.damaged_chunks:
             output.note(
-                f"tau: {merged.damaged_chunks} damaged parts of the recording of {who} are left out"
+                f"tau: {merged.damaged_chunks} damaged chunks of {who}'s recording are left out"
             )
         if merged is not None and merged.unknown_count + merged.double_free_count:
             output.note(
-                f"tau: {who} freed {merged.unknown_count} objects that the trace never saw and "
-                f"{merged.double_free_count} twice; `tau check {trace.path}` says where"
+                f"tau: {who} freed {merged.unknown_count} objects that the trace never allocated, "
+                f"and {merged.double_free_count} objects twice; `tau check {trace.path}` says where"
             )
     if traces[0].merged is not None and traces[0].merged.events == 0:
         output.note(
-            "tau: no allocation was seen: the program makes none, or has an allocator of its own"
+            "tau: no allocation was recorded: the program makes none, or has its own allocator"
         )
 
 
 def _stop_step(code: int) -> str:
     if code == merge.STOP_DETACHED:
-        return "wait for it the next time, or end it first"
+        return "wait until it ends, or end it first"
     if code == merge.STOP_CONFINED:
-        return "record it with its seccomp filter off"
+        return "record it without its seccomp filter"
     if code in (errno.EMFILE, errno.ENFILE):
-        return "lift the limit of open files (ulimit -n; fs.file-max), and record again"
+        return "raise the limit of open files (ulimit -n; fs.file-max), and record again"
     return (
-        "free space or lift the limit (ulimit -f), or name a folder on another disk with "
+        "free space, raise the limit (ulimit -f), or name a folder on another disk with "
         "XDG_STATE_HOME, and record again"
     )
 

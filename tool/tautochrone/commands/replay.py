@@ -1,4 +1,4 @@
-"""`tau replay`: carry a recording out on allocators, and tell what each needs and takes."""
+"""`tau replay`: replays a recording on systems; reports their memory, cost and bounds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,16 @@ PATH = click.Path(dir_okay=False, path_type=Path)
 @click.command()
 @click.argument("trace", type=PATH)
 @click.option(
-    "--on", "on", help="Systems, as in tlsf,budget,glibc. Default: tlsf; with a plan also budget."
+    "--on",
+    "on",
+    help="Systems to replay on, as in tlsf,budget,glibc (default: tlsf; with --plan also budget).",
 )
-@click.option("--plan", "plan_path", type=PATH, help="A plan from `tau plan`; budget needs one.")
+@click.option(
+    "--plan",
+    "plan_path",
+    type=PATH,
+    help="Plan that `tau plan` wrote; system budget needs one (default: none).",
+)
 @replay_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(
@@ -31,7 +38,7 @@ def command(
     as_json: bool,
     **given: Any,
 ) -> int:
-    """Carry TRACE out on allocators and tell how much memory each needs.
+    """Replay TRACE on one or more systems; report memory, cost and bounds.
 
     \b
     tau replay program.tau --on tlsf,budget,glibc --plan plan.toml
@@ -40,14 +47,18 @@ def command(
     tau replay program.tau --on rtvm,conventional
     tau replay program.tau --on tile:rtmmu,tile:pagetable --events 100000
 
-    Without --heap the smallest heap that holds is searched for. With it, exit status 3 says that a
-    system did not hold in it. Instructions are those of our systems, without payload copies.
-    rtvm and conventional are heaps over pages: they tell the pages mapped at once, and what malloc,
-    free and a page fault cost. What was touched, `tau record --accesses` records.
-    tile:rtmmu and tile:pagetable run the same heaps on a simulated processor with their memory
-    management unit, and tell exact cycles. :small-b, :fast or :fast-b behind a tile's name chooses
-    its processor, :pipelined tables that are no faster than the page table. The tile makes some
-    three million cycles a second: --events replays the beginning of a long recording.
+    Without --heap, replay searches for the smallest heap that holds the trace. With --heap, exit
+    status 3 means that the trace did not complete on a system. Instructions are counted for our own
+    systems only; copies of payload are not counted.
+
+    rtvm and conventional are heaps on pages. Their replay reports peak mapped pages and the cost of
+    malloc, free and page faults. A trace from `tau record --accesses` says which pages the program
+    touches.
+
+    tile:rtmmu and tile:pagetable run the same heaps on a simulated processor with a memory
+    management unit, and count exact cycles. A suffix selects the processor: :small-b, :fast or
+    :fast-b (default: small). Suffix :pipelined selects tables that are as slow as the page table.
+    The simulator runs about three million cycles per second; --events shortens a long trace.
     """
     from tautochrone.plan.file import load_plan
     from tautochrone.plan.remarks import note_plan
@@ -63,8 +74,8 @@ def command(
         entries = entries_of(opened, names, options)
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
         output.note(
-            f"{trace} holds no accesses: pages are mapped for headers and calloc only;"
-            " record with `tau record --accesses`, or take --touch all"
+            f"{trace} holds no accesses, so pages are mapped for headers and calloc only;"
+            " record with `tau record --accesses`, or give --touch all"
         )
     result = {
         "trace": str(trace),

@@ -22,64 +22,69 @@ OPTIONS = (
         "--heap",
         "heap_bytes",
         type=click.IntRange(min=1),
-        help="Size of the heap in bytes. Default: the smallest that holds the trace.",
+        help="Heap size in bytes (default: search for the smallest).",
     ),
     click.option(
         "--layout",
         type=click.Choice(("32", "host")),
-        help="Sizes and alignments of a"
-        " 32-bit target, or of this machine. Default: the plan's, else 32.",
+        help="Word size whose headers and alignments replay uses: a 32-bit target's, or the host's"
+        " (default: the plan's, else 32).",
     ),
     click.option(
         "--instructions",
         "isa",
         type=click.Choice(("rv32", "m4", "rv32zbb")),
-        help="Count the instructions of each call on this target. Systems on pages always"
-        " count, on rv32.",
+        help="Count the instructions of each call on this target (default: do not count; systems on"
+        " pages always count, on rv32).",
     ),
     click.option(
         "--check-level",
         type=click.IntRange(0, 2),
         default=0,
         show_default=True,
-        help="How much of the core's checking is compiled in when calls are counted.",
+        help="Check level of the core while counting.",
     ),
     click.option(
         "--frames",
         type=click.IntRange(min=1),
-        help="Systems on pages: how many pages can be mapped at once. Default: those of the plan,"
-        " else all of the heap's.",
+        help="Systems on pages: number of physical frames (default: the plan's, else one per heap"
+        " page).",
     ),
     click.option(
         "--touch",
         type=click.Choice(("recorded", "all")),
         default="recorded",
         show_default=True,
-        help="Systems on pages: map what the program touched, or all of each object.",
+        help="Systems on pages: touch the recorded granules, or every object as a whole.",
     ),
     click.option(
         "--cycles-max",
         type=click.IntRange(min=1),
-        help="The tile: stop a simulation there. Default: 2 * 10^10 cycles.",
+        help="Tile: stop a simulation after this number of cycles (default: 2 * 10^10).",
     ),
     click.option(
         "--events",
         type=click.IntRange(min=1),
-        help="Replay only the first so many events. Default: all.",
+        metavar="N",
+        help="Replay only the first N events (default: all).",
     ),
-    click.option("--skip-misuse", is_flag=True, help="Leave out frees that name no live object."),
+    click.option(
+        "--skip-misuse",
+        is_flag=True,
+        help="Leave out frees that name no live object (default: refuse such a trace).",
+    ),
 )
 
 
 def replay_options(command: Command) -> Command:
-    """Give a command the options of OPTIONS, in their order."""
+    """Add the options of OPTIONS to a command, in their order."""
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def options_of(plan: Plan | None, **given: Any) -> Options:
-    """What a replay reads of the options that were given on the command line."""
+    """Return the options of a replay from those of the command line."""
     from tautochrone.plan.pages import refuse_fewer_frames
     from tautochrone.replay.system import Options
 
@@ -103,7 +108,7 @@ def options_of(plan: Plan | None, **given: Any) -> Options:
 
 @contextmanager
 def beginning_of(trace: Path, events: int | None) -> Iterator[Path]:
-    """The trace, or one of its first `events` for as long as this lasts."""
+    """Yield the trace, or a temporary trace of its first `events`."""
     if events is None:
         yield trace
         return

@@ -1,4 +1,4 @@
-"""`tau report`: one HTML file that shows a recording, its plan and how the plan does."""
+"""`tau report`: writes one HTML file that shows a recording, its plan and its replays."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
 
 @dataclass(frozen=True)
 class Replays:
-    """What was replayed: an entry a system, and the target that instructions were counted on.
+    """What was replayed: one entry per system, and the target that instructions were counted on.
 
-    `remarks` says which replays were of a trace that is not complete.
+    `remarks` says which replays used an incomplete trace.
     """
 
     entries: list[Entry]
@@ -45,23 +45,42 @@ class Replays:
 
 @click.command()
 @click.argument("trace", type=PATH)
-@click.option("--plan", "plan_path", type=PATH, help="What `tau plan` wrote.")
+@click.option("--plan", "plan_path", type=PATH, help="Plan that `tau plan` wrote (default: none).")
 @click.option(
     "--replay",
     "replay_paths",
     multiple=True,
     type=PATH,
-    help="What `tau replay --json` printed; may be given several times.",
+    help="Output of `tau replay --json` to show; may be repeated (default: none).",
 )
-@click.option("--on", "on", help="Replay on these systems now, as in tlsf,budget,glibc.")
+@click.option(
+    "--on",
+    "on",
+    help="Systems to replay on now, as in tlsf,budget,glibc (default: none).",
+)
 @replay_options
 @click.option(
-    "-o", "--output", "path", type=OutputPath(), default="report.html", help="- is stdout."
+    "-o",
+    "--output",
+    "path",
+    type=OutputPath(),
+    default="report.html",
+    show_default=True,
+    help="HTML file to write; - is stdout.",
 )
-@click.option("--picture", type=OutputPath(), help="Also a PNG of its top.")
-@click.option("--title", help="The heading; else the recorded command.")
-@click.option("--force", is_flag=True, help="Replace the outputs if they exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print what the report says as JSON.")
+@click.option(
+    "--picture",
+    type=OutputPath(),
+    help="PNG file for a picture of the report's top (default: none).",
+)
+@click.option("--title", help="Heading of the report (default: the recorded command).")
+@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the report's content as one JSON document.",
+)
 def command(
     trace: Path,
     plan_path: Path | None,
@@ -75,14 +94,14 @@ def command(
     events: int | None,
     **given: Any,
 ) -> None:
-    """Write one HTML file about TRACE that needs no network.
+    """Write a report about TRACE: one HTML file that needs no network.
 
     \b
     tau report program.tau --plan plan.toml --on tlsf,budget,glibc -o report.html
     tau report program.tau --plan plan.toml --replay replay.json -o report.html
 
-    With --on, options say how to replay, as those of `tau replay` do; --events makes the whole
-    report of the trace's beginning.
+    With --on, the options of `tau replay` say how to replay. With --events, the whole report is
+    about the first N events of the trace.
     """
     from tautochrone.plan.file import load_plan
 
@@ -121,12 +140,12 @@ def command(
 def _check_outputs(
     path: Path, picture: Path | None, force: bool, read: list[Path], as_json: bool
 ) -> None:
-    """Refuse outputs as output_file.check does; makes the report's folder if it is missing."""
+    """Refuse outputs as output_file.check does; create the report's folder if it is missing."""
     if picture is not None:
         if output_file.is_stream(path):
             raise TauError(
-                f"--picture draws the report from its file, and {path} is none",
-                "give the report a file with -o",
+                f"--picture draws the report from its file, but {path} is not a file",
+                "write the report to a file with -o",
                 EXIT_USAGE,
             )
         output_file.check(picture, force, [*read, path], as_json)
@@ -138,7 +157,7 @@ def _check_outputs(
 def build(
     trace: Path, plan_path: Path | None, replays: Replays, title: str | None
 ) -> tuple[dict[str, Any], str]:
-    """Return what the report says, as a JSON document, and the report itself as HTML."""
+    """Return the report's content as a JSON document, and the report itself as HTML."""
     from tautochrone.plan.file import ALIGNMENT_BYTES, bucket_bytes, load_plan
     from tautochrone.plan.remarks import plan_remarks
     from tautochrone.report import classes, footprints, instructions, live_bytes, page, pages, sizes
@@ -202,12 +221,12 @@ def build(
 
 
 def _listed(entry: Entry) -> dict[str, Any]:
-    """An entry for --json, with the recording that it is of where that is another."""
+    """Return an entry for --json; it names its recording if that is not the report's."""
     return entry.document() | ({"recording": entry.recording} if entry.recording else {})
 
 
 def _said(peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None) -> list[str]:
-    """Return the verdict: a sentence on heaps, one on heaps over pages, one on the tile."""
+    """Return the verdict: one sentence each on heaps, heaps on pages, and the tile."""
     from tautochrone.report.comparison import (
         cycles_sentence,
         heaps,
@@ -229,7 +248,7 @@ def _said(peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None) -> 
 
 
 def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, str]:
-    """Return what was recorded, for people. `header` is the recorder's, and may lack anything."""
+    """Return what was recorded, for people. `header` is the recorder's; any key may be missing."""
     recorded, started_ns = header.get("command"), header.get("started_unix_ns")
     where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
     facts = {
@@ -248,7 +267,7 @@ def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, 
 
 
 def _date(unix_ns: int) -> str:
-    """Write an instant as UTC, to the second; nothing if no calendar has it."""
+    """Return an instant as UTC, to the second; "" if it is outside the calendar."""
     try:
         instant = datetime.fromtimestamp(unix_ns // 10**9, UTC)
     except (ValueError, OverflowError, OSError):
@@ -257,7 +276,7 @@ def _date(unix_ns: int) -> str:
 
 
 def _short(text: str) -> str:
-    """Leave out the middle of a text that would fill the page."""
+    """Return the text, without its middle if it is long."""
     half = FACT_CHARACTERS_MAX // 2
     return text if len(text) <= FACT_CHARACTERS_MAX else f"{text[:half]} … {text[-half:]}"
 
@@ -283,8 +302,8 @@ def _provenance(trace: Path, plan: Any) -> dict[str, str]:
 def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
     """Read what `tau replay --json` printed. A later file's system replaces an earlier one's.
 
-    Replays on pages may be of another recording, which their figures name; heaps are compared with
-    the peak of `trace` and must be of it.
+    A replay on pages may be of another recording, which its figures name. A replay of a heap must
+    be of `trace`, because its size is compared with the peak of `trace`.
     """
     from tautochrone.replay.document import document_of
     from tautochrone.report.comparison import heaps
@@ -311,7 +330,7 @@ def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
                 events = reader.totals.events
             if document.events not in (None, events):
                 raise TauError(
-                    f"{path} is a replay of another trace, {recording}",
+                    f"{path} is a replay of the trace {recording}, not of {trace}",
                     f"make it with `tau replay {trace} --on tlsf,budget --plan plan.toml --json`",
                 )
         for entry in document.entries:

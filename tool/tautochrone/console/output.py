@@ -1,4 +1,4 @@
-"""What every command prints: results on stdout, everything else on stderr."""
+"""What every command prints: results on stdout, all other output on stderr."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ BAR_AFTER_SECONDS = 1.0
 COLOR_CHOICES = ("auto", "always", "never")
 Item = TypeVar("Item")
 
-# What `tau --color … -q` set for this run.
+# The values of --color and -q for this run.
 _settings = {"color": "auto", "quiet": False}
 
 
 def configure(**settings: Any) -> None:
-    """Set for this run when to `color` (one of COLOR_CHOICES), or that it is `quiet`."""
+    """Set --color (one of COLOR_CHOICES) or --quiet for this run."""
     _settings.update(settings)
 
 
 def is_quiet() -> bool:
-    """Tell whether notes and progress bars are dropped: `tau -q`."""
+    """Whether notes and progress bars are dropped (`tau -q`)."""
     return bool(_settings["quiet"])
 
 
 def is_colored(stream: IO[str]) -> bool:
-    """Tell whether `stream` gets colors: --color first, then NO_COLOR, FORCE_COLOR, a terminal."""
+    """Whether `stream` gets colors: --color decides, then NO_COLOR, FORCE_COLOR, a terminal."""
     if _settings["color"] != "auto":
         return _settings["color"] == "always"
     if os.environ.get("NO_COLOR"):
@@ -42,7 +42,7 @@ def is_colored(stream: IO[str]) -> bool:
 
 
 def style(stream: IO[str], **how: Any) -> AbstractContextManager[None]:
-    """Let what is written to `stream` meanwhile have click's style `how`, if it is colored."""
+    """Write to `stream` in click's style `how` inside this context, if it is colored."""
     return terminal.style(stream, **how) if is_colored(stream) else nullcontext()
 
 
@@ -59,7 +59,7 @@ def emit(
 
 
 def write_data(text: str) -> None:
-    """Write a file's text to stdout, as it would be in the file: unescaped, in UTF-8."""
+    """Write a file's text to stdout as it would be in the file: unescaped, in UTF-8."""
     if isinstance(sys.stdout, terminal.Screen):
         sys.stdout.write_data(text)
     else:
@@ -76,15 +76,15 @@ def copy_data(source: IO[bytes]) -> None:
 
 
 def note(text: str, next_step: str | None = None) -> None:
-    """Print a line for people on stderr, and one for the next step; `tau -q` drops them."""
+    """Print a note and its next step on stderr, unless `tau -q` was given."""
     if not _settings["quiet"]:
         warn(text, next_step)
 
 
 def warn(text: str, next_step: str | None = None) -> None:
-    """Print a line on stderr that the user must see, also with `tau -q`, and the next step.
+    """Print a warning and its next step on stderr, also with `tau -q`.
 
-    A line end within a name is shown escaped: what follows it must not pass for a line of ours.
+    A line end within a name is escaped, so that the rest of the name cannot look like our message.
     """
     print(terminal.in_one_line(text), file=sys.stderr, flush=True)
     if next_step:
@@ -92,7 +92,7 @@ def warn(text: str, next_step: str | None = None) -> None:
 
 
 def shows_bar(started: float) -> bool:
-    """Tell whether work that began then (time.monotonic) gets a bar: it is long, on a terminal."""
+    """Whether work that began then (time.monotonic) gets a bar: it is long, on a terminal."""
     is_wanted = not _settings["quiet"] and sys.stderr.isatty()
     return is_wanted and time.monotonic() - started > BAR_AFTER_SECONDS
 
@@ -100,8 +100,8 @@ def shows_bar(started: float) -> bool:
 def progress(items: Iterable[Item], label: str, total: int | None = None) -> Iterator[Item]:
     """Yield `items` under a progress bar on stderr.
 
-    Silent unless stderr is a terminal and it takes over a second. `total` is the number of items,
-    None if it is not known.
+    The bar appears after a second, and only on a terminal. `total` is the number of items, None if
+    it is not known.
     """
     started = time.monotonic()
     bar: Any = None
@@ -121,7 +121,7 @@ def progress(items: Iterable[Item], label: str, total: int | None = None) -> Ite
 
 
 def percent(fraction: float) -> str:
-    """Write a fraction as a percentage with as many digits as it takes to compare two."""
+    """Return a fraction as a percentage, with enough digits to compare two."""
     value = 100 * fraction
     if value >= 10:
         return f"{value:.0f} %"

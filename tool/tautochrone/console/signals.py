@@ -1,4 +1,4 @@
-"""Signals that end the command, as exceptions: what it began is cleared away first."""
+"""Turns signals that end the command into exceptions, so that it cleans up first."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _UNTOUCHED = (signal.SIG_DFL, signal.default_int_handler)
 def end(number: int, _: object) -> None:
     """Handle an ending signal: raise KeyboardInterrupt for Ctrl-C, and else SystemExit.
 
-    From then on this process ignores them all: it ends, and a second one must cut neither the
-    clearing away nor the message short.
+    From then on this process ignores all of them, so a second signal interrupts neither the cleanup
+    nor the message.
     """
     for each in ENDING_SIGNALS:
         signal.signal(each, signal.SIG_IGN)
@@ -26,9 +26,10 @@ def end(number: int, _: object) -> None:
 
 @contextlib.contextmanager
 def ended_by_exceptions() -> Iterator[None]:
-    """Let SIGTERM, SIGHUP and Ctrl-C end this process by exceptions, each handled by `end`.
+    """Make `end` the handler of SIGTERM, SIGHUP and Ctrl-C.
 
-    A signal that is ignored (nohup) or has a handler keeps it. Only the main thread may do this.
+    A signal that is ignored (nohup) or already has a handler is left alone. Only the main thread
+    may call this.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -41,5 +42,5 @@ def ended_by_exceptions() -> Iterator[None]:
         yield
     finally:
         for number in ours:
-            if signal.getsignal(number) is end:  # else the signal came, and stays ignored
+            if signal.getsignal(number) is end:  # after a signal, all stay ignored
                 signal.signal(number, before[number])

@@ -1,7 +1,7 @@
-"""The standard streams of the command: nothing that a file says can steer a terminal.
+"""The standard streams of the command; the content of a file cannot control the terminal.
 
-Whatever a command prints passes through Screen.write, which shows control characters escaped, as in
-\\x1b. Only style() and bars send a terminal's own sequences past it.
+All output passes through Screen.write, which escapes control characters, as in \\x1b. Only style()
+and progress bars send control sequences to the terminal.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import click
 from tautochrone.errors import TauError
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-# Controls (line ends and tabs apart), marks that reorder a line or end it, and the bytes of a name
-# that is not UTF-8, which Python keeps as low surrogates.
+# Control characters (except line ends and tabs), marks that reorder or end a line, and low
+# surrogates, as which Python keeps the bytes of a name that is not UTF-8.
 _STEERING = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]"
 )
@@ -30,16 +30,16 @@ _BYTE_SURROGATES = 0xDC00
 
 
 class ReaderGone(Exception):
-    """The reader of stdout has closed it, as `| head` does."""
+    """The reader of stdout has closed the pipe, as `| head` does."""
 
 
 def escaped(text: str) -> str:
-    """Return `text` with each character that could steer a terminal as \\x1b or \\u202e."""
+    """Return `text` with each character that controls a terminal escaped, as \\x1b or \\u202e."""
     return _STEERING.sub(_shown, text)
 
 
 def in_one_line(text: str) -> str:
-    """Return `text` escaped, line ends and tabs too: for a name that stands within a line."""
+    """Return `text` escaped, including line ends and tabs, for a name within a line."""
     return escaped(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -51,10 +51,10 @@ def _shown(found: re.Match[str]) -> str:
 
 
 class Screen(io.TextIOWrapper):
-    """A standard stream for people, in its own encoding; what that lacks is escaped.
+    """A standard stream for people. Characters that its encoding lacks are escaped.
 
-    Writing to stdout raises ReaderGone if its reader has gone, and TauError if it cannot be
-    written. Writing to stderr never fails: there would be no place left to say so.
+    Writing to stdout raises ReaderGone if the reader has closed it, and TauError if it cannot be
+    written. Writing to stderr never fails, because a failure could not be reported.
     """
 
     def __init__(self, descriptor: int, before: IO[str] | None) -> None:
@@ -72,11 +72,11 @@ class Screen(io.TextIOWrapper):
         return len(text)
 
     def steer(self, sequence: str) -> None:
-        """Write a sequence that the terminal shall obey."""
+        """Write a control sequence for the terminal, unescaped."""
         self._put(sequence)
 
     def write_data(self, text: str) -> None:
-        """Write what is for a file or a program and no message: as it is, in UTF-8."""
+        """Write text that is for a file or a program: unescaped, in UTF-8."""
         self.flush()
         try:
             self.buffer.write(text.encode("utf-8", "backslashreplace"))
@@ -85,7 +85,7 @@ class Screen(io.TextIOWrapper):
         self.flush()
 
     def copy_data(self, source: IO[bytes]) -> None:
-        """Write a whole file as it is."""
+        """Write a whole file, byte for byte."""
         self.flush()
         try:
             shutil.copyfileobj(source, self.buffer)
@@ -94,7 +94,7 @@ class Screen(io.TextIOWrapper):
         self.flush()
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Flush the buffer."""
         try:
             super().flush()
         except OSError as error:
@@ -107,7 +107,7 @@ class Screen(io.TextIOWrapper):
             self._refused(error)
 
     def _refused(self, error: OSError) -> None:
-        """Send what is held back, and all that follows, nowhere; say why."""
+        """Discard the buffer and all later output; return the cause."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._descriptor, inheritable=self._descriptor == STDERR)
         os.close(nowhere)
@@ -119,23 +119,23 @@ class Screen(io.TextIOWrapper):
 
 
 def stdout_error(number: int | None) -> TauError:
-    """Return the error of a stdout that cannot be written, with the cause of an errno."""
+    """Return the error of a stdout that cannot be written, with the text of an errno."""
     cause = "it is closed" if number == errno.EBADF else os.strerror(number or errno.EIO)
-    return TauError(f"cannot write to stdout: {cause}", "send it to a file that can be written")
+    return TauError(f"cannot write to stdout: {cause}", "redirect it to a file that can be written")
 
 
 def open_streams() -> None:
-    """Make sys.stdout and sys.stderr Screens, and give the three descriptors a meaning.
+    """Make sys.stdout and sys.stderr Screens, and open missing standard descriptors.
 
-    A closed one would go to the next file that is opened. It becomes /dev/null instead, for this
-    process only: programs that it starts find it closed as before. Writing to a closed stdout
-    fails.
+    A closed standard descriptor would be reused for the next file that is opened. So it becomes
+    /dev/null, in this process only: programs that it starts find it closed as before. Writing to a
+    closed stdout fails.
     """
     for descriptor, mode in ((STDIN, os.O_RDONLY), (STDOUT, os.O_RDONLY), (STDERR, os.O_WRONLY)):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, mode)  # takes the lowest number that is free, this one
+            os.open(os.devnull, mode)  # takes the lowest free descriptor, which is this one
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -144,7 +144,7 @@ def open_streams() -> None:
 
 @contextmanager
 def style(stream: IO[str], **how: Any) -> Iterator[None]:
-    """Let what is written to `stream` meanwhile have click's style `how` (fg="red", bold=True)."""
+    """Write to `stream` in click's style `how` (fg="red", bold=True) inside this context."""
     begin, end = click.style("\0", **how).split("\0")
     steer = stream.steer if isinstance(stream, Screen) else stream.write
     steer(begin)
@@ -155,7 +155,7 @@ def style(stream: IO[str], **how: Any) -> Iterator[None]:
 
 
 def bars(*columns: Any) -> Any:
-    """Return rich's display of progress bars on stderr, with its own columns if none are given."""
+    """Return rich's progress bars on stderr, with rich's default columns if none are given."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -170,7 +170,7 @@ def bars(*columns: Any) -> Any:
 
 
 def label(text: str) -> str:
-    """Return `text` as the label of a bar, where brackets would be markup."""
+    """Return `text` as the label of a bar, with rich's markup escaped."""
     from rich.markup import escape
 
     return escape(in_one_line(text))

@@ -44,9 +44,9 @@ def export_csv(source: Path, path: Path, force: bool = False) -> int:
 
 
 def export_csv_to(source: Path, descriptor: int, name: Path | str) -> int:
-    """Write a trace as CSV to an open file; returns its events. A closed pipe ends it quietly.
+    """Write a trace as CSV to an open file; returns its events.
 
-    `name` is the file's in messages. Raises TauError.
+    A closed pipe ends the export without a message. Messages call the file `name`. Raises TauError.
     """
     lib = _library()
     with trace.open_trace(source) as reader:
@@ -65,7 +65,7 @@ def export_csv_to(source: Path, descriptor: int, name: Path | str) -> int:
             broken_pipe = closing == trace.STATUS_IO_FAILED and ctypes.get_errno() == errno.EPIPE
             status = status or closing
         if broken_pipe:
-            # Python flushes stdout at its end and would complain of the pipe again.
+            # Python flushes stdout at exit and would report the pipe again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
             return reader.totals.events
         if status:
@@ -77,8 +77,8 @@ def export_csv_to(source: Path, descriptor: int, name: Path | str) -> int:
 def export_parquet(source: Path, path: Path, force: bool = False) -> int:
     """Write a trace as a Parquet file, otherwise as export_csv; returns its events.
 
-    Columns as in trace.EVENT. The schema's metadata names the operations and the call sites, and
-    says how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
+    The columns are those of trace.EVENT. The schema's metadata holds the operations, the call sites
+    and how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
     """
     try:
         import pyarrow
@@ -102,7 +102,7 @@ def export_parquet(source: Path, path: Path, force: bool = False) -> int:
                 "ending": json.dumps(reader.ending.document()),
             },
         )
-        # An open file: Arrow takes only names in UTF-8.
+        # Arrow takes only file names in UTF-8, so it gets an open file.
         with open(partial, "wb") as file, pyarrow.parquet.ParquetWriter(
             file,
             schema,

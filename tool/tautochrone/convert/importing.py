@@ -1,4 +1,4 @@
-"""Turns other programs' records into traces: which format a file has, and who reads it."""
+"""Converts other programs' records to traces: detects a file's format and calls its reader."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FORM_CSV, FORM_HEAPTRACK = 0, 1
 HEAD_BYTES = 4096
 PIECE_BYTES = 1 << 18
 ZSTD_MAGIC, GZIP_MAGIC = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
-_NO_ORDER = "it holds sums, not the order of events, so it cannot be planned from or replayed"
+_NO_ORDER = "it holds totals without the order of events, so it cannot be planned or replayed"
 _RECORD_INSTEAD = "record with `tau record -- PROGRAM` or `heaptrack --raw PROGRAM`"
 
-# Told how many bytes of how many are read.
+# Called with the bytes that are read and their total.
 Progress = Callable[[int, int], None]
 
 
@@ -42,7 +42,7 @@ class _NativeFacts(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import wrote and what it found wrong. First lines are 0 where there is none."""
+    """What an import wrote and the misuse that it found. First lines are 0 if there is none."""
 
     form: str
     events: int
@@ -81,10 +81,10 @@ def _library() -> ctypes.CDLL:
 
 
 def form_of(path: Path) -> str:
-    """Tell what a file is: csv, heaptrack, recorder or target.
+    """Return a file's format: csv, heaptrack, recorder or target.
 
-    Raises TauError, saying why, for a trace and for what cannot become one: DHAT, massif, memray,
-    an empty file, a binary file of no known kind.
+    Raises TauError with the reason for a trace, an empty file, a binary file of unknown format, and
+    formats that cannot be converted: DHAT, massif, memray.
     """
     head = input_file.read(path, "recording", HEAD_BYTES)
     name = path.name.lower()
@@ -102,14 +102,14 @@ def form_of(path: Path) -> str:
         return "heaptrack"
     if b"\0" in head:
         raise TauError(
-            f"{path} is neither CSV, nor heaptrack's, nor a recorder's file",
+            f"{path} is not CSV, not heaptrack's, and not a recorder's file",
             "tau import reads CSV with the header op,id,size[,align][,time]; " + _RECORD_INSTEAD,
         )
     return "csv"
 
 
 def _recorder_form(path: Path) -> str | None:
-    """Tell whether the project's own recorder or a target wrote the file."""
+    """Return "recorder" or "target" if one of these wrote the file."""
     from tautochrone.record import accesses as access
     from tautochrone.record import merge
 
@@ -121,7 +121,7 @@ def _recorder_form(path: Path) -> str | None:
 
 
 def _refuse_aggregates(path: Path, head: bytes) -> None:
-    """Raise TauError for the tools whose files have no order of events."""
+    """Raise TauError for files of tools that do not keep the order of events."""
     if head.startswith(b"desc:"):
         raise TauError(f"{path} is massif's: {_NO_ORDER}", _RECORD_INSTEAD)
     if head.lstrip()[:1] in (b"{", b"["):
@@ -137,9 +137,9 @@ def _refuse_aggregates(path: Path, head: bytes) -> None:
 def import_file(
     path: Path, out: Path, progress: Progress | None = None, force: bool = False
 ) -> Imported:
-    """Write the trace `out` from `path`, whatever form it has, as output_file.written does.
+    """Convert `path`, of any known format, to the trace `out`, as output_file.written does.
 
-    `force` lets it replace a file. Raises TauError; a malformed line is named by number.
+    `force` allows replacing a file. Raises TauError; it names the number of a malformed line.
     """
     form = form_of(path)
     with output_file.written(out, force, [path]) as partial:
@@ -149,13 +149,13 @@ def import_file(
             imported = _import_accesses(path, partial)
         else:
             imported = _import_recorded(path, partial, form, progress)
-        # Here, as a stream cannot be read again.
+        # Checked here, because a stream cannot be read again.
         with trace.open_trace(partial) as reader:
             return replace(imported, ending=reader.ending)
 
 
 def _import_recorded(path: Path, out: Path, form: str, progress: Progress | None) -> Imported:
-    """Import through the recorder's own merge."""
+    """Import a raw recording or a target's stream through the recorder's merge."""
     from tautochrone.record import merge
 
     extra = {"imported_from": path.name}
@@ -201,7 +201,7 @@ def _import_accesses(path: Path, out: Path) -> Imported:
 
 
 def _import_text(path: Path, out: Path, form: str, progress: Progress | None) -> Imported:
-    """Import CSV or heaptrack's lines, packed or not."""
+    """Import CSV or heaptrack's lines, compressed or not."""
     code = FORM_CSV if form == "csv" else FORM_HEAPTRACK
     header = {"recorder": form, "imported_from": path.name} | _said_at_the_start(path, code)
     with trace.TraceWriter(out, header) as writer:
@@ -227,7 +227,9 @@ def _import_text(path: Path, out: Path, form: str, progress: Progress | None) ->
                 inherited_count=totals.inherited_count,
                 implied_frees=facts.implied_frees,
                 timed=bool(facts.timed),
-                notes=() if facts.timed else ("no times: an event's number stands for its time",),
+                notes=()
+                if facts.timed
+                else ("the file has no times, so the number of an event is its time",),
             )
         finally:
             _library().tau_trace_importer_close(importer)
@@ -241,7 +243,7 @@ def _take(importer: int, path: Path, piece: bytes, packed: bool) -> None:
 
 
 def _failure(importer: int, path: Path) -> TauError:
-    """The error that an importer stopped with."""
+    """Return the error of an importer's status."""
     if _library().tau_trace_importer_status(importer) == trace.STATUS_DISK_FULL:
         return TauError("the disk is full (or the file reached its limit)", "free some space")
     message = _library().tau_trace_importer_message(importer).decode("utf-8", "replace")
@@ -249,7 +251,7 @@ def _failure(importer: int, path: Path) -> TauError:
 
 
 def _pieces(path: Path, progress: Progress | None) -> Iterator[tuple[bytes, bool]]:
-    """Yield the file's bytes, and whether they are zstd's; gzip is unpacked here."""
+    """Yield the file's bytes and whether they are zstd's; gzip is decompressed here."""
     total = path.stat().st_size
     with open(path, "rb") as file:
         head = file.read(4)
@@ -269,9 +271,9 @@ def _pieces(path: Path, progress: Progress | None) -> Iterator[tuple[bytes, bool
 
 
 def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
-    """What the first lines say for the header: heaptrack's command line, CSV's lack of times.
+    """Return what the first lines say for the header: heaptrack's command line, CSV without times.
 
-    The trace's header is written before its events, so the file's start is read twice.
+    A trace's header is written before its events, so the start of the file is read twice.
     """
     with trace.TraceWriter("/dev/null", {}) as writer:
         importer = _library().tau_trace_importer_open(writer.handle, code)

@@ -1,6 +1,7 @@
-"""Every file that a command reads is a regular one: it ends, and can be read again from its start.
+"""Refuses inputs that are not regular files.
 
-A pipe would be opened more than once and never end the second time; a device may never end at all.
+Commands open an input more than once and read it to its end. A pipe cannot be read again, and a
+device may have no end.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ KINDS = {
 
 
 def check(path: Path, what: str, missing_step: str = "check the path") -> None:
-    """Refuse an input before it is opened; opens nothing itself.
+    """Refuse an input before it is opened.
 
-    Fails (TauError) if and only if, links followed, it is missing, cannot be reached, or is no
-    regular file. `what` is what it should be: a trace, a plan, …; `missing_step` is the next step
-    if it is missing.
+    Fails (TauError) if and only if, after following links, it is missing, cannot be reached, or is
+    not a regular file. `what` names the expected file: a trace, a plan, …; `missing_step` is the
+    next step if it is missing.
     """
     try:
         mode = path.stat().st_mode
@@ -40,7 +41,7 @@ def check(path: Path, what: str, missing_step: str = "check the path") -> None:
 
 
 def read(path: Path, what: str, bytes_max: int, missing_step: str = "check the path") -> bytes:
-    """Read a file whole, or its first `bytes_max` + 1 bytes if it has more.
+    """Read a whole file, or its first `bytes_max` + 1 bytes if it is larger.
 
     Raises TauError as `check` does, and if it cannot be read.
     """

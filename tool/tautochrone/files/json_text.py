@@ -1,4 +1,4 @@
-"""Reads JSON that others wrote: what comes out can be printed as JSON again."""
+"""Reads JSON that others wrote, and refuses values that cannot be printed as JSON again."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ DEPTH_MAX = 100
 def parse(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises ValueError if it is none, nests deeper than DEPTH_MAX, or has a number that is not finite
-    or has thousands of digits.
+    Raises ValueError if it is not JSON, is nested deeper than DEPTH_MAX, or has a number that is
+    not finite or has thousands of digits.
     """
     try:
         value = json.loads(text, parse_constant=_finite, parse_float=_finite)
@@ -26,7 +26,7 @@ def parse(text: str | bytes) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is no finite number")
+        raise ValueError(f"{text[:40]} is not a finite number")
     return number
 
 

@@ -1,14 +1,14 @@
-"""Every file that a command writes: whole or not at all, and never over what it must not replace.
+"""Writes every output of a command as a whole or not at all, and replaces a file only if allowed.
 
 with output_file.written(path, force, inputs) as partial:
     ...write to the file `partial`, from Python or from native code...
 
-What a path stands for decides what is done with it:
-- A regular file, or nothing yet: the new file is made beside it and renamed. With a symbolic link,
-  also a dangling one, that is done to its target, and the link stays. A replaced file keeps its
-  mode; it belongs to whoever ran the command, and other hard links keep the old content.
-- A stream (`-`, /dev/stdout, a FIFO, a character device such as /dev/null) is never replaced: once
-  the result is whole, it is written there.
+The kind of path decides how it is written:
+- A regular file, or nothing yet: the new file is written to the same folder and renamed. The target
+  of a symbolic link, also of a dangling one, is replaced; the link stays. A replaced file keeps its
+  mode. Its owner is the user who ran the command. Other hard links keep the old content.
+- A stream (`-`, /dev/stdout, a FIFO, a character device such as /dev/null) is never replaced. The
+  result is written to it once it is complete.
 - Anything else (a folder, a block device, a socket) is refused.
 """
 
@@ -31,14 +31,14 @@ from tautochrone.console import output, signals
 from tautochrone.errors import EXIT_USAGE, TauError
 
 STDOUT = 1
-LINKS_MAX = 40  # as the kernel's
-# With the token and the suffix this stays below the 255 bytes of a name, four bytes a character.
+LINKS_MAX = 40  # the kernel's limit
+# With token and suffix, a name stays below 255 bytes, at four bytes per character.
 NAME_CHARACTERS_MAX = 50
 OTHER_KINDS = {stat.S_IFDIR: "directory", stat.S_IFBLK: "block device", stat.S_IFSOCK: "socket"}
 
 
 class OutputExists(TauError):
-    """The output is there, and nobody allowed to replace it."""
+    """The output exists, and --force was not given."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} exists", "name another file, or give --force", EXIT_USAGE)
@@ -46,9 +46,9 @@ class OutputExists(TauError):
 
 @dataclass(frozen=True)
 class _Target:
-    """What a path stands for: `file` with links followed, or None for a stream.
+    """What a path stands for: `file` after following links, or None for a stream.
 
-    `descriptor` is that of a stream which this process has open.
+    `descriptor` is set if this process has the stream open.
     """
 
     path: Path
@@ -56,7 +56,7 @@ class _Target:
     descriptor: int | None
 
     def send(self, source: IO[bytes]) -> None:
-        """Copy all of `source` into the stream; never creates a file."""
+        """Copy all of `source` to the stream; never create a file."""
         if self.descriptor == STDOUT:
             output.copy_data(source)
             return
@@ -68,29 +68,30 @@ class _Target:
 
 
 def is_stdout(path: Path) -> bool:
-    """Tell whether an output goes to this process's stdout, under whatever name."""
+    """Whether an output is this process's stdout, under any name."""
     return _descriptor_of(path) == STDOUT
 
 
 def is_stream(path: Path) -> bool:
-    """Tell whether an output is written as a stream. Raises TauError as `check`."""
+    """Whether an output is written as a stream. Raises TauError as `check` does."""
     return _target_of(path).file is None
 
 
 def check(
     path: Path, force: bool = False, others: Iterable[Path] = (), as_json: bool = False
 ) -> None:
-    """Refuse an output before any work is done for it.
+    """Refuse an output before any work is done.
 
     Fails (TauError) if and only if
-    - it is neither a stream nor a regular file nor missing,
-    - it is a file and one of `others`: those are read, or are outputs too,
-    - it is a file that exists, and not `force` (OutputExists),
+    - it exists and is neither a stream nor a regular file,
+    - it is a file and one of `others`, the inputs and other outputs,
+    - it is an existing file and `force` is not set (OutputExists),
     - its folder is missing or cannot be written,
-    - it is stdout, and so is the result `as_json`.
+    - it is stdout and `as_json` is set.
     """
     if as_json and is_stdout(path):
-        raise TauError(f"--json and -o {path} both want stdout", "name a file", EXIT_USAGE)
+        cause = f"--json and -o {path} both write to stdout"
+        raise TauError(cause, "name a file with -o", EXIT_USAGE)
     file = _target_of(path).file
     if file is None:
         return
@@ -104,16 +105,16 @@ def check(
     if not os.access(file.parent, os.W_OK | os.X_OK):
         is_missing = not file.parent.exists()
         cause = "is missing" if is_missing else "cannot be written"
-        step = f"make it: mkdir -p {file.parent}" if is_missing else "name another folder"
+        step = f"create it: mkdir -p {file.parent}" if is_missing else "name another folder"
         raise TauError(f"{path}: the folder {file.parent} {cause}", step)
 
 
 @contextlib.contextmanager
 def written(path: Path, force: bool = False, others: Iterable[Path] = ()) -> Iterator[Path]:
-    """Yield the path of an empty file; what is written to it becomes `path` if the block ends well.
+    """Yield the path of an empty file, which becomes `path` if the block succeeds.
 
-    Checks as `check` does, and again at the end: without `force` a file that appeared meanwhile
-    stays (OutputExists). A failure of the block or of the disk leaves `path` as it was. SIGTERM,
+    Checks as `check` does, and again at the end: without `force`, a file that appeared meanwhile is
+    kept (OutputExists). A failure of the block or of the disk leaves `path` unchanged. SIGTERM,
     SIGHUP and Ctrl-C, however many, remove the file; SIGKILL leaves it as NAME.TOKEN.partial.
     """
     check(path, force, others)
@@ -137,14 +138,14 @@ def written(path: Path, force: bool = False, others: Iterable[Path] = ()) -> Ite
         finally:
             try:
                 partial.unlink(missing_ok=True)
-            finally:  # the first signal may have come just there; a second one is ignored
+            finally:  # a signal may arrive here; a second one is ignored
                 partial.unlink(missing_ok=True)
 
 
 def move(source: Path, path: Path, force: bool = False) -> None:
-    """Make a file that is whole the output `path`, also on another disk or into a stream.
+    """Move or copy a complete file to the output `path`, which may be a stream or on another disk.
 
-    Raises TauError as `written` does; `source` is then where it was, and else gone.
+    Raises TauError as `written` does; `source` then still exists. On success it is removed.
     """
     check(path, force)
     file = _target_of(path).file
@@ -153,7 +154,7 @@ def move(source: Path, path: Path, force: bool = False) -> None:
             _publish(source, path, file, force)
             return
         except OSError as error:
-            # Equal device numbers do not tell: a file system may be mounted twice.
+            # Equal device numbers prove nothing: a file system may be mounted twice.
             if error.errno != errno.EXDEV:
                 raise _unwritable(path, error) from error
     with written(path, force) as partial:
@@ -163,13 +164,14 @@ def move(source: Path, path: Path, force: bool = False) -> None:
 
 def _unwritable(path: Path, error: OSError) -> TauError:
     if error.errno == errno.EPIPE:
-        return TauError(f"{path}: its reader has left", "let it read to the end, or name a file")
+        cause = f"{path}: its reader closed it early"
+        return TauError(cause, "let it read to the end, or name a file")
     cause = error.strerror or str(error)
-    return TauError(f"{path}: {cause}", "free some space, or name another place")
+    return TauError(f"{path}: {cause}", "free some space, or name a file on another disk")
 
 
 def _is_same(file: Path, other: Path) -> bool:
-    """Tell whether two paths are one file, or will be."""
+    """Whether two paths are the same file, or will be once they are written."""
     if os.path.realpath(file) == os.path.realpath(other):
         return True
     return file.exists() and other.exists() and os.path.samefile(file, other)
@@ -179,7 +181,7 @@ def _is_same(file: Path, other: Path) -> bool:
 
 
 def _target_of(path: Path) -> _Target:
-    """Look at an output. Raises TauError if it is of a kind that cannot be written."""
+    """Return what an output is. Raises TauError if its kind cannot be written."""
     descriptor = _descriptor_of(path)
     try:
         mode = os.stat(path).st_mode if descriptor is None else os.fstat(descriptor).st_mode
@@ -200,7 +202,7 @@ def _target_of(path: Path) -> _Target:
 def _descriptor_of(path: Path) -> int | None:
     """Return the descriptor of this process that `-`, /dev/stdout, /dev/fd/3, … stand for.
 
-    Renaming over such a name would replace the file behind it under the feet of whoever opened it.
+    These are never renamed over: that would replace the file behind a descriptor that is open.
     """
     if str(path) == "-":
         return STDOUT
@@ -226,10 +228,10 @@ def _finish(partial: Path, target: _Target, force: bool) -> None:
 
 
 def _publish(whole: Path, path: Path, file: Path, force: bool) -> None:
-    """Rename `whole` to `file`, which is on the same disk, once its content is on the disk.
+    """Flush `whole` to the disk and rename it to `file` on the same disk.
 
-    Without `force` the name is claimed first by an empty file that only one process can create.
-    Unlike a hard link or renameat2's RENAME_NOREPLACE, that works on every file system.
+    Without `force`, an empty file that only one process can create claims the name first. Unlike a
+    hard link or RENAME_NOREPLACE of renameat2, that works on every file system.
     """
     descriptor = os.open(whole, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -248,6 +250,6 @@ def _publish(whole: Path, path: Path, file: Path, force: bool) -> None:
     try:
         whole.replace(file)
     finally:
-        # An interrupt may come before the rename, or right after it.
+        # An interrupt may come before or after the rename.
         if whole.exists():
             file.unlink()

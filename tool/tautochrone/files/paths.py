@@ -10,14 +10,14 @@ import click
 
 
 class OutputPath(click.ParamType):
-    """A file to write. What names no file, as an empty text does, is wrong usage."""
+    """A file to write. A text that names no file, such as an empty one, is wrong usage."""
 
     name = "PATH"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Path:
-        """The path."""
+        """Return the path."""
         text = os.fspath(value)
         if os.path.basename(text) in ("", ".", ".."):
             self.fail(f"{text!r} names no file; write for example ./name", param, ctx)

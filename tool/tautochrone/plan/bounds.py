@@ -1,8 +1,8 @@
-"""[bounds]: the most that each operation of a plan's systems takes, on each target.
+"""[bounds]: the bound of each operation of a plan's systems on each target.
 
-A bound is the longest path through the linked code (code/bounds.py), so it depends on the core and
-on the compiler, never on a recording. The hash says which core. `tau check` computes all of them
-anew and says what moved.
+A bound is the longest path through the linked code (code/bounds.py). It depends on the core and the
+compiler, not on a recording, so the section holds a hash of the core. `tau check` recomputes all
+bounds and reports those that changed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Bounds(NamedTuple):
 
 
 def make(basis: Basis) -> Bounds | None:
-    """The bounds on each target that code can be built for here; None if there is none."""
+    """The bounds on each target whose compiler is installed; None if there is none."""
     found: list[Bound] = []
     for pair in _pairs(basis):
         try:
@@ -49,7 +49,7 @@ def make(basis: Basis) -> Bounds | None:
 
 
 def _pairs(basis: Basis) -> list[Pair]:
-    """The plan's systems, each with each target."""
+    """The pairs of the plan's systems and their targets."""
     systems = ["tlsf"]
     systems += ["budget"] if basis.has_classes else []
     systems += ["rtvm", "tile:rtmmu"] if "pages" in basis.sections else []
@@ -57,7 +57,7 @@ def _pairs(basis: Basis) -> list[Pair]:
 
 
 def _targets(system: str) -> tuple[str, ...]:
-    """Where a system's operations have bounds; nowhere if there is no such system."""
+    """The targets on which a system has bounds; empty if there is no such system."""
     from tautochrone.replay.systems import system_named
 
     try:
@@ -68,7 +68,7 @@ def _targets(system: str) -> tuple[str, ...]:
 
 @functools.cache
 def core_sha256() -> str:
-    """The SHA-256 of the core's sources: names and contents of its C files, in order of names."""
+    """The SHA-256 of the core's sources: name and content of each C file, in order of names."""
     folder = native.core_sources()
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*.[ch]"), key=lambda path: path.relative_to(folder).parts):
@@ -80,11 +80,12 @@ def core_sha256() -> str:
 
 @functools.cache
 def bounds_on(system: str, target: str) -> tuple[Bound, ...]:
-    """The bounds of a system's operations; those without a bound are left out.
+    """The bounds of a system's operations, without those that have none.
 
-    Raises TauError if the target's code cannot be built, as without its compiler.
+    Raises TauError if the target's code cannot be built, for example because its compiler is
+    missing.
     """
-    # Imported late: a plan is read without what builds and decodes code.
+    # Imported late, so that reading a plan does not load what builds and decodes code.
     from tautochrone.replay.systems import system_named
 
     return tuple(
@@ -126,14 +127,14 @@ def document(value: Bounds) -> dict[str, Any]:
 
 
 def told(_value: Bounds) -> list[str]:
-    """As Section: what a call takes is what `tau replay` tells, beside what it took."""
+    """As Section. `tau replay` prints the bounds beside the measured costs."""
     return []
 
 
 def header(value: Bounds) -> list[str]:
     """As Section."""
     return [
-        "// The most that a call takes, payload apart, with the core of this SHA-256:",
+        "// Bounds of each call, without payload, for the core with this SHA-256:",
         f'#define TAU_PLAN_CORE_SHA256 "{value.core_sha256}"',
         *(f"#define {_macro(row)} {row.bound}u" for row in value.operations),
     ]
@@ -149,7 +150,7 @@ def _said(row: Bound) -> str:
 
 
 def problems(value: Bounds) -> list[str]:
-    """As Section: every bound that is another one with this core and its compilers."""
+    """As Section: every bound that differs with the installed core and compilers."""
     ours = core_sha256()
     reason = (
         "made with another compiler"
@@ -164,7 +165,7 @@ def problems(value: Bounds) -> list[str]:
 
 
 def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
-    """What of one system on one target is not as planned."""
+    """The differences between plan and installation for one system on one target."""
     system, target = pair
     if target not in _targets(system):
         return [f"{system} has no bounds on {target}"]
@@ -182,12 +183,12 @@ def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
             continue
         now = found.get(key)
         if now is None:
-            said.append(f"{_said(row)}, has no bound any more; the plan says {row.bound}")
+            said.append(f"{_said(row)}, no longer has a bound; the plan says {row.bound}")
         elif now.bound != row.bound:
             change = now.bound - row.bound
             said.append(f"{_said(row)}: now {now.bound}, the plan says {row.bound} ({change:+d})")
     said += [
-        f"{_said(row)}: {row.bound}, the plan has none"
+        f"{_said(row)}: now {row.bound}, the plan has no bound"
         for key, row in found.items()
         if key not in planned
     ]

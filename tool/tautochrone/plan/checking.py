@@ -1,4 +1,4 @@
-"""Validates a plan: every rule of SPEC, its recordings, and its sections against this core."""
+"""Validates a plan: the rules of SPEC, its recordings, and its sections against this core."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tautochrone.trace.checking import Problem
 
 
 def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
-    """Return the kind of a file that is no trace, and what is wrong with it as a plan."""
+    """Return the kind of a file that is not a trace, and its problems as a plan."""
     looks_like_text = path.suffix == ".toml" or b"\0" not in head
     try:
         plan = load_plan(path)

@@ -1,7 +1,7 @@
-"""The plan: how a heap is divided, and its other sections, in a file for tools and people.
+"""The plan: the division of a heap, and other sections, in a file for tools and people.
 
-A plan file is TOML; docs/spec/plan.md has its rules, iface/plan.toml its schema. Loading is strict:
-what is unknown, out of bounds, or does not add up is refused with its place.
+A plan file is TOML. docs/spec/plan.md has its rules, iface/plan.toml its schema. Loading is strict:
+it refuses unknown keys, values out of range and wrong sums, and names the place.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PLANNERS = tuple(HEAP_FACTS["planner"]["values"])
 LAYOUTS = tuple(HEAP_FACTS["layout"]["values"])
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout
 CLASS_FACTS = HEAP_FACTS["classes"]
-SUMS = ("dedicated_bytes", "shared_bytes")  # what a file states of a heap, and Plan works out
+SUMS = ("dedicated_bytes", "shared_bytes")  # stated in a file, computed by Plan
 VERSION_FACTS = {"type": "integer", "least": 1, "most": schema.VERSION_MOST}
 
 
@@ -48,9 +48,9 @@ class PlanClass(NamedTuple):
 
 @dataclass(frozen=True)
 class PlanTrace:
-    """A recording that a plan was made from; what `tau info` says of it.
+    """A recording that a plan was made from, with facts of `tau info`.
 
-    `incomplete` says why events are missing from it; empty if none are known to be.
+    `incomplete` says why events are missing from it; it is empty if none are known to be.
     """
 
     name: str
@@ -64,7 +64,7 @@ class PlanTrace:
 class Plan:
     """A heap's division, and the other sections by name (plan/sections.py).
 
-    Heap_bytes = dedicated_bytes + shared_bytes, `margin` (a fraction) included.
+    The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction.
     """
 
     classes: tuple[PlanClass, ...]
@@ -78,28 +78,26 @@ class Plan:
 
     @property
     def dedicated_bytes(self) -> int:
-        """All buckets."""
+        """The bytes of all buckets."""
         return sum(bucket_bytes(item.size_bytes, self.layout) * item.count for item in self.classes)
 
     @property
     def shared_bytes(self) -> int:
-        """The rest of the heap: the shared region and every control structure."""
+        """The bytes of the shared region and of every control structure."""
         return self.heap_bytes - self.dedicated_bytes
 
 
 def bucket_bytes(size_bytes: int, layout: str) -> int:
-    """What a bucket for objects of `size_bytes` takes.
-
-    The size rounded up to the layout's alignment.
+    """The bytes of a bucket: `size_bytes` rounded up to the layout's alignment.
     """
     alignment = ALIGNMENT_BYTES[layout]
     return -(-size_bytes // alignment) * alignment
 
 
 def with_margin(measured_bytes: int, margin: float, layout: str) -> int:
-    """[PLAN-6] The measured heap plus `margin` times it, rounded up to the alignment.
+    """[PLAN-6] `measured_bytes` times 1 + `margin`, rounded up to the alignment.
 
-    All of it becomes shared region.
+    The margin becomes part of the shared region.
     """
     alignment = ALIGNMENT_BYTES[layout]
     extra_bytes = Fraction(repr(margin)) * measured_bytes
@@ -163,13 +161,13 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
         if value != getattr(plan, key):
             raise reader.fail(
                 f"heap.{key} is {value}, "
-                f"but the classes and heap_bytes give {getattr(plan, key)}"
+                f"but classes and heap_bytes give {getattr(plan, key)}"
             )
     return plan
 
 
 def _refuse_unknown(reader: schema.Reader, document: dict[str, Any]) -> None:
-    """Raise TauError for a section, or another key, that the schema has not."""
+    """Raise TauError for a section or another key that is not in the schema."""
     for name, value in document.items():
         if name in ("format", "version", "trace", *plan_format.SECTIONS):
             continue
@@ -187,18 +185,18 @@ def _is_within(value: int, fact: dict[str, Any]) -> bool:
 
 
 def validate(plan: Plan, where: str = "the plan") -> None:
-    """Check what holds between the parts of a plan. Raises TauError.
+    """Check the rules between the parts of a plan. Raises TauError.
 
-    [PLAN-3] to [PLAN-5], then the rules of the other sections.
+    These are [PLAN-3] to [PLAN-5] and the rules of the other sections.
     """
     if len(plan.classes) > CLASSES_MAX:
         raise TauError(
-            f"{where}: {len(plan.classes)} classes, at most {CLASSES_MAX} are possible", NEXT_STEP
+            f"{where}: {len(plan.classes)} classes; at most {CLASSES_MAX} are allowed", NEXT_STEP
         )
     seen: dict[int, int] = {}
     for item in plan.classes:
         if not all(map(_is_within, item, (CLASS_FACTS["size_bytes"], CLASS_FACTS["count"]))):
-            raise TauError(f"{where}: class {tuple(item)} is out of bounds", NEXT_STEP)
+            raise TauError(f"{where}: class {tuple(item)} is out of range", NEXT_STEP)
         rounded = bucket_bytes(item.size_bytes, plan.layout)
         if rounded in seen:
             raise TauError(
@@ -223,9 +221,9 @@ def validate(plan: Plan, where: str = "the plan") -> None:
 
 
 def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
-    """The plan file.
+    """Return the text of the plan file: comments, then the document.
 
-    Comments that say what it is, then the document. Equal plans and comments give equal bytes.
+    Equal plans and comments give equal bytes.
     """
     lines = [
         "# A heap plan: give heap_bytes of memory and these classes to the budgeted allocator.",
@@ -244,7 +242,7 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
 
 
 def _version_lines(facts: dict[str, Any]) -> list[str]:
-    """A section's version, which is 1 if it is not said."""
+    """The line with a section's version; none for version 1."""
     return [f"version = {facts['version']}"] if facts["version"] > 1 else []
 
 
@@ -266,5 +264,5 @@ def save_plan(
 
 
 def comment(text: str) -> str:
-    """TEXT on one line: control characters would end the comment, or are forbidden in it."""
+    """Return TEXT on one line, without the control characters that a comment cannot hold."""
     return re.sub(r"[\x00-\x1f\x7f]", "?", text.encode("utf-8", "replace").decode())

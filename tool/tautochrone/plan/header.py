@@ -1,4 +1,4 @@
-"""The plan as a C header: what a firmware's build reads of it."""
+"""Writes the plan as a C header for a firmware's build."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tautochrone.plan.sections import section_named
 
 
 def header_text(plan: Plan, made_by: str) -> str:
-    """The plan as a C header for firmware.
+    """Return the plan as a C header for firmware.
 
-    Compiles as C17 and C++17 before or after core/budget.h, and after the single-file core.
+    It compiles as C17 and C++17, before or after core/budget.h, and after the single-file core.
     """
     words = {"32": "TAU_WORD_BITS == 32", "host": "TAU_WORD_BITS == 64"}[plan.layout]
     rows = [f"    {{{size}u, {count}u}}," for size, count in plan.classes] or [
-        "    {0u, 0u},  // none: all is shared"
+        "    {0u, 0u},  // no class: the whole heap is shared"
     ]
     total = (
         " + ".join(
@@ -35,7 +35,7 @@ def header_text(plan: Plan, made_by: str) -> str:
             "#ifndef TAU_PLAN_H",
             "#define TAU_PLAN_H",
             "",
-            "// The single-file core has these already.",
+            "// The single-file core already includes these.",
             "#ifndef TAU_BUDGET_H",
             '#include "core/budget.h"',
             "#endif",
@@ -52,9 +52,9 @@ def header_text(plan: Plan, made_by: str) -> str:
             *rows,
             "};",
             "",
-            f'TAU_STATIC_ASSERT({words}, "the plan was measured with another layout");',
+            f'TAU_STATIC_ASSERT({words}, "the plan was measured with a different layout");',
             "TAU_STATIC_ASSERT(TAU_PLAN_CLASSES_COUNT <= TAU_BUDGET_CLASSES_MAX,",
-            '                  "more classes than the core takes");',
+            '                  "the plan has more classes than the core allows");',
             f"TAU_STATIC_ASSERT({total} == TAU_PLAN_DEDICATED_BYTES,\n"
             '                  "the classes add up");',
             "TAU_STATIC_ASSERT(TAU_PLAN_DEDICATED_BYTES + TAU_PLAN_SHARED_BYTES "
@@ -69,7 +69,7 @@ def header_text(plan: Plan, made_by: str) -> str:
 
 
 def _sections_lines(plan: Plan) -> list[str]:
-    """The other sections' macros, each behind an empty line."""
+    """Return the macros of the other sections, each after an empty line."""
     lines: list[str] = []
     for name, value in plan.sections.items():
         lines += [*section_named(name).header(value), ""]

@@ -1,4 +1,4 @@
-"""From recordings to a plan: profile, planner, measurement by replay, margin."""
+"""Makes a plan from recordings: profile, planner, measurement by replay, margin."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ from tautochrone.trace.file import open_trace
 
 @dataclass(frozen=True)
 class Made:
-    """A plan and what is worth telling about it.
+    """A plan and facts about it for people.
 
-    `measured_heap_bytes` is the heap without the margin. Every recording was seen to complete in
-    it, and with plain TLSF in `plain_heap_bytes`.
-    `search_seconds` is the time that it took to find the plan, on the clock: it must not reach a
-    file that equal input makes equal.
+    `measured_heap_bytes` is the heap without the margin. Every recording completed in it, and with
+    plain TLSF in `plain_heap_bytes`. `search_seconds` is the time of the search; it must not be
+    written to the plan file, because equal input gives an equal file.
     """
 
     plan: Plan
@@ -47,7 +46,7 @@ class Made:
 
     @property
     def margin_bytes(self) -> int:
-        """What the margin added to the measured heap."""
+        """The bytes that the margin adds to the measured heap."""
         return self.plan.heap_bytes - self.measured_heap_bytes
 
 
@@ -64,7 +63,7 @@ def make_plan(
     """Plan a heap that holds every recording of `paths`, measured by replay; no other section.
 
     With `is_input_fixed` the replayed planner judges by these recordings alone. `tick` is called
-    after each replay. Raises TauError if a recording cannot be planned from.
+    after each replay. Raises TauError for a recording that cannot be planned from.
     """
     started = time.perf_counter()
     for path in paths:
@@ -108,9 +107,9 @@ def with_sections(
     skip_misuse: bool,
     note: Callable[[str, str | None], None],
 ) -> Made:
-    """The same with every other section that these recordings and this machine allow.
+    """Return the plan with every other section that recordings and machine allow.
 
-    `note` is told why one, or a part of one, is missing, and the next step.
+    `note` gets the reason and the next step for each section, or part of one, that is missing.
     """
     plan = made.plan
     basis = Basis(
@@ -125,7 +124,7 @@ def with_sections(
 
 
 def _refuse_nothing(path: Path) -> None:
-    """Raise TauError for a trace that was cut before its first whole block: it says nothing."""
+    """Raise TauError for a trace that was cut before its first whole block: it has no event."""
     with open_trace(path) as reader:
         is_cut = any(remark.kind == RECOVERED for remark in reader.ending.remarks)
         if is_cut and not reader.totals.events:
@@ -133,7 +132,7 @@ def _refuse_nothing(path: Path) -> None:
 
 
 def _recorded(path: Path) -> tuple[PlanTrace, Ending]:
-    """What a plan says of a recording, and how the recording ended."""
+    """Return a plan's entry of a recording, and how the recording ended."""
     with open_trace(path) as reader:
         totals, ending = reader.totals, reader.ending
     said = (path.name, trace_identity(path), totals.events, totals.peak_live_bytes, ending.gaps)
@@ -158,7 +157,7 @@ def _measure(
 
 
 def _distance(value: int, least: int) -> float:
-    """How far `value` can be above the optimum, which is at least `least`."""
+    """How far `value` can be above the optimum, which is `least` or more."""
     if value < least:
         raise TauError(
             f"a heap of {value} bytes cannot hold {least} live bytes", "report this as a bug"

@@ -1,11 +1,13 @@
-"""[pages]: what a heap on pages reserves, from recordings of accesses.
+"""[pages]: the frames and tables of a heap on pages, from recordings of accesses.
 
-Each number is found by replay of system rtvm. `heap_pages` starts at what plain TLSF needs and
-grows until every recording completes. `frames` is the most pages mapped at once, and is tried:
-with exactly so many no call and no fault fails. More frames change nothing in a recording that
-completes with fewer, since they only answer the question whether one is left; so each recording is
-tried until one number holds all. `commit_pages` is what is mapped when the program touches every
-byte that it asks for. What replays is imported late: a plan is read without it.
+Replays of system rtvm find each number. `heap_pages` starts at what plain TLSF needs and grows
+until every recording completes. `frames` is the largest number of pages mapped at once. It is
+tried: with exactly this many frames no call and no fault fails. A recording that completes with
+some frames behaves the same with more, because frames only answer whether one is left. So each
+recording is tried until one number holds all of them. `commit_pages` is the number of pages mapped
+when the program touches every byte that it allocates.
+
+Replay is imported late, so that reading a plan does not load it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from tautochrone.trace.file import open_trace
 PAGE_BYTES = 4096
 SYSTEM = "rtvm"
 HEAP_PAGES = SECTIONS["pages"]["heap_pages"]
-GROWTH = 64  # a heap that is too small is raised by this part of itself
+GROWTH = 64  # a heap that is too small grows by this part of itself
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Pages:
 
 
 def make(basis: Basis) -> Pages | None:
-    """The pages that hold every recording; None unless all are of accesses and can be replayed."""
+    """The pages that hold every recording; None unless all have accesses and can be replayed."""
     without = [path.name for path in basis.paths if not _has_accesses(path)]
     if len(without) == len(basis.paths):
         return None
@@ -72,7 +74,7 @@ def _has_accesses(path: Path) -> bool:
 
 
 def _build() -> None:
-    """Build what is replayed. Raises TauError where that cannot be, as without a compiler."""
+    """Build the replayed code. Raises TauError if that fails, for example without a compiler."""
     from tautochrone.replay.paging import paging_image
 
     paging_image(SYSTEM)
@@ -86,9 +88,10 @@ def _replay(path: Path, heap_pages: int, skip_misuse: bool, **settings: Any) -> 
 
 
 def _heap(basis: Basis) -> tuple[int, list[int], list[int]] | None:
-    """Pages of a heap in which every recording completes, also with each byte touched.
+    """Pages of a heap in which every recording completes, even if it touches each byte.
 
-    Then the most pages that each recording maps, and could map. None: the largest is too small.
+    Then the most pages that each recording maps, and could map. None: the largest heap is too
+    small.
     """
     pages = max(-(-basis.heap_bytes // PAGE_BYTES), HEAP_PAGES["least"])
     while pages <= HEAP_PAGES["most"]:
@@ -112,12 +115,12 @@ def _peaks(basis: Basis, heap_pages: int, touch_all: bool) -> list[int]:
 
 
 def space_pages_log2(heap_pages: int) -> int:
-    """The size of the smallest space that holds a heap: page 0 of a space is never mapped."""
+    """The size of the smallest space that holds a heap, page 0 being reserved."""
     return heap_pages.bit_length()
 
 
 def table_bytes(heap_pages: int) -> int:
-    """Bytes of tables of that space, as the core says."""
+    """Bytes of the tables of that space, as the core computes them."""
     core = native.library("libtau_core32.so")
     return int(core.tau_vspace_size_bytes(space_pages_log2(heap_pages)))
 
@@ -126,7 +129,7 @@ def refuse_fewer_frames(value: Pages, frames: int) -> None:
     """Raise TauError (usage) if there are fewer frames than were planned."""
     if frames < value.frames:
         raise TauError(
-            f"the plan reserves {value.frames} frames, {frames} are {value.frames - frames} fewer",
+            f"the plan reserves {value.frames} frames; {frames} is {value.frames - frames} fewer",
             f"give at least {value.frames}, or make a plan of shorter recordings",
             EXIT_USAGE,
         )
@@ -162,7 +165,7 @@ def document(value: Pages) -> dict[str, Any]:
 def told(value: Pages) -> list[str]:
     """As Section."""
     return [
-        f"on pages: {value.frames:,} frames, the most that are mapped at once, in a heap of"
+        f"on pages: {value.frames:,} frames, the peak of mapped pages, in a heap of"
         f" {value.heap_pages:,} pages; tables of {value.table_bytes:,} bytes"
     ]
 
@@ -187,6 +190,6 @@ def problems(value: Pages) -> list[str]:
     if needed == value.table_bytes:
         return []
     return [
-        f"tables of {value.heap_pages} pages take {needed} bytes in this core, the plan says"
+        f"tables of {value.heap_pages} pages take {needed} bytes in this core; the plan says"
         f" {value.table_bytes}"
     ]

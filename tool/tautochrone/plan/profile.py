@@ -1,8 +1,7 @@
-"""The profile of recordings: how many objects of each size are live, and the instants that bind a
-plan [P1-10].
+"""The profile of recordings: live objects of each size, and the instants that bind a plan [P1-10].
 
-Everything is measured over sizes rounded up to a granule (the core's alignment). Several recordings
-are kept apart: each starts empty, and a plan must hold at every instant of each of them.
+All sizes are rounded up to a granule (the core's alignment). Each recording starts empty, and a
+plan must hold at every instant of each of them.
 """
 
 from __future__ import annotations
@@ -101,15 +100,15 @@ class SizeProfile:
 
     @property
     def grown_fraction(self) -> float:
-        """The part of its allocations for which a bucket saves a granule over a TLSF block."""
+        """The part of its allocations whose TLSF block is a granule larger than a bucket."""
         return self.grown / self.allocations
 
 
 @dataclass(frozen=True)
 class TraceSurvey:
-    """What one pass found in one recording.
+    """The result of one pass over one recording.
 
-    Peak_live_bytes counts sizes rounded up to the granule.
+    `peak_live_bytes` counts sizes rounded up to the granule.
     """
 
     path: Path
@@ -121,7 +120,7 @@ class TraceSurvey:
 
 
 class Profile:
-    """The sizes of some recordings; on demand, the instants that bind a plan of chosen classes."""
+    """The sizes of recordings and, on demand, the instants that bind a plan of given classes."""
 
     def __init__(
         self, paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False
@@ -156,7 +155,7 @@ class Profile:
         if not skip_misuse and (survey.unknown_count or survey.double_free_count):
             raise TauError(
                 _misuse_text(path, survey),
-                "repair the program, or go on without these events: --skip-misuse",
+                "repair the program, or leave these events out with --skip-misuse",
             )
         _raise_unless_ok(status, path, survey)
         return TraceSurvey(
@@ -181,9 +180,9 @@ class Profile:
         ]
 
     def reduce(self, sizes_bytes: Sequence[int]) -> Instants:
-        """The instants that can bind a plan with classes of `sizes_bytes` (any order).
+        """The instants that can bind a plan with classes of `sizes_bytes`, in any order.
 
-        Invalidates earlier Instants.
+        It invalidates earlier Instants.
         """
         ordered = np.array(sorted(sizes_bytes, reverse=True), dtype=np.uint64)
         library = _library()
@@ -206,9 +205,9 @@ class Profile:
 
 
 class Instants:
-    """The kept instants of all recordings, one behind the other, for classes of falling size.
+    """The kept instants of all recordings in sequence, for classes of decreasing size.
 
-    `peaks[i]` is P_i,max, `limit_bytes` is U_max, `trace_starts` the first instant of each
+    `peaks[i]` is P_i,max, `limit_bytes` is U_max. `trace_starts` has the first instant of each
     recording.
     """
 
@@ -246,7 +245,7 @@ class Instants:
         return within_peaks and self.budgeted_bytes(counts).max(initial=0) <= self.limit_bytes
 
     def live_counts(self, instants: np.ndarray) -> np.ndarray:
-        """P_i(t), one row an instant of `instants`, one column a class."""
+        """P_i(t): one row per instant of `instants`, one column per class."""
         rows = np.zeros((len(instants), len(self.sizes_bytes)), dtype=np.int64)
         for index, changes in enumerate(self._changes):
             if len(changes):
@@ -257,7 +256,7 @@ class Instants:
     def most_counts(self) -> list[int]:
         """An upper bound of each count.
 
-        Eq 6, and the live count at every instant where U(t) = U_max leaves no room.
+        It is Eq 6, and the live count at every instant where U(t) = U_max.
         """
         in_use = self.budgeted_bytes([0] * len(self.sizes_bytes))
         full = np.flatnonzero(in_use >= self.limit_bytes)
@@ -268,9 +267,9 @@ class Instants:
     def greedy(
         self, least: Sequence[int] | None = None, most: Sequence[int] | None = None
     ) -> list[int]:
-        """The paper's greedy [P1-16], natively, in the order of `sizes_bytes`.
+        """The paper's greedy [P1-16] in native code, in the order of `sizes_bytes`.
 
-        The paper's bounds are 0 and P_i,max.
+        The paper's bounds of a count are 0 and P_i,max.
         """
         start = [0] * len(self.sizes_bytes) if least is None else least
         return self._counts(
@@ -278,9 +277,10 @@ class Instants:
         )
 
     def exhaustive(self) -> list[int]:
-        """The best counts of Eq 7 by trying all [P1-15], natively, in the order of `sizes_bytes`.
+        """The best counts of Eq 7 by trying all [P1-15] in native code, in the order of
+        `sizes_bytes`.
 
-        Cost: the product of all P_i,max + 1, times the instants.
+        Cost: the product of all P_i,max + 1, times the number of instants.
         """
         nothing = [0] * len(self.sizes_bytes)
         return self._counts(_library().tau_budgeting_exhaustive, nothing, self.peaks)
@@ -291,7 +291,7 @@ class Instants:
         counts, bounds = (np.array(values, dtype=np.uint64) for values in (start, most))
         status = search(self._handle, self.limit_bytes, bounds.ctypes.data, counts.ctypes.data)
         if status != STATUS_OK:
-            raise TauError("memory is short for planning", "plan with fewer classes: --classes-max")
+            raise TauError("not enough memory to plan", "plan with fewer classes: --classes-max")
         return [int(count) for count in counts]
 
 
@@ -306,7 +306,7 @@ def _misuse_text(path: Path, survey: _Survey) -> str:
     parts = []
     if survey.unknown_count:
         parts.append(
-            f"{survey.unknown_count} events name an object that it never saw (first: event "
+            f"{survey.unknown_count} events name an object that it never allocated (first: event "
             f"{survey.unknown_first_event})"
         )
     if survey.double_free_count:
@@ -324,15 +324,15 @@ def _raise_unless_ok(status: int, path: Path, survey: _Survey) -> None:
         raise status_error(int(survey.trace_status), path)
     if status == STATUS_TOO_MANY_BYTES:
         raise TauError(
-            f"{path}: event {survey.event} asks for more memory than any machine has",
-            "a size near the largest number is a failed allocation; leave it out of the recording",
+            f"{path}: event {survey.event} requests more memory than any machine has",
+            "a size near the largest integer is a failed allocation; remove it from the recording",
         )
     if status == STATUS_BAD_SLOT:
         raise TauError(
-            f"{path}: event {survey.event} does not fit the objects before it",
-            f"look at it with `tau check {path}`",
+            f"{path}: event {survey.event} does not match the objects before it",
+            f"find the cause with `tau check {path}`",
         )
     raise TauError(
-        f"{path}: memory is short for its profile",
+        f"{path}: not enough memory for its profile",
         "close other programs, or plan a shorter recording",
     )

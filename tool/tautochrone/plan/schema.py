@@ -1,6 +1,6 @@
-"""Checks the tables of a plan by the schema, iface/plan.toml, and writes them in its order.
+"""Checks the tables of a plan against the schema, iface/plan.toml, and writes them in its order.
 
-A message names the file and the key; nothing here knows what a key means.
+A message names the file and the key. This module does not know what a key means.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from typing import Any
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 
-NEXT_STEP = "make the plan anew with `tau plan`"
-NEWER_STEP = "install a newer tautochrone, or make the plan anew with this one"
+NEXT_STEP = "make the plan again with `tau plan`"
+NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
 VERSION_MOST = (1 << 63) - 1
 Table = dict[str, Any]
 
 
 def keys_of(facts: Table) -> Table:
-    """The keys that a table or a row of a list has, each with its facts."""
+    """The keys of a table or of a list's row, each with its facts."""
     return {name: fact for name, fact in facts.items() if isinstance(fact, dict)}
 
 
 class Reader:
-    """Checks tables of the file at `path`. Every method raises TauError for what does not fit."""
+    """Checks tables of the file at `path`. Every method raises TauError for a violation."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def fail(self, text: str, next_step: str = NEXT_STEP) -> TauError:
-        """The error that says `text` of the file."""
+        """Return the error `text` about the file."""
         return TauError(f"{self.path}: {text}", next_step)
 
     def section(self, name: str, table: Any, facts: Table) -> Table:
-        """A section, whose version is not above the one that is known."""
+        """Return a section; its version must be known."""
         if not isinstance(table, dict):
-            raise self.fail(f"{name} is no table")
+            raise self.fail(f"{name} is not a table")
         fact = {"type": "integer", "least": 1, "most": VERSION_MOST}
         version = self.value(f"{name}.version", table.get("version", 1), fact)
         if version > facts["version"]:
@@ -47,9 +47,9 @@ class Reader:
         return self.table(f"{name}.", rest, facts)
 
     def table(self, place: str, table: Any, facts: Table) -> Table:
-        """A table with every key that the schema asks for and no other, in the schema's order."""
+        """Return a table with every required key and no unknown one, in the schema's order."""
         if not isinstance(table, dict):
-            raise self.fail(f"{place.rstrip('.')} is no table")
+            raise self.fail(f"{place.rstrip('.')} is not a table")
         keys = keys_of(facts)
         for key in table:
             if key not in keys:
@@ -96,11 +96,11 @@ class Reader:
 
     def _list(self, place: str, value: Any, fact: Table) -> list[Table]:
         if not isinstance(value, list):
-            raise self.fail(f"{place} is no list")
+            raise self.fail(f"{place} is not a list")
         if len(value) > fact["most"]:
             name = place.rpartition(".")[2]
             raise self.fail(
-                f"{place} has {len(value)} {name}, at most {fact['most']} are possible"
+                f"{place} has {len(value)} {name}; at most {fact['most']} are allowed"
             )
         return [self.table(f"{place}[{index}].", row, fact) for index, row in enumerate(value)]
 
@@ -115,7 +115,7 @@ def _short(value: Any) -> str:
 
 
 def table_lines(table: Table, facts: Table) -> list[str]:
-    """The lines of a table, in the schema's order; keys that it lacks are left out."""
+    """Return the lines of a table, in the schema's order; missing keys are left out."""
     lines: list[str] = []
     for key, fact in keys_of(facts).items():
         if key in table:

@@ -1,6 +1,7 @@
-"""The sections of a plan beside its heap: each is a table of iface/plan.toml and a module here.
+"""The sections of a plan other than [heap]. Each is a table of iface/plan.toml and a module here.
 
-The module has the table's name. What it offers is Section's; `value` is what its `make` returned.
+The module has the table's name and the functions of Section. Their `value` is the result of its
+`make`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Protocol, cast
 
 from tautochrone.facts.plan_format import SECTIONS
 
-HEAP = "heap"  # the section that every plan has; plan/file.py reads it
+HEAP = "heap"  # every plan has this section; plan/file.py reads it
 NAMES = tuple(name for name in SECTIONS if name != HEAP)
 
 
@@ -22,9 +23,9 @@ NAMES = tuple(name for name in SECTIONS if name != HEAP)
 class Basis:
     """What sections are made from.
 
-    `heap_bytes` is what plain TLSF needs for the recordings, margin included; `sections` are those
-    made before, by name. `note` tells people why a section, or a part of it, is missing, and what
-    to do about it.
+    `heap_bytes` is what plain TLSF needs for the recordings, margin included. `sections` are those
+    made before, by name. `note` gets the reason and the next step for a section, or part of one,
+    that is missing.
     """
 
     paths: Sequence[Path]
@@ -40,38 +41,38 @@ class Section(Protocol):
     """A section's module."""
 
     def make(self, basis: Basis) -> Any:
-        """The section's value; None if the plan is without it."""
+        """Return the section's value; None if the plan has no such section."""
 
     def from_table(self, table: dict[str, Any]) -> Any:
-        """The value of a file's table, which the schema allows."""
+        """Return the value of a file's table, which the schema has checked."""
 
     def to_table(self, value: Any) -> dict[str, Any]:
-        """The table of a file."""
+        """Return the table for a file."""
 
     def rule_broken(self, value: Any) -> str:
-        """What does not hold between the keys, in words; empty if all does."""
+        """Return the violated rule between the keys, in words; empty if there is none."""
 
     def document(self, value: Any) -> dict[str, Any]:
-        """What `tau plan --json` says."""
+        """Return the object for `tau plan --json`."""
 
     def told(self, value: Any) -> list[str]:
-        """What `tau plan` tells people, in lines."""
+        """Return the lines that `tau plan` prints."""
 
     def header(self, value: Any) -> list[str]:
-        """Lines of the C header."""
+        """Return lines of the C header."""
 
     def problems(self, value: Any) -> list[str]:
-        """What is wrong with the installed core, for `tau check`."""
+        """Return the differences to the installed core, for `tau check`."""
 
 
 @functools.cache
 def section_named(name: str) -> Section:
-    """The module of a section in NAMES."""
+    """Return the module of a section in NAMES."""
     return cast(Section, importlib.import_module(f"tautochrone.plan.{name}"))
 
 
 def make_sections(basis: Basis) -> dict[str, Any]:
-    """The value of each section that a plan from this basis has, in the schema's order."""
+    """Return the value of each section of a plan from this basis, in the schema's order."""
     made: dict[str, Any] = {}
     for name in NAMES:
         value = section_named(name).make(replace(basis, sections=dict(made)))

@@ -1,7 +1,7 @@
 """Records which parts of its heap a program uses: drives the tool of linux/accesses.
 
-The tool is a separate program under the GPL. It is compiled against this machine's `valgrind`
-package when it is first needed (about two seconds) and kept in the user's cache.
+The tool is a separate program under the GPL. Its first use compiles it against this machine's
+`valgrind` package, in about two seconds, and keeps it in the user's cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RAW_SUFFIX = ".tauaccess"
 RAW_MAGIC = b"TAUACC\r\n"
 RAW_VERSION = 1
 TOOL = "tauaccess"
-# The one kind of machine that the tool is built for and tested on.
+# The only kind of machine that the tool supports.
 MACHINE, PLATFORM = "x86_64", "amd64-linux"
 HEADERS = Path("/usr/include/valgrind")
 LIBRARIES = tuple(
@@ -46,7 +46,7 @@ HEADER_BYTES_MAX = 1 << 20
 VARINT_BYTES_MAX = 10
 NUMBER_DIGITS_MAX = 20
 FACT_PROGRAM, FACT_DIRECTORY, FACT_ARGUMENT, FACT_NUMBERS, FACT_PARENT = range(5)
-# Above this part of the accesses outside of the stack, what malloc does not see is worth a word.
+# Above this part of the accesses outside of the stack, unseen memory is reported.
 HIDDEN_PART_MAX = 0.5
 FEW_ACCESSES = 1_000_000
 SIGILL_STATUS = 132
@@ -54,7 +54,7 @@ SIGILL_STATUS = 132
 
 @dataclass(frozen=True)
 class Package:
-    """Where Debian's valgrind package has what a tool is built and run with."""
+    """The files of Debian's valgrind package that build and run a tool."""
 
     libraries: Path
     core: Path
@@ -62,10 +62,10 @@ class Package:
 
 
 def find_package() -> Package:
-    """Look for all that is needed; raises TauError, naming the packages, if a part is missing."""
+    """Find all that is needed. Raises TauError with the packages if a part is missing."""
     if platform.machine() != MACHINE or platform.system() != "Linux":
         raise TauError(
-            f"accesses are recorded on {MACHINE} Linux only, this is {platform.machine()}",
+            f"accesses can be recorded on {MACHINE} Linux only; this is {platform.machine()}",
             "record without --accesses",
             EXIT_CANNOT_RECORD,
         )
@@ -109,15 +109,15 @@ def sources() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return where built tools are kept: the user's cache, as XDG_CACHE_HOME has it."""
+    """Return the folder of built tools, in the user's cache (XDG_CACHE_HOME)."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "tautochrone"
 
 
 def build() -> Path:
-    """Return a folder for VALGRIND_LIB with the tool in it, built now if it is not there yet.
+    """Return a folder for VALGRIND_LIB with the tool in it; build it if needed.
 
-    The folder's name depends on the sources, Valgrind's and the compiler's versions.
+    The folder's name depends on the sources and on the versions of Valgrind and the compiler.
     """
     package, folder = find_package(), sources()
     files = sorted([*folder.glob("*.[ch]"), *folder.glob("iface/*.h")])
@@ -131,7 +131,7 @@ def build() -> Path:
             wanted.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=wanted.parent) as made:
                 _compile(package, folder, Path(made) / "tool")
-                # Another build may have been quicker: then that one is as good.
+                # Another process may have built it first; that build is as good.
                 if not wanted.exists():
                     (Path(made) / "tool").replace(wanted)
         except OSError as error:
@@ -144,7 +144,7 @@ def build() -> Path:
 
 
 def _compile(package: Package, folder: Path, target: Path) -> None:
-    """Build the tool and the library that replaces malloc into the new folder `target`."""
+    """Build the tool and the library that replaces malloc in the new folder `target`."""
     target.mkdir()
     archives = [f"libcoregrind-{PLATFORM}.a", f"libvex-{PLATFORM}.a", f"libgcc-sup-{PLATFORM}.a"]
     preload = package.libraries / f"libreplacemalloc_toolpreload-{PLATFORM}.a"
@@ -179,7 +179,7 @@ def _compile(package: Package, folder: Path, target: Path) -> None:
             raise TauError(
                 f"the recorder of accesses cannot be built against {package.version}: "
                 + (done.stderr.strip().splitlines() or ["no message"])[0],
-                "the packages that fit: " + PACKAGES,
+                "install the matching packages: " + PACKAGES,
                 EXIT_CANNOT_RECORD,
             )
     for name in (f"vgpreload_core-{PLATFORM}.so", "default.supp"):
@@ -200,8 +200,8 @@ def run(
 ) -> launch.Ended:
     """Run `command` under the tool; each of its processes leaves a recording in `directory`.
 
-    With `full` each access of the heap is an event, else the first of each granule. Otherwise as
-    launch.run.
+    With `full` each access of the heap is an event, else only the first of each granule. Otherwise
+    as launch.run.
     """
     tool = build()
     valgrind = shutil.which("valgrind") or "valgrind"
@@ -234,7 +234,7 @@ class _NativeFacts(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Facts:
-    """What a recording holds; the meanings are those of tool/native/record/accesses.h."""
+    """The facts of a recording, as in tool/native/record/accesses.h."""
 
     heap_loads: int
     heap_stores: int
@@ -250,18 +250,19 @@ class Facts:
 
     @property
     def heap(self) -> int:
-        """All accesses of the heap: where the trace's clock ends."""
+        """The number of accesses of the heap, at which the trace's clock ends."""
         return self.heap_loads + self.heap_stores
 
     @property
     def hidden(self) -> int:
-        """Accesses of neither malloc's memory nor the stack, and not by the dynamic linker."""
+        """Accesses outside of malloc's memory and the stack, without those of the dynamic linker.
+        """
         return max(0, self.all_loads + self.all_stores - self.heap - self.stack_accesses)
 
 
 @dataclass(frozen=True)
 class Header:
-    """Who was recorded: the first rows of a recording."""
+    """The recorded program, from the first rows of a recording."""
 
     program: str
     directory: str
@@ -287,17 +288,17 @@ def _library() -> ctypes.CDLL:
 
 
 def is_recording(path: Path | str) -> bool:
-    """Tell whether the file starts as a recording of accesses does."""
+    """Whether the file starts like a recording of accesses."""
     with open(path, "rb") as file:
         return file.read(len(RAW_MAGIC)) == RAW_MAGIC
 
 
 def read_header(path: Path) -> Header:
-    """Read who was recorded; raises TauError if the file is no recording, or a newer one."""
+    """Read the recorded program. Raises TauError if the file is not a recording, or a newer one."""
     with open(path, "rb") as file:
         data = file.read(HEADER_BYTES_MAX)
     if not data.startswith(RAW_MAGIC) or len(data) <= len(RAW_MAGIC):
-        raise TauError(f"{path} is no recording of accesses", "make one: tau record --accesses")
+        raise TauError(f"{path} is not a recording of accesses", "make one: tau record --accesses")
     if data[len(RAW_MAGIC)] > RAW_VERSION:
         raise TauError(
             f"{path} is a recording of a newer version of tau",
@@ -326,14 +327,14 @@ def read_header(path: Path) -> Header:
 
 
 def _number(word: str) -> int:
-    """Return a fact's number; 0 for what no recorder writes."""
+    """Return a fact's number; 0 for a text that no recorder writes."""
     return int(word) if len(word) <= NUMBER_DIGITS_MAX and word.isdecimal() else 0
 
 
 def _facts(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the facts with which a recording starts, up to the first that is damaged or cut.
+    """Yield the facts at the start of a recording, up to the first that is damaged or cut.
 
-    Each is its kind and its text. O(bytes): a length has at most VARINT_BYTES_MAX bytes.
+    Each is a kind and a text. O(bytes): a length has at most VARINT_BYTES_MAX bytes.
     """
     while at < len(data) and data[at] & 15 == 0:
         fact, at = data[at] >> 4, at + 1
@@ -354,7 +355,7 @@ def _facts(data: bytes, at: int) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True)
 class Converted:
-    """A trace that was made of a recording."""
+    """A trace that was made from a recording."""
 
     header: Header
     facts: Facts
@@ -363,7 +364,7 @@ class Converted:
 
 
 def survey(path: Path) -> Facts:
-    """Go through a recording and return what it holds; raises TauError."""
+    """Read a whole recording and return its facts. Raises TauError."""
     return _convert(path, None)
 
 
@@ -380,7 +381,7 @@ def _convert(path: Path, writer: trace.TraceWriter | None) -> Facts:
 
 
 def convert(path: Path, out: Path, extra: dict[str, Any] | None = None) -> Converted:
-    """Make the trace `out` of a recording; `extra` goes into its header. Raises TauError."""
+    """Convert a recording to the trace `out`; add `extra` to its header. Raises TauError."""
     header, facts = read_header(path), survey(path)
     told = trace_header(path, header, facts) | (extra or {})
     with trace.TraceWriter(out, told) as writer:
@@ -390,7 +391,7 @@ def convert(path: Path, out: Path, extra: dict[str, Any] | None = None) -> Conve
 
 
 def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
-    """Return what the trace's header says of a recording."""
+    """Return the trace's header for a recording."""
     parent = {"recording": header.forked_from, "position": header.forked_at}
     return {
         "recorder": "valgrind",
@@ -423,26 +424,26 @@ def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
 
 
 def _stop_reason(facts: Facts) -> str | None:
-    """Why a recording has no event of the rest of the run, or None if it has."""
+    """Why a recording lacks the events of the rest of the run; None if it has them."""
     if facts.stopped:
-        return "as many events as --max-events allows"
+        return "the limit of --max-events is reached"
     return "the recording is damaged" if facts.damaged else None
 
 
 def advice(converted: Converted, exit_status: int) -> list[str]:
-    """Return what the user should know of a recording, as sentences for stderr."""
+    """Return sentences about a recording for stderr."""
     facts, said = converted.facts, []
     others = facts.heap + facts.hidden
     if others >= FEW_ACCESSES and facts.hidden > HIDDEN_PART_MAX * others:
         said.append(
             f"{facts.hidden / others:.0%} of the accesses outside of the stack are to memory that "
             "is not malloc's: static data, or a heap of the program's own, which this trace does "
-            "not show; look for the program's option that switches its allocator off"
+            "not show; look for the program's option that disables its allocator"
         )
     if exit_status == SIGILL_STATUS:
         said.append(
-            "the program was killed by SIGILL: Valgrind knows no AVX-512 and some other "
-            "instructions of new processors; build the program without -march=native, or "
+            "the program was killed by SIGILL: Valgrind lacks AVX-512 and some other "
+            "new instructions; build the program without -march=native, or "
             "for -march=x86-64-v3"
         )
     return said

@@ -1,4 +1,4 @@
-"""`tau record --accesses`: from the command line to the traces."""
+"""`tau record --accesses`: runs the program and makes the traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tautochrone.trace.ending import note_ending
 
 @dataclass(frozen=True)
 class How:
-    """What was asked for; `preset` None changes nothing in the program."""
+    """The options; `preset` None changes nothing in the program."""
 
     preset: dict[str, str] | None
     children: bool
@@ -31,7 +31,7 @@ class How:
 
 @dataclass(frozen=True)
 class Made:
-    """One process's trace under its final name; with --raw its recording, not converted."""
+    """The trace of one process under its final name; with --raw its unconverted recording."""
 
     path: Path
     header: access.Header
@@ -45,7 +45,7 @@ class Made:
         return recordings.Who(self.header.program, self.header.pid)
 
     def document(self) -> dict[str, Any]:
-        """Return what --json says of it; accesses as in the trace's header."""
+        """Return its object in the JSON; accesses are as in the trace's header."""
         told = access.trace_header(self.path, self.header, self.facts)
         names = ("program", "pid", "parent", "ended", "truncated", "accesses", "stack_accesses")
         said = {"path": str(self.path), "file_bytes": self.size_bytes}
@@ -121,7 +121,7 @@ def _finish(
 ) -> tuple[list[Made], list[recordings.NotRecorded]]:
     """Convert every recording in `folder` and name it; the one with the most events comes first.
 
-    Beside them, return the processes without an event, of which no trace is left.
+    Also return the processes without an event, which leave no trace.
     """
     made: list[tuple[Path, access.Header, access.Facts, access.Converted | None]] = []
     for path in sorted(folder.glob(f"*{access.RAW_SUFFIX}")):
@@ -140,7 +140,7 @@ def _finish(
     if not made:
         raise TauError(
             f"{name} left no recording: Valgrind could not start it",
-            "see what Valgrind said above; `tau doctor` looks at this machine",
+            "read Valgrind's message above; `tau doctor` checks this machine",
             EXIT_CANNOT_RECORD,
         )
     made.sort(key=lambda item: item[2].events, reverse=True)

@@ -1,4 +1,4 @@
-"""Starts a program with the recorder preloaded, waits for it and what it leaves running."""
+"""Starts a program with the recorder preloaded; waits for it and its descendants."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tautochrone.errors import TauError
 from tautochrone.record import merge, processes
 from tautochrone.record.program import EXIT_CANNOT_RECORD, EXIT_CANNOT_RUN, EXIT_NOT_FOUND
 
-# Programs that keep a heap of their own above malloc, and the switch that turns it off.
+# Variables that disable a program's own heap above malloc.
 PRESET = {"USE_ZEND_ALLOC": "0", "PYTHONMALLOC": "malloc", "G_SLICE": "always-malloc"}
 FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-# Any of these ends the waiting for what the program left running.
+# Each of these signals ends the wait for the program's descendants.
 ENOUGH = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Most of what outlives its parent does so by a moment only; that is not worth a message.
+# Most orphans outlive their parent only for a moment; these are not reported.
 GRACE_S = 0.5
 POLL_S = 0.01
 PR_SET_CHILD_SUBREAPER = 36
@@ -31,9 +31,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Ended:
-    """How the program ended: exit status as a shell tells it, and the signal that killed it.
+    """How the program ended: its exit status as in a shell, and the signal that killed it.
 
-    `running` are those of its descendants for which the user did not wait.
+    `running` are the descendants for which the user did not wait.
     """
 
     pid: int
@@ -43,13 +43,13 @@ class Ended:
 
 
 def preset_of(environment: dict[str, str]) -> dict[str, str]:
-    """Return the preset's variables that the user has not set to something else."""
+    """Return the preset's variables, except those that the user has set."""
     return {name: value for name, value in PRESET.items() if name not in environment}
 
 
 @contextlib.contextmanager
 def preloaded_library() -> Iterator[str]:
-    """Yield the recorder's path as LD_PRELOAD can name it: without blanks and colons."""
+    """Yield the recorder's path for LD_PRELOAD: without blanks and colons."""
     library = native.DIRECTORY / "libtau_record.so"
     if not library.exists():
         raise TauError(
@@ -75,11 +75,12 @@ def run(
 ) -> Ended:
     """Run `command` to its end; each of its processes leaves a raw recording in `directory`.
 
-    `preset` None changes nothing in the program: RTLD_DEEPBIND then keeps libraries out of sight.
+    `preset` None changes nothing in the program. Libraries opened with RTLD_DEEPBIND are then not
+    recorded.
 
-    Raises TauError with exit code 126 or 127 if it cannot be started. Ctrl-C is the program's, as a
-    terminal sends it to both; the other usual signals are passed on. With `follow_children` it then
-    waits for all that the program left running, until Ctrl-C or one of these signals says enough.
+    Raises TauError with exit code 126 or 127 if it cannot be started. A terminal sends Ctrl-C to
+    the program as well, so it is not passed on; the other usual signals are. With `follow_children`
+    it then waits for all descendants, until Ctrl-C or one of these signals.
     """
     with preloaded_library() as library:
         environment = dict(os.environ) | (
@@ -99,11 +100,11 @@ def run_in(
     output_to_stderr: bool,
     follow_children: bool = True,
 ) -> Ended:
-    """Run `command` to its end in an environment; errors, signals and waiting as with run."""
-    # An ignored one (nohup) is not meant for us.
+    """Run `command` to its end in an environment; errors, signals and waiting are as in run."""
+    # A signal that is ignored (nohup) stays ignored.
     minded = [number for number in ENOUGH if signal.getsignal(number) != signal.SIG_IGN]
     if follow_children:
-        # What loses its parent becomes our child, so that we know when it ends.
+        # Orphans become our children, so that we know when they end.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     pid, failure = _start(command, environment, follow_children, output_to_stderr)
     if failure:
@@ -126,7 +127,7 @@ def _start(
             told = pipe.read()
         return pid, int(told or b"0")
     try:
-        # Python ignores these two, and an ignored signal stays ignored after exec.
+        # Python ignores these two signals, and exec keeps a signal ignored.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         if output_to_stderr:
@@ -143,8 +144,8 @@ def _start(
 def _wait(pid: int) -> Ended:
     """Wait for the program; a signal that was passed on to it is ignored from then on.
 
-    `timeout` sends its signal twice, to us and to our group: the second one must not end us while
-    the trace is written.
+    `timeout` sends its signal twice, to us and to our group. The second one must not end this
+    process while it writes the trace.
     """
     passed: set[int] = set()
 
@@ -169,7 +170,7 @@ def _wait(pid: int) -> Ended:
 
 
 def _signal_name(number: int) -> str:
-    """Return a signal's name; real-time signals have none of their own but the first and last."""
+    """Return a signal's name. Of real-time signals only the first and the last have a name."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -177,13 +178,13 @@ def _signal_name(number: int) -> str:
 
 
 class _Enough(Exception):
-    """The user does not wait any longer."""
+    """The user stops waiting."""
 
 
 def _wait_for_rest(name: str, minded: list[signal.Signals]) -> tuple[processes.Process, ...]:
-    """Wait for all descendants; return those that live when one of the signals `minded` came.
+    """Wait for all descendants; return those that still live when a signal of `minded` arrives.
 
-    That signal is ignored from then on, as in _wait, but Ctrl-C.
+    That signal is ignored from then on, as in _wait, except Ctrl-C.
     """
     before = {number: signal.getsignal(number) for number in minded}
 
@@ -214,10 +215,10 @@ def _wait_for_rest(name: str, minded: list[signal.Signals]) -> tuple[processes.P
 
 
 def _say_waiting(name: str) -> None:
-    """Say for whom, also with -q: nobody shall wonder why the command does not end."""
+    """Print whom the command waits for, also with -q: else it would seem to hang."""
     names = [str(process) for process in processes.descendants(os.getpid())]
     text = processes.names_text(names)
     output.warn(
-        f"tau: {name} ended, and left running: {text}",
+        f"tau: {name} ended, but these still run: {text}",
         "wait for them, or press Ctrl-C to keep what is recorded so far",
     )

@@ -1,7 +1,7 @@
-"""Raw recordings and target streams become traces; the work is in tool/native/merge*.c.
+"""Converts raw recordings and target streams to traces, through tool/native/record/merge*.c.
 
-A raw recording is what the preloaded recorder leaves (iface/recording.h); a target stream is what a
-firmware sent (core/ports/record.h).
+The preloaded recorder leaves a raw recording (iface/recording.h). A firmware sends a target stream
+(core/ports/record.h).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I")
 RAW_TEXT = (768, 768, 2400)
 RAW_LOST = struct.Struct("<QQ")
 RAW_HEADER_BYTES = RAW_FIXED.size + sum(RAW_TEXT) + RAW_LOST.size
-# enum tau_raw_stop; smaller ones are errno values.
+# enum tau_raw_stop; smaller values are errno values.
 STOP_CONFINED, STOP_DETACHED = 0x10001, 0x10002
 STOP_REASONS = {
-    STOP_CONFINED: "its seccomp filter leaves the recorder no more memory",
+    STOP_CONFINED: "its seccomp filter lets the recorder map no more memory",
     STOP_DETACHED: "it still ran when recording ended",
 }
 TARGET_MAGIC = b"TauT"
@@ -42,14 +42,14 @@ CLOCKS = {0: "monotonic", 1: "time-stamp counter"}
 STATUS_INPUT, STATUS_NOT_A_RECORDING, STATUS_NEWER, STATUS_NO_MEMORY, STATUS_STOPPED = 1, 2, 3, 4, 5
 STATUS_TRACE = 16
 TRACE_DISK_FULL = 6
-# Counts of a merge that say that events are missing: the header's `lost` [TRACE-47].
+# Counts of missing events: the header's `lost` [TRACE-47].
 LOSSES = ("damaged_chunks", "lost_blocks", "dropped_rows")
 
 Progress = Callable[[int, int], None]
 
 
 class DiskFull(TauError):
-    """The trace does not fit on its disk; the recording is untouched."""
+    """The trace does not fit on its disk. The recording is unchanged."""
 
 
 class _Result(ctypes.Structure):
@@ -76,7 +76,7 @@ class _Result(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge wrote and what it found wrong; tool/native/record/merge.h has the meanings."""
+    """What a merge wrote, and the problems that it found; see tool/native/record/merge.h."""
 
     events: int
     chunks: int
@@ -120,12 +120,12 @@ class RawHeader:
 
     @property
     def name(self) -> str:
-        """What names this recording for good: a pid alone comes back, after exec even at once."""
+        """The unique name of this recording. A pid alone is reused, after exec immediately."""
         return recording_name(self.pid, self.started_ticks)
 
     @property
     def stop_reason(self) -> str | None:
-        """Why recording stopped early, or None if it did not."""
+        """Why recording stopped early; None if it did not."""
         if self.stop_code == 0:
             return None
         if self.stop_code in STOP_REASONS:
@@ -135,11 +135,11 @@ class RawHeader:
 
     @property
     def still_running(self) -> bool:
-        """Tell whether the process was still alive when its recording was taken."""
+        """Whether the process still ran when its recording was taken."""
         return self.stop_code == STOP_DETACHED
 
     def trace_header(self) -> dict[str, Any]:
-        """Return what the trace's header says of the recording."""
+        """Return the trace's header for the recording."""
         ended = "exit" if self.ended else "killed, _exit or exec"
         header: dict[str, Any] = {
             "recorder": "preload",
@@ -171,23 +171,23 @@ class RawHeader:
 
 
 def recording_name(pid: int, started_ticks: int) -> str:
-    """Return the name that a recording's file and a forked child's header use."""
+    """Return the name of a recording, as in its file's name and a forked child's header."""
     return f"{pid}-{started_ticks:x}"
 
 
 def is_raw(path: Path | str) -> bool:
-    """Tell whether the file starts as a raw recording does."""
+    """Whether the file starts like a raw recording."""
     with open(path, "rb") as file:
         return file.read(len(RAW_MAGIC)) == RAW_MAGIC
 
 
 def is_target(path: Path | str) -> bool:
-    """Tell whether a sound block of a target's stream is in the file's first MiB."""
+    """Whether the file's first MiB has a valid block of a target's stream."""
     return _first_block(path) is not None
 
 
 def read_raw_header(path: Path | str) -> RawHeader:
-    """Read a raw recording's header; raises TauError if the file is none, or a newer one."""
+    """Read a raw recording's header. Raises TauError if the file is not one, or is newer."""
     with open(path, "rb") as file:
         page = file.read(RAW_HEADER_BYTES)
     if len(page) < RAW_HEADER_BYTES or not page.startswith(RAW_MAGIC):
@@ -235,19 +235,20 @@ def merge_raw(
     extra: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Merged:
-    """Merge one raw recording into the trace `out`, which is replaced.
+    """Merge one raw recording to the trace `out`, which is replaced.
 
-    `extra` goes into the trace's header beside what the recording tells. `progress` is told how
-    many bytes of how many are read. Raises TauError; a damaged recording gives what can be read.
+    `extra` is added to the trace's header. `progress` is called with the bytes that are read and
+    their total. Raises TauError. From a damaged recording, all readable events are kept.
     """
     header = read_raw_header(raw).trace_header() | (extra or {})
     return _merge("tau_merge_recording", raw, out, header, progress)
 
 
 def detach(raw: Path | str) -> None:
-    """End the recording of a process that still runs: what it does from now on is not part of it.
+    """End the recording of a process that still runs.
 
-    A recording that stopped before is left alone. Raises TauError.
+    Later events are not part of it. A recording that has already stopped is left alone. Raises
+    TauError.
     """
     status = _library().tau_merge_detach(os.fsencode(raw))
     if status != 0:
@@ -260,7 +261,7 @@ def merge_target(
     extra: dict[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Merged:
-    """Merge a target's stream into the trace `out`, which is replaced. Otherwise as merge_raw."""
+    """Merge a target's stream to the trace `out`, which is replaced. Otherwise as merge_raw."""
     block = _first_block(stream)
     if block is None:
         raise _not_a_recording(stream)
@@ -270,16 +271,16 @@ def merge_target(
 
 
 def ticks_per_second() -> int:
-    """Measure this machine's time-stamp counter for 20 ms; 0 where there is none."""
+    """Measure the frequency of the time-stamp counter for 20 ms; 0 if there is none."""
     function = native.library().tau_merge_ticks_per_second
     function.restype = ctypes.c_uint64
     return int(function())
 
 
 def _first_block(path: Path | str) -> tuple[Any, ...] | None:
-    """Return the header of the first sound block within the first MiB, or None.
+    """Return the header of the first valid block within the first MiB, or None.
 
-    O(bytes): what is summed for one candidate is bounded by the largest payload.
+    O(bytes): the largest payload bounds the checksum of one candidate.
     """
     with open(path, "rb") as file:
         head = file.read(TARGET_SEARCH_BYTES)
@@ -308,7 +309,7 @@ def _merge(
         try:
             if progress is not None:
                 progress(done_bytes, total_bytes)
-        except BaseException as error:  # also Ctrl-C: it must not be lost in a callback
+        except BaseException as error:  # also Ctrl-C, which a callback would lose
             failure.append(error)
         return not failure
 
@@ -327,14 +328,14 @@ def _merge(
     known = header.get("lost", {})
     lost = known | {name: getattr(merged, name) for name in LOSSES if getattr(merged, name)}
     if lost != known:
-        # What is lost is known after the events, and a trace's header stands before them.
+        # Losses are known after the events, but a trace's header comes before them.
         return _merge(function_name, source, out, header | {"lost": lost}, progress)
     return merged
 
 
 def _library() -> ctypes.CDLL:
-    """Return the native half, with errno kept after each call."""
-    native.library()  # says what to do if it is missing
+    """Return the native library, with errno kept after each call."""
+    native.library()  # its error has a next step
     return ctypes.CDLL(str(native.DIRECTORY / "libtautochrone.so"), use_errno=True)
 
 
@@ -349,7 +350,7 @@ def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> 
     if status == STATUS_NO_MEMORY:
         return TauError(
             f"not enough memory to merge {source}",
-            "merge it on a larger machine: it takes about 50 bytes for each object at the peak",
+            "merge it on a machine with more memory: it takes 50 bytes per object at the peak",
         )
     if status == STATUS_TRACE + TRACE_DISK_FULL:
         return DiskFull(

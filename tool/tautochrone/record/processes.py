@@ -1,4 +1,4 @@
-"""Which processes live, as /proc tells it."""
+"""Reads from /proc which processes live."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
-# A recording notes its start a moment after its process began; clocks are read one after the other.
+# A recording's start is a moment after its process's, and the two clocks are not read at once.
 START_SLACK_S = 1.0
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process that is no zombie."""
+    """A process that is not a zombie."""
 
     pid: int
     parent_pid: int
@@ -23,7 +23,7 @@ class Process:
     started_unix_s: float
 
     def __str__(self) -> str:
-        """Return the process for people."""
+        """Return the process as text."""
         return f"{self.name} (pid {self.pid})"
 
 
@@ -31,7 +31,7 @@ def find(pid: int) -> Process | None:
     """Return the process, or None if it is gone or a zombie."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         text = (PROC / str(pid) / "stat").read_text(errors="replace")
-        # The name is in parentheses and may hold anything; the fields behind it are numbers.
+        # The name is in parentheses and may hold any character; the fields after it are numbers.
         name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") + 2 :]
         fields = rest.split()
         age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
@@ -41,7 +41,7 @@ def find(pid: int) -> Process | None:
 
 
 def descendants(pid: int) -> list[Process]:
-    """Return all processes below `pid` that live, by pid. One pass over /proc."""
+    """Return all live descendants of `pid`, by pid, in one pass over /proc."""
     alive = [find(int(entry.name)) for entry in PROC.iterdir() if entry.name.isdecimal()]
     below = {pid}
     found: list[Process] = []
@@ -53,18 +53,18 @@ def descendants(pid: int) -> list[Process]:
 
 
 def runs(pid: int, program: str, started_unix_s: float) -> bool:
-    """Tell whether the process that was `pid` at that time lives and is still this program."""
+    """Whether the process that was `pid` at that time lives and still runs this program."""
     process = find(pid)
     if process is None or process.started_unix_s > started_unix_s + START_SLACK_S:
         return False
     try:
         return os.readlink(PROC / str(pid) / "exe") == program
     except OSError:
-        return True  # not ours to see
+        return True  # not readable for us
 
 
 def seccomp_filters() -> int:
-    """Return how many seccomp filters this process is under; its mode where that is not counted."""
+    """Return the number of seccomp filters on this process, or its mode on older kernels."""
     with contextlib.suppress(OSError):
         lines = (PROC / "self/status").read_text().splitlines()
         told = dict(line.split(":", 1) for line in lines if ":" in line)
@@ -73,6 +73,6 @@ def seccomp_filters() -> int:
 
 
 def names_text(names: list[str], shown_max: int = 8) -> str:
-    """Return a list for people; what is beyond `shown_max` is counted."""
+    """Return a list as text; names beyond `shown_max` are only counted."""
     more = f" and {len(names) - shown_max} more" if len(names) > shown_max else ""
     return ", ".join(names[:shown_max]) + more

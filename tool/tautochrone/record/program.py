@@ -1,6 +1,6 @@
-"""What a command line really starts, and whether the preloaded recorder can see into it.
+"""Finds the program that a command line starts, and whether it can be recorded.
 
-A script is followed along its #! line to the program that runs it.
+A script is followed along its #! line to its interpreter.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ EXIT_CANNOT_RECORD = 125
 EXIT_CANNOT_RUN = 126
 EXIT_NOT_FOUND = 127
 
-SCRIPT_DEPTH_MAX = 4  # the kernel's own limit for a script whose interpreter is a script
+SCRIPT_DEPTH_MAX = 4  # the kernel's limit for a script whose interpreter is a script
 LINE_BYTES_MAX = 256
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
 SHIM = "core/ports/record.h (its header comment shows -Wl,--wrap=malloc)"
 
 
 def check(command: list[str]) -> Path:
-    """Return the ELF program that `command` starts; raises TauError if that cannot be recorded.
+    """Return the ELF program that `command` starts. Raises TauError if it cannot be recorded.
 
     The error's exit code is 127: not found, 126: cannot be run, 125: cannot be recorded.
     """
@@ -38,12 +38,12 @@ def check(command: list[str]) -> Path:
         if not head.startswith(b"#!"):
             raise TauError(
                 f"{path} is neither a program nor a script with a #! line",
-                f"name what runs it, for example `tau record -- sh {path}`",
+                f"name its interpreter, for example `tau record -- sh {path}`",
                 EXIT_CANNOT_RUN,
             )
         path = _interpreter(path, head)
     raise TauError(
-        f"{command[0]}: its #! lines lead too far", "name the program itself", EXIT_CANNOT_RUN
+        f"{command[0]}: its #! lines nest too deep", "name the program itself", EXIT_CANNOT_RUN
     )
 
 
@@ -54,9 +54,9 @@ def _find(name: str) -> Path:
     if os.path.isdir(name):
         raise TauError(f"{name} is a directory", "name a program in it", EXIT_CANNOT_RUN)
     if os.path.exists(name):
-        step = f"make it so: chmod +x {name}"
+        step = f"make it executable: chmod +x {name}"
         if "/" not in name:
-            step = f"a program of this directory is called ./{name}"
+            step = f"to run it from this directory, write ./{name}"
         raise TauError(f"{name} is not executable", step, EXIT_CANNOT_RUN)
     raise TauError(
         f"{name}: command not found", "check the spelling, or give its path", EXIT_NOT_FOUND
@@ -74,11 +74,11 @@ def _head(path: Path) -> bytes:
 
 
 def _interpreter(script: Path, head: bytes) -> Path:
-    """Return what a #! line runs; through env it is what env looks up."""
+    """Return the interpreter of a #! line; for env, the program that env looks up."""
     words = os.fsdecode(head[2:].split(b"\n")[0]).split()
     if not words:
         raise TauError(
-            f"{script}: its #! line names no program", "complete the line", EXIT_CANNOT_RUN
+            f"{script}: its #! line names no program", "add the interpreter to it", EXIT_CANNOT_RUN
         )
     if Path(words[0]).name == "env":
         names = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
@@ -86,7 +86,7 @@ def _interpreter(script: Path, head: bytes) -> Path:
     found = shutil.which(words[0])
     if found is None:
         raise TauError(
-            f"{script} is run by {words[0]}, which is not there",
+            f"{script} is run by {words[0]}, which does not exist",
             "install it, or correct the script's #! line",
             EXIT_NOT_FOUND,
         )
@@ -94,7 +94,7 @@ def _interpreter(script: Path, head: bytes) -> Path:
 
 
 def _check_privileges(path: Path) -> None:
-    """Refuse a program that gains rights when it starts: LD_PRELOAD is then ignored."""
+    """Refuse a program that gains privileges at its start, as LD_PRELOAD is then ignored."""
     status = path.stat()
     gains = []
     if status.st_mode & stat.S_ISUID and status.st_uid != os.getuid():
@@ -105,8 +105,8 @@ def _check_privileges(path: Path) -> None:
         gains.append("has file capabilities")
     if gains:
         raise TauError(
-            f"{path} is {' and '.join(gains)}: the system lets nothing look into such a program",
-            f"record it as its own user (sudo tau record …), or a copy without them: cp {path} .",
+            f"{path} is {' and '.join(gains)}: the system preloads no library into such a program",
+            f"record it as its own user (sudo tau record …), or record a plain copy: cp {path} .",
             EXIT_CANNOT_RECORD,
         )
 
@@ -115,7 +115,7 @@ def _attributes(path: Path) -> list[str]:
     try:
         return os.listxattr(path)
     except OSError:
-        return []  # a file system without attributes
+        return []  # the file system has no attributes
 
 
 def _check_elf(path: Path) -> None:
@@ -139,24 +139,24 @@ def _check_elf(path: Path) -> None:
         raise TauError(
             f"{path} is a {bits}-bit program for {str(machine).removeprefix('EM_')}, "
             f"this machine is a 64-bit {here}",
-            f"record it where it runs, or link it with {SHIM} and import the stream",
+            f"record it on such a machine, or link it with {SHIM} and import the stream",
             EXIT_CANNOT_RECORD,
         )
     if not interpreters:
         raise TauError(
-            f"{path} is statically linked: nothing can be preloaded into it",
+            f"{path} is statically linked, so no library can be preloaded",
             f"link it dynamically (without -static), or link it with {SHIM} and import the stream",
             EXIT_CANNOT_RECORD,
         )
     if "musl" in interpreters[0]:
         raise TauError(
-            f"{path} uses the C library musl, and the recorder is built for glibc",
+            f"{path} uses the C library musl, but the recorder is built for glibc",
             f"build it for glibc (gcc, not musl-gcc), or link it with {SHIM} and import the stream",
             EXIT_CANNOT_RECORD,
         )
     if brings_malloc:
         raise TauError(
-            f"{path} brings its own malloc, which no preloaded library can replace",
+            f"{path} contains its own malloc, which no preloaded library can replace",
             "build it without its allocator (often a build option: jemalloc, mimalloc, tcmalloc)",
             EXIT_CANNOT_RECORD,
         )

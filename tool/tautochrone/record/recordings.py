@@ -1,4 +1,4 @@
-"""Where recordings and traces lie while and after a program is recorded, and who left none."""
+"""Keeps recordings and traces during and after recording; names processes without one."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tautochrone.record import merge, processes, program
 from tautochrone.record.program import EXIT_CANNOT_RECORD
 
 FOLDER_PREFIX = "recording-"
-# Of an absolute path: 4096 with its end, less those of the folder in it (the prefix and eight
-# letters) and of a recording's name (NAME_BYTES of linux/recorder/process.c).
+# A path has at most 4096 bytes, with its final 0. The folder (the prefix and eight letters) and a
+# recording's name (NAME_BYTES of linux/recorder/process.c) take some of them.
 PARENT_BYTES_MAX = 4096 - 64 - len(FOLDER_PREFIX) - 10
 
-# The recorder's list of started programs (TAU_RAW_EXECS in iface/recording.h).
+# The recorder's list of started programs: TAU_RAW_EXECS of iface/recording.h.
 EXECS_NAME = "execs"
 TRACE_SUFFIX = ".tau"
 NOT_LOADED = (
-    "its environment was cleared, or LD_PRELOAD was set anew (set it before tau: "
+    "its environment was cleared, or LD_PRELOAD was overwritten (set it before tau: "
     "`LD_PRELOAD=… tau record -- PROGRAM`), or it may not write the recording as another user, or "
     "another tau record took it, or it was started under a seccomp filter"
 )
@@ -48,12 +48,12 @@ class Who:
 
     @property
     def file_name(self) -> str:
-        """What its trace is called unless the user said."""
+        """The default name of its trace."""
         return f"{Path(self.program).name or 'program'}.{self.pid}"
 
 
 def check_output(out: Path | None, force: bool, programs: list[Path], as_json: bool) -> None:
-    """Refuse an output as output_file.check does; the recorded programs are read."""
+    """Refuse an output as output_file.check does, with the recorded programs as inputs."""
     if out is not None:
         with _exit_cannot_record():
             output_file.check(out, force, programs, as_json)
@@ -61,7 +61,7 @@ def check_output(out: Path | None, force: bool, programs: list[Path], as_json: b
 
 @contextlib.contextmanager
 def _exit_cannot_record() -> Iterator[None]:
-    """Let failures exit with `record`'s own status: the others are the recorded program's."""
+    """Make failures exit with a status of `record`, not one of the recorded program."""
     try:
         yield
     except TauError as error:
@@ -71,13 +71,13 @@ def _exit_cannot_record() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class NotRecorded:
-    """A process of which no trace is left, and why."""
+    """A process that left no trace, and the reason."""
 
     who: Who
     reason: str
 
     def __str__(self) -> str:
-        """Return it for people."""
+        """Return it as text."""
         return f"{self.who}: {self.reason}"
 
     def document(self) -> dict[str, Any]:
@@ -86,9 +86,10 @@ class NotRecorded:
 
 
 def state_folder() -> Path:
-    """Return where recordings lie until they are traces: in the user's state (XDG_STATE_HOME).
+    """Return the folder of recordings until they are traces: the user's state (XDG_STATE_HOME).
 
-    Not the working directory: what the program does there (`tar`, `git add`) must not meet them.
+    It is not the working directory, because the program may work on all files there (`tar`, `git
+    add`).
     """
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base).absolute() / "tautochrone"
@@ -98,15 +99,15 @@ def state_folder() -> Path:
 def raw_folder(suffix: str) -> Iterator[Path]:
     """Make the folder for raw recordings, in the user's state folder.
 
-    It is removed at the end, unless something failed while a recording, a file with this suffix, or
-    a trace was in it: SIGTERM, SIGHUP and Ctrl-C too, once the program has ended.
+    It is removed at the end, also after SIGTERM, SIGHUP and Ctrl-C, once the program has ended. It
+    is kept if something failed while it held a recording (a file with this suffix) or a trace.
     """
     parent = state_folder()
     path_bytes = len(os.fsencode(parent))
     if path_bytes > PARENT_BYTES_MAX:
         raise TauError(
-            f"the path of the folder for recordings has {path_bytes} bytes; the recorder takes one "
-            f"of at most {PARENT_BYTES_MAX}",
+            f"the path of the folder for recordings has {path_bytes} bytes; the recorder allows "
+            f"at most {PARENT_BYTES_MAX}",
             "name a folder for recordings with XDG_STATE_HOME",
             EXIT_CANNOT_RECORD,
         )
@@ -148,7 +149,7 @@ def detach_running(found: list[tuple[Path, merge.RawHeader]]) -> list[tuple[Path
         merge.detach(path)
     if not running:
         return found
-    # Rows whose time was read before that are written by then.
+    # By then, rows with an earlier time are written.
     time.sleep(DETACH_S)
     return [(path, merge.read_raw_header(path)) for path, _ in found]
 
@@ -158,7 +159,7 @@ def _start(item: tuple[Path, merge.RawHeader]) -> int:
 
 
 def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecorded]:
-    """Return the programs that recorded processes started and that left no recording themselves."""
+    """Return the programs that recorded processes started and that left no recording."""
     started: dict[int, list[tuple[int, str]]] = {}
     with contextlib.suppress(FileNotFoundError):
         for entry in (folder / EXECS_NAME).read_bytes().split(b"\0")[:-1]:
@@ -167,7 +168,7 @@ def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecord
             if path:
                 of_pid.append((int(ticks, 16), path))
             elif of_pid:
-                of_pid.pop()  # that exec failed
+                of_pid.pop()  # its exec failed
     latest: dict[int, int] = {}
     for header in headers:
         latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
@@ -184,15 +185,15 @@ def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecord
 
 
 def _unnoted(count: int) -> str:
-    """Say of a process what it executed unseen."""
+    """Return the entry of a process that executed programs unseen."""
     return (
-        f"it, or a child, executed {count} programs where the recordings' folder was out of reach "
+        f"it, or a child, executed {count} programs that could not write to the recordings' folder "
         "(another user or root folder, or a full disk)"
     )
 
 
 def _reason(path: str, otherwise: str) -> str:
-    """Say why a program that was started has no event: it cannot be recorded, or `otherwise`."""
+    """Return why a started program has no event: it cannot be recorded, or `otherwise`."""
     try:
         program.check([path])
     except TauError as error:
@@ -201,25 +202,25 @@ def _reason(path: str, otherwise: str) -> str:
 
 
 def without_events(who: Who) -> NotRecorded:
-    """Return what is said of a process whose recording has no event."""
+    """Return the entry of a process whose recording has no event."""
     return NotRecorded(who, _reason(who.program, "no allocation was seen"))
 
 
 def say_missing(missing: list[NotRecorded], running: tuple[processes.Process, ...]) -> None:
-    """Name on stderr the processes without a trace, and those for which the user did not wait."""
+    """Print on stderr the processes without a trace, and those that still run."""
     if missing:
         output.warn(f"tau: not recorded: {processes.names_text([str(one) for one in missing])}")
     if running:
         names = processes.names_text([str(process) for process in running])
-        output.warn(f"tau: still running, and recorded up to here at most: {names}")
+        output.warn(f"tau: still running, so recorded only up to now: {names}")
 
 
 def place(files: list[tuple[Path, Who]], out: Path | None, force: bool) -> list[Path]:
-    """Move files to where they stay, over existing ones only with `force`; return the places.
+    """Move files to their final places, over existing ones only with `force`; return the places.
 
-    The first gets the name `out`; the others stand beside it under their program's name and pid, or
-    in the current directory if `out` is a stream. A name that is taken, also since check_output,
-    gets a number.
+    The first gets the name `out`. The others get their program's name and pid, in the same folder,
+    or in the current directory if `out` is a stream. If a name is taken, also since check_output, a
+    number is added.
     """
     places: list[Path] = []
     is_file = out is not None and not output_file.is_stream(out)
@@ -238,7 +239,7 @@ def place(files: list[tuple[Path, Who]], out: Path | None, force: bool) -> list[
 
 
 def _move_to_free_name(path: Path, wanted: Path, force: bool, places: list[Path]) -> Path:
-    """Move a file to `wanted` or, if that is taken, under the first number that is free."""
+    """Move a file to `wanted` or, if that is taken, add the first free number."""
     final, number = wanted, 1
     while True:
         try:
@@ -251,7 +252,7 @@ def _move_to_free_name(path: Path, wanted: Path, force: bool, places: list[Path]
 
 
 def bytes_text(count: int) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes as text."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":

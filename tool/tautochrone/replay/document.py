@@ -1,4 +1,4 @@
-"""What `tau replay --json` printed, read back as entries: checked before anything is drawn."""
+"""Reads the output of `tau replay --json` back as entries, and checks it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tautochrone.replay.entry import (
 )
 
 NUMBER_MAX = 2**63 - 1
-# The names that stand in rows "SYSTEM OPERATION".
+# Names that appear in rows "SYSTEM OPERATION".
 NAME = re.compile(r"[\w:.+-]{1,80}", re.ASCII)
 TOUCHES = ("recorded", "all")
 
@@ -33,8 +33,9 @@ TOUCHES = ("recorded", "all")
 class ReplayDocument:
     """A document of `tau replay --json`.
 
-    `isa` is the target that instructions were counted on. `incomplete` says why the replayed trace
-    lacks events, a sentence each; `events` and `first_events` what was replayed of it.
+    `isa` is the target that instructions were counted on. `incomplete` has a sentence for each
+    reason why the replayed trace lacks events. `events` and `first_events` say how much of it was
+    replayed.
     """
 
     entries: list[Entry]
@@ -46,7 +47,7 @@ class ReplayDocument:
 
 
 class _Place:
-    """A value of the document and where it is; every failure is a ValueError that names it."""
+    """A value of the document and its place. Every failure is a ValueError that names the place."""
 
     def __init__(self, value: Any, where: str) -> None:
         self.value = value
@@ -58,7 +59,7 @@ class _Place:
         return ValueError(f"{self.where} is {shown}, expected {expected}")
 
     def at(self, key: str) -> _Place:
-        """What an object has under a key; None if it has none."""
+        """Return an object's value of a key; None if it has none."""
         return _Place(self.table().get(key), f"{self.where}.{key}".removeprefix("."))
 
     def table(self) -> dict[str, Any]:
@@ -105,12 +106,12 @@ class _Place:
         return self.text()
 
     def optional(self, read: str) -> Any:
-        """What the method `read` returns; None where the document has nothing."""
+        """Return what the method `read` returns; None if the document has no value."""
         return None if self.value is None else getattr(self, read)()
 
 
 def document_of(parsed: Any) -> ReplayDocument:
-    """Read a parsed document. Raises ValueError, which names the place, for what it cannot be."""
+    """Read a parsed document. Raises ValueError with the place of an invalid value."""
     whole = _Place(parsed, "")
     if whole.at("command").value != "replay":
         raise whole.at("command").fail("'replay'")
@@ -160,7 +161,7 @@ def _entry(system: _Place) -> Entry:
 
 
 def _operation(kind: str, calls: _Place) -> Operation:
-    """One operation: what was measured has its number of calls and both of its costs."""
+    """Read one operation: each measure needs its number of calls, its maximum and 99.9 %."""
     count = calls.at("count").whole()
     measures = []
     for unit in UNITS:
@@ -187,7 +188,7 @@ def _operation(kind: str, calls: _Place) -> Operation:
 
 
 def _measure(plain: Measure, calls: _Place) -> Measure:
-    """The statistics of a measure; the largest and the 99.9 % are there."""
+    """Read the statistics of a measure; the maximum and the 99.9 % are required."""
     said: Mapping[str, Any] = {
         name: calls.at(plain.key(name)).optional("number") for name in STATISTICS
     }
@@ -196,7 +197,7 @@ def _measure(plain: Measure, calls: _Place) -> Measure:
 
 
 def _by_size(points: _Place, measures: list[Measure]) -> Scatter | None:
-    """The cost of calls over the object's size, in the first unit that was measured."""
+    """Read the cost of calls over the object's size, in the first measured unit."""
     if points.value is None or not measures:
         return None
     sizes, costs = points.at("size_bytes").wholes(), points.at(measures[0].unit).wholes()
@@ -206,7 +207,7 @@ def _by_size(points: _Place, measures: list[Measure]) -> Scatter | None:
 
 
 def _pages(system: _Place) -> Pages:
-    """What a system on pages mapped."""
+    """Read the mapped pages of a system."""
     curve = {key: system.at("mapped_pages").at(key).wholes() for key in ("event", "min", "max")}
     if len({len(values) for values in curve.values()}) != 1:
         raise system.at("mapped_pages").fail("three lists of equal length")
@@ -228,7 +229,7 @@ def _pages(system: _Place) -> Pages:
 
 
 def _simulation(system: _Place) -> Simulation:
-    """How long the tile ran."""
+    """Read the run time of the tile."""
     counters = system.at("counters")
     return Simulation(
         system.at("cycles").whole(),

@@ -1,21 +1,20 @@
-"""Exact instructions per call of an allocator on RV32IMC and Cortex-M4.
+"""Counts the exact instructions per call of an allocator on RV32IMC and Cortex-M4.
 
 For our own systems:
 
     counts = count(trace_path, "tlsf", "rv32")  # or "budget", with plan=…
     counts["malloc"].max, .p999, .mean, .bound  # see Calls
 
-For any allocator, given as sources, objects or archives (see images.py for what it must offer):
+For any allocator, given as sources, objects or archives (code/images.py states the interface):
 
     image = build_image("peer", "rv32", sources=["peer.c", "adapter.c"], cflags=["-Ipeer"],
                         libraries=["libpeer.a"], prefix="peer")
     counts = count_calls(image, trace_path)     # a dictionary of Calls, see CATEGORIES
 
-Same image, same trace, same heap size: same numbers. How calls are counted is in
-tool/native/replay/emulator.h. Payload (memmove, memcpy, memset) is moved by the host: 3
-instructions are charged for each such call, and the bytes are reported apart. Without realloc a
-resize is a malloc and a free (counted as these); without calloc or aligned_alloc a malloc takes
-their place.
+Equal image, trace and heap size give equal numbers. tool/native/replay/emulator.h says how calls
+are counted. The host moves payload (memmove, memcpy, memset): each such call is charged 3
+instructions, and its bytes are reported separately. An allocator without realloc is resized by a
+malloc and a free, counted as these. Without calloc or aligned_alloc, malloc replaces them.
 """
 
 from __future__ import annotations
@@ -136,9 +135,10 @@ class _Result(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of one operation: instructions each, payload apart. `bound` is None if unknown.
+    """The calls of one operation: instructions per call, without payload.
 
-    Accesses are loads and stores, of RV32 only (else None); `histogram` is of instructions.
+    `bound` is None if unknown. Accesses are loads and stores; they are counted on RV32 only, else
+    None. `histogram` is of instructions.
     """
 
     count: int
@@ -156,7 +156,7 @@ class Calls:
 
 
 class Counts(dict[str, Calls]):
-    """Calls by operation (and finer, see CATEGORIES), with the facts of the run."""
+    """Calls by operation and by its parts (CATEGORIES), with the facts of the run."""
 
     heap_bytes: int = 0
     payload_bytes: int = 0
@@ -165,7 +165,7 @@ class Counts(dict[str, Calls]):
 
 
 def unicorn_library() -> str:
-    """The path of the emulator's library, which the Python package unicorn carries."""
+    """The path of the emulator's library in the Python package unicorn."""
     spec = importlib.util.find_spec("unicorn")
     path = Path(spec.origin).parent / "lib" / "libunicorn.so.2" if spec and spec.origin else None
     if path is None or not path.exists():
@@ -177,7 +177,7 @@ def _native_image(image: Image) -> _Image:
     symbols = image.symbols
 
     def plain(name: str) -> int:
-        return symbols[name] & ~1  # on M4 the lowest bit of an address says Thumb
+        return symbols[name] & ~1  # on M4 the lowest bit of an address selects Thumb
 
     init = symbols.get("tau_image_init") or symbols.get(f"{image.prefix}_init")
     missing = [verb for verb in ("malloc", "free") if image.function(verb) is None]
@@ -247,12 +247,13 @@ def count_calls(
     stepped: bool = False,
     ours: bool = False,
 ) -> Counts:
-    """Carry a trace out on an image and count the instructions of each call.
+    """Replay a trace on an image and count the instructions of each call.
 
-    `heap_bytes` is the arena (default: twice the trace's peak of live bytes, doubled until it
-    holds). Stops, with `is_truncated`, after `instructions_max`. `stepped` counts each instruction
-    by itself, to check the counting by blocks; `ours` runs RV32 code on the processor of rv32.h
-    instead of unicorn, as code with Zbb always is. Raises TauError if the allocator fails or errs.
+    `heap_bytes` is the arena (default: twice the trace's peak of live bytes, doubled until the
+    trace completes). It stops after `instructions_max`, with `is_truncated`. `stepped` counts
+    instruction by instruction, to check the count by blocks. `ours` runs RV32 code on the processor
+    of rv32.h instead of unicorn; code with Zbb always runs there. Raises TauError if the allocator
+    fails.
     """
     trace = opened.open_trace_for_replay(trace_path)
     opened.refuse_misuse(trace, skip_misuse)
@@ -263,7 +264,7 @@ def count_calls(
         else [max(2 * peak, HEAP_BYTES_MIN) << i for i in range(HEAP_TRIES)]
     )
     if ours and image.isa == "m4":
-        raise TauError("our processor is an RV32", "count on rv32", EXIT_USAGE)
+        raise TauError("our own processor runs RV32 code only", "count on rv32", EXIT_USAGE)
     way = WAYS.index("ours" if ours else "instructions" if stepped else "blocks")
     for size in tries:
         size = (size + 7) // 8 * 8
@@ -313,7 +314,7 @@ def _count_once(
             raise TauError(f"counting on {image.name}: {cause.decode()}")
         if raw.emulator_error:
             raise TauError(
-                f"{image.name} went wrong at {raw.fault_address:#x} in event"
+                f"{image.name} crashed at {raw.fault_address:#x} in event"
                 f" {raw.replay.fault_event} (emulator's error {raw.emulator_error})"
             )
         counts = Counts(
@@ -341,10 +342,10 @@ def count(
     check_level: int = 0,
     skip_misuse: bool = False,
 ) -> Counts:
-    """Count the instructions of each call of one of our systems, beside the bound of its function.
+    """Count the instructions of each call of one of our systems; add the bound of its function.
 
-    The bound (bounds.py) holds for every heap and pointer, at this check level. In a trace without
-    aligned_alloc that of realloc leaves out the objects that were asked with an alignment.
+    The bound (code/bounds.py) holds for every heap and pointer, at this check level. In a trace
+    without aligned_alloc, the bound of realloc excludes objects with a requested alignment.
     """
     from tautochrone.code.bounds import (
         OVER_ALIGNED_FUNCTIONS,

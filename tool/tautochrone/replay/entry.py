@@ -1,10 +1,10 @@
-"""What a replay on one system showed: the same shape for every system, with its JSON.
+"""The result of a replay on one system, in the same shape for every system, and its JSON.
 
-    entry.held, entry.memory, entry.pages      did it hold, and in how much memory
+    entry.held, entry.memory, entry.pages      whether it held, and in how much memory
     entry.operations["free"].measure("cycles")  count, mean, p999, max, bound
 
-Commands, printers and reports read entries only; `document` is the only writer of the objects in
-"systems" of `tau replay --json`, replay/document.py their only reader.
+Commands, printers and reports read entries only. `document` is the only writer of the objects in
+"systems" of `tau replay --json`, and replay/document.py is their only reader.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-# What a call costs is told in one of these.
+# The units of a call's cost.
 INSTRUCTIONS, CYCLES, ACCESSES = "instructions", "cycles", "accesses"
 UNITS = (INSTRUCTIONS, CYCLES, ACCESSES, "faults", "evictions", "bytes")
-# Who a system is to a reader: ours with a plan, ours without, what ours is measured against, and
-# what programs use today.
+# The role of a system for a reader: ours with a plan, ours without, a conventional system for
+# comparison, and what programs use today.
 PLANNED, OURS, CONVENTIONAL, PEER = "planned", "ours", "conventional", "peer"
 ROLES = (PLANNED, OURS, CONVENTIONAL, PEER)
-# Parts of an operation's calls that have a name of their own when they are counted.
+# Named parts of an operation's calls that are counted separately.
 PART_COUNTS = {"hit": "hits", "miss": "misses"}
 PARTS = ("", *PART_COUNTS, "in_place")
 BUILDS = ("", "zbb")
 STATISTICS = ("mean", "p999", "max", "bound")
 LINEAR = "linear"
-POINTS_MAX = 400  # of a scatter
+POINTS_MAX = 400  # of a scatter plot
 BINS_MAX = 512  # of mapped pages over time
 SIZES_PER_OCTAVE = 16
 
@@ -37,9 +37,8 @@ SIZES_PER_OCTAVE = 16
 class Measure:
     """The calls of one operation in one unit.
 
-    `bound` holds for any sequence of calls; None: there is none, or it is not known. `part` names
-    the calls that went one way ("hit": a bucket served them), `build` another build of the same
-    system ("zbb").
+    `bound` holds for any sequence of calls; None: there is none, or it is not known. `part` names a
+    subset of the calls ("hit": a bucket served them), `build` another build of the system ("zbb").
     """
 
     unit: str
@@ -57,7 +56,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Scatter:
-    """The cost of calls over the object's size; `calls` says how many each point stands for."""
+    """The cost of calls over the object's size; `calls` is the number of calls of each point."""
 
     size_bytes: list[int]
     costs: list[int]
@@ -66,7 +65,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Operation:
-    """The calls of one operation. `grows` says how the cost grows where no bound exists."""
+    """The calls of one operation. `grows` says how the cost grows if there is no bound."""
 
     name: str
     count: int
@@ -77,17 +76,17 @@ class Operation:
     histogram: list[list[int]] | None = None
 
     def measure(self, unit: str, part: str = "", build: str = "") -> Measure | None:
-        """What was measured in a unit, if it was."""
+        """The measure in a unit; None if there is none."""
         wanted = (unit, part, build)
         return next((m for m in self.measures if (m.unit, m.part, m.build) == wanted), None)
 
 
 @dataclass(frozen=True)
 class Pages:
-    """What a system on pages mapped. `curve`: the fewest and the most over the events, in bins.
+    """The mapped pages of a system. `curve`: fewest and most over the events, in bins.
 
-    `table_bytes`: the tables that its space needs, frames apart; None on the tile, which has them
-    in memories of their own.
+    `table_bytes`: the tables of its space, without frames; None on the tile, which has separate
+    memories for them.
     """
 
     peak: int
@@ -103,13 +102,13 @@ class Pages:
 
     @property
     def is_blind(self) -> bool:
-        """Whether nothing said which pages the program touched."""
+        """Whether the trace does not say which pages the program touched."""
         return self.touches == 0 and self.touch == "recorded"
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """How long the tile ran, `start_cycles` of it before the trace began, and its counters."""
+    """The cycles of the tile, `start_cycles` of them before the trace, and its counters."""
 
     cycles: int
     start_cycles: int
@@ -118,12 +117,12 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Entry:
-    """What a replay on one system showed, in bytes; see ROLES.
+    """The result of a replay on one system; sizes are in bytes, roles are those of ROLES.
 
-    `footprint_bytes` is the smallest heap that held, or what was taken. `failed_at_event` counts
-    from 0. With a plan, `plan_heap_bytes` is the plan's own heap and `plan_holds` whether the trace
-    completes in it. `in_process`: it ran as it is, in a process of this machine. `recording` names
-    the trace where a report shows several.
+    `footprint_bytes` is the smallest heap that held, or the memory that was taken.
+    `failed_at_event` counts from 0. With a plan, `plan_heap_bytes` is the plan's heap, and
+    `plan_holds` says whether the trace completes in it. `in_process`: the allocator ran unmodified
+    in a process of this machine. `recording` names the trace if a report shows several.
     """
 
     name: str
@@ -144,12 +143,12 @@ class Entry:
 
     @property
     def unit(self) -> str | None:
-        """The unit of its costs: the first that was measured; None if nothing was counted."""
+        """The unit of its costs: the first measured one; None if nothing was counted."""
         measures = (m for operation in self.operations.values() for m in operation.measures)
         return next((measure.unit for measure in measures), None)
 
     def document(self) -> dict[str, Any]:
-        """The entry as `tau replay --json` lists it: the same keys for every system."""
+        """The entry in `tau replay --json`, with the same keys for every system."""
         pages, simulation = self.pages, self.simulation
         return {
             "name": self.name,
@@ -184,7 +183,7 @@ class Entry:
 
 
 def _operation(operation: Operation, unit: str | None) -> dict[str, Any]:
-    """An operation as it stands in the JSON."""
+    """An operation's object in the JSON."""
     said: dict[str, Any] = {"count": operation.count}
     for measure in operation.measures:
         for statistic in STATISTICS:
@@ -204,10 +203,10 @@ def _operation(operation: Operation, unit: str | None) -> dict[str, Any]:
 def thinned(
     sizes: np.ndarray, costs: np.ndarray, points_max: int = POINTS_MAX
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points that look like all of them: one for each size step and cost, every maximum kept.
+    """Thin out points: one for each size step and cost, with every maximum kept.
 
-    Sizes are put together by 16 steps an octave; of each step the largest cost stays, at the size
-    that it was seen with, and of the others as many as `points_max` allows, evenly chosen.
+    Sizes are grouped by 16 steps per octave. Of each step, the largest cost stays at its own size.
+    Of the others, `points_max` are chosen evenly.
     """
     steps = np.floor(np.log2(np.maximum(sizes, 1).astype(np.float64)) * SIZES_PER_OCTAVE)
     order = np.lexsort((costs, steps))
@@ -224,7 +223,7 @@ def thinned(
 
 
 def curve_of(event: np.ndarray, low: np.ndarray, high: np.ndarray) -> dict[str, list[int]]:
-    """Mapped pages over time in at most BINS_MAX bins, which keep every maximum and minimum."""
+    """Return mapped pages over time in at most BINS_MAX bins, with every maximum and minimum."""
     together = -(-len(event) // BINS_MAX)
     if together > 1:
         starts = np.arange(0, len(event), together)

@@ -1,7 +1,7 @@
-"""A trace that is open for replays: decoded once, whatever replays it and however often.
+"""A trace that is open for replays. It is decoded once for all systems and runs.
 
-The work is done in C (tool/native/replay/replay.h). A trace that was opened once stays decoded for
-later calls of this process.
+The work is done in C (tool/native/replay/replay.h). The decoded trace is kept for later calls of
+this process.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def library() -> ctypes.CDLL:
 
 
 class OpenTrace:
-    """A trace that is decoded and ready to be replayed; keeps its arena between runs.
+    """A decoded trace, ready for replay. It keeps its arena between runs.
 
     `header`, `totals` and `ending` are those of the file (tautochrone.trace).
     """
@@ -125,12 +125,12 @@ class OpenTrace:
             self.handle = None
 
     def operations(self) -> dict[str, int]:
-        """Events by operation, in the order of OPERATIONS; touches are none."""
+        """Events by operation, in the order of OPERATIONS, without touches."""
         counts = (int(count) for count in self.facts.events_of_op)
         return dict(zip(OPERATIONS, counts, strict=False))
 
     def document(self) -> dict[str, int]:
-        """What --json says of what was replayed."""
+        """Return the facts of the trace for --json."""
         return {
             "events": int(self.facts.events),
             "touches": self.touches,
@@ -140,7 +140,7 @@ class OpenTrace:
 
     @property
     def touches(self) -> int:
-        """Events that say that memory was accessed."""
+        """The number of events that record an access."""
         return int(self.facts.events_of_op[OP_TOUCH])
 
 
@@ -150,7 +150,7 @@ def _opened(path: Path, resolved: Path, modified_ns: int, size_bytes: int) -> Op
 
 
 def open_trace_for_replay(path: str | Path | OpenTrace) -> OpenTrace:
-    """Decode a trace, or return one of the last four, or the one that is given.
+    """Decode a trace, or return it from the last four, or return the given open trace.
 
     Raises TauError if it cannot be read.
     """
@@ -168,7 +168,7 @@ def open_trace_for_replay(path: str | Path | OpenTrace) -> OpenTrace:
 
 
 def watched(work: Callable[[], Work], label: str) -> Work:
-    """Do `work`, which does not report how far it is, under a progress bar if it takes long."""
+    """Do `work`, which reports no progress, under a progress bar if it takes long."""
     if not sys.stderr.isatty():
         return work()
 
@@ -184,7 +184,7 @@ def watched(work: Callable[[], Work], label: str) -> Work:
 
 
 def refuse_misuse(trace: OpenTrace, skip_misuse: bool) -> None:
-    """Raise TauError if the trace frees what it does not have, unless told to go on."""
+    """Raise TauError if the trace has misuse, unless it is to be skipped."""
     totals = trace.totals
     found = []
     if totals.unknown_count:
@@ -197,5 +197,5 @@ def refuse_misuse(trace: OpenTrace, skip_misuse: bool) -> None:
     if found and not skip_misuse:
         raise TauError(
             f"{trace.path} has frees that name no live object: {', '.join(found)}",
-            "--skip-misuse goes on without them",
+            "leave them out with --skip-misuse",
         )

@@ -1,20 +1,20 @@
-"""Replays a trace on a heap over pages, in an emulated core: what is mapped, and what calls cost.
+"""Replays a trace on a heap on pages in an emulated core; reports mapped pages and costs.
 
     result = page_replay("program.tau", "rtvm")     # or "conventional", "conventional-mapped"
     result.peak_mapped_pages, result.mean_mapped_pages, result.faults
     result.mapped_pages.event, .low, .high          # over time, every maximum kept
-    frees = result.calls["free"]                    # one entry a call, in order:
-    frees.event, frees.size_bytes, frees.instructions, frees.accesses
-    frees.max_instructions, frees.p999_accesses, frees.bound_instructions   # None: linear, no bound
+    frees = result.calls["free"]                    # one entry per call, in order: frees.event,
+    frees.size_bytes, frees.instructions, frees.accesses frees.max_instructions,
+    frees.p999_accesses, frees.bound_instructions   # None: linear, no bound
 
-Systems: `rtvm` is core/page_heap.c over core/vspace.c; `conventional`, in core/conventional, is
-break_heap.c over pagetable.c, and looks at every page of what it gives back; `conventional-mapped`
+Systems: `rtvm` is core/page_heap.c over core/vspace.c. `conventional` is break_heap.c over
+pagetable.c of core/conventional; its unmap looks at every page of the range. `conventional-mapped`
 looks at mapped pages only. All run as RV32IMC code ("rv32"), or with Zbb ("rv32zbb"), in a space of
 2^20 pages of 4 KiB. The work is done in C (tool/native/replay/paging.h).
 
-A page is mapped when something touches it: a recording made with --accesses says what the program
-touched; in one without, a heap touches its own headers only, unless `touch_all` has every object
-touched as a whole.
+A page is mapped when something touches it. A recording made with --accesses says what the program
+touched. In other recordings only the heap's own headers are touched, unless `touch_all` touches
+every object as a whole.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from tautochrone.trace.file import heap_accesses
 PAGE_BYTES = 4096
 HEAP_PAGES_MAX = 1 << 18
 HEAP_PAGES_MIN = 2
-INSTRUCTIONS_MAX = 1 << 34  # of a call; the longest that is meant takes a few million
+INSTRUCTIONS_MAX = 1 << 34  # of a call; the longest legitimate call takes a few million
 ALIGNMENT_BYTES = 8
 ISAS = ("rv32", "rv32zbb")
 SYSTEMS = ("rtvm", "conventional", "conventional-mapped")  # TAU_IMAGE_BREAK of paged.c
@@ -113,8 +113,8 @@ class _Result(ctypes.Structure):
 class MappedPages:
     """Mapped pages over time, in bins of equally many events.
 
-    `event` is the first event of each bin, `low` and `high` the fewest and the most pages mapped
-    in it. Bins that nothing happened in are left out.
+    `event` is the first event of each bin, `low` and `high` the fewest and the most pages mapped in
+    it. Bins without events are left out.
     """
 
     event: np.ndarray
@@ -124,7 +124,7 @@ class MappedPages:
 
 @dataclass(frozen=True)
 class PageCalls:
-    """The calls of one operation, in order; the bounds are None where cost grows with size."""
+    """The calls of one operation, in order. Bounds are None if the cost grows with size."""
 
     event: np.ndarray
     size_bytes: np.ndarray
@@ -135,17 +135,17 @@ class PageCalls:
 
     @property
     def count(self) -> int:
-        """How many calls there were."""
+        """The number of calls."""
         return len(self.event)
 
     @property
     def max_instructions(self) -> int:
-        """Most instructions of a call; 0 without any."""
+        """The most instructions of a call; 0 without calls."""
         return int(self.instructions.max(initial=0))
 
     @property
     def max_accesses(self) -> int:
-        """Most loads and stores of a call; 0 without any."""
+        """The most loads and stores of a call; 0 without calls."""
         return int(self.accesses.max(initial=0))
 
     @property
@@ -155,18 +155,18 @@ class PageCalls:
 
     @property
     def p999_accesses(self) -> int:
-        """As p999_instructions, of loads and stores."""
+        """As p999_instructions, in loads and stores."""
         return p999(self.accesses)
 
 
 @dataclass(frozen=True)
 class PageReplay:
-    """What one replay on pages showed; `failed_at_event` counts from 0, None: it completed.
+    """The result of a replay on pages; `failed_at_event` counts from 0, None: it completed.
 
     `mean_mapped_pages` is the mean over the program's accesses to the heap, if the recording counts
-    them; else over all events that are no touches, each with the pages mapped before it, and the
-    end [PAGING-6]. `table_bytes` are the tables that a MMU or kernel needs for
-    the space, frames apart. `frames_count` is how many frames there were.
+    them. Else it is the mean over all events except touches, each with the pages mapped before it,
+    and the end [PAGING-6]. `table_bytes` are the tables that an MMU or kernel needs for the space,
+    without frames. `frames_count` is the number of frames.
     """
 
     system: str
@@ -192,12 +192,12 @@ class PageReplay:
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes of the most frames in use at once."""
+        """The peak of frames in use, in bytes."""
         return self.peak_mapped_pages * PAGE_BYTES
 
 
 def p999(numbers: np.ndarray) -> int:
-    """The smallest of the numbers that 99.9 % of them do not exceed; 0 of none."""
+    """The smallest number that 99.9 % of the numbers do not exceed; 0 without numbers."""
     if not len(numbers):
         return 0
     place = -(-len(numbers) * 999 // 1000) - 1
@@ -212,7 +212,7 @@ def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
     """The image of a system on pages. Raises TauError (usage) for another system or target."""
     if system not in SYSTEMS:
         known = ", ".join(SYSTEMS)
-        raise TauError(f"{system!r} is no system on pages", f"use one of {known}", EXIT_USAGE)
+        raise TauError(f"{system!r} is not a system on pages", f"use one of {known}", EXIT_USAGE)
     if isa not in ISAS:
         raise TauError(f"pages are replayed on {', '.join(ISAS)}, not on {isa!r}", None, EXIT_USAGE)
     walk = SYSTEMS.index(system)
@@ -232,7 +232,7 @@ def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
 
 
 def _function_names(system: str) -> dict[str, str]:
-    """The linked names of the functions that are called, by kind."""
+    """The linked names of the called functions, by kind."""
     prefix = "tau_page_heap" if system == "rtvm" else "tau_break_heap"
     names = {kind: f"{prefix}_{kind}" for kind in KINDS}
     names["fault"] = "tau_vspace_map_page" if system == "rtvm" else "tau_break_heap_map_page"
@@ -240,9 +240,10 @@ def _function_names(system: str) -> dict[str, str]:
 
 
 def bounds_of(image: Image, system: str, kind: str) -> tuple[int | None, int | None]:
-    """The bounds of instructions and accesses of an operation; None: linear, the code loops.
+    """The bounds of an operation in instructions and accesses; None: linear, the code loops.
 
-    The pool of frames is the space's own, so none is ever zeroed: paths that would are left out.
+    The space has its own pool of frames, so no frame is ever zeroed. Paths that zero a frame are
+    excluded.
     """
     name = _function_names(system)[kind]
     try:
@@ -281,9 +282,9 @@ def page_replay(
 ) -> PageReplay:
     """Replay a trace on a system on pages, and count each call.
 
-    `heap_bytes` is the size of the heap in addresses (default: 1 GiB, the most), rounded down to
-    pages; `frames` is how many pages can be mapped at once (default: all of them). Raises TauError
-    for a trace with misuse (unless `skip_misuse`), and for a system that errs.
+    `heap_bytes` is the heap's address range (default: 1 GiB, the most), rounded down to pages.
+    `frames` is the number of physical frames (default: one per page). Raises TauError for a trace
+    with misuse (unless `skip_misuse`), and for a system that fails.
     """
     image = paging_image(system, isa, check_level)
     trace = opened.open_trace_for_replay(trace_path)
@@ -291,7 +292,7 @@ def page_replay(
     pages = min((heap_bytes or HEAP_PAGES_MAX * PAGE_BYTES) // PAGE_BYTES, HEAP_PAGES_MAX)
     if pages < HEAP_PAGES_MIN:
         raise TauError(
-            f"a heap on pages has at least {HEAP_PAGES_MIN} of {PAGE_BYTES} bytes",
+            f"a heap on pages has at least {HEAP_PAGES_MIN} pages of {PAGE_BYTES} bytes",
             "give more with --heap",
             EXIT_USAGE,
         )
@@ -328,7 +329,7 @@ def _run(trace: opened.OpenTrace, image: Image, system: str, settings: _Settings
 
 
 def _refuse_errors(raw: _Result, system: str) -> None:
-    """Raise TauError unless the trace completed, or memory or frames did not suffice."""
+    """Raise TauError unless the trace completed or ran out of memory or frames."""
     fault = raw.replay.fault
     if fault in (faults.COMPLETED, faults.NO_MEMORY, faults.NO_FRAME):
         return

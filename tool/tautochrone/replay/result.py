@@ -1,4 +1,4 @@
-"""What one replay in an arena or a process showed, and the entry that it makes."""
+"""The result of one replay in an arena or a process, and its entry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALWAYS_SHOWN = ("malloc", "free", "realloc")
 
 @dataclass
 class ReplayResult:
-    """What one replay showed, in bytes; `failed_at_event` counts from 0, None: it completed."""
+    """The result of one replay, in bytes; `failed_at_event` counts from 0, None: it completed."""
 
     system: str
     layout: str
@@ -37,14 +37,14 @@ class ReplayResult:
 
     @property
     def footprint_ratio(self) -> float | None:
-        """Footprint over peak live payload; None for a trace that never had a live byte."""
+        """Footprint over peak live payload; None for a trace that never has a live byte."""
         return self.footprint_bytes / self.peak_live_bytes if self.peak_live_bytes else None
 
 
 def entry_of(
     done: ReplayResult, role: str, counts: Mapping[str, Any] | None = None, **more: Any
 ) -> Entry:
-    """The entry of a result; `counts` says what its calls took, `more` are fields of it."""
+    """Return the entry of a result; `counts` has the costs of its calls, `more` other fields."""
     operations = {
         name: _operation(name, count, counts or {})
         for name, count in done.operations.items()
@@ -65,7 +65,7 @@ def entry_of(
 
 
 def _operation(name: str, count: int, counts: Mapping[str, Any]) -> Operation:
-    """Events of one operation and, if they were counted, what its calls took."""
+    """The number of one operation's events and, if counted, the costs of its calls."""
     calls = counts.get(name)
     if calls is None:
         return Operation(name, count)

@@ -1,9 +1,9 @@
-"""Replays a trace: does it hold, in how much memory, what do calls cost, and does the system err.
+"""Replays a trace: whether it completes, in how much memory, and what calls cost.
 
-entries_of(trace, systems, options)        an Entry for each system, what `tau replay` prints
+entries_of(trace, systems, options)        an Entry for each system, which `tau replay` prints
 replay(path, system, plan, heap_bytes)     one run; without heap_bytes, a search and then a run
-smallest_heap(path, system, plan)          only the search (see search.py)
-completes(path, system, heap_bytes, plan)  one run that does not look at contents, for searches
+smallest_heap(path, system, plan)          only the search (see search.py) completes(path, system,
+heap_bytes, plan)  one run that does not check contents, for searches
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tautochrone.replay.systems.native import Native
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry
 
-# How the command line spells the options of system.Options.
+# The command line's names of the options of system.Options.
 SPELLED = {
     "plan": "--plan",
     "heap_bytes": "--heap",
@@ -40,7 +40,7 @@ SPELLED = {
     "cycles_max": "--cycles-max",
     "skip_misuse": "--skip-misuse",
 }
-# These change nothing for a system that does not follow them.
+# A system that does not follow these options is unaffected by them.
 HARMLESS = ("plan", "pages", "isa", "check_level", "touch_all")
 
 
@@ -60,17 +60,17 @@ def refuse_options(chosen: Sequence[System], options: Options, trace: Path) -> N
 
 
 def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list[Entry]:
-    """Replay on the systems of these names, in this order; those that can run side by side.
+    """Replay on the named systems, in this order, in parallel where possible.
 
     Raises TauError for options that fit no system, for a trace with misuse unless it is to be
-    skipped, and for a system that errs.
+    skipped, and for a system that fails.
     """
     chosen = [system_named(name) for name in names]
     refuse_options(chosen, options, trace.path)
     refuse_misuse(trace, options.skip_misuse)
     beside = {system.name: system for system in chosen if system.is_parallel}
     done: dict[str, Entry] = {}
-    # Here, and not in the threads: an interrupt of what takes half a minute reaches the main one.
+    # Not in the threads: builds take half a minute, and only the main thread gets an interrupt.
     for system in beside.values():
         system.prepare()
     if beside:
@@ -93,11 +93,11 @@ def replay(
     layout: str = "32",
     skip_misuse: bool = False,
 ) -> ReplayResult:
-    """Replay a trace on a system and look at every object.
+    """Replay a trace on a system and check every object.
 
-    With `heap_bytes` the heap has this size and the trace may not complete; without, the smallest
+    With `heap_bytes` the heap has this size, and the trace may not complete. Without, the smallest
     heap is searched for first. Raises TauError for a trace with misuse (unless `skip_misuse`), a
-    plan that does not fit the heap, and a system that errs.
+    plan that does not fit the heap, and a system that fails.
     """
     chosen = system_named(system) if isinstance(system, str) else system
     trace = open_trace_for_replay(trace_path)
@@ -115,8 +115,9 @@ def smallest_heap(
 ) -> int:
     """The smallest heap, control structures included, in which the trace completes (search.py).
 
-    `plan` needs only `.classes`, pairs of size and count. `guess_bytes` is a size that may hold;
-    `grid_sizes` says how thoroughly to look below what bisection finds (default: search.py).
+    `plan` needs only `.classes`, pairs of size and count. `guess_bytes` is a first guess.
+    `grid_sizes` is the number of sizes to try below the result of bisection (default: as
+    search.py).
     """
     chosen = system_named(system) if isinstance(system, str) else system
     trace = open_trace_for_replay(trace_path)
@@ -130,7 +131,7 @@ def completes(
     plan: Any | None = None,
     layout: str = "32",
 ) -> bool:
-    """Whether the trace completes in a heap of this size: one run, contents not looked at."""
+    """Whether the trace completes in a heap of this size: one run, contents not checked."""
     chosen = system_named(system) if isinstance(system, str) else system
     assert isinstance(chosen, Native)
     with chosen.session(open_trace_for_replay(trace_path), plan, layout) as session:

@@ -1,11 +1,12 @@
 """The search for the smallest heap in which a trace completes.
 
-What a trace needs is not monotone in the size of the heap: a larger one can place blocks elsewhere
-and fail, and on small traces the smallest size that holds may be a tenth below the one from which
-on all hold. So no assumption is made: after galloping and bisecting, a grid of sizes from the lower
-bound upward is tried, and the first of them that holds is refined in its turn. The answer is a size
-that holds, RESOLUTION_BYTES less does not, and no size of the grid below it does. Where the grid's
-pitch is RESOLUTION_BYTES, which it is for small traces, the answer is the smallest there is.
+Whether a trace completes is not monotone in the size of the heap: a larger heap can place blocks
+elsewhere and fail. On small traces, the smallest heap that holds may be a tenth below the size from
+which all larger heaps hold. So the search does not assume monotony. After galloping and bisecting
+it tries a grid of sizes from the lower bound upward, and refines the first that holds.
+
+The result holds; RESOLUTION_BYTES less does not, and no smaller size of the grid does. For small
+traces the grid's pitch is RESOLUTION_BYTES, so the result is the smallest heap.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from collections.abc import Callable, Iterator
 
 RESOLUTION_BYTES = 8
 GALLOP_FRACTION = 64  # the first step above the peak is a 64th of it
-GRID_EVENTS = 20_000_000  # the grid has as many sizes as carry out this many events
+GRID_EVENTS = 20_000_000  # the grid has as many sizes as replay this many events
 GRID_SIZES_MIN = 12
 GRID_SIZES_MAX = 4096
 
 
 def grid_sizes_of(events: int) -> int:
-    """How many sizes the grid has for a trace of so many events."""
+    """The number of sizes in the grid for a trace with this many events."""
     return min(max(GRID_EVENTS // max(events, 1), GRID_SIZES_MIN), GRID_SIZES_MAX)
 
 
@@ -31,9 +32,9 @@ def search_steps(
     guess_bytes: int | None = None,
     grid_sizes: int = GRID_SIZES_MIN,
 ) -> Iterator[int]:
-    """Yield the smallest size that is known to hold after each trial (0: none), the answer last.
+    """Yield the smallest size known to hold after each trial (0: none); the last is the result.
 
-    Nothing below `lower_bytes` can hold, nothing above `limit_bytes` is tried; `guess_bytes` is
+    No size below `lower_bytes` can hold, and none above `limit_bytes` is tried. `guess_bytes` is
     tried first.
     """
     lowest = max(_round_up(lower_bytes), RESOLUTION_BYTES)
@@ -63,7 +64,7 @@ def search_steps(
 
 
 def _bisect(holds: Callable[[int], bool], fails: int, best: int) -> Iterator[int]:
-    """Yield sizes that hold, down to one that is RESOLUTION_BYTES above one that does not."""
+    """Yield sizes that hold, down to one that fails with RESOLUTION_BYTES less."""
     yield best
     while best - fails > RESOLUTION_BYTES:
         middle = fails + _round_up((best - fails) // 2)

@@ -1,4 +1,4 @@
-"""An allocator in an arena, made ready for one trace: runs, and the search for the smallest heap.
+"""An allocator in an arena, prepared for one trace: its runs and the search for its heap.
 
 The work is done in C (tool/native/replay/replay.h).
 """
@@ -19,7 +19,7 @@ from tautochrone.facts.status_format import PLAN_INVALID
 from tautochrone.replay import opened
 from tautochrone.replay.search import grid_sizes_of, search_steps
 
-HEAP_32_BYTES_MAX = 1 << 30  # what one pool of a 32-bit layout can be
+HEAP_32_BYTES_MAX = 1 << 30  # the largest pool of a 32-bit layout
 HEAP_HOST_BYTES_MAX = 1 << 44
 LAYOUTS = ("32", "host")
 
@@ -28,10 +28,10 @@ LAYOUTS = ("32", "host")
 class Arena:
     """An allocator that gets its memory as one arena.
 
-    It lives in `library` (`{bits}` stands for 32 or 64) with functions `prefix`_init, _malloc and
-    so on, or is built in: then `opener` is what opens it. With `needs_plan` it takes a plan's
-    classes, and a plan without classes runs it as `prefix_without_classes`. `grows`: it takes
-    memory as it needs it, so one run tells the footprint and nothing is searched.
+    It is in `library` (`{bits}` stands for 32 or 64) with functions `prefix`_init, _malloc and so
+    on, or it is built in and `opener` opens it. With `needs_plan` it takes a plan's classes; with a
+    plan without classes it runs as `prefix_without_classes`. `grows`: it takes memory on demand, so
+    one run gives the footprint and there is no search.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Arena:
 
 
 def needs_plan(name: str, trace: Path) -> TauError:
-    """The error of a system that was given no plan."""
+    """Return the error of a system without a plan."""
     return TauError(
         f"{name} needs a plan",
         f"tau plan {trace} -o plan.toml, then give --plan plan.toml",
@@ -54,9 +54,9 @@ def needs_plan(name: str, trace: Path) -> TauError:
 
 
 class Session:
-    """A system made ready for one trace: runs and searches. A context manager.
+    """A system prepared for one trace: runs and searches. A context manager.
 
-    `runs` counts them.
+    `runs` counts the runs.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Give the system's memory back."""
+        """Release the system's memory."""
         if self.handle:
             opened.library().tau_system_close(self.handle)
             self.handle = None
@@ -90,7 +90,7 @@ class Session:
             given = [self.trace.handle] if self.arena.opener_takes_trace else []
             handle: int | None = getattr(opened.library(), self.arena.opener)(*given)
             if not handle:
-                raise TauError(f"{self.arena.name} cannot start: memory is short")
+                raise TauError(f"{self.arena.name} cannot start: not enough memory")
             return handle
         return self._open_core(plan)
 
@@ -113,16 +113,16 @@ class Session:
             ]
             if any(number >= 1 << 32 for number in pairs):
                 raise TauError(
-                    "the plan has a class beyond 32 bits", "make the plan anew with `tau plan`"
+                    "the plan has a class beyond 32 bits", "make the plan again with `tau plan`"
                 )
         bits = 32 if self.layout == "32" else 64
         path = Path(self.arena.library.format(bits=bits))
         if not path.is_absolute():
-            native.library(path.name)  # a clear error if the installation lacks it
+            native.library(path.name)  # raises a clear error if the installation lacks it
             path = native.DIRECTORY / path
         cause = ctypes.c_char_p()
         array = (ctypes.c_uint32 * max(len(pairs), 1))(*pairs)
-        # A plan without classes is a plain TLSF [PLAN-7]: the tables of a budget would only cost.
+        # A plan without classes is a plain TLSF [PLAN-7], without the cost of a budget's tables.
         is_budget = self.arena.needs_plan and len(pairs) > 0
         prefix = self.arena.prefix
         if self.arena.needs_plan and not is_budget:
@@ -141,7 +141,7 @@ class Session:
         return handle
 
     def run(self, heap_bytes: int, checked: bool = True) -> opened.RunResult:
-        """Replay in a heap of this many bytes; `checked` looks at every object (replay.h)."""
+        """Replay in a heap of this many bytes; `checked` checks every object (replay.h)."""
         result = opened.RunResult()
         self.runs += 1
         opened.library().tau_replay_run(
@@ -152,7 +152,7 @@ class Session:
         if result.fault == faults.INIT_FAILED and result.init_status == PLAN_INVALID:
             raise TauError(
                 "the plan is invalid: its sizes must be different and not zero",
-                "tau check the plan",
+                "find the cause with `tau check PLAN`",
             )
         return result
 
@@ -165,7 +165,7 @@ class Session:
         return result.fault == faults.COMPLETED
 
     def smallest_heap(self, guess_bytes: int | None = None, grid_sizes: int | None = None) -> int:
-        """The smallest heap as search.py defines it. Raises TauError if none holds."""
+        """Return the smallest heap as search.py defines it. Raises TauError if none holds."""
         if self.arena.grows:
             result = self.run(self.heap_bytes_max, checked=False)
             if result.fault != faults.COMPLETED:

@@ -1,4 +1,4 @@
-"""What every system that replays a trace offers: one class a kind, in replay/systems/."""
+"""The interface of every system that replays a trace. replay/systems/ has a class per kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PlannedHeap(Protocol):
-    """What a replay reads of a plan (tautochrone.plan.file.Plan)."""
+    """The part of a plan that replay reads (tautochrone.plan.file.Plan)."""
 
     @property
     def classes(self) -> Sequence[tuple[int, int]]:
@@ -25,28 +25,28 @@ class PlannedHeap(Protocol):
 
     @property
     def heap_bytes(self) -> int:
-        """The heap that it asks for."""
+        """The heap that it needs."""
 
     @property
     def layout(self) -> str:
-        """Whose sizes and alignments it was made with."""
+        """The layout that it was made with."""
 
 
 class PlannedPages(Protocol):
-    """What a replay reads of a plan's [pages] (tautochrone.plan.pages.Pages)."""
+    """The part of a plan's [pages] that replay reads (tautochrone.plan.pages.Pages)."""
 
     @property
     def heap_pages(self) -> int:
-        """Addresses of the heap, in pages."""
+        """The heap's address range, in pages."""
 
     @property
     def frames(self) -> int:
-        """Pages that can be mapped at once."""
+        """The number of physical frames."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to replay; what `tau replay` was given. None and the defaults leave it to the system.
+    """The options of a replay. None and defaults leave the choice to the system.
 
     `frames`: pages that can be mapped at once. `touch_all`: every object is touched as a whole.
     `pages`: what our heaps on pages take; `heap_bytes` stands for all of it, `frames` for its own.
@@ -64,7 +64,7 @@ class Options:
     pages: PlannedPages | None = None
 
     def given(self) -> list[str]:
-        """The names of the options that are not as they are by default."""
+        """The names of the options that differ from their defaults."""
         plain = Options()
         return [
             each.name
@@ -75,7 +75,7 @@ class Options:
 
 @dataclass(frozen=True)
 class State:
-    """Whether a system can run here: what was found, or what is missing and the next step."""
+    """Whether a system can run here: what is found, or what is missing and the next step."""
 
     works: bool
     detail: str
@@ -85,10 +85,10 @@ class State:
 class System(ABC):
     """A system that a trace can be replayed on.
 
-    `role` is one of entry.ROLES. `follows` names the options that it acts on; an option that none
-    of the chosen systems follows is refused, one that only some follow is theirs alone.
-    `is_parallel`: it runs a program of its own, so that several may run at a time. `targets` are
-    those on which its operations have bounds.
+    `role` is one of entry.ROLES. `follows` names the options that it uses. An option that no chosen
+    system follows is refused; others ignore an option that some follow. `is_parallel`: it runs its
+    own program, so that several may run at a time. `targets` are those on which its operations have
+    bounds.
     """
 
     name: str
@@ -98,31 +98,31 @@ class System(ABC):
     targets: ClassVar[tuple[str, ...]] = ()
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for options that this system contradicts."""
+        """Raise TauError (usage) for options that this system cannot fulfill."""
 
     def prepare(self) -> None:
-        """Build what a run needs, if it is not there."""
+        """Build what a run needs, if it is missing."""
 
     @abstractmethod
     def run(self, trace: OpenTrace, options: Options) -> Entry:
-        """Replay the trace. Raises TauError for a system that errs; not holding is an entry."""
+        """Replay the trace. Raises TauError if the system fails; not enough memory is an entry."""
 
     def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
-        """The bound of each operation in each unit on one of `targets`: operation, unit, bound.
+        """Return operation, unit and bound of each operation in each unit on one of `targets`.
 
-        None where there is none, or none is known. Raises TauError if code for the target cannot be
-        built, as without its compiler.
+        A bound is None if there is none, or none is known. Raises TauError if code for the target
+        cannot be built, for example without its compiler.
         """
         return ()
 
     def state(self, build: bool) -> State | None:
-        """Whether it can run here; None: always. With `build`, what is missing is built."""
+        """Return whether it can run here; None: always. With `build`, build what is missing."""
         return None
 
     def result(
         self, trace: OpenTrace, plan: object, heap_bytes: int | None, layout: str
     ) -> ReplayResult:
-        """What one run showed, for systems that hand out memory of an arena or a process."""
+        """Return the result of one run, for systems in an arena or a process."""
         raise self._maps_pages()
 
     def smallest_heap(
@@ -133,12 +133,12 @@ class System(ABC):
         guess_bytes: int | None,
         grid_sizes: int | None,
     ) -> int:
-        """The smallest heap in which the trace completes, for the same systems."""
+        """Return the smallest heap in which the trace completes, for the same systems."""
         raise self._maps_pages()
 
     def _maps_pages(self) -> TauError:
         return TauError(
-            f"{self.name} maps pages and has no smallest heap",
-            f"tau replay T --on {self.name}",
+            f"{self.name} maps pages, so it has no smallest heap",
+            f"tau replay TRACE --on {self.name}",
             EXIT_USAGE,
         )

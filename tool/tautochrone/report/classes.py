@@ -1,4 +1,4 @@
-"""Each class of the plan: the buckets it gets (N) beside the most objects live at once (P)."""
+"""Draws each class of the plan: its buckets (N) and its peak of live objects (P)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL_HEIGHT_PIXELS = 150
 
 
 def draw(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
-    """Draw the plan's `classes`, (size in bytes, buckets) each, against what `curves` saw."""
+    """Draw the plan's `classes`, pairs of size in bytes and buckets, against the `curves`."""
     peaks = [int(curves.classes[size].high.max()) for size, _ in classes]
     columns = {
         "size_bytes": [size for size, _ in classes],
@@ -41,12 +41,12 @@ def draw(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
         size=18,
         line_width=3,
         color=ORANGE,
-        legend_label="most live at once (P)",
+        legend_label="peak of live objects (P)",
     )
     tips = [
         ("class", "@name B"),
         ("buckets", "@buckets{0,0} (@dedicated_bytes{0,0} B)"),
-        ("most live", "@peak_live_objects{0,0}"),
+        ("peak live", "@peak_live_objects{0,0}"),
     ]
     plot.add_tools(HoverTool(renderers=[bars], tooltips=tips))
     plot.add_layout(plot.legend[0], "above")
@@ -57,8 +57,8 @@ def draw(curves: Curves, classes: Sequence[tuple[int, int]]) -> Panel:
     small = [_over_time(curves, size, count) for size, count in largest[:CURVES_SHOWN_MAX]]
     grid = gridplot(small, ncols=3, sizing_mode="stretch_width", toolbar_location=None)
     caption = (
-        "Objects above a class's buckets go to the shared region, never to a larger bucket."
-        f" Below: live objects of the {len(small)} classes with most bytes; the line is N."
+        "An object that finds no free bucket of its class goes to the shared region."
+        f" The small figures show live objects of the {len(small)} largest classes; the line is N."
     )
     model = column(plot, grid, sizing_mode="stretch_width")
     return Panel("classes", "The plan's classes", caption, model, columns)

@@ -1,4 +1,4 @@
-"""A sentence each on systems that map pages: ours beside the conventional ones."""
+"""Sentences that compare our systems on pages with conventional ones."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from tautochrone.replay.entry import CONVENTIONAL, CYCLES, INSTRUCTIONS, OURS, E
 
 
 def heaps(entries: Sequence[Entry]) -> list[Entry]:
-    """Those that take a heap of some size, and map no pages."""
+    """The entries of systems that use a heap and map no pages."""
     return [entry for entry in entries if entry.pages is None]
 
 
 def on_pages(entries: Sequence[Entry]) -> list[Entry]:
-    """Those that map pages in software."""
+    """The entries of systems that map pages in software."""
     return [entry for entry in entries if entry.pages is not None and entry.simulation is None]
 
 
 def simulated(entries: Sequence[Entry]) -> list[Entry]:
-    """Those that ran on the simulated tile."""
+    """The entries of systems on the simulated tile."""
     return [entry for entry in entries if entry.simulation is not None]
 
 
 def pages_sentence(entries: Sequence[Entry]) -> str:
-    """How many pages ours maps at most, and how that compares. All of `entries` map pages."""
+    """Compare the peak of mapped pages of our system. All of `entries` map pages."""
     held = [entry for entry in entries if entry.held]
     pair = _pair(held)
     if pair is None:
         if not held:
             return "No system on pages held the trace."
-        return f"{held[0].name} maps at most {_peak(held[0]):,} pages at once."
+        return f"{held[0].name} maps at most {_peak(held[0]):,} pages."
     pages, theirs = (_peak(entry) for entry in pair)
     frees = [_most(entry, "free", INSTRUCTIONS) for entry in pair]
     return (
-        f"Giving pages back at once, the heap maps at most {pages:,} pages instead of {theirs:,}"
+        f"With pages returned at once, the heap maps at most {pages:,} pages instead of {theirs:,}"
         f" ({theirs / max(pages, 1):.2f} times); its slowest free takes {frees[0]:,} instructions"
         f" instead of {frees[1]:,}."
     )
 
 
 def cycles_sentence(entries: Sequence[Entry]) -> str:
-    """Our worst cases in cycles beside the conventional ones. All of `entries` were simulated."""
+    """Compare our maxima in cycles with conventional ones. All of `entries` were simulated."""
     held = [entry for entry in entries if entry.held]
     if len(held) == 1 == len(entries):
         told = ", ".join(f"{kind} {_with_bound(held[0], kind)}" for kind in ("free", "malloc"))
-        return f"On {held[0].name} at most: {told}."
+        return f"Maxima on {held[0].name}: {told}."
     pair = _pair(held)
     if pair is None or not pair[1].operations["malloc"].count:
         return f"{len(held)} of {len(entries)} systems on the tile held the trace."
@@ -57,7 +57,7 @@ def cycles_sentence(entries: Sequence[Entry]) -> str:
 
 
 def _pair(entries: Sequence[Entry]) -> tuple[Entry, Entry] | None:
-    """The first of ours and the first conventional one, if both are there."""
+    """The first of our entries and the first conventional one, if both exist."""
     ours = [entry for entry in entries if entry.role == OURS]
     theirs = [entry for entry in entries if entry.role == CONVENTIONAL]
     return (ours[0], theirs[0]) if ours and theirs else None

@@ -1,7 +1,8 @@
-"""How a trace's live bytes and live objects run over time, thinned to what a screen shows.
+"""Computes a trace's live bytes and live objects over time, thinned for a screen.
 
-Thinning keeps every maximum: time is cut into equal bins, and of each bin the smallest and the
-largest value stay. One pass over the trace's blocks; memory is that of one block and the slots.
+Thinning keeps every maximum: time is divided into equal bins, and the smallest and the largest
+value of each bin stay. It takes one pass over the trace's blocks, and memory for one block and the
+slots.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import numpy as np
 
 from tautochrone.facts.trace_format import FLAG_DOUBLE_FREE, OP_FREE, OP_TOUCH, SLOT_NONE
 
-# The columns of a trace's blocks that are needed.
+# The columns that are read from a trace's blocks.
 COLUMNS = ("time_ns", "size_bytes", "slot", "op", "flags")
 
 
 @dataclass
 class Band:
-    """Smallest, largest and last value of each bin of a curve; `none` where a bin has no event."""
+    """Smallest, largest and last value of each bin of a curve; `none` for a bin without events."""
 
     bins: int
     low: np.ndarray = field(init=False)
@@ -35,7 +36,7 @@ class Band:
         self.seen = np.zeros(self.bins, bool)
 
     def add(self, starts: np.ndarray, bin_of_start: np.ndarray, values: np.ndarray) -> None:
-        """Take in a block: the runs of `values` beginning at `starts` fall into the bins beside."""
+        """Add a block: the runs of `values` that begin at `starts` belong to the given bins."""
         np.minimum.at(self.low, bin_of_start, np.minimum.reduceat(values, starts))
         np.maximum.at(self.high, bin_of_start, np.maximum.reduceat(values, starts))
         ends = np.append(starts[1:], len(values)) - 1
@@ -43,7 +44,7 @@ class Band:
         self.seen[bin_of_start] = True
 
     def close(self) -> None:
-        """Give bins without an event the value that stood when they began (0 before the first)."""
+        """Give bins without events the value at their beginning (0 before the first event)."""
         before = np.maximum.accumulate(np.where(self.seen, np.arange(self.bins), -1))
         held = np.where(before >= 0, self.last[before], 0)
         self.low = np.where(self.seen, self.low, held)
@@ -52,7 +53,7 @@ class Band:
 
 @dataclass
 class Curves:
-    """What `curves_of` returns. `x` holds the beginning of each bin, in seconds or in events."""
+    """The result of `curves_of`. `x` has the beginning of each bin, in seconds or events."""
 
     x: np.ndarray
     is_time: bool
@@ -64,7 +65,7 @@ class Curves:
 
     @property
     def x_label(self) -> str:
-        """The axis' name and unit."""
+        """The name and unit of the x axis."""
         return "time (s)" if self.is_time else "event"
 
 
@@ -78,10 +79,10 @@ def curves_of(
     granule_bytes: int = 8,
     bins: int = 1500,
 ) -> Curves:
-    """Run through `blocks`, columns of events with at least those named in COLUMNS.
+    """Read `blocks`, columns of events with at least those named in COLUMNS.
 
-    `class_sizes` are the plan's sizes in bytes; an object belongs to the class that its size,
-    rounded up to `granule_bytes`, equals. A trace without times (duration 0) runs over events.
+    `class_sizes` are the plan's sizes in bytes. An object's size, rounded up to `granule_bytes`, is
+    its class. The x axis of a trace without times (duration 0) is the event.
     """
     is_time = duration_ns > 0
     x_end = duration_ns if is_time else max(events - 1, 1)
@@ -126,9 +127,10 @@ def curves_of(
 
 
 def _sizes_before(slots: np.ndarray, sizes: np.ndarray, size_of_slot: np.ndarray) -> np.ndarray:
-    """Return the bytes that each event's slot held before it; bring `size_of_slot` up to date.
+    """Return the bytes that each event's slot held before the event; update `size_of_slot`.
 
-    The slot's previous event is found by a stable sort: within a slot, events stay in order.
+    A stable sort by slot keeps the order of events within a slot, so the previous event is
+    adjacent.
     """
     order = np.argsort(slots, kind="stable")
     sorted_slots, sorted_sizes = slots[order], sizes[order]

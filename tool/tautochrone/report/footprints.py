@@ -1,4 +1,4 @@
-"""The heap that each replayed system needs for this recording, smallest first."""
+"""Draws the heap that each replayed system needs for this recording, smallest first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BAR_PIXELS = 34
 
 
 def draw(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
-    """Draw the heaps of `entries`; those that failed are left out."""
+    """Draw the heaps of `entries`, without those that failed."""
     done = [entry for entry in entries if entry.held and entry.footprint_bytes]
     done.sort(key=lambda entry: entry.footprint_bytes, reverse=True)
     failed = [entry.name for entry in entries if not entry.held]
@@ -66,12 +66,12 @@ def draw(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
     )
     plot.add_tools(HoverTool(renderers=[bars], tooltips=[("@system", "@footprint_bytes{0,0} B")]))
     caption = (
-        "Smallest heap in which the whole recording runs, control structures included; in brackets"
-        " over the peak of the live bytes (dashed)."
+        "Smallest heap in which the whole recording completes, control structures included. In"
+        " brackets: its ratio to the peak of live bytes (dashed)."
     )
     host = [entry.name for entry in done if entry.in_process]
     if host:
-        caption += f" Grown by this much in a 64-bit process: {', '.join(host)}."
+        caption += f" Measured as growth of a 64-bit process: {', '.join(host)}."
     if failed:
         caption += f" Did not complete: {', '.join(failed)}."
     return Panel("footprints", "The heap each allocator needs", caption, plot, columns)

@@ -1,4 +1,4 @@
-"""Instructions or cycles of each operation: 99.9 % of the calls, the maximum, and the bound."""
+"""Draws instructions or cycles of each operation: 99.9th percentile, maximum and bound."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ HIT = next(iter(PART_COUNTS))
 
 
 def draw(entries: Sequence[Entry], isa: str) -> Panel | None:
-    """Draw what the operations of `entries` took in instructions; None if not counted."""
+    """Draw the instructions of the operations of `entries`; None if not counted."""
     caption = (
-        f"Counted by emulation of every call of this recording on {isa}; moving and clearing"
-        " payload bytes is not counted. The bound holds for any sequence of calls, not only these."
+        f"Every call of this recording was emulated on {isa}. Instructions that move and clear"
+        " payload are not counted. The bound holds for any sequence of calls."
     )
-    return _drawn(_rows(entries, INSTRUCTIONS), INSTRUCTIONS, "Instructions a call", caption)
+    return _drawn(_rows(entries, INSTRUCTIONS), INSTRUCTIONS, "Instructions per call", caption)
 
 
 def draw_cycles(entries: Sequence[Entry]) -> Panel | None:
-    """Draw what the operations of `entries` took in cycles; None if there is none."""
+    """Draw the cycles of the operations of `entries`; None if there are none."""
     caption = (
-        "Counted by the simulated processor, the same in every run. A fault lasts from the"
-        " access to its repetition, trap and handler included; load and store are all accesses that"
-        " hit, from the request to the answer. A bound holds for any sequence of calls."
+        "Exact cycles of the simulated processor, equal in every run. A fault lasts from the"
+        " access to its repetition, including trap and handler. Load and store are accesses that"
+        " hit, from request to answer. A bound holds for any sequence of calls."
     )
     rows = _rows(entries, CYCLES)
-    return _drawn(rows, CYCLES, "Cycles an operation on the tile", caption)
+    return _drawn(rows, CYCLES, "Cycles per operation on the tile", caption)
 
 
 def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> Panel | None:
@@ -55,14 +55,14 @@ def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> P
     )
     start = least * 0.8 if is_log else 0
     plot.x_range.start, plot.x_range.end = start, most * 1.06
-    # What was not counted is drawn nowhere; None would be drawn at 0.
+    # Missing numbers are NaN, because Bokeh draws None at 0.
     drawn = {name: [_or_nan(value) for value in values] for name, values in columns.items()}
     source = ColumnDataSource({**drawn, "start": [start] * len(rows)})
     plot.segment("start", "row", "max", "row", source=source, color=GRAY, line_width=7, alpha=0.35)
     marks = []
     for name, marker, color, size, label in (
-        ("p999", "circle", BLUE, 9, "99.9 % of the calls"),
-        ("hit", "triangle", ORANGE, 9, "maximum of those that a bucket served"),
+        ("p999", "circle", BLUE, 9, "99.9th percentile"),
+        ("hit", "triangle", ORANGE, 9, "maximum of bucket hits"),
         ("max", "diamond", GREEN, 13, "maximum"),
         ("bound", "dash", RED, 18, "bound"),
     ):
@@ -83,9 +83,9 @@ def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> P
         )
     tips = [
         ("", "@row, @calls{0,0} calls"),
-        ("99.9 %", "@p999{0,0}"),
+        ("99.9th percentile", "@p999{0,0}"),
         ("maximum", "@max{0,0}"),
-        ("maximum of hits", "@hit{0,0}"),
+        ("maximum of bucket hits", "@hit{0,0}"),
         ("bound", "@bound{0,0}"),
     ]
     plot.add_tools(HoverTool(renderers=marks, tooltips=tips))
@@ -97,7 +97,7 @@ def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> P
 
 
 def _or_nan(value: Any) -> Any:
-    """Return `value`, or what Bokeh takes for missing."""
+    """Return `value`, or NaN if it is missing."""
     return float("nan") if value is None else value
 
 

@@ -1,4 +1,4 @@
-"""Live bytes over time, with the peak marked."""
+"""Draws live bytes over time, with the peak marked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tautochrone.report.panel import BLUE, RED, Panel, label_bytes, of_bytes, pl
 
 
 def draw(curves: Curves) -> Panel:
-    """Draw the band between the smallest and the largest live bytes of each instant."""
+    """Draw the band between the fewest and the most live bytes of each bin."""
     columns = {
         curves.x_label: curves.x.tolist(),
         "live_bytes_min": curves.live_bytes.low.tolist(),
@@ -39,11 +39,11 @@ def draw(curves: Curves) -> Panel:
             y_offset=-16,
         )
     )
-    tips = [(curves.x_label, "@x{0.000}"), ("at most", "@high{0,0} B"), ("at least", "@low{0,0} B")]
+    tips = [(curves.x_label, "@x{0.000}"), ("maximum", "@high{0,0} B"), ("minimum", "@low{0,0} B")]
     plot.add_tools(HoverTool(renderers=[line], tooltips=tips, mode="vline"))
     caption = (
-        f"Bytes the program held, as it asked for them. Thinned to {len(curves.x)} instants,"
-        f" each with its smallest and largest value, so no maximum is lost."
-        f" {of_bytes(curves.end_bytes)} were still held at the end."
+        f"Bytes of all live objects, as requested by the program. Each of the {len(curves.x)} bins"
+        f" shows its smallest and its largest value, so no maximum is lost."
+        f" {of_bytes(curves.end_bytes)} were still live at the end."
     )
     return Panel("live-bytes", "Live bytes over time", caption, plot, columns)

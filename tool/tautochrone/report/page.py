@@ -1,4 +1,4 @@
-"""Puts the panels into one HTML file that needs no network: Bokeh and all data are inside."""
+"""Writes the panels to one HTML file that needs no network: it contains Bokeh and all data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bokeh.resources import Resources
 from tautochrone.report.panel import Panel
 
 HERE = Path(__file__).parent
-silence(MISSING_RENDERERS)  # a recording without events has figures without marks
+silence(MISSING_RENDERERS)  # the figures of a recording without events are empty
 
 
 def page(
@@ -30,9 +30,8 @@ def page(
 ) -> str:
     """Return the report as HTML.
 
-    `facts` says what was recorded, `provenance` how the report was made, `remarks` what is missing
-    from what it shows; all are shown as they are, escaped. `plan_toml` is the plan's text, None if
-    there is no plan.
+    `facts` says what was recorded, `provenance` how the report was made, and `remarks` what is
+    missing. All of them are escaped. `plan_toml` is the plan's text, None if there is no plan.
     """
     models = {panel.name: panel.model for panel in panels if panel.model is not None}
     script, divisions = components(models)
@@ -57,12 +56,12 @@ def page(
         bokeh=Resources(mode="inline", components=["bokeh"]).render(),
         figures=script,
     )
-    # What no UTF-8 has: the bytes of a name in another encoding.
+    # Low surrogates stand for the bytes of a name that is not UTF-8.
     return made.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _section(panel: Panel, division: str) -> str:
-    """Return a panel as HTML; its CSV is kept escaped and hidden, and handed out by page.js."""
+    """Return a panel as HTML. It has a hidden, escaped CSV, which page.js offers for download."""
     return (
         f'<section id="{panel.name}"><h2>{html.escape(panel.title)}</h2>{division}'
         f"<p>{html.escape(panel.caption)}"
@@ -72,7 +71,7 @@ def _section(panel: Panel, division: str) -> str:
 
 
 def _table(panel: Panel) -> str:
-    """Return a panel's columns as an HTML table; those with numbers are to the right."""
+    """Return a panel's columns as an HTML table, with numbers aligned to the right."""
     kinds = [
         ' class="number"' if any(isinstance(value, int | float) for value in column) else ""
         for column in panel.columns.values()
@@ -87,13 +86,13 @@ def _table(panel: Panel) -> str:
 
 
 def _cell(kind: str, value: Any) -> str:
-    """Return a cell: numbers with thousands apart, None as nothing."""
+    """Return a cell: numbers with thousands separators, None as empty."""
     text = f"{value:,}" if isinstance(value, int | float) else html.escape(str(value or ""))
     return f"<td{kind}>{text}</td>"
 
 
 def _definitions(pairs: Mapping[str, str]) -> str:
-    """Return pairs as the inside of a description list."""
+    """Return pairs as the content of a description list."""
     return "".join(
         f"<div><dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd></div>"
         for name, value in pairs.items()

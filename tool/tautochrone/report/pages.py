@@ -1,4 +1,4 @@
-"""Heaps over pages: pages mapped over time, and what each call takes by the object's size."""
+"""Draws heaps on pages: mapped pages over time, and the cost of calls by object size."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from tautochrone.report.panel import (
     plain_figure,
 )
 
-# A system has the color and the marker of its place among those that its figure shows.
+# A system's place in its figure selects its color and marker.
 COLORS = (BLUE, ORANGE, GREEN, RED, GRAY)
 MARKERS = ("circle", "x", "triangle", "square", "diamond")
 OPERATIONS = ("malloc", "free")
 LOG_ABOVE_RATIO = 40
-DRAWN_POINTS_MAX = 20_000  # of an operation on a system; more are thinned out
+DRAWN_POINTS_MAX = 20_000  # per operation and system; more are thinned out
 MEASURED = {
     INSTRUCTIONS: "on RV32IMC",
     CYCLES: "in cycles on the simulated tile, an Ibex core with each memory management unit",
@@ -42,9 +42,9 @@ MEASURED = {
 
 
 def draw(entries: Sequence[Entry], recording: str = "") -> list[Panel]:
-    """Draw what `entries`, all of systems that map pages, mapped and took; nothing of none.
+    """Draw the mapped pages and costs of `entries`, all of systems that map pages.
 
-    `recording` names the report's trace: replays of another one are said to be so.
+    `recording` names the report's trace. The captions name other traces.
     """
     if not entries:
         return []
@@ -58,14 +58,14 @@ def draw(entries: Sequence[Entry], recording: str = "") -> list[Panel]:
     panels = [_mapped(entries), *(panel for panel in [*cycles, *costs] if panel is not None)]
     others = {entry.recording for entry in entries if entry.recording} - {recording}
     if others:
-        said = f" Of another recording: {', '.join(sorted(others))}."
+        said = f" Replays of another recording: {', '.join(sorted(others))}."
         panels = [replace(panel, caption=panel.caption + said) for panel in panels]
     return panels
 
 
 def draw_table(entries: Sequence[Entry]) -> Panel:
-    """Everything counted, operation by operation, so that systems stand beside each other."""
-    head = ("operation", "on", "count", "99.9 %", "at most", "bound", "in")
+    """Return a table of all costs by operation, so that systems can be compared."""
+    head = ("operation", "system", "count", "99.9th percentile", "maximum", "bound", "unit")
     rows: list[tuple[Any, ...]] = []
     for entry in entries:
         assert entry.pages is not None
@@ -81,16 +81,16 @@ def draw_table(entries: Sequence[Entry]) -> Panel:
             numbers = (operation.count, counted.p999, counted.max, bound)
             rows.append((name, entry.name, *numbers, unit))
     caption = (
-        "The same heaps twice: as software, counted in instructions; on the tile with a memory"
-        " management unit, counted in cycles, where pages are mapped by real faults. load and store"
-        " are single accesses, the heaps' own among them."
+        "The same heaps as software, in instructions, and on the tile with a memory management"
+        " unit, in cycles. On the tile, real faults map pages. Load and store are single accesses,"
+        " including those of the heaps."
     )
     columns = dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
     return Panel("tile", "The tile beside the software model", caption, None, columns)
 
 
 def _mapped(entries: Sequence[Entry]) -> Panel:
-    """Pages mapped over the recording's events, one band a system."""
+    """Draw mapped pages over the recording's events, one band per system."""
     plot = plain_figure(x_axis_label="event of the recording", y_axis_label="mapped pages")
     plot.y_range.start = 0
     plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
@@ -117,7 +117,7 @@ def _mapped(entries: Sequence[Entry]) -> Panel:
                 legend_label=name,
             )
         )
-    tips = [("", "@system"), ("event", "@event{0,0}"), ("at most", "@max{0,0} pages")]
+    tips = [("", "@system"), ("event", "@event{0,0}"), ("maximum", "@max{0,0} pages")]
     plot.add_tools(HoverTool(renderers=lines, tooltips=tips))
     plot.legend.background_fill_alpha = 0
     plot.legend.border_line_color = None
@@ -131,19 +131,19 @@ def _mapped(entries: Sequence[Entry]) -> Panel:
         if entry.pages is not None
     )
     caption = (
-        f"Pages of 4 KiB that hold a frame. rtvm gives back what becomes free at once and anywhere;"
-        f" the conventional heap only where its end shrinks. {told}. No maximum is thinned out."
+        f"Pages of 4 KiB that have a frame. rtvm returns every page as soon as it is free; the"
+        f" conventional heap returns pages only at its end. {told}. Thinning keeps every maximum."
     )
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
         caption += (
-            " The recording holds no accesses, so only headers and cleared objects are mapped here:"
-            " record with --accesses to learn what the program touches."
+            " The recording holds no accesses, so only headers and cleared objects are mapped here;"
+            " record with --accesses to include what the program touches."
         )
     return Panel("mapped-pages", "Pages mapped over time", caption, plot, columns)
 
 
 def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | None:
-    """What the calls of an operation took over the object's size; None without any."""
+    """Draw the cost of an operation's calls over the object's size; None without calls."""
     drawn = [
         (place, entry.name, calls, calls.by_size)
         for place, entry in enumerate(entries)
@@ -159,7 +159,7 @@ def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | Non
     plot = plain_figure(
         x_axis_type="log",
         y_axis_type="log" if is_log else "linear",
-        x_axis_label="size of the object",
+        x_axis_label="object size",
         y_axis_label=f"{unit} of {operation}",
     )
     label_bytes(plot.xaxis[0])
@@ -187,7 +187,7 @@ def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | Non
         )
         if _bound(calls, unit):
             _bound_line(plot, name, _bound(calls, unit), color)
-    tips = [("", "@system"), ("size", "@size_bytes{0,0} B"), ("took", f"@{unit}{{0,0}}")]
+    tips = [("", "@system"), ("size", "@size_bytes{0,0} B"), ("cost", f"@{unit}{{0,0}}")]
     plot.add_tools(HoverTool(renderers=marks, tooltips=tips))
     plot.add_layout(plot.legend[0], "above")
     plot.legend.orientation = "horizontal"
@@ -199,25 +199,25 @@ def _by_size(entries: Sequence[Entry], operation: str, unit: str) -> Panel | Non
         for _, name, _, scatter in drawn
     )
     caption = f"Every distinct cost of a call of {operation} {MEASURED[unit]}, by size"
-    caption += "." if unit == CYCLES and is_whole else "; the largest of each size is always there."
+    caption += "." if unit == CYCLES and is_whole else "; the maximum of each size is always shown."
     if any(bounds):
-        caption += " Dashed: the bound, which holds whatever the sequence of calls."
+        caption += " Dashed: the bound, which holds for any sequence of calls."
     if linear:
-        caption += f" {', '.join(linear)}: no bound, the cost grows with the pages given back."
-    title, key = f"What {operation} takes, by size", f"{operation}-by-size"
+        caption += f" {', '.join(linear)}: no bound, as the cost grows with the pages returned."
+    title, key = f"Cost of {operation}, by size", f"{operation}-by-size"
     if unit == CYCLES:
-        title, key = f"What {operation} takes on the tile, by size", f"{operation}-cycles-by-size"
+        title, key = f"Cost of {operation} on the tile, by size", f"{operation}-cycles-by-size"
     return Panel(key, title, caption, plot, columns)
 
 
 def _bound(calls: Operation, unit: str) -> int:
-    """The bound of an operation; 0 if it has none."""
+    """Return the bound of an operation; 0 if it has none."""
     counted = calls.measure(unit)
     return counted.bound or 0 if counted is not None else 0
 
 
 def _points(scatter: Scatter, unit: str) -> dict[str, list[int]]:
-    """The points that are drawn: all, unless they are more than a page should hold."""
+    """Return the points to draw: all, unless there are too many for a page."""
     sizes, costs = (np.array(part, np.int64) for part in (scatter.size_bytes, scatter.costs))
     if len(sizes) > DRAWN_POINTS_MAX:
         sizes, costs = thinned(sizes, costs, DRAWN_POINTS_MAX)

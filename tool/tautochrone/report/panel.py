@@ -1,4 +1,4 @@
-"""What all figures of the report share: a panel, its look and its numbers as CSV."""
+"""Shared by all figures of the report: a panel, its look and its numbers as CSV."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 from bokeh.models import AdaptiveTicker, Axis, CustomJSTickFormatter, UIElement
 from bokeh.plotting import figure
 
-# Told apart by the color-blind (Okabe and Ito), readable on white and on black.
+# Distinguishable for the color-blind (Okabe and Ito), readable on white and on black.
 BLUE, ORANGE, GREEN, RED, GRAY = "#3a8fd0", "#e69f00", "#1fa187", "#d55e00", "#8a93a0"
 HEIGHT_PIXELS = 300
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure of the report: `name` is its anchor and CSV file name, `columns` what it shows.
+    """One figure of the report. `name` is its anchor and CSV file name, `columns` its numbers.
 
-    Without a `model` its columns are shown as they are, as a table.
+    Without a `model` the columns are shown as a table.
     """
 
     name: str
@@ -58,7 +58,7 @@ def plain_figure(**options: Any) -> figure:
 
 
 def of_bytes(count: float) -> str:
-    """Write a number of bytes for people, exact below 10 KiB: `640 B`, `12.5 KiB`, `3.20 MiB`."""
+    """Return a number of bytes as text, exact below 10 KiB: `640 B`, `12.5 KiB`, `3.20 MiB`."""
     if count < 10 * 1024:
         return f"{count:,.0f} B"
     for unit in ("KiB", "MiB", "GiB"):
@@ -77,6 +77,6 @@ _BYTES_AXIS_CODE = """
 
 
 def label_bytes(axis: Axis) -> None:
-    """Make `axis` show bytes at powers of two, in the largest unit that fits."""
+    """Make `axis` show bytes in the largest binary unit that fits."""
     axis.formatter = CustomJSTickFormatter(code=_BYTES_AXIS_CODE)
     axis.ticker = AdaptiveTicker(base=1024, mantissas=[2**power for power in range(10)])

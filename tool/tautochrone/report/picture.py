@@ -1,4 +1,4 @@
-"""Takes a picture of a report through a headless browser, where one is installed."""
+"""Draws a picture of a report with a headless browser."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ TIMEOUT_SECONDS = 120
 
 
 def browser() -> str | None:
-    """Return the path of a browser that can be driven without a screen, None if there is none."""
+    """Return the path of a browser that can run headless, None if there is none."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 def browser_command(program: str, profile: Path) -> list[str]:
-    """Return how to start `program` without a screen, a network or the user's profile."""
+    """Return the command that runs `program` without a screen, a network or the user's profile."""
     return [
         program,
         "--headless",
@@ -42,7 +42,7 @@ def take(report: Path, picture: Path, width: int = 1100, height: int = 1000) -> 
     program = browser()
     if program is None:
         raise TauError(
-            "--picture needs a browser that runs without a screen, and none is installed",
+            "--picture needs a browser that runs headless, and none is installed",
             "apt install chromium",
         )
     from PIL import Image

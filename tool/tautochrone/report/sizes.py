@@ -1,4 +1,4 @@
-"""Which sizes the program asks for, how often, and which the plan gives a region of their own."""
+"""Draws the sizes that the program requests, how often, and which get a dedicated region."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def draw(
     plot = plain_figure(
         x_axis_type="log",
         y_axis_type="log",
-        x_axis_label="size asked for (bytes)",
+        x_axis_label="requested size (bytes)",
         y_axis_label="allocations",
     )
-    for flag, color, label in ((False, GRAY, "shared region"), (True, BLUE, "region of its own")):
+    for flag, color, label in ((False, GRAY, "shared region"), (True, BLUE, "dedicated region")):
         rows = [index for index, is_planned in enumerate(planned) if is_planned == flag]
         if not rows:
             continue
@@ -61,6 +61,6 @@ def draw(
         plot.legend.background_fill_alpha = 0
         plot.legend.border_line_color = None
     caption = (
-        f"{len(shown):,} different sizes. Area of a circle: the most bytes of that size at once."
+        f"{len(shown):,} different sizes. The area of a circle is the peak of live bytes."
     )
     return Panel("sizes", "Sizes", caption, plot, columns)

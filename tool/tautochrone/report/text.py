@@ -1,4 +1,4 @@
-"""What `tau replay` prints for people: tables of what systems need and take, and a verdict."""
+"""What `tau replay` prints: tables of memory and costs, and a verdict."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tautochrone.report.comparison import (
 )
 
 Table = list[tuple[str, ...]]
-PARTS_OF_EVENTS = 10  # of mapped pages over time
+PARTS_OF_EVENTS = 10  # of the table of mapped pages over time
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What was replayed, and how: `isa` is the target that instructions were counted on."""
+    """The replayed entries. `isa` is the target that instructions were counted on."""
 
     trace: str
     plan: str | None
@@ -41,7 +41,7 @@ class Replayed:
 
 
 def show(replayed: Replayed) -> None:
-    """Print everything, the next command last."""
+    """Print tables, verdict and the next command."""
     entries = replayed.entries
     if software := on_pages(entries):
         _show_pages(software)
@@ -61,7 +61,7 @@ def show(replayed: Replayed) -> None:
 
 
 def _show_table(rows: Table, text_columns: int = 1) -> None:
-    """Print rows with columns as wide as they need; the first `text_columns` are to the left."""
+    """Print rows in aligned columns; the first `text_columns` are aligned to the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [
@@ -80,7 +80,7 @@ def _show_failures(entries: Sequence[Entry]) -> None:
 
 
 def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
-    """The heap that each needs, and what its calls took if they were counted."""
+    """Print the heap of each system, and the costs of its calls if they were counted."""
     rows: Table = [("system", "heap bytes", "× peak")]
     for entry in entries:
         ratio = f"{entry.footprint_ratio:.3f}" if entry.footprint_ratio else ""
@@ -118,18 +118,18 @@ def _show_instructions(entries: Sequence[Entry], isa: str, check_level: int) -> 
 
 
 def _hits(operation: Operation) -> Table:
-    """The calls that a bucket served, if they were counted."""
+    """Return the row of the calls that a bucket served, if they were counted."""
     part = next(iter(PART_COUNTS))
     hits = operation.measure(INSTRUCTIONS, part)
     if hits is None:
         return []
     count, bound = str(operation.parts[part]), str(hits.bound or "none")
-    return [("", "  from its budget", count, "", str(hits.max), bound)]
+    return [("", "  bucket hits", count, "", str(hits.max), bound)]
 
 
 def _show_pages(entries: Sequence[Entry]) -> None:
-    """What systems on pages map, and what their calls cost."""
-    rows: Table = [("system", "pages at most", "mean", "faults", "table bytes")]
+    """Print the mapped pages of systems on pages, and the costs of their calls."""
+    rows: Table = [("system", "peak pages", "mean", "faults", "table bytes")]
     for entry in entries:
         assert entry.pages is not None
         pages = entry.pages
@@ -157,18 +157,18 @@ def _with_zbb(operation: Operation, unit: str, statistic: str) -> str:
 
 
 def _tile_tables(entries: Sequence[Entry]) -> Iterator[tuple[str, Table]]:
-    """Tables with their titles: what each system maps, how that runs over time, what it takes."""
-    rows: Table = [("system", "pages at most", "mean", "faults", "cycles in all")]
+    """Yield tables with titles: mapped pages, mapped pages over time, and costs."""
+    rows: Table = [("system", "peak pages", "mean", "faults", "total cycles")]
     for entry in entries:
         assert entry.pages is not None and entry.simulation is not None
         pages, cycles = entry.pages, entry.simulation.cycles
         numbers = (f"{pages.peak:,}", f"{pages.mean:,.1f}", f"{pages.faults:,}", f"{cycles:,}")
         rows.append((entry.name, *numbers))
-    yield "on a simulated Ibex with the unit, pages of 4 KiB:", rows
+    yield "on a simulated Ibex with each unit, pages of 4 KiB:", rows
     tenths = [f"{100 * part // PARTS_OF_EVENTS} %" for part in range(1, PARTS_OF_EVENTS + 1)]
     rows = [("system", *tenths)]
     rows += [(entry.name, *(f"{most:,}" for most in _most_by_part(entry))) for entry in entries]
-    yield "pages mapped over the events, the most in each tenth of them:", rows
+    yield "peak of mapped pages in each tenth of the events:", rows
     rows = [("system", "operation", "count", "p99.9", "max", "bound")]
     for entry in entries:
         for name, operation in entry.operations.items():
@@ -181,7 +181,7 @@ def _tile_tables(entries: Sequence[Entry]) -> Iterator[tuple[str, Table]]:
 
 
 def _most_by_part(entry: Entry) -> list[int]:
-    """The most pages mapped in each tenth of the events; what stood before, if nothing changed."""
+    """The peak of mapped pages in each tenth of the events; a tenth without change keeps it."""
     assert entry.pages is not None
     curve, events = entry.pages.curve, max(entry.events or 0, 1)
     most = [-1] * PARTS_OF_EVENTS
@@ -198,7 +198,7 @@ def _most_by_part(entry: Entry) -> list[int]:
 
 
 def _verdict(entries: Sequence[Entry], heap_bytes: int | None) -> str:
-    """One sentence: who needs least, or who does not hold."""
+    """Return one sentence: which system needs least, or which do not hold."""
     failed = [entry.name for entry in entries if not entry.held]
     if failed:
         heap = "" if heap_bytes is None else f" in {heap_bytes} bytes"
@@ -219,7 +219,7 @@ def _verdict(entries: Sequence[Entry], heap_bytes: int | None) -> str:
 
 
 def _next_command(replayed: Replayed) -> str:
-    """The command that helps next."""
+    """Return the next command to run."""
     trace, plan, entries = replayed.trace, replayed.plan, replayed.entries
     names = ",".join(entry.name for entry in entries)
     with_plan = f" --plan {plan}" if plan else ""
@@ -229,7 +229,7 @@ def _next_command(replayed: Replayed) -> str:
             return f"tau replay {trace} --on {names}, without {limits} or with more"
         return f"tau replay {trace}{with_plan}"
     if any(entry.plan_holds is False for entry in entries):
-        return f"tau plan {trace} OTHERS... -o plan.toml, with every recording that it shall hold"
+        return f"tau plan {trace} OTHERS... -o plan.toml, with all recordings that it must hold"
     if simulated(entries):
         others = [name for name in ("rtvm", "conventional") if name not in names.split(",")]
         return f"tau report {trace} --on {','.join([*others, names])} -o report.html"

@@ -1,4 +1,4 @@
-"""The one sentence that a busy engineer wants: how much heap, and how that compares."""
+"""The verdict in one sentence: how much heap, and how that compares."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ def verdict(
     plan_heap_bytes: int | None,
     margin: float = 0.0,
 ) -> str:
-    """Return the sentence on heaps; `plan_heap_bytes` is the plan's, its `margin` (a fraction)
-    included.
+    """Return the sentence on heaps. `plan_heap_bytes` includes the plan's `margin`, a fraction.
 
-    The heap that is stated is the plan's; other systems are compared with the smallest heap in
-    which the plan holds the recording, as their own are the smallest. Only systems that completed
-    count; without any, the sentence says which command to run.
+    The sentence states the plan's heap. Other systems are compared with the smallest heap in which
+    the plan holds the recording, because theirs are the smallest as well. Only systems that
+    completed count. If there are none, the sentence says which command to run.
     """
     counted = [entry for entry in entries if entry.held and entry.footprint_bytes]
     held = f"It holds {of_bytes(peak_live_bytes)} at its peak"
@@ -31,9 +30,9 @@ def verdict(
     chosen, name = (planned, "the plan") if planned else (plain, PLAIN)
     if chosen is None:
         if plan_heap_bytes is None:
-            return f"{held}; run `tau replay` to learn what each allocator needs for it."
+            return f"{held}; run `tau replay` to measure what each allocator needs for it."
         asked = f"{of_bytes(plan_heap_bytes)}{_included(margin)}"
-        return f"{held}; the plan asks for a heap of {asked}, not replayed here."
+        return f"{held}; the plan has a heap of {asked}, which was not replayed here."
     ours = chosen.footprint_bytes
     heap = plan_heap_bytes if plan_heap_bytes is not None and planned else ours
     if heap < ours:
@@ -51,7 +50,7 @@ def verdict(
     if heap != ours:
         sentence += f". The smallest that holds this recording is {ours:,} bytes"
     others = [(plain, PLAIN)] if planned and plain else []
-    # What programs of this machine use stands for what is used today.
+    # The allocators of this machine stand for what is used today.
     peers = [entry for entry in counted if entry.role == PEER]
     peers.sort(key=lambda entry: not entry.in_process)
     others += [(peer, peer.name) for peer in peers[:1]]
@@ -62,12 +61,12 @@ def verdict(
 
 
 def _included(margin: float) -> str:
-    """Say that a margin is part of a heap, if there is one."""
+    """Return the words for a margin that is part of a heap, if any."""
     return f", its margin of {100 * margin:.3g} % included" if margin else ""
 
 
 def _compared(ours: int, theirs: int, label: str) -> str:
-    """Write how our heap compares with that of another system."""
+    """Return the comparison of our heap with that of another system."""
     change = ours / theirs - 1
     if abs(change) < 0.0005:
         return f"as much as {label}"

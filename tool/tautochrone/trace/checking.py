@@ -1,4 +1,4 @@
-"""Validates a trace: every rule of SPEC, over the whole file."""
+"""Validates a whole trace against every rule of SPEC."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tautochrone.trace.ending import RECOVERED
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, and where."""
+    """One problem and its place."""
 
     place: str
     cause: str
@@ -41,7 +41,7 @@ def _library() -> ctypes.CDLL:
 
 
 def check_trace(path: Path) -> list[Problem]:
-    """Return everything that is wrong with a trace."""
+    """Return all problems of a trace."""
     try:
         reader = trace.open_trace(path)
     except TauError as error:
@@ -59,7 +59,7 @@ def check_trace(path: Path) -> list[Problem]:
 
 
 def _check_sites(reader: trace.TraceReader) -> list[Problem]:
-    """Read every call site's name."""
+    """Check the name of every call site."""
     try:
         reader.sites()
     except TauError as error:
@@ -68,7 +68,7 @@ def _check_sites(reader: trace.TraceReader) -> list[Problem]:
 
 
 def _check_blocks(reader: trace.TraceReader) -> list[Problem]:
-    """Unpack every block and follow every object; then compare the footer with what was found."""
+    """Check every block and follow every object; then compare the footer with the totals."""
     lib = _library()
     problems = []
     checker = lib.tau_trace_checker_open(reader.handle)

@@ -1,4 +1,4 @@
-"""How a trace ended, and what is missing from it: every command that reads a trace says it.
+"""How a trace ended, and what is missing from it. Every command that reads a trace reports it.
 
 with open_trace("program.tau") as reader:
     note_ending(reader.path, reader.ending)
@@ -22,21 +22,21 @@ RECOVERED, STOPPED, BEGINNING, LOST, NO_EXIT = (
     "no exit",
 )
 ENDED_BY_EXIT = "exit"
-# The header's `lost` [TRACE-47]: what each of its counts counts.
+# The meaning of each count in the header's `lost` [TRACE-47].
 LOST_TEXT = {
-    "damaged_chunks": "damaged parts of the recording were left out",
-    "lost_blocks": "blocks of the target's stream were lost on the way",
-    "dropped_rows": "events were dropped by the target, whose write function refused them",
-    "events": "events were seen after the recorder had stopped, and lost",
-    "calls": "allocator calls were left by a long jump; what they did is not known",
-    "bytes": "bytes at the end of the recording are no whole event and were left out",
+    "damaged_chunks": "damaged chunks of the recording were left out",
+    "lost_blocks": "blocks of the target's stream were lost in transfer",
+    "dropped_rows": "events were dropped because the target's write function refused them",
+    "events": "events came after the recorder had stopped, and were lost",
+    "calls": "allocator calls were left by a long jump; their effect is not known",
+    "bytes": "bytes at the end of the recording are an incomplete event and were left out",
 }
 REASON_CHARACTERS_MAX = 200
 
 
 @dataclass(frozen=True)
 class Remark:
-    """One thing to know of a trace's end; `is_gap`: events are missing for this reason."""
+    """A remark on a trace's end. `is_gap`: events are missing for this reason."""
 
     kind: str
     cause: str
@@ -45,7 +45,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a trace ended. Without remarks it holds every event up to the program's exit."""
+    """How a trace ended. Without remarks, it holds every event up to the program's exit."""
 
     events: int
     remarks: tuple[Remark, ...]
@@ -57,16 +57,16 @@ class Ending:
 
     @property
     def sentences(self) -> list[str]:
-        """Every remark, for people."""
+        """The text of every remark."""
         return [remark.cause for remark in self.remarks]
 
     @property
     def gaps(self) -> str:
-        """Why events are missing, as one line; empty if none are."""
+        """Why events are missing, in one line; empty if none are."""
         return "; ".join(remark.cause for remark in self.remarks if remark.is_gap)
 
     def document(self) -> dict[str, Any]:
-        """Return what --json says of it."""
+        """Return its object in the JSON."""
         return {
             "complete": self.is_complete,
             "events": self.events,
@@ -80,7 +80,7 @@ class Ending:
 def ending_of(header: Mapping[str, Any], totals: Totals) -> Ending:
     """Return how a trace with this header and these totals ended [TRACE-37, TRACE-47].
 
-    The header is the recorder's and may hold anything; what is not as SPEC has it is passed over.
+    The header is the recorder's and may hold anything. What does not follow SPEC is ignored.
     """
     remarks = [_recovered(totals), _copied(header), _stopped(header, totals), _beginning(header)]
     remarks += [*_lost(header), _no_exit(header)]
@@ -94,34 +94,34 @@ def note_ending(path: Path | str, ending: Ending) -> None:
 
 
 def _recovered(totals: Totals) -> Remark | None:
-    """The file's footer did not hold."""
+    """The remark on a footer that is damaged or missing."""
     if not totals.recovered:
         return None
     if totals.reached_end:
         return Remark(RECOVERED, "the footer is damaged; every event was recovered", False)
-    behind = f"; {totals.dropped_bytes:,} bytes behind it are dropped"
+    behind = f"; {totals.dropped_bytes:,} bytes after it are dropped"
     return Remark(
         RECOVERED,
         f"the footer is missing or damaged: recovered up to event {totals.events:,}"
-        + (behind if totals.dropped_bytes else "; what followed is lost"),
+        + (behind if totals.dropped_bytes else "; later events are lost"),
         True,
     )
 
 
 def _copied(header: Mapping[str, Any]) -> Remark | None:
-    """The trace is a copy of one whose footer did not hold."""
+    """The remark on a copy of a trace whose footer was damaged or missing."""
     said = header.get("recovered")
     if not isinstance(said, str):
         return None
-    return Remark(RECOVERED, f"in the trace that it is a copy of, {_short(said)}", True)
+    return Remark(RECOVERED, f"it is a copy of a trace in which {_short(said)}", True)
 
 
 def _stopped(header: Mapping[str, Any], totals: Totals) -> Remark | None:
-    """The recorder gave up before the program ended."""
+    """The remark on a recorder that stopped before the program ended."""
     if not header.get("truncated"):
         return None
     reason = header.get("truncated_reason")
-    why = _short(reason) if isinstance(reason, str) and reason else "it does not say why"
+    why = _short(reason) if isinstance(reason, str) and reason else "no reason is given"
     events = header.get("whole_events")
     events = events if type(events) is int else totals.events
     cause = f"the recorder stopped early, after event {events:,}: {why}"
@@ -129,7 +129,7 @@ def _stopped(header: Mapping[str, Any], totals: Totals) -> Remark | None:
 
 
 def _beginning(header: Mapping[str, Any]) -> Remark | None:
-    """The trace is the beginning of another."""
+    """The remark on a trace that is the beginning of another."""
     kept, whole = header.get("first_events"), header.get("whole_events")
     if type(kept) is not int:
         return None
@@ -138,7 +138,7 @@ def _beginning(header: Mapping[str, Any]) -> Remark | None:
 
 
 def _lost(header: Mapping[str, Any]) -> list[Remark]:
-    """What the recorder wrote did not all come through."""
+    """The remarks on losses after recording."""
     lost = header.get("lost")
     counts = lost.items() if isinstance(lost, dict) else ()
     return [
@@ -149,7 +149,7 @@ def _lost(header: Mapping[str, Any]) -> list[Remark]:
 
 
 def _no_exit(header: Mapping[str, Any]) -> Remark | None:
-    """The program did not run to its exit; what it did until then is there."""
+    """The remark on a program that did not run to its exit. Its events are complete until then."""
     ended = header.get("ended")
     if not isinstance(ended, str) or ended == ENDED_BY_EXIT:
         return None
@@ -157,5 +157,5 @@ def _no_exit(header: Mapping[str, Any]) -> Remark | None:
 
 
 def _short(text: str) -> str:
-    """Cut a text that would fill the screen."""
+    """Shorten a long text."""
     return text if len(text) <= REASON_CHARACTERS_MAX else text[:REASON_CHARACTERS_MAX] + " …"

@@ -1,4 +1,4 @@
-"""Reads and writes traces: numpy columns in and out, the work in tool/native/trace_*.c.
+"""Reads and writes traces as numpy columns, through tool/native/trace.
 
 with open_trace("program.tau") as reader:
     for block in reader.columns():
@@ -31,7 +31,7 @@ OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
 STATUS_IO_FAILED, STATUS_NOT_A_TRACE, STATUS_NEWER, STATUS_CORRUPT = 1, 2, 3, 4
 STATUS_NO_MEMORY, STATUS_DISK_FULL, STATUS_BAD_EVENT = 5, 6, 7
 
-# One event; blocks() yields arrays of it. Wide fields first, so that each is aligned.
+# One event; blocks() yields arrays of it. Wide fields come first, so that each is aligned.
 EVENT = np.dtype(
     [
         ("time_ns", np.uint64),
@@ -50,7 +50,7 @@ EVENT = np.dtype(
 class Columns(NamedTuple):
     """Events as columns of equal length; sizes in bytes, times in nanoseconds since the start.
 
-    A reader yields views of its own buffers: copy what must outlive the next block.
+    A reader yields views of its own buffers. The next block overwrites them.
     """
 
     time_ns: np.ndarray
@@ -81,7 +81,7 @@ class NativeTotals(ctypes.Structure):
     ]
 
     def to_totals(self) -> Totals:
-        """The same as plain Python numbers."""
+        """Return the totals as plain Python numbers."""
         plain = {name: getattr(self, name) for name, _ in self._fields_}
         plain["events_of_op"] = tuple(self.events_of_op)
         plain["recovered"] = bool(self.recovered)
@@ -132,13 +132,13 @@ def library() -> ctypes.CDLL:
 _NEXT_STEPS = {
     STATUS_NOT_A_TRACE: "`tau import FILE -o TRACE.tau` reads CSV, heaptrack and recorder files",
     STATUS_NEWER: "upgrade tautochrone, then try again",
-    STATUS_CORRUPT: "`tau check FILE` tells where; record it again if you can",
+    STATUS_CORRUPT: "`tau check FILE` says where; record it again if you can",
     STATUS_DISK_FULL: "free some space, or write the trace to another disk",
 }
 
 
 def status_error(status: int, path: str | Path) -> TauError:
-    """The error of a native status other than 0, with errno's cause where there is one."""
+    """Return the error of a native status other than 0, with the text of errno if there is one."""
     cause = library().tau_trace_status_text(status).decode()
     number = ctypes.get_errno()
     if status == STATUS_IO_FAILED and number:
@@ -147,13 +147,13 @@ def status_error(status: int, path: str | Path) -> TauError:
 
 
 def require_trace_file(path: Path) -> None:
-    """Refuse what is no file as input_file.check does: every command says the same of it."""
+    """Refuse an input as input_file.check does, with the same next step in every command."""
     step = f"check the path, or record a program: tau record -o {path} -- PROGRAM"
     input_file.check(path, "trace", step)
 
 
 class TraceReader:
-    """An open trace; a context manager. Never holds more than one block of events."""
+    """An open trace; a context manager. It holds at most one block of events in memory."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -172,7 +172,7 @@ class TraceReader:
         self.close()
 
     def close(self) -> None:
-        """Release the file; the reader is then useless. Any number of times."""
+        """Release the file. The reader cannot be used afterward. May be called repeatedly."""
         if self._handle:
             library().tau_trace_reader_close(self._handle)
             self._handle = None
@@ -189,16 +189,16 @@ class TraceReader:
 
     @property
     def is_timed(self) -> bool:
-        """Whether times are nanoseconds, whichever clock gave them, and not counts of something."""
+        """Whether times are nanoseconds of any clock, and not counts of events or accesses."""
         counts = (trace_format.CLOCK_ACCESSES, trace_format.CLOCK_EVENTS)
         return self.header.get("clock") not in counts
 
     def first_event(self, block: int) -> int:
-        """How many events lie before a block."""
+        """The number of events before a block."""
         return library().tau_trace_reader_first_event(self._handle, block)
 
     def sizes(self) -> list[tuple[int, int, int]]:
-        """(size_bytes, allocations, peak_live) for each size asked for, by size. O(sizes)."""
+        """(size_bytes, allocations, peak_live) for each requested size, by size. O(sizes)."""
         count = ctypes.c_size_t(0)
         table = library().tau_trace_reader_sizes(self._handle, ctypes.byref(count))
         flat = np.ctypeslib.as_array(table, (count.value * 3,)).tolist() if count.value else []
@@ -218,7 +218,8 @@ class TraceReader:
         return names
 
     def columns(self, wanted: tuple[str, ...] = Columns._fields) -> Iterator[Columns]:
-        """Yield each block as columns; a column that is not wanted is empty and costs nothing."""
+        """Yield each block as columns. A column that is not requested is empty and costs nothing.
+        """
         buffers = {
             name: np.empty(trace_format.BLOCK_EVENTS_MAX if name in wanted else 0, EVENT[name])
             for name in Columns._fields
@@ -239,7 +240,7 @@ class TraceReader:
             yield Columns(*(buffers[name][: count.value] for name in Columns._fields))
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Yield each block as a structured array of EVENT, of its own memory."""
+        """Yield each block as a structured array of EVENT in its own memory."""
         for columns in self.columns():
             events = np.empty(len(columns.op), EVENT)
             for name in Columns._fields:
@@ -248,12 +249,12 @@ class TraceReader:
 
 
 def open_trace(path: str | Path) -> TraceReader:
-    """Open a trace; raises TauError if it is none, is newer than this program, or is damaged."""
+    """Open a trace. Raises TauError if it is not a trace, is of a newer version, or is damaged."""
     return TraceReader(path)
 
 
 def _parse_header(text: bytes) -> dict[str, Any]:
-    """The header's JSON object; what is none is kept as {"text": …}, so nothing is lost."""
+    """Return the header's JSON object; other content is kept as {"text": …}."""
     try:
         header = json_text.parse(text)
     except ValueError:
@@ -262,7 +263,7 @@ def _parse_header(text: bytes) -> dict[str, Any]:
 
 
 def heap_accesses(header: dict[str, Any]) -> tuple[int, int] | None:
-    """Loads and stores of the heap that a recording of accesses counts; None if it counts none."""
+    """Return the heap's loads and stores in a recording of accesses; None in other traces."""
     counted = header.get("accesses")
     if header.get("clock") != trace_format.CLOCK_ACCESSES or not isinstance(counted, dict):
         return None
@@ -273,7 +274,7 @@ def heap_accesses(header: dict[str, Any]) -> tuple[int, int] | None:
 
 
 class TraceWriter:
-    """Writes a trace; a context manager. `header` must be JSON; an existing file is replaced."""
+    """Writes a trace; a context manager. `header` is a JSON object. A file is replaced."""
 
     def __init__(self, path: str | Path, header: dict[str, Any]) -> None:
         self.path = Path(path)
@@ -300,16 +301,16 @@ class TraceWriter:
 
     @property
     def totals(self) -> Totals:
-        """The totals of what was appended so far."""
+        """The totals of the events appended so far."""
         return library().tau_trace_writer_totals(self._handle)[0].to_totals()
 
     def site(self, module: str, offset: int) -> int:
-        """The index of a call site, the same for the same pair; raises TauError if it has none."""
+        """Return the index of a call site, the same for equal pairs. Raises TauError."""
         name = module.encode("utf-8", "surrogateescape")
         index = library().tau_trace_writer_site(self._handle, name, offset)
         if index == 0:
             raise TauError(
-                f"a call site's module has {len(name)} bytes: more than 4096, or no memory"
+                f"a call site's module has {len(name)} bytes: more than 4096, or memory ran out"
             )
         return index
 
@@ -325,10 +326,10 @@ class TraceWriter:
         flags: np.ndarray | None = None,
         align_log2: np.ndarray | None = None,
     ) -> None:
-        """Append events as columns of equal length; a column left out is 0.
+        """Append events as columns of equal length; a missing column is 0.
 
-        Raises TauError naming the rule and the event if one breaks a rule (those before it stay),
-        or if the disk is full (what reached it stays readable).
+        Raises TauError with the rule and the event if one violates a rule; the events before it
+        stay. Raises TauError if the disk is full; what is on the disk stays readable.
         """
         count = len(op)
         given = locals()
@@ -347,12 +348,12 @@ class TraceWriter:
         status = library().tau_trace_writer_append(self._handle, NativeColumns(*pointers), count)
         if status == STATUS_BAD_EVENT:
             rule = library().tau_trace_writer_bad_rule(self._handle).decode()
-            raise TauError(f"event {self.totals.events} breaks a rule of the trace: {rule}")
+            raise TauError(f"event {self.totals.events} violates a rule of the trace: {rule}")
         if status:
             raise status_error(status, self.path)
 
     def close(self) -> None:
-        """Write the footer and release the file; raises TauError if it could not be written."""
+        """Write the footer and release the file. Raises TauError if it cannot be written."""
         if self._handle:
             handle, self._handle = self._handle, None
             status = library().tau_trace_writer_close(handle)

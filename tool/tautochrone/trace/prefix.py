@@ -1,9 +1,9 @@
-"""The beginning of a trace as a trace of its own, for replays that take too long on the whole one.
+"""Makes a trace of the first events of another, for replays that would take too long.
 
     first_events("program.tau", 400_000, "beginning.tau")
 
-The events are the same bit for bit, so a replay of the beginning is the beginning of the replay. A
-recording that counts accesses in the place of time ends where its next event began.
+The events are unchanged, so a replay of the beginning is the beginning of the replay. In a
+recording whose clock counts accesses, the prefix ends where the next event begins.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tautochrone.trace.file import TraceWriter, heap_accesses, open_trace
 
 
 def first_events(path: str | Path, count: int, target: str | Path) -> int:
-    """Write the first COUNT events of a trace, or all if it has fewer; return how many they are.
+    """Write the first COUNT events of a trace, or all if it has fewer; return their number.
 
     Raises TauError (usage) if COUNT is below 1, and for a trace that cannot be read.
     """
     if count < 1:
-        raise TauError(f"{count} events are no beginning of a trace", "give 1 or more", EXIT_USAGE)
+        raise TauError(f"{count} events cannot be replayed", "give 1 or more", EXIT_USAGE)
     with open_trace(path) as reader:
         header, events = dict(reader.header), reader.totals.events
         end_time = _time_of(path, count) if count < events else None
@@ -31,7 +31,7 @@ def first_events(path: str | Path, count: int, target: str | Path) -> int:
             header["accesses"] = _accesses_until(counted[0], end_time)
         if count < events:
             header["first_events"], header["whole_events"] = count, events
-        # The copy has a footer of its own, which would hide that the trace had none.
+        # The copy has a footer, which would hide that the trace had none.
         header |= {"recovered": one.cause for one in reader.ending.remarks if one.kind == RECOVERED}
         with TraceWriter(target, header) as writer:
             sites = {
@@ -49,16 +49,16 @@ def first_events(path: str | Path, count: int, target: str | Path) -> int:
 
 
 def _time_of(path: str | Path, event: int) -> int:
-    """The time of an event."""
+    """Return the time of an event."""
     with open_trace(path) as reader:
         for columns in reader.columns(("time_ns",)):
             if event < len(columns.time_ns):
                 return int(columns.time_ns[event])
             event -= len(columns.time_ns)
-    raise AssertionError("the caller asks for an event that there is")
+    raise AssertionError("the event exists")
 
 
 def _accesses_until(heap_loads: int, end_time: int) -> dict[str, Any]:
-    """The header's counts of the heap, END_TIME together; how many were stores is not known."""
+    """Return the header's counts of the heap: END_TIME in all; the share of stores is unknown."""
     loads = min(heap_loads, end_time)
     return {"heap_loads": loads, "heap_stores": end_time - loads}

@@ -1,4 +1,4 @@
-"""What the events of a trace come to."""
+"""The totals of a trace's events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Totals:
-    """What a trace's footer holds, or a scan found; tool/native/trace/trace.h has the meanings."""
+    """The totals of a footer, or of a scan of the events; see tool/native/trace/trace.h."""
 
     events: int
     events_of_op: tuple[int, ...]  # in the order of OPS

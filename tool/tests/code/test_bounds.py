@@ -64,15 +64,15 @@ REFUSED = {
     "rv32": {
         "a loop": "1: addi a0, a0, -1\n bnez a0, 1b\n ret",
         "recursion": "addi sp, sp, -16\n sw ra, 0(sp)\n call p_malloc\n lw ra, 0(sp)\n ret",
-        "goes where": "jr a0",
-        "goes where ": "mv s0, ra\n jalr a0\n jr s0",
+        "jumps to an unknown address": "jr a0",
+        "jumps to an unknown address ": "mv s0, ra\n jalr a0\n jr s0",
     },
     "m4": {
         "a loop": "1: subs r0, r0, #1\n bne 1b\n bx lr",
         "recursion": "push {r4, lr}\n bl p_malloc\n pop {r4, pc}",
-        "goes where": "bx r0",
-        "goes where ": "push {r4, lr}\n blx r0\n pop {r4, pc}",
-        "goes where  ": "tbb [pc, r0]\n .byte 1, 1\n bx lr",
+        "jumps to an unknown address": "bx r0",
+        "jumps to an unknown address ": "push {r4, lr}\n blx r0\n pop {r4, pc}",
+        "jumps to an unknown address  ": "tbb [pc, r0]\n .byte 1, 1\n bx lr",
     },
 }
 # Bodies of p_malloc, and the most loads and stores on a path; each instruction that accesses memory

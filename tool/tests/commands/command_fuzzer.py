@@ -30,7 +30,7 @@ WALL_SECONDS_MAX = 120
 MEMORY_BYTES_MAX = 6 << 30
 FILE_BYTES_MAX = 1 << 28
 STATUSES = {0, 1, 2, 3, 125, 126, 127}
-FAULT_MARKS = ("Traceback", "fault of its own", "Exception ignored", "WARNING:")
+FAULT_MARKS = ("Traceback", "has a bug: ", "Exception ignored", "WARNING:")
 RAW_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
 FILE = "{file}"
 # By whose names `tau import` tells what they are.

@@ -66,7 +66,7 @@ def hang(*_: Any) -> Any:
 
 
 PLANTED: dict[str, tuple[Any, str, Callable[..., Any], tuple[str, ...], str]] = {
-    "unforeseen": (json_text, "parse", json.loads, ("trace", "replay"), "fault of its own"),
+    "unforeseen": (json_text, "parse", json.loads, ("trace", "replay"), "has a bug: "),
     "traceback": (cli, "_explain", refuse, ("csv",), "Traceback"),
     "steering": (terminal, "escaped", lambda text: text, ("trace",), "raw b'\\x1b'"),
     "crash": (access, "read_header", crash, ("accesses",), "killed by SIGSEGV"),

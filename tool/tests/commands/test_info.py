@@ -22,7 +22,7 @@ def run(path: Path, *options: str) -> str:
     return result.stdout
 
 
-def test_json_holds_what_the_issue_names_and_the_model_computes(tmp_path: Path) -> None:
+def test_json_holds_what_the_model_computes(tmp_path: Path) -> None:
     seed = time.time_ns() % 2**32
     print("seed", seed)
     events = model.random_events(seed, 5000)

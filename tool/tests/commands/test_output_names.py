@@ -40,4 +40,4 @@ def test_a_margin_beyond_reason_is_wrong_usage(margin: str, tmp_path: Path) -> N
     random_trace(tmp_path / "a.tau", 1, events=10)
     command = [*TAU, "plan", "a.tau", "--margin", margin]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and "is no margin" in done.stderr
+    assert done.returncode == 2 and "is not a margin" in done.stderr

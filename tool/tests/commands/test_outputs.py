@@ -154,7 +154,8 @@ def test_a_fifo_whose_reader_leaves_is_named(name: str, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(output_file.shutil, "copyfileobj", late)
         done = write(name, fifo)
-    assert done == Done(1, f"{fifo}: its reader has left\nlet it read to the end, or name a file")
+    step = "let it read to the end, or name a file"
+    assert done == Done(1, f"{fifo}: its reader closed it early\n{step}")
 
 
 @pytest.mark.parametrize("name", ["plan", "import", "csv"])
@@ -177,7 +178,7 @@ def test_stdout_by_another_name_is_appended_to(
 def test_json_and_an_output_do_not_share_stdout(name: str, stdout_link: Path) -> None:
     for out in ("-", stdout_link):
         refused = write(name, out, "--json")
-        assert refused.status == 2 and "both want stdout" in refused.said
+        assert refused.status == 2 and "both write to stdout" in refused.said
 
 
 @every_command

@@ -42,7 +42,7 @@ def import_text(
     return list(zip(*(events[name].tolist() for name in columns), strict=True))
 
 
-def test_each_operation_and_the_issue_header(tmp_path: Path) -> None:
+def test_every_operation_and_column_is_imported(tmp_path: Path) -> None:
     rows = import_text(
         tmp_path,
         "op,id,size,align,time\nmalloc,a,10,,5\ncalloc,b,0,,5\naligned_alloc,c,64,32,6\n"
@@ -197,11 +197,11 @@ def _reraise(result: Result) -> None:
     ("content", "name", "cause"),
     [
         (b"", "a.csv", "is empty"),
-        (b'{"dhatFileVersion":2}', "dhat.out.1", "DHAT's: it holds sums, not the order"),
-        (b"desc: --massif-out\ncmd: x\n", "massif.out.1", "massif's: it holds sums"),
+        (b'{"dhatFileVersion":2}', "dhat.out.1", "DHAT's: it holds totals without the order"),
+        (b"desc: --massif-out\ncmd: x\n", "massif.out.1", "massif's: it holds totals"),
         (b'[{"a": 1}]', "x.json", "JSON"),
         (b"memray\0\1", "x.bin", "memray's"),
-        (b"\x7fELF\0\0", "program", "neither CSV"),
+        (b"\x7fELF\0\0", "program", "not CSV, not heaptrack"),
     ],
 )
 def test_what_has_no_order_of_events_is_refused_with_the_reason(

@@ -178,7 +178,7 @@ def test_a_heap_beyond_the_largest_is_told(
 def test_fewer_frames_are_refused_by_number() -> None:
     planned = Pages(heap_pages=40, frames=9, commit_pages=12, table_bytes=1292)
     refuse_fewer_frames(planned, 9)
-    with pytest.raises(TauError, match="reserves 9 frames, 8 are 1 fewer") as refused:
+    with pytest.raises(TauError, match="reserves 9 frames; 8 is 1 fewer") as refused:
         refuse_fewer_frames(planned, 8)
     assert refused.value.exit_code == EXIT_USAGE and "at least 9" in refused.value.next_step
 

@@ -110,10 +110,10 @@ def test_a_bound_that_moved_is_told_by_how_much(tmp_path: Path) -> None:
     assert cause.startswith("made from another core (000000000000…, this is ")
     assert cause.endswith("(+1)")
     (missing,) = causes(planned(tmp_path, Bounds(made.core_sha256, tuple(others))))
-    assert f"{first.bound}, the plan has none" in missing
+    assert f"now {first.bound}, the plan has no bound" in missing
     gone = Bounds(made.core_sha256, (*made.operations, first._replace(operation="move", bound=3)))
     (cause,) = causes(planned(tmp_path, gone))
-    assert "move of tlsf on rv32, in instructions, has no bound any more; the plan says 3" in cause
+    assert "move of tlsf on rv32, in instructions, no longer has a bound; the plan says 3" in cause
 
 
 def test_another_core_with_the_same_bounds_is_no_problem(tmp_path: Path) -> None:

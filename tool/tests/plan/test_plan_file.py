@@ -109,8 +109,8 @@ MUTATIONS = [
     ("[pages]", "[pages]\nversion = 2", r"\[pages\] is of a newer version \(2; this is 1\)"),
     ("[pages]", "[pages]\nversion = 0", "pages.version is 0"),
     ("[pages]", "[pages]\nversion = true", "pages.version is True"),
-    ("[pages]", "[[pages]]", "pages is no table"),
-    ("[bounds]", "[[bounds]]", "bounds is no table"),
+    ("[pages]", "[[pages]]", "pages is not a table"),
+    ("[bounds]", "[[bounds]]", "bounds is not a table"),
     ("frames = 9", "frames = 13", "pages.frames is 13, more than pages.commit_pages, 12"),
     ("frames = 9", "frames = 0", "pages.frames is 0"),
     ("frames = 9", "", "pages.frames is missing"),
@@ -124,8 +124,8 @@ MUTATIONS = [
     ('system = "budget"', 'system = "a\\n#define B"', r"\[0\].system .* name of a system"),
     ("bound = 163", "bound = -1", r"operations\[0\].bound"),
     ("bound = 163", "limit = 163", r"operations\[0\].limit is unknown"),
-    ("operations = [", "operations = [7,", r"operations\[0\] is no table"),
-    ("operations = [", "operations = 7 #", "bounds.operations is no list|not a plan"),
+    ("operations = [", "operations = [7,", r"operations\[0\] is not a table"),
+    ("operations = [", "operations = 7 #", "bounds.operations is not a list|not a plan"),
     ("[heap]", "[heap]\nmystery = 1", "heap.mystery is unknown"),
     ("[heap]", "[other]", "lacks|other"),
     ('layout = "32"', 'layout = "16"', "heap.layout"),
@@ -150,7 +150,7 @@ MUTATIONS = [
     ("count = 400", "count = 4294967296", r"classes\[1\].count"),
     ("count = 400", "count = 4294967295", "classes take"),
     ("count = 400", "count = 400, color = 1", "color is unknown"),
-    ("{ size_bytes = 24, count = 400 }", "7", r"classes\[1\] is no table"),
+    ("{ size_bytes = 24, count = 400 }", "7", r"classes\[1\] is not a table"),
     ("events = 1234", "events = -1", r"trace\[0\].events"),
     ('sha256 = "abab', 'sha256 = "ABAB', "hexadecimal"),
     ("[[trace]]", "[trace]", "no list"),
@@ -365,4 +365,4 @@ def test_a_header_of_another_layout_does_not_compile(tmp_path: Path) -> None:
     command = ["cc", "-fsyntax-only", "-DTAU_WORD_BITS=32", f"-I{ROOT}", str(tmp_path / "plan.h")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode != 0
-    assert "another layout" in done.stderr
+    assert "a different layout" in done.stderr

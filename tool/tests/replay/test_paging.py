@@ -233,7 +233,7 @@ def test_a_heap_that_is_too_small_says_where(tmp_path: Path) -> None:
 
 def test_other_systems_and_targets_are_refused(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.tau", 1, events=100)
-    for arguments, cause in ((("tlsf",), "no system on pages"), (("rtvm", "m4"), "rv32zbb")):
+    for arguments, cause in ((("tlsf",), "not a system on pages"), (("rtvm", "m4"), "rv32zbb")):
         with pytest.raises(TauError, match=cause) as raised:
             page_replay(trace, *arguments)
         assert raised.value.exit_code == EXIT_USAGE

@@ -38,7 +38,7 @@ def called(command: object, *words: str | Path) -> Result:
     )
 
 
-def test_json_is_what_the_issue_asks_for(trace: Path) -> None:
+def test_json_has_the_measures_of_the_replay(trace: Path) -> None:
     done = called(replay.command, trace, "--on", "rtvm,conventional", "--json")
     document = json.loads(done.stdout)
     assert document["touches"] > 500 and document["touch"] == "recorded"
@@ -71,7 +71,7 @@ def test_json_is_the_same_each_time(trace: Path) -> None:
 def test_the_table_names_what_has_no_bound(trace: Path) -> None:
     done = called(replay.command, trace, "--on", "conventional,rtvm,tlsf")
     assert "linear" in done.stdout
-    assert "Giving pages back at once" in done.stdout
+    assert "With pages returned at once" in done.stdout
     assert "tlsf holds the trace" in done.stdout
 
 
@@ -150,9 +150,9 @@ def test_the_report_shows_both_systems(trace: Path, tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert {"mapped-pages", "malloc-by-size", "free-by-size"} <= set(document["panels"])
     assert "footprints" not in document["panels"]
-    assert "Giving pages back at once" in document["verdict"]
+    assert "With pages returned at once" in document["verdict"]
     text = out.read_text()
-    assert "no bound, the cost grows with the pages given back" in text
+    assert "no bound, as the cost grows with the pages returned" in text
     assert "conventional,0," in text  # its curve's CSV
 
 

@@ -147,7 +147,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
     )
     assert "plain TLSF, this program needs a heap of 2,000 B" in verdict(1480, entries()[:1], None)
     assert "tau replay" in verdict(1480, [], None)
-    assert "1,600 B, not replayed" in verdict(1480, [], 1600)
+    assert "1,600 B, which was not replayed" in verdict(1480, [], 1600)
     assert "1,600 B, its margin of 10 % included, not" in verdict(1480, [], 1600, 0.1)
     assert verdict(1480, entries(), 1650, 0.1) == (
         "With the plan, this program needs a heap of 1,650 B (1,650 bytes, its margin of 10 %"

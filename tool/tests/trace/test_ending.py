@@ -72,7 +72,7 @@ ENDINGS: dict[str, tuple[Callable[[Path], Path], str, str, bool]] = {
     ),
     "cut between blocks": (
         lambda path: cut(path, lambda data: trace_forge.chunks(data)[0][1]),
-        *(RECOVERED, f"recovered up to event {BLOCK}; what followed is lost"),
+        *(RECOVERED, f"recovered up to event {BLOCK}; later events are lost"),
         True,
     ),
     "cut in the footer": (
@@ -87,7 +87,7 @@ ENDINGS: dict[str, tuple[Callable[[Path], Path], str, str, bool]] = {
     ),
     "copy of a cut one": (
         copied,
-        *(RECOVERED, f"in the trace that it is a copy of, the footer is missing or damaged: "
+        *(RECOVERED, f"it is a copy of a trace in which the footer is missing or damaged: "
         f"recovered up to event {BLOCK}"),
         True,
     ),
@@ -98,7 +98,7 @@ ENDINGS: dict[str, tuple[Callable[[Path], Path], str, str, bool]] = {
     ),
     "stopped without a reason": (
         lambda path: write(path, truncated=True),
-        *(STOPPED, f"stopped early, after event {EVENTS:,}: it does not say why"),
+        *(STOPPED, f"stopped early, after event {EVENTS:,}: no reason is given"),
         True,
     ),
     "a beginning": (
@@ -108,7 +108,7 @@ ENDINGS: dict[str, tuple[Callable[[Path], Path], str, str, bool]] = {
     ),
     "blocks lost": (
         lambda path: write(path, lost={"lost_blocks": 3, "dropped_rows": 0}),
-        *(LOST, "3 blocks of the target's stream were lost on the way"),
+        *(LOST, "3 blocks of the target's stream were lost in transfer"),
         True,
     ),
     "killed": (

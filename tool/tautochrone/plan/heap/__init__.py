@@ -1,7 +1,7 @@
-"""Planners: each file answers how many buckets of each size a heap should dedicate, in its own way.
+"""Planners. Each file chooses the number of buckets of each size in its own way.
 
-A formula planner (greedy, exact, exhaustive) has `budget(instants, ...) -> Budget`; `replayed`
-measures its plans.
+A formula planner (greedy, exact, exhaustive) has `budget(instants, ...) -> Budget`. The planner
+`replayed` measures its plans by replay.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class Budget:
     """Counts of a planner, in the order of the instants' sizes.
 
     `optimal_within` is a proved bound of the distance to the best value of Eq 7, as a fraction of
-    that.
+    the best value.
     """
 
     counts: list[int]

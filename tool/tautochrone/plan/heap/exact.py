@@ -1,5 +1,6 @@
-"""The best value of Eq 7 with a certificate: an integer program over the counts, its constraints
-made as they are needed.
+"""Finds the best value of Eq 7 with a certificate, by an integer program over the counts.
+
+Its constraints are generated as needed.
 
 Eq 9 says, for every instant t: sum over i of S_i max(N_i, P_i(t)) <= U_max. The maximum is the
 larger of two linear terms, so the inequality is the same as 2^n linear ones: for every set A of
@@ -7,15 +8,18 @@ classes,
 
     sum over i in A of S_i N_i  <=  U_max - U(t) + sum over i in A of S_i P_i(t).
 
-No variable is added. For given N only one set a instant can be broken: A = {i : N_i > P_i(t)}. So:
+No variable is added. For given N, at most one set per instant can be violated:
 
-1. At an instant where U(t) = U_max there is no room at all: N_i <= P_i(t). These are the bounds of
-   the variables.
-2. Solve the relaxation over the inequalities so far (linear first, then with whole counts, HiGHS).
+    A = {i : N_i > P_i(t)}
+
+The method:
+
+1. At an instant where U(t) = U_max, N_i <= P_i(t). These are the bounds of the variables.
+2. Solve the relaxation over the inequalities so far with HiGHS: first linear, then with integers.
 3. Evaluate Eq 4 at every kept instant (native). Add the inequalities of the worst instants; repeat
    from 2.
-4. Every relaxation's bound holds for the whole problem. The counts reported are made feasible by
-   the greedy started from the relaxation's whole parts, and are checked at every instant;
+4. Every relaxation's bound holds for the whole problem. The greedy, started from the relaxation's
+   integer parts, makes the reported counts feasible. They are checked at every instant.
    `optimal_within` = (bound - value) / bound.
 """
 
@@ -34,12 +38,12 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from tautochrone.plan.heap import Budget
 from tautochrone.plan.profile import Instants
 
-# The work is bounded by counts, so that equal input gives equal counts; the clock is a last resort.
+# Counts bound the work, so that equal input gives equal results; the clock is a last resort.
 LINEAR_ROUNDS_MAX = 150
 WHOLE_ROUNDS_MAX = 2
 WHOLE_NODES_MAX = 200
 SECONDS_MAX = 9.0
-WINDOWS_COUNT = 32  # at most one inequality a window of time and round
+WINDOWS_COUNT = 32  # at most one inequality per window of time and round
 VIOLATION_MIN = 1e-6  # granules
 
 
@@ -49,9 +53,9 @@ def budget(
     linear_rounds_max: int = LINEAR_ROUNDS_MAX,
     whole_rounds_max: int = WHOLE_ROUNDS_MAX,
 ) -> Budget:
-    """The best counts and their certificate.
+    """Return the best counts and their certificate.
 
-    Stops after about `seconds_max`, or these rounds, with what is proved by then.
+    Stops after about `seconds_max`, or after these rounds, with what is proved so far.
     """
     if instants.count == 0 or not instants.sizes_bytes:
         return Budget([0] * len(instants.sizes_bytes), 0.0)
@@ -60,7 +64,7 @@ def budget(
 
 @contextlib.contextmanager
 def _stdout_to_nowhere() -> Iterator[None]:
-    """Drop what native code prints on stdout, where results go: HiGHS prints lines of its own."""
+    """Drop what HiGHS prints on stdout, where only results may go."""
     libc = ctypes.CDLL(None)
     libc.fflush(None)
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
@@ -75,13 +79,13 @@ def _stdout_to_nowhere() -> Iterator[None]:
 
 
 def _milp_in_silence(*arguments: Any, **options: Any) -> Any:
-    """As scipy's milp, which prints nothing then."""
+    """As scipy's milp, without its output."""
     with _stdout_to_nowhere():
         return milp(*arguments, **options)
 
 
 class _Search:
-    """One run. Everything is in granules, so that coefficients are small whole numbers."""
+    """One run. Sizes are in granules, so that coefficients are small integers."""
 
     def __init__(
         self,
@@ -106,7 +110,7 @@ class _Search:
         self.best = self._completed(np.zeros(len(self.sizes)))
 
     def _completed(self, counts: np.ndarray) -> np.ndarray:
-        """The greedy from the whole part of feasible `counts`: feasible, and at least as good."""
+        """Run the greedy from the integer part of feasible `counts`: feasible, at least as good."""
         least = np.minimum(np.floor(counts + 1e-9).astype(np.int64), self.most)
         if not self.instants.holds(least.tolist()):
             least = np.array(self.instants.greedy(most=least.tolist()))
@@ -120,9 +124,9 @@ class _Search:
             self.best = completed
 
     def _add_broken(self, counts: np.ndarray) -> bool:
-        """Add the inequalities that `counts` breaks most, at most one a window of time.
+        """Add the inequalities that `counts` violates most, at most one per window of time.
 
-        Whether there was any.
+        Return whether there was any.
         """
         excess = self.instants.budgeted_bytes(counts) / self.granule - self.limit
         if excess.max() <= VIOLATION_MIN:
@@ -148,7 +152,7 @@ class _Search:
 
     def _gap(self) -> float:
         value = float(self.sizes @ self.best)
-        bound = np.floor(self.bound + 1e-6)  # whole granules
+        bound = np.floor(self.bound + 1e-6)  # an integer number of granules
         return max(0.0, (bound - value) / bound) if bound > 0 else 0.0
 
     def _remaining(self) -> float:
@@ -160,15 +164,15 @@ class _Search:
         self._solve_whole()
         counts = [int(count) for count in self.best]
         if not self.instants.holds(counts):
-            raise AssertionError("the planner's counts break Eq 5")
+            raise AssertionError("the planner's counts violate Eq 5")
         return Budget(counts, self._gap())
 
     def _solve_linear(self) -> None:
-        """Close in on the relaxation's optimum from both sides.
+        """Approach the relaxation's optimum from both sides.
 
-        The linear optimum is a corner, and cutting corners off one by one converges slowly. Cutting
-        half-way between a feasible point and the corner cuts deep; when that middle is feasible, it
-        is the better feasible point.
+        The linear optimum is a corner, and cutting off one corner at a time converges slowly. A cut
+        half-way between a feasible point and the corner cuts deeper. If that middle is feasible, it
+        is a better feasible point.
         """
         inside = self.best.astype(float)
         for _ in range(self.linear_rounds_max):

@@ -1,6 +1,6 @@
-"""Exhaustive search [P1-15].
+"""Exhaustive search [P1-15], the baseline for small profiles.
 
-Every combination of counts within Eq 6 against Eq 5. The baseline, for small profiles.
+It checks every combination of counts within Eq 6 against Eq 5.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ COMBINATIONS_MAX = 2_000_000  # the largest case of the paper's Table 1 has 161,
 
 
 def budget(instants: Instants) -> Budget:
-    """The best counts of Eq 7.
+    """Return the best counts of Eq 7.
 
     Raises TauError if there are more than COMBINATIONS_MAX combinations.
     """

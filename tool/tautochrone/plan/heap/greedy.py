@@ -1,7 +1,6 @@
-"""The paper's greedy, exactly as printed in Fig. 4 [P1-16]: falling sizes, N_i by Eq 17 and 18.
+"""The paper's greedy as printed in Fig. 4 [P1-16]: decreasing sizes, N_i by Eq 17 and 18.
 
-Its objective is the dedicated bytes of Eq 7, not the heap; `replayed` has the heap as its
-objective.
+It maximizes the dedicated bytes of Eq 7. It does not minimize the heap, as `replayed` does.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from tautochrone.plan.profile import Instants
 
 
 def budget(instants: Instants) -> Budget:
-    """The greedy's counts, and how far from the best they can be at most.
+    """Return the greedy's counts and a bound of their distance from the best.
 
-    Time: one pass over the instants a class.
+    Time: one pass over the instants per class.
     """
     counts = instants.greedy()
     best = sum(

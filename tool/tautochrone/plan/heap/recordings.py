@@ -1,6 +1,6 @@
-"""What a planner asks of a recording.
+"""A recording as planners see it: how far it gets with given classes in a given heap.
 
-How far it gets with a plan in a heap of some size. One run of the replayer each.
+Each answer is one run of the replayer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Classes = tuple[PlanClass, ...]
 
 
 class Recording(Protocol):
-    """A recording that can be replayed; `smallest_heap` is the definition of tautochrone.search."""
+    """A recording that can be replayed. replay/search.py defines `smallest_heap`."""
 
     events: int
     lowest_bytes: int
@@ -37,13 +37,13 @@ class Recording(Protocol):
 
 @dataclass(frozen=True)
 class _Classes:
-    """What the replayer reads of a plan."""
+    """The part of a plan that the replayer reads."""
 
     classes: Classes
 
 
 class ReplayedRecording:
-    """A recording in the replayer, decoded once; `replays` counts all runs of it so far."""
+    """A recording in the replayer, decoded once. `replays` counts its runs."""
 
     def __init__(self, path: Path, layout: str) -> None:
         from tautochrone.replay import opened, session
@@ -74,7 +74,7 @@ class ReplayedRecording:
         return self.events if result.fault == COMPLETED else int(result.fault_event)
 
     def smallest_heap(self, classes: Classes) -> int:
-        """See Recording; the same classes are searched once."""
+        """See Recording. Equal classes are searched only once."""
         if classes not in self._smallest_bytes:
             with self._session(classes) as session:
                 self._smallest_bytes[classes] = session.smallest_heap()
@@ -92,11 +92,11 @@ class ReplayedRecording:
 def held_by_all(
     recordings: Sequence[Recording], classes: Classes, heap_bytes: int, alignment_bytes: int
 ) -> int:
-    """A heap of at least `heap_bytes` in which every recording was seen to complete [PLAN-6].
+    """A heap of at least `heap_bytes` in which every recording completed [PLAN-6].
 
-    A larger heap can place blocks elsewhere and fail, so a size that was not tried on a recording
-    is not trusted: it grows by 1/1024 of itself until all complete. One replay a recording and
-    step. Raises TauError if none up to the largest heap of the layout holds them all.
+    A larger heap can place blocks elsewhere and fail. So the heap grows in steps of 1/1024 until
+    all recordings complete in it. Each step replays each recording once. Raises TauError if none up
+    to the largest heap of the layout holds all of them.
     """
     step = max(alignment_bytes, heap_bytes >> 10 & -alignment_bytes)
     most = min((recording.highest_bytes for recording in recordings), default=heap_bytes)
@@ -106,8 +106,8 @@ def held_by_all(
         heap_bytes += step
         if heap_bytes > most:
             raise TauError(
-                f"no heap up to {most:,} bytes was seen to hold every recording",
-                "plan the recordings apart",
+                f"no heap up to {most:,} bytes holds every recording",
+                "make a plan for each recording",
             )
     return heap_bytes
 
@@ -118,9 +118,9 @@ def common_heap(
     smallest_bytes: Sequence[int],
     alignment_bytes: int,
 ) -> int:
-    """The heap for all recordings, of which each alone needs its entry of `smallest_bytes`.
+    """The heap for all recordings; `smallest_bytes` has the heap that each needs alone.
 
-    That is the largest of them or, where another recording was seen not to complete in it, more.
+    It is the largest of these, or more if another recording does not complete in that.
     """
     most = max(smallest_bytes, default=0)
     if all(smallest == most for smallest in smallest_bytes):
@@ -129,9 +129,9 @@ def common_heap(
 
 
 class Meter:
-    """Counts what replays cost, so that a search is bounded by work and not by the clock.
+    """Counts the cost of replays, so that work bounds a search and not the clock.
 
-    Equal input, equal plan.
+    So equal input gives an equal plan.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Meter:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the search must end."""
+        """Whether the work of the search is used up."""
         return self.replays_left <= 0 or self.events_left <= 0
 
     def completed(self, recording: Recording, classes: Classes, heap_bytes: int) -> int:
@@ -159,10 +159,11 @@ class Meter:
     def smallest(
         self, recording: Recording, classes: Classes, events: int, low: int, high: int, step: int
     ) -> int:
-        """By bisection, a heap in which the first `events` succeed while `step` bytes less fail.
+        """Find by bisection a heap in which the first `events` succeed but fail with `step` bytes
+        less.
 
-        `low` is known to fail. If `high` fails, larger ones are tried, up to the recording's limit;
-        0 if that fails too.
+        `low` is known to fail. If `high` fails, larger heaps are tried, up to the recording's
+        limit. The result is 0 if the limit fails too.
         """
         while self.completed(recording, classes, high) < events:
             if high >= recording.highest_bytes:

@@ -1,23 +1,24 @@
-"""The planner that measures: its objective is the smallest heap in which the recordings replay.
+"""The planner `replayed`: it minimizes the heap in which the recordings replay.
 
-Eq 7's dedicated bytes are not the heap: a bucket that is empty at the peak costs its size. And a
-plan that fits one input too well is a loss on another. So (docs/design/plan.md has what was
-measured for every number here):
+The dedicated bytes of Eq 7 are not the heap: a bucket that is empty at the peak costs its size. A
+plan that fits one input too closely loses on another. docs/design/plan.md has the measurements
+behind every number here. The method:
 
-1. Plain TLSF is measured on every recording, and on its first 1/8, 1/4, 1/2 and 3/4 of the events:
-   stand-ins for shorter inputs of the same program. They need no recording of their own, because a
-   replay that runs out of memory tells how far it came.
+1. Plain TLSF is measured on every recording, and on its first 1/8, 1/4, 1/2 and 3/4 of the events.
+   These prefixes stand for shorter inputs of the same program. They need no further recording,
+   because a replay that runs out of memory reports how far it came.
 2. The search has several starts (starts.py): counts live at the peak of every prefix, no classes at
    all, the classes of the greedy and of the exact planner, and, if there are several recordings,
    the classes found for each of them alone.
-3. Classes are admitted if they need no more than plain TLSF on every recording, at most STRAY more
-   on every prefix, and save at least RETURN_MIN of their dedicated bytes.
-4. From the best that is admitted of each start, the count of one class after another is changed
-   where that gains.
-5. The best of these ends and every start that is admitted as it stands are measured on the whole
-   recordings, as `tau replay` does; the smallest heap wins.
+3. Classes are admitted if they meet three conditions. They need no more than plain TLSF on every
+   recording, at most STRAY more on every prefix, and they save at least RETURN_MIN of their
+   dedicated bytes.
+4. From the best admitted classes of each start, the search changes one count at a time where that
+   saves memory.
+5. The best results, and every start that is admitted unchanged, are measured on the whole
+   recordings, as `tau replay` does. The smallest heap wins.
 
-The work is bounded by replays and replayed events, not by time: equal input gives an equal plan.
+Replays and replayed events bound the work, not time. So equal input gives an equal plan.
 """
 
 from __future__ import annotations
@@ -30,33 +31,33 @@ from tautochrone.plan.heap import starts
 from tautochrone.plan.heap.recordings import Classes, Meter, Recording, common_heap
 from tautochrone.plan.profile import PREFIXES, Profile
 
-# What a plan may cost over plain TLSF on a prefix: the bound promised for other inputs.
+# The most that a plan may need above plain TLSF on a prefix, and so on other inputs.
 STRAY = 0.02
 PREFIX_CHECKS = (2, 4, 8, 12)  # sixteenths of the events
-# A prefix that needs less than this part of the whole's heap is no guide.
+# A prefix that needs less than this part of the whole recording's heap is ignored.
 PREFIX_SHARE_MIN = 0.2
-# If the recordings' heaps differ by this factor, nor is a prefix that needs less than the smallest.
+# If the recordings' heaps differ by this factor, so is a prefix that needs less than the smallest.
 RECORDINGS_DIFFER = 1.25
-# What a plan must save, as a fraction of its dedicated bytes: a bet that the sizes come back. Where
-# there are few sizes they are predetermined, as the paper has it [P1-1], and will: then neither
-# this nor the prefixes are asked for, nor where the caller says that the input is fixed.
+# What a plan must save, as a fraction of its dedicated bytes, because sizes may not come back in
+# other inputs. With few sizes they are predetermined, as in the paper [P1-1]. Then neither this
+# rule nor the prefixes apply. The same holds if the caller says that the input is fixed.
 RETURN_MIN = 1 / 16
 FEW_SIZES = 16
-# What a change of one class must gain, as a fraction of the heap: less is noise of placement.
+# What a change of one class must save, as a fraction of the heap; less is noise of placement.
 GAIN_MIN = 1 / 4096
 RESOLUTION = 1 / 4096  # of the heap, while searching
 SWEEPS_MAX = 2  # over the sizes, from each start
-ENDS_MEASURED_MAX = 2  # of the ends, as finely as `tau replay` measures
-SWEEP_GAIN_MIN = 1 / 4096  # what another sweep is worth, as a fraction of the heap
+ENDS_MEASURED_MAX = 2  # results that are measured as finely as by `tau replay`
+SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
-# Why the classes of a start are refused as they stand.
+# Why the classes of a start are refused.
 NO_CLASS = "there are none"
 NO_GAIN = "they need no less than plain TLSF on some recording"
 NO_RETURN = "they save less than 1/16 of the bytes that they dedicate"
-LOSES_ON_PREFIX = "they need over 2 % more than plain TLSF where a recording is cut short"
+LOSES_ON_PREFIX = "they need over 2 % more than plain TLSF on a prefix of a recording"
 BETS = (NO_RETURN, LOSES_ON_PREFIX)
-# Work of one search: so many replays, and in all so many events, or for a long recording so many of
-# its replays.
+# The most work of one search: a number of replays, and a number of events, or for a long recording
+# a number of its replays.
 REPLAYS_MAX = 1600
 EVENTS_MAX = 300_000_000
 WHOLE_REPLAYS_MIN = 240
@@ -64,10 +65,10 @@ WHOLE_REPLAYS_MIN = 240
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the search: `heap_bytes` is what its best classes needed in the end.
+    """One start of the search; `heap_bytes` is what its best classes need in the end.
 
-    `refused` says why its classes were not admitted as they stand, or is empty; `is_bet` if other
-    inputs are the reason.
+    `refused` says why its own classes were not admitted; it is empty if they were. `is_bet`: they
+    were refused because of other inputs.
     """
 
     name: str
@@ -78,9 +79,9 @@ class Start:
 
 @dataclass(frozen=True)
 class Measured:
-    """The winner.
+    """The result: the chosen classes (decreasing sizes) and their heap.
 
-    Its classes (falling sizes), the heap it needs and what plain TLSF needs, over all recordings.
+    It also has the heap that plain TLSF needs. Both heaps hold all recordings.
     """
 
     classes: Classes
@@ -109,37 +110,37 @@ class _Search:
     checks: list[_Check] = field(default_factory=list)
     best: Classes = ()
     heap_bytes: int = 0
-    # The largest heap in which classes were seen to fail: it is not asked again for less.
+    # The largest heap in which classes failed; smaller heaps are not tried again.
     failed_bytes: dict[Classes, int] = field(default_factory=dict)
 
     @functools.cached_property
     def plain_bytes(self) -> int:
-        """What plain TLSF needs to hold every recording."""
+        """The heap in which plain TLSF holds every recording."""
         return common_heap(self.recordings, (), self.plain, self.profile.granule_bytes)
 
     def measured_bytes(self, classes: Classes) -> int:
-        """What `classes` need to hold every recording, measured as `tau replay` does."""
+        """The heap in which `classes` hold every recording, measured as `tau replay` does."""
         smallest = [recording.smallest_heap(classes) for recording in self.recordings]
         return common_heap(self.recordings, classes, smallest, self.profile.granule_bytes)
 
     @property
     def is_predetermined(self) -> bool:
-        """Whether the objects of every input are known, so that a plan for them is no bet."""
+        """Whether the objects of every input are known, so that a plan carries no risk."""
         return self.is_input_fixed or len(self.profile.sizes) <= FEW_SIZES
 
     def most_bytes(self, classes: Classes) -> int:
-        """The largest heap with which `classes` are worth what they risk."""
+        """The largest heap with which `classes` save enough for their risk."""
         if self.is_predetermined:
             return self.plain_bytes
         dedicated_bytes = sum(size_bytes * count for size_bytes, count in classes)
         return self.plain_bytes - int(dedicated_bytes * RETURN_MIN)
 
     def restart(self) -> None:
-        """Forget the best, not what failed."""
+        """Forget the best classes, but not the failures."""
         self.best, self.heap_bytes = (), self.plain_bytes
 
     def admit(self, classes: Classes, gain_bytes: int) -> bool:
-        """Take `classes` if they need at least `gain_bytes` less and pass every check."""
+        """Accept `classes` if they save at least `gain_bytes` and pass every check."""
         if len(classes) > self.classes_max or self.meter.exhausted or not classes:
             return False
         target = min(self.heap_bytes - gain_bytes, self.most_bytes(classes)) // 8 * 8
@@ -155,16 +156,16 @@ class _Search:
         return True
 
     def passes_prefixes(self, classes: Classes) -> bool:
-        """Whether `classes` cost little where the recordings are cut short."""
+        """Whether `classes` need little more than plain TLSF on every prefix."""
         return all(
             self.meter.completed(check.recording, classes, check.heap_bytes) >= check.events
             for check in self.checks
         )
 
     def hold(self, classes: Classes, heap_bytes: int) -> bool:
-        """Whether every recording completes, in no more than plain TLSF needs for it.
+        """Whether every recording completes in no more than plain TLSF needs for it.
 
-        Where the input is fixed one heap holds all recordings, and it alone counts.
+        If the input is fixed, only the heap for all recordings counts.
         """
         return all(
             self.meter.completed(
@@ -175,7 +176,7 @@ class _Search:
         )
 
     def _descended(self, classes: Classes, holds: int) -> int:
-        """About the smallest heap that holds: steps that double, then bisection."""
+        """About the smallest heap that holds, found by doubling steps and bisection."""
         resolution = max(8, int(holds * RESOLUTION))
         fails, step = max(recording.lowest_bytes for recording in self.recordings) - 8, resolution
         while holds - step > fails:
@@ -196,7 +197,7 @@ class _Search:
 
 @dataclass(frozen=True)
 class _End:
-    """Where the search got from one start; `heap_bytes` to RESOLUTION."""
+    """The result of the search from one start; `heap_bytes` is exact to RESOLUTION."""
 
     name: str
     classes: Classes
@@ -214,8 +215,8 @@ def plan(
     """Choose classes for the recordings of `profile`, given in the same order.
 
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
-    inputs: what the classes may cost on others is not asked. `alone` are the profiles of each
-    recording by itself, where the plans of each are to be starts.
+    inputs, so the risk on other inputs is not checked. `alone` has the profile of each recording by
+    itself, from which further starts are made.
     """
     plain = [recording.smallest_heap(()) for recording in recordings]
     if not profile.sizes or classes_max == 0:
@@ -233,7 +234,7 @@ def plan(
 
 
 def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
-    """The best classes that the search reaches from each start, the starts in their order."""
+    """The best classes that the search reaches from each start, in the order of the starts."""
     ends = []
     for name, tried in (
         (PREFIXES_START, starts.prefix_classes(search.profile, search.classes_max)),
@@ -246,7 +247,7 @@ def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
         ends.append(_End(name, search.best, search.heap_bytes))
     changed: dict[Classes, tuple[Classes, int]] = {}
     ranked = sorted(ends, key=lambda end: end.heap_bytes)
-    # What each of several recordings has to offer was found by the search on it alone.
+    # The search on each recording alone has already found its classes.
     for end in ranked if len(search.recordings) == 1 else ranked[:1]:
         if end.classes not in changed:
             search.best, search.heap_bytes = end.classes, end.heap_bytes
@@ -258,7 +259,7 @@ def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
 
 
 def _change_counts(search: _Search, given: Sequence[Classes]) -> None:
-    """Change one count after another where that gains; a class that gains nothing goes."""
+    """Change one count at a time where that saves memory; drop a class that saves none."""
     promising = starts.sizes_to_change(search.profile)
     for _ in range(SWEEPS_MAX):
         before = search.heap_bytes
@@ -276,7 +277,7 @@ def _change_counts(search: _Search, given: Sequence[Classes]) -> None:
 def _measured(
     search: _Search, ends: Sequence[_End], given: Sequence[tuple[str, Classes]]
 ) -> Measured:
-    """The best of the starts and of the ends, measured as `tau replay` does, or plain TLSF."""
+    """The best of starts and results, measured as `tau replay` does, or plain TLSF."""
     found = [((), search.plain_bytes)]
     refusals = []
     for _, classes in given:
@@ -296,14 +297,14 @@ def _measured(
 
 
 def _heap(found: tuple[Classes, int]) -> tuple[int, int]:
-    """The smaller heap is better, then fewer classes."""
+    """Order by heap, then by number of classes."""
     return found[1], len(found[0])
 
 
 def _confirmed(search: _Search, classes: Classes) -> tuple[Classes, int]:
-    """What the finer measure confirms of `classes`.
+    """Confirm `classes` by the finer measure.
 
-    They lose the largest class until they are worth their risk; in the end plain TLSF is left.
+    They lose the largest class until they are worth their risk. In the end plain TLSF is left.
     """
     while classes:
         heap_bytes = search.measured_bytes(classes)
@@ -315,7 +316,7 @@ def _confirmed(search: _Search, classes: Classes) -> tuple[Classes, int]:
 
 
 def _judged(search: _Search, classes: Classes) -> tuple[str, int]:
-    """Why `classes` are not admitted as they stand, or "" and the heap that they need."""
+    """Return why `classes` are not admitted, or "" and the heap that they need."""
     if not classes:
         return NO_CLASS, search.plain_bytes
     if search.most_bytes(classes) < search.profile.peak_live_bytes:
@@ -342,4 +343,4 @@ def _prefix_checks(search: _Search) -> None:
             if high < max(heap_bytes * PREFIX_SHARE_MIN, least):
                 break
             search.checks.append(_Check(recording, events, int(high * (1 + STRAY)) // 8 * 8))
-    search.checks.reverse()  # the shortest prefix fails first and costs least
+    search.checks.reverse()  # the shortest prefix is the cheapest check, and the first to fail

@@ -1,6 +1,6 @@
-"""Where the replayed planner starts to search: the classes of other rules, none confirmed yet.
+"""The starts of the replayed planner's search: classes by other rules, not yet measured.
 
-docs/design/plan.md has what was measured for every number here.
+docs/design/plan.md has the measurements behind every number here.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tautochrone.plan.heap import Budget
 from tautochrone.plan.heap.recordings import Classes
 from tautochrone.plan.profile import Instants, Profile, SizeProfile
 
-# Counts are those live at the peak of every prefix from so many sixteenths on, or a share of them.
+# Counts are those live at the peak of every prefix of at least this many sixteenths, or a share.
 COUNT_PREFIXES = (2, 3, 4, 6, 8, 12, 16)
 SHARES = (1.0, 0.8, 0.6)
-# What a bucket must save, as a fraction of its size.
+# The least that a bucket must save, as a fraction of its size.
 SAVINGS_MIN = (0.04, 0.02, 0.1, 0.0)
-COMBINATIONS_MAX = 256  # of counts that are tried for all sizes at once
-EXACT_ROUNDS_MAX = 16  # a start needs no proof
-# Of a start's classes, those that save most: all of them, then 3/4 of those, and so on.
+COMBINATIONS_MAX = 256  # combinations of counts that are tried for all sizes at once
+EXACT_ROUNDS_MAX = 16  # a start needs no certificate
+# The classes of a start that save most: all of them, then 3/4 of those, and so on.
 PART_NUMERATOR, PART_DENOMINATOR = 3, 4
-# Sizes whose counts are changed one by one: so many that save most, so many with the most bytes.
+# How many sizes the search changes: those that save most, and those with the most bytes.
 SAVING_SIZES_MAX = 48
 LARGEST_SIZES_MAX = 24
 CHANGE_PREFIXES = (2, 4, 8, 12)
@@ -40,7 +40,7 @@ def formula_classes(profile: Profile, planner: str, classes_max: int) -> tuple[C
 
 
 def formula_starts(profile: Profile, classes_max: int) -> list[tuple[str, Classes]]:
-    """The classes of the greedy and, if the greedy's are not proved the best, of the exact planner.
+    """The classes of the greedy and, unless these are proved the best, of the exact planner.
 
     The exact planner stops after EXACT_ROUNDS_MAX linear rounds and reads no clock.
     """
@@ -56,12 +56,12 @@ def formula_starts(profile: Profile, classes_max: int) -> list[tuple[str, Classe
 
 
 def _planner(name: str) -> ModuleType:
-    """Loaded when it is wanted: the exact planner takes a third of a second to load its solver."""
+    """Load the exact planner on demand: its solver takes a third of a second to load."""
     return importlib.import_module(f"tautochrone.plan.heap.{name}")
 
 
 def _formula_instants(profile: Profile, classes_max: int) -> Instants:
-    """When there are more sizes than classes, those with the largest S_i P_i,max get one."""
+    """The sizes with the largest S_i P_i,max, if there are more sizes than classes."""
     ranked = sorted(profile.sizes, key=lambda size: (-_peak_bytes(size), size.size_bytes))
     return profile.reduce([size.size_bytes for size in ranked[:classes_max]])
 
@@ -72,7 +72,7 @@ def _classes_of(instants: Instants, budget: Budget) -> Classes:
 
 
 def prefix_classes(profile: Profile, classes_max: int) -> list[Classes]:
-    """Classes that shorter inputs would have filled too, and scaled parts of the greedy's."""
+    """Classes that shorter inputs also fill, and scaled parts of the greedy's."""
     found: list[Classes] = []
     for savings_min in SAVINGS_MIN:
         for sixteenths in COUNT_PREFIXES:
@@ -87,7 +87,7 @@ def prefix_classes(profile: Profile, classes_max: int) -> list[Classes]:
 
 
 def parts(profile: Profile, classes: Classes) -> list[Classes]:
-    """`classes`, then fewer and fewer: those that save the least of their bytes go first."""
+    """`classes`, then ever fewer: those that save the least of their bytes are dropped first."""
     saved = {size.size_bytes: _saved_fraction(profile, size) for size in profile.sizes}
     ranked = sorted(classes, key=lambda item: (-saved.get(item.size_bytes, 0.0), item.size_bytes))
     found = []
@@ -98,7 +98,7 @@ def parts(profile: Profile, classes: Classes) -> list[Classes]:
 
 
 def sizes_to_change(profile: Profile) -> list[SizeProfile]:
-    """The sizes whose counts are worth changing, the most promising first."""
+    """The sizes whose counts the search changes, the most promising first."""
     saving = sorted(profile.sizes, key=lambda size: -_saved_bytes(profile, size))
     largest = sorted(profile.sizes, key=lambda size: -_peak_bytes(size))
     chosen = saving[:SAVING_SIZES_MAX] + largest[:LARGEST_SIZES_MAX]
@@ -106,7 +106,7 @@ def sizes_to_change(profile: Profile) -> list[SizeProfile]:
 
 
 def counts_to_try(size: SizeProfile, count: int, starts: Sequence[Classes]) -> list[int]:
-    """Other counts for a class that has `count` buckets: falling, 0 last if it has any."""
+    """Other counts to try for a class with `count` buckets: decreasing, 0 last if it has any."""
     found = {size.live_at_peak, size.peak_live}
     found.update(_least_live(size, sixteenths) for sixteenths in CHANGE_PREFIXES)
     found.update(dict(start).get(size.size_bytes, 0) for start in starts)
@@ -115,13 +115,13 @@ def counts_to_try(size: SizeProfile, count: int, starts: Sequence[Classes]) -> l
 
 
 def with_count(classes: Classes, size_bytes: int, count: int) -> Classes:
-    """`classes` with `count` buckets of `size_bytes`; none if `count` is 0."""
+    """`classes` with `count` buckets of `size_bytes`; without this size if `count` is 0."""
     counts = {**dict(classes), size_bytes: count}
     return tuple(sorted((PlanClass(*item) for item in counts.items() if item[1]), reverse=True))
 
 
 def _combinations(profile: Profile, classes_max: int) -> list[Classes]:
-    """Where there are few sizes: none, the count live at the peak, or the most, of each."""
+    """For few sizes: all combinations of no bucket, the count live at the peak, and the most."""
     levels = [
         [0, *dict.fromkeys(count for count in (size.live_at_peak, size.peak_live) if count)]
         for size in profile.sizes
@@ -139,7 +139,7 @@ def _combinations(profile: Profile, classes_max: int) -> list[Classes]:
 
 
 def _greedy_counts(profile: Profile, classes_max: int) -> list[dict[int, int]]:
-    """The greedy's counts, for the sizes with the most bytes and for those that save most."""
+    """The greedy's counts of the sizes with the most bytes and of those that save most."""
     results = []
     for weight in (_peak_bytes, lambda size: _saved_bytes(profile, size)):
         chosen = sorted(profile.sizes, key=lambda size: (-weight(size), size.size_bytes))
@@ -153,7 +153,7 @@ def _chosen(
 ) -> Classes:
     """The classes that save most.
 
-    `share` of `counts`, of sizes that save at least `savings_min` of their bytes.
+    They take `share` of `counts`, for sizes that save at least `savings_min` of their bytes.
     """
     rows = []
     for size in profile.sizes:
@@ -166,7 +166,7 @@ def _chosen(
 
 
 def _least_live(size: SizeProfile, sixteenths: int) -> int:
-    """The fewest that live at the peak of any prefix of at least so many sixteenths."""
+    """The fewest objects live at the peak of any prefix of at least this many sixteenths."""
     return min(size.live_at_prefix_peak[sixteenths - 1 :])
 
 

@@ -1,7 +1,6 @@
-"""The systems that replay can drive: each file of this folder offers some.
+"""The systems that replay can run. Each file of this folder defines some.
 
-A file has SYSTEMS, those that are listed, and may have `named(name)` for more of them; nothing else
-has to know of it.
+A file has SYSTEMS, the listed ones, and may have `named(name)` for others. No other file lists it.
 """
 
 from __future__ import annotations

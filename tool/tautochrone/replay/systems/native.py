@@ -1,4 +1,4 @@
-"""Allocators in an arena, in the layout of a 32-bit target or of this machine: ours, and peers."""
+"""Allocators in an arena, ours and peers, in the layout of a 32-bit target or of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tautochrone.replay.system import Options, System
 
 @dataclass(frozen=True)
 class Native(System):
-    """An allocator in an arena; `is_counted`: its instructions can be counted in the emulator."""
+    """An allocator in an arena; `is_counted`: the emulator can count its instructions."""
 
     arena: Arena
     role: str
@@ -40,11 +40,11 @@ class Native(System):
             raise needs_plan(self.name, trace)
 
     def session(self, trace: opened.OpenTrace, plan: Any = None, layout: str = "32") -> Session:
-        """The allocator made ready for a trace, for many runs. A context manager."""
+        """Prepare the allocator for many runs of a trace. A context manager."""
         return Session(trace, self.arena, plan, layout)
 
     def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
-        """Replay in the heap that was asked for, else in the smallest that holds."""
+        """Replay in the requested heap, else in the smallest that holds."""
         plan = options.plan if self.arena.needs_plan else None
         done = self.result(trace, plan, options.heap_bytes, options.layout)
         counts = None
@@ -71,14 +71,14 @@ class Native(System):
     def result(
         self, trace: opened.OpenTrace, plan: Any, heap_bytes: int | None, layout: str
     ) -> ReplayResult:
-        """One run that looks at every object, in the smallest heap unless one is given."""
+        """Run once and check every object, in the smallest heap unless one is given."""
         with self.session(trace, plan, layout) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
             run = opened.watched(lambda: session.run(size), f"replaying on {self.name}")
         if run.fault == faults.INIT_FAILED and run.init_status == PLAN_TOO_LARGE:
             raise TauError(
                 f"the plan does not fit a heap of {size} bytes",
-                "give more with --heap, or plan again for less",
+                "give more with --heap, or make a smaller plan",
             )
         if run.fault not in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
             raise TauError(
@@ -113,7 +113,9 @@ class Native(System):
             return session.smallest_heap(guess_bytes, grid_sizes)
 
     def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
-        """The longest paths of ours on one of code.images.ISAS, in instructions and accesses."""
+        """The longest paths of our systems on one of code.images.ISAS, in instructions and
+        accesses.
+        """
         if not self.is_counted:
             return
         from tautochrone.code.bounds import accesses_bound_of_image, bound_of_image
@@ -126,11 +128,11 @@ class Native(System):
 
 
 def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> Native:
-    """A system from a shared library with PREFIX_init, _malloc, _calloc, _aligned_alloc, … _free.
+    """Make a system from a shared library with PREFIX_init, _malloc, _calloc, … _free.
 
-    Their prototypes are those of core/tlsf.h (free returns 0 for success). A library that also has
-    `size_t PREFIX_footprint(void *heap)` says itself how much of the arena it took; with `grows` no
-    search is made.
+    Their prototypes are those of core/tlsf.h; free returns 0 for success. If the library has
+    `size_t PREFIX_footprint(void *heap)`, that function reports how much of the arena is taken.
+    With `grows` there is no search.
     """
     return Native(Arena(name, str(library), prefix, grows=grows), PEER)
 

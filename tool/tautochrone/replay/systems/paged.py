@@ -1,7 +1,7 @@
-"""Heaps over pages, emulated as 32-bit code; an entry is made of two replays.
+"""Heaps on pages, emulated as 32-bit code. An entry combines two replays.
 
-The first replay runs RV32IMC code, the second the same core built with Zbb, whose numbers are the
-measures of the build "zbb".
+The first replay runs RV32IMC code. The second runs the same core built with Zbb; its numbers are
+the measures of the build "zbb".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FOLLOWS = frozenset({"heap_bytes", "check_level", "skip_misuse", "frames", "touc
 
 @dataclass(frozen=True)
 class Paged(System):
-    """A heap over pages in the emulator (replay/paging.py)."""
+    """A heap on pages in the emulator (replay/paging.py)."""
 
     name: str
     role: str
@@ -47,7 +47,7 @@ class Paged(System):
     targets: ClassVar[tuple[str, ...]] = ("rv32",)
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for another layout than that of 32-bit code."""
+        """Raise TauError (usage) for a layout other than that of 32-bit code."""
         refuse_layout(self.name, options)
 
     def run(self, trace: OpenTrace, options: Options) -> Entry:
@@ -93,14 +93,14 @@ def refuse_layout(name: str, options: Options) -> None:
     """Raise TauError (usage) unless the layout is that of a 32-bit target."""
     if options.layout != "32":
         raise TauError(
-            f"{name} runs as 32-bit code", "leave out --layout, or the system", EXIT_USAGE
+            f"{name} runs as 32-bit code", "leave out --layout, or this system", EXIT_USAGE
         )
 
 
 def pages_of(
     done: PageReplay | TileReplay, touch_all: bool, table_bytes: int | None = None
 ) -> Pages:
-    """What a replay says of its pages, whether it ran in software or on the tile."""
+    """The pages of a replay, in software or on the tile."""
     curve = done.mapped_pages
     return Pages(
         peak=done.peak_mapped_pages,
@@ -119,7 +119,7 @@ def pages_of(
 def entry_of(
     done: PageReplay | TileReplay, role: str, pages: Pages, operations: dict[str, Operation]
 ) -> Entry:
-    """The entry of a replay on pages, whether it ran in software or on the tile."""
+    """The entry of a replay on pages, in software or on the tile."""
     ratio = done.footprint_bytes / done.peak_live_bytes if done.peak_live_bytes else None
     return Entry(
         name=done.system,
@@ -136,7 +136,7 @@ def entry_of(
 
 
 def _operation(kind: str, calls: PageCalls, with_zbb: PageCalls) -> Operation:
-    """Calls of one operation: what they took, the bounds, and a scatter of cost over size."""
+    """The calls of one operation: costs, bounds, and a scatter plot of cost over size."""
     measures = []
     for unit in (INSTRUCTIONS, ACCESSES):
         for build, counted in (("", calls), ("zbb", with_zbb)):

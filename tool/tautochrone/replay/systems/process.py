@@ -1,4 +1,4 @@
-"""Allocators of this machine: each runs as it is, in a process that carries out the trace."""
+"""Allocators of this machine, unmodified, each in a process that replays the trace."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tautochrone.replay.system import Options, State, System
 
 @dataclass(frozen=True)
 class Process(System):
-    """An allocator that is loaded first into a process; without `library` the C library's own.
+    """An allocator that is preloaded into a process; without `library`, the C library's.
 
-    `package` is the Debian package that has it.
+    `package` is its Debian package.
     """
 
     name: str
@@ -33,21 +33,21 @@ class Process(System):
     follows: ClassVar[frozenset[str]] = frozenset({"skip_misuse", "layout"})
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for a heap's size: it takes what it needs."""
+        """Raise TauError (usage) for a heap size: these allocators take what they need."""
         if options.heap_bytes is not None:
             raise TauError(
-                f"{self.name} cannot be given a heap size",
+                f"{self.name} does not support --heap: it takes memory on demand",
                 f"leave out --heap, or {self.name}",
                 EXIT_USAGE,
             )
 
     def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
-        """Carry the trace out in a process; the entry tells by how much it grew."""
+        """Replay the trace in a process; the entry has the growth of its memory."""
         done = self.result(trace, None, options.heap_bytes, options.layout)
         return entry_of(done, self.role, in_process=True)
 
     def found(self) -> str | None:
-        """The library to load first: "" for the C library's, None if it is not installed."""
+        """The library to preload: "" for the C library's, None if it is not installed."""
         from ctypes.util import find_library
 
         return find_library(self.library) if self.library else ""
@@ -67,13 +67,13 @@ class Process(System):
         guess_bytes: int | None,
         grid_sizes: int | None,
     ) -> int:
-        """What the process takes; there is nothing to search."""
+        """The memory that the process takes; there is no search."""
         return self.result(trace, plan, None, layout).footprint_bytes
 
     def result(
         self, trace: opened.OpenTrace, plan: object, heap_bytes: int | None, layout: str
     ) -> ReplayResult:
-        """Peak memory of a process that carries out the trace, less what it had before."""
+        """Peak memory of a process that replays the trace, minus its memory before."""
         self.accept(Options(heap_bytes=heap_bytes), trace.path)
         return opened.watched(lambda: self._carried_out(trace), f"replaying on {self.name}")
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tile(System):
-    """A heap on the tile (replay/tile/tile.py); the name says the unit and the configuration."""
+    """A heap on the tile (replay/tile/tile.py); its name has the unit and the configuration."""
 
     name: str
     role: str
@@ -46,7 +46,7 @@ class Tile(System):
     targets: ClassVar[tuple[str, ...]] = ("tile",)
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for another layout than that of 32-bit code."""
+        """Raise TauError (usage) for a layout other than that of 32-bit code."""
         refuse_layout(self.name, options)
 
     def prepare(self) -> None:
@@ -78,7 +78,8 @@ class Tile(System):
         return replace(entry, simulation=told)
 
     def _is_bounded(self, check_level: int) -> bool:
-        """Whether bounds are known for the unit and the processor; checks make other code."""
+        """Whether bounds are known for unit and processor. They do not hold for code with checks.
+        """
         from tautochrone.replay.tile import cycle_bounds
         from tautochrone.replay.tile.program import tile_system, unit_of
 
@@ -102,7 +103,7 @@ class Tile(System):
             yield operation, CYCLES, bound
 
     def state(self, build: bool) -> State:
-        """Whether its simulator is built, or can be."""
+        """Return whether its simulator is built or can be built."""
         from tautochrone.replay.tile.program import (
             BUILD_COMMAND,
             buildable,
@@ -125,7 +126,7 @@ class Tile(System):
 def _operation(
     kind: str, each: TileCalls | TileAccesses, bound: int | None, is_bounded: bool
 ) -> Operation:
-    """Calls, faults or accesses: what they took, with every one of them."""
+    """Calls, faults or accesses with all of their costs."""
     mean = each.mean_cycles
     costs = (None if mean is None else round(mean, 2), each.p999_cycles, each.max_cycles, bound)
     by_size = each.by_size()
@@ -140,7 +141,7 @@ def _operation(
 
 
 def named(name: str) -> Tile | None:
-    """A listed system with a configuration behind its name; None if it is none of the tile."""
+    """The system for a name with a configuration; None if it is not one of the tile."""
     found = parsed(name)
     return None if found is None else Tile(name, _role(found[0]))
 

@@ -1,24 +1,27 @@
-"""A sound bound of what a call, or a fault, takes on the tile, in cycles.
+"""Computes a sound bound of a call or a fault on the tile, in cycles.
 
     tile_bounds(tile_system("tile:rtmmu"))      # {"malloc": …, "free": …, "fault": …, "unmap": …}
 
-The longest path through the linked program (bounds.py), each instruction weighted with the most
-cycles that it can take on Ibex's two-stage pipeline ("Pipeline Details" in its manual):
+The bound is the longest path through the linked program (code/bounds.py). The weight of an
+instruction is the most cycles that it takes on Ibex's two-stage pipeline ("Pipeline Details" in its
+manual):
 
-1. 1 cycle; a load or store 2 and what its answer waits; a multiplication 3 (mulh 4), a division 37.
-2. A branch that is taken 3, a jump, call or return 2; one more if the instruction that it leads to
-   lies across two words of the instruction memory, since both are fetched.
-3. Accesses relative to sp and gp, and all of the functions that work on tables (OUTSIDE), lie in
-   banks that answer in one cycle. Any other may lie in the window, and waits for a translation.
-4. Calls of the replay program are measured between two stores. All of the block of code that the
-   call stands in counts to it, also what is outside the two stores.
+1. 1 cycle. A load or store takes 2 plus the wait for its answer, a multiplication 3 (mulh 4), a
+   division 37.
+2. A taken branch takes 3, a jump, call or return 2. If the target instruction spans two words of
+   the instruction memory, both are fetched, which takes one more.
+3. Accesses relative to sp and gp, and all accesses of the functions that work on tables (OUTSIDE),
+   go to banks that answer in one cycle. Any other access may go to the window and wait for a
+   translation.
+4. Calls of the replay program are measured between two stores. The whole block of code around the
+   call counts, even outside of the two stores.
 5. A fault is 6 cycles of the processor, the answer, and the handler to its mret (doc/tile.md).
 
-The weights are exact: what random functions take on the tile is their longest path
-(tool/tests/replay/tile/test_cycle_bounds.py). A path that no data can take counts too. What the
-bound presumes: naturally aligned accesses, no interrupt, no fault inside a call (the core's heaps
-map what they write), and a frame that is ready. None: there is none, since the code loops, or the
-processor's configuration or the unit has other rules.
+The weights are exact: random functions take as long as their longest path
+(tool/tests/replay/tile/test_cycle_bounds.py). Infeasible paths count too. The bound assumes
+naturally aligned accesses, no interrupt, no fault inside a call (the core's heaps map what they
+write), and a ready frame. None means that there is no bound: the code loops, or the processor's
+configuration or the unit has other rules.
 """
 
 from __future__ import annotations
@@ -41,12 +44,12 @@ MEMORY_BASES = {"sp", "gp"}
 UNKNOWN_TIME = {"wfi", "fence", "fence.i", "ecall"}
 READY = {"tau_frames_clean_one": NEVER}
 VECTORS = "tau_tile_vectors"
-# What begins the names of functions that have no pointer into the window.
+# Prefixes of the names of functions that have no pointer into the window.
 OUTSIDE = ("tau_vspace_", "tau_region_tree_", "tau_validity_", "tau_frames_", "tau_pagetable_")
 
 
 class CyclePaths(LongestPath):
-    """Longest paths in cycles of a program of the tile. `window_answer`: of a translated access."""
+    """Longest paths of a tile's program in cycles. `window_answer`: of a translated access."""
 
     def __init__(self, code: Code, window_answer: int) -> None:
         super().__init__(code, READY)
@@ -68,7 +71,7 @@ class CyclePaths(LongestPath):
                 continue
             step = self._all().get(address)
             if step is None:
-                returns.add(address)  # for all we know; refused if a path leads here
+                returns.add(address)  # assumed to return; refused if a path leads here
                 continue
             steps[address] = step
             waiting += [*step.targets, *(() if step.calls is None else (step.calls,))]
@@ -83,20 +86,20 @@ class CyclePaths(LongestPath):
         for address in steps.keys() - returns:
             self.known.setdefault((address, 0), NEVER)
 
-    @functools.cache  # noqa: B019  (lives as long as the process, as the paths do)
+    @functools.cache  # noqa: B019  (lives as long as the process, like the paths)
     def instruction(self, address: int) -> capstone.CsInsn:
         """The instruction at an address."""
         return next(self.code.decoder.disasm(self.code.bytes_at(address), address, 1))
 
     def fetch(self, address: int | None) -> int:
-        """Cycles that a jump to an address waits longer for a second word."""
+        """Extra cycles of a jump to an address for a second word."""
         return int(address is not None and address % 4 == 2 and self.instruction(address).size == 4)
 
     def access(self, insn: capstone.CsInsn) -> int:
         """Cycles of a load or store."""
         function = self.code.names[self.functions[bisect_right(self.functions, insn.address) - 1]]
         memory = [each.mem for each in insn.operands if each.type == capstone.riscv.RISCV_OP_MEM]
-        is_stack = insn.mnemonic in ("c.lwsp", "c.swsp")  # they have no such operand
+        is_stack = insn.mnemonic in ("c.lwsp", "c.swsp")  # these have no explicit operand
         is_near = memory and all(insn.reg_name(each.base) in MEMORY_BASES for each in memory)
         is_bank = is_stack or is_near or function.startswith(OUTSIDE)
         return 1 + (BANK_ANSWER_CYCLES if is_bank else self.window_answer)
@@ -106,7 +109,7 @@ class CyclePaths(LongestPath):
         insn = self.instruction(address)
         name = insn.mnemonic.removeprefix("c.")
         if name in UNKNOWN_TIME:
-            raise TauError(f"{self.code.place(address)}: `{name}` takes a time that is not known")
+            raise TauError(f"{self.code.place(address)}: `{name}` takes an unknown time")
         if name in RISCV_BRANCHES:
             is_next = following == address + insn.size
             return 1 if is_next else TAKEN_CYCLES + self.fetch(following)
@@ -123,7 +126,7 @@ class CyclePaths(LongestPath):
     def measured(self, name: str) -> int:
         """The most cycles of the blocks of code that call a function, with the call.
 
-        Raises TauError if nothing calls it.
+        Raises TauError if no code calls it.
         """
         called = self.code.symbols[name]
         found = [self._block(site) for site in self._sites(called)]
@@ -140,7 +143,7 @@ class CyclePaths(LongestPath):
 
     @functools.cache  # noqa: B019
     def _all(self) -> dict[int, Step | None]:
-        """Every instruction of the code in order; None for one that is no plain flow."""
+        """Every instruction of the code in order; None for one that is not straight-line code."""
         steps: dict[int, Step | None] = {}
         address, end = self.code.text
         while address < end:
@@ -152,7 +155,7 @@ class CyclePaths(LongestPath):
         return steps
 
     def _block(self, site: int) -> int:
-        """Cycles of the straight code around a call, the called function apart."""
+        """Cycles of the straight-line code around a call, without the called function."""
         steps = self._all()
         order = list(steps)
         entered = {
@@ -177,29 +180,29 @@ class CyclePaths(LongestPath):
         return length
 
     def _is_plain(self, address: int) -> bool:
-        """Whether control goes from this instruction to the one behind it only."""
+        """Whether control always continues at the next instruction."""
         step = self._all().get(address)
         size = 4 if self.code.bytes_at(address)[0] & 3 == 3 else 2
         return step is not None and step.calls is None and step.targets == (address + size,)
 
 
 def answer_cycles(system: TileSystem) -> int:
-    """Cycles from the request of a load or store of the window to its answer, at most.
+    """The most cycles from the request of a load or store in the window to its answer.
 
-    With the TLB of regions that is a miss, which is proved to be answered no later than without it
-    (hw/rtmmu/formal/tau_rtmmu_tlb_proof.sv).
+    With the TLB of regions this is a miss, which is proved to be answered no later than without a
+    TLB (hw/rtmmu/formal/tau_rtmmu_tlb_proof.sv).
 
     Raises TauError for a unit whose bound is not known.
     """
     validity, table = max(system.latencies[:2]), system.latencies[2]
     space = unit_of(system).space
     if not space:
-        raise TauError(f"the time of a lookup of {system.unit} has no bound here")
+        raise TauError(f"the time of a lookup of {system.unit} has no known bound")
     return (table if space == "pagetable" else max(2 * validity, table)) + 1
 
 
 def tile_bounds(system: TileSystem) -> dict[str, int | None]:
-    """The most cycles of each operation of the replay program, None where there is no bound.
+    """The most cycles of each operation of the replay program; None if there is no bound.
 
     Raises TauError if the program cannot be built.
     """
@@ -208,7 +211,7 @@ def tile_bounds(system: TileSystem) -> dict[str, int | None]:
 
 
 def tile_bound(system: TileSystem, kind: str) -> int | None:
-    """As tile_bounds, of one operation."""
+    """As tile_bounds, for one operation."""
     unit = unit_of(system)
     if system.config != CONFIG or not unit.heap:
         return None

@@ -1,8 +1,7 @@
-"""What a replay on the tile is made of: the simulator with its unit, and the program that runs.
+"""Builds what a replay on the tile needs: the simulator with its unit, and the program.
 
-Both are built when they are first asked for and kept in the user's cache directory: the simulator
-by hw/build.py, the program by targets/build.py. The package carries the sources of both; in a
-checkout those of the repository are taken.
+Both are built on first use and kept in the user's cache: the simulator by hw/build.py, the program
+by targets/build.py. The package has the sources of both. A checkout uses those of the repository.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from tautochrone.targets.sources import CORE_FILES
 PAGE_BITS = 18
 WINDOW_ADDRESS = tile_format.ADDRESS_WINDOW
 CONFIG_DEFAULT = "small"
-# Cycles of the table memories. PARALLEL: those of the validity array are twice as fast as the page
-# table, as the paper's; so a translation takes what the page table alone would [P0-29].
+# Cycles of the table memories. PARALLEL: as in the paper, those of the validity array are twice as
+# fast as the page table, so a translation takes as long as the page table alone [P0-29].
 LATENCIES_PARALLEL, LATENCIES_PIPELINED = (1, 1, 2), (1, 1, 1)
 FOLDER = "targets/programs/replay"
 PROGRAM_FILES = ("replay.c", "memory.c")
@@ -54,7 +53,7 @@ def tile_system(name: str) -> TileSystem:
     found = parsed(name)
     if found is None:
         known = ", ".join(PREFIX + unit.name for unit in UNITS)
-        raise TauError(f"{name!r} is no system on the tile", f"use one of {known}", EXIT_USAGE)
+        raise TauError(f"{name!r} is not a system on the tile", f"use one of {known}", EXIT_USAGE)
     unit, chosen = found
     configs = [word for word in chosen if word != PIPELINED]
     latencies = LATENCIES_PIPELINED if PIPELINED in chosen else LATENCIES_PARALLEL
@@ -77,7 +76,7 @@ def hardware_folder() -> Path:
 
 @functools.cache
 def build_module(hardware: Path) -> ModuleType:
-    """build.py of the folder hw/, which is no part of this package."""
+    """Load build.py of the folder hw/, which is not part of this package."""
     package = ModuleType(f"tautochrone_hw_{str(hardware).encode().hex()}")
     package.__path__ = [str(hardware)]
     sys.modules[package.__name__] = package
@@ -87,7 +86,7 @@ def build_module(hardware: Path) -> ModuleType:
 def unit_of(system: TileSystem) -> Any:
     """The unit of a system as hw/ describes it: a Unit of hw/units.py.
 
-    Raises TauError if this installation has no hw/, or the description is wrong.
+    Raises TauError if this installation has no hw/, or the description is invalid.
     """
     module = build_module(hardware_folder())
     try:
@@ -97,9 +96,9 @@ def unit_of(system: TileSystem) -> Any:
 
 
 def simulator(system: TileSystem, build: bool = True) -> Path | None:
-    """The simulator for a system, built if need be; without `build` None if it is not there.
+    """The simulator of a system, built if needed; without `build`, None if it is missing.
 
-    Raises TauError with the cause if it cannot be built.
+    Raises TauError with the cause if the build fails.
     """
     module = build_module(hardware_folder())
     try:
@@ -113,7 +112,7 @@ def simulator(system: TileSystem, build: bool = True) -> Path | None:
     except module.BuildError as error:
         raise TauError(
             f"the simulator of {system.name} cannot be built: {error}",
-            error.next_step or "`tau doctor` says what is missing",
+            error.next_step or "run `tau doctor` to see what is missing",
         ) from error
     return path
 
@@ -130,9 +129,9 @@ def buildable() -> None:
 
 
 def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> Path:
-    """The ELF file that replays on a system, compiled if need be.
+    """The ELF file that replays on a system, compiled if needed.
 
-    With `assert_level` 1 or 2 the core's asserts are live: a failed one stops the simulation.
+    With `assert_level` 1 or 2 the core's assertions are checked; a failed one stops the simulation.
     Raises TauError if the compiler is missing or fails.
     """
     root = hardware_folder().parent
@@ -145,7 +144,7 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
 
 
 def flags_of(system: TileSystem, root: Path, assert_level: int, check_level: int) -> list[str]:
-    """What the compiler is told beside the recipe of the target."""
+    """Options of the compiler beyond the target's recipe."""
     unit = unit_of(system)
     return [
         *("-include", str(root / FOLDER / "port.h")),
@@ -158,7 +157,7 @@ def flags_of(system: TileSystem, root: Path, assert_level: int, check_level: int
 
 
 def main() -> int:
-    """Build everything that replays run on, and print where it is; 1 if something cannot be."""
+    """Build every simulator and program, and print the paths; return 1 if a build fails."""
     failed = 0
     for name in (PREFIX + unit.name for unit in UNITS):
         system = tile_system(name)

@@ -1,6 +1,6 @@
-"""Runs simulators, each under a progress bar that shows how many cycles a second it makes.
+"""Runs simulators, each under a progress bar that shows its cycles per second.
 
-Several may run at once, each from a thread of its own: their bars stand below each other.
+Several may run at once, each from its own thread. Their bars are shown below each other.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ Result = TypeVar("Result")
 _lock = threading.Lock()
 _running: set[subprocess.Popen[str]] = set()
 _stopped = threading.Event()
-_bars: list[Any] = []  # the one display, while somebody uses it
+_bars: list[Any] = []  # the only display, while it is in use
 _users = 0
 
 
 def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
-    """Run a simulator that takes `commands` commands; its exit code and the end of what it said.
+    """Run a simulator with `commands` commands; return its exit code and the end of its output.
 
-    On a terminal a bar shows how far it is. An interrupt or the end of this process ends the
-    simulator too. Raises TauError if simulators are stopped.
+    On a terminal a bar shows the progress. An interrupt or the end of this process also ends the
+    simulator. Raises TauError if simulators are stopped.
     """
     line = [*line, "--parent", str(os.getpid())]
     shows = sys.stderr.isatty() and not is_quiet()
     with tempfile.TemporaryFile() as said:
         with _lock:
             if _stopped.is_set():
-                raise TauError(f"{label}: stopped before it began")
+                raise TauError(f"{label}: stopped before it started")
             process = subprocess.Popen(
                 [*line, "--progress"] if shows else line,
                 stdout=said,
@@ -67,10 +67,10 @@ def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
 
 
 def run_in_threads(run: Callable[[str], Result], names: Sequence[str]) -> list[Result]:
-    """What `run` makes of each name, each processor a thread; `run` calls run_watched.
+    """Call `run` for each name in as many threads as processors; `run` calls run_watched.
 
-    An exception, here or in a thread, ends every simulator that runs, and one that is about to
-    start does not: its thread is told. Afterwards simulators start again. Not to be nested.
+    An exception, here or in a thread, ends every running simulator and prevents others from
+    starting. Afterward simulators can start again. Calls must not be nested.
     """
     try:
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -88,7 +88,7 @@ def run_in_threads(run: Callable[[str], Result], names: Sequence[str]) -> list[R
 
 
 def _show(process: subprocess.Popen[str], said: IO[bytes], commands: int, label: str) -> None:
-    """Move a bar on by the simulator's lines `progress CYCLES COMMANDS`; keep all others."""
+    """Advance a bar by the simulator's lines `progress CYCLES COMMANDS`; keep all other lines."""
     started = time.monotonic()
     assert process.stderr is not None
     with _display() as bars:
@@ -110,7 +110,7 @@ def _show(process: subprocess.Popen[str], said: IO[bytes], commands: int, label:
 
 @contextmanager
 def _display() -> Iterator[Any]:
-    """The display of all bars; the last user takes it down."""
+    """The display of all bars; its last user closes it."""
     global _users
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 

@@ -1,22 +1,23 @@
-"""Replays a trace on the simulated tile: cycles of every call, exact and the same in every run.
+"""Replays a trace on the simulated tile: exact cycles of every call, equal in every run.
 
     result = tile_replay("program.tau", "tile:rtmmu")       # or "tile:pagetable"
     result.cycles, result.peak_mapped_pages, result.faults
     frees = result.calls["free"]                            # one entry a call, in order:
     frees.event, frees.size_bytes, frees.cycles, frees.max_cycles, frees.p999_cycles
     result.calls["fault"].cycles            # from the access that faults to its repetition
-    result.accesses["load"].cycles, .counts                 # a histogram: they are too many to list
-    result.mapped_pages.event, .low, .high                  # over time
+    result.accesses["load"].cycles, .counts                 # a histogram, as they are too many to
+    list result.mapped_pages.event, .low, .high                  # over time
 
-The program is targets/programs/replay: the core's heaps on a tile whose unit translates
-(hw/README.md). `tile:rtmmu` is core/page_heap.c, `tile:pagetable` core/conventional/break_heap.c.
-What follows chooses the processor's configuration and the tables, as in
-`tile:rtmmu:fast-b:pipelined`; otherwise it is small, and the RTMMU's tables are twice as fast as
-the page table (parallel). Pages are mapped by real faults. A touch is a load of each of its
-granules, or a store: by turns, event by event. Cycles are those of a call without the stores that
-start and stop the clock.
+The program is targets/programs/replay: the core's heaps on a tile with a unit that translates
+(hw/README.md). `tile:rtmmu` is core/page_heap.c, `tile:pagetable` is
+core/conventional/break_heap.c. A suffix selects the processor's configuration and the tables, as in
+`tile:rtmmu:fast-b:pipelined`. By default the processor is small, and the RTMMU's tables are twice
+as fast as the page table (parallel).
 
-Simulator and program are built on demand, from the package's own sources (tile_program.py).
+Real faults map pages. A touch loads or stores each of its granules, alternating from event to
+event. The cycles of a call exclude the stores that start and stop the clock.
+
+Simulator and program are built on demand from the package's sources (program.py).
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ from tautochrone.replay.tile.program import (
 from tautochrone.replay.tile.progress import run_watched
 from tautochrone.trace.file import heap_accesses, open_trace
 
-HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # page 0 is never used
+HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # page 0 is reserved
 SLOTS_MAX = 250_000  # pointers of live objects, in the tile's plain memory
 CYCLES_MAX = 20_000_000_000
 BINS_MAX = 2048
 HEAP_ADDRESS = WINDOW_ADDRESS + PAGE_BYTES
 HASH_FACTOR = 0x9E3779B97F4A7C15  # tool/native/replay/content.c
 WORD_MAX = (1 << 32) - 1
-_decoding = threading.Lock()  # an open trace has one place where it is read
+_decoding = threading.Lock()  # an open trace has a single read position
 
 OP_SKIP = 255  # tool/native/replay/replay.h
 # In the order of their channels.
@@ -95,7 +96,7 @@ RECORD = np.dtype(
 
 @dataclass(frozen=True)
 class TileCalls:
-    """The calls of one operation, or the faults, in order; `cycles` a call each."""
+    """The calls of one operation, or the faults, in order, with the `cycles` of each."""
 
     event: np.ndarray
     size_bytes: np.ndarray
@@ -130,7 +131,7 @@ class TileCalls:
         return sizes.tolist(), cycles.tolist(), calls.tolist()
 
     def histogram(self) -> None:
-        """Nothing: by_size has every call."""
+        """None, because by_size has every call."""
         return None
 
 
@@ -138,7 +139,7 @@ class TileCalls:
 class TileAccesses:
     """Loads or stores of the window that did not fault: `counts` of them took `cycles`.
 
-    From the request on the bus to its answer; the allocator's own are among them.
+    Cycles count from the request on the bus to its answer. The allocator's accesses are included.
     """
 
     cycles: np.ndarray
@@ -168,21 +169,21 @@ class TileAccesses:
         return float((self.cycles * self.counts).sum()) / self.count if self.count else None
 
     def by_size(self) -> None:
-        """Nothing: an access has no size of its own."""
+        """None, because an access has no size."""
         return None
 
     def histogram(self) -> list[list[int]]:
-        """Cycles and how many accesses took them."""
+        """Pairs of cycles and the number of accesses that took them."""
         pairs = zip(self.cycles.tolist(), self.counts.tolist(), strict=True)
         return [[cycles, count] for cycles, count in pairs]
 
 
 @dataclass(frozen=True)
 class TileReplay:
-    """What one replay on the tile showed; `failed_at_event` counts from 0, None: it completed.
+    """The result of a replay on the tile; `failed_at_event` counts from 0, None: it completed.
 
-    `cycles` are all of the simulation, `start_cycles` those before the trace begins. `counters` are
-    the tile's own, by name.
+    `cycles` are those of the whole simulation, `start_cycles` those before the trace begins.
+    `counters` are the tile's, by name.
     """
 
     system: str
@@ -209,7 +210,7 @@ class TileReplay:
 
     @property
     def footprint_bytes(self) -> int:
-        """Bytes of the most frames in use at once."""
+        """The peak of frames in use, in bytes."""
         return self.peak_mapped_pages * PAGE_BYTES
 
 
@@ -217,7 +218,7 @@ class TileReplay:
 
 
 def operations_of(trace: opened.OpenTrace) -> np.ndarray:
-    """The events of a trace as operations (OPERATION); those that are misuse have op OP_SKIP."""
+    """The events of a trace as operations (OPERATION); misuse has op OP_SKIP."""
     library = native.library()
     with tempfile.TemporaryFile() as file, _decoding:
         error = library.tau_replay_dump(trace.handle, file.fileno())
@@ -228,7 +229,7 @@ def operations_of(trace: opened.OpenTrace) -> np.ndarray:
 
 
 def sizes_before(operations: np.ndarray) -> np.ndarray:
-    """Bytes that the object of each event had before it; 0 if there was none."""
+    """The size of each event's object before the event; 0 if there is none."""
     count = len(operations)
     order = np.argsort(operations["slot"], kind="stable")
     slots, ops = operations["slot"][order], operations["op"][order]
@@ -272,7 +273,7 @@ def commands_of(
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation left: its records in order, and its summary."""
+    """The output of a simulation: its records in order, and its summary."""
 
     records: np.ndarray
     summary: dict[str, Any]
@@ -285,9 +286,9 @@ def simulate(
     assert_level: int = 0,
     check_level: int = 0,
 ) -> Simulated:
-    """Run the replay program on a system with `commands`, the first of which starts it.
+    """Run the replay program on a system with `commands`; the first one starts it.
 
-    Raises TauError if a limit is reached, an assertion fails, or the program finds an error.
+    Raises TauError if a limit is reached, an assertion fails, or the program reports an error.
     """
     simulated, image = simulator(system), program(system, assert_level, check_level)
     with tempfile.TemporaryDirectory() as folder:
@@ -318,7 +319,7 @@ def simulate(
 
 
 def _anew(simulated: Path) -> str:
-    return f"it may be damaged: remove {simulated.parent}, and the next replay builds it anew"
+    return f"it may be damaged: remove {simulated.parent}, and the next replay builds it again"
 
 
 def _refuse(system: TileSystem, code: int, said: str, simulated: Path) -> None:
@@ -329,7 +330,7 @@ def _refuse(system: TileSystem, code: int, said: str, simulated: Path) -> None:
         raise TauError(f"the simulator of {system.name} {cause}", _anew(simulated))
     why = {
         tile.END_DOUBLE_FAULT: "a fault inside the fault handler",
-        tile.END_ASSERTION: "an assertion of hardware",
+        tile.END_ASSERTION: "a failed assertion in the hardware",
     }
     raise TauError(
         f"{system.name} stopped: {why.get(code, 'the program on the tile')}: {text}",
@@ -348,17 +349,17 @@ def tile_replay(
     cycles_max: int = CYCLES_MAX,
     assert_level: int = 0,
 ) -> TileReplay:
-    """Replay a trace on a system on the tile. Arguments as page_replay; a limit of cycles beside.
+    """Replay a trace on a system on the tile. Arguments as page_replay, and a limit of cycles.
 
-    Raises TauError for a trace with misuse (unless `skip_misuse`), one that cannot fit the tile,
-    and for whatever stops the simulation.
+    Raises TauError for a trace with misuse (unless `skip_misuse`), for one that cannot fit the
+    tile, and for whatever stops the simulation.
     """
     system = tile_system(name)
     trace = opened.open_trace_for_replay(trace_path)
     opened.refuse_misuse(trace, skip_misuse)
     pages = min((heap_bytes or HEAP_PAGES_MAX * PAGE_BYTES) // PAGE_BYTES, HEAP_PAGES_MAX)
     if pages < 2:
-        raise TauError("a heap on the tile has at least 2 pages", "give more", EXIT_USAGE)
+        raise TauError("a heap on the tile has at least 2 pages", "raise --heap", EXIT_USAGE)
     _refuse_too_big(trace, pages)
     operations = operations_of(trace)
     before = sizes_before(operations)
@@ -462,11 +463,12 @@ def _result_of(
 def _places(
     plain: np.ndarray, events: np.ndarray, events_count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The event of each record, and the pages mapped after it; faults are the next record's."""
+    """The event of each record, and the pages mapped after it; a fault belongs to the next record.
+    """
     is_called = plain["channel"] != tile.CHANNEL_FAULT
     next_call = np.flatnonzero(is_called)[np.cumsum(is_called) - is_called]
     place = plain["tag"][next_call].astype(np.int64)
-    known = np.append(events, events_count)  # the end has the number behind the last command
+    known = np.append(events, events_count)  # the end has the number after the last command
     return known[np.minimum(place, len(events))], plain["sent"][next_call].astype(np.int64)
 
 
@@ -489,7 +491,7 @@ def _calls_of(
 
 
 def _placement_hash(plain: np.ndarray, event: np.ndarray) -> int:
-    """Where every object was placed, as PageReplay's: addresses count from the heap's start."""
+    """The place of every object, as in PageReplay: addresses count from the heap's start."""
     chosen = (plain["channel"] <= CHANNELS.index("aligned_alloc")) & (plain["value"] != 0)
     found = 0
     for number, address in zip(
@@ -500,7 +502,7 @@ def _placement_hash(plain: np.ndarray, event: np.ndarray) -> int:
 
 
 def _curve(change: tuple[np.ndarray, np.ndarray], first: int, events: int) -> MappedPages:
-    """Fewest and most pages in bins of equally many events; both ends of each change count."""
+    """The fewest and most pages in bins of equally many events; both ends of a change count."""
     event, mapped = change
     bins = min(max(events, 1), BINS_MAX)
     before = np.concatenate([[first], mapped[:-1]])[: len(mapped)]
@@ -519,10 +521,10 @@ def _mean(
     change: tuple[np.ndarray, np.ndarray],
     first: int,
 ) -> float:
-    """Mean of mapped pages: as PageReplay's [PAGING-6]."""
+    """The mean of mapped pages, as in PageReplay [PAGING-6]."""
     event, mapped = change
     after = np.full(len(ops) + 1, -1, np.int64)
-    after[event] = mapped  # of several, the last stays
+    after[event] = mapped  # the last of several stays
     places = np.maximum.accumulate(np.where(after >= 0, np.arange(len(after)), -1))
     filled = np.where(places >= 0, after[np.maximum(places, 0)], first)
     before = np.concatenate([[first], filled[:-1]])
@@ -536,7 +538,7 @@ def _mean(
 
 
 def _access_times(trace: opened.OpenTrace) -> np.ndarray | None:
-    """Time of each event and of the end, if it counts accesses to the heap; else None."""
+    """The time of each event and of the end, if it counts accesses to the heap; else None."""
     counted = heap_accesses(trace.header)
     if counted is None:
         return None
@@ -552,11 +554,11 @@ def _access_times(trace: opened.OpenTrace) -> np.ndarray | None:
 def region_cycles(
     name: str, regions: np.ndarray, frames: int, cycles_max: int = CYCLES_MAX
 ) -> dict[str, np.ndarray]:
-    """Cycles to map and to unmap regions, one after the other, in an otherwise empty space.
+    """Measure cycles to map and unmap regions one after the other, in an otherwise empty space.
 
-    `regions` has a row (first page, pages, pages that are mapped before it is unmapped, neighbours)
-    each; neighbours is the sum of FLAG_BEFORE and FLAG_BEHIND, regions of one page.
-    Returns the columns "map" and "unmap". Raises TauError for a region that cannot be.
+    Each row of `regions` is (first page, pages, pages that are mapped before the unmap, neighbors).
+    The field neighbors is the sum of FLAG_BEFORE and FLAG_BEHIND, for regions of one page. Returns
+    the columns "map" and "unmap". Raises TauError for an impossible region.
     """
     rows = np.empty((len(regions) + 1, 4), np.uint32)
     rows[0] = (form.OP_SPACE, 0, 0, frames)

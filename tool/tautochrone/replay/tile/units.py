@@ -1,4 +1,4 @@
-"""The memory management units that replay on the tile, and what may follow their names."""
+"""The memory management units that replay on the tile, and the suffixes of their names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import unit_format
 
 PREFIX = "tile:"
-# Configurations of the processor (hw/build.py), and whether the tables are as slow as the page
+# Configurations of the processor (hw/build.py), and the suffix for tables as slow as the page
 # table.
 CONFIGS = ("small", "small-b", "fast", "fast-b")
 PIPELINED = "pipelined"
@@ -17,7 +17,7 @@ CONVENTIONAL_HEAP = "break_heap"  # of core/conventional
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit in the MMU socket; `is_conventional`: ours is measured against it."""
+    """A unit in the MMU socket; `is_conventional`: ours is compared with it."""
 
     name: str
     is_conventional: bool = False
@@ -27,9 +27,9 @@ UNITS = tuple(Unit(name, heap == CONVENTIONAL_HEAP) for name, heap in unit_forma
 
 
 def parsed(name: str) -> tuple[Unit, list[str]] | None:
-    """The unit of a system's name and the words behind it; None if it is none on the tile.
+    """The unit of a system's name and the words after it; None if it is not on the tile.
 
-    Raises TauError (usage) for a word that is no configuration.
+    Raises TauError (usage) for a word that is not a configuration.
     """
     first, *chosen = name.removeprefix(PREFIX).split(":")
     unit = next((each for each in UNITS if each.name == first), None)
@@ -37,8 +37,8 @@ def parsed(name: str) -> tuple[Unit, list[str]] | None:
         return None
     if not set(chosen) <= {*CONFIGS, PIPELINED}:
         raise TauError(
-            f"{PREFIX}{first} knows no configuration {':'.join(chosen)!r}",
-            f"put one of {', '.join(CONFIGS)} behind it, or {PIPELINED}, or both",
+            f"{PREFIX}{first} has no configuration {':'.join(chosen)!r}",
+            f"append one of {', '.join(CONFIGS)}, or {PIPELINED}, or both",
             EXIT_USAGE,
         )
     return unit, chosen

@@ -161,7 +161,7 @@ def test_command_line(trace: Path) -> None:
             assert len(set(pairs)) == len(pairs) == len(points["calls"])
     assert [system["operations"]["free"]["grows"] for system in systems] == [None, "linear"]
     for_people = CliRunner().invoke(replay.command, words, standalone_mode=False)
-    for shown in ("The slowest free takes", "pages mapped over the events", "cycles per call"):
+    for shown in ("The slowest free takes", "peak of mapped pages in each", "cycles per call"):
         assert shown in for_people.stdout
 
 
@@ -210,7 +210,7 @@ def test_an_error_about_the_beginning_names_the_trace(trace: Path) -> None:
 
 def test_unknown_configuration(trace: Path) -> None:
     error = refused(trace, "tile:rtmmu:huge")
-    assert error.message == "tile:rtmmu knows no configuration 'huge'"
+    assert error.message == "tile:rtmmu has no configuration 'huge'"
     assert "fast-b" in (error.next_step or "") and "pipelined" in (error.next_step or "")
 
 
@@ -267,6 +267,6 @@ def test_report_shows_the_tile_beside_the_software(trace: Path, tmp_path: Path) 
     done = CliRunner().invoke(report.command, words, standalone_mode=False)
     assert done.exception is None, done.exception
     text = page.read_text()
-    assert "What free takes on the tile, by size" in text and "What free takes, by size" in text
-    assert "The tile beside the software model" in text and "Cycles an operation" in text
+    assert "What free takes on the tile, by size" in text and "Cost of free, by size" in text
+    assert "The tile beside the software model" in text and "Cycles per operation" in text
     assert text.count("tile:pagetable") > 1
