@@ -1,15 +1,15 @@
-// The budgeted heap. docs/spec/budget.md has the rules, docs/design/budget.md the reasons. How both
-// lookups are constant:
+// The budgeted heap. Rules: docs/spec/budget.md. Reasons: docs/design/budget.md. Both lookups take
+// constant time:
 //
-// 1. size -> class: a multiplication and a shift find the only class that can have this size (a
-//    perfect hash, searched at init).
+// 1. size -> class: one multiplication and one shift find the only class that can have this size.
+//    The multiplier is that of a perfect hash, found at init.
 // 2. address -> class: the regions are sorted, the largest in front. Seen from the area's end, a
-//    region is never much smaller than all those behind it together: at least 1/63. So a table over
-//    the distance to the end, with steps that grow with the distance, meets at most one border of
-//    two regions a step, and one comparison decides.
+//    region is at least 1/63 as large as all regions behind it together. A table divides the
+//    distance to the end into steps that grow with the distance. One step then contains at most one
+//    border of two regions, and one comparison decides.
 //
-//   | classes n-1 ... 0 | fields | owner table | size table | order | bits | regions | shared |
-//                                ^ handle
+//   | classes n-1 … 0 | fields | owner table | size table | order | bits | regions | shared |
+//                              ^ handle
 #include "core/budget.h"
 
 #include "core/port.h"
@@ -19,15 +19,15 @@
 
 // ---- Buckets -----------------------------------------------------------------------------------
 
-// The word of bits that holds bucket INDEX.
+// The word with the in-use bit of bucket INDEX.
 TAU_INLINE uint32_t *bits_of(const struct tau_budget *heap, const struct class *class,
                              tau_word index) {
     return (uint32_t *)(void *)tau_link_follow(heap, class->bits) + (index >> 5);
 }
 
-// Takes a bucket of CLASS, entered with the lock held; NULL if none is left, or if the one freed
-// last was overwritten: a free bucket holds its link and, from level 1 on, its index mixed with the
-// link.
+// Takes a bucket of CLASS. The caller holds the lock. Returns NULL if no bucket is left, or if the
+// most recently freed one was overwritten. A free bucket holds its link and, from check level 1 on,
+// its index mixed with the link.
 TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class) {
     const tau_word link = class->free;
     tau_word index;
@@ -64,7 +64,7 @@ TAU_INLINE void budget_junk(void *payload, int value, size_t size_bytes) {
     }
 }
 
-// Notes that BUCKET is free if it is a used bucket of CLASS; else says what it is.
+// Marks BUCKET free if it is a used bucket of CLASS. Otherwise returns what it is.
 TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class *class,
                                      tau_word *bucket) {
     const tau_word offset =
@@ -86,7 +86,7 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
     return TAU_OK;
 }
 
-// What free would answer for the bucket at POINTER, without freeing.
+// Returns what free would return for the bucket at POINTER, without freeing it.
 static enum tau_status check_bucket(const struct tau_budget *heap, const void *pointer,
                                     const struct class *class) {
     const tau_word offset =
@@ -117,7 +117,7 @@ static void *budget_refuse(struct tau_budget *heap, size_t size_bytes) {
     return NULL;
 }
 
-// Those of the dedicated regions, for callers that hold the lock or own the heap alone.
+// Self test of the dedicated regions. The caller holds the lock or owns the heap alone.
 static bool classes_hold(const struct tau_budget *heap) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(fields->classes <= TAU_BUDGET_CLASSES_MAX);
@@ -141,8 +141,8 @@ static bool classes_hold(const struct tau_budget *heap) {
 
 // ---- Public operations -------------------------------------------------------------------------
 
-// A bucket for SIZE_BYTES; NULL if there is none, or if the next one was overwritten, which is
-// reported.
+// Takes a bucket for SIZE_BYTES. Returns NULL if there is none, or if the next one was overwritten,
+// which is reported.
 TAU_ALWAYS_INLINE void *bucket_of_size(struct tau_budget *heap, size_t size_bytes) {
     const size_t bucket_bytes = bucket_for(size_bytes);
     struct class *const class = candidate(heap, bucket_bytes);
@@ -180,7 +180,7 @@ void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
 void *tau_budget_calloc(struct tau_budget *heap, size_t count, size_t size_bytes) {
     size_t total_bytes;
     if (__builtin_mul_overflow(count, size_bytes, &total_bytes)) {
-        total_bytes = SIZE_MAX;  // no pool has it: refused, and reported as such
+        total_bytes = SIZE_MAX;  // larger than any pool, so it is refused and reported
     }
     TAU_ASSERT(total_bytes >= count || size_bytes == 0);
     void *const payload = tau_budget_malloc(heap, total_bytes);
@@ -242,7 +242,7 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
     return TAU_OK;
 }
 
-// Moves an object to a place from malloc of its new size.
+// Moves an object to a place that malloc returned for its new size.
 static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size_t size_bytes) {
     TAU_ASSERT(pointer != NULL);
     TAU_ASSERT(size_bytes != 0);
@@ -255,7 +255,7 @@ static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size
     return result;
 }
 
-// What the shared region has no place for may still fit a bucket.
+// A bucket may still have room for what the shared region cannot hold.
 static void *realloc_shared(struct tau_budget *heap, struct tau_tlsf *shared, void *pointer,
                             size_t size_bytes) {
     size_t old_bytes;
@@ -402,7 +402,8 @@ static void write_classes(struct tau_budget *heap, const struct layout *layout, 
         // A step that two regions share belongs to the one in front, which is written first.
         const uintptr_t last_step = step_of((tau_word)units, layout->owner_level);
         units -= region;
-        // The last class has the first step too, where no bucket is, but what is misaligned may be.
+        // The last class also gets the first step. No bucket starts there, but a misaligned pointer
+        // may point there.
         const uintptr_t first_step =
             units == 0 ? 0 : step_of((tau_word)units + 1, layout->owner_level);
         TAU_ASSERT(first_step <= last_step);

@@ -1,5 +1,5 @@
-// Every word size and limit of the core, checked against each other. A build may define any of the
-// TAU_ settings below.
+// Word sizes and limits of the core, checked against each other. A build may define any of the TAU_
+// settings below.
 #ifndef TAU_CONFIG_H
 #define TAU_CONFIG_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // Width of headers and links, in bits. 32 on a 64-bit machine gives the exact layout of a 32-bit
-// target (links become offsets), which is how the tool replays a target's heap on a workstation.
+// target: links become offsets. The tool replays a target's heap on a workstation in this way.
 #ifndef TAU_WORD_BITS
 #if UINTPTR_MAX > 0xffffffffu
 #define TAU_WORD_BITS 64
@@ -16,20 +16,21 @@
 #endif
 #endif
 
-// 0: nothing is checked. 1 (default): double free, foreign or misaligned pointer, overwritten
-// neighbour header; no byte a block. 2: as 1, and a canary word behind every block that is compared
-// when the block is freed or resized.
+// 0: no check.
+// 1 (default): double free, foreign or misaligned pointer, overwritten neighbor header. Costs no
+//    memory per block.
+// 2: as 1, plus a canary word behind every block, compared when the block is freed or resized.
 #ifndef TAU_CHECK_LEVEL
 #define TAU_CHECK_LEVEL 1
 #endif
 
-// 1: fill handed-out memory with 0xaa and freed memory with 0x55. For debugging; makes the cost
-// proportional to size.
+// 1: fill allocated memory with 0xaa and freed memory with 0x55. For debugging: the cost becomes
+// linear in the size.
 #ifndef TAU_JUNK_FILL
 #define TAU_JUNK_FILL 0
 #endif
 
-// Size classes of a budgeted heap.
+// Most size classes of a budgeted heap.
 #define TAU_BUDGET_CLASSES_MAX 64u
 
 // Smallest memory that can hold a heap, control block included.
@@ -41,14 +42,14 @@
 #endif
 #define TAU_PAGE_BYTES (1u << TAU_PAGE_LOG2)
 
-// Where page 0 of every address space lies on a 32-bit machine: an MMU that translates a window
-// only has it elsewhere.
+// Address of page 0 of every address space on a 32-bit machine. Non-zero if the MMU translates only
+// a window.
 #ifndef TAU_SPACE_ORIGIN
 #define TAU_SPACE_ORIGIN 0u
 #endif
 
-// Pages of an address space: at least 2^MIN (a word of the region tree), at most 2^MAX. A build may
-// take any MAX up to 26; the region tree has a level for each five.
+// Pages of an address space: at least 2^MIN, at most 2^MAX. A build may set any MAX up to 26. The
+// region tree has one level for every five bits of a page number.
 #define TAU_SPACE_PAGES_LOG2_MIN 1u
 #ifndef TAU_SPACE_PAGES_LOG2_MAX
 #define TAU_SPACE_PAGES_LOG2_MAX 20u
@@ -68,7 +69,7 @@ typedef int64_t tau_signed_word;
 #error "TAU_WORD_BITS must be 32 or 64"
 #endif
 
-// The core's headers are included from C17 and from C++, which spell this differently.
+// C17 and C++ spell it differently, and both include the core's headers.
 #ifdef __cplusplus
 #define TAU_STATIC_ASSERT static_assert
 #else

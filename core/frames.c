@@ -1,4 +1,5 @@
-// Frames in pools. The lists are inlined in frames_inline.h; here is what no deadline waits for.
+// Frames in pools. The list operations are inlined in frames_inline.h. This file has the calls that
+// no deadline waits for.
 #include "core/frames.h"
 
 #include "core/port.h"

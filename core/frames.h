@@ -1,11 +1,13 @@
-// Frames: the machine's physical pages, in pools that address spaces take them from.
+// Frames: the machine's physical pages, in pools from which address spaces take them.
 //
-// One table holds a link a frame; a pool is two lists in it. `ready` frames may be handed out as
-// they are; `dirty` ones hold what some address space left and are zeroed first, one an operation.
-// What a space releases is one chain of links, which goes onto a list in constant time however long
-// it is [P0-10, P0-23]. A reserved pool belongs to one space: faults there cannot fail for want of
-// frames as long as no more is admitted than it has [P0-45], and its frames need no zeroing
-// between two uses.
+// One table holds one link per frame. A pool is two lists in it. `ready` frames can be used as they
+// are. `dirty` frames hold data of an earlier space and must be zeroed first, one frame per
+// operation. The frames that a space releases form one chain of links. Any chain is put onto a list
+// in constant time [P0-10, P0-23].
+//
+// A reserved pool belongs to one space. A fault there cannot fail for want of a frame while the
+// space admits no more pages than the pool has frames [P0-45]. The frames of a reserved pool are
+// not zeroed between two uses.
 #ifndef TAU_FRAMES_H
 #define TAU_FRAMES_H
 
@@ -20,7 +22,7 @@
 extern "C" {
 #endif
 
-#define TAU_FRAMES_MAX TAU_NUMBER_MASK  // the highest number is no frame
+#define TAU_FRAMES_MAX TAU_NUMBER_MASK  // the highest number denotes no frame
 
 // A chain of frames, linked through the table.
 struct tau_frame_list {
@@ -29,37 +31,46 @@ struct tau_frame_list {
 };
 
 struct tau_frames {
-    uint32_t *links;  // one a frame of the machine, shared by all pools of it
+    uint32_t *links;  // one per frame of the machine, shared by all its pools
     uint32_t frames_count;
     struct tau_frame_list ready;
     struct tau_frame_list dirty;
-    struct tau_frame_list *released;  // where given-up frames go: ready if reserved, else dirty
-    unsigned char *memory;            // frame 0's first byte; NULL: nothing is zeroed here
+    struct tau_frame_list *released;  // list of released frames: ready if reserved, else dirty
+    unsigned char *memory;            // first byte of frame 0; NULL: no frame is zeroed here
 };
 
-// Makes an empty shared pool over LINKS, one word for each of the machine's FRAMES_COUNT frames,
-// whose bytes start at MEMORY (NULL: the machine hands out zeroed frames by itself). Fails if and
-// only if LINKS is NULL, or FRAMES_COUNT is 0 or above TAU_FRAMES_MAX (TAU_BAD_ARGUMENT). Cost: one
-// store a frame.
+// Makes an empty shared pool. LINKS has one word for each of the machine's FRAMES_COUNT frames. The
+// frames' bytes start at MEMORY. A NULL MEMORY says that the machine provides zeroed frames by
+// itself.
+// Fails if and only if LINKS is NULL, or FRAMES_COUNT is 0 or above TAU_FRAMES_MAX
+// (TAU_BAD_ARGUMENT).
+// Cost: one store per frame.
 enum tau_status tau_frames_init(struct tau_frames *frames, uint32_t *links, uint32_t frames_count,
                                 void *memory);
 
-// Hands COUNT frames from FIRST on in. Fails, with nothing handed in, if and only if COUNT is 0 or
-// FRAMES a reserved pool (TAU_BAD_ARGUMENT), one of them is beyond the table (TAU_FRAME_OUTSIDE) or
-// was handed in before (TAU_FRAME_TWICE). Cost: two steps a frame.
+// Adds the COUNT frames from FIRST on to the pool.
+// Fails, with no frame added, if and only if:
+// - COUNT is 0, or FRAMES is a reserved pool (TAU_BAD_ARGUMENT)
+// - a frame is outside the table (TAU_FRAME_OUTSIDE)
+// - a frame was added before (TAU_FRAME_TWICE)
+// Cost: two steps per frame.
 enum tau_status tau_frames_add(struct tau_frames *frames, struct tau_frame first, uint32_t count);
 
-// Makes RESERVED a pool of its own with COUNT frames of FRAMES, zeroed. Fails, with nothing
-// changed, if and only if FRAMES is a reserved pool itself (TAU_BAD_ARGUMENT) or fewer are free
-// (TAU_NO_FRAME). Cost: one step a frame and its zeroing; meant for admission, not for a deadline.
+// Makes RESERVED a reserved pool of COUNT zeroed frames, taken from FRAMES.
+// Fails, with nothing changed, if and only if:
+// - FRAMES is itself a reserved pool (TAU_BAD_ARGUMENT)
+// - fewer than COUNT frames are free (TAU_NO_FRAME)
+// Cost: one step per frame, and zeroing it. Meant for admission, not before a deadline.
 enum tau_status tau_frames_reserve(struct tau_frames *frames, struct tau_frames *reserved,
                                    uint32_t count);
 
-// Gives all frames that RESERVED holds free back to FRAMES. Cost: one step a frame.
+// Returns all free frames of RESERVED to FRAMES.
+// Cost: one step per frame.
 void tau_frames_return(struct tau_frames *frames, struct tau_frames *reserved);
 
-// Zeroes one dirty frame and makes it ready. False: there is none. Cost: one page. Run it when
-// idle: while a ready frame is left, no fault zeroes.
+// Zeroes one dirty frame and makes it ready. Returns false if there is none. Meant for idle time:
+// no fault zeroes a frame while one is ready.
+// Cost: one page.
 bool tau_frames_clean_one(struct tau_frames *frames);
 
 // Frames that can be taken now.
@@ -68,11 +79,12 @@ uint32_t tau_frames_free_count(const struct tau_frames *frames);
 // Constant-time self test.
 bool tau_frames_invariants_hold(const struct tau_frames *frames);
 
-#ifndef __cplusplus  // which has no compound literals
-// Makes FRAMES a reserved pool of the machine's frames 0 ... COUNT - 1, at least one, all ready and
-// zeroed, with a word for each at LINKS: what tau_frames_init, _add and _reserve would make
-// together, at one store a frame. Fails if and only if COUNT is above TAU_FRAMES_MAX
-// (TAU_BAD_ARGUMENT).
+#ifndef __cplusplus  // C++ has no compound literals
+// Makes FRAMES a reserved pool of the machine's frames 0 … COUNT - 1, at least one, all ready and
+// zeroed. LINKS has one word for each. The result equals that of tau_frames_init, _add and _reserve
+// together.
+// Fails if and only if COUNT is above TAU_FRAMES_MAX (TAU_BAD_ARGUMENT).
+// Cost: one store per frame.
 static inline enum tau_status tau_frames_init_ready(struct tau_frames *frames, uint32_t *links,
                                                     uint32_t count) {
     for (uint32_t frame = 0; frame < count; frame++) {  // bound: count

@@ -1,13 +1,13 @@
-// Hierarchical tables. What they are made of is in docs/spec/hierarchy.md; the ideas:
+// Hierarchical tables. Layout and invariants: docs/spec/hierarchy.md. The ideas:
 //
-// 1. The chunks form regions of their own: one from each chunk in which a region of pages starts to
-//    the next such chunk. Of such an upper region only the last region of pages that starts in its
-//    first chunk reaches beyond that chunk. So when that region is unmapped, all records of the
-//    upper region but the first are given back at once: the page mechanism, one level up.
-// 2. Inside a chunk nothing of the kind is needed: a word forgets up to 32 pages at one store.
-// 3. A record that a chunk has is right as a whole, because its two bit words are written when it
-//    is taken. So hostile memory is the business of validity.h alone, and a translation reads no
-//    word of a region.
+// 1. The chunks form regions of their own, the upper regions. Each runs from a chunk in which a
+//    region of pages starts to the next such chunk. Only the last region of pages that starts in
+//    its first chunk extends beyond that chunk. When that region is unmapped, all records of the
+//    upper region except the first are returned at once. This is the page mechanism, one level up.
+// 2. Inside a chunk, one store to a word unmaps up to 32 pages. No stack is needed there.
+// 3. The record of a chunk is always valid as a whole, because its two bit words are written when
+//    it is taken. So only validity.h has to handle hostile memory, and a translation does not read
+//    a region's header.
 #include "core/hierarchy.h"
 
 #include "core/private/pages/frames_inline.h"
@@ -15,15 +15,16 @@
 
 #define NO_LIMIT UINT32_MAX
 
-// Chunks in which no region starts, between the ends of a region that starts in chunk FIRST and
-// ends before the first page of, or inside, chunk LAST.
+// Chunks in which no region starts, between the ends of a region. The region starts in chunk FIRST
+// and ends inside chunk LAST or before its first page.
 TAU_INLINE uint32_t inner_chunks(uint32_t first, uint32_t last) {
     TAU_ASSERT(first <= last);
     TAU_ASSERT(first != 0);
     return last == first ? 0 : last - first - 1;
 }
 
-// Takes a record for CHUNK, which joins the stack of the upper region that starts at FIRST.
+// Takes a record for CHUNK and pushes CHUNK onto the stack of the upper region that starts at
+// FIRST.
 TAU_INLINE struct tau_hierarchy_record *take_record(struct tau_hierarchy *space, uint32_t first,
                                                     uint32_t chunk) {
     struct tau_frames *const free = &space->tables->free;
@@ -36,7 +37,7 @@ TAU_INLINE struct tau_hierarchy_record *take_record(struct tau_hierarchy *space,
     return record;
 }
 
-// Gives the records at the places from FIRST to SP of the stack of an upper region back.
+// Returns the records of stack entries FIRST … SP of an upper region to the pool.
 TAU_INLINE void give_records(struct tau_hierarchy *space, uint32_t first, uint32_t sp) {
     struct tau_frames *const free = &space->tables->free;
     TAU_ASSERT(first <= sp);
@@ -61,8 +62,8 @@ static struct spot split(struct tau_hierarchy *space, uint32_t page) {
     return spot;
 }
 
-// Takes SPOT's region, which is free, out of the set of starts: it joins the one in front of it.
-// True: no region starts in the chunk any more, whose upper region has joined the one in front too.
+// Joins SPOT's region, which is free, to the region before it. Returns true if no region starts in
+// the chunk any more. Its upper region has then joined the one before it too.
 TAU_INLINE bool join(struct tau_hierarchy *space, const struct spot *spot) {
     const uint32_t left = spot->record->starts & ~tau_bits_mask(spot->place);
     TAU_ASSERT(hierarchy_is_free(spot));
@@ -82,7 +83,8 @@ size_t tau_hierarchy_tables_size_bytes(uint32_t records_count) {
     return __builtin_mul_overflow(records_count, each, &bytes) ? SIZE_MAX : bytes;
 }
 
-// The logarithm of the chunks of 2^PAGES_LOG2 pages; no region tree has fewer than two.
+// Logarithm of the number of chunks of 2^PAGES_LOG2 pages. At least 1: a region tree has at least
+// two pages.
 static unsigned chunks_log2_of(unsigned pages_log2) {
     const unsigned least = TAU_SPACE_PAGES_LOG2_MIN + CHUNK_LOG2;
     TAU_ASSERT(pages_log2 >= TAU_SPACE_PAGES_LOG2_MIN);
@@ -194,7 +196,7 @@ enum tau_status tau_hierarchy_close(struct tau_hierarchy *space) {
     return TAU_OK;
 }
 
-// The first page behind the region at SPOT, and the region there, if there is one.
+// The first page behind the region at SPOT. *NEXT is the region that starts there, if there is one.
 TAU_INLINE uint32_t end_of(const struct tau_hierarchy *space, const struct spot *spot,
                            struct spot *next, bool *has_next) {
     *has_next = find_next(space, spot, next);
@@ -204,14 +206,14 @@ TAU_INLINE uint32_t end_of(const struct tau_hierarchy *space, const struct spot 
     return end;
 }
 
-// How a region is cut out of the free one that holds it.
+// How a region is cut out of the free region that contains it.
 struct hierarchy_cut {
     struct spot spot;   // the free region
     uint32_t end;       // the first page behind it
     uint32_t promised;  // records that the new region's faults may take, if the space commits
 };
 
-// Why the pages from START to before END, inside the space, cannot become a region; else *CUT.
+// Why the pages from START to END - 1, inside the space, cannot become a region; else sets *CUT.
 static enum tau_status hierarchy_why_not_region(const struct tau_hierarchy *space, uint32_t start,
                                                 uint32_t end, struct hierarchy_cut *cut) {
     const struct tau_hierarchy_tables *const tables = space->tables;
@@ -274,8 +276,8 @@ enum tau_status tau_hierarchy_map_region(struct tau_hierarchy *space, struct tau
     return TAU_OK;
 }
 
-// Puts FRAME into the ring of the region at SPOT, which has HEADER: from the newest frame to the
-// oldest, which links to the newest.
+// Adds FRAME to the ring of frames of the region at SPOT, which has HEADER. The ring goes from the
+// newest frame to the oldest, which links to the newest.
 TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, uint32_t header,
                           uint32_t frame) {
     uint32_t *const links = space->frames->links;
@@ -305,7 +307,7 @@ TAU_INLINE bool has_record(const struct tau_hierarchy *space) {
     return commits || tables->free.ready.count != tables->promised;
 }
 
-// Maps PAGE of the region at SPOT, which has HEADER, to a ready frame, which is there. RECORD is
+// Maps PAGE of the region at SPOT, which has HEADER, to a frame. A frame must be ready. RECORD is
 // that of the page's chunk.
 TAU_INLINE enum tau_status enter_page(struct tau_hierarchy *space, uint32_t page,
                                       struct tau_hierarchy_record *record, const struct spot *spot,
@@ -321,8 +323,8 @@ TAU_INLINE enum tau_status enter_page(struct tau_hierarchy *space, uint32_t page
     return TAU_OK;
 }
 
-// The same for a chunk without a record. This function and the next are called last and with what
-// they need in registers, so that a fault in a chunk with a record saves no register.
+// As enter_page, for a chunk without a record. This function and the next are tail calls with their
+// arguments in registers, so that a fault in a chunk with a record saves no register.
 static __attribute__((noinline)) enum tau_status
 enter_page_first(struct tau_hierarchy *space, uint32_t page,
                  struct tau_hierarchy_record *first_record, uint32_t chunk, uint32_t place,
@@ -337,7 +339,7 @@ enter_page_first(struct tau_hierarchy *space, uint32_t page,
     return enter_page(space, page, record, &spot, header);
 }
 
-// The same when no frame is ready: zeroes one first, if there is any.
+// As enter_page, if no frame is ready: zeroes one first, if the pool has one.
 static __attribute__((noinline)) enum tau_status
 enter_page_zeroed(struct tau_hierarchy *space, uint32_t page, struct tau_hierarchy_record *record,
                   struct tau_hierarchy_record *first_record, uint32_t chunk, uint32_t place,
@@ -386,7 +388,7 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
                : enter_page(space, page.number, record, &spot, header);
 }
 
-// Gives the frames of the region at SPOT back.
+// Returns the frames of the region at SPOT to the pool.
 TAU_INLINE void release_frames(struct tau_hierarchy *space, const struct spot *spot) {
     const uint32_t oldest = *header_of(spot) & TAU_NUMBER_MASK;
     const uint32_t mapped = spot->record->mapped & tau_bits_mask(spot->place);
@@ -399,8 +401,8 @@ TAU_INLINE void release_frames(struct tau_hierarchy *space, const struct spot *s
     }
 }
 
-// Forgets which pages of the region at SPOT are mapped, in its first chunk and in the chunk of the
-// region behind it. The chunks between lose their records.
+// Clears the mapped bits of the region at SPOT in its first chunk and in the chunk of the next
+// region. The chunks between lose their records.
 TAU_INLINE void forget_pages(const struct spot *spot, const struct spot *next, bool has_next) {
     const uint32_t front = tau_bits_above(spot->place);
     TAU_ASSERT(spot->record != NULL);
@@ -415,13 +417,13 @@ TAU_INLINE void forget_pages(const struct spot *spot, const struct spot *next, b
     }
 }
 
-// Joins the region at SPOT, which has become free, to free neighbors, and gives back the records
-// that are needed no more: at most two chains, one of which is one record long.
+// Joins the region at SPOT, which has become free, to free neighbors, and returns the records that
+// are no longer needed. They are at most two chains, one of them with one record.
 TAU_INLINE void join_neighbors(struct tau_hierarchy *space, const struct spot *spot,
                                const struct spot *next, bool has_next) {
     const uint32_t sp = sp_of(space, spot->chunk);
     bool is_last = !has_next || next->chunk != spot->chunk;
-    uint32_t kept = spot->chunk;  // the stack's top afterwards
+    uint32_t kept = spot->chunk;  // top of the stack afterwards
     TAU_ASSERT(hierarchy_is_free(spot));
     TAU_ASSERT(sp >= spot->chunk);
     if (has_next && hierarchy_is_free(next) && join(space, next)) {

@@ -1,13 +1,13 @@
-// TLSF on pages. docs/spec/page_heap.md numbers what holds; the steps:
+// TLSF on pages. docs/spec/page_heap.md numbers the invariants. The steps:
 //
-// 1. malloc cuts a free block. If the boundary in front of what remains falls into a page that has
-//    no boundary yet, that page becomes a region of its own with one frame: the header is about to
-//    be written there.
-// 2. The pages between two edges belong to the region of the first one. They are mapped by faults,
-//    and only while the block that reaches over them is in use.
-// 3. free merges the block. Edges that now lie inside the merged block are dissolved: the frames of
-//    their regions, the object's among them, go back as one chain. If the block's own edge stays,
-//    its region keeps the first page only.
+// 1. malloc cuts a free block. If the boundary in front of the remainder lies in a page without a
+//    boundary, that page becomes a region of its own with one frame, because the remainder's header
+//    is written there.
+// 2. The pages between two edges belong to the region of the first edge. Faults map them, and only
+//    while the block that covers them is in use.
+// 3. free merges the block. Edges that now lie inside the merged block are removed. The frames of
+//    their regions, those of the object among them, are released as one chain. If the block's own
+//    edge stays, its region keeps only its first page.
 #include "core/page_heap.h"
 
 #include "core/private/pages/paged_calls.h"
@@ -17,7 +17,7 @@
 
 // ---- Edges -------------------------------------------------------------------------------------
 
-// Makes EDGE a region of its own, which has FRAME as its first page.
+// Makes EDGE the start of a region, with FRAME at its first page.
 TAU_INLINE void edge_open(struct tau_vspace *space, uint32_t edge, uint32_t frame) {
     struct tau_validity *const validity = &space->validity;
     TAU_ASSERT(edge != 0);
@@ -31,8 +31,8 @@ TAU_INLINE void edge_open(struct tau_vspace *space, uint32_t edge, uint32_t fram
     region_tree_split(&space->tree, (struct tau_page){edge});
 }
 
-// Gives the frames of the region at EDGE back; the first one stays if IS_KEPT, else the region
-// joins the one before it.
+// Releases the frames of the region at EDGE. If IS_KEPT, the first frame stays. Otherwise the
+// region joins the one before it.
 TAU_INLINE void edge_release(struct tau_vspace *space, uint32_t edge, bool is_kept) {
     const uint32_t sp = validity_sp(space->validity.regions[edge].top);
     const uint32_t first = is_kept ? edge + 1 : edge;
@@ -49,7 +49,7 @@ TAU_INLINE void edge_release(struct tau_vspace *space, uint32_t edge, bool is_ke
     }
 }
 
-// Opens the region of EDGE, of which only the edge is mapped, for a block that reaches beyond it.
+// Opens the region of EDGE for a block that extends beyond the edge. Only the edge is mapped.
 TAU_INLINE void edge_extend(struct tau_vspace *space, uint32_t edge) {
     TAU_ASSERT(validity_sp(space->validity.regions[edge].top) == edge);
     TAU_ASSERT((space->validity.regions[edge].top & REGION_STATE) == REGION_HEAP_HEAD);
@@ -77,7 +77,7 @@ TAU_INLINE enum cutting cut_pages(void *context, struct cut cut, bool may_clean)
         edge_extend(space, cut.start);
         return CUT_MADE;
     }
-    committed_pages -= 1;  // the edge behind is one already
+    committed_pages -= 1;  // the edge behind is already committed
     if (committed_pages > heap->commit_max_pages) {
         return CUT_REFUSED;
     }
@@ -110,8 +110,8 @@ TAU_INLINE void give_back(void *context, struct freed freed) {
     heap->committed_pages -= pages;
 }
 
-// Whether frames and commitment suffice for CUT, which starts in a free block whose edge is LOW: it
-// has two boundaries, so up to two new edges.
+// Whether frames and commitment suffice for CUT, which starts inside a free block whose edge is
+// LOW. It has two boundaries, so up to two new edges.
 static bool is_cut_admitted(const struct tau_page_heap *heap, struct cut cut, uint32_t low) {
     const uint32_t start_edges = cut.start != low && cut.start != cut.end ? 1 : 0;
     const uint32_t split_edges = cut.split != cut.start && cut.split != cut.end ? 1 : 0;
@@ -140,8 +140,8 @@ TAU_INLINE bool cut_inside(void *context, struct cut cut, uint32_t low) {
     return true;
 }
 
-// Moves the boundary behind a used block whose edges are START and END from END to where CUT, which
-// starts there, says: END's page becomes one of the block's own.
+// Moves the boundary behind a used block with the edges START and END. It moves from END to the
+// place that CUT, which starts at END, gives. END's page becomes one of the block's own pages.
 static bool move_end(void *context, uint32_t start, struct cut cut) {
     struct tau_page_heap *const heap = context;
     struct tau_vspace *const space = heap->space;
@@ -173,7 +173,7 @@ static bool move_end(void *context, uint32_t start, struct cut cut) {
     return true;
 }
 
-// The self test, for callers that hold the lock or own the heap alone.
+// Self test. The caller holds the lock or owns the heap alone.
 static bool invariants_hold(const void *context) {
     const struct tau_page_heap *const heap = context;
     const uint32_t last = heap->first.number + heap->pages_count - 1;
@@ -202,8 +202,8 @@ static enum tau_status why_no_heap(const struct tau_vspace *space, uintptr_t ori
     return tau_frames_free_count(space->frames) <= control ? TAU_NO_FRAME : TAU_OK;
 }
 
-// Maps the pages from FIRST to the one with the first block's header, an edge, and the heap's last
-// page, the other edge.
+// Maps the pages from FIRST to HEADER, the page with the first block's header, and the heap's LAST
+// page. HEADER and LAST are edges.
 static void map_control(struct tau_vspace *space, uint32_t first, uint32_t header, uint32_t last) {
     uint32_t frame = 0;
     TAU_ASSERT(first <= header);
@@ -251,7 +251,7 @@ enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace
 
 // ---- Looking at an object ----------------------------------------------------------------------
 
-// Headers lie in edges alone.
+// Headers lie only in edges.
 TAU_INLINE bool has_header(const void *context, const tau_word *block) {
     const struct tau_page_heap *const heap = context;
     const uint32_t edge = edge_of(ORIGIN(heap), block);
@@ -349,7 +349,7 @@ void *tau_page_heap_realloc(struct tau_page_heap *heap, void *pointer, size_t si
         return pointer;
     }
     if (old_bytes == 0) {
-        return NULL;  // no object of this heap, as resize has reported
+        return NULL;  // no object of this heap; resize has reported it
     }
     void *const moved = tau_page_heap_malloc(heap, size_bytes);
     if (moved != NULL) {

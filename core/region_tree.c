@@ -1,10 +1,10 @@
-// The virtual regions tree. The operations are inlined in region_tree_inline.h; here is what makes
-// a tree, and one copy of each for callers that need no inlining.
+// The virtual regions tree. The operations are inlined in region_tree_inline.h. This file has init,
+// the self test, and one copy of each operation for callers that need no inlining.
 #include "core/region_tree.h"
 
 #include "core/private/pages/region_tree_inline.h"
 
-// Words of levels 0 and 1, which have the size that the tree needs.
+// Words of levels 0 and 1, whose size depends on the tree.
 static uint32_t low_words(unsigned level, unsigned pages_log2) {
     return level < TAU_REGION_TREE_LEVELS ? region_tree_words(level, pages_log2) : 0;
 }

@@ -1,10 +1,12 @@
-// The virtual regions tree (VRT): which page starts the region that a page lies in.
+// The virtual regions tree (VRT): finds the page at which the region of a given page starts.
 //
-// A set of starts over the pages 0 ... 2^k - 1, of which page 0 is always one. Source: the paper's
-// section IV-A5 [P0-17 ... P0-19]; what differs and what was measured is in
-// docs/design/region_tree.md; layout and bounds are docs/spec/region_tree.md. No function but init
-// loops, the self test apart. Costs are stated for 2^20 pages and hold for any state and page, and
-// for every smaller tree. The inlined forms, for the mechanisms above, are in region_tree_inline.h.
+// It is a set of region starts over the pages 0 … 2^k - 1. Page 0 is always a start. Source: the
+// paper's section IV-A5 [P0-17 … P0-19]. Differences from the paper and measurements:
+// docs/design/region_tree.md. Layout and bounds: docs/spec/region_tree.md.
+//
+// Only init and the self test loop. Costs are stated for 2^20 pages. They hold for any state, any
+// page and every smaller tree. region_tree_inline.h has the inlined forms for other mechanisms of
+// the core.
 #ifndef TAU_REGION_TREE_H
 #define TAU_REGION_TREE_H
 
@@ -21,44 +23,51 @@ extern "C" {
 
 #define TAU_REGION_TREE_LEVELS ((TAU_SPACE_PAGES_LOG2_MAX + 4u) / 5u)
 
-// A view of a tree, whose bits are in memory that the caller gives. Level 0 has a bit a page, level
-// i + 1 a bit a word of level i.
+// A view of a tree. The caller provides the memory of its bits. Level 0 has one bit per page; level
+// i + 1 has one bit per word of level i.
 struct tau_region_tree {
-    uint32_t *words;  // the end of level 0; the levels above are behind it (region_tree_inline.h)
+    uint32_t *words;  // end of level 0, start of the levels above (region_tree_word.h)
     unsigned pages_log2;
 };
 
-// Bytes that a tree of 2^PAGES_LOG2 pages takes; 0 if PAGES_LOG2 is out of range.
+// Bytes of a tree of 2^PAGES_LOG2 pages. 0 if PAGES_LOG2 is out of range.
 size_t tau_region_tree_size_bytes(unsigned pages_log2);
 
-// Makes the tree whose only start is page 0. Fails if and only if PAGES_LOG2 is out of range
-// (TAU_SPACE_TOO_SMALL, TAU_SPACE_TOO_LARGE), MEMORY is NULL or no multiple of 4, or SIZE_BYTES is
-// less than tau_region_tree_size_bytes (TAU_BAD_ARGUMENT). Cost: one step a word.
+// Makes the tree whose only start is page 0.
+// Fails if and only if:
+// - PAGES_LOG2 is out of range (TAU_SPACE_TOO_SMALL, TAU_SPACE_TOO_LARGE)
+// - MEMORY is NULL or not a multiple of 4 (TAU_BAD_ARGUMENT)
+// - SIZE_BYTES is less than tau_region_tree_size_bytes (TAU_BAD_ARGUMENT)
+// Cost: one step per word.
 enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory, size_t size_bytes,
                                      unsigned pages_log2);
 
-// The start of the region that PAGE (inside the tree) lies in. One step per level, one level for
-// each five bits of a page number: O(log N), four levels at 2^20 pages. On RV32IMC -O2 at most 75
-// instructions, 47 with Zbb; 8 memory accesses and 4 in the table that replaces Zbb.
+// Start of the region that contains PAGE, which is inside the tree. It takes one step per level,
+// and one level covers five bits of a page number. That is O(log N): four levels at 2^20 pages.
+// Cost: on RV32IMC at -O2 at most 75 instructions (47 with Zbb). 8 memory accesses, plus 4 in the
+// table that replaces Zbb.
 struct tau_page tau_region_tree_find(const struct tau_region_tree *tree, struct tau_page page);
 
-// Whether a start lies behind PAGE; *START is the first one, else UINT32_MAX. At most 89
-// instructions, 58 with Zbb; 9 memory accesses and 4 in the table.
+// Whether a region starts after PAGE. *START is the first such start, or UINT32_MAX if there is
+// none.
+// Cost: at most 89 instructions (58 with Zbb). 9 memory accesses, plus 4 in the table.
 bool tau_region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
                           struct tau_page *start);
 
-// Whether PAGE is a start. At most 9 instructions, 9 with Zbb; 2 memory accesses.
+// Whether PAGE is a start.
+// Cost: at most 9 instructions (9 with Zbb), 2 memory accesses.
 bool tau_region_tree_is_start(const struct tau_region_tree *tree, struct tau_page page);
 
-// Makes PAGE, which is none, a start. At most 30 instructions, 30 with Zbb; 9 memory accesses.
+// Makes PAGE a start. It must not be one yet.
+// Cost: at most 30 instructions (30 with Zbb), 9 memory accesses.
 void tau_region_tree_split(struct tau_region_tree *tree, struct tau_page page);
 
-// Joins the region that starts at PAGE, a start but not page 0, to the one before it. At most 32
-// instructions, 32 with Zbb; 9 memory accesses.
+// Joins the region that starts at PAGE to the region before it. PAGE is a start other than page 0.
+// Cost: at most 32 instructions (32 with Zbb), 9 memory accesses.
 void tau_region_tree_union(struct tau_region_tree *tree, struct tau_page page);
 
-// A bounded self test: the top levels agree. The full walk is
-// core/tests/checks/check_region_tree.c.
+// Bounded self test: checks that the top levels agree. core/tests/checks/check_region_tree.c checks
+// the whole tree.
 bool tau_region_tree_invariants_hold(const struct tau_region_tree *tree);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 
 // What an operation of the core answers.
 enum tau_status {
-    // done; every other answer has changed nothing
+    // done; with every other status, nothing was changed
     TAU_OK = 0,
     // a null, unaligned or out-of-range argument
     TAU_BAD_ARGUMENT = 1,
@@ -32,33 +32,33 @@ enum tau_status {
     TAU_SPACE_TOO_SMALL = 12,
     // a space of more than 2^TAU_SPACE_PAGES_LOG2_MAX pages
     TAU_SPACE_TOO_LARGE = 13,
-    // page 0 is never used: its sp cannot say that a region is empty
+    // page 0 is reserved: sp[0] cannot encode an empty stack
     TAU_PAGE_ZERO = 14,
-    // the page is beyond the space
+    // the page is outside the space
     TAU_PAGE_OUTSIDE = 15,
-    // the page is mapped already
+    // the page is already mapped
     TAU_PAGE_MAPPED = 16,
-    // the region reaches beyond the space
+    // the region ends outside the space
     TAU_REGION_TOO_LARGE = 17,
-    // some page of it belongs to a region
+    // a page of it already belongs to a region
     TAU_REGION_OVERLAPS = 18,
     // no region starts at this page
     TAU_NOT_A_REGION = 19,
     // the page belongs to no region, or to free memory of a heap
     TAU_NOT_IN_REGION = 20,
-    // the region belongs to a heap, which alone may unmap it
+    // the region belongs to a heap; only the heap may unmap it
     TAU_REGION_IN_HEAP = 21,
     // the region's rights do not allow this access
     TAU_ACCESS_DENIED = 22,
     // no frame is left
     TAU_NO_FRAME = 23,
-    // no record or frame for a part of the tables is left
+    // no record or frame is left for the tables
     TAU_NO_TABLE = 24,
-    // the space's reserved frames would not hold it
+    // the space has too few reserved frames for the region
     TAU_NOT_ADMITTED = 25,
     // the frame is not in the table
     TAU_FRAME_OUTSIDE = 26,
-    // the frame was handed in before
+    // the frame was added to the pool before
     TAU_FRAME_TWICE = 27,
 };
 

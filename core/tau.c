@@ -1,5 +1,5 @@
-// The core in one file, for a build that compiles one: every mechanism behind those that it stands
-// on. What ours is measured against (core/conventional) and the ports are not in it.
+// The core in one file, for a build with one translation unit. Each mechanism follows those that it
+// uses. The baselines (core/conventional) and the ports are not included.
 #include "core/tlsf.c"
 
 #include "core/budget.c"

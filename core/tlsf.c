@@ -1,14 +1,12 @@
-// Two-level segregated fit. The layout is drawn in docs/spec/tlsf.md; the reasons are in
-// docs/design/tlsf.md. The steps:
+// Two-level segregated fit. Layout: docs/spec/tlsf.md. Reasons: docs/design/tlsf.md. The steps:
 //
-// 1. malloc turns the size into a class, tries the first block of that class, else takes the lowest
-//    non-empty class above it (two bit scans), hands out the front of that block and lists the rest
-//    again.
-// 2. free merges the block with its free neighbours, which leave their lists through the links that
-//    they hold, and lists the result.
+// 1. malloc turns the size into a class and tries the first block of that class. Otherwise it takes
+//    the lowest non-empty class above it (two bit scans). It allocates the front of that block and
+//    lists the rest again.
+// 2. free merges the block with its free neighbors and lists the result. The neighbors leave their
+//    lists through their own links.
 //
-// Whatever the state, a call takes a bounded number of instructions; the numbers are
-// docs/spec/bounds.md.
+// Every call takes a bounded number of instructions in any state: docs/spec/bounds.md.
 #include "core/tlsf.h"
 
 #include "core/private/heap/tlsf_block.h"
@@ -34,7 +32,7 @@ TAU_INLINE enum tau_status release(struct tau_tlsf *heap, tau_word *payload, str
     return TAU_OK;
 }
 
-// The last COUNT bytes of PAYLOAD's used block of OLD bytes become free, merged with a free next
+// Frees the last COUNT bytes of PAYLOAD's used block of OLD bytes and merges them with a free next
 // block.
 static void trim(struct tau_tlsf *heap, tau_word *payload, tau_word old, tau_word count) {
     tau_word *const tail = after(payload, old - count);
@@ -166,7 +164,7 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
     tau_word *const first = first_payload((uintptr_t)(pool + 1));
     tau_word *const last = last_payload(range.end);
     if (at(heap, link_to(heap, pool)) != (void *)pool || at(heap, link_to(heap, last)) != last) {
-        return TAU_BAD_ARGUMENT;  // farther from the heap than a link can say
+        return TAU_BAD_ARGUMENT;  // farther from the heap than a link can express
     }
     if (size_bytes < sizeof(struct pool) || (uintptr_t)first + BLOCK_MIN_BYTES > (uintptr_t)last) {
         return TAU_POOL_TOO_SMALL;
@@ -198,8 +196,8 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
 
 // ---- Public operations -------------------------------------------------------------------------
 
-// malloc's steps. Where memory is wanting it is reported now or, with LATER, by the caller, who
-// finds the reason there.
+// malloc's steps. A lack of memory is reported here, or by the caller if LATER is not NULL: *LATER
+// is then the reason.
 TAU_ALWAYS_INLINE void *allocate(struct tau_tlsf *heap, size_t size_bytes, enum tau_status *later) {
     const tau_word size = needed(heap, size_bytes, 0);
     if (size == 0) {
@@ -244,7 +242,7 @@ void *tau_tlsf_calloc(struct tau_tlsf *heap, size_t count, size_t size_bytes) {
     return payload;
 }
 
-// Kept whole: realloc calls it for over-aligned objects alone, which have a bound of their own.
+// Not inlined: realloc calls it only for over-aligned objects, which have their own bound.
 __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, size_t alignment,
                                                        size_t size_bytes) {
     if (!tau_bits_is_power_of_two(alignment)) {
@@ -270,7 +268,7 @@ __attribute__((noinline)) void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, si
     }
     tau_word *payload = (tau_word *)tau_bits_round_up((uintptr_t)found, alignment);
     if ((uintptr_t)payload - (uintptr_t)found == TAU_ALIGNMENT) {
-        payload = after(payload, (tau_word)alignment);  // a gap of one unit would be no block
+        payload = after(payload, (tau_word)alignment);  // one unit is too small for a block
     }
     const tau_word gap = (tau_word)((uintptr_t)payload - (uintptr_t)found);
     tau_word flags = ALIGNED;
@@ -314,8 +312,8 @@ enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
     return release(heap, pointer, used);
 }
 
-// docs/spec/tlsf.md, realloc steps 1 to 3. Returns the object's new place, NULL if it must be
-// copied. Entered and left with the lock held.
+// Steps 1 to 3 of realloc in docs/spec/tlsf.md. Returns the object's new place, or NULL if it must
+// be copied. The caller holds the lock before and after.
 static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_word size) {
     const tau_word header = payload[-1];
     const tau_word old = header & SIZE_MASK;
@@ -347,8 +345,8 @@ static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_w
         if (room != old) {
             unlink(heap, next);
         }
-        // The joined block is ours alone, so its bytes may move without the lock; only then is its
-        // end free to be written.
+        // No other call can reach the joined block, so its bytes may move without the lock. Its end
+        // may be written only after that.
         const tau_word whole = previous_size + room;
         const tau_word rest = whole - size >= BLOCK_MIN_BYTES ? whole - size : 0;
         result[-1] = whole | (header & ALIGNED);
@@ -372,7 +370,7 @@ static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_w
     return result;
 }
 
-// A copy of its own for tau_tlsf_realloc_or, so that the other stays a part of tau_tlsf_realloc.
+// A separate copy for tau_tlsf_realloc_or, so that tau_tlsf_realloc still inlines the other.
 static __attribute__((noinline, flatten)) tau_word *
 resize_in_place_or(struct tau_tlsf *heap, tau_word *payload, tau_word size) {
     return resize_in_place(heap, payload, size);

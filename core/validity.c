@@ -1,4 +1,4 @@
-// The pages validity array's memories. What is done with them is inlined: validity_inline.h.
+// The memories of the pages validity array. The operations are inlined in validity_inline.h.
 #include "core/validity.h"
 
 #include "core/private/pages/validity_inline.h"

@@ -1,11 +1,12 @@
-// The pages validity array (PVA) with its virtual regions cache (VRC): a page table that forgets
-// all pages of a region at one store.
+// The pages validity array (PVA) with its virtual regions cache (VRC): a page table in which one
+// store invalidates all pages of a region.
 //
-// It is an initialization-free array (Mehlhorn 1984) per region, all of them laid over one set of
-// arrays. Source: the paper's sections II-C1, IV-A1, IV-A2, Lemma 1 [P0-13 ... P0-15, P0-22 ...
-// P0-26]. Only the sp array is ever initialised; everything else may hold anything at any time.
-// Layout, invariants and the four cases of Lemma 1 are docs/spec/vspace.md, "The pages validity
-// array". The operations are inlined, for vspace.c and the heaps on pages: validity_inline.h.
+// Each region is an initialization-free array (Mehlhorn 1984). All of them share one set of arrays.
+// Only sp is ever initialized. Every other array may hold anything at any time.
+//
+// Source: the paper's sections II-C1, IV-A1, IV-A2, Lemma 1 [P0-13 … P0-15, P0-22 … P0-26]. Layout,
+// invariants and the four cases of Lemma 1: docs/spec/vspace.md, "The pages validity array".
+// validity_inline.h has the operations, for vspace.c and the heaps on pages.
 #ifndef TAU_VALIDITY_H
 #define TAU_VALIDITY_H
 
@@ -20,15 +21,15 @@
 extern "C" {
 #endif
 
-// The three memories that the RTMMU reads in parallel [P0-28], an element a page.
+// The three memories that the RTMMU reads in parallel [P0-28], one element per page.
 struct tau_validity_region {  // port 1
-    uint32_t cache;           // c[b]: start of b's region, when it was mapped
-    uint32_t top;             // sp[a] | rights | state, where a region starts at a
+    uint32_t cache;           // c[b]: start of b's region at the time b was mapped
+    uint32_t top;             // sp[a] | rights | state of the region that starts at a
 };
 
 struct tau_validity_stack {  // port 2
-    uint32_t helper;         // h[b]: b's place in the stack of its region
-    uint32_t page;           // s[i]: the page whose place is i
+    uint32_t helper;         // h[b]: index of b in the stack of its region
+    uint32_t page;           // s[i]: the page at stack index i
 };
 
 struct tau_validity {
@@ -38,16 +39,20 @@ struct tau_validity {
     uint32_t pages_count;
 };
 
-// Bytes of the three memories for PAGES_COUNT pages: five words a page [P0-20].
+// Bytes of the three memories for PAGES_COUNT pages: five words per page [P0-20].
 size_t tau_validity_size_bytes(uint32_t pages_count);
 
-// Lays the memories out in MEMORY and initialises sp, nothing else. Fails if and only if MEMORY is
-// NULL or no multiple of 4, PAGES_COUNT is 0 or above TAU_NUMBER_MASK, or SIZE_BYTES is too small
-// (TAU_BAD_ARGUMENT). Cost: one store a page.
+// Places the three memories in MEMORY and initializes sp, nothing else.
+// Fails if and only if any of these holds (TAU_BAD_ARGUMENT):
+// - MEMORY is NULL or not a multiple of 4
+// - PAGES_COUNT is 0 or above TAU_NUMBER_MASK
+// - SIZE_BYTES is too small
+// Cost: one store per page.
 enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, size_t size_bytes,
                                   uint32_t pages_count);
 
-// The same for memories that lie where an MMU reads them, PAGES_COUNT elements each.
+// As tau_validity_init, for memories at the addresses where an MMU reads them. Each has PAGES_COUNT
+// elements.
 static inline void tau_validity_init_at(struct tau_validity *validity,
                                         struct tau_validity_region *regions,
                                         struct tau_validity_stack *stacks, uint32_t *data,
@@ -61,8 +66,9 @@ static inline void tau_validity_init_at(struct tau_validity *validity,
     }
 }
 
-// What the MMU does for PAGE: true and *ENTRY (frame | rights) if and only if it is mapped.
-// Constant time: at most five words are read; no region tree [P0-11].
+// Does the MMU's lookup of PAGE. Returns true and sets *ENTRY (frame | rights) if and only if PAGE
+// is mapped.
+// Cost: constant time. It reads at most five words and not the region tree [P0-11].
 bool tau_validity_lookup(const struct tau_validity *validity, struct tau_page page,
                          uint32_t *entry);
 

@@ -1,11 +1,11 @@
-// The address space. What it is made of is in docs/spec/vspace.md; the steps:
+// The address space. States and invariants: docs/spec/vspace.md. The steps:
 //
-// 1. map_region finds the free region that holds the range (find, next) and cuts it out (two
-//    splits). Nothing is mapped.
-// 2. map_page, at the first access to a page, finds the page's region and pushes the page onto its
-//    stack: that is what makes the table's entry valid, for as long as the stack says so.
-// 3. unmap_region empties the stack with one store, which invalidates all entries, puts the chain
-//    of frames onto the pool's list, and unites the region with free neighbours.
+// 1. map_region finds the free region that contains the range (find, next) and cuts the range out
+//    (two splits). No page is mapped.
+// 2. map_page runs at the first access to a page. It finds the page's region and pushes the page
+//    onto the region's stack. The page's entry is valid as long as the page is on that stack.
+// 3. unmap_region empties the stack with one store, which invalidates all entries. It puts the
+//    chain of frames onto the pool's list and joins the region with free neighbors.
 #include "core/vspace.h"
 
 #include "core/port.h"
@@ -59,7 +59,7 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
     return TAU_OK;
 }
 
-// The first page behind the region that holds PAGE.
+// The first page behind the region that contains PAGE.
 TAU_INLINE uint32_t end_after(const struct tau_vspace *space, struct tau_page page) {
     struct tau_page next;
     return tau_region_tree_next(&space->tree, page, &next) ? next.number
@@ -154,7 +154,7 @@ enum tau_status tau_vspace_unmap_region(struct tau_vspace *space, struct tau_pag
     const uint32_t top = top_of(space, start);
     const uint32_t sp = validity_sp(top);
     if ((top & REGION_STATE) == REGION_FREE) {
-        return TAU_NOT_A_REGION;  // a page that starts no region says so too
+        return TAU_NOT_A_REGION;  // true also for a page that starts no region
     }
     TAU_ASSERT(region_tree_is_start(&space->tree, start));
     if ((top & REGION_STATE) != REGION_OPEN) {

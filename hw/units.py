@@ -1,6 +1,6 @@
-"""The units that fill the MMU socket, as the unit.toml of their folders describes them.
+"""The units of the MMU socket, as described by the unit.toml of their folders.
 
-A description says parameters and registers of a module once more, so they are compared with it.
+A description repeats parameters and registers of its module, so it is compared with the module.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-// The raw recording: what the preloaded recorder leaves on disk, one file a process, and what
-// `tau record` merges into a trace.
+// The raw recording. The preloaded recorder writes one file per process. `tau record` merges the
+// files into a trace.
 //
 //   0         4096                                       end of file
 //   +---------+-----------+-----------+--------+-----------+--
 //   | header  | chunk     | chunk     | hole   | chunk     | …   each starts at a multiple of 4096
 //   +---------+-----------+-----------+--------+-----------+--
 //
-// A chunk belongs to one thread at a time and decodes alone: its rows are those of
-// core/ports/record.h, against the chunk's own start time, address 0 and an empty site cache. A tag
-// byte of 0 ends it. All numbers are little-endian.
-// docs/spec/recorder.md, "The raw recording", has every bit.
+// A chunk belongs to one thread at a time and decodes alone. Its rows are those of
+// core/ports/record.h. They start from the chunk's own start time, address 0 and an empty site
+// cache. A tag byte of 0 ends the chunk. All numbers are little-endian.
+// docs/spec/recorder.md, "The raw recording", defines every bit.
 #ifndef TAU_IFACE_RECORDING_H
 #define TAU_IFACE_RECORDING_H
 
@@ -20,7 +20,7 @@
 #define TAU_RAW_PAGE_BYTES 4096u
 #define TAU_RAW_CHUNK_MAGIC 0x43756154u  // "TauC"
 #define TAU_RAW_CHUNK_BYTES_MAX (4u << 20)
-// On a 64-bit Linux all but the smallest objects of some allocators are at multiples of 16.
+// On 64-bit Linux, objects start at multiples of 16, except the smallest ones of some allocators.
 #define TAU_RAW_ADDRESS_SHIFT 4u
 #define TAU_RAW_SUFFIX ".tauraw"
 
@@ -40,13 +40,14 @@ enum tau_raw_stop {
     TAU_RAW_STOP_DETACHED = 0x10002,  // `tau record` no longer waited for the process
 };
 
-// Beside the recordings: what their processes started by exec. Each entry is one write to its end,
-// "PID TICKS PATH" and a 0 byte; without PATH, the latest exec of that pid has failed.
+// File next to the recordings with the programs that their processes started by exec. Each entry is
+// appended by one write: "PID TICKS PATH" and a 0 byte. Without PATH, the latest exec of that pid
+// has failed.
 #define TAU_RAW_EXECS "execs"
 
-// The first page. What changes while the program runs is written by plain stores. `tau record`
-// itself writes stopped_ticks and stop_reason into the recording of a process for which it no
-// longer waits; the process finds them at its next chunk.
+// The first page. Fields that change while the program runs are written by plain stores. When `tau
+// record` stops waiting for a process, it writes stopped_ticks and stop_reason into that recording.
+// The process finds them at its next chunk.
 struct tau_raw_header {
     char magic[8];
     uint32_t version;
@@ -90,7 +91,7 @@ struct tau_raw_chunk {
     uint32_t bytes;  // whole chunk, this header included; a multiple of TAU_RAW_PAGE_BYTES
     uint32_t thread;
     uint64_t started_ticks;
-    uint64_t offset;  // in the file: its own, so that a stray magic is no chunk
+    uint64_t offset;  // the chunk's own offset in the file, so that a stray magic is no chunk
 };
 
 #endif

@@ -1,11 +1,11 @@
-"""How code for a bare target is built: one recipe for each target, and one cache.
+"""Builds code for bare targets: one recipe per target, and one cache.
 
     elf = kept("rv32", "tlsf", root, ["core/tlsf.c"], keep=["tau_tlsf_malloc"])
     link("tile", root, ["targets/programs/hello.c"], Path("hello.elf"))
 
-ROOT holds core/, iface/ and targets/: the repository, or the tool's package. Sources are .c and .S
-files, which are compiled, and objects; a relative one lies in ROOT, and all may include "core/…",
-"iface/…" and "targets/…".
+ROOT contains core/, iface/ and targets/: the repository, or the tool's package. Sources are .c and
+.S files, which are compiled, and object files. Relative paths are relative to ROOT. Every source
+may include "core/…", "iface/…" and "targets/…".
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from . import kept_files
 
 
 class BuildError(Exception):
-    """Code cannot be built; the message says why, `next_step` what helps if it is known.
+    """Code cannot be built. The message says why, and `next_step` what to do, if that is known.
 
-    `said` is what the compiler said of it.
+    `said` is the compiler's output.
     """
 
     def __init__(self, message: str, next_step: str | None = None, said: str = "") -> None:
@@ -40,9 +40,9 @@ class BuildError(Exception):
 class Target:
     """The recipe of a target.
 
-    `machine` says what code is for; `flags` are those of every C file, and with `optimize` the
-    conditions of the stated numbers. `start` and `script`, the start-up code and the linker script,
-    lie in targets/. `library` are the flags under which the compiler knows where its libgcc is.
+    `machine` selects the processor. `flags` apply to every C file; with `optimize` they are the
+    conditions of the stated numbers. `start` (start-up code) and `script` (linker script) are files
+    in targets/. `library` are the flags with which the compiler finds its libgcc.
     """
 
     title: str
@@ -150,9 +150,8 @@ def link(
 ) -> Path:
     """Compile and link for a target into the file `made`; return it.
 
-    FLAGS stand behind the recipe's, so an optimization of theirs is the one that counts. Functions
-    that nothing calls are left out, but for those in KEEP. Raises BuildError with the compiler's
-    words.
+    FLAGS come after the recipe's, so their optimization level wins. Functions that nothing calls
+    are left out, except those in KEEP. Raises BuildError with the compiler's output.
     """
     recipe, compiler = TARGETS[target], compiler_of(target)
     command = [compiler, *_compile_flags(target, root, flags), *LINK_FLAGS]
@@ -172,9 +171,9 @@ def kept(
     libraries: Sequence[Path] = (),
     keep: Sequence[str] = (),
 ) -> Path:
-    """As link, into the cache, or from there: its name is a hash of all that the code depends on.
+    """As link, with a cache: the file's name has a hash of everything that the code depends on.
 
-    NAME is for people, who may look into the cache.
+    NAME is part of the file's name, for people who look into the cache.
     """
     files = _files(target, root, sources)
     for path in (*files, *libraries):

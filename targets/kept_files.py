@@ -1,6 +1,6 @@
-"""Files that are kept in the user's cache, each beside its own checksum.
+"""Files in the user's cache, each with its own checksum file.
 
-A cache is nobody's document: what is damaged there, by a full disk or a crash, is made anew.
+A file that a full disk or a crash has damaged is built again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def is_whole(path: Path) -> bool:
-    """Tell whether a kept file is there as it was kept. O(its bytes)."""
+    """Tell whether a kept file exists and has its checksum. O(its bytes)."""
     try:
         return _seal_of(path).read_text("ascii") == _digest_of(path)
     except (OSError, UnicodeDecodeError):

@@ -1,6 +1,6 @@
-"""Which of the core's files a system is made of, in the order in which they are linked.
+"""The core's files that each system consists of, in link order.
 
-Names are those in core/. Who needs more than one system takes the files of both.
+Names are relative to core/. A build with several systems takes the files of all of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-// The conventional heap: placed as page_heap.c places, on a plain page table. What differs is what
-// happens to pages: an edge is mapped if it is not yet, and only a free block that reaches the end
-// of the heap gives its pages back, one by one.
+// The conventional heap. It places blocks as page_heap.c does, on a plain page table. Only the
+// handling of pages differs. An edge is mapped if it is not mapped yet. Only a free block that
+// extends to the end of the heap releases its pages, one by one.
 #include "core/conventional/break_heap.h"
 
 #include "core/conventional/pagetable_inline.h"
@@ -36,7 +36,7 @@ TAU_INLINE enum cutting cut_pages(void *context, struct cut cut, bool may_clean)
     return CUT_MADE;
 }
 
-// A cut inside has two boundaries, so up to two new edges.
+// A cut inside a free block has two boundaries, so up to two new edges.
 TAU_INLINE bool cut_inside(void *context, struct cut cut, uint32_t low) {
     struct tau_break_heap *const heap = context;
     struct tau_frames *const frames = heap->table->frames;
@@ -61,7 +61,7 @@ TAU_INLINE bool move_end(void *context, uint32_t start, struct cut cut) {
     return cut_pages(heap, cut, true) == CUT_MADE;
 }
 
-// A free block that reaches the end of the heap keeps the page with its header.
+// A free block at the end of the heap keeps the page with its header.
 TAU_INLINE void give_back(void *context, struct freed freed) {
     struct tau_break_heap *const heap = context;
     const uint32_t new_break = freed.low + 1;

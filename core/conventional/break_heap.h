@@ -1,5 +1,5 @@
-// The conventional heap: the same TLSF on a plain page table. Pages are kept for reuse and returned
-// only when the end of the heap is freed, as sbrk does [P0-34, G-3].
+// The conventional heap: the same TLSF on a plain page table. Pages are kept for reuse. They are
+// released only when the end of the heap is freed, as sbrk does [P0-34, G-3].
 #ifndef TAU_BREAK_HEAP_H
 #define TAU_BREAK_HEAP_H
 
@@ -18,14 +18,15 @@ extern "C" {
 struct tau_break_heap {
     struct tau_tlsf *blocks;
     struct tau_pagetable *table;
-    uintptr_t origin;  // where the table's page 0 would be
+    uintptr_t origin;  // address of the table's page 0
     struct tau_page first;
     uint32_t pages_count;
-    uint32_t break_page;  // pages from here to before the last one are not mapped
-    uintptr_t limit;      // the heap's end
+    uint32_t break_page;  // the pages from here up to, but not including, the last are unmapped
+    uintptr_t limit;      // end of the heap
 };
 
-// The operations are those of page_heap.h, the commitment apart; so are the conditions of costs.
+// The operations are those of page_heap.h, without the commitment. Costs are stated under the same
+// conditions.
 enum tau_status tau_break_heap_init(struct tau_break_heap *heap, struct tau_pagetable *table,
                                     uintptr_t origin, struct tau_page first, uint32_t pages);
 
@@ -39,8 +40,8 @@ bool tau_break_heap_resize(struct tau_break_heap *heap, void *pointer, size_t si
 enum tau_status tau_break_heap_free(struct tau_break_heap *heap, void *pointer);
 size_t tau_break_heap_usable_size(const struct tau_break_heap *heap, const void *pointer);
 
-// The fault handler: maps PAGE if it lies below the break. Fails with TAU_NOT_IN_REGION above it,
-// else as tau_pagetable_map_page does.
+// The fault handler: maps PAGE if it lies below the break.
+// Fails with TAU_NOT_IN_REGION if PAGE lies above the break, else as tau_pagetable_map_page does.
 // Cost: 66 instructions (66 with Zbb), 29 accesses.
 enum tau_status tau_break_heap_map_page(struct tau_break_heap *heap, struct tau_page page);
 

@@ -1,4 +1,4 @@
-// The plain page table. Its walks are inlined: pagetable_inline.h.
+// The plain page table. Its walks are inlined in pagetable_inline.h.
 #include "core/conventional/pagetable.h"
 
 #include "core/conventional/pagetable_inline.h"
@@ -40,7 +40,7 @@ enum tau_status tau_pagetable_init(struct tau_pagetable *table, void *memory, si
     table->mapped_pages = 0;
     table->frames = frames;
     const size_t words = tau_pagetable_size_bytes(pages_log2, walk) / sizeof(uint32_t);
-    for (size_t i = 0; i < words; i++) {  // bound: a word a page, and a bit
+    for (size_t i = 0; i < words; i++) {  // bound: one word and one bit per page
         table->entries[i] = 0;
     }
     TAU_ASSERT(words >= table->pages_count);
@@ -69,7 +69,7 @@ enum tau_status tau_pagetable_map_page(struct tau_pagetable *table, struct tau_p
     return TAU_OK;
 }
 
-// Forgets the pages of BITS, which are set in WORD: all mapped.
+// Unmaps the pages of BITS. All of them are set in WORD.
 TAU_INLINE void forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_t bits,
                             struct pagetable_chain *chain) {
     const uint32_t base = (uint32_t)(word - table->mapped) * 32;
@@ -89,8 +89,8 @@ TAU_INLINE void forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_
     }
 }
 
-// Forgets the pages from FIRST to before END, at least one, by the bits that say which are mapped:
-// one look at 32 pages of which none is, no look at the bits of 32 of which all are.
+// Unmaps the pages from FIRST to END - 1, at least one, by the bits that say which are mapped. If
+// none of 32 pages is mapped, one test skips them. If all are, no bit scan is needed.
 TAU_INLINE void forget_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end,
                               struct pagetable_chain *chain) {
     uint32_t *word = &table->mapped[first >> 5];
@@ -98,7 +98,7 @@ TAU_INLINE void forget_mapped(struct tau_pagetable *table, uint32_t first, uint3
     uint32_t within = tau_bits_from(first & 31u);
     TAU_ASSERT(first < end);
     TAU_ASSERT(end <= table->pages_count);
-    for (;;) {  // bound: a step a word of the range
+    for (;;) {  // bound: the words of the range
         if (word == last) {
             within &= ~tau_bits_above((end - 1) & 31u);
         }

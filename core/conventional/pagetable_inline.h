@@ -1,4 +1,4 @@
-// The plain page table's operations, inlined, for pagetable.c and the conventional heap.
+// The plain page table's operations, inlined. pagetable.c and the conventional heap include this.
 #ifndef TAU_PAGETABLE_INLINE_H
 #define TAU_PAGETABLE_INLINE_H
 
@@ -8,7 +8,7 @@
 #include "core/private/inline.h"
 #include "core/private/pages/frames_inline.h"
 
-// The pool's list of given-up frames, as a walk grows it in registers.
+// The pool's list of released frames while a walk extends it in registers.
 struct pagetable_chain {
     uint32_t *links;
     uint32_t newest;
@@ -20,7 +20,7 @@ TAU_INLINE bool pagetable_is_mapped(const struct tau_pagetable *table, uint32_t 
     return table->entries[page] != 0;
 }
 
-// Maps PAGE, which is not mapped, to FRAME with RIGHTS, at least one.
+// Maps PAGE, which is not mapped, to FRAME with RIGHTS, which are not 0.
 TAU_INLINE void pagetable_enter(struct tau_pagetable *table, uint32_t page, uint32_t frame,
                                 uint32_t rights) {
     TAU_ASSERT(!pagetable_is_mapped(table, page));
@@ -33,7 +33,7 @@ TAU_INLINE void pagetable_enter(struct tau_pagetable *table, uint32_t page, uint
     }
 }
 
-// Gives the frame of ENTRY, which is mapped, back.
+// Adds the frame of ENTRY, which is mapped, to CHAIN.
 TAU_INLINE void pagetable_collect(uint32_t entry, struct pagetable_chain *chain) {
     const uint32_t frame = entry & TAU_NUMBER_MASK;
     TAU_ASSERT(entry != 0);
@@ -43,8 +43,9 @@ TAU_INLINE void pagetable_collect(uint32_t entry, struct pagetable_chain *chain)
     chain->count++;
 }
 
-// Forgets the pages from FIRST to before END, some mapped and some not. The walk of all reserved
-// pages: 4 instructions of RV32IMC for a page that is not mapped, 11 for one that is.
+// Clears the entries of the pages from FIRST to END - 1, mapped or not. This is the walk of
+// TAU_PAGETABLE_RESERVED.
+// Cost: 4 RV32IMC instructions per unmapped page, 11 per mapped page.
 TAU_INLINE void pagetable_forget(struct tau_pagetable *table, uint32_t first, uint32_t end,
                                  struct pagetable_chain *chain) {
     uint32_t *entry = &table->entries[first];
@@ -53,7 +54,7 @@ TAU_INLINE void pagetable_forget(struct tau_pagetable *table, uint32_t first, ui
     TAU_ASSERT(end <= table->pages_count);
     for (; entry != behind; entry++) {  // bound: end - first
         const uint32_t value = *entry;
-        // Said to be rare, so that the compiler computes nothing for it before the test.
+        // Declared rare, so that the compiler computes nothing for it before the test.
         if (__builtin_expect_with_probability(value != 0, 1, 0.39)) {
             pagetable_collect(value, chain);
             *entry = 0;
@@ -61,7 +62,7 @@ TAU_INLINE void pagetable_forget(struct tau_pagetable *table, uint32_t first, ui
     }
 }
 
-// Unmaps every mapped page from FIRST to before END and gives the frames back.
+// Unmaps every mapped page from FIRST to END - 1 and releases the frames.
 TAU_INLINE void pagetable_unmap(struct tau_pagetable *table, uint32_t first, uint32_t end) {
     struct tau_frame_list *const released = table->frames->released;
     struct pagetable_chain chain = {table->frames->links, released->head, 0};

@@ -1,17 +1,15 @@
-// The target's recorder: rows into one buffer, the buffer as a block to the write function. See
-// record.h.
+// The target's recorder (record.h). It collects rows in one buffer and passes the full buffer to
+// the write function as one block:
 //
-//   block   magic 4 | version 1 | address shift 1 | rows 2 | payload bytes 4 | sequence 4 | ticks a
-//   second 4
-//           dropped rows so far 8 | start ticks 8 | thread 4 | crc32 4 | payload …          all
-//           little-endian
+//   magic 4 | version 1 | address shift 1 | rows 2 | payload bytes 4 | sequence 4 |
+//   ticks per second 4 | dropped rows so far 8 | start ticks 8 | thread 4 | crc32 4 | payload …
 //
-// A block's rows are against its own start ticks, address 0 and an empty site cache. The CRC (IEEE
-// 802.3) is over the header before it and the payload.
+// Numbers are in bytes, little-endian. A block's rows start from its own start ticks, address 0 and
+// an empty site cache. The CRC (IEEE 802.3) covers the header before it and the payload.
 #include "core/ports/record.h"
 
-// Every object of a 32-bit machine starts at a multiple of 4 at least; a smaller unit costs nothing
-// below 16 MiB.
+// Every object of a 32-bit machine starts at a multiple of at least 4. A smaller unit would cost
+// nothing below 16 MiB.
 #define ADDRESS_SHIFT 2u
 
 _Static_assert(TAU_RECORD_BUFFER_BYTES >=
@@ -40,7 +38,7 @@ static unsigned int bytes_of(uint64_t value) {
 }
 
 static uint32_t crc32_of(uint32_t crc, const uint8_t *bytes, size_t size_bytes) {
-    // One nibble at a time: 64 bytes of table are what a small flash affords.
+    // One nibble at a time: the table takes 64 bytes of flash, not 1 KiB.
     static const uint32_t table[16] = {
         0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
         0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
@@ -67,7 +65,7 @@ static void block_begin(struct tau_record *record) {
     put(record, TAU_RECORD_BLOCK_MAGIC, 4);
     put(record, TAU_RECORD_BLOCK_VERSION, 1);
     put(record, ADDRESS_SHIFT, 1);
-    put(record, 0, 2 + 4);  // rows and payload bytes: known at the end
+    put(record, 0, 2 + 4);  // rows and payload bytes, which are known at the end
     put(record, record->sequence, 4);
     put(record, record->port.ticks_per_second, 4);
     put(record, record->dropped_rows, 8);
@@ -101,7 +99,7 @@ static void make_room(struct tau_record *record) {
 
 // ---- Rows ----
 
-// Steps down become odd, steps up even, so that short ones of both kinds have few bytes.
+// Zigzag: steps down become odd, steps up even, so that short steps of both kinds take few bytes.
 static uint64_t folded(uint64_t step) {
     return step << 1 ^ (0u - (step >> 63));
 }
@@ -119,7 +117,7 @@ static void put_size(struct tau_record *record, uint64_t value) {
 }
 
 static void put_site(struct tau_record *record, uintptr_t site) {
-    // Thumb addresses are odd and code is 2-byte aligned: the lowest bit tells nothing.
+    // Thumb addresses are odd and code is 2-byte aligned, so the lowest bit has no information.
     unsigned int index = (unsigned int)(site >> 1 ^ site >> 6) & (TAU_RECORD_TARGET_SITES - 1u);
     if (record->sites[index] == site) {
         put(record, index + 1u, 1);

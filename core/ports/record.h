@@ -1,10 +1,13 @@
-// Records what a firmware does with its heap: add record.c to the build, give it a clock and a way
-// out (UART, RTT, a file through semihosting), and `tau import` makes a trace of the bytes.
+// Records how a firmware uses its heap. Add record.c to the build and provide a clock and a write
+// function (UART, RTT, a file through semihosting). `tau import` turns the bytes into a trace.
 //
-// Freestanding C17, no allocation, no globals: the state is a struct of yours. Every call is O(1):
-// at most TAU_RECORD_ROW_BYTES_MAX bytes are encoded, and when the buffer is full it is passed to
-// your write function once. Calls must not overlap: call from inside the allocator's own lock (as
-// the hooks below do), or define TAU_RECORD_LOCK. Record a malloc after it, a free before.
+// It is freestanding C17 without allocation and without globals. The caller owns the state, a
+// struct.
+// Cost: O(1) per call. A call encodes at most TAU_RECORD_ROW_BYTES_MAX bytes. A full buffer is
+// passed to the write function once.
+//
+// Calls must not overlap. Call from inside the allocator's own lock, as the hooks below do, or
+// define TAU_RECORD_LOCK. Record a malloc after it, a free before it.
 //
 //   static struct tau_record recording;
 //   static bool send(void *uart, const void *bytes, size_t n) { return uart_send(uart, bytes, n); }
@@ -13,17 +16,19 @@
 //                    &(struct tau_record_port){send, cycles, UART1, SystemCoreClock});
 //
 // FreeRTOS (heap_1, 2, 4, 5), at the end of FreeRTOSConfig.h. The kernel calls these with the
-// scheduler suspended; the size it tells is the block's, with its header (heap_4: 8 bytes):
+// scheduler suspended. The size it passes is the block's, with its header (heap_4: 8 bytes):
 //   static inline void log_malloc(void *p, size_t n) {
 //       if (p) { tau_record_malloc(&recording, (uintptr_t)p, n - 8u, 0); } }
 //   #define traceMALLOC(p, n) log_malloc(p, n)
 //   #define traceFREE(p, n) tau_record_free(&recording, (uintptr_t)(p), 0)
 //
-// Zephyr, with CONFIG_SYS_HEAP_LISTENER=y. A listener hears the one heap whose struct sys_heap its
-// identifier points to: k_malloc's is _system_heap.heap, that of a k_heap is its member heap.
-// HEAP_ID_LIBC hears no allocation, and the C library's heap has no name outside of it: for malloc
-// take --wrap, below. The sizes told are those of chunks; a realloc in place is told as alloc, then
-// free, of one address, which tau import joins:
+// Zephyr, with CONFIG_SYS_HEAP_LISTENER=y:
+// - A listener's identifier is the address of one struct sys_heap. It is _system_heap.heap for
+//   k_malloc and the member heap of a k_heap.
+// - A listener for HEAP_ID_LIBC is never called, and the C library does not export its heap. Use
+//   --wrap, below, for malloc.
+// - The reported sizes are those of chunks.
+// - A realloc in place is reported as alloc, then free, of one address. tau import joins the two.
 //   extern struct k_heap _system_heap;
 //   static void on_alloc(uintptr_t heap_id, void *p, size_t n) {
 //       (void)heap_id;
@@ -37,8 +42,8 @@
 //       heap_listener_register(&allocs);
 //       heap_listener_register(&frees); }
 //
-// Anything linked by GNU ld, -Wl,--wrap=malloc,--wrap=free,--wrap=realloc (a static Linux program
-// too; several threads then need TAU_RECORD_LOCK), CALLER being
+// Any program linked by GNU ld with -Wl,--wrap=malloc,--wrap=free,--wrap=realloc, static Linux
+// programs too. Several threads need TAU_RECORD_LOCK. CALLER is
 // (uintptr_t)__builtin_return_address(0):
 //   void *__wrap_malloc(size_t n) {
 //       void *p = __real_malloc(n);
@@ -54,7 +59,7 @@
 //       tau_record_realloc_end(&recording, (uintptr_t)p, n, CALLER);
 //       return p; }
 //
-// The rows and the blocks are docs/spec/recorder.md, "The raw recording".
+// Rows and blocks: docs/spec/recorder.md, "The raw recording".
 #ifndef TAU_CORE_PORTS_RECORD_H
 #define TAU_CORE_PORTS_RECORD_H
 
@@ -66,11 +71,12 @@
 extern "C" {
 #endif
 
-// Bytes kept before they are written out: one block with its header.
+// Bytes of the buffer: one block with its header.
 #ifndef TAU_RECORD_BUFFER_BYTES
 #define TAU_RECORD_BUFFER_BYTES 512u
 #endif
-// Call sites that cost one byte instead of five or more, within a block; a power of two up to 128.
+// Entries of the site cache of a block: a power of two up to 128. A cached call site takes one byte
+// instead of five or more.
 #ifndef TAU_RECORD_TARGET_SITES
 #define TAU_RECORD_TARGET_SITES 16u
 #endif
@@ -86,7 +92,7 @@ extern "C" {
 //   address   code 0 … 6: code + 1 bytes, the zigzag of the step from the last such address, in
 //             units of the address shift; code 7: 8 bytes, the address itself, which is no multiple
 //             of the unit and no base for later steps
-//   size      not for FREE and REALLOC_BEGIN: low bits 0, 01, 011, 111 tell 1, 2, 4, 8 bytes, the
+//   size      not for FREE and REALLOC_BEGIN: low bits 0, 01, 011, 111 mean 1, 2, 4, 8 bytes, the
 //             bits above are the value
 //   align     ALIGNED_ALLOC only: 1 byte, its binary logarithm
 //   site      1 byte: an index of the site cache; 0 = literal: then 1 byte index to be set and,
@@ -96,8 +102,8 @@ enum tau_record_op {
     TAU_RECORD_END = 0,
     TAU_RECORD_MALLOC = 1,
     TAU_RECORD_CALLOC = 2,
-    TAU_RECORD_REALLOC_BEGIN = 3,  // the address is given up, the object lives on
-    TAU_RECORD_REALLOC_END = 4,    // and goes on here, with a new size
+    TAU_RECORD_REALLOC_BEGIN = 3,  // the object leaves this address and stays alive
+    TAU_RECORD_REALLOC_END = 4,    // the object is at this address, with a new size
     TAU_RECORD_ALIGNED_ALLOC = 5,
     TAU_RECORD_FREE = 6,
     TAU_RECORD_CONTROL = 7,
@@ -106,7 +112,7 @@ enum tau_record_op {
 enum tau_record_control {
     TAU_RECORD_REALLOC_FAILED = 1,  // the thread's latest REALLOC_BEGIN changed nothing
     TAU_RECORD_REALLOC_FREED = 2,   // … freed the object: realloc(p, 0)
-    TAU_RECORD_THREAD = 3,          // 4 bytes: the thread that the rows from here on are of
+    TAU_RECORD_THREAD = 3,          // 4 bytes: the thread of the rows that follow
 };
 
 #define TAU_RECORD_SITES 256u
@@ -114,15 +120,15 @@ enum tau_record_control {
 #define TAU_RECORD_ADDRESS_WHOLE 7u
 #define TAU_RECORD_ROW_BYTES_MAX 36u
 
-// ---- The stream: blocks that decode alone, so a capture may start anywhere and lose some ----
+// ---- The stream: each block decodes alone, so a capture may start anywhere and lose blocks ----
 
 #define TAU_RECORD_BLOCK_MAGIC 0x54756154u  // "TauT"
 #define TAU_RECORD_BLOCK_HEADER_BYTES 44u
 #define TAU_RECORD_BLOCK_VERSION 1u
 
-// What a firmware provides. write returns false if the bytes could not be sent: they are then
-// dropped and counted. ticks may wrap: it is extended to 64 bits as long as a row is recorded in
-// each of its periods.
+// What a firmware provides. write returns false if the bytes could not be sent; they are then
+// dropped and counted. ticks may wrap around. It is extended to 64 bits as long as a row is
+// recorded in each of its periods.
 struct tau_record_port {
     bool (*write)(void *context, const void *bytes, size_t size_bytes);
     uint32_t (*ticks)(void *context);
@@ -130,7 +136,7 @@ struct tau_record_port {
     uint32_t ticks_per_second;
 };
 
-// Opaque; here for its size.
+// Opaque. Defined here for its size.
 struct tau_record {
     struct tau_record_port port;
     uint64_t ticks;
@@ -147,10 +153,10 @@ struct tau_record {
 };
 
 void tau_record_start(struct tau_record *record, const struct tau_record_port *port);
-// All rows from here on are of task THREAD (any number; 0 at the start). Costs five bytes when it
-// changes.
+// Sets the task of the rows that follow to THREAD, which is any number and 0 at the start. A change
+// takes five bytes.
 void tau_record_thread(struct tau_record *record, uint32_t thread);
-// After an allocation that succeeded. SITE is the caller's address, or 0.
+// Call after an allocation that succeeded. SITE is the caller's address, or 0.
 void tau_record_malloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
                        uintptr_t site);
 void tau_record_calloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
@@ -158,14 +164,14 @@ void tau_record_calloc(struct tau_record *record, uintptr_t address, size_t size
 // ALIGNMENT is a power of two.
 void tau_record_aligned_alloc(struct tau_record *record, uintptr_t address, size_t size_bytes,
                               size_t alignment, uintptr_t site);
-// Before an object is freed.
+// Call before an object is freed.
 void tau_record_free(struct tau_record *record, uintptr_t address, uintptr_t site);
-// Before and after realloc of an object; the calls come in pairs. ADDRESS 0 at the end says that
-// realloc failed, or, with SIZE_BYTES 0, that it freed the object.
+// Call before and after realloc of an object, in pairs. An ADDRESS of 0 at the end says that
+// realloc failed, or that it freed the object if SIZE_BYTES is 0.
 void tau_record_realloc_begin(struct tau_record *record, uintptr_t address, uintptr_t site);
 void tau_record_realloc_end(struct tau_record *record, uintptr_t address, size_t size_bytes,
                             uintptr_t site);
-// Writes out what is buffered; for the end, and for quiet moments.
+// Writes the buffered rows out. Call at the end, and when idle.
 void tau_record_flush(struct tau_record *record);
 // Rows that the write function refused.
 uint64_t tau_record_dropped(const struct tau_record *record);

@@ -1,11 +1,12 @@
-// Regions on Sv39 tables. Entries and invariants: docs/spec/sv39.md; the steps:
+// Regions on Sv39 tables. Entries and invariants: docs/spec/sv39.md. The steps:
 //
-// 1. map_region hangs an empty table of the region's own into its slot's entry.
-// 2. map_page, at the first access to a page, writes its leaf entry, and first the level-0 table
-//    that the leaf is in if a large region has none there yet. Pages and tables go onto the two
-//    chains of the region's record, which is found by the number of its first table.
+// 1. map_region hangs an empty table, which belongs to the region, into the entry of its slot.
+// 2. map_page runs at the first access to a page. It writes the page's leaf entry. In a large
+//    region it first adds the leaf's level-0 table if that is missing. Pages and tables are added
+//    to the two chains of the region's record. The number of the region's first table is the index
+//    of that record.
 // 3. unmap_region clears the slot's entry, flushes, and puts both chains onto the pools' lists. The
-//    tables below still hold their entries; the pool zeroes them before they are used again.
+//    tables still hold their entries; the pool zeroes them before their next use.
 #include "core/ports/sv39.h"
 
 #include "core/private/pages/frames_inline.h"
@@ -17,7 +18,7 @@
 #define ASID_MAX 0xffffu
 #define LEAF_FLAGS (ENTRY_VALID | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY)
 
-// A frame of POOL, which must have one, zeroed if the pool zeroes.
+// Takes a frame of POOL, which must have one. It is zeroed if the pool zeroes.
 TAU_INLINE uint32_t take(struct tau_frames *pool) {
     uint32_t frame = 0;
     const bool is_taken = frames_take_clean(pool, &frame);
@@ -68,7 +69,7 @@ uint64_t tau_sv39_satp(const struct tau_sv39 *space) {
     return SATP_SV39 | ((uint64_t)space->asid << SATP_ASID_SHIFT) | number;
 }
 
-// Takes a table page, notes in its record what it is for, and hangs it into SLOT.
+// Takes a table page, initializes its record, and hangs it into SLOT.
 TAU_INLINE struct tau_sv39_table *hang_table(struct tau_sv39 *space, uint64_t *slot, uint64_t own) {
     const uint32_t frame = take(space->tables);
     struct tau_sv39_table *record = &space->records[frame];
@@ -102,7 +103,7 @@ static enum tau_status why_not_region(const struct tau_sv39 *space, struct tau_p
         (entry != 0 && !is_small && space->records[sv39_entry_frame(space, entry)].used != 0)) {
         return TAU_REGION_OVERLAPS;
     }
-    // A large region takes a shared table that is empty over.
+    // A large region takes over an empty shared table.
     const uint32_t tables = (is_small ? 1u : 0u) + (entry == 0 ? 1u : 0u);
     TAU_ASSERT(tables <= 2);
     return lacking(space, 0, tables);
@@ -135,7 +136,7 @@ enum tau_status tau_sv39_map_region(struct tau_sv39 *space, struct tau_page star
     record->start = start.number;
     record->pages = pages;
     record->flags = (uint32_t)LEAF_FLAGS | rights >> ENTRY_RIGHTS_SHIFT;
-    // An invalid entry may be in the hart's caches, and this one is no leaf.
+    // The hart may have cached the invalid entry. FLUSH_PAGE does not suffice: this is no leaf.
     TAU_SV39_FLUSH_SPACE(space->asid);
     TAU_ASSERT(sv39_slot(space, start) == slot);
     return TAU_OK;
@@ -152,7 +153,7 @@ enum tau_status tau_sv39_map_page(struct tau_sv39 *space, struct tau_page page, 
     }
     struct tau_sv39_table *record = &space->records[sv39_entry_frame(space, *slot)];
     uint64_t *table = sv39_next(space, *slot);
-    uint64_t *above = NULL;  // the entry of a level-0 table that is still to be made
+    uint64_t *above = NULL;  // the entry of a level-0 table that is missing
     if (page.number - record->start >= record->pages) {
         return TAU_NOT_IN_REGION;
     }
@@ -182,10 +183,10 @@ enum tau_status tau_sv39_map_page(struct tau_sv39 *space, struct tau_page page, 
         record->tables_count++;
         *above = sv39_entry(space, made, ENTRY_VALID);
         table = sv39_table_at(space, made);
-        TAU_SV39_FLUSH_SPACE(space->asid);  // not only a leaf has changed
+        TAU_SV39_FLUSH_SPACE(space->asid);  // more than a leaf has changed
     }
     const uint32_t frame = take(space->frames);
-    links[frame] = record->newest;  // any number if it is the first: the oldest has no link
+    links[frame] = record->newest;  // any number if it is the first: the oldest frame needs no link
     record->newest = frame;
     if (record->used == 0) {
         record->oldest = frame;
@@ -212,7 +213,7 @@ enum tau_status tau_sv39_unmap_region(struct tau_sv39 *space, struct tau_page st
     if (record->start != start.number) {
         return TAU_NOT_A_REGION;
     }
-    // Nothing may be handed out before no translation leads to it any more.
+    // Frames may be reused only after no translation leads to them.
     *slot = 0;
     TAU_SV39_FLUSH_SPACE(space->asid);
     space->records[sv39_frame_of(space, slot)].used--;

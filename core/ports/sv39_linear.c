@@ -1,10 +1,10 @@
-// Unmapping without the chains: what the tables hold is found by walking them.
+// Unmapping without the chains: a walk of the tables finds their frames.
 #include "core/ports/sv39_linear.h"
 
 #include "core/private/pages/frames_inline.h"
 #include "core/private/pages/sv39_inline.h"
 
-// What the walk has collected.
+// The frames that the walk has collected.
 struct chain {
     uint32_t newest;
     uint32_t oldest;
@@ -34,7 +34,7 @@ TAU_INLINE void clear_leaves(const struct tau_sv39 *space, uint64_t *entry, uint
     TAU_ASSERT(frames->count <= TAU_SV39_REGION_PAGES_MAX);
 }
 
-// A table whose entries are all cleared is as good as zeroed.
+// A table whose entries are all cleared counts as zeroed.
 TAU_INLINE void give_table(struct tau_sv39 *space, uint64_t *slot) {
     const uint32_t table = sv39_entry_frame(space, *slot);
     TAU_ASSERT(sv39_next(space, *slot)[0] == 0);

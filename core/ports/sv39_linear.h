@@ -1,4 +1,4 @@
-// The conventional way to unmap on the same tables as sv39.h, page by page, for comparison.
+// The conventional way to unmap, page by page, on the same tables as sv39.h. It is the baseline.
 #ifndef TAU_SV39_LINEAR_H
 #define TAU_SV39_LINEAR_H
 
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-// Does and refuses what tau_sv39_unmap_region does and refuses. Every leaf entry is looked at and
-// cleared, its frame linked to the others, every table given back by itself; tables that do not
-// exist are passed over in one step. Tables are zero by then, so that they need no cleaning. Cost:
-// in proportion to the region.
+// The contract is that of tau_sv39_unmap_region. It reads and clears every leaf entry, links its
+// frame to the others, and releases every table by itself. A missing table is skipped in one step.
+// The tables are zero afterwards, so they need no zeroing.
+// Cost: linear in the region's size.
 enum tau_status tau_sv39_linear_unmap_region(struct tau_sv39 *space, struct tau_page start);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-// Bit scans and roundings, constant time on every machine.
+// Bit scans and roundings, in constant time on every machine.
 //
-// Machines without count-leading-zeros get two shifts and a table of 256 bytes, or a de Bruijn
-// multiplication and a table of 32, instead of a call into the compiler's library; built for size,
-// three shifts and a table of 16.
+// Machines without count-leading-zeros use tables instead of a call into the compiler's library. At
+// -O2 a logarithm takes two shifts and a table of 256 bytes, and the lowest bit takes a de Bruijn
+// multiplication and a table of 32. A build for size takes three shifts and a table of 16.
 #ifndef TAU_BITS_H
 #define TAU_BITS_H
 
@@ -11,8 +11,7 @@
 
 #include "core/config.h"
 
-// RISC-V without Zbb and ARMv6-M have no such instruction; there the builtin would be a library
-// call.
+// RISC-V without Zbb and ARMv6-M have no such instruction. There the builtin is a library call.
 #ifndef TAU_BITS_SCAN
 #if (defined(__riscv) && !defined(__riscv_zbb)) || defined(__ARM_ARCH_6M__)
 #define TAU_BITS_SCAN 0
@@ -21,7 +20,7 @@
 #endif
 #endif
 
-// Largest value that tau_bits_log2 takes on every machine.
+// Largest argument of tau_bits_log2 that works on every machine.
 #define TAU_BITS_LOG2_MAX 0xffffffu
 
 #if TAU_BITS_SCAN
@@ -71,8 +70,8 @@ static inline unsigned tau_bits_highest(uint32_t value) {
     return tau_bits_log2(value);
 }
 #else
-// Logarithms of 0 ... 255, then the de Bruijn sequence's places; one table, so that both need its
-// address only once.
+// Logarithms of 0 … 255, then the positions of the de Bruijn sequence. One table, so that its
+// address is loaded once for both.
 #define TAU_BITS_DE_BRUIJN 256
 static const uint8_t tau_bits_table[288] = {
     0,  0,  1,  1,  2,  2,  2, 2, 3,  3,  3,  3,  3,  3,  3,  3, 4,  4,  4,  4, 4,  4,  4,  4,
@@ -90,7 +89,7 @@ static const uint8_t tau_bits_table[288] = {
 };
 
 static inline unsigned tau_bits_log2(tau_word value) {
-    // The second return has the longest path, so it is laid straight.
+    // The second return ends the longest path, so it is the fall-through.
     if (__builtin_expect(value >> 16 == 0, 1)) {
         if (__builtin_expect(value >> 8 != 0, 1)) {
             return 8u + tau_bits_table[value >> 8];
@@ -109,7 +108,7 @@ static inline unsigned tau_bits_highest(uint32_t value) {
 }
 #endif
 
-// Bitmaps count their bits from the end that the machine finds first: Arm has only
+// Bitmaps count their bits from the end that the machine scans from. Arm has only
 // count-leading-zeros.
 #ifdef __arm__
 static inline uint32_t tau_bits_mask(unsigned index) {
@@ -159,8 +158,8 @@ static inline unsigned tau_bits_last(uint32_t word) {
 }
 #endif
 
-// The same value, which the compiler takes for another: it cannot compute it in another way, nor
-// keep what it read through it before.
+// Returns VALUE, but the compiler treats it as unknown. It cannot recompute the value, and it
+// cannot reuse what it read through the value before.
 static inline uintptr_t tau_bits_hold(uintptr_t value) {
     __asm__("" : "+r"(value));
     return value;

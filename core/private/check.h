@@ -1,8 +1,8 @@
-// Asserts for our own bugs. They cost nothing unless the build asks for them with TAU_ASSERT_LEVEL.
+// Asserts for bugs of the core itself. They cost nothing unless the build sets TAU_ASSERT_LEVEL.
 #ifndef TAU_CHECK_H
 #define TAU_CHECK_H
 
-// 0 (default): off. 1: asserts. 2: also the constant-time invariants at the entry and exit of each
+// 0 (default): off. 1: asserts. 2: also the constant-time invariants at entry and exit of each
 // operation.
 #ifndef TAU_ASSERT_LEVEL
 #define TAU_ASSERT_LEVEL 0

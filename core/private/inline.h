@@ -1,4 +1,4 @@
-// How the compiler lays code out: what is inlined, and which way of a branch is straight.
+// Code layout: which functions are inlined, and which way of a branch is the fall-through.
 #ifndef TAU_INLINE_H
 #define TAU_INLINE_H
 
@@ -9,10 +9,10 @@
 #define TAU_INLINE static inline __attribute__((always_inline))
 #endif
 
-// For steps that two calls share and neither may pay a call for, in builds for size either.
+// For steps that two operations share without the cost of a call, in builds for size too.
 #define TAU_ALWAYS_INLINE static inline __attribute__((always_inline))
 
-// The bound is the longest path, so that one is laid straight.
+// The bound is the longest path, so that path is the fall-through.
 #define ON_LONGEST_PATH(condition) __builtin_expect((condition), 1)
 
 #endif

@@ -1,8 +1,8 @@
 // Links: addresses of one word, whatever the width of a pointer.
 //
-// Where words are as wide as pointers a link is the address. On a 64-bit machine that lays a heap
-// out for a 32-bit target it is the signed distance from the heap's handle, so that the bytes and
-// decisions are the target's. 0 is no link.
+// If words are as wide as pointers, a link is the address. If a 64-bit machine lays out a heap for
+// a 32-bit target, a link is the signed distance from the heap's handle. The heap's bytes and
+// decisions are then those of the target. 0 is no link.
 #ifndef TAU_LINK_H
 #define TAU_LINK_H
 

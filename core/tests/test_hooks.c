@@ -1,8 +1,9 @@
-// Goal: the hook of refused requests is called once for a request that is refused for want of
-// memory and for nothing else, and the statistics count the same; and no pointer, however wrong,
-// trips an assertion or is obeyed (level 0 believes free and realloc: only looks are made there).
-// Method: heaps of a few objects with the shared region, the buckets, both or nothing left; every
-// address in and around the heaps and a few far away. Built with all assertions.
+// Goal: the hook of refused requests is called once for each request that is refused for want of
+// memory, and for nothing else. The statistics count the same. No pointer, however wrong, trips an
+// assertion or is obeyed. Level 0 does not verify pointers of free and realloc, so only calls that
+// read are made there. Method: heaps of a few objects with the shared region, the buckets, both or
+// nothing left; every address in and around the heaps and a few far away. Built with all
+// assertions.
 #include "core/page_heap.h"
 #include "core/tests/heap/budget_heap.h"
 

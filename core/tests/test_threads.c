@@ -1,8 +1,8 @@
-// Goal: every public call of a heap may be made by several threads at once, as core/port.h says,
-// and the hook of refusals is called exactly once for each request that is refused, by the thread
-// that asked. Method: threads with objects of their own make random calls on one heap that is too
-// small for all of them. ThreadSanitizer looks for memory that is touched outside the lock; the
-// contents are compared by hand. Arguments: a seed, the calls of each thread.
+// Goal: several threads may make every public call of a heap at once, as core/port.h says. The hook
+// of refusals is called exactly once for each refused request, by the thread that made it. Method:
+// threads with their own objects make random calls on one heap that is too small for all of them.
+// ThreadSanitizer detects memory that is accessed outside the lock. The test compares the contents
+// itself. Arguments: a seed, the calls of each thread.
 #include <pthread.h>
 
 #include "core/budget.h"

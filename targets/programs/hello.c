@@ -1,4 +1,4 @@
-// The smallest program: says where it runs and how long an empty measurement takes.
+// The smallest program. Prints where it runs and how long an empty measurement takes.
 #include "targets/tile/tile.h"
 
 int main(void) {

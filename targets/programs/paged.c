@@ -1,8 +1,13 @@
-// Starts a heap on pages inside an image, and says where its parts are. Not counted.
+// Starts a heap on pages in an image and reports where its parts are. These instructions are not
+// counted.
 //
-// TAU_IMAGE_BREAK 0: ours; 1: the conventional heap, walking every page that it gives back; 2: the
-// same, walking mapped pages only. Frames are a pool of the space's own: what it gives up is ready
-// again, and nothing is zeroed in between.
+// TAU_IMAGE_BREAK selects the heap:
+// - 0: tau_page_heap
+// - 1: the conventional heap, whose unmap walks every page of the range
+// - 2: the conventional heap, whose unmap walks mapped pages only
+//
+// The frames are a reserved pool of the space. Released frames are ready again at once, and no
+// frame is zeroed between two uses.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,14 +17,14 @@
 #include "core/conventional/pagetable.h"
 #include "core/vspace.h"
 
-#define SPACE_PAGES_LOG2 20u  // the 4 GiB that 32 bits can name
+#define SPACE_PAGES_LOG2 20u  // the 4 GiB of a 32-bit address
 
 // As in tool/native/replay/paging.c.
 struct facts {
     void *heap;           // first argument of malloc, resize, free
     void *fault_subject;  // first argument of the fault handler
     const uint32_t *mapped_pages;
-    const void *regions;  // of the validity array; the plain table's entries
+    const void *regions;  // of the validity array, or the plain table's entries
     const void *stacks;
     uint32_t pages_count;
     uint32_t table_bytes;
@@ -73,7 +78,7 @@ static enum tau_status start(void *memory, uint32_t size_bytes, uint32_t first, 
 }
 #endif
 
-// MEMORY is for the links of the frames and, behind them, the tables.
+// MEMORY holds the links of the frames and, behind them, the tables.
 enum tau_status tau_image_start(unsigned char *memory, uint32_t size_bytes, uint32_t frames_count,
                                 uint32_t first, uint32_t pages) {
     const uint32_t links_bytes = frames_count * (uint32_t)sizeof(uint32_t);

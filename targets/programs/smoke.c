@@ -1,5 +1,5 @@
-// The smallest program with an MMU: each access to a page that is not mapped faults, the handler
-// maps the page, and the access is repeated. Prints what an access and a fault cost.
+// The smallest program with an MMU. Each access to an unmapped page faults, the handler maps the
+// page, and the access is repeated. Prints the cost of an access and of a fault.
 #include "targets/tile/window.h"
 
 enum { PAGES = 16, RUNS = 4 };

@@ -1,5 +1,6 @@
-# The stub of an image on RV32: calls what the mailbox says, over and over (tool/native/replay/emulator.h).
-# Nothing here is counted. s0 survives the calls; t0 is free at the start of a function.
+# The stub of an image on RV32. It calls the function named in the mailbox in an endless loop
+# (tool/native/replay/emulator.h). Its instructions are not counted. s0 survives the calls; t0 is
+# free at the start of a function.
     .section .tau_stub, "ax"
     .globl tau_stub_start, tau_stub_end, tau_stub_loop, tau_stub_return
     .globl tau_stub_move_done, tau_stub_set_done, tau_stub_mailbox

@@ -1,6 +1,7 @@
-# Start of the test on QEMU's machine virt: machine mode opens everything to supervisor mode, makes a
-# root table that shows the first 4 GiB of physical memory in the upper half of every space, and
-# goes on there, in supervisor mode. Whatever traps later ends user_run, see core/tests/ports/qemu_sv39.c.
+# Start of the test on QEMU's machine virt. Machine mode opens everything to supervisor mode. It
+# makes a root table that maps the first 4 GiB of physical memory into the upper half of every
+# space, and continues there in supervisor mode. Every later trap ends user_run, see
+# core/tests/ports/qemu_sv39.c.
     .equ UPPER, 0xffffffc000000000
 
     .section .text.start, "ax"
@@ -41,7 +42,7 @@ sleep:
     wfi
     j sleep
 
-# No trap is meant to come here: say so to the test device.
+# No trap is expected here: reports failure to the test device.
     .balign 4
 trap_in_machine_mode:
     li t0, 0x100000
@@ -50,8 +51,8 @@ trap_in_machine_mode:
     j sleep
 
     .text
-# user_run(context in a0): goes on in user mode at context->pc with a0 and a1, comes back at the next
-# trap of any kind with a0 and a1 noted. Context: pc, a0, a1, then ra, sp, gp, tp, s0 … s11.
+# user_run(context in a0): continues in user mode at context->pc with a0 and a1. Returns at the next
+# trap of any kind, with a0 and a1 stored. Context: pc, a0, a1, then ra, sp, gp, tp, s0 … s11.
     .globl user_run
 user_run:
     sd ra, 24(a0)
@@ -102,7 +103,7 @@ trap:
     ld s11, 144(t0)
     ret
 
-# What user mode runs, copied into a page of each space: SCRIPT_STORE_BYTES apart.
+# The code of user mode, copied into a page of each space, SCRIPT_STORE_BYTES apart.
     .globl user_code
     .option push
     .option norvc

@@ -1,6 +1,7 @@
-# Reset and traps of programs on the tile. Code starts 0x80 behind the vector table, as the core does.
-# A program may define tau_tile_trap(cause, address, pc), in C: it returns where to go on (pc repeats the
-# instruction). For traps that must be fast it may set mtvec itself.
+# Reset and traps of programs on the tile. Code starts 0x80 behind the vector table, where the core
+# resets. A program may define tau_tile_trap(cause, address, pc) in C. It returns the address at
+# which to continue; pc repeats the instruction. A program may set mtvec itself if its traps must be
+# fast.
     .section .vectors, "ax"
     .globl tau_tile_vectors
 tau_tile_vectors:

@@ -1,4 +1,4 @@
-// The RTMMU: its tables, and the TLB of regions that it may have in front (hw/rtmmu/doc/rtmmu.md).
+// The RTMMU: its tables, and its optional TLB of regions (hw/rtmmu/doc/rtmmu.md).
 #ifndef TAU_MMU_RTMMU_H
 #define TAU_MMU_RTMMU_H
 
@@ -7,8 +7,8 @@
 
 #define TAU_MMU_RTMMU_OPEN (1u << 30)  // state of a region, in its `top` word
 
-// The TLB forgets the region that starts at START. The core stores in program order; the compiler
-// must not move the tables' stores behind this one.
+// Makes the TLB forget the region that starts at START. The core stores in program order. The
+// compiler must not move stores to the tables behind this one.
 static inline void tau_mmu_rtmmu_forget_region(uint32_t start) {
     __asm__ volatile("" ::: "memory");
     TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_REGION] = start;
@@ -18,7 +18,7 @@ static inline void tau_mmu_rtmmu_forget_all(void) {
     TAU_TILE_UNIT[TAU_TILE_RTMMU_TLB_FORGET_ALL] = 0;
 }
 
-// Makes PAGE a region of its own, mapped.
+// Makes PAGE a region of one page and maps it.
 static inline void tau_mmu_rtmmu_map_alone(uint32_t page, uint32_t frame_and_rights) {
     TAU_TILE_TABLE0[2 * page] = page;
     TAU_TILE_TABLE0[2 * page + 1] =
@@ -28,7 +28,7 @@ static inline void tau_mmu_rtmmu_map_alone(uint32_t page, uint32_t frame_and_rig
     tau_mmu_pagetable_set(page, frame_and_rights);
 }
 
-// Unmaps a page that is a region of its own.
+// Unmaps a page that is a region of one page.
 static inline void tau_mmu_rtmmu_unmap_alone(uint32_t page) {
     TAU_TILE_TABLE0[2 * page + 1] = (page - 1) | TAU_MMU_RTMMU_OPEN;
     tau_mmu_pagetable_set(page, 0);

@@ -1,4 +1,4 @@
-// The TLB whose sets are coloured: what it must be told (hw/tlb/doc/tlb.md).
+// The TLB whose sets are colored: its invalidation (hw/tlb/doc/tlb.md).
 #ifndef TAU_MMU_TLB_H
 #define TAU_MMU_TLB_H
 

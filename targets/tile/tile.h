@@ -1,4 +1,4 @@
-// What a program on the tile finds at fixed addresses; hw/tile/doc/tile.md explains each.
+// The fixed addresses of the tile, for programs. hw/tile/doc/tile.md explains each.
 #ifndef TAU_TILE_H
 #define TAU_TILE_H
 
@@ -13,7 +13,7 @@
 #define TAU_TILE_LINKS ((volatile uint32_t *)TAU_TILE_ADDRESS_LINKS)
 #define TAU_TILE_UNIT ((volatile uint32_t *)TAU_TILE_ADDRESS_UNIT)
 
-// Rights in a word of table 2 (and in the `top` words of table 0).
+// Rights in a word of table 2, and in the `top` words of table 0.
 #define TAU_TILE_READ (1u << 27)
 #define TAU_TILE_WRITE (1u << 28)
 #define TAU_TILE_EXECUTE (1u << 29)
@@ -31,7 +31,7 @@ static inline void tau_tile_write(uint32_t offset_bytes, uint32_t value) {
     *tau_tile_register(offset_bytes) = value;
 }
 
-// A number of two words: reading the low one keeps the high one.
+// A 64-bit number. Reading its low word latches its high word.
 static inline uint64_t tau_tile_read_long(uint32_t offset_bytes) {
     uint32_t low = tau_tile_read(offset_bytes);
     return (uint64_t)tau_tile_read(offset_bytes + 4) << 32 | low;
@@ -42,7 +42,7 @@ static inline uint64_t tau_tile_cycle(void) {
     return tau_tile_read_long(TAU_TILE_REGISTER_CYCLE);
 }
 
-// The counter of that index, in the order of doc/tile.md.
+// The counter with that index, in the order of hw/tile/doc/tile.md.
 static inline uint64_t tau_tile_counter(uint32_t index) {
     return tau_tile_read_long(TAU_TILE_REGISTER_COUNTERS + 8 * index);
 }
@@ -85,7 +85,7 @@ _Noreturn static inline void tau_tile_fail(const char *text) {
     tau_tile_exit(1);
 }
 
-// The mailbox, doc/mailbox.md. A stopwatch is 0 to 7.
+// The mailbox: hw/tile/doc/mailbox.md. Stopwatches are 0 to 7.
 static inline void tau_tile_start(uint32_t stopwatch, uint32_t tag) {
     tau_tile_write(TAU_TILE_REGISTER_START + 16 * stopwatch, tag);
 }
@@ -102,7 +102,7 @@ static inline void tau_tile_count(uint32_t stopwatch) {
     tau_tile_write(TAU_TILE_REGISTER_COUNT + 16 * stopwatch, 0);
 }
 
-// Waits for the host's next command; 0 when there will be none.
+// Waits for the host's next command. Returns 0 if there are no more commands.
 static inline int tau_tile_next_command(uint32_t words[4]) {
     if ((tau_tile_read(TAU_TILE_REGISTER_STATUS) & 1) == 0)
         return 0;
@@ -112,8 +112,9 @@ static inline int tau_tile_next_command(uint32_t words[4]) {
     return 1;
 }
 
-// Called by crt0.S at every trap; `address` is mtval. It returns where to go on: at `pc` to repeat
-// the instruction. Without one of the program's own, the trap is printed and the simulation ends.
+// crt0.S calls this at every trap. `address` is mtval. It returns the address at which to continue;
+// `pc` repeats the instruction. The default, if a program defines none, prints the trap and ends
+// the simulation.
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc);
 
 #endif

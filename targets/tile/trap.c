@@ -1,4 +1,4 @@
-// What happens at a trap when the program does not say: a message, and the end.
+// The default trap handler: prints a message and ends the simulation.
 #include "targets/tile/tile.h"
 
 __attribute__((weak)) uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {

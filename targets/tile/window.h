@@ -1,5 +1,5 @@
-// Maps single pages of the window, for small programs: each page is a region of its own, so that
-// the tables of every unit say the same. The core library does it properly.
+// Maps single pages of the window, for small programs. Each page is a region of its own, so that
+// the tables of every unit agree. A larger program uses the core library.
 #ifndef TAU_WINDOW_H
 #define TAU_WINDOW_H
 
@@ -24,8 +24,8 @@ static inline uint32_t tau_window_address(uint32_t page) {
 
 enum { TAU_WINDOW_COMPOSABLE_ENTRIES = 64 };
 
-// Some units keep translations of their own and have to be told. Of the composable unit's table
-// pages 64 apart share an entry here.
+// Some units cache translations and must be notified. In the composable unit's table, pages 64
+// apart share an entry here.
 static inline void tau_window_tell_unit(uint32_t page, uint32_t frame_and_rights) {
     uint32_t unit = tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 16 & 255;
     if (unit == TAU_TILE_UNIT_RTMMU_TLB)
@@ -36,8 +36,8 @@ static inline void tau_window_tell_unit(uint32_t page, uint32_t frame_and_rights
         tau_mmu_composable_set(page % TAU_WINDOW_COMPOSABLE_ENTRIES, page, frame_and_rights);
 }
 
-// Maps `page` to `frame` with TAU_TILE_READ and so on. A page table takes frame 0 without rights
-// for "not mapped", so give rights.
+// Maps `page` to `frame` with TAU_TILE_READ and so on. `rights` must not be 0: a page table reads
+// frame 0 without rights as "not mapped".
 static inline void tau_window_map(uint32_t page, uint32_t frame, uint32_t rights) {
     tau_mmu_rtmmu_map_alone(page, frame | rights);
     tau_window_tell_unit(page, frame | rights);

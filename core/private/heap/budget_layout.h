@@ -1,5 +1,5 @@
-// What tau_budget_init decides before it writes: the order of the regions, the hash, the steps of
-// the owner table, all sizes. Only core/budget.c includes this. Its loops are bounded by
+// Everything that tau_budget_init decides before it writes: the order of the regions, the hash, the
+// steps of the owner table, all sizes. Only core/budget.c includes this. Every loop is bounded by
 // TAU_BUDGET_CLASSES_MAX, its square, HASH_LOG2_MAX * HASH_TRIES, or a table's size.
 #ifndef TAU_BUDGET_LAYOUT_H
 #define TAU_BUDGET_LAYOUT_H
@@ -12,19 +12,17 @@
 #define OWNER_STEPS_MAX 0x1fffffu
 #define DEDICATED_UNITS_MAX ((uint64_t)OWNER_STEPS_MAX << OWNER_LEVEL_MAX)
 
-// What init decides before it writes. All loops that fill it are bounded by TAU_BUDGET_CLASSES_MAX,
-// its square, or a table's size.
 struct layout {
     const struct tau_budget_class *pairs;
     size_t count;
-    uint8_t pair_of[TAU_BUDGET_CLASSES_MAX];  // class -> pair of the plan; the largest region is
-                                              // class 0
+    uint8_t pair_of[TAU_BUDGET_CLASSES_MAX];  // class -> entry of the plan; class 0 has the largest
+                                              // region
     uint64_t dedicated_units;                 // in TAU_ALIGNMENT
     uint32_t multiplier;
     unsigned hash_log2;
     unsigned owner_level;
     size_t owner_bytes;
-    size_t handle;  // distances from the (aligned) start of the memory
+    size_t handle;  // distances from the aligned start of the memory
     size_t bits;
     size_t dedicated;
 };
@@ -33,7 +31,7 @@ static uint64_t region_units(const struct tau_budget_class *pair) {
     return (uint64_t)(bucket_for(pair->size_bytes) >> TAU_ALIGNMENT_LOG2) * pair->count;
 }
 
-// Orders the regions and adds them up. False if the plan is invalid.
+// Sorts the regions and sums their sizes. Returns false if the plan is invalid.
 static bool order_regions(struct layout *layout) {
     for (size_t pair = 0; pair < layout->count; pair++) {
         const struct tau_budget_class *const added = &layout->pairs[pair];
@@ -55,13 +53,13 @@ static bool order_regions(struct layout *layout) {
         layout->pair_of[place] = (uint8_t)pair;
         layout->dedicated_units += region_units(added);
         if (layout->dedicated_units > DEDICATED_UNITS_MAX) {
-            layout->dedicated_units = DEDICATED_UNITS_MAX + 1;  // so that the sum never goes round
+            layout->dedicated_units = DEDICATED_UNITS_MAX + 1;  // so that no sum wraps around
         }
     }
     return true;
 }
 
-// Does MULTIPLIER give every class a slot of its own in a table of 2^LOG2?
+// Whether MULTIPLIER gives every class its own slot in a table of 2^LOG2.
 static bool is_perfect(const struct layout *layout, uint32_t multiplier, unsigned log2) {
     uint32_t taken[(1u << HASH_LOG2_MAX) / 32] = {0};
     TAU_ASSERT(log2 >= 1);
@@ -78,8 +76,8 @@ static bool is_perfect(const struct layout *layout, uint32_t multiplier, unsigne
     return true;
 }
 
-// The smallest table that a multiplier out of HASH_TRIES fills without collision. 64 classes fail
-// in a table of 2^11 with a probability below 2^-300.
+// Finds the smallest table that one of HASH_TRIES multipliers fills without a collision. 64 classes
+// fail in a table of 2^11 with a probability below 2^-300.
 static bool find_hash(struct layout *layout) {
     for (unsigned log2 = 1; log2 <= HASH_LOG2_MAX; log2++) {
         if (layout->count > (size_t)1 << log2) {
@@ -97,7 +95,7 @@ static bool find_hash(struct layout *layout) {
     return false;
 }
 
-// The coarsest steps in which no step meets two borders of regions.
+// Finds the coarsest steps in which no step contains two region borders.
 static void find_owner_level(struct layout *layout) {
     for (unsigned level = 0; level <= OWNER_LEVEL_MAX; level++) {
         uint64_t units = layout->dedicated_units;
@@ -118,7 +116,7 @@ static void find_owner_level(struct layout *layout) {
             return;
         }
     }
-    TAU_ASSERT(false);  // the proof is in docs/design/budget.md: OWNER_LEVEL_MAX always fits
+    TAU_ASSERT(false);  // OWNER_LEVEL_MAX always fits: docs/design/budget.md has the proof
 }
 
 static enum tau_status lay_out(struct layout *layout, const struct tau_budget_class *pairs,

@@ -19,33 +19,33 @@
 _Static_assert(TAU_BUDGET_CLASSES_MAX <= 1u << OWNER_LEVEL_MAX, "at most one border a step");
 _Static_assert(2 * sizeof(tau_word) <= TAU_ALIGNMENT, "a free bucket holds its link and its index");
 
-// Where a class stands. Eight words, so that an index needs one shift.
+// The state of one class. It has eight words, so that indexing needs one shift.
 struct class {
     tau_word bucket_bytes;  // a multiple of TAU_ALIGNMENT; 0 in the entry of an empty plan
-    tau_word free;          // link: the bucket freed last
-    tau_word fresh_count;   // buckets that were ever handed out: those from there on were not
+    tau_word free;          // link: the most recently freed bucket
+    tau_word fresh_count;   // number of buckets ever used; the buckets from this index on are fresh
     tau_word count;
     tau_word start;  // link
     tau_word end;    // link
     tau_word used_count;
-    tau_word bits;  // link (level >= 1): bit i of these words: bucket i is in use
+    tau_word bits;  // link (level >= 1): the in-use bits; bit i is that of bucket i
 };
 
 _Static_assert(sizeof(struct class) == 8 * sizeof(tau_word), "an index is one shift");
 
 // The handle points at the owner table.
 struct tau_budget {
-    uint8_t owner[1];  // as many as the dedicated area needs
+    uint8_t owner[1];  // its length depends on the dedicated area
 };
 
 struct budget_fields {
     tau_word shared;     // link to the TLSF, 0 if there is none
     tau_word dedicated;  // link to the first region
     tau_word dedicated_bytes;
-    tau_word refused_count;  // requests refused for want of a shared region
+    tau_word refused_count;  // requests refused because there is no shared region
     uint32_t multiplier;
     uint16_t sizes;  // offset of the size table from the handle
-    uint16_t order;  // offset of the plan order: entry i is the class of the plan's pair i
+    uint16_t order;  // offset of the plan order: entry i is the class of the plan's entry i
     uint16_t classes;
     uint8_t hash_shift;
     uint8_t owner_level;
@@ -64,14 +64,15 @@ TAU_INLINE struct tau_tlsf *shared_of(const struct tau_budget *heap) {
     return link != 0 ? (struct tau_tlsf *)(void *)tau_link_follow(heap, link) : NULL;
 }
 
-// The heap as the port's lock gets it. No heap is constant, whoever only looks at it.
+// The heap as an argument of the port's lock, which takes no const pointer.
 TAU_INLINE struct tau_budget *budget_lock_of(const struct tau_budget *heap) {
     return (struct tau_budget *)(uintptr_t)heap;
 }
 
 // ---- The two lookups ---------------------------------------------------------------------------
 
-// The bucket for a request. 0 for 0 bytes and for so many that the sum goes round: no class has it.
+// Bucket size for a request. 0 for a request of 0 bytes, and if the sum wraps around. No class has
+// size 0.
 TAU_INLINE size_t bucket_for(size_t size_bytes) {
     return (size_bytes + TAU_ALIGNMENT - 1) & ~(size_t)(TAU_ALIGNMENT - 1);
 }
@@ -80,7 +81,7 @@ TAU_INLINE uint32_t hash_of(size_t bucket_bytes, uint32_t multiplier, unsigned s
     return (uint32_t)((uint32_t)bucket_bytes * multiplier) >> shift;
 }
 
-// The only class that may have such buckets; the caller compares.
+// The only class that can have buckets of BUCKET_BYTES. The caller compares.
 TAU_INLINE struct class *candidate(const struct tau_budget *heap, size_t bucket_bytes) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(fields->hash_shift >= 1);
@@ -89,13 +90,13 @@ TAU_INLINE struct class *candidate(const struct tau_budget *heap, size_t bucket_
     return class_at(heap, heap->owner[fields->sizes + slot]);
 }
 
-// Step of the owner table for a place UNITS before the area's end.
+// Step of the owner table for a position UNITS before the area's end.
 TAU_INLINE uintptr_t step_of(tau_word units, unsigned level) {
     const unsigned shift = tau_bits_log2(units >> level);
     return ((uintptr_t)shift << level) + (uintptr_t)(units >> shift);
 }
 
-// Is POINTER in the dedicated area? Then *OFFSET is its distance from the start.
+// Whether POINTER is in the dedicated area. If so, *OFFSET is its distance from the start.
 TAU_INLINE bool is_dedicated(const struct tau_budget *heap, const void *pointer,
                              uintptr_t *offset) {
     *offset =
@@ -103,7 +104,7 @@ TAU_INLINE bool is_dedicated(const struct tau_budget *heap, const void *pointer,
     return *offset < budget_fields_of(heap)->dedicated_bytes;
 }
 
-// The class whose region holds POINTER, a bucket's start at OFFSET in the dedicated area.
+// The class whose region contains POINTER, the start of a bucket at OFFSET in the dedicated area.
 TAU_INLINE struct class *owner_of(const struct tau_budget *heap, const void *pointer,
                                   uintptr_t offset) {
     const struct budget_fields *const fields = budget_fields_of(heap);

@@ -1,5 +1,5 @@
-// A heap's layout: the control block, the blocks, their headers. Only core/tlsf.c, the heaps
-// on pages and tests include this. docs/spec/tlsf.md draws a block and numbers the invariants.
+// A heap's layout: the control block, the blocks, their headers. Only core/tlsf.c, the heaps on
+// pages and tests include this. docs/spec/tlsf.md draws a block and numbers the invariants.
 #ifndef TAU_TLSF_BLOCK_H
 #define TAU_TLSF_BLOCK_H
 
@@ -35,28 +35,28 @@
 #define POOL_MAX_BYTES ((tau_word)1 << 30)
 #endif
 
-// The handle points at the bitmap. Everything else of the control block lies in front of it: the
-// fields next to it, then the heads, class 1 first, away from it. So each has a fixed place
-// although the numbers of words and of classes depend on the heap.
+// The handle points at the bitmap. The rest of the control block lies in front of it: first the
+// fields, then the list heads, with class 1 next to the fields. So every field and head is at a
+// fixed distance from the handle, although the numbers of words and classes vary.
 struct tau_tlsf {
     uint32_t bitmap[WORDS_MAX];  // only `words` of them exist
 };
 
 struct fields {
     tau_word used_bytes;
-    tau_word peak_used_bytes;  // as of the last free; see note_peak
+    tau_word peak_used_bytes;  // as of the last free: see note_peak
     tau_word out_of_memory_count;
-    tau_word block_max_bytes;  // no pool can serve a larger one
+    tau_word block_max_bytes;  // no pool can hold a larger block
     tau_word lowest;           // link: lowest payload address of all pools
-    tau_word span_bytes;       // from there to the highest sentinel's
+    tau_word span_bytes;       // from there to the highest sentinel's payload
     tau_word pools;            // link: the newest added pool's descriptor
-    uint16_t classes;          // one more than the highest class
+    uint16_t classes;          // the highest class + 1
     uint8_t second_level_bits;
     uint8_t words;
-    uint32_t summary;  // bit w: bitmap word w is not 0
+    uint32_t summary;  // bit w is set if bitmap word w is not 0
 };
 
-// In front of an added pool's first block.
+// Descriptor in front of an added pool's first block.
 struct pool {
     tau_word older;  // link
     tau_word row_bytes;
@@ -72,7 +72,7 @@ TAU_INLINE struct fields *fields_of(const struct tau_tlsf *heap) {
     return (struct fields *)(uintptr_t)heap - 1;
 }
 
-// The heap as the port's lock gets it. No heap is constant, whoever only looks at it.
+// The heap as an argument of the port's lock, which takes no const pointer.
 TAU_INLINE struct tau_tlsf *lock_of(const struct tau_tlsf *heap) {
     return (struct tau_tlsf *)(uintptr_t)heap;
 }

@@ -1,11 +1,11 @@
-// What can be wrong with a block, found in constant time: docs/spec/tlsf.md, "Checks". Only
-// core/tlsf.c, the heaps on pages and tests include this.
+// Detects damage of a block in constant time: docs/spec/tlsf.md, "Checks". Only core/tlsf.c, the
+// heaps on pages and tests include this.
 #ifndef TAU_TLSF_CHECK_H
 #define TAU_TLSF_CHECK_H
 
 #include "core/private/heap/tlsf_block.h"
 
-// The words behind the caller's part of a used block.
+// Bytes behind the caller's part of a used block.
 TAU_INLINE tau_word tail_bytes(const tau_word *payload) {
     return ((payload[-1] & ALIGNED) != 0 ? (tau_word)WORD_BYTES : 0) + (tau_word)CANARY_BYTES;
 }
@@ -24,12 +24,12 @@ TAU_INLINE void seal(const struct tau_tlsf *heap, tau_word *payload) {
     }
 }
 
-// What free needs to know of a used block; `is_used` fills it while it checks, so that nothing is
-// read twice.
+// The facts that free needs of a used block. `is_used` collects them while it checks, so that
+// nothing is read twice.
 struct used {
     tau_word size;
     tau_word next_size;      // 0 if the next block is in use
-    tau_word previous_size;  // 0 if the block before is in use
+    tau_word previous_size;  // 0 if the previous block is in use
     tau_word *canary;        // level 2
 };
 
@@ -44,7 +44,7 @@ TAU_INLINE struct used look_at(const tau_word *payload) {
     };
 }
 
-// Whether blocks' payloads may lie at both places.
+// Whether both addresses could be payloads of blocks.
 TAU_INLINE bool are_places(const struct tau_tlsf *heap, const tau_word *one,
                            const tau_word *other) {
     const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
@@ -53,14 +53,14 @@ TAU_INLINE bool are_places(const struct tau_tlsf *heap, const tau_word *one,
            (((uintptr_t)one | (uintptr_t)other) & (TAU_ALIGNMENT - 1)) == 0;
 }
 
-// NEXT, which PAYLOAD's free block names as the next of its list, is a place for a block and points
-// back.
+// Whether NEXT could be a payload and links back to PAYLOAD. NEXT is the next link of PAYLOAD's
+// free block.
 TAU_INLINE bool points_back(const struct tau_tlsf *heap, const tau_word *payload, tau_word next) {
     return are_places(heap, at(heap, next), at(heap, next)) &&
            at(heap, next)[1] == link_to(heap, payload);
 }
 
-// The neighbors in the list of PAYLOAD's free block, which is not the first, point to it.
+// Whether the list neighbors of PAYLOAD's free block, which is not the first, link to it.
 TAU_INLINE bool is_inside_list(const struct tau_tlsf *heap, const tau_word *payload) {
     const tau_word *const slot = at(heap, payload[1]);
     const tau_word *const next = at(heap, payload[0]);
@@ -71,14 +71,14 @@ TAU_INLINE bool is_inside_list(const struct tau_tlsf *heap, const tau_word *payl
            next[1] == link_to(heap, payload);
 }
 
-// The class whose head SLOT is; no class if it is none. A rotation makes what is no multiple of a
-// word too large.
+// The class whose list head is SLOT. If SLOT is no head, the result is no class: the rotation makes
+// an offset that is not a multiple of a word too large.
 TAU_INLINE uintptr_t class_of_head(const struct tau_tlsf *heap, const tau_word *slot) {
     const uintptr_t bytes = (uintptr_t)head_of(heap, 0) - (uintptr_t)slot;
     return bytes / WORD_BYTES | bytes << (8 * sizeof bytes - (WORD_BYTES == 4 ? 2 : 3));
 }
 
-// Both links of PAYLOAD's free block hold: what they name points to it.
+// Whether both list links of PAYLOAD's free block lead to words that link back to it.
 TAU_INLINE bool is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
     const tau_word *const slot = at(heap, payload[1]);
     TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
@@ -90,8 +90,8 @@ TAU_INLINE bool is_listed(const struct tau_tlsf *heap, const tau_word *payload) 
            (payload[0] == 0 || points_back(heap, payload, payload[0]));
 }
 
-// docs/spec/tlsf.md, "Checks". Only constant-time looks at this block and its two neighbours.
-// `reason_for` says which one failed.
+// docs/spec/tlsf.md, "Checks". It reads this block and its two neighbors, in constant time.
+// `reason_for` finds which check failed.
 TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, struct used *used) {
     const uintptr_t offset =
         tau_bits_hold((uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest));
@@ -134,7 +134,7 @@ TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, st
     return true;
 }
 
-// As `is_used`, and the free neighbors' links hold.
+// As `is_used`, and the links of the free neighbors hold.
 TAU_INLINE bool is_mergeable(const struct tau_tlsf *heap, const tau_word *payload,
                              struct used *used) {
     return is_used(heap, payload, used) &&
@@ -142,9 +142,9 @@ TAU_INLINE bool is_mergeable(const struct tau_tlsf *heap, const tau_word *payloa
            (used->previous_size == 0 || is_listed(heap, before(payload, used->previous_size)));
 }
 
-// Why `is_mergeable` fails, in SPEC's order; TAU_OK for NULL. A block that was freed and merged
-// with the one before it still says where that one started, and finds it free and larger: that is a
-// double free.
+// Why `is_mergeable` fails, in the order of docs/spec/tlsf.md. TAU_OK for NULL. A block that was
+// freed and merged with the previous block still has that block's start, and finds it free and
+// larger. That is a double free.
 static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tlsf *heap,
                                                             const tau_word *payload) {
     const uintptr_t offset = (uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest);
@@ -164,7 +164,7 @@ static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tls
     if (size_of(payload) < BLOCK_MIN_BYTES || size_of(payload) > span - offset) {
         return TAU_FOREIGN_POINTER;
     }
-    // Where the block before is in use, its owner may be writing that word.
+    // Not read if the previous block is in use: its owner may be writing that word.
     const tau_word previous_size = (payload[-1] & PREVIOUS_FREE) != 0 ? payload[-2] & SIZE_MASK : 0;
     if (previous_size != 0 && previous_size <= offset) {
         const tau_word previous = before(payload, previous_size)[-1];
@@ -175,7 +175,7 @@ static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tls
     return TAU_OVERWRITTEN;
 }
 
-// Leaves the lock and reports what is wrong with PAYLOAD; TAU_OK for NULL.
+// Releases the lock and reports the misuse of PAYLOAD. TAU_OK for NULL.
 static __attribute__((noinline)) enum tau_status misused(struct tau_tlsf *heap, tau_word *payload) {
     const enum tau_status reason = reason_for(heap, payload);
     TAU_PORT_UNLOCK(heap);
@@ -185,8 +185,8 @@ static __attribute__((noinline)) enum tau_status misused(struct tau_tlsf *heap, 
     return reason;
 }
 
-// A free block with HEADER that may leave its list for a request of SIZE: it is large enough,
-// header and footer agree inside the span.
+// Whether a free block with HEADER may be taken for a request of SIZE: it is large enough, and its
+// header and footer agree and lie in the span.
 TAU_INLINE bool is_sound(const struct tau_tlsf *heap, const tau_word *payload, tau_word header,
                          tau_word size) {
     const tau_word *const end = after(payload, header & SIZE_MASK);

@@ -1,4 +1,4 @@
-// What the other heaps of the core call of core/tlsf.c beside core/tlsf.h.
+// Functions of core/tlsf.c, besides core/tlsf.h, that other heaps of the core call.
 #ifndef TAU_TLSF_INSIDE_H
 #define TAU_TLSF_INSIDE_H
 
@@ -8,17 +8,17 @@
 #include "core/status.h"
 #include "core/tlsf.h"
 
-// As the public functions without `_locked`, for callers that hold the lock or own the heap alone.
+// As the public functions without `_locked`. The caller holds the lock or owns the heap alone.
 bool tau_tlsf_invariants_hold_locked(const struct tau_tlsf *heap);
 enum tau_status tau_tlsf_check_locked(const struct tau_tlsf *heap, const void *pointer);
 
-// As tau_tlsf_realloc of an object to a size that is not 0, but where only memory is wanting and
-// the object has the usual alignment, the refusal is neither counted nor reported: *COPIED is then
-// how many bytes of the object its new place must get, else 0. Ends in a copy elsewhere or in
-// tau_tlsf_refuse.
+// As tau_tlsf_realloc of an object to a size that is not 0, with one difference. If only memory is
+// lacking and the object has the usual alignment, the refusal is neither counted nor reported.
+// *COPIED is then the number of bytes that the caller must copy to a new place, else 0. The caller
+// then copies the object elsewhere or calls tau_tlsf_refuse.
 void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_bytes, size_t *copied);
 
-// Counts and reports a request that is refused for want of memory; NULL.
+// Counts and reports a request that is refused for want of memory. Returns NULL.
 void *tau_tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes);
 
 #endif

@@ -1,12 +1,12 @@
-// The lists of free blocks, one a class, and the bitmap that finds the first one that is not empty.
-// Only core/tlsf.c and the heaps on pages include this.
+// The lists of free blocks, one per class, and the bitmap that finds the first non-empty list. Only
+// core/tlsf.c and the heaps on pages include this.
 #ifndef TAU_TLSF_LIST_H
 #define TAU_TLSF_LIST_H
 
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
 
-// The list at BIT of word INDEX has lost its last block.
+// Clears the bit of the list at BIT of word INDEX, which has lost its last block.
 TAU_INLINE void mark_empty(struct tau_tlsf *heap, unsigned index, unsigned bit) {
     const uint32_t left = heap->bitmap[index] ^ tau_bits_mask(bit);
     TAU_ASSERT(index < fields_of(heap)->words);
@@ -42,8 +42,8 @@ TAU_INLINE void insert(struct tau_tlsf *heap, tau_word *payload, tau_word header
     }
 }
 
-// Takes a free block off its list. Its `back` says whether the list's head is its only other link,
-// so no class is computed.
+// Removes a free block from its list. Its `back` says whether the list's head is its only other
+// link, so no class is computed.
 TAU_INLINE void unlink(struct tau_tlsf *heap, tau_word *payload) {
     TAU_ASSERT((payload[-1] & FREE) != 0);
     const tau_word next = payload[0];
@@ -61,7 +61,8 @@ TAU_INLINE void unlink(struct tau_tlsf *heap, tau_word *payload) {
     }
 }
 
-// As `unlink`, after a look at both links: false, with nothing changed, if one was overwritten.
+// As `unlink`, after a check of both links. Returns false, with nothing changed, if one was
+// overwritten.
 TAU_INLINE bool unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
     const tau_word next = payload[0];
     const tau_word back = payload[1];
@@ -90,9 +91,10 @@ TAU_INLINE bool unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
     return true;
 }
 
-// Takes a block of at least SIZE bytes off its list: the first of its class if that is large
-// enough, else the first of the next class that has one, all of whose blocks are. *HEADER is its
-// header. NULL with the reason if there is none or if what was found was overwritten.
+// Removes a block of at least SIZE bytes from its list and sets *HEADER to its header. It takes the
+// first block of the size's class if that is large enough. Otherwise it takes the first block of
+// the next non-empty class, in which every block is. Returns NULL with the reason if there is none
+// or if the block found was overwritten.
 TAU_INLINE tau_word *take(struct tau_tlsf *heap, tau_word size, tau_word *header,
                           enum tau_status *reason) {
     const tau_word key = key_of(size);
@@ -153,8 +155,8 @@ found:;
     return payload;
 }
 
-// Makes PAYLOAD, an unlisted free block with HEADER (its size | FREE), a used one of SIZE with
-// FLAGS; what is left over is listed if it makes a block. Returns the bytes kept.
+// Makes PAYLOAD, an unlisted free block with HEADER (its size | FREE), a used block of SIZE with
+// FLAGS. The remainder is listed if it is large enough for a block. Returns the bytes kept.
 TAU_INLINE tau_word keep(struct tau_tlsf *heap, tau_word *payload, tau_word header, tau_word size,
                          tau_word flags) {
     TAU_ASSERT((header & ~SIZE_MASK) == FREE);
@@ -170,7 +172,7 @@ TAU_INLINE tau_word keep(struct tau_tlsf *heap, tau_word *payload, tau_word head
     return header - FREE;
 }
 
-// The peak is where a free follows: it is noted there, so that malloc need not.
+// Called by free: use can only peak right before a free, so malloc need not update the peak.
 TAU_INLINE void note_peak(struct tau_tlsf *heap) {
     if (ON_LONGEST_PATH(fields_of(heap)->used_bytes > fields_of(heap)->peak_used_bytes)) {
         fields_of(heap)->peak_used_bytes = fields_of(heap)->used_bytes;

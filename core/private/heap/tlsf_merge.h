@@ -1,19 +1,19 @@
-// What free does to the lists: the neighbors of a block leave theirs, or nothing is changed. Only
+// What free does to the lists: it removes the free neighbors of a block, or changes nothing. Only
 // core/tlsf.c and the heaps on pages include this.
 #ifndef TAU_TLSF_MERGE_H
 #define TAU_TLSF_MERGE_H
 
 #include "core/private/heap/tlsf_list.h"
 
-// A block that leaves use, with the free blocks beside it. If a neighbor's link was overwritten,
-// PAYLOAD is NULL and SIZE says whether the block behind was dealt with already.
+// A block that leaves use, merged with its free neighbors. If a neighbor's link was overwritten,
+// PAYLOAD is NULL, and SIZE says whether the next block was already removed.
 struct merged {
     tau_word *payload;
     tau_word size;
 };
 
-// Takes the free neighbours of PAYLOAD's used block, which free has looked at, off their lists. The
-// result is in no list yet. Where a link was overwritten `unmerged` must follow.
+// Removes the free neighbors of PAYLOAD's used block from their lists. free has checked the block.
+// The result is in no list yet. If a link was overwritten, the caller must call `unmerged`.
 TAU_INLINE struct merged merge(struct tau_tlsf *heap, tau_word *payload, struct used used) {
     struct merged merged = {payload, used.size};
     tau_word *const next = after(payload, used.size);
@@ -21,7 +21,7 @@ TAU_INLINE struct merged merge(struct tau_tlsf *heap, tau_word *payload, struct 
     TAU_ASSERT(fields_of(heap)->used_bytes >= used.size);
     TAU_ASSERT((payload[-1] & FREE) == 0);
     TAU_ASSERT((next[-1] & PREVIOUS_FREE) == 0);
-    if (TAU_CHECK_LEVEL == 0) {  // nothing is refused later, and here it costs least
+    if (TAU_CHECK_LEVEL == 0) {  // nothing is refused later, and here it is cheapest
         note_peak(heap);
         fields_of(heap)->used_bytes -= used.size;
     }
@@ -54,9 +54,9 @@ TAU_INLINE struct merged merge(struct tau_tlsf *heap, tau_word *payload, struct 
     return merged;
 }
 
-// Ends the free of POINTER, in PAYLOAD's block, for which `merge` found a link overwritten: lists
-// the block behind again, by its own links, if it was IS_MERGED; leaves the lock and reports. Then
-// nothing is changed.
+// Ends the free of POINTER, in PAYLOAD's block, after `merge` found an overwritten link. If the
+// next block IS_MERGED, it is listed again by its own links, so that nothing is changed. Releases
+// the lock and reports.
 static __attribute__((noinline, unused)) enum tau_status
 unmerged(struct tau_tlsf *heap, tau_word *payload, void *pointer, bool is_merged) {
     tau_word *const behind = after(payload, size_of(payload));

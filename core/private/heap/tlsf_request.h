@@ -1,13 +1,13 @@
-// What a request of so many bytes takes, and how it is refused. Only core/tlsf.c and the heaps on
-// pages include this.
+// The block size that a request needs, and how a request is refused. Only core/tlsf.c and the heaps
+// on pages include this.
 #ifndef TAU_TLSF_REQUEST_H
 #define TAU_TLSF_REQUEST_H
 
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
 
-// Bytes of the block that serves REQUEST with EXTRA more bytes in its tail; 0 if REQUEST is 0 or
-// beyond every pool.
+// Bytes of the block that serves REQUEST with EXTRA more bytes in its tail. 0 if REQUEST is 0 or
+// larger than any pool.
 TAU_INLINE tau_word needed(const struct tau_tlsf *heap, size_t request, size_t extra) {
     const size_t beyond = extra + CANARY_BYTES + WORD_BYTES + TAU_ALIGNMENT - 1;
     const size_t size = (request + beyond) & ~(size_t)(TAU_ALIGNMENT - 1);
@@ -16,13 +16,13 @@ TAU_INLINE tau_word needed(const struct tau_tlsf *heap, size_t request, size_t e
     }
     if ((intptr_t)(size >> TAU_ALIGNMENT_LOG2) - 1 <= 0) {
         return request - 1 < BLOCK_MIN_BYTES ? BLOCK_MIN_BYTES
-                                             : 0;  // 0, or so large that the sum went round
+                                             : 0;  // 0, or so large that the sum wrapped around
     }
     TAU_ASSERT(size > request);
     return size <= fields_of(heap)->block_max_bytes ? (tau_word)size : 0;
 }
 
-// Returns NULL, after reporting why; a request that memory is too short for is counted.
+// Reports why a request is refused and returns NULL. Counts the request if memory is lacking.
 static __attribute__((noinline)) void *refuse(struct tau_tlsf *heap, size_t size_bytes,
                                               enum tau_status reason) {
     TAU_ASSERT(heap != NULL);

@@ -1,15 +1,15 @@
-// The rows of blocks, one a pool: where each starts and ends. Only core/tlsf.c includes this.
+// The rows of blocks, one per pool: where each starts and ends. Only core/tlsf.c includes this.
 #ifndef TAU_TLSF_ROWS_H
 #define TAU_TLSF_ROWS_H
 
 #include "core/private/heap/tlsf_block.h"
 
-// The first payload address of a row whose first header lies at or behind ADDRESS; the sentinel's
-// payload at or before ADDRESS.
+// The first payload of a row whose first header lies at or after ADDRESS.
 static tau_word *first_payload(uintptr_t address) {
     return (tau_word *)tau_bits_round_up(address + WORD_BYTES, TAU_ALIGNMENT);
 }
 
+// The sentinel's payload at or before ADDRESS.
 static tau_word *last_payload(uintptr_t address) {
     return (tau_word *)(address & ~(uintptr_t)(TAU_ALIGNMENT - 1));
 }
@@ -25,7 +25,7 @@ static tau_word capacity_bytes(const struct tau_tlsf *heap) {
     return newest->capacity_before_bytes + newest->row_bytes;
 }
 
-// The row of the pool whose descriptor is POOL; of the first pool for NULL.
+// The row of the pool whose descriptor is POOL, or of the first pool if POOL is NULL.
 struct row {
     uintptr_t memory;  // where its control block or descriptor starts
     tau_word *first;
@@ -49,8 +49,8 @@ static struct row row_of(const struct tau_tlsf *heap, const struct pool *pool,
     return row;
 }
 
-// Visits every row, newest pool first, the first pool last; stops when VISIT returns false and
-// returns false then. bound: the number of pools
+// Visits every row: the newest pool first, the first pool last. Stops and returns false when VISIT
+// returns false. bound: the number of pools
 static bool each_row(const struct tau_tlsf *heap, bool (*visit)(void *context, struct row row),
                      void *context) {
     tau_word first_row_bytes = fields_of(heap)->span_bytes;

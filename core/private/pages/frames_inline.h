@@ -1,4 +1,4 @@
-// The lists of frames, inlined, for the mechanisms that take and release them.
+// The lists of frames, inlined, for the mechanisms that take and release frames.
 #ifndef TAU_FRAMES_INLINE_H
 #define TAU_FRAMES_INLINE_H
 
@@ -6,10 +6,10 @@
 #include "core/private/check.h"
 #include "core/private/inline.h"
 
-// A frame that was never handed in.
+// Link of a frame that was never added to a pool.
 #define FRAME_ABSENT UINT32_MAX
 
-// Takes a ready frame; one must be there.
+// Takes a ready frame. There must be one.
 TAU_INLINE uint32_t frames_take(struct tau_frames *frames) {
     const uint32_t frame = frames->ready.head;
     TAU_ASSERT(frames->ready.count != 0);
@@ -19,7 +19,7 @@ TAU_INLINE uint32_t frames_take(struct tau_frames *frames) {
     return frame;
 }
 
-// Whether a frame is ready, zeroing one if none is and MAY_CLEAN.
+// Whether a frame is ready. If none is and MAY_CLEAN, it zeroes one.
 TAU_INLINE bool frames_is_ready(struct tau_frames *frames, bool may_clean) {
     if (__builtin_expect(frames->ready.count == 0, 0)) {
         return may_clean && tau_frames_clean_one(frames);
@@ -27,8 +27,7 @@ TAU_INLINE bool frames_is_ready(struct tau_frames *frames, bool may_clean) {
     return true;
 }
 
-// Takes a frame that may be handed out, zeroing one if none is ready; false if there is none at
-// all.
+// Takes a ready frame, after zeroing one if none is ready. Returns false if the pool has no frame.
 TAU_INLINE bool frames_take_clean(struct tau_frames *frames, uint32_t *frame) {
     if (!frames_is_ready(frames, true)) {
         return false;

@@ -1,5 +1,5 @@
-// Where things are in hierarchical tables, inlined: chunks, their records, and the regions that
-// start in them.
+// Lookups in hierarchical tables, inlined: chunks, their records, and the regions that start in
+// them.
 #ifndef TAU_HIERARCHY_INLINE_H
 #define TAU_HIERARCHY_INLINE_H
 
@@ -13,14 +13,14 @@
 _Static_assert(sizeof(struct tau_hierarchy_record) == 67 * sizeof(uint32_t), "no padding");
 _Static_assert(CHUNK_PAGES == 32, "a bit of a word a page");
 
-// Where a region starts: in chunk entry CHUNK, at PLACE of RECORD.
+// Position of a region's start: in chunk entry CHUNK, at PLACE of RECORD.
 struct spot {
     struct tau_hierarchy_record *record;
     uint32_t chunk;
     uint32_t place;
 };
 
-// The entry of the chunk that PAGE lies in, and the page's place there.
+// Entry of the chunk that contains PAGE. place_of is the page's place there.
 TAU_INLINE uint32_t chunk_of(uint32_t page) {
     return (page >> CHUNK_LOG2) + 1;
 }
@@ -42,7 +42,7 @@ TAU_INLINE uint32_t sp_of(const struct tau_hierarchy *space, uint32_t chunk) {
     return space->chunks.regions[chunk].top;
 }
 
-// Whether a region starts in CHUNK. Only then has it a stack, with itself as the first entry.
+// Whether a region starts in CHUNK. Only then has CHUNK a stack, whose first entry is CHUNK itself.
 TAU_INLINE bool has_start(const struct tau_hierarchy *space, uint32_t chunk) {
     return sp_of(space, chunk) >= chunk;
 }
@@ -56,7 +56,7 @@ TAU_INLINE struct tau_hierarchy_record *record_of(const struct tau_hierarchy *sp
     return &space->records[record];
 }
 
-// The last region that starts in a chunk in front of CHUNK, which is not chunk 0.
+// The last region that starts in a chunk before CHUNK, which is not chunk 0.
 TAU_INLINE struct spot find_in_front(const struct tau_hierarchy *space, uint32_t chunk) {
     TAU_ASSERT(chunk >= 2);
     const struct tau_page before = {chunk - 2};
@@ -73,7 +73,7 @@ TAU_INLINE struct tau_hierarchy_record *record_with_start(const struct tau_hiera
     return has_start(space, chunk) ? record_of(space, chunk) : NULL;
 }
 
-// The region that PAGE lies in; OWN is what record_with_start says of its chunk.
+// The region that contains PAGE. OWN is record_with_start of its chunk.
 TAU_INLINE struct spot find(const struct tau_hierarchy *space, uint32_t page,
                             struct tau_hierarchy_record *own) {
     const uint32_t chunk = chunk_of(page);
@@ -88,7 +88,7 @@ TAU_INLINE struct spot find(const struct tau_hierarchy *space, uint32_t page,
     return find_in_front(space, chunk);
 }
 
-// The last region in front of the one at SPOT, which is not page 0's.
+// The last region before the one at SPOT, which is not page 0's.
 TAU_INLINE struct spot find_before(const struct tau_hierarchy *space, const struct spot *spot) {
     const uint32_t rest = spot->record->starts & tau_bits_above(spot->place);
     TAU_ASSERT(spot->chunk != 1 || rest != 0);
@@ -98,7 +98,7 @@ TAU_INLINE struct spot find_before(const struct tau_hierarchy *space, const stru
     return (struct spot){spot->record, spot->chunk, tau_bits_first(rest)};
 }
 
-// The first region behind the one at SPOT; false: there is none.
+// The first region after the one at SPOT. Returns false if there is none.
 TAU_INLINE bool find_next(const struct tau_hierarchy *space, const struct spot *spot,
                           struct spot *next) {
     *next = *spot;
@@ -128,8 +128,9 @@ TAU_INLINE bool hierarchy_is_free(const struct spot *spot) {
     return (*header_of(spot) & REGION_STATE) == REGION_FREE;
 }
 
-// Whether the region at SPOT is one page, with another region behind it in the chunk, whose header
-// is where its count would be. It needs none: its page's bit says the same.
+// Whether the region at SPOT is one page long and the next page of the chunk starts a region. That
+// region's header uses the word of the single page's count. The count is not needed: the page's bit
+// says the same.
 TAU_INLINE bool is_single(const struct spot *spot) {
     TAU_ASSERT(spot->place < CHUNK_PAGES);
     TAU_ASSERT(spot->record != NULL);

@@ -1,6 +1,6 @@
-// The calls of a heap on pages, up to where pages are made or given back. What a heap does there
-// its `struct paging` says; those functions are inlined here, and these into page_heap.c's and
-// break_heap.c's, so nothing is called through a pointer.
+// The calls of a heap on pages, up to the point where pages are mapped or released. The heap's
+// `struct paging` has functions for the rest. Those functions are inlined here, and these into
+// page_heap.c and break_heap.c, so no call goes through a pointer.
 #ifndef TAU_PAGED_CALLS_H
 #define TAU_PAGED_CALLS_H
 
@@ -8,7 +8,7 @@
 
 // ---- Handing out -------------------------------------------------------------------------------
 
-// Hands the object at POINTER out, for which BLOCK was cut as CUT says; leaves the lock.
+// Returns the object at POINTER to the caller and releases the lock. BLOCK was cut as CUT says.
 TAU_INLINE void *hand_out(struct tau_tlsf *blocks, tau_word *block, struct cut cut, tau_word flags,
                           void *pointer, size_t size_bytes, size_t alignment) {
     cut_write(blocks, block, cut, flags);
@@ -22,7 +22,7 @@ TAU_INLINE void *hand_out(struct tau_tlsf *blocks, tau_word *block, struct cut c
     return pointer;
 }
 
-// Lists the block at PAYLOAD again, which was taken and not cut, leaves the lock and refuses.
+// Lists the block at PAYLOAD again, which was taken and not cut. Releases the lock and refuses.
 static __attribute__((noinline)) void *put_back(struct tau_tlsf *blocks, tau_word *payload,
                                                 size_t size_bytes) {
     TAU_ASSERT((payload[-1] & FLAGS) == FREE);
@@ -58,7 +58,7 @@ TAU_INLINE void *paged_malloc(struct paged paged, const struct paging *paging, s
     return hand_out(blocks, payload, cut, 0, payload, size_bytes, TAU_ALIGNMENT);
 }
 
-// The end of malloc once more, for the block that it took: a frame is ready now.
+// Repeats the end of malloc for the block that it took, now with a frame ready.
 TAU_INLINE void *paged_malloc_again(struct paged paged, const struct paging *paging,
                                     tau_word *payload, size_t size_bytes) {
     const tau_word size = needed(paged.blocks, size_bytes, 0);
@@ -71,7 +71,7 @@ TAU_INLINE void *paged_malloc_again(struct paged paged, const struct paging *pag
     return hand_out(paged.blocks, payload, cut, 0, payload, size_bytes, TAU_ALIGNMENT);
 }
 
-// ALIGNMENT is a power of two above the usual one.
+// ALIGNMENT is a power of two above the usual alignment.
 TAU_INLINE void *paged_aligned_alloc(struct paged paged, const struct paging *paging,
                                      size_t alignment, size_t size_bytes) {
     struct tau_tlsf *const blocks = paged.blocks;
@@ -138,8 +138,9 @@ TAU_INLINE enum tau_status paged_free(struct paged paged, const struct paging *p
     return TAU_OK;
 }
 
-// Resizes the used BLOCK to SIZE; false, with nothing changed, where it has to move or where its
-// end would leave its page downwards, which only free can do in constant time.
+// Resizes the used BLOCK to SIZE. Returns false, with nothing changed, in two cases: the block
+// would have to move, or its end would move down to another page. Only free can do the latter in
+// constant time.
 TAU_INLINE bool resize_block(struct paged paged, const struct paging *paging, tau_word *block,
                              tau_word size) {
     const tau_word old = size_of(block);

@@ -1,9 +1,9 @@
-// What a heap on pages needs of TLSF: where its blocks meet, in pages. For page_heap.c and
-// break_heap.c, which place every object alike.
+// Where the blocks of a heap on pages meet, in pages. page_heap.c and break_heap.c include this,
+// because they place every object alike.
 //
-// The boundary of two blocks with the second one's payload at t is 16 bytes of a 32-bit heap: the
-// first one's footer at t - 8, the second one's header at t - 4, its links at t and t + 4. No
-// payload starts a page, so a boundary lies in one page: its edge.
+// The boundary of two blocks takes 16 bytes of a 32-bit heap. If the second block's payload is at
+// t, the first block's footer is at t - 8, the second block's header at t - 4, and its links at t
+// and t + 4. No payload starts a page, so a boundary lies in one page. That page is its edge.
 #ifndef TAU_PAGED_EDGES_H
 #define TAU_PAGED_EDGES_H
 
@@ -14,11 +14,11 @@
 #include "core/private/heap/tlsf_merge.h"
 #include "core/private/heap/tlsf_request.h"
 
-// What lies between a block and an object that starts a page.
+// Gap between a block's payload and its object, if the object starts a page.
 #define PAGE_START_GAP ((tau_word)(2 * TAU_ALIGNMENT))
 
-// Where the space's page 0 lies is known when a 32-bit machine is built for; a 64-bit machine that
-// stands for one has spaces anywhere.
+// The address of the space's page 0 is a constant in a build for a 32-bit machine. A 64-bit machine
+// that stands for one has spaces anywhere.
 #if UINTPTR_MAX > 0xffffffffu
 #define ORIGIN(heap) ((heap)->origin)
 #else
@@ -42,12 +42,12 @@ TAU_INLINE size_t first_payload_bytes(size_t heap_bytes) {
     return bytes % TAU_PAGE_BYTES == 0 ? bytes + TAU_ALIGNMENT : bytes;
 }
 
-// Pages up to the one with the first block's header, which are mapped for good.
+// Pages up to the one with the first block's header. They always stay mapped.
 TAU_INLINE uint32_t control_pages(size_t heap_bytes) {
     return (uint32_t)((first_payload_bytes(heap_bytes) - TAU_ALIGNMENT) >> TAU_PAGE_LOG2) + 1;
 }
 
-// Why no heap of PAGES pages can be, whatever the space.
+// Why a heap of PAGES pages is impossible in any space.
 TAU_INLINE enum tau_status why_no_size(uintptr_t origin, uint32_t pages) {
     const uint64_t heap_bytes = (uint64_t)pages << TAU_PAGE_LOG2;
     if (!starts_page((void *)origin) ||
@@ -62,7 +62,8 @@ TAU_INLINE enum tau_status why_no_size(uintptr_t origin, uint32_t pages) {
                : TAU_OK;
 }
 
-// The blocks of a heap of PAGES pages from START on, whose control pages and last one are mapped.
+// Makes the blocks of a heap of PAGES pages from START on. Its control pages and its last page must
+// be mapped.
 TAU_INLINE struct tau_tlsf *blocks_in(uintptr_t start, uint32_t pages) {
     const size_t heap_bytes = (size_t)pages << TAU_PAGE_LOG2;
     const size_t skip = first_payload_bytes(heap_bytes) - tau_tlsf_control_bytes(heap_bytes);
@@ -71,14 +72,14 @@ TAU_INLINE struct tau_tlsf *blocks_in(uintptr_t start, uint32_t pages) {
     return tau_tlsf_init((void *)(start + skip), heap_bytes - skip, heap_bytes);
 }
 
-// Where a free block is cut: SIZE bytes from PAYLOAD on are handed out.
+// How a free block is cut: the SIZE bytes from PAYLOAD on are allocated.
 struct cut {
-    tau_word size;           // the block handed out
-    tau_word rest;           // what stays free, 0 if the whole block is handed out
+    tau_word size;           // the allocated block
+    tau_word rest;           // the bytes that stay free; 0 if the whole block is allocated
     uint32_t start;          // the edge in front of the block
     uint32_t split;          // the edge in front of the rest; `end` if there is none
     uint32_t end;            // the edge behind the free block
-    const tau_word *behind;  // what would be the next block's payload
+    const tau_word *behind;  // payload of the next block
 };
 
 // Cuts the unlisted free block at PAYLOAD with HEADER (its size | FREE) for SIZE bytes.
@@ -104,7 +105,7 @@ TAU_INLINE struct cut cut_of(uintptr_t origin, const tau_word *payload, tau_word
     return cut;
 }
 
-// Writes the headers of a cut, with FLAGS for the block handed out, and lists the rest.
+// Writes the headers of a cut, with FLAGS for the allocated block, and lists the rest.
 TAU_INLINE void cut_write(struct tau_tlsf *blocks, tau_word *payload, struct cut cut,
                           tau_word flags) {
     TAU_ASSERT(cut.size >= BLOCK_MIN_BYTES);
@@ -117,14 +118,15 @@ TAU_INLINE void cut_write(struct tau_tlsf *blocks, tau_word *payload, struct cut
     }
 }
 
-// The object's block: an object that starts a page lies a gap behind its block's payload.
+// The block of an object. An object that starts a page lies a gap behind its block's payload.
 TAU_INLINE tau_word *block_of(void *pointer) {
     return starts_page(pointer) ? before(pointer, PAGE_START_GAP) : pointer;
 }
 
-// Where the block of an object with ALIGNMENT, above the usual one, starts in the free block at
-// FOUND; *POINTER is the object. What lies between is nothing or a block. At most three steps of
-// ALIGNMENT: a gap of one unit is no block, and skipping one may start a page.
+// The block of an object with ALIGNMENT, which is above the usual one, in the free block at FOUND.
+// *POINTER is the object. The bytes from FOUND to the result are none or a block. It takes at most
+// three steps of ALIGNMENT: a gap of one unit is no block, and skipping that gap may lead to the
+// start of a page.
 TAU_INLINE tau_word *aligned_block(tau_word *found, size_t alignment, void **pointer) {
     uintptr_t address = tau_bits_round_up((uintptr_t)found, alignment);
     TAU_ASSERT(alignment > TAU_ALIGNMENT);
@@ -143,8 +145,8 @@ TAU_INLINE tau_word *aligned_block(tau_word *found, size_t alignment, void **poi
     return block_of(*pointer);
 }
 
-// Bytes that the free block for such an object must have beyond its need: the gap in front of a
-// page and the steps.
+// Extra bytes that the free block for such an object must have: the gap in front of a page and the
+// steps.
 #define ALIGNED_SLACK_BYTES(alignment) (4 * (tau_word)(alignment))
 
 #endif

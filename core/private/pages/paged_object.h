@@ -1,5 +1,5 @@
-// A heap on pages as the calls that all such heaps share see it, and how an object of it is looked
-// at: what is no header may lead to a page that is not mapped.
+// A heap on pages as the calls that all such heaps share see it, and the check of an object. The
+// check must not follow a false header, which may lead to an unmapped page.
 #ifndef TAU_PAGED_OBJECT_H
 #define TAU_PAGED_OBJECT_H
 
@@ -13,49 +13,52 @@ struct paged {
     uintptr_t origin;
 };
 
-// Where a block that left use lies: START and END are its edges, LOW and HIGH those of the free
-// block that it is part of now. END lies inside that one only if the block behind was free too.
+// Position of a block that left use. START and END are its edges. LOW and HIGH are the edges of the
+// free block that now contains it. END lies inside that free block only if the next block was free
+// too.
 struct freed {
     uint32_t start;
     uint32_t end;
     uint32_t low;
     uint32_t high;
-    const tau_word *behind;  // the next block's payload
+    const tau_word *behind;  // payload of the next block
 };
 
-// What became of a cut.
+// Result of a cut.
 enum cutting {
     CUT_MADE,
-    CUT_REFUSED,        // for good
-    CUT_WITHOUT_FRAME,  // none is ready, or with leave to zero one, none is left
+    CUT_REFUSED,        // final
+    CUT_WITHOUT_FRAME,  // no frame is ready; with MAY_CLEAN: no frame is left
 };
 
-// What the heaps differ in. HEAP is the heap; "refuses" is: false, with nothing changed.
+// The functions in which the heaps differ. HEAP is the heap. A function that refuses returns false,
+// with nothing changed.
 struct paging {
     // The self test, with the lock held.
     bool (*invariants_hold)(const void *heap);
-    // Whether the header in front of BLOCK may be read: it is aligned and its page is mapped.
+    // Whether the header in front of BLOCK may be read: BLOCK is aligned and its page is mapped.
     bool (*has_header)(const void *heap, const tau_word *block);
-    // Makes the pages of CUT, at the front of a free block, what they will be, or changes nothing.
+    // Maps and opens the pages that CUT, at the front of a free block, needs, or changes nothing.
     // MAY_CLEAN: a frame is zeroed if none is ready.
     enum cutting (*cut)(void *heap, struct cut cut, bool may_clean);
-    // For malloc that `cut` left without a frame: zeroes one and ends as paged_malloc_again, or
-    // lists the block again. Not inlined, so that malloc itself calls nothing and saves few
-    // registers.
+    // Ends a malloc that `cut` left without a frame. It zeroes a frame and ends as
+    // paged_malloc_again, or it lists the block again. Not inlined, so that malloc itself makes no
+    // call and saves few registers.
     void *(*malloc_again)(void *heap, tau_word *payload, size_t size_bytes);
-    // As `cut`, inside of a free block whose edge is LOW. Zeroes frames.
+    // As `cut`, inside a free block whose edge is LOW. Zeroes frames.
     bool (*cut_inside)(void *heap, struct cut cut, uint32_t low);
-    // Moves the boundary behind a used block with the edges START and CUT.start to CUT.split.
-    // Refuses; zeroes a frame.
+    // Moves the boundary behind a used block with the edges START and CUT.start to CUT.split. It
+    // may refuse, and it may zero a frame.
     bool (*move_end)(void *heap, uint32_t start, struct cut cut);
-    // Gives the pages of a block that left use back; it is listed, so its header is written.
+    // Releases the pages of a block that left use. The block is already listed, so its header is
+    // written.
     void (*give_back)(void *heap, struct freed freed);
-    // Why POINTER is no object, whose block would be BLOCK: misused_at. Not inlined.
+    // Why POINTER, whose block would be BLOCK, is no object: misused_at. Not inlined.
     enum tau_status (*misused)(void *heap, tau_word *block, void *pointer);
 };
 
-// Whether a look at BLOCK and its neighbors, as is_used takes it, stays in mapped pages: what is no
-// header may lead anywhere.
+// Whether is_used on BLOCK and its neighbors would read mapped pages only. A false header may lead
+// anywhere.
 TAU_INLINE bool can_look_at(struct paged paged, const struct paging *paging, tau_word *block) {
     if (!paging->has_header(paged.heap, block)) {
         return false;
@@ -71,7 +74,8 @@ TAU_INLINE bool can_look_at(struct paged paged, const struct paging *paging, tau
            paging->has_header(paged.heap, before(block, block[-2] & SIZE_MASK));
 }
 
-// Whether BLOCK is an object's; *USED is what free needs of it. Level 0 believes it.
+// Whether BLOCK is the block of an object. *USED is what free needs of it. Check level 0 does not
+// verify it.
 TAU_INLINE bool is_object(struct paged paged, const struct paging *paging, tau_word *block,
                           struct used *used) {
     TAU_ASSERT(paged.blocks != NULL);
@@ -82,7 +86,7 @@ TAU_INLINE bool is_object(struct paged paged, const struct paging *paging, tau_w
     return can_look_at(paged, paging, block) && is_used(paged.blocks, block, used);
 }
 
-// Why POINTER, whose block would be BLOCK, is no object; reports it and leaves the lock.
+// Why POINTER, whose block would be BLOCK, is no object. Reports it and releases the lock.
 TAU_INLINE enum tau_status misused_at(struct paged paged, const struct paging *paging,
                                       tau_word *block, void *pointer) {
     enum tau_status reason = TAU_OVERWRITTEN;

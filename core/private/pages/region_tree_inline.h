@@ -1,9 +1,10 @@
-// The virtual regions tree's operations, inlined, for region_tree.c and the mechanisms above it. A
-// word covers 32 pages or 32 words of the level below; every path is laid out, without a loop.
+// The virtual regions tree's operations, inlined, for region_tree.c and the mechanisms that use it.
+// A word covers 32 pages, or 32 words of the level below. Every path is unrolled, without a loop.
 //
-// Pages count backwards: page p has place ~p, a negative number, in level 0; word w of a level has
-// place w in the level above. So the start of p's region is the first bit from its place on, which
-// every machine finds faster than the last, and no step needs a page turned round.
+// Page numbers are complemented: page p has place ~p, a negative number, in level 0. Word w of a
+// level has place w in the level above. So the start of p's region is the first set bit from its
+// place on. Every machine finds the first set bit faster than the last, and no step has to
+// complement a number.
 #ifndef TAU_REGION_TREE_INLINE_H
 #define TAU_REGION_TREE_INLINE_H
 
@@ -13,12 +14,12 @@
 #include "core/private/pages/region_tree_word.h"
 #include "core/region_tree.h"
 
-// The bit that PLACE has in its word.
+// The bit of PLACE in its word.
 TAU_INLINE uint32_t region_tree_bit(int32_t place) {
     return tau_bits_mask((uint32_t)place & 31u);
 }
 
-// WORD with the bits in front of PLACE's shifted out.
+// WORD with the bits before that of PLACE shifted out.
 TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 #ifdef __arm__
     return word << ((uint32_t)place & 31u);
@@ -27,10 +28,13 @@ TAU_INLINE uint32_t region_tree_rest(uint32_t word, int32_t place) {
 #endif
 }
 
-// The invariants at one word: no bit beyond the tree's pages is set (VRT-2), and the level above
-// has the word's bit if and only if one of its own is set (VRT-1); the top has one, page 0's.
-// Operations state it for each word whose content they rely on; the proofs (core/tests/proofs)
-// assume it there and nowhere else.
+// The invariants at one word:
+// - VRT-2: no bit outside the tree's pages is set.
+// - VRT-1: the level above has the word's bit if and only if one of the word's own bits is set. The
+//   top has a bit set, that of page 0.
+//
+// Operations assert them for each word whose content they rely on. The proofs (core/tests/proofs)
+// assume them there and nowhere else.
 TAU_INLINE bool region_tree_agrees(const struct tau_region_tree *tree, unsigned level,
                                    int32_t index) {
     const uint32_t word = region_tree_read(tree, level, index);
@@ -55,8 +59,8 @@ TAU_INLINE bool region_tree_is_start(const struct tau_region_tree *tree, struct 
     return (region_tree_rest(region_tree_read(tree, 0, place >> 5), place) & tau_bits_mask(0)) != 0;
 }
 
-// Sets the bit of PAGE; a word that was empty is announced in all levels above: to ask on the way
-// up whether it is known already would only make the longest path longer.
+// Sets the bit of PAGE. If its word was empty, the bits of all levels above are set. A test of
+// whether they are set already would only make the longest path longer.
 TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page page) {
     int32_t place = (int32_t)~page.number;
 #pragma GCC unroll 6
@@ -72,7 +76,8 @@ TAU_INLINE void region_tree_split(struct tau_region_tree *tree, struct tau_page 
     }
 }
 
-// Clears the bit of PAGE, which is set; a word that is empty now is taken back one level up.
+// Clears the bit of PAGE, which is set. If its word becomes empty, the bit one level up is cleared
+// too.
 TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page page) {
     int32_t place = (int32_t)~page.number;
 #pragma GCC unroll 6
@@ -89,9 +94,9 @@ TAU_INLINE void region_tree_union(struct tau_region_tree *tree, struct tau_page 
     }
 }
 
-// region_tree_first_<level>: the first place of the level, from PLACE on, whose bit is set; there
-// is one, as page 0, the last place, is a start.
-// region_tree_last_<level>: whether a bit in front of PLACE is set; *LAST is the place of the last.
+// region_tree_first_<level>: the first place of the level, from PLACE on, whose bit is set. There
+// is one: page 0 has the last place and is a start.
+// region_tree_last_<level>: whether a bit before PLACE is set. *LAST is the last such place.
 #define REGION_TREE_LEVEL(level, above)                                                            \
     TAU_INLINE int32_t region_tree_first_##level(const struct tau_region_tree *tree,               \
                                                  int32_t place) {                                  \
@@ -146,13 +151,14 @@ REGION_TREE_LEVEL(2, 3)
 REGION_TREE_LEVEL(1, 2)
 REGION_TREE_LEVEL(0, 1)
 
-// The start of the region that PAGE lies in.
+// Start of the region that contains PAGE.
 TAU_INLINE struct tau_page region_tree_find(const struct tau_region_tree *tree,
                                             struct tau_page page) {
     return (struct tau_page){~(uint32_t)region_tree_first_0(tree, (int32_t)~page.number)};
 }
 
-// Whether a start lies behind PAGE; *START is the first one, else UINT32_MAX.
+// Whether a region starts after PAGE. *START is the first such start, or UINT32_MAX if there is
+// none.
 TAU_INLINE bool region_tree_next(const struct tau_region_tree *tree, struct tau_page page,
                                  struct tau_page *start) {
     int32_t place = 0;

@@ -1,4 +1,4 @@
-// Where the words of a virtual regions tree are. Only region_tree.c and region_tree_inline.h
+// Addresses of the words of a virtual regions tree. Only region_tree.c and region_tree_inline.h
 // include this.
 #ifndef TAU_REGION_TREE_WORD_H
 #define TAU_REGION_TREE_WORD_H
@@ -27,14 +27,15 @@ TAU_INLINE uint32_t region_tree_words_from(unsigned level) {
     return count;
 }
 
-// The pages of LEVEL, as a logarithm: levels 0 and 1 have the tree's size, the others the largest.
+// Logarithm of the pages that LEVEL is sized for. Levels 0 and 1 have the tree's size, the others
+// the largest size.
 TAU_INLINE unsigned region_tree_log2(const struct tau_region_tree *tree, unsigned level) {
     return level < 2 ? tree->pages_log2 : TAU_SPACE_PAGES_LOG2_MAX;
 }
 
-// The word with number INDEX (-1, -2, ...) of LEVEL. Level 0 ends where the tree's pointer points;
-// the other levels begin there, the top first and level 1 last: so one pointer and constants reach
-// everything, whatever the tree's size.
+// The word with number INDEX (-1, -2, …) of LEVEL. The tree's pointer is the end of level 0 and the
+// start of the other levels: the top first, level 1 last. So one pointer and constants reach every
+// word, whatever the tree's size.
 TAU_INLINE uint32_t *region_tree_word(const struct tau_region_tree *tree, unsigned level,
                                       int32_t index) {
     TAU_ASSERT(index < 0);
@@ -47,8 +48,8 @@ TAU_INLINE uint32_t *region_tree_word(const struct tau_region_tree *tree, unsign
     }
     uint32_t *const first = tree->words - index;
     const uint32_t offset = region_tree_words_from(level + 1) - 1;
-    // Held, for the compiler would add the constant to the index, for which it needs registers and
-    // instructions, instead of to the address, where it is free.
+    // Held, so that the compiler adds the constant to the address, where it is free. Added to the
+    // index, it would need registers and instructions.
     return offset == 0 ? first : (uint32_t *)tau_bits_hold_pointer(first) + offset;
 }
 

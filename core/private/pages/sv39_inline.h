@@ -1,4 +1,4 @@
-// Entries of Sv39 tables and the way to a region's slot, inlined, for what changes tables.
+// Entries of Sv39 tables and the way to a region's slot, inlined, for code that changes tables.
 #ifndef TAU_SV39_INLINE_H
 #define TAU_SV39_INLINE_H
 
@@ -9,11 +9,11 @@
 
 #define ENTRIES 512u
 #define ENTRY_VALID (UINT64_C(1) << 0)
-#define ENTRY_LEAF (UINT64_C(7) << 1)  // R, W, X: a table's entry has none of them
+#define ENTRY_LEAF (UINT64_C(7) << 1)  // R, W, X; an entry of a table has none of them
 #define ENTRY_USER (UINT64_C(1) << 4)
 #define ENTRY_ACCESSED (UINT64_C(1) << 6)
 #define ENTRY_DIRTY (UINT64_C(1) << 7)
-#define ENTRY_OWN (UINT64_C(1) << 8)  // for software: what is below is one region's
+#define ENTRY_OWN (UINT64_C(1) << 8)  // for software: all tables below belong to one region
 #define ENTRY_NUMBER_SHIFT 10u
 #define ENTRY_RIGHTS_SHIFT 26u  // from TAU_READ, _WRITE, _EXECUTE to R, W, X
 
@@ -21,13 +21,13 @@ _Static_assert(TAU_PAGE_LOG2 == 12, "Sv39 has pages of 4 KiB");
 _Static_assert((TAU_RIGHTS >> ENTRY_RIGHTS_SHIFT) == ENTRY_LEAF, "rights are in R, W, X order");
 _Static_assert(sizeof(struct tau_sv39_table) == 32, "a record is found by a shift");
 
-// The table in FRAME, where the core sees it.
+// Address of the table in FRAME, as the core sees it.
 TAU_INLINE uint64_t *sv39_table_at(const struct tau_sv39 *space, uint32_t frame) {
     TAU_ASSERT(frame < space->tables->frames_count);
     return (uint64_t *)(void *)(space->tables->memory + ((size_t)frame << TAU_PAGE_LOG2));
 }
 
-// The frame that the table with the entry at SLOT is in.
+// Frame of the table whose entry is at SLOT.
 TAU_INLINE uint32_t sv39_frame_of(const struct tau_sv39 *space, const uint64_t *slot) {
     const size_t distance =
         (size_t)((const unsigned char *)(const void *)slot - space->tables->memory);
@@ -50,14 +50,14 @@ TAU_INLINE uint64_t *sv39_next(const struct tau_sv39 *space, uint64_t entry) {
     return sv39_table_at(space, sv39_entry_frame(space, entry));
 }
 
-// Whether PAGE is one that a space can map.
+// Whether a space can map PAGE.
 TAU_INLINE bool sv39_is_inside(struct tau_page page) {
     return page.number - 1 < (UINT32_C(1) << TAU_SV39_PAGES_LOG2) - 1;
 }
 
-// The entry that PAGE's region hangs from; NULL if PAGE is in the slot of none. Whatever the kind
-// of the slot, the same steps are taken: the place in the shared table is computed, then one of two
-// addresses is read.
+// The entry that PAGE's region hangs from, or NULL if PAGE is in no region's slot. Both kinds of
+// slot take the same steps: the position in the shared table is computed, then one of two addresses
+// is read.
 TAU_INLINE uint64_t *sv39_slot(const struct tau_sv39 *space, struct tau_page page) {
     uint64_t *slot = &space->root[page.number >> TAU_SV39_LARGE_LOG2];
     const uint64_t entry = *slot;

@@ -1,4 +1,4 @@
-// The pages validity array's operations, inlined. Only the mechanisms above it include this.
+// The pages validity array's operations, inlined. Only the mechanisms that use it include this.
 #ifndef TAU_VALIDITY_INLINE_H
 #define TAU_VALIDITY_INLINE_H
 
@@ -6,16 +6,14 @@
 #include "core/private/inline.h"
 #include "core/validity.h"
 
-// What a region's word `top` says beside sp and rights. Only a region that is not FREE can have
-// mapped pages.
+// State of a region in its word `top`, next to sp and rights. A FREE region has no mapped page.
 #define REGION_STATE (UINT32_C(3) << 30)
 #define REGION_FREE (UINT32_C(0) << 30)
 #define REGION_OPEN (UINT32_C(1) << 30)       // any page of it may be mapped
-#define REGION_HEAP_HEAD (UINT32_C(2) << 30)  // a heap's: only its first page may be mapped
-#define REGION_HEAP_OPEN (UINT32_C(3) << 30)  // a heap's: any page of it may be mapped
+#define REGION_HEAP_HEAD (UINT32_C(2) << 30)  // of a heap: only its first page may be mapped
+#define REGION_HEAP_OPEN (UINT32_C(3) << 30)  // of a heap: any page of it may be mapped
 
-// The number of the page on top of the stack of the region with word TOP; one less than the
-// region's start if none is mapped.
+// Top of the stack of the region with word TOP. It is the region's start - 1 if no page is mapped.
 TAU_INLINE uint32_t validity_sp(uint32_t top) {
     return top & TAU_NUMBER_MASK;
 }
@@ -38,7 +36,7 @@ TAU_INLINE bool validity_lookup(const struct tau_validity *validity, uint32_t pa
     return start <= place && place <= sp && validity->stacks[place].page == page;
 }
 
-// Whether PAGE, which lies in the region that starts at START, is mapped. The cache is not asked.
+// Whether PAGE, in the region that starts at START, is mapped. It does not read the cache.
 TAU_INLINE bool validity_is_mapped(const struct tau_validity *validity, uint32_t start,
                                    uint32_t page) {
     const uint32_t place = validity->stacks[page].helper;
@@ -48,15 +46,15 @@ TAU_INLINE bool validity_is_mapped(const struct tau_validity *validity, uint32_t
            validity->stacks[place].page == page;
 }
 
-// The frame of the page at PLACE of a stack, which holds one.
+// Frame of the page at index PLACE of a stack. There must be one.
 TAU_INLINE uint32_t validity_frame_at(const struct tau_validity *validity, uint32_t place) {
     const uint32_t page = validity->stacks[place].page;
     TAU_ASSERT(page < validity->pages_count);
     return validity->data[page] & TAU_NUMBER_MASK;
 }
 
-// Maps PAGE of the region that starts at START, whose word is TOP, to FRAME. It is the first page
-// if IS_FIRST; otherwise the frame is linked to the one mapped before it.
+// Maps PAGE of the region that starts at START to FRAME. Unless it is the region's first mapped
+// page, FRAME is linked to the frame mapped before it.
 TAU_INLINE void validity_push(struct tau_validity *validity, uint32_t *links, uint32_t start,
                               uint32_t page, uint32_t frame) {
     const uint32_t top = validity->regions[start].top;

@@ -1,4 +1,4 @@
-// What regions are made of, inlined, for vspace.c and the heaps that make regions of their own.
+// Steps on regions, inlined, for vspace.c and the heaps that make regions of their own.
 #ifndef TAU_VSPACE_INLINE_H
 #define TAU_VSPACE_INLINE_H
 
@@ -8,8 +8,8 @@
 #include "core/private/pages/validity_inline.h"
 #include "core/vspace.h"
 
-// Stores TOP as the word of the region that starts at START, whose stack it may cut. Every store
-// that unmaps a page is this one.
+// Stores TOP as the word of the region that starts at START. This may shorten the region's stack.
+// Every store that unmaps a page is this one.
 TAU_INLINE void region_cut(struct tau_vspace *space, uint32_t start, uint32_t top) {
     TAU_ASSERT(start != 0);
     TAU_ASSERT(validity_sp(top) < space->validity.pages_count);
@@ -17,15 +17,15 @@ TAU_INLINE void region_cut(struct tau_vspace *space, uint32_t start, uint32_t to
     TAU_PORT_FORGET_REGION(space, start);
 }
 
-// Makes the region that starts at START empty, with FLAGS (state and rights).
+// Empties the region that starts at START and gives it FLAGS (state and rights).
 TAU_INLINE void region_empty(struct tau_vspace *space, uint32_t start, uint32_t flags) {
     TAU_ASSERT(start != 0);
     TAU_ASSERT((flags & TAU_NUMBER_MASK) == 0);
     region_cut(space, start, (start - 1) | flags);
 }
 
-// Gives the frames at the places from FIRST to the top of the stack of the region that starts at
-// START back, at least one. The region's word is the caller's to write.
+// Returns the frames of stack entries FIRST … SP of a region, at least one, to the frame pool. SP
+// is the top of the stack. The caller writes the region's word.
 TAU_INLINE void region_release(struct tau_vspace *space, uint32_t first, uint32_t sp) {
     const struct tau_validity *const validity = &space->validity;
     TAU_ASSERT(first <= sp);

@@ -1,5 +1,5 @@
-// See check_budget.h. Written from docs/spec/budget.md; of the core the structures are
-// used, and the two lookups, which are what is compared with the walk.
+// See check_budget.h. Written from docs/spec/budget.md. It uses the core's structures, and the two
+// lookups, which it compares with the walk.
 #include "core/tests/checks/check_budget.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// See check_hierarchy.h. Written from docs/spec/hierarchy.md; of the core the structures
-// are used, and the lookups, which are what is compared with the walk.
+// See check_hierarchy.h. Written from docs/spec/hierarchy.md. It uses the core's structures, and
+// the lookups, which it compares with the walk.
 #include "core/tests/checks/check_hierarchy.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// See check_tlsf.h. Written from docs/spec/tlsf.md: of the core only the structures, the canary's
-// value and the flags' names are used, none of the functions that the core itself walks with.
+// See check_tlsf.h. Written from docs/spec/tlsf.md. Of the core it uses only the structures, the
+// canary's value and the flags' names, and none of the functions with which the core itself walks.
 #include "core/tests/checks/check_tlsf.h"
 
 #include <stdlib.h>

@@ -1,8 +1,10 @@
-// Goal: no reachable state of a small heap is unsound. Method: from an empty heap of 1 KiB, every
-// sequence of calls up to a depth, each state once (a table remembers the states and how deep they
-// were explored); a full walk in each, and every pointer that is no object must be refused.
+// Goal: no reachable state of a small heap is unsound. Method: from an empty heap of 1 KiB, it
+// makes every sequence of calls up to a depth and visits each state once. A table remembers the
+// states and the depth to which they were explored. Each state gets a full walk, and every pointer
+// that is no object must be refused.
 //
-// Usage: explore_tlsf DEPTH STATES_MAX. Prints how far it came; ends with 0 if nothing was unsound.
+// Usage: explore_tlsf DEPTH STATES_MAX. Prints the number of states. Exits with 0 if no state was
+// unsound.
 #include "core/tests/heap/tlsf_heap.h"
 
 enum { BYTES = 1024, UNIT = TAU_ALIGNMENT, WORD = sizeof(tau_word), DEPTH_MAX = 64 };

@@ -1,6 +1,6 @@
-// Goal: what a caller does wrong is reported with its reason and never obeyed. Method: each wrong
-// call is made on a heap whose bytes are remembered, and answered by reading docs/spec/tlsf.md,
-// "Checks", anew (expected_answer); then every byte must be as before.
+// Goal: misuse is reported with its reason and never obeyed. Method: each wrong call is made on a
+// heap whose bytes are remembered. The expected answer comes from an independent reading of
+// docs/spec/tlsf.md, "Checks" (expected_answer). Then every byte must be as before.
 #include "core/private/link.h"
 #include "core/tests/heap/tlsf_heap.h"
 

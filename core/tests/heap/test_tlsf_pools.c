@@ -1,6 +1,7 @@
 // Goal: a heap fits any memory that it is given, from 1 KiB to gigabytes, at any address, in
-// several pools, and takes nothing beside it. Method: every byte size and every skew of small
-// pools, sparse mappings for large ones, every relation of two pools; a full walk after each step.
+// several pools, and writes nothing outside it. Method: every byte size and every skew of small
+// pools, sparse mappings for large ones, every relation of two pools. A full walk follows each
+// step.
 #include <sys/mman.h>
 
 #include "core/tests/heap/tlsf_heap.h"

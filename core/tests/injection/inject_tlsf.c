@@ -1,21 +1,21 @@
-// What faults of a caller come to: random programs make one fault each and go on correctly, while
-// an oracle outside the heap keeps what every live object and the memory around the heap must hold.
+// Measures the effects of faults of a caller. Each random program makes one fault and then
+// continues correctly. An oracle outside the heap knows the contents of every live object and of
+// the memory around the heap.
 //
 // Usage: inject_tlsf FIRST_SEED TRIALS (a class). Prints one line a class: `class | detected |
 // crashed | damaged | skipped | unnoticed`. A trial is
 // - detected: the port was told, or a call returned a reason, before anything was damaged;
-// - crashed: the heap touched an address where no memory is;
+// - crashed: the heap accessed an address without memory;
 // - damaged: unreported, a live object or memory outside changed, two objects overlap or lie
 //   outside, a pointer was freed twice, or a call that reports changed a byte of the heap;
-// - skipped: not made, as the address was a live object again, which nobody can tell apart, or as
-// no
-//   object was merged;
-// - unnoticed: nothing of this until all objects were freed.
+// - skipped: not made, because a live object started at the address again, which cannot be told
+//   apart, or because no object was merged;
+// - unnoticed: none of these until all objects were freed.
 // The last lines are about frees of every aligned address that is no object, in heaps after as many
 // random calls: `free of addresses ... | tried | accepted`.
 //
-// The heap lies in 16 GiB of addresses that hold nothing else, so no wild access escapes: a link
-// leads 2 GiB away at most, a size from there 4 GiB.
+// The heap lies in 16 GiB of otherwise unused addresses, so no wild access escapes. A link leads at
+// most 2 GiB away, and a size from there at most 4 GiB.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
-// An MMU for tests of heaps on pages: a window of addresses that is closed (PROT_NONE) until it is
-// touched; then the page's frame, as the tables under test say, is put there. Frames are pages of a
-// file in memory, so what two pages or two spaces share by mistake is the same memory.
+// An MMU for tests of heaps on pages. A window of addresses is closed (PROT_NONE). At a touch, the
+// tables under test are asked for the page's frame, and that frame is mapped there. Frames are
+// pages of a file in memory, so two pages or two spaces that share a frame by mistake share memory.
 //
-// A touch by the allocator itself must find its page mapped: a heap on pages may not fault inside.
-// A touch by the program may fault: the tables under test are asked to map the page.
+// A touch by the allocator itself must find its page mapped, because a heap on pages may not fault
+// inside. A touch by the program may fault. Then the tables under test are asked to map the page.
 #ifndef TAU_PAGE_WINDOW_H
 #define TAU_PAGE_WINDOW_H
 

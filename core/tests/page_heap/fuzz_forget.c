@@ -1,8 +1,9 @@
-// Goal: an MMU that keeps translations by region, and forgets a region's when the core says so
-// (TAU_PORT_FORGET_REGION), never translates what the tables do not. Method: it keeps everything
-// that is mapped, at once and for as long as it may: after each call, and in the hook itself, so
-// that a word stored only behind the hook is kept with what it was. Random calls of a heap on pages
-// and of regions beside it in one space; after each, all that is kept is compared with the tables.
+// Goal: an MMU caches translations by region, and drops a region's when the core calls
+// TAU_PORT_FORGET_REGION. Such an MMU never translates what the tables do not. Method: the test's
+// MMU caches everything that is mapped, as early and as long as it may: after each call, and in the
+// hook itself. A word that is stored only after the hook is thus cached with its old value. Random
+// calls use a heap on pages and regions next to it in one space. After each call, all cached
+// translations are compared with the tables.
 //
 // Usage: fuzz_forget SEED CALLS.
 #include "core/page_heap.h"

@@ -1,11 +1,15 @@
-// Goal: heaps on pages place objects, map pages and give them back as SPEC says; the allocator
-// never touches a page that is not mapped, no object loses a byte, and what ours keeps mapped is at
-// each moment a part of what the conventional heap keeps. Method: random programs in a window whose
-// pages are closed until their frame is looked up (page_window.h); full walks; the same program on
-// both heaps, step by step, where frames are plenty [P0-6, P0-33, P0-34, P0-45].
+// Goal: heaps on pages place objects, map pages and release them as docs/spec/page_heap.md says.
+// - The allocator never touches an unmapped page.
+// - No object loses a byte.
+// - The pages that our heap has mapped are at each moment a subset of those of the conventional
+//   heap.
 //
-// Usage: fuzz_page_heap SEED CALLS. What happened is written to the file TAU_FUZZ_LOG, if that is
-// set, for the Python models to repeat.
+// Method: random programs in a window whose pages are closed until their frame is looked up
+// (page_window.h), full walks, and the same program on both heaps, step by step, with plenty of
+// frames [P0-6, P0-33, P0-34, P0-45].
+//
+// Usage: fuzz_page_heap SEED CALLS. If TAU_FUZZ_LOG is set, the calls are written to that file for
+// the Python models to repeat.
 #include "core/conventional/break_heap.h"
 #include "core/tests/checks/check_frames.h"
 #include "core/tests/checks/check_page_heap.h"

@@ -1,10 +1,12 @@
-// Goal: a heap on pages serves a request if and only if its frames and its commitment suffice, maps
-// exactly the pages that its objects and their headers need, touches no page that is not mapped,
-// and loses no byte of an object; with every number of frames left, none, one and two above all.
+// Goal: with any number of frames left, especially none, one and two, a heap on pages:
+// - serves a request if and only if its frames and its commitment suffice
+// - maps exactly the pages that its objects and their headers need
+// - touches no unmapped page and loses no byte of an object
+//
 // Method: random programs against oracle_page_heap.h, which reads no field of the heap. Before a
-// call all frames but a few are taken out of the pool. Where an object would go if frames were
-// plenty says the conventional heap in memory that is always there. After each call every page is
-// compared, and the frames are counted from outside; pages are closed until their frame is looked
+// call, all frames but a few are taken out of the pool. A conventional heap in memory that is
+// always mapped says where an object would go with plenty of frames. After each call every page is
+// compared, and the frames are counted from outside. Pages are closed until their frame is looked
 // up (page_window.h).
 //
 // Usage: fuzz_page_heap_frames SEED CALLS.

@@ -1,9 +1,9 @@
-// A naive account of a heap on pages: where its objects' blocks lie, and which of its pages that
-// makes mapped. It follows docs/spec/page_heap.md, shares no line with core/ and reads no field
-// of a heap. Addresses are offsets from where the space's page 0 would be.
+// A naive account of a heap on pages: the positions of its objects' blocks, and the pages that must
+// be mapped for them. It follows docs/spec/page_heap.md, shares no line with core/ and reads no
+// field of a heap. Addresses are offsets from the address of the space's page 0.
 //
-// All that is free between two objects is one block. So the objects say where every boundary of two
-// blocks is, and the boundaries say which pages must be mapped, may be, and must not be.
+// All free memory between two objects is one block. So the objects determine every boundary of two
+// blocks. The boundaries determine which pages must be mapped, may be, and must not be.
 #ifndef TAU_ORACLE_PAGE_HEAP_H
 #define TAU_ORACLE_PAGE_HEAP_H
 

@@ -1,12 +1,15 @@
 // Goal: no reachable state of a space of four pages is unsound, whatever its memory held at first.
-// Method: cache, helper and stack of the pages 1 ... 3 take each of the four values that the tables
-// can tell apart (every other number is refused like one of them), so all 4^9 memories are tried;
-// from each, every state that calls can reach is visited once. In each state a full walk, and every
-// call (map_region, map_page with and without a frame left, unmap_region) compared with a naive
-// account: status, what is mapped to which frame, the order of the free frames, and that a refused
-// call changed nothing. Page 0 takes no part: its entries are read, never trusted [P0-25, P0-26].
+// Method:
+// - Cache, helper and stack of the pages 1 … 3 take each of the four values that the tables can
+//   tell apart. Every other number is refused like one of them. So all 4^9 memories are tried.
+// - From each memory, every state that calls can reach is visited once.
+// - In each state there is a full walk. Every call (map_region, map_page with and without a frame
+//   left, unmap_region) is compared with a naive account: status, which page is mapped to which
+//   frame, the order of the free frames, and that a refused call changed nothing.
 //
-// Prints the number of states; ends with 0 if nothing was unsound.
+// Page 0 takes no part: its entries are read, never trusted [P0-25, P0-26].
+//
+// Prints the number of states. Exits with 0 if no state was unsound.
 #define ORACLE_PAGES_MAX 4
 #define ORACLE_FRAMES_MAX 5
 #include "core/private/pages/validity_inline.h"

@@ -1,6 +1,6 @@
-// A second, naive account of frames and address spaces, fast enough to follow millions of calls: an
-// array entry a page, a row a pool. It follows the same rules as model/vspace.py and
-// model/frames.py, which test_vspace_model.py compares it with, and shares no line with core/.
+// A second, naive account of frames and address spaces, fast enough for millions of calls: one
+// array entry per page, one row per pool. It follows the same rules as model/vspace.py and
+// model/frames.py, and test_vspace_programs.py compares it with them. It shares no line with core/.
 #ifndef TAU_ORACLE_VSPACE_H
 #define TAU_ORACLE_VSPACE_H
 

@@ -1,6 +1,6 @@
-// Goal: frames are in one list at most, in the order that SPEC states, zeroed before anybody else
-// sees them; bad input is refused with its reason and changes nothing. Method: small machines,
-// where every list is compared as a whole.
+// Goal: a frame is in at most one list, in the order that docs/spec/vspace.md states, and is zeroed
+// before another space sees it. Bad input is refused with its reason and changes nothing. Method:
+// small machines, where every list is compared as a whole.
 #include "core/tests/pages/vspace_world.h"
 
 static void expect_list(const struct tau_frames *pool, const struct tau_frame_list *list,

@@ -1,7 +1,7 @@
-// Goal: the pages validity array tells mapped from unmapped on memory full of anything, of which
-// only sp was initialised: the paper's Fig. 1 and the four cases of Lemma 1 [P0-13 ... P0-15,
-// P0-22 ... P0-26]. Method: tables are written by hand to what the case asks for, all else is
-// random; the MMU's lookup and the fault after it are compared with what the case says.
+// Goal: the pages validity array tells mapped from unmapped pages in memory of any content, of
+// which only sp was initialized. It covers the paper's Fig. 1 and the four cases of Lemma 1 [P0-13
+// … P0-15, P0-22 … P0-26]. Method: tables are written by hand as the case requires, and all other
+// memory is random. The MMU's lookup and the fault after it are compared with the case's answer.
 #include "core/private/pages/vspace_inline.h"
 #include "core/tests/pages/vspace_world.h"
 

@@ -1,6 +1,6 @@
-// Carries a script out on a workstation: loads and stores go through check_sv39_physical, with
-// sanitizers on. The physical memory starts at an address of its own, so that no pointer passes for
-// a physical address. Usage: host_sv39 SCRIPT
+// Runs a script on a workstation, with sanitizers. Loads and stores go through check_sv39_physical.
+// The physical memory starts at its own address, so that no pointer passes for a physical address.
+// Usage: host_sv39 SCRIPT
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-// A machine with a real MMU under the script of script_sv39.h: QEMU's virt, one hart. Supervisor
-// mode runs the port in the upper half of every space; loads, stores and fetches are user mode's,
-// and their page faults are the hardware's. The result goes to the serial line and the test device.
+// Runs the script of script_sv39.h on a machine with a real MMU: QEMU's virt, one hart. Supervisor
+// mode runs the port in the upper half of every space. User mode makes loads, stores and fetches,
+// and the hardware raises their page faults. The result goes to the serial line and the test
+// device.
 #include <stddef.h>
 
 #include "core/ports/sv39_linear.h"

@@ -1,12 +1,12 @@
 // Inductive proofs of the virtual regions tree, for CBMC: the shipped operations, on memory of any
 // content, a tree of any size up to 2^TAU_SPACE_PAGES_LOG2_MAX pages, any page.
 //
-// The content is all that the invariant VRT-1 allows, but stated only at the words that matter
-// ("lazily"): the operations state it where they rely on it (TAU_INVARIANT, here an assumption) and
-// each proof on the path of the pages that it speaks of. That assumes less than the invariant, so
-// what is proved holds for every tree that has it; that split and union keep it is proved at an
-// arbitrary word. Every assert of the core is a goal too: words lie inside their level, which
-// CBMC's own bounds check would not notice.
+// The content is anything that the invariant VRT-1 allows. The invariant is assumed only at the
+// words that matter: where an operation relies on it (TAU_INVARIANT, here an assumption), and on
+// the path of the pages that a proof names. That assumes less than the invariant, so the claims
+// hold for every tree that has it. Another proof shows at an arbitrary word that split and union
+// keep it. Every assert of the core is a goal too. They show that words lie inside their level,
+// which CBMC's own bounds check would not notice.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
-// Inductive proofs of Lemma 1 for CBMC: the pages validity array and the virtual regions cache give
-// no wrong translation, though of all memory only sp was ever initialised [P0-22, P0-25, P0-26].
+// Inductive proofs of Lemma 1, for CBMC: the pages validity array and the virtual regions cache
+// give no wrong translation, although only sp was ever initialized [P0-22, P0-25, P0-26].
 //
-// The state is arbitrary: the caches, helpers, stacks and data hold any garbage; only the
-// invariants in holds_at are assumed, for all pages. Each proof runs one
-// shipped operation and shows, at an arbitrary page, that the MMU's lookup answers as it must, and
-// at all pages that the invariants are kept; prove_init, that they hold at the start. So they hold
-// after any history. The region tree is the shipped one, of one word; it is proved apart.
+// The state is arbitrary: caches, helpers, stacks and data hold anything. Only the invariants in
+// holds_at are assumed, for all pages. Each proof runs one shipped operation. It shows at an
+// arbitrary page that the MMU's lookup answers correctly, and at all pages that the invariants are
+// kept. prove_init shows that they hold at the start. So they hold after any history. The region
+// tree is the shipped one, of one word. It has its own proofs.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
-// The unit of a tile without an MMU: page b is frame b, every access is allowed. Page 0 and pages
-// that have no frame are not mapped. One cycle, both ports at once; it reads no table and has no
-// registers. It shows the least that a unit in the socket does.
+// The unit of a tile without an MMU, and the smallest unit that the socket accepts. Page b is frame
+// b, and every access is allowed. Page 0 and pages without a frame are not mapped. Both ports take
+// a lookup in each cycle, and the result comes in the next one. The unit reads no table and has no
+// registers.
 `include "tau_assert.svh"
 `include "tau_mmu_unused.svh"
 
@@ -37,7 +38,7 @@ module tau_bare #(
     end
   end
 
-  // No reset: pages, which *_valid_q speak for.
+  // Not reset: pages, which *_valid_q qualify.
   logic [PageBits-1:0] instr_page_q, data_page_q;
   always_ff @(posedge clk_i) begin
     if (instr_lookup_valid_i) instr_page_q <= instr_lookup_page_i;

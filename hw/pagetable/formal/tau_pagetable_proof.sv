@@ -1,11 +1,13 @@
-// What is proved of the page table unit on a small space, with a table that holds anything.
+// Proof of the page table unit on a small space.
 //
-// For every content of the table, every sequence of lookups on both ports and a fixed latency:
-// - Cycles: a lookup is taken at once (instr: unless data asks), and its result leaves exactly
-//   Latency cycles later; there is no other result.
-// - Equal: fault, cause and frame are those of the word, so nothing is translated by a word of 0.
-// - Reads: only table 2 is asked, inside the table.
-// Covered: each cause, on each port, and a lookup in every cycle.
+// It holds for every content of the table, every sequence of lookups on both ports and a fixed
+// latency:
+// - Cycles: a lookup is taken at once (instr: unless there is a data lookup), and its result leaves
+//   exactly Latency cycles later. There is no other result.
+// - Equal: fault, cause and frame are those of the word, so no page with a word of 0 is translated.
+// - Reads: the unit reads only table 2, inside the table.
+//
+// Covered: each cause on each port, and a lookup in every cycle.
 module tau_pagetable_proof #(
   parameter int unsigned PageBits = 2,
   parameter int unsigned FrameBits = 2,
@@ -25,7 +27,7 @@ module tau_pagetable_proof #(
   logic rst_ni = 1'b0;
   always @(posedge clk_i) rst_ni <= 1'b1;
 
-  // The table: word i in bits 32 i; what is behind it must not be read.
+  // The table: word i in bits 32 i. Words behind it must not be read.
   (* anyconst *) logic [64*Pages-1:0] entries;
 
   logic                 instr_lookup_ready, instr_result_valid, instr_result_fault;
@@ -69,7 +71,7 @@ module tau_pagetable_proof #(
     .table2_addr_o        (table2_addr)
   );
 
-  // The lookup that is taken in this cycle, with its answer, and those before it.
+  // The lookup taken in this cycle, with its answer, and the earlier ones.
   logic                take, is_data;
   logic [PageBits-1:0] page;
   logic [2:0]          access;

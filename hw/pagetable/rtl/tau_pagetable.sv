@@ -1,20 +1,21 @@
-// The conventional unit: one table, one word a page, one memory port [P0-34].
+// The conventional unit: one table with one word per page, one memory port [P0-34].
 //
-// A lookup reads the word of its page and is answered by what comes back: 0 is no mapping. Both
-// lookup ports share the memory; a data lookup goes first. Each result leaves in the cycle in which
-// the memory answers, so a lookup takes the memory's latency and nothing more, one a cycle.
+// A lookup reads the word of its page. A word of 0 means that the page is not mapped. Both lookup
+// ports share the memory, and a data lookup goes first. A result leaves in the cycle in which the
+// memory answers, so a lookup takes exactly the memory's latency. The unit takes one lookup per
+// cycle.
 `include "tau_assert.svh"
 `include "tau_mmu_unused.svh"
 
 module tau_pagetable #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
-  parameter int unsigned SlotBits = 2  // 2^SlotBits lookups on their way; more than the latency
+  parameter int unsigned SlotBits = 2  // 2^SlotBits lookups in flight; more than the latency
 ) (
 `include "tau_mmu_ports.svh"
 );
 
-  // Lookups on their way, the oldest at `head`.
+  // Lookups in flight, the oldest at `head`.
   localparam int unsigned Slots = 2 ** SlotBits;
 
   logic                 port_q [Slots];  // 1: data
@@ -44,7 +45,7 @@ module tau_pagetable #(
     end
   end
 
-  // No reset: slots, which count_q speaks for.
+  // Not reset: slots, which count_q qualifies.
   always_ff @(posedge clk_i) begin
     if (take) begin
       port_q[tail_q] <= data_lookup_valid_i;
@@ -74,7 +75,7 @@ module tau_pagetable #(
   assign event_hit_o = {data_result_valid_o && !fault, instr_result_valid_o && !fault};
   assign event_miss_o = {data_result_valid_o && fault, instr_result_valid_o && fault};
 
-  // The other memories and the registers are the other units'.
+  // This unit uses no other memory and has no registers.
   `TAU_MMU_TABLE_UNUSED(0)
   `TAU_MMU_TABLE_UNUSED(1)
   `TAU_MMU_TABLE_UNUSED(3)

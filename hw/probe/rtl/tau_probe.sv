@@ -1,11 +1,11 @@
-// A unit for tests of the tile itself: a page table in table 2 whose answers can be made late and
-// irregular by software, and that can break the socket's rules on demand. Simulation only.
+// A unit for tests of the tile itself, with a page table in table 2. Software can delay its answers
+// irregularly and make it break the socket's rules. Simulation only.
 //
-// Registers: 0 threshold: in so many of 256 cycles it takes no lookup, or keeps a result back
-//            1 seed of these
-//            2 any write: answers a data lookup that nobody asked for
+// Registers: 0 threshold: in so many of 256 cycles it takes no lookup, or holds a result back
+//            1 seed of these cycles
+//            2 any write: sends a data result without a lookup
 //            3, 4 read: pages of the latest fetch and data lookups that user mode made
-//            5 so many data lookups, from the next on, are answered as not mapped
+//            5 the number of next data lookups that are answered as not mapped
 `include "tau_assert.svh"
 `include "tau_mmu_unused.svh"
 
@@ -55,19 +55,19 @@ module tau_probe #(
       end
     end
   end
-  // No reset: it is written in every cycle.
+  // Not reset: it is written in every cycle.
   always_ff @(posedge clk_i) begin
     reg_rdata_o <= reg_addr_i == 8'd3 ? 32'(user_page_q[0])
                  : reg_addr_i == 8'd4 ? 32'(user_page_q[1]) : 32'(threshold_q);
   end
 
-  // One read of the table a cycle; data goes first.
+  // One read of the table per cycle; data goes first.
   assign data_lookup_ready_o = !hold[0];
   assign instr_lookup_ready_o = !hold[1] && !take_data;
   assign table2_req_o = take_data || (instr_lookup_valid_i && instr_lookup_ready_o);
   assign table2_addr_o = {1'b0, take_data ? data_lookup_page_i : instr_lookup_page_i};
 
-  // Reads on their way: whose, and for what access; the port has at most two of each.
+  // Reads in flight: their port and access. The port has at most two of each.
   typedef struct packed {
     logic       is_data;
     logic       refused;

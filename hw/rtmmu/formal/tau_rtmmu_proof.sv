@@ -1,13 +1,16 @@
-// What is proved of the RTMMU on a small space, with tables that hold anything [P0-11, P0-25].
+// Proof of the RTMMU on a small space [P0-11, P0-25].
 //
-// For every content of the tables, every sequence of lookups on both ports and fixed latencies:
-// - Cycles: a lookup is taken at once (instr: unless data asks), and its result leaves exactly
-//   max(2 Latency, Latency2) cycles later; there is no other result.
-// - Equal: fault, cause and frame are those of the definition, so nothing is translated without a
-//   valid entry.
-// - Lemma: with TAU_PROOF_LEMMA, if sp is right for every page and stacks hold what was mapped,
-//   whatever c, h, s and d are elsewhere, a page is translated if and only if it is mapped.
-// Covered: that each case of Lemma 1 can arise.
+// It holds for every content of the tables, every sequence of lookups on both ports and fixed
+// latencies:
+// - Cycles: a lookup is taken at once (instr: unless there is a data lookup), and its result leaves
+//   exactly max(2 Latency, Latency2) cycles later. There is no other result.
+// - Equal: fault, cause and frame are those of the definition, so no page without a valid entry is
+//   translated.
+// - Lemma (with TAU_PROOF_LEMMA): assume that sp is right for every page and that the stacks hold
+//   the mapped pages. Then a page is translated if and only if it is mapped, whatever c, h, s and d
+//   hold elsewhere.
+//
+// Covered: each case of Lemma 1 can occur.
 module tau_rtmmu_proof #(
   parameter int unsigned PageBits = 2,
   parameter int unsigned FrameBits = 2,
@@ -100,7 +103,7 @@ module tau_rtmmu_proof #(
                       helper[b] <= {5'd0, cache_top[b]} && helper_page[b] == b;
   end
 
-  // The lookup that is taken in this cycle, with its answer, and those before it.
+  // The lookup taken in this cycle, with its answer, and the earlier ones.
   logic                take, is_data, expect_fault;
   logic [PageBits-1:0] page;
   logic [2:0]          access;
@@ -157,12 +160,12 @@ module tau_rtmmu_proof #(
   for (genvar b = 0; b < Pages; b++) begin : gen_lemma
     if (b == 0) assign region[b] = '0;
     else assign region[b] = starts[b] ? b : region[b-1];
-    // Place b is in use if its region's stack reaches it; stacks do not leave their regions.
+    // Place b is in use if its region's stack extends to it. Stacks stay inside their regions.
     assign is_live[b] = region[b] != '0 && {5'd0, top[region[b]]} >= b;
     if (b == 0) assign right_top[b] = 1'b1;
     else assign right_top[b] = top[b] < b ||
                                (starts[b] && top[b] < Pages && region[top[b][PageBits-1:0]] == b);
-    // What a place in use holds: a page of the region, which was mapped there.
+    // A place in use holds a page of the region, which was mapped there.
     assign right_place[b] = !is_live[b] ||
         (stack[b] < Pages && region[stack[b][PageBits-1:0]] == region[b] &&
          helper[stack[b][PageBits-1:0]] == b && cache[stack[b][PageBits-1:0]] == region[b]);
@@ -183,7 +186,7 @@ module tau_rtmmu_proof #(
     end
   end
 
-  // The cases, each for page b in the region that starts at region[b] and is no free one.
+  // The cases, each for page b in the region that starts at region[b] and is not free.
   logic [Pages-1:0] in_region, stopped, other, own;
   for (genvar b = 0; b < Pages; b++) begin : gen_case
     assign in_region[b] = region[b] != '0;

@@ -1,14 +1,14 @@
-// What is proved of the RTMMU with a TLB of regions, on a small space with tables that hold
-// anything.
+// Proof of the RTMMU with a TLB of regions, on a small space with tables of any content.
 //
 // Software empties the stack of one region in any cycle and writes the unit's register in any later
-// one; other writes come at any time. One lookup, any one, is watched:
-// - After: if it is taken behind the write, its result is that of the tables as they are then.
-// - Before: if its result leaves before the store, it is that of the tables as they were.
-// - Between: else it is one of the two.
+// one. Other writes come at any time. One arbitrary lookup is watched:
+// - After: if it is taken after the write, its result is that of the tables at that time.
+// - Before: if its result leaves before the store, it is that of the tables before the store.
+// - Between: otherwise its result is one of the two.
 // - Cycles: it is answered within max(2 Latency, Latency2), as without a TLB, and no lookup is
-//   refused for as long as that (instr: while data does not ask).
-// Covered: that the same page is translated by an entry before, and refused behind the write.
+//   refused for that long (instr: while there is no data lookup).
+//
+// Covered: one page is translated by an entry before the write, and refused after it.
 module tau_rtmmu_tlb_proof #(
   parameter int unsigned PageBits = 2,
   parameter int unsigned FrameBits = 2,
@@ -107,7 +107,7 @@ module tau_rtmmu_tlb_proof #(
     assign valid_after[b] = valid_before[b] && helper <= top_after;
   end
 
-  // How many lookups of each port are on their way, and the one that is watched: `ahead_q` of its
+  // The number of lookups of each port in flight, and the watched lookup: `ahead_q` lookups of its
   // port are in front of it.
   logic                is_watched_q = 1'b0;
   logic                is_done_q = 1'b0;

@@ -1,7 +1,7 @@
 // The real-time MMU: translation through the pages validity array [P0-28, P0-29].
 //
-// Both ports share one lookup (tau_rtmmu_lookup.sv); a data lookup goes first. How it works and
-// what it costs: hw/rtmmu/doc/rtmmu.md.
+// Both ports share one lookup unit (tau_rtmmu_lookup.sv). A data lookup goes first. Operation and
+// cost: hw/rtmmu/doc/rtmmu.md.
 `include "tau_assert.svh"
 
 module tau_rtmmu #(

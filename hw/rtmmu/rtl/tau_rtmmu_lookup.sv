@@ -1,15 +1,17 @@
-// One lookup a cycle through the pages validity array, for the units of this folder [P0-28, P0-29].
+// One lookup per cycle through the pages validity array, for the units of this folder [P0-28,
+// P0-29].
 //
 // A lookup of page b starts three reads at once: c[b] on port 1, h[b] on port 2, d[b] on port 3.
-// What comes back on the first two is an address of a second read: sp[c[b]] and s[h[b]]. The page
-// is mapped if and only if 0 < c <= b, h is a page, c <= h <= sp and s = b; then d is its
-// translation. Whatever the tables hold, the second reads stay inside them.
+// The words read on the first two ports are the addresses of two second reads: sp[c[b]] and
+// s[h[b]]. The page is mapped if and only if 0 < c <= b, h is a page, c <= h <= sp and s = b. Then
+// d is its translation. The second reads stay inside the tables, whatever the tables hold.
 //
-// The first and the second read of a memory go to its even and its odd words, two banks (table 0
-// and 3, table 1 and 4), so a lookup can start in every cycle. Every port may have any latency as
-// long as it answers in order; the result leaves in the cycle in which the last answer comes. With
-// validity memories of half the page table's latency a lookup takes what the page table alone would
-// take (parallel); with equal latency L it takes L more (pipelined).
+// The first read of a memory goes to its even words and the second to its odd words. These are two
+// banks (tables 0 and 3, tables 1 and 4), so a lookup can start in every cycle. A port may have any
+// latency and must answer in order. The result leaves in the cycle of the last answer.
+// - Parallel: if the validity memories have half the page table's latency, a lookup takes the page
+//   table's latency.
+// - Pipelined: if all have the same latency L, a lookup takes L more than the page table alone.
 //
 //   cycle   0            L                  2 L
 //   port 1  c[b]  --->   sp[c]       --->   c <= h <= sp, s = b ?
@@ -19,8 +21,8 @@
 
 module tau_rtmmu_lookup #(
   parameter int unsigned PageBits = 18,
-  parameter int unsigned SlotBits = 2,  // 2^SlotBits lookups on their way; more than the latency
-  parameter int unsigned TagBits = 4    // comes back with the result
+  parameter int unsigned SlotBits = 2,  // 2^SlotBits lookups in flight; more than the latency
+  parameter int unsigned TagBits = 4    // returned with the result
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -59,8 +61,8 @@ module tau_rtmmu_lookup #(
   input  logic [31:0]         table4_rdata_i
 );
 
-  // Lookups on their way, each in a slot from the cycle it is taken to the cycle of its result.
-  // Each table answers the slots in their order, at its own pace.
+  // Lookups in flight. Each has a slot from the cycle in which it is taken to the cycle of its
+  // result. Each table answers the slots in order, with its own latency.
   localparam int unsigned Slots = 2 ** SlotBits;
   localparam int unsigned NumberBits = 27;
 
@@ -69,7 +71,7 @@ module tau_rtmmu_lookup #(
   logic [SlotBits-1:0] head_q, tail_q, at0_q, at1_q, at2_q, at3_q, at4_q;
   logic [SlotBits:0]   count_q;
 
-  // What has come back for a slot.
+  // The answers received for a slot.
   logic [Slots-1:0]    has_top_q, has_page_q, has_data_q;
   logic [Slots-1:0]    start_ok_q, place_ok_q;  // c and h are numbers of pages, c at or below b
   logic [Slots-1:0]    page_ok_q, top_outside_q;
@@ -90,7 +92,7 @@ module tau_rtmmu_lookup #(
   assign table2_req_o = take;
   assign table2_addr_o = {1'b0, lookup_page_i};
 
-  // The second reads, in the cycle in which their address comes back.
+  // The second reads, in the cycle in which their address arrives.
   logic [PageBits-1:0] start, place;
   logic                start_ok, place_ok;
   assign start = table0_rdata_i[PageBits-1:0];
@@ -102,7 +104,7 @@ module tau_rtmmu_lookup #(
   assign table4_req_o = table1_rvalid_i;
   assign table4_addr_o = {place, 1'b1};
 
-  // The oldest lookup, with what comes back for it in this very cycle.
+  // The oldest lookup, with the answers that arrive for it in this cycle.
   logic                top_now, page_now, data_now, page_ok, top_outside;
   logic [PageBits-1:0] top;
   assign top_now = table3_rvalid_i && at3_q == head_q;
@@ -158,7 +160,7 @@ module tau_rtmmu_lookup #(
     end
   end
 
-  // No reset: slots, which count_q and has_*_q speak for.
+  // Not reset: slots, which count_q and has_*_q qualify.
   always_ff @(posedge clk_i) begin
     if (take) begin
       tag_q[tail_q] <= lookup_tag_i;
@@ -183,7 +185,7 @@ module tau_rtmmu_lookup #(
   logic unused;
   assign unused = ^{table2_rdata_i[31:30], table3_rdata_i[31:NumberBits]};
 
-  // The distance of each table's next answer from the oldest lookup: answers are to be awaited.
+  // The distance of each table's next answer from the oldest lookup. Every answer must be expected.
   logic [SlotBits-1:0] ahead0, ahead1, ahead2, ahead3, ahead4;
   assign ahead0 = at0_q - head_q;
   assign ahead1 = at1_q - head_q;

@@ -1,14 +1,15 @@
-// The real-time MMU behind a small TLB whose entries carry the start of their region: one store at
-// unmap forgets all of a region's pages in one cycle, whatever the region's size.
+// The real-time MMU behind a small TLB. Each TLB entry carries the start of its region. One store
+// at unmap invalidates all entries of a region in one cycle, whatever the region's size.
 //
-// A hit is answered in the next cycle, so at no later cycle than a page table would; each port can
-// hit in each cycle. A miss goes to the validity array and takes what it takes without a TLB.
-// Results leave in order: a hit waits for the misses of its port that were taken before it.
+// - A hit is answered in the next cycle, so never later than a page table would answer. Each port
+//   can hit in every cycle.
+// - A miss goes to the validity array. It takes as long as without a TLB.
+// - Results leave in order. A hit waits for the earlier misses of its port.
 //
 // Register 0, write: forget the region that starts at this page. Register 1, write: forget all.
-// Register 0, read: how many entries there are. Lookups taken after the cycle of the write do not
-// see what was forgotten; one that was on its way to the tables is answered but not kept. Faults
-// are never kept, so mapping a page needs no write.
+// Register 0, read: the number of entries. Lookups taken after the cycle of the write do not use
+// the forgotten entries. A lookup already on its way to the tables is answered but not cached.
+// Faults are never cached, so mapping a page needs no write.
 `include "tau_assert.svh"
 
 module tau_rtmmu_tlb #(
@@ -25,7 +26,7 @@ module tau_rtmmu_tlb #(
 
   localparam int unsigned EntryBits = Entries > 1 ? $clog2(Entries) : 1;
 
-  // The entries; the next one to be replaced goes round.
+  // The entries. Replacement is round-robin.
   logic [Entries-1:0]   valid_q;
   logic [PageBits-1:0]  page_q [Entries];
   logic [PageBits-1:0]  start_q [Entries];
@@ -61,7 +62,7 @@ module tau_rtmmu_tlb #(
   assign instr_hit = instr_match != '0;
   assign data_hit = data_match != '0;
 
-  // A port's hit is held until it leaves: in the next cycle, or behind the misses in front of it.
+  // A port's hit is held until it leaves: in the next cycle, or after the earlier misses.
   logic                 instr_held_q, data_held_q;
   logic                 instr_held_denied_q, data_held_denied_q;
   logic [FrameBits-1:0] instr_held_frame_q, data_held_frame_q;
@@ -126,8 +127,9 @@ module tau_rtmmu_tlb #(
   assign instr_result = result_valid && !result_is_data;
   assign data_result = result_valid && result_is_data;
 
-  // Forgetting. `old_q` is how many of the lookups on their way to the tables, the oldest ones,
-  // were taken before the last write: what they read may be of before the store in front of it.
+  // Forgetting. `old_q` is the number of lookups on their way to the tables that were taken before
+  // the last write. These are the oldest ones. They may have read the tables before the store that
+  // precedes the write.
   logic              forget, forget_region, forget_all, keep;
   logic [SlotBits:0] old_q, misses_left;
   assign forget = reg_req_i && reg_write_i;
@@ -165,7 +167,7 @@ module tau_rtmmu_tlb #(
     end
   end
 
-  // No reset: entries and held hits, which valid_q and *_held_q speak for.
+  // Not reset: entries and held hits, which valid_q and *_held_q qualify.
   always_ff @(posedge clk_i) begin
     if (keep) begin
       page_q[next_q] <= result_page;
@@ -183,7 +185,7 @@ module tau_rtmmu_tlb #(
     end
   end
 
-  // Any read says so.
+  // Every read returns the number of entries.
   assign reg_rdata_o = Entries;
 
   logic       denied, fault;
@@ -206,7 +208,7 @@ module tau_rtmmu_tlb #(
   assign instr_result_cause_o = instr_leave ? instr_held_cause : cause;
   assign instr_result_frame_o = instr_leave ? instr_held_frame_q : result_data[FrameBits-1:0];
 
-  // Here a hit is an answer by the TLB, a miss one by the tables.
+  // A hit is an answer from the TLB, a miss an answer from the tables.
   assign event_hit_o = {data_leave, instr_leave};
   assign event_miss_o = {data_result, instr_result};
 

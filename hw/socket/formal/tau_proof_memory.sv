@@ -1,4 +1,4 @@
-// A memory whose words the prover chooses: answers `Latency` cycles later.
+// A memory whose words the prover chooses. It answers `Latency` cycles later.
 module tau_proof_memory #(
   parameter int unsigned WordBits = 3,
   parameter int unsigned Latency = 1

@@ -1,5 +1,5 @@
-// A unit in an MMU socket whose tables hold what the proof chooses. `TAU_PROOF_UNIT names the
-// unit's module, `TAU_PROOF_PARAMETERS what it is given besides its sizes.
+// A unit in an MMU socket with tables whose contents the proof chooses. `TAU_PROOF_UNIT is the
+// unit's module. `TAU_PROOF_PARAMETERS are its parameters other than sizes.
 `ifndef TAU_PROOF_PARAMETERS
 `define TAU_PROOF_PARAMETERS
 `endif
@@ -41,7 +41,7 @@ module tau_proof_socket #(
   input  logic [7:0]                write_addr_i,
   input  logic [31:0]               write_data_i,
 
-  // Which tables are read, and where table 2 is.
+  // The tables that are read, and the address in table 2.
   output logic [4:0]                table_req_o,
   output logic [PageBits:0]         table2_addr_o
 );

@@ -1,8 +1,8 @@
-// Assertions of our own: live in every simulation, silent in synthesis, proof goals for formal
-// tools.
+// Assertions of this project: checked in every simulation, ignored by synthesis, proof goals for
+// formal tools.
 //
-// `TAU_ASSERT(Name, condition) is checked at every rising edge of clk_i while rst_ni is high. The
-// ones of Ibex's package are switched off by the package itself when Verilator reads it.
+// `TAU_ASSERT(Name, condition) is checked at every rising edge of clk_i while rst_ni is high.
+// Ibex's own assertion package switches its assertions off when Verilator reads it.
 `ifndef TAU_ASSERT_SVH
 `define TAU_ASSERT_SVH
 

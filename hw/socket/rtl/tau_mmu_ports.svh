@@ -1,6 +1,6 @@
-// The port list of every unit in the MMU socket, so that the socket is written once. What the ports
-// mean: hw/tile/doc/tile.md, "The MMU socket". An interface would say the same, but Yosys, which
-// synthesizes the units, has none that it can carry through parameters.
+// The port list of every unit in the MMU socket. hw/tile/doc/tile.md, "The MMU socket", defines the
+// ports. It is an include file and not an interface, because Yosys, which synthesizes the units,
+// cannot carry an interface through parameters.
   input  logic                 clk_i,
   input  logic                 rst_ni,
 
@@ -26,7 +26,7 @@
   output logic [1:0]           data_result_cause_o,
   output logic [FrameBits-1:0] data_result_frame_o,
 
-  // Table memories: c[b], h[b], d[b], sp[a], s[i] of the validity array; a page table is table 2.
+  // Table memories: c[b], h[b], d[b], sp[a], s[i] of the validity array. A page table is table 2.
   output logic                 table0_req_o,
   output logic [PageBits:0]    table0_addr_o,
   input  logic                 table0_rvalid_i,

@@ -1,4 +1,4 @@
-// For units that read no table of that number: nothing is asked, and lint is told so.
+// For a unit that does not read a table: makes no request and silences lint.
 `ifndef TAU_MMU_UNUSED_SVH
 `define TAU_MMU_UNUSED_SVH
 

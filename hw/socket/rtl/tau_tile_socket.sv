@@ -1,11 +1,11 @@
-// What a unit in the MMU socket promises and what it may expect, asserted in every simulation of a
-// tile (hw/tile/doc/tile.md, "The MMU socket"). It watches and changes nothing. That each result
-// was asked for, and what it may say, tau_tile_port.sv asserts.
+// Asserts the rules of the MMU socket in every simulation of a tile (hw/tile/doc/tile.md, "The MMU
+// socket"): what a unit must do, and what it may rely on. It only watches. tau_tile_port.sv asserts
+// that each result belongs to a lookup, and what a result may contain.
 `include "tau_assert.svh"
 
 module tau_tile_socket #(
   parameter int unsigned PageBits = 18,
-  // Far beyond what any unit takes with the slowest tables: who waits longer waits forever.
+  // Far above what any unit takes with the slowest tables. A longer wait counts as a deadlock.
   parameter int unsigned CyclesMax = 1024
 ) (
   input logic              clk_i,
@@ -18,7 +18,7 @@ module tau_tile_socket #(
   input logic [1:0]        event_hit_i,
   input logic [1:0]        event_miss_i,
 
-  // A bit a table.
+  // One bit per table.
   input logic [4:0]        table_req_i,
   input logic [4:0]        table_rvalid_i,
   input logic [PageBits:0] table0_addr_i,
@@ -53,7 +53,7 @@ module tau_tile_socket #(
     `TAU_ASSERT(HitOrMiss, !(event_hit_i[i] && event_miss_i[i]))
   end
 
-  // A table answers each request once. How many are on their way is the unit's and the latency's.
+  // A table answers each request once. The unit and the latency determine how many are in flight.
   for (genvar i = 0; i < 5; i++) begin : gen_table
     logic [7:0] count_q;
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -63,8 +63,8 @@ module tau_tile_socket #(
     `TAU_ASSERT(TableWasAsked, !table_rvalid_i[i] || count_q != '0)
   end
 
-  // Two readers of a memory keep to its even and its odd words, so that two banks are enough; the
-  // page table has one word a page.
+  // One reader of a memory uses its even words and the other its odd words, so two banks suffice.
+  // The page table has one word per page.
   `TAU_ASSERT(FirstReadIsEven, !(table_req_i[0] && table0_addr_i[0]) &&
                                !(table_req_i[1] && table1_addr_i[0]))
   `TAU_ASSERT(SecondReadIsOdd, !(table_req_i[3] && !table3_addr_i[0]) &&

@@ -1,4 +1,4 @@
-"""A cocotb test that makes an assertion of the unit false: it must not come to its end."""
+"""A cocotb test that violates an assertion of the unit, so the simulation must end early."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Run a unit in the MMU socket and its model side by side and compare every output of every cycle.
 
-For cocotb tests of units that answer from what they have seen, so that each cycle has one answer.
+For cocotb tests of units whose outputs depend only on their inputs, so each cycle has one answer.
 """
 
 from __future__ import annotations

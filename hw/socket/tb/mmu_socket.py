@@ -1,7 +1,7 @@
 """The socket's other side for cocotb: a core with two lookup ports, table memories, software.
 
-One `cycle` at a time: inputs are set while the clock is low, outputs are read when they have
-settled, then the clock rises. Nothing of a unit's inside is looked at.
+It runs one `cycle` at a time. Inputs are set while the clock is low, outputs are read when they
+have settled, then the clock rises. It reads only the unit's ports.
 """
 
 from __future__ import annotations

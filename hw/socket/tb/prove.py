@@ -1,6 +1,6 @@
 """Bounded proofs with Yosys, smtbmc and Z3, for the proof modules in formal/ of each unit.
 
-Yosys compiles itself at its first call of all, which takes a minute.
+The very first call of Yosys compiles it, which takes a minute.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Each small wrong change of the hardware makes a test of its module fail.
+"""Each mutant of the hardware makes a test of its module fail.
 
-Each unit has its own (hw/*/mutants.py). The tests that must notice one run in the copy that has it,
-in a process of their own. It is killed if they fail in another way than by not being built.
+Each unit has its own mutants (hw/*/mutants.py). A mutant is a copy with a small wrong change. The
+tests that must notice it run in that copy, in a separate process. The mutant is killed if they fail
+for another reason than a failed build.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A unit's description is read as it stands, and refused if its module says something else."""
+"""A unit's description is read, and refused if it contradicts its module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of all kinds, what the naive models say of them, and random lookups of them."""
+"""Tables of all kinds, the naive models' answers for them, and random lookups."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-// What the simulated tile asks of its host. hw/tile/sim implements it; only ever called at a clock
-// edge, because a call may change the host's state.
+// Calls from the simulated tile to its host. hw/tile/sim implements them. They are made only at a
+// clock edge, because a call may change the host's state.
 package tau_host_pkg;
-  // The word at `address` when the simulation begins: from the program's image, else the filling.
+  // The word at `address` when the simulation begins: of the program's image, else of the filling.
   import "DPI-C" function int unsigned tau_host_word(input int unsigned tile,
                                                      input int unsigned address);
   import "DPI-C" function int unsigned tau_host_frame_read(input int unsigned tile,

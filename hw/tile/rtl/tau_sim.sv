@@ -1,4 +1,4 @@
-// The top of a simulation: tiles side by side, each with its own memories, devices and program.
+// The top of a simulation: several tiles, each with its own memories, devices and program.
 module tau_sim #(
   parameter int unsigned Tiles = 1,
   parameter int unsigned PageBits = 18,

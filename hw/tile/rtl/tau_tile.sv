@@ -1,8 +1,8 @@
 // One tile: an Ibex core, its memories and devices, and a socket for the unit that translates the
-// window on both of the core's ports. Simulation only: memories are filled, and frames and mailbox
-// are served, by the host. hw/README.md has the block diagram, hw/tile/doc/tile.md every address.
+// window on both of the core's ports. Simulation only: the host fills the memories and serves
+// frames and mailbox. hw/README.md has the block diagram, hw/tile/doc/tile.md has every address.
 //
-// `TAU_UNIT names the unit's module, `TAU_UNIT_PARAMETERS what it is given besides its sizes.
+// `TAU_UNIT is the unit's module. `TAU_UNIT_PARAMETERS are its parameters other than sizes.
 `ifndef TAU_UNIT
 `define TAU_UNIT tau_bare
 `define TAU_UNIT_NUMBER UnitBare
@@ -97,8 +97,8 @@ module tau_tile
     .scan_rst_ni           (1'b1)
   );
 
-  // The core has no port for its privilege mode. In the cycle of a trap or mret the first fetch of
-  // the new stream is already on the bus, hence the next mode for fetches.
+  // The core has no port for its privilege mode. In the cycle of a trap or mret, the first fetch of
+  // the new stream is already on the bus. Fetches therefore use the next mode.
   logic instr_user, data_user;
   assign instr_user = u_core.u_ibex_core.cs_registers_i.priv_lvl_d == ibex_pkg::PRIV_LVL_U;
   assign data_user = u_core.u_ibex_core.priv_mode_lsu == ibex_pkg::PRIV_LVL_U;
@@ -322,7 +322,7 @@ module tau_tile
     else if (instr_local_req && instr_local_gnt) instr_local_err <= !instr_in_bank;
   end
 
-  // The local side of the data port: which part answers, by address alone.
+  // The local side of the data port. The address alone selects the part that answers.
   typedef enum logic [3:0] {
     PartInstr, PartData, PartTable0, PartTable1, PartTable2, PartPlain, PartLinks, PartDevices,
     PartUnit, PartFrames, PartNone
@@ -468,8 +468,8 @@ module tau_tile
     .c_rdata_o ()
   );
 
-  // The frames: through the window, or untranslated. The port lets a local access go only when no
-  // window access is on its way, so the two never meet.
+  // The frames: through the window, or untranslated. The port grants a local access only if no
+  // window access is in flight, so the two never collide.
   logic frames_take;
   assign frames_take = local_take && part == PartFrames;
   assign instr_frame_gnt = !stall[2];
@@ -568,7 +568,7 @@ module tau_tile
     .answer_cause_i (data_answer_cause)
   );
 
-  // A handler that faults would lose where it came from; the program cannot go on.
+  // A fault in a handler overwrites the return address, so the program cannot continue.
   logic unused_crash_dump;
   assign unused_crash_dump = ^crash_dump;
   always_ff @(posedge clk_i or negedge rst_ni) begin

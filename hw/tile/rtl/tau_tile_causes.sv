@@ -1,15 +1,15 @@
-// Why the latest access of each port was refused, as software asks after a trap.
+// Cause of the latest error on each port, for software after a trap.
 //
-// Of an access across two pages the first half counts, as in mtval: when it is answered, its second
-// half is requested or on its way, and nothing else can be. Fetches run ahead of what is executed:
-// of refused words in a row the first counts.
+// - If an access extends across two pages, the first half counts, as in mtval. When the first half
+//   is answered, only the second half can be requested or in flight.
+// - Fetches run ahead of execution. Of consecutive refused words, the first counts.
 `include "tau_assert.svh"
 
 module tau_tile_causes (
   input  logic        clk_i,
   input  logic        rst_ni,
 
-  // The port of fetches, its answers with why they are errors.
+  // The fetch port: its answers with the cause of an error.
   input  logic        instr_req_i,
   input  logic        instr_gnt_i,
   input  logic [31:0] instr_addr_i,
@@ -27,7 +27,7 @@ module tau_tile_causes (
   output logic [1:0]  data_cause_o
 );
 
-  // Loads and stores. `left`: on their way, but for the one that is answered now.
+  // Loads and stores. `left`: in flight, without the one that is answered now.
   logic [1:0] data_count_q, data_left, data_cause_q;
   logic       data_is_second_q;
   assign data_left = data_count_q - 2'(data_rvalid_i);
@@ -44,7 +44,7 @@ module tau_tile_causes (
   end
   assign data_cause_o = data_cause_q;
 
-  // Fetches. `follows`: of those on their way, 0 the oldest, which are behind the one before.
+  // Fetches. `follows`: which of those in flight directly follow the previous one; 0 is the oldest.
   logic [1:0]  instr_count_q, instr_left, instr_cause_q;
   logic [2:0]  instr_follows_q;
   logic [31:0] instr_next_q;

@@ -1,5 +1,5 @@
-// What a program on the tile finds at 0x4000_0000: console, exit, cycles, timer, mailbox, counters.
-// hw/tile/doc/tile.md lists the registers. Reads are answered one cycle later; writes are words.
+// The devices at 0x4000_0000: console, exit, cycles, timer, mailbox, counters. hw/tile/doc/tile.md
+// lists the registers. A read is answered one cycle later. A write is a whole word.
 module tau_tile_devices
   import tau_tile_pkg::*;
 #(
@@ -17,7 +17,7 @@ module tau_tile_devices
   input  logic [31:0]         wdata_i,
   output logic [31:0]         rdata_o,
 
-  // One more of a kind in this cycle.
+  // Events of this cycle, one bit per counter.
   input  logic [SizeCounters-1:0] count_i,
   // Cause of the latest error of each port.
   input  logic [1:0]          instr_cause_i,
@@ -49,7 +49,7 @@ module tau_tile_devices
     end
   end
 
-  // Reading the low word of a number keeps its high word, which is read next.
+  // Reading the low word of a 64-bit number latches its high word for the next read.
   logic [63:0] pair;
   always_comb begin
     pair = cycle_q;
@@ -65,7 +65,7 @@ module tau_tile_devices
     end
   end
 
-  // No reset: an answer, which is looked at only behind a read.
+  // Not reset: an answer, which is used only after a read.
   always_ff @(posedge clk_i) begin
     if (req_i && !we_i) begin
       unique case (addr_i) inside

@@ -1,6 +1,6 @@
-// The frames behind the window: 2^FrameBits of 4 KiB, kept by the host, which stores only what was
-// written. A port for fetches and one for data, each answered one cycle after its request; a fetch
-// does not see a write of the same cycle.
+// The frames behind the window: 2^FrameBits frames of 4 KiB. The host holds them and stores only
+// what was written. There is one port for fetches and one for data. Each is answered one cycle
+// after its request. A fetch does not see a write of the same cycle.
 module tau_tile_frames #(
   parameter int unsigned FrameBits = 18,
   parameter int unsigned Tile = 0
@@ -19,7 +19,7 @@ module tau_tile_frames #(
   output logic [31:0]          data_rdata_o
 );
 
-  // No reset: a memory.
+  // Not reset: a memory.
   always_ff @(posedge clk_i) begin
     if (instr_req_i) instr_rdata_o <= tau_host_pkg::tau_host_frame_read(Tile, 32'(instr_word_i));
     if (data_req_i && data_we_i) begin

@@ -1,5 +1,5 @@
-// Measures, on the data port, how long window accesses take and how long a fault takes until the
-// same word is requested again. Changes nothing: it watches and tells the host.
+// Measures the data port: how long a window access takes, and how long a fault takes until the same
+// word is requested again. It only watches and reports to the host.
 module tau_tile_monitor #(
   parameter int unsigned Tile = 0
 ) (
@@ -15,13 +15,13 @@ module tau_tile_monitor #(
   input logic [1:0]  answer_cause_i
 );
 
-  // The window accesses on their way, 0 the oldest; the port allows two and one being answered.
+  // Window accesses in flight, 0 the oldest. The port allows two, and one that is being answered.
   logic [31:0] start0_q, start1_q, start2_q;
   logic [31:0] addr0_q, addr1_q, addr2_q;
   logic [2:0]  we_q;
   logic [1:0]  count_q;
 
-  // When the request that stands now was first made.
+  // Cycle in which the current request was first made.
   logic [31:0] waited_q, start;
   logic        push;
   assign start = cycle_i[31:0] - waited_q;
@@ -47,7 +47,7 @@ module tau_tile_monitor #(
       end
       if (answer_window_i && answer_cause_i != '0) begin
         tau_host_pkg::tau_host_fault(Tile);
-        // The other half of an access that already faulted is not a fault of its own.
+        // The second half of an access that already faulted is not another fault.
         if (!fault_q || $signed(start0_q - fault_answered_q) > 0) begin
           fault_q <= 1'b1;
           fault_addr_q <= addr0_q;
@@ -65,7 +65,7 @@ module tau_tile_monitor #(
 
   logic [1:0] place;
   assign place = count_q - 2'(answer_window_i);
-  // No reset: accesses, which count_q speaks for.
+  // Not reset: accesses, which count_q qualifies.
   always_ff @(posedge clk_i) begin
     if (answer_window_i) begin
       {start0_q, start1_q} <= {start1_q, start2_q};

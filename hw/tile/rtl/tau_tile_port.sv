@@ -1,15 +1,15 @@
-// One port of the core: tells local memory and window apart, has window addresses translated by the
-// unit in the socket, and answers in order.
+// One port of the core. It separates accesses to local memory and to the window, has the unit in
+// the socket translate window addresses, and answers in order.
 //
-// A window access is granted when the unit takes its lookup. Its result goes straight to the
-// frames; a fault waits one cycle instead, so both are answered one cycle after the result and an
-// error always comes out of a register (Ibex has a path from its error input to its request).
-// At most two window accesses are on their way, as many as the core ever has. A local access is
-// answered exactly one cycle after its grant, so it is held back while window accesses are on
-// their way; a window access behind a local one cannot overtake it.
-//
-// In user mode only the window exists. What is no page of the window is left to the local side,
-// which knows what exists there: `outside_o` tells it when user mode asks for anything else.
+// - A window access is granted when the unit takes its lookup. The result goes straight to the
+//   frames, which answer one cycle later. A fault waits one cycle, so it is also answered one cycle
+//   after the result. An error thus always comes from a register: Ibex has a path from its error
+//   input to its request.
+// - At most two window accesses are in flight, which is the core's own maximum.
+// - A local access is answered exactly one cycle after its grant, so it waits while window accesses
+//   are in flight. A window access after a local one cannot overtake it.
+// - In user mode only the window exists. The local side gets every other address, because it knows
+//   what exists there. `outside_o` marks such an access of user mode.
 `include "tau_assert.svh"
 
 module tau_tile_port #(
@@ -34,7 +34,7 @@ module tau_tile_port #(
   output logic [31:0]           core_rdata_o,
   output logic                  core_err_o,
 
-  // Everything that is not translated; address and write data are the core's. Answered one cycle
+  // Everything that is not translated. Address and write data are the core's. Answered one cycle
   // after the grant.
   output logic                  local_req_o,
   output logic                  local_outside_o,
@@ -62,8 +62,8 @@ module tau_tile_port #(
   output logic [31:0]           frame_wdata_o,
   input  logic [31:0]           frame_rdata_i,
 
-  // Watched by the tile: whether the core's request is for the window, whether the answer is a
-  // window access's, and why it is an error (0: it is none; always 3 for a local one).
+  // For the tile: whether the core's request is for the window, whether the answer is to a window
+  // access, and the cause of an error (0: no error; always 3 for a local access).
   output logic                  window_req_o,
   output logic                  answer_window_o,
   output logic [1:0]            answer_cause_o
@@ -76,7 +76,7 @@ module tau_tile_port #(
   assign page_field = core_addr_i[30:12];
   assign in_window = core_addr_i[31] && (page_field >> PageBits) == '0 && page_field != '0;
 
-  // The two accesses on their way, 0 the older. `answered`: the unit's result is here, but the
+  // The two accesses in flight, 0 the older. `answered`: the unit's result has arrived, but the
   // frames have not taken the access yet.
   logic [1:0]           valid_q, answered_q, fault_q, we_q;
   logic [1:0]           cause0_q, cause1_q;
@@ -107,7 +107,7 @@ module tau_tile_port #(
   assign local_outside_o = user_i;
   assign core_gnt_o = accept || (local_req_o && local_gnt_i);
 
-  // Where a new access goes: behind those that stay.
+  // Position of a new access: behind those that stay.
   logic accept0, accept1;
   assign accept0 = accept && (!valid_q[0] || (leave && !valid_q[1]));
   assign accept1 = accept && !accept0;
@@ -127,7 +127,7 @@ module tau_tile_port #(
     end
   end
 
-  // No reset: accesses, which valid_q and answered_q speak for.
+  // Not reset: accesses, which valid_q and answered_q qualify.
   always_ff @(posedge clk_i) begin
     // The younger access moves up, with the result that arrives for it in this cycle.
     if (leave) begin
@@ -187,7 +187,7 @@ module tau_tile_port #(
   assign answer_cause_o = local_answer_q && local_err_i ? tau_status_pkg::CauseOutside
                           : window_cause_q;
 
-  // Which bytes of a word are meant is in the byte enables.
+  // The byte enables select the bytes of a word.
   logic unused;
   assign unused = ^core_addr_i[1:0];
 

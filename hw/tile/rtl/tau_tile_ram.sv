@@ -1,7 +1,9 @@
-// A memory with three ports. Port a, the data bus: reads and writes, answered one cycle later.
-// Ports b and c only read and answer Latency cycles later, one request a cycle each; they see a
-// write of port a from the next cycle on. The first contents come from the host (the program's
-// image).
+// A memory with three ports.
+// - Port a, the data bus, reads and writes. It is answered one cycle later.
+// - Ports b and c only read. Each takes one request per cycle and answers Latency cycles later.
+//   They see a write of port a from the next cycle on.
+//
+// The host provides the initial contents, which are the program's image.
 module tau_tile_ram #(
   parameter int unsigned WordBits = 17,
   parameter int unsigned Latency = 1,
@@ -39,7 +41,7 @@ module tau_tile_ram #(
     end
   end
 
-  // No reset: a memory.
+  // Not reset: a memory.
   always_ff @(posedge clk_i) begin
     if (a_req_i) begin
       if (a_we_i) begin
@@ -54,7 +56,7 @@ module tau_tile_ram #(
 
   logic [31:0]        b_data_q[Latency], c_data_q[Latency];
   logic [Latency-1:0] b_valid_q, c_valid_q;
-  // No reset: answers, which *_valid_q speak for.
+  // Not reset: answers, which *_valid_q qualify.
   always_ff @(posedge clk_i) begin
     if (b_req_i) b_data_q[0] <= memory[b_addr_i];
     if (c_req_i) c_data_q[0] <= memory[c_addr_i];

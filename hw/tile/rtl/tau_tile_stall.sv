@@ -1,5 +1,6 @@
-// Random wait states for tests: each bit is set in threshold_i of 256 cycles, the four of them
-// independent; never with threshold 0. The same seed gives the same cycles.
+// Random wait states for tests. Each of the four bits is set in threshold_i of 256 cycles,
+// independently of the others. A threshold of 0 never sets them. The same seed gives the same
+// cycles.
 module tau_tile_stall (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -8,14 +9,14 @@ module tau_tile_stall (
   output logic [3:0]  stall_o
 );
 
-  // Marsaglia's xorshift with 13, 17, 5; its state is never 0.
+  // Marsaglia's xorshift with 13, 17, 5. Its state is never 0.
   logic [31:0] state_q, step1, step2, step3;
   assign step1 = state_q ^ (state_q << 13);
   assign step2 = step1 ^ (step1 >> 17);
   assign step3 = step2 ^ (step2 << 5);
 
-  // Registered, so that no input of the simulation reaches combinational logic: Verilator would
-  // evaluate all of it again at each edge.
+  // Registered, so that no input of the simulation reaches combinational logic. Otherwise Verilator
+  // would evaluate all of that logic again at each edge.
   logic [7:0] threshold_q;
   logic       seeded_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin

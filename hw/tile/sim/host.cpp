@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t FRAME_WORDS = 1024;
 constexpr std::size_t FRAMES = std::size_t{1} << TAU_FRAME_BITS;
 constexpr std::size_t FRAMES_BYTES = FRAMES * FRAME_WORDS * 4;
-// Longer accesses are counted as this long.
+// Longer accesses are counted with this length.
 constexpr std::uint32_t ACCESS_CYCLES_MAX = 65535;
 
 enum Action { START, DONE, SEND, COUNT };
 
-// A different word at every address, the same in every run with the same filling.
+// A different word at every address. The same filling gives the same words in every run.
 std::uint32_t scrambled(std::uint32_t address, std::uint32_t filling) {
     std::uint32_t value = address * 0x9E3779B1u ^ filling;
     value ^= value >> 15;
@@ -45,7 +45,7 @@ void Tile::Close::operator()(std::FILE *file) const {
 
 Tile::Tile(unsigned number, Image image, std::uint32_t filling)
     : number(number), image(std::move(image)), filling(filling) {
-    // The operating system gives a page of it when it is first written.
+    // The operating system allocates its pages on their first write.
     void *memory = mmap(nullptr, FRAMES_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
@@ -173,7 +173,7 @@ void Tile::send(const Result &result) {
         results_lost();
 }
 
-// There is no use in going on: what is lost cannot be sent again.
+// A lost result cannot be sent again, so the simulation stops.
 void Tile::results_lost() {
     if (!results_failed)
         simulation.stop(std::string("the results cannot be written: ") + std::strerror(errno));
@@ -216,8 +216,8 @@ void Tile::fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint3
         histogram[{TAU_TILE_CHANNEL_FAULT, 0, cycles}]++;
 }
 
-// What the hardware calls: tau_host_pkg.sv. Verilator's header would declare them, but its name
-// depends on the top module; the linker checks the names.
+// Functions that the hardware calls: tau_host_pkg.sv. Verilator's header declares them too, but its
+// name depends on the top module. The linker checks the names.
 extern "C" {
 
 unsigned tau_host_word(unsigned tile, unsigned address) {

@@ -1,5 +1,5 @@
 // The host's side of one simulated tile: image, frames, console, mailbox. hw/tile/doc/mailbox.md
-// has the records; the functions that the hardware calls are in host.cpp.
+// defines the records. host.cpp has the functions that the hardware calls.
 #ifndef TAU_TILE_HOST_H
 #define TAU_TILE_HOST_H
 
@@ -23,16 +23,16 @@ using Result = std::array<std::uint32_t, 8>;
 
 class Tile {
   public:
-    // Words that no program fills are 0, or chosen by `filling` when it is not 0.
+    // Words without contents from a program are 0, or derived from `filling` if it is not 0.
     Tile(unsigned number, Image image, std::uint32_t filling);
     ~Tile();
     Tile(const Tile &) = delete;
     Tile &operator=(const Tile &) = delete;
 
-    // `path` "-" is standard input or output. ImageError when it cannot be opened.
+    // `path` "-" is standard input or output. Throws ImageError if it cannot be opened.
     void open_commands(const std::string &path);
     void open_results(const std::string &path);
-    // Sends the histograms; false when a result could not be written.
+    // Sends the histograms. Returns false if a result could not be written.
     bool finish();
 
     std::uint32_t first_word(std::uint32_t address) const;
@@ -79,13 +79,13 @@ class Tile {
     bool commands_ended = true;
     bool results_failed = false;
     std::array<Stopwatch, CHANNELS> stopwatches{};
-    // How often an operation of a channel and a tag took so many cycles.
+    // Number of operations of a channel and a tag that took so many cycles.
     std::map<std::tuple<unsigned, std::uint32_t, std::uint32_t>, std::uint64_t> histogram;
     // The same for loads and stores, which are too many for a map.
     std::array<std::vector<std::uint64_t>, 2> accesses;
 };
 
-// All tiles of the simulation, and why it ends (empty: it goes on).
+// All tiles of the simulation, and why it ends (empty: it continues).
 struct Simulation {
     std::vector<std::unique_ptr<Tile>> tiles;
     std::string end;

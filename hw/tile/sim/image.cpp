@@ -12,14 +12,14 @@ struct Memory {
     const char *name;
     std::uint32_t first, bytes;
 };
-// What a program can bring contents for. Tables and links are written by software alone.
+// Memories that a program can bring contents for. Only software writes tables and links.
 constexpr Memory MEMORIES[] = {
     {"instruction bank", TAU_TILE_ADDRESS_INSTR, TAU_TILE_SIZE_BANK_BYTES},
     {"data bank", TAU_TILE_ADDRESS_DATA, TAU_TILE_SIZE_BANK_BYTES},
     {"plain memory", TAU_TILE_ADDRESS_PLAIN, TAU_TILE_SIZE_PLAIN_BYTES},
 };
 
-constexpr std::size_t FILE_BYTES_MAX = 64 << 20;  // with what a debugger wants
+constexpr std::size_t FILE_BYTES_MAX = 64 << 20;  // debug information included
 constexpr std::size_t SEGMENTS_MAX = 64;
 
 std::vector<std::uint8_t> contents(const std::string &path) {
@@ -125,7 +125,7 @@ void Image::place(const std::string &path, std::uint32_t address, const std::uin
             throw ImageError(path + ": has more than " + std::to_string(SEGMENTS_MAX) +
                              " segments");
         }
-        // What the file only reserves (.bss, stack) the program clears itself.
+        // The program itself clears what the file only reserves (.bss, stack).
         segments.push_back({address, memory_bytes, {bytes, bytes + file_bytes}});
         return;
     }
@@ -143,7 +143,7 @@ bool Image::has(std::uint32_t address) const {
 
 std::uint32_t Image::word(std::uint32_t address) const {
     std::uint32_t value = 0;
-    for (const Segment &segment : segments) {  // two can share a word
+    for (const Segment &segment : segments) {  // two segments can share a word
         for (unsigned i = 0; i < 4; i++) {
             const std::uint32_t offset = address + i - segment.address;
             if (offset < segment.bytes.size())

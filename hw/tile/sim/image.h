@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-// What is wrong with a file, and which; the message is for the user.
+// An invalid file. The message, for the user, names the file and the error.
 struct ImageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -17,14 +17,17 @@ struct ImageError : std::runtime_error {
 // Words of the tile's memories when a simulation begins.
 class Image {
   public:
-    // Reads the loadable segments of the ELF at `path` to their physical addresses. ImageError when
-    // it is missing or endless, is no ELF for 32-bit little-endian RISC-V, is cut short, begins
-    // anywhere but at reset, needs memory that the tile does not have, or has two contents for one.
+    // Reads the loadable segments of the ELF at `path` to their physical addresses.
+    // Throws ImageError if and only if the file:
+    // - is missing or endless
+    // - is not an ELF for 32-bit little-endian RISC-V, or is cut short
+    // - does not start at the reset address
+    // - needs memory that the tile does not have, or has two contents for one address
     static Image from_elf(const std::string &path);
-    // Reads the bytes of `path` to `address`; ImageError likewise.
+    // Reads the bytes of `path` to `address`. Throws ImageError likewise.
     static Image from_bytes(const std::string &path, std::uint32_t address);
 
-    // Whether the program says what is at `address` (a word's), and what.
+    // Whether the program has contents for the word at `address`, and the word.
     bool has(std::uint32_t address) const;
     std::uint32_t word(std::uint32_t address) const;
 

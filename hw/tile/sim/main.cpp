@@ -1,5 +1,5 @@
-// The simulator of a tile, or of several side by side: runs a program until it exits, a limit is
-// reached or something is wrong. hw/README.md says how to build and use it.
+// The simulator of one or several tiles. It runs a program until the program exits, a limit is
+// reached or an error occurs. hw/README.md says how to build and use it.
 #include "host.h"
 
 #include "Vtau_sim.h"
@@ -49,7 +49,7 @@ struct Options {
     std::uint64_t cycles_max = 1000000000;
     std::uint32_t stall = 0, stall_seed = 1, filling = 0;
     bool progress = false;
-    pid_t parent = 0;  // 0: whoever it is may go
+    pid_t parent = 0;  // 0: the parent may exit
 };
 
 std::uint64_t number(const char *text, const std::string &option, std::uint64_t max) {
@@ -152,7 +152,7 @@ void show_progress(std::uint64_t cycle) {
 // Runs to the end and returns the cycles simulated.
 std::uint64_t run(Vtau_sim &top, VerilatedContext &context, const Options &options) {
     constexpr std::uint64_t CYCLES_BETWEEN_LOOKS = 1 << 16;
-    // A reset needs an edge: registers that see reset from the first moment on stay as they are.
+    // A reset needs an edge: registers that see reset active from the start do not change.
     top.stall_threshold_i = static_cast<std::uint8_t>(options.stall);
     top.stall_seed_i = options.stall_seed;
     top.clk_i = 0;
@@ -265,7 +265,7 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "tau_sim: %s\n", error.what());
         return USAGE;
     }
-    // Whoever reads results or console and goes away is told from the write that fails.
+    // A closed reader of results or console is detected by the write that fails.
     std::signal(SIGPIPE, SIG_IGN);
     VerilatedContext context;
     context.fatalOnError(false);

@@ -1,6 +1,6 @@
-// The simulation's clock gate: none. Ibex leaves this cell to the technology; without the latch
+// The simulation's clock gate: none. Ibex leaves this cell to the technology. Without the latch,
 // nothing happens at a falling edge, which saves a tenth of the simulation's work. A sleeping core
-// waits with its clock running, so it wakes a cycle earlier or later than behind a real gate.
+// waits with its clock running, so it wakes one cycle earlier or later than with a real gate.
 module prim_clock_gating #(
   parameter bit NoFpgaGate = 1'b0,
   parameter bit FpgaBufGlobal = 1'b1

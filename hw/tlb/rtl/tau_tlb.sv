@@ -1,7 +1,8 @@
-// TLBs in front of the plain page table, as ordinary processors have them [P4-3]: one of the first
-// level for each port, by choice a second level for both, sets x ways, two index functions, three
-// replacements, and counters of hits, misses and evictions by owner. What colouring of pages is
-// measured on. Registers and times: hw/tlb/doc/tlb.md.
+// TLBs in front of the plain page table, as in ordinary processors [P4-3], for measurements of page
+// coloring. Registers and times: hw/tlb/doc/tlb.md.
+// - one first-level TLB per port, and an optional second level for both
+// - sets x ways, two index functions, three replacement policies
+// - counters of hits, misses and evictions by owner
 `include "tau_assert.svh"
 `include "tau_mmu_unused.svh"
 
@@ -13,7 +14,7 @@ module tau_tlb #(
   parameter int unsigned Levels = 1,
   parameter int unsigned Sets2 = 128,
   parameter int unsigned Ways2 = 4,
-  parameter int unsigned XorIndex = 0,     // 0: page mod sets, 1: exclusive or of its digits
+  parameter int unsigned XorIndex = 0,     // 0: page mod sets, 1: exclusive or of the page's digits
   parameter int unsigned Replacement = 0,  // 0: LRU, 1: tree PLRU, 2: random
   parameter int unsigned OwnerBits = 2
 ) (
@@ -35,7 +36,7 @@ module tau_tlb #(
   localparam logic [7:0] SelectWord = 8'd9;
   localparam logic [7:0] CounterWord = 8'd10;
 
-  // Writes that make no sense change nothing and are counted.
+  // Invalid writes change nothing and are counted.
   logic write, page_fits, owner_fits, seed_fits, select_fits;
   logic invalidate, invalidate_page, owner_write, clear, seed_write, select_write, refuse;
   assign write = reg_req_i && reg_write_i;
@@ -68,7 +69,7 @@ module tau_tlb #(
     end
   end
 
-  // Misses are served one after the other, a data miss first.
+  // Misses are served one at a time, a data miss first.
   logic                 busy_q, port_q, killed_q;
   logic                 data_waiting, instr_waiting, start, port, finish, kill, fill;
   logic [PageBits-1:0]  data_page, instr_page, page;
@@ -93,7 +94,7 @@ module tau_tlb #(
     end
   end
 
-  // What was read before an invalidation and would come in after it stays out.
+  // A word that was read before an invalidation is not filled after it.
   assign kill = invalidate || (invalidate_page && reg_wdata_i[PageBits-1:0] == page);
   assign fill = finish && mapped && !killed_q && !kill;
 
@@ -109,7 +110,7 @@ module tau_tlb #(
     logic unused_owner;
     assign unused_owner = ^owner;
   end else begin : gen_two_levels
-    // Cycle 0 reads the second level, cycle 1 compares, cycle 2 has its answer or asks the table.
+    // Cycle 0 reads the second level, cycle 1 compares, cycle 2 has its answer or reads the table.
     logic                          compares_q, looked_q, hit, evicts;
     logic [DataBits+OwnerBits-1:0] hit_data, victim_data;
     logic                          count_q, count_hit_q, evict_q;
@@ -161,7 +162,7 @@ module tau_tlb #(
         evict_q <= fill && !looked_q && evicts;
       end
     end
-    // No reset: events, which count_q and evict_q speak for.
+    // Not reset: events, which count_q and evict_q qualify.
     always_ff @(posedge clk_i) begin
       count_hit_q <= hit;
       count_owner_q <= owner;
@@ -283,7 +284,7 @@ module tau_tlb #(
       default: counter = select_q[8] ? level2_evictions : level2_accesses;
     endcase
   end
-  // No reset: an answer, which is looked at only behind a read.
+  // Not reset: an answer, which is used only after a read.
   logic [31:0] reg_rdata_q;
   assign reg_rdata_o = reg_rdata_q;
   always_ff @(posedge clk_i) begin
@@ -301,7 +302,7 @@ module tau_tlb #(
     end
   end
 
-  // The tables of the validity array are the other units'.
+  // This unit does not read the tables of the validity array.
   `TAU_MMU_TABLE_UNUSED(0)
   `TAU_MMU_TABLE_UNUSED(1)
   `TAU_MMU_TABLE_UNUSED(3)

@@ -1,6 +1,6 @@
-// Counters in a memory: each counts one kind of event. `clear_i` makes all of them 0 in one cycle:
-// a counter that was not counted up since then reads as 0, whatever the memory holds. They wrap at
-// 2^32. An event in the cycle of a clear is lost.
+// Counters in a memory. Each counts one kind of event. `clear_i` sets all of them to 0 in one
+// cycle: a counter without an event since then reads as 0, whatever the memory holds. Counters wrap
+// around at 2^32. An event in the cycle of a clear is lost.
 module tau_tlb_counters #(
   parameter int unsigned IndexBits = 3
 ) (
@@ -21,7 +21,7 @@ module tau_tlb_counters #(
   assign count = used_q[event_index_i] ? count_mem[event_index_i] : '0;
   assign read_o = used_q[read_index_i] ? count_mem[read_index_i] : '0;
 
-  // No reset: a memory, which used_q speaks for.
+  // Not reset: a memory, which used_q qualifies.
   always_ff @(posedge clk_i) begin
     if (event_i) count_mem[event_index_i] <= count + 1'b1;
   end

@@ -1,10 +1,10 @@
-// One level of a TLB: Sets x Ways entries, with the choice of the set and of the entry to replace.
+// One level of a TLB with Sets x Ways entries. It selects the set, and the entry to replace.
 //
-// The same cycle (Registered = 0, distributed RAM) or the second one after read_i (Registered = 1,
-// block RAM, then registers behind the comparison) says whether page_i is in it; page_i holds until
-// then, and the answer, with what a fill would replace, until the next one. An empty way is filled
-// first, the lowest one; so the state of a replacement needs no first value: when all ways of a set
-// are full, each has been used since.
+// Whether page_i is present is known in the same cycle (Registered = 0, distributed RAM) or in the
+// second cycle after read_i (Registered = 1, block RAM, then registers after the comparison).
+// page_i must hold until then. The answer, and the entry that a fill would replace, hold until the
+// next answer. An empty way is filled first, the lowest one. The replacement state therefore needs
+// no reset value: when all ways of a set are full, each has been used since.
 `include "tau_assert.svh"
 
 module tau_tlb_level #(
@@ -12,7 +12,7 @@ module tau_tlb_level #(
   parameter int unsigned DataBits = 23,
   parameter int unsigned Sets = 16,        // a power of two
   parameter int unsigned Ways = 4,         // a power of two
-  parameter int unsigned XorIndex = 0,     // 0: page mod Sets; 1: exclusive or of its digits
+  parameter int unsigned XorIndex = 0,     // 0: page mod Sets; 1: exclusive or of the page's digits
   parameter int unsigned Replacement = 0,  // 0: LRU; 1: tree PLRU; 2: random
   parameter int unsigned Registered = 0
 ) (
@@ -25,12 +25,12 @@ module tau_tlb_level #(
   output logic [DataBits-1:0] data_o,
 
   input  logic                touch_i,  // the entry of page_i is being used
-  input  logic                fill_i,   // page_i, which is not in it, comes into it
+  input  logic                fill_i,   // page_i, which is not present, is inserted
   input  logic [DataBits-1:0] fill_data_i,
-  output logic                evicts_o,  // were it filled now, this would go
+  output logic                evicts_o,  // a fill now would replace an entry
   output logic [DataBits-1:0] victim_data_o,
 
-  input  logic                invalidate_i,      // everything
+  input  logic                invalidate_i,      // all sets
   input  logic                invalidate_set_i,  // the set of that page
   input  logic [PageBits-1:0] invalidate_page_i,
   input  logic                seed_write_i,
@@ -44,7 +44,8 @@ module tau_tlb_level #(
   localparam int unsigned WayLog = $clog2(Ways);
   localparam int unsigned WayBits = Ways > 1 ? WayLog : 1;
 
-  // Under both functions page and (index, page div Sets) determine each other: that is the tag.
+  // Under both functions, page and (index, page div Sets) determine each other. The tag is page div
+  // Sets.
   function automatic logic [IndexBits-1:0] index_of(input logic [PageBits-1:0] page);
     index_of = '0;
     if (Sets > 1) begin
@@ -62,8 +63,8 @@ module tau_tlb_level #(
   assign invalidate_index = index_of(invalidate_page_i);
   assign tag = page_i[PageBits-1:SetBits];
 
-  logic [Ways-1:0]     valid, match;  // match: of the words that were read
-  logic [Ways-1:0]     found, taken;  // of the answer: where it is, which ways are not empty
+  logic [Ways-1:0]     valid, match;  // match: of the words read
+  logic [Ways-1:0]     found, taken;  // of the answer: the page's way, the filled ways
   logic [WayBits-1:0]  victim;
   logic [DataBits-1:0] data [Ways];
 
@@ -84,14 +85,14 @@ module tau_tlb_level #(
     logic                fill;
 
     assign fill = fill_i && victim == w;
-    // No reset: a memory, which valid_q speaks for.
+    // Not reset: a memory, which valid_q qualifies.
     always_ff @(posedge clk_i) begin
       if (fill) mem[index] <= {tag, fill_data_i};
     end
     if (Registered != 0) begin : gen_block
       logic                same_q, taken_q;
       logic [DataBits-1:0] data_q;
-      // No reset: what was read, which taken_q speaks for; it was read once before it is used.
+      // Not reset: words read, which taken_q qualifies. They are read once before their use.
       always_ff @(posedge clk_i) begin
         if (read_i) word <= mem[index];
         if (compares) begin
@@ -133,8 +134,8 @@ module tau_tlb_level #(
   end
   assign hit_o = found != '0;
 
-  // Which way goes when none is empty, and what a use of a way changes.
-  // `used` has a bit a way: a number would have to be made and taken apart again in the cycle of a
+  // The way to replace if none is empty, and the update when a way is used.
+  // `used` has one bit per way. A number would have to be encoded and decoded in the cycle of a
   // hit, which is the longest path of the unit.
   logic               full, use_way;
   logic [Ways-1:0]    used;
@@ -163,12 +164,12 @@ module tau_tlb_level #(
     end
     assign chosen = lfsr_q[WayBits-1:0];
   end else if (Replacement == 1) begin : gen_tree
-    // Node n of level l, at 2^l - 1 + n, says in which half of its ways the older use lies.
+    // Node n of level l, at 2^l - 1 + n, selects the half of its ways with the older use.
     logic [Ways-2:0]  tree_mem [Sets];
     logic [Ways-2:0]  tree, tree_next;
     logic [WayBits:0] node;
     if (Registered != 0) begin : gen_tree_later
-      // No reset: what was read of a memory.
+      // Not reset: words read from a memory.
       always_ff @(posedge clk_i) begin
         if (compares) tree <= tree_mem[index];
       end
@@ -190,7 +191,7 @@ module tau_tlb_level #(
       end
     end
     assign chosen = node[WayBits-1:0];
-    // No reset: a memory; it is looked at only when each way was used.
+    // Not reset: a memory. It is used only when each way was used.
     always_ff @(posedge clk_i) begin
       if (use_way) tree_mem[index] <= tree_next;
     end
@@ -201,14 +202,14 @@ module tau_tlb_level #(
     logic [Pairs-1:0] later, later_next;
     logic [Ways-1:0]  oldest;
     if (Registered != 0) begin : gen_recency_later
-      // No reset: what was read of a memory.
+      // Not reset: words read from a memory.
       always_ff @(posedge clk_i) begin
         if (compares) later <= later_mem[index];
       end
     end else begin : gen_recency_now
       assign later = later_mem[index];
     end
-    // What a use changes depends on the victim, so it is apart from what chooses the victim.
+    // The update depends on the victim, so it is separate from the choice of the victim.
     always_comb begin
       later_next = later;
       for (int unsigned i = 0; i < Ways; i++) begin
@@ -231,7 +232,7 @@ module tau_tlb_level #(
         if (oldest[i]) chosen = chosen | WayBits'(i);
       end
     end
-    // No reset: a memory; it is looked at only when each way was used.
+    // Not reset: a memory. It is used only when each way was used.
     always_ff @(posedge clk_i) begin
       if (use_way) later_mem[index] <= later_next;
     end

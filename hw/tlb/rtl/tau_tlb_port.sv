@@ -1,5 +1,5 @@
-// One lookup port: its TLB of the first level, the lookup that waits for the levels behind it, and
-// its counters. A hit is answered in the next cycle, a miss in the cycle of finish_i. While a miss
+// One lookup port: its first-level TLB, the lookup that waits for the levels behind it, and its
+// counters. A hit is answered in the next cycle, a miss in the cycle of finish_i. While a miss
 // waits, the port takes no other lookup.
 `include "tau_assert.svh"
 
@@ -104,7 +104,7 @@ module tau_tlb_port #(
       evict_q <= fill_i && evicts;
     end
   end
-  // No reset: the lookup on its way, which hit_q, waiting_q and evict_q speak for.
+  // Not reset: the lookup in flight, which hit_q, waiting_q and evict_q qualify.
   always_ff @(posedge clk_i) begin
     if (take) begin
       page_q <= lookup_page_i;
@@ -131,8 +131,8 @@ module tau_tlb_port #(
   assign event_hit_o = hit_q;
   assign event_miss_o = finish_i;
 
-  // The owner of the lookup still is in owner_q in the cycle after its fill: a lookup that is taken
-  // then changes it at the end of that cycle.
+  // owner_q still holds the lookup's owner in the cycle after its fill. A lookup taken in that
+  // cycle changes it only at the end of the cycle.
   tau_tlb_counters #(
     .IndexBits(OwnerBits + 1)
   ) u_accesses (

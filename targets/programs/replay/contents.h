@@ -1,12 +1,13 @@
-// What objects hold, for tests: with TAU_ASSERT_LEVEL 2 each word that the replay writes tells
-// which object it belongs to and where, and is checked at every later load and before the object is
-// freed. So a lost page, two pages on one frame, or a wrong translation stop the simulation.
+// Checks the contents of objects, for tests. With TAU_ASSERT_LEVEL 2, each word that the replay
+// writes encodes its object and its offset. The word is checked at every later load and before the
+// object is freed. A lost page, two pages on one frame, or a wrong translation therefore stop the
+// simulation.
 //
-// At lower levels none of it is compiled, and what is measured is the program without it.
+// At lower levels none of this is compiled, so the measured program is the one without it.
 //
-// Known words have a bit each in a map behind the slots, in plain memory; pages of the heap for
-// which there is no room are not watched. Never faults by itself: a word that is known was written,
-// and its page stays mapped until its object is freed.
+// A map behind the slots, in plain memory, has one bit per known word. Heap pages for which the map
+// has no room are not checked. The check itself never faults: a known word was written, and its
+// page stays mapped until its object is freed.
 #ifndef TAU_REPLAY_CONTENTS_H
 #define TAU_REPLAY_CONTENTS_H
 
@@ -14,16 +15,16 @@
 
 #if TAU_ASSERT_LEVEL >= 2
 
-#define CONTENTS_ROW_WORDS 32u  // of the map, for a page
+#define CONTENTS_ROW_WORDS 32u  // words of the map per page
 #define contents_page_value contents_value
 #define CONTENTS_WORD(address) (((address)-TAU_TILE_ADDRESS_WINDOW) / 4)
 
-static uint32_t *contents_sizes;        // of each slot's object, in bytes
-static uint32_t *contents_generations;  // how often each slot was given up
+static uint32_t *contents_sizes;        // size of each slot's object, in bytes
+static uint32_t *contents_generations;  // number of times that each slot was freed
 static uint32_t *contents_map;
 static uint32_t contents_slots, contents_words;
 
-// Takes SIZE_BYTES of plain memory at MEMORY.
+// Places the map in SIZE_BYTES of plain memory at MEMORY.
 static void contents_start(uint32_t *memory, uint32_t size_bytes, uint32_t slots_count,
                            uint32_t heap_pages) {
     const uint32_t row_bytes = 4 * CONTENTS_ROW_WORDS;
@@ -75,7 +76,7 @@ _Noreturn static void contents_fail(uintptr_t address, uint32_t slot, uint32_t o
     tau_tile_fail("an object does not hold what was written to it");
 }
 
-// The word at OFFSET of the object in SLOT now holds its value.
+// Records that the word at OFFSET of the object in SLOT holds its value.
 static void contents_wrote(uint32_t slot, const void *object, uintptr_t address) {
     const uint32_t word = CONTENTS_WORD(address);
     (void)slot;
@@ -85,7 +86,7 @@ static void contents_wrote(uint32_t slot, const void *object, uintptr_t address)
     }
 }
 
-// FOUND was read at ADDRESS.
+// Checks FOUND, which was read at ADDRESS.
 static void contents_check(uint32_t slot, const void *object, uintptr_t address, uint32_t found) {
     const uint32_t offset = address - (uintptr_t)object;
     if (contents_is_known(address) && found != contents_value(slot, offset)) {
@@ -93,7 +94,7 @@ static void contents_check(uint32_t slot, const void *object, uintptr_t address,
     }
 }
 
-// The known words of an object from FIRST to before END: checked, and not known any more.
+// Checks the known words of an object from FIRST to END - 1 and marks them unknown.
 static void contents_forget(uint32_t slot, const void *object, uint32_t first, uint32_t end_bytes) {
     uintptr_t address = (uintptr_t)object + first;
     const uintptr_t end_address = (uintptr_t)object + end_bytes;
@@ -111,7 +112,7 @@ static void contents_forget(uint32_t slot, const void *object, uint32_t first, u
     }
 }
 
-// The object in SLOT has SIZE_BYTES from now on, those from KNOWN_BYTES on are new: nobody's.
+// Sets the size of the object in SLOT to SIZE_BYTES. The bytes from KNOWN_BYTES on are unknown.
 static void contents_resize(uint32_t slot, const void *object, uint32_t known_bytes,
                             uint32_t size_bytes) {
     if (size_bytes < known_bytes) {
@@ -126,7 +127,7 @@ static void contents_resize(uint32_t slot, const void *object, uint32_t known_by
     }
 }
 
-// An object was cleared: it is, and gets values of its own.
+// After an object was cleared: checks that it is, and writes its values.
 static void contents_cleared(uint32_t slot, const void *object, uint32_t size_bytes) {
     for (uint32_t offset = 0; offset < size_bytes; offset += 4) {
         volatile uint32_t *const word = (volatile uint32_t *)((uintptr_t)object + offset);
@@ -140,8 +141,8 @@ static void contents_cleared(uint32_t slot, const void *object, uint32_t size_by
     }
 }
 
-// The first bytes of an object were copied: what was known of OLD is known of the new one, and
-// nothing else.
+// After the first bytes of an object were copied: exactly the words known of OLD are known of the
+// new object.
 static void contents_moved(uint32_t slot, const void *old, const void *object,
                            uint32_t size_bytes) {
     for (uint32_t offset = 0; offset < size_bytes; offset += 4) {
@@ -156,7 +157,7 @@ static void contents_moved(uint32_t slot, const void *old, const void *object,
     }
 }
 
-// The object is about to be freed, and with `is_last` its slot is given up.
+// Before the object is freed. With `is_last`, its slot is freed too.
 static void contents_end(uint32_t slot, const void *object, uint32_t size_bytes, bool is_last) {
     contents_forget(slot, object, 0, size_bytes);
     contents_generations[slot] += is_last;
@@ -166,7 +167,7 @@ static uint32_t contents_size_bytes(uint32_t slot) {
     return contents_sizes[slot];
 }
 
-// A fault at ADDRESS: of a page whose words are known there is none.
+// At a fault at ADDRESS: checks that no word of its page is known.
 static void contents_faulted(uintptr_t address) {
     const uint32_t word = CONTENTS_WORD(address) / 1024 * 1024;
     for (uint32_t i = 0; word < contents_words && i < CONTENTS_ROW_WORDS; i++) {

@@ -1,5 +1,5 @@
-// The two functions of the C library that compiled code may call, a byte at a time: replay moves
-// and clears objects by words itself.
+// The two functions of the C library that compiled code may call, one byte at a time. The replay
+// itself moves and clears objects by words.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
-// What the tile provides to the core: included in front of every file, so that a failed assert of
-// the core ends the simulation with its text, and a unit that keeps translations by region is told
-// when a region's pages are unmapped.
+// The tile's port of the core, included in front of every file. A failed assert of the core ends
+// the simulation with its text. A unit that caches translations by region is notified when pages of
+// a region are unmapped.
 #ifndef TAU_REPLAY_PORT_H
 #define TAU_REPLAY_PORT_H
 

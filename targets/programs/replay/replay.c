@@ -1,13 +1,15 @@
-// Carries out a trace that the host feeds through the mailbox, on a heap over the tile's pages.
+// Replays a trace, which the host feeds through the mailbox, on a heap over the tile's pages.
 //
-// 1. Every call of malloc, aligned_alloc, resize and free is measured by a stopwatch of its own and
-//    sent with the number of pages that are mapped after it.
-// 2. A page is mapped by the fault of the load or store that needs it: the trap handler below calls
-//    the core's. How long a fault takes the tile measures itself.
-// 3. calloc clears and a realloc that moves copies what is mapped of the old object, word by word.
+// 1. Every call of malloc, aligned_alloc, resize and free is measured by its own stopwatch. The
+//    result is sent with the number of mapped pages after the call.
+// 2. A page is mapped by the fault of the load or store that needs it. The trap handler below calls
+//    the core's fault handler. The tile itself measures how long a fault takes.
+// 3. calloc clears the object. A realloc that moves copies the mapped part of the old object, word
+//    by word.
 //
-// The other side, and what the numbers mean: tool/tautochrone/replay/tile/tile.py. Events mean what
-// tool/native/replay/paging.c makes of them; tool/tests/replay/tile/test_tile.py compares the two.
+// The host's side, and the meaning of the numbers: tool/tautochrone/replay/tile/tile.py. Events
+// have the meaning of tool/native/replay/paging.c; tool/tests/replay/tile/test_tile.py compares the
+// two.
 #include "iface/gen/tau_replay_format.h"
 
 #if TAU_REPLAY_BREAK
@@ -35,7 +37,7 @@ static void send(uint32_t channel) {
     tau_tile_send(channel, system_mapped_pages());
 }
 
-// Says how it ended and stops.
+// Reports the end and stops.
 _Noreturn static void end(uint32_t reason) {
     tau_tile_start(REPLAY_CHANNEL_END, command_number);
     tau_tile_done(REPLAY_CHANNEL_END, reason);
@@ -43,7 +45,7 @@ _Noreturn static void end(uint32_t reason) {
     tau_tile_exit(0);
 }
 
-// Faults of loads and stores in the window: of the program's and of the allocator's own.
+// Faults of loads and stores in the window, those of the program and those of the allocator.
 uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     const uint32_t access = cause == 5 ? TAU_READ : TAU_WRITE;
     if ((cause != 5 && cause != 7) || address < TAU_TILE_ADDRESS_WINDOW ||
@@ -75,7 +77,7 @@ static void clear(uint32_t *object, uint32_t size_bytes) {
     }
 }
 
-// Writes a word in each page of the bytes from FIRST to before END.
+// Writes one word in each page of the bytes from FIRST to END - 1.
 static void touch_pages(uint32_t slot, uint32_t *object, uint32_t first, uint32_t end_bytes) {
     uintptr_t address = (uintptr_t)object + first;
     const uintptr_t end_address = (uintptr_t)object + end_bytes;
@@ -104,7 +106,7 @@ static void copy_mapped(const uint32_t *from, uint32_t *to, uint32_t size_bytes)
     }
 }
 
-// Says that the faults so far were this command's, if there were any.
+// Reports that the faults so far belong to this command, if there were any.
 static void note_faults(uint32_t mapped_before) {
     if (system_mapped_pages() != mapped_before) {
         tau_tile_start(REPLAY_CHANNEL_FAULTED, command_number);
@@ -213,7 +215,7 @@ static void touch(uint32_t slot, uint32_t word, uint32_t offset, uint32_t last) 
     } while (--granules != 0 && place <= end_word);
     place -= REPLAY_SIZE_GRANULE_BYTES / 4;
     if (((uintptr_t)place ^ (uintptr_t)end_word) >= TAU_TILE_SIZE_PAGE_BYTES) {
-        // The last granule reaches into another page.
+        // The last granule extends into another page.
         contents_check(slot, slots[slot], (uintptr_t)end_word, *end_word);
     }
     note_faults(mapped);
@@ -225,7 +227,7 @@ static void must(enum tau_status status) {
     }
 }
 
-// Maps a region and PAGES_MAPPED pages of it, and unmaps it; both calls are measured.
+// Maps a region and PAGES_MAPPED pages of it, and unmaps it. Both calls are measured.
 static void measure_region(uint32_t word, uint32_t start, uint32_t pages, uint32_t pages_mapped) {
     const struct tau_page first = {start};
     const struct tau_page before = {start - 1};
@@ -262,8 +264,8 @@ static void measure_region(uint32_t word, uint32_t start, uint32_t pages, uint32
 
 // ---- start and end ----
 
-// A pool of COUNT frames of its own, all ready: what tau_frames_add and _reserve would make, a
-// store a frame instead of a hundred cycles.
+// A reserved pool of COUNT frames, all ready, as tau_frames_add and _reserve would make it. It
+// takes one store per frame instead of a hundred cycles.
 static enum tau_status reserve_frames(uint32_t count) {
     uint32_t *const links = (uint32_t *)(uintptr_t)TAU_TILE_LINKS;
     const uint32_t frames_max = 1u << (tau_tile_read(TAU_TILE_REGISTER_CONFIG) >> 8 & 0xFF);
@@ -335,7 +337,7 @@ static void carry_out(const uint32_t command[4]) {
 }
 
 #if TAU_ASSERT_LEVEL >= 1
-// The count of mapped pages against a walk over the heap.
+// Compares the count of mapped pages with a walk over the heap.
 static void check_count(void) {
     uint32_t mapped = 0;
     for (uint32_t page = 1; page <= heap_pages; page++) {

@@ -1,5 +1,5 @@
 // The conventional heap on the tile: break_heap over pagetable in core/conventional, with the table
-// where the page table unit reads it. What it gives back it looks through page by page.
+// where the page table unit reads it. Its unmap walks every page of the range.
 #ifndef TAU_REPLAY_SYSTEM_BREAK_HEAP_H
 #define TAU_REPLAY_SYSTEM_BREAK_HEAP_H
 
@@ -12,8 +12,8 @@
 static struct tau_pagetable system_table;
 static struct tau_break_heap system_heap;
 
-// Returns the bytes of plain memory that it took: some, though it needs none; 0 if the space has a
-// size that cannot be.
+// Returns the bytes of plain memory that it took. It needs none and still returns some, because 0
+// means that the space's size is invalid.
 static inline uint32_t system_space_init(struct tau_frames *frames, uint32_t pages_log2) {
     void *const entries = (void *)(uintptr_t)TAU_TILE_TABLE2;
     const size_t size_bytes = sizeof(uint32_t) << pages_log2;

@@ -1,7 +1,7 @@
-// Ours on the tile: core/page_heap over core/vspace, with the three memories of the validity array
-// where the RTMMU reads them, and the tree of regions in plain memory. With TAU_REPLAY_REGION_TLB
-// the unit has a TLB of regions in front, which port.h tells what is unmapped; nothing else
-// differs.
+// The heap on pages on the tile: core/page_heap over core/vspace. The three memories of the
+// validity array lie where the RTMMU reads them, the region tree in plain memory. With
+// TAU_REPLAY_REGION_TLB the unit has a TLB of regions, and port.h notifies it of each unmap.
+// Nothing else differs.
 #ifndef TAU_REPLAY_SYSTEM_PAGE_HEAP_H
 #define TAU_REPLAY_SYSTEM_PAGE_HEAP_H
 
@@ -19,8 +19,8 @@
 static struct tau_vspace system_space;
 static struct tau_page_heap system_heap;
 
-// As tau_vspace_init, but for where the tables lie. Returns the bytes of plain memory that it took,
-// 0 if the space has a size that cannot be.
+// As tau_vspace_init, with the tables at fixed addresses. Returns the bytes of plain memory that it
+// took, or 0 if the space's size is invalid.
 static inline uint32_t system_space_init(struct tau_frames *frames, uint32_t pages_log2) {
     const struct tau_vspace_tables tables = {
         .regions = (struct tau_validity_region *)(uintptr_t)TAU_TILE_TABLE0,

@@ -272,7 +272,7 @@ def test_a_replay_takes_the_plans_frames_and_refuses_fewer(tmp_path: Path) -> No
     assert ours["completed"] and ours["frames"] == ours["peak_mapped_pages"] == planned.frames
     assert ours["heap_pages"] == planned.heap_pages < theirs["heap_pages"]
     refused = tau(*replay, "--frames", str(planned.frames - 1))
-    assert refused.returncode == EXIT_USAGE and "are 1 fewer" in refused.stderr
+    assert refused.returncode == EXIT_USAGE and "is 1 fewer" in refused.stderr
 
 
 def entry_on(system: str, trace: Path, **options: object) -> Entry:
