@@ -21,6 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,13 +51,8 @@ class BuildError(Exception):
         self.next_step = next_step
 
 
-# name -> (write-back stage and branch target adder, bit manipulation)
-CONFIGS = {
-    "small": (False, False),
-    "small-b": (False, True),
-    "fast": (True, False),
-    "fast-b": (True, True),
-}
+# name -> `fast` and `bit_manipulation`
+CONFIGS = tomllib.loads((TILE / "configs.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -172,7 +168,7 @@ def arguments(options: Options, folder: Path) -> list[str]:
     """Return the call of Verilator that builds `options` in `folder`."""
     include_folders, ibex = ibex_sources()
     unit = described(options.unit)
-    fast, bits = CONFIGS[options.config]
+    config = CONFIGS[options.config]
     sizes = {
         "Tiles": options.tiles,
         "PageBits": options.page_bits,
@@ -180,8 +176,8 @@ def arguments(options: Options, folder: Path) -> list[str]:
         "Latency0": options.latencies[0],
         "Latency1": options.latencies[1],
         "Latency2": options.latencies[2],
-        "Fast": f"1'b{int(fast)}",
-        "BitManipulation": f"1'b{int(bits)}",
+        "Fast": f"1'b{int(config['fast'])}",
+        "BitManipulation": f"1'b{int(config['bit_manipulation'])}",
     }
     parameters = "".join(
         ", .{}({})".format(*parameter.split("=", 1)) for parameter in options.unit_parameters

@@ -21,7 +21,7 @@ PARAMETER = re.compile(r"^ *parameter [^=\n]*\b(\w+) *=", re.M)
 REGISTER = re.compile(r"localparam logic \[7:0\] (\w+)Word = 8'd(\d+);")
 NUMBER_MAX = 255  # it is a byte of the device register `config`
 NEEDED: dict[str, type] = {"number": int, "module": str}
-TYPES = NEEDED | {"heap": str, "space": str, "shapes": list, "registers": dict}
+TYPES = NEEDED | {"space": str, "shapes": list, "registers": dict}
 
 
 class UnitError(Exception):
@@ -33,15 +33,14 @@ class Unit:
     """What fills the MMU socket.
 
     `number`: what the device register `config` says of it. `rtl`: the folder of its module.
-    `heap`, `space`: what of the core a replay on it runs, "" if there is no such program.
-    `shapes`: parameters with which the module must do too. `registers`: their words.
+    `space`: the core's tables that it reads, "" if no heap is replayed on it. `shapes`: parameters
+    with which the module must do too. `registers`: their words.
     """
 
     name: str
     rtl: Path
     number: int
     module: str
-    heap: str = ""
     space: str = ""
     shapes: tuple[str, ...] = ()
     registers: Mapping[str, int] = field(default_factory=dict)
@@ -98,8 +97,6 @@ def _described(path: Path) -> Iterator[Unit]:
                 raise UnitError(f"{where}: `{key}` is not of type {TYPES[key].__name__}")
         if not 0 <= table["number"] <= NUMBER_MAX:
             raise UnitError(f"{where}: number {table['number']} is not from 0 to {NUMBER_MAX}")
-        if ("heap" in table) != ("space" in table):
-            raise UnitError(f"{where}: `heap` and `space` go together")
         shapes = tuple(map(str, table.get("shapes", ())))
         yield Unit(name, path.parent / "rtl", **{**table, "shapes": shapes})
 

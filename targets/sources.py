@@ -5,6 +5,8 @@ Names are relative to core/. A build with several systems takes the files of all
 
 from __future__ import annotations
 
+from .heaps import heaps
+
 CORE_FILES = {
     # Heaps of bytes.
     "tlsf": ("tlsf.c",),
@@ -14,8 +16,7 @@ CORE_FILES = {
     "hierarchy": ("hierarchy.c", "frames.c", "region_tree.c", "validity.c"),
     "pagetable": ("conventional/pagetable.c", "frames.c"),
     # Heaps on pages.
-    "page_heap": ("tlsf.c", "frames.c", "page_heap.c", "vspace.c", "region_tree.c", "validity.c"),
-    "break_heap": ("tlsf.c", "frames.c", "conventional/break_heap.c", "conventional/pagetable.c"),
+    **{name: heap.files for name, heap in heaps().items()},
     # The port to Sv39, with the linear unmap that it is measured against.
     "sv39": ("ports/sv39.c", "ports/sv39_linear.c", "frames.c"),
 }

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from model.frames import Frames, Machine
 from model.page_heap import BreakHeap, PageHeap
 from tautochrone.code import calls
+from tautochrone.replay.paging import HEAPS
 from testing.random_trace import ALIGNED_ALLOC, CALLOC, FREE, REALLOC, Event, random_events
 
+MODELS = {"break_heap": BreakHeap}  # any other heap keeps what ours keeps
 TOUCH = 5
 PAGE, GRANULE = 4096, 16
 FIRST = 0x40000  # the heap's first page: it lies at 1 GiB
@@ -74,7 +76,7 @@ class Reference:
 
     def __init__(self, system: str, heap_pages: int) -> None:
         pool = Frames(Machine(heap_pages), is_reserved=True, ready=list(range(heap_pages)))
-        made = PageHeap if system == "rtvm" else BreakHeap
+        made = MODELS.get(HEAPS[system].name, PageHeap)
         self.heap = made(pool, FIRST, heap_pages, control_bytes(heap_pages), 32, 0)
         self.objects: dict[int, tuple[int, int]] = {}
         self.seen = Seen(calls=dict.fromkeys(("malloc", "aligned_alloc", "resize", "free"), 0))

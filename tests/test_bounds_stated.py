@@ -18,6 +18,7 @@ from tautochrone.code.bounds import (
 )
 from tautochrone.code.calls import core_code
 from tautochrone.code.images import core_image
+from tautochrone.targets.heaps import heaps
 from tautochrone.targets.sources import CORE_FILES
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -92,7 +93,7 @@ COLUMNS = tuple((isa, level) for isa in ("rv32", "m4") for level in (0, 1, 2))
 PAGED_SOURCES = tuple(
     dict.fromkeys(
         name
-        for system in ("page_heap", "break_heap", "hierarchy")
+        for system in (*heaps(), "hierarchy")
         for name in CORE_FILES[system]
     )
 )

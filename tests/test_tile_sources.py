@@ -18,10 +18,11 @@ from hw.units import units
 from tautochrone.commands import doctor
 from tautochrone.errors import TauError
 from tautochrone.replay.tile import program as tile_program
-from tautochrone.replay.tile.units import UNITS
+from tautochrone.targets.heaps import heaps
 
 ROOT = Path(__file__).resolve().parent.parent
 CARRIED = ("hw/*/rtl/*.sv*", "hw/*/unit.toml", "hw/tile/sim/*", "hw/build.py", "hw/units.py")
+CARRIED += ("hw/tile/configs.toml",)
 CARRIED += ("targets/**/*.[chSl]*", "iface/gen/*.h")
 
 
@@ -157,7 +158,8 @@ def test_versions_are_the_pinned_ones() -> None:
     assert set(module.PINNED.values()) == wanted
 
 
-def test_a_unit_with_a_heap_is_a_system() -> None:
-    """And no other is: the tool lists what the units' descriptions say."""
-    told = {unit.name for unit in units().values() if unit.heap}
-    assert told == {unit.name for unit in UNITS}
+def test_a_heap_and_its_unit_have_the_same_tables() -> None:
+    """And a unit whose description names tables has a heap."""
+    found = [(heap.space, unit) for heap in heaps().values() for unit in heap.tile.values()]
+    wanted = {(unit.space, unit.name) for unit in units().values() if unit.space}
+    assert set(found) == wanted

@@ -23,13 +23,17 @@ import numpy as np
 
 from bench.tile import synthetic
 from tautochrone.facts.replay_format import FLAG_BEFORE, FLAG_BEHIND
+from tautochrone.replay import entry
+from tautochrone.replay.systems import tile as tile_systems
 from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
 from testing.table_cost import placements
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OUT = ROOT / "out" / "bench" / "tile.json"
-OURS = ("tile:rtmmu", "tile:rtmmu-tlb")
-SYSTEMS = (*OURS, "tile:pagetable")
+OURS = tuple(each.name for each in tile_systems.SYSTEMS if each.role == entry.OURS)
+THEIRS = tuple(each.name for each in tile_systems.SYSTEMS if each.role == entry.CONVENTIONAL)
+SYSTEMS = (*OURS, *THEIRS)
+BASELINE = "tile:pagetable"
 PAGES_LOG2, SIZES_LOG2 = 18, 17
 SIZES_QUICK = (1, 2, 33, 512)
 PLACEMENTS, PLACEMENTS_QUICK = 256, 96
@@ -43,7 +47,7 @@ FLAT_MAX, MALLOC_RATIO_MAX = 1.05, 1.25
 def unmap_rows(system: str, sizes: tuple[int, ...], count: int) -> list[dict[str, Any]]:
     """The most cycles of unmapping a region of each size, wherever it lies."""
     regions: list[tuple[int, int, int, int]] = []
-    ends, is_linear = [0], system == "tile:pagetable"
+    ends, is_linear = [0], system in THEIRS
     for pages in sizes:
         places = placements(pages, PAGES_LOG2, count, seed=pages)[:count]
         places = places[:PLACEMENTS_LINEAR] if is_linear else places
@@ -107,7 +111,7 @@ def complaints(found: dict[str, list[dict[str, Any]]]) -> list[str]:
             wrong.append(f"{system}: unmap varies by {max(cycles) / min(cycles):.3f}")
     rows = {(row["system"], row["actions"]): row["operations"] for row in found["synthetic"]}
     for (system, actions), ours in rows.items():
-        theirs = rows.get(("tile:pagetable", actions))
+        theirs = rows.get((BASELINE, actions))
         if system not in OURS or theirs is None:
             continue
         told = f"{system}, {actions} actions"
@@ -123,9 +127,9 @@ def complaints(found: dict[str, list[dict[str, Any]]]) -> list[str]:
 def table(found: dict[str, list[dict[str, Any]]]) -> str:
     """The rows for people."""
     cells = {(row["system"], row["pages"]): row["cycles"] for row in found["unmap"]}
-    lines = ["unmap, cycles" + "".join(f"{system:>18}" for system in SYSTEMS)]
+    lines = ["unmap, cycles" + "".join(f"{system:>24}" for system in SYSTEMS)]
     for pages in sorted({pages for _, pages in cells}):
-        row = "".join(f"{cells.get((system, pages), 0):>18,}" for system in SYSTEMS)
+        row = "".join(f"{cells.get((system, pages), 0):>24,}" for system in SYSTEMS)
         lines.append(f"{pages:>7,} pages{row}")
     for row in found["synthetic"]:
         told = ", ".join(

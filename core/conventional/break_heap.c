@@ -3,14 +3,9 @@
 // extends to the end of the heap releases its pages, one by one.
 #include "core/conventional/break_heap.h"
 
-#include "core/conventional/pagetable_inline.h"
-#include "core/private/pages/paged_calls.h"
+#include "core/conventional/break_heap_inline.h"
 
 #define HEAP_RIGHTS (TAU_READ | TAU_WRITE)
-
-TAU_INLINE uint32_t last_page(const struct tau_break_heap *heap) {
-    return heap->first.number + heap->pages_count - 1;
-}
 
 // Whether CUT makes an edge that is not mapped yet.
 TAU_INLINE bool has_new_split(const struct tau_pagetable *table, struct cut cut) {
@@ -22,7 +17,7 @@ TAU_INLINE bool has_new_split(const struct tau_pagetable *table, struct cut cut)
 TAU_INLINE enum cutting cut_pages(void *context, struct cut cut, bool may_clean) {
     struct tau_break_heap *const heap = context;
     struct tau_pagetable *const table = heap->table;
-    TAU_ASSERT(cut.end <= last_page(heap));
+    TAU_ASSERT(cut.end <= break_heap_last_page(heap));
     if (has_new_split(table, cut)) {
         if (!frames_is_ready(table->frames, may_clean)) {
             return CUT_WITHOUT_FRAME;
@@ -30,7 +25,8 @@ TAU_INLINE enum cutting cut_pages(void *context, struct cut cut, bool may_clean)
         pagetable_enter(table, cut.split, frames_take(table->frames), HEAP_RIGHTS);
     }
     if ((uintptr_t)cut.behind == heap->limit) {
-        heap->break_page = cut.rest != 0 && cut.split != cut.end ? cut.split + 1 : last_page(heap);
+        heap->break_page =
+            cut.rest != 0 && cut.split != cut.end ? cut.split + 1 : break_heap_last_page(heap);
     }
     TAU_ASSERT(pagetable_is_mapped(table, cut.split));
     return CUT_MADE;
@@ -66,20 +62,11 @@ TAU_INLINE void give_back(void *context, struct freed freed) {
     struct tau_break_heap *const heap = context;
     const uint32_t new_break = freed.low + 1;
     TAU_ASSERT(freed.low >= heap->first.number);
-    TAU_ASSERT(freed.low <= last_page(heap));
+    TAU_ASSERT(freed.low <= break_heap_last_page(heap));
     if ((uintptr_t)freed.behind == heap->limit && new_break < heap->break_page) {
         pagetable_unmap(heap->table, new_break, heap->break_page);
         heap->break_page = new_break;
     }
-}
-
-TAU_INLINE bool has_header(const void *context, const tau_word *block) {
-    const struct tau_break_heap *const heap = context;
-    const uint32_t edge = edge_of(ORIGIN(heap), block);
-    TAU_ASSERT(heap->pages_count >= 2);
-    TAU_ASSERT(heap->table != NULL);
-    return edge - heap->first.number < heap->pages_count &&
-           pagetable_is_mapped(heap->table, edge) && ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
 }
 
 static enum tau_status why_no_heap(const struct tau_pagetable *table, uintptr_t origin,
@@ -135,10 +122,6 @@ enum tau_status tau_break_heap_init(struct tau_break_heap *heap, struct tau_page
 
 static const struct paging PAGING;
 
-TAU_INLINE struct paged view_of(const struct tau_break_heap *heap) {
-    return (struct paged){(void *)(uintptr_t)heap, heap->blocks, ORIGIN(heap)};
-}
-
 static __attribute__((noinline)) void *malloc_again(void *context, tau_word *payload,
                                                     size_t size_bytes) {
     struct tau_break_heap *const heap = context;
@@ -147,21 +130,17 @@ static __attribute__((noinline)) void *malloc_again(void *context, tau_word *pay
     if (!tau_frames_clean_one(heap->table->frames)) {
         return put_back(heap->blocks, payload, size_bytes);
     }
-    return paged_malloc_again(view_of(heap), &PAGING, payload, size_bytes);
+    return paged_malloc_again(break_heap_view(heap), &PAGING, payload, size_bytes);
 }
 
 static __attribute__((noinline)) enum tau_status misused_object(void *context, tau_word *block,
                                                                 void *pointer) {
-    return misused_at(view_of(context), &PAGING, block, pointer);
-}
-
-static bool invariants_hold(const void *context) {
-    return tau_tlsf_invariants_hold_locked(((const struct tau_break_heap *)context)->blocks);
+    return misused_at(break_heap_view(context), &PAGING, block, pointer);
 }
 
 static const struct paging PAGING = {
-    .invariants_hold = invariants_hold,
-    .has_header = has_header,
+    .invariants_hold = break_heap_invariants_hold,
+    .has_header = break_heap_has_header,
     .cut = cut_pages,
     .malloc_again = malloc_again,
     .cut_inside = cut_inside,
@@ -171,7 +150,7 @@ static const struct paging PAGING = {
 };
 
 void *tau_break_heap_malloc(struct tau_break_heap *heap, size_t size_bytes) {
-    return paged_malloc(view_of(heap), &PAGING, size_bytes);
+    return paged_malloc(break_heap_view(heap), &PAGING, size_bytes);
 }
 
 void *tau_break_heap_aligned_alloc(struct tau_break_heap *heap, size_t alignment,
@@ -181,24 +160,24 @@ void *tau_break_heap_aligned_alloc(struct tau_break_heap *heap, size_t alignment
     }
     return alignment <= TAU_ALIGNMENT
                ? tau_break_heap_malloc(heap, size_bytes)
-               : paged_aligned_alloc(view_of(heap), &PAGING, alignment, size_bytes);
+               : paged_aligned_alloc(break_heap_view(heap), &PAGING, alignment, size_bytes);
 }
 
 enum tau_status tau_break_heap_free(struct tau_break_heap *heap, void *pointer) {
-    return paged_free(view_of(heap), &PAGING, pointer);
+    return paged_free(break_heap_view(heap), &PAGING, pointer);
 }
 
 bool tau_break_heap_resize(struct tau_break_heap *heap, void *pointer, size_t size_bytes) {
-    return paged_resize(view_of(heap), &PAGING, pointer, size_bytes);
+    return paged_resize(break_heap_view(heap), &PAGING, pointer, size_bytes);
 }
 
 size_t tau_break_heap_usable_size(const struct tau_break_heap *heap, const void *pointer) {
-    return paged_usable_size(view_of(heap), &PAGING, pointer);
+    return paged_usable_size(break_heap_view(heap), &PAGING, pointer);
 }
 
 enum tau_status tau_break_heap_map_page(struct tau_break_heap *heap, struct tau_page page) {
     TAU_ASSERT(heap->break_page > heap->first.number);
-    TAU_ASSERT(heap->break_page <= last_page(heap));
+    TAU_ASSERT(heap->break_page <= break_heap_last_page(heap));
     if (page.number - heap->first.number >= heap->break_page - heap->first.number) {
         return TAU_NOT_IN_REGION;
     }

@@ -12,6 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from tautochrone.targets.heaps import heaps
 from tautochrone.targets.sources import CORE_FILES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,7 +33,7 @@ WALKS += ["tests/kit/port_test.c"]
 SPACE = [*sources_of("vspace"), *WALKS]
 
 # check_tlsf.c includes tlsf.c.
-HEAP = [*sources_of("page_heap", "break_heap", apart=("tlsf.c",)), *WALKS]
+HEAP = [*sources_of(*heaps(), apart=("tlsf.c",)), *WALKS]
 HEAP += ["tests/checks/check_page_heap.c", "tests/checks/check_tlsf.c"]
 
 THREADED = [*sources_of("page_heap", "budget"), "tests/kit/port_threads.c"]
@@ -63,12 +64,7 @@ COMPANIONS = {
     "test_vspace_checker": SPACE,
     "fuzz_vspace": SPACE,
     "explore_vspace": SPACE,
-    "test_page_heap": HEAP,
-    "test_page_heap_frames": HEAP,
-    "test_break_heap": HEAP,
-    "fuzz_page_heap": HEAP,
-    "fuzz_page_heap_frames": HEAP,
-    "fuzz_forget": HEAP,
+    **{path.stem: HEAP for path in (CORE / "tests/page_heap").glob("*.c")},
 }
 
 

@@ -30,7 +30,6 @@ MISTAKES = {
     "a number too large": ("number = 5", "number = 256", "256 is not from 0 to 255"),
     "a number that is taken": ("number = 5", "number = 4", "has its name or its number, 4"),
     "an unknown key": ("number = 5", "number = 5\ncolor = 1", "no key `color`"),
-    "a heap alone": ('space = "vspace"\nshapes = ["SlotBits=4", ', "shapes = [", "go together"),
     "no table": ("[rtmmu]", "unit = 1\n[rtmmu]", "[unit] is no table"),
 }
 

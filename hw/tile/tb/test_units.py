@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hw.build import Options
+from hw.build import CONFIGS, Options
+from hw.units import units
 from testing.tile import TARGETS, compiled, run
 
 FAULTS = ("tb/programs/faults.c", "tb/programs/accesses.S")
@@ -42,14 +43,10 @@ def test_two_tiles_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "unit, latencies",
     [
+        *((unit, (1, 1, 2)) for unit in units() if unit not in ("bare", "probe")),
         ("pagetable", (1, 1, 1)),
-        ("pagetable", (1, 1, 2)),
         ("rtmmu", (1, 1, 1)),
-        ("rtmmu", (1, 1, 2)),
         ("rtmmu", (3, 2, 5)),
-        ("rtmmu-tlb", (1, 1, 2)),
-        ("tlb", (1, 1, 2)),
-        ("composable", (1, 1, 1)),
     ],
 )
 def test_faults_with_each_unit(
@@ -85,7 +82,7 @@ def test_parallel_tables_cost_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", ["small-b", "fast", "fast-b"])
+@pytest.mark.parametrize("config", sorted(CONFIGS.keys() - {"small"}))
 def test_faults_in_each_configuration(tmp_path: Path, config: str) -> None:
     """Precise and restartable with the write-back stage too; a fault still costs 6 cycles."""
     options = Options(unit="probe", config=config)

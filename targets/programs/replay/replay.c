@@ -12,11 +12,7 @@
 // two.
 #include "iface/gen/tau_replay_format.h"
 
-#if TAU_REPLAY_BREAK
-#include "targets/programs/replay/system_break_heap.h"
-#else
-#include "targets/programs/replay/system_page_heap.h"
-#endif
+#include TAU_REPLAY_SYSTEM  // system_<heap>.h
 #include "targets/programs/replay/contents.h"
 
 static struct tau_frames frames;

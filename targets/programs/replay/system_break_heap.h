@@ -8,6 +8,9 @@
 #include "targets/tile/tile.h"
 
 #define SYSTEM_UNIT TAU_TILE_UNIT_PAGETABLE
+#ifndef SYSTEM_FREE  // of a heap that differs in nothing else
+#define SYSTEM_FREE tau_break_heap_free
+#endif
 
 static struct tau_pagetable system_table;
 static struct tau_break_heap system_heap;
@@ -41,7 +44,7 @@ static inline bool system_resize(void *pointer, size_t size_bytes) {
 }
 
 static inline enum tau_status system_free(void *pointer) {
-    return tau_break_heap_free(&system_heap, pointer);
+    return SYSTEM_FREE(&system_heap, pointer);
 }
 
 static inline enum tau_status system_map_page(struct tau_page page, uint32_t access) {

@@ -1,8 +1,8 @@
 // Replays a trace on a heap on pages on the emulated processor, and counts every call: malloc,
 // free, and the fault handler for a touch of an unmapped page.
 //
-// 1. The image holds the shipped core and targets/programs/paged.c, which starts it. The heap is at
-//    the start of the machine's memory, followed by tables and links of frames.
+// 1. The image holds the shipped core and targets/programs/paged/paged.c, which starts it. The heap
+//    is the first piece of the machine's memory, tables and links of frames are behind it.
 // 2. Whether a page is mapped is read from the tables in the target's memory, as its MMU would. An
 //    access of the emulated code to a heap page that is not mapped is a fault of the allocator.
 // 3. A touch, the clearing of calloc and the copy of a moving realloc access their pages. A page
@@ -35,7 +35,7 @@ enum tau_paging_kind {
 // Addresses of the target's functions.
 struct tau_paging_image {
     struct tau_rv32_image code;
-    uint64_t start;  // of targets/programs/paged.c, with its struct of facts
+    uint64_t start;  // of targets/programs/paged/paged.c, with its struct of facts
     uint64_t facts;
     uint64_t malloc, aligned_alloc, resize, free, fault;
     uint64_t alignment;

@@ -7,7 +7,7 @@
 
 #define PAGING_PAGE_LOG2 12u
 
-// As struct facts of targets/programs/paged.c.
+// As struct facts of targets/programs/paged/facts.h.
 struct paging_facts {
     uint32_t heap;
     uint32_t fault_subject;

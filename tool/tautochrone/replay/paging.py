@@ -34,16 +34,18 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts.trace_format import GRANULE_BYTES
 from tautochrone.replay import opened
-from tautochrone.targets.sources import CORE_FILES
+from tautochrone.targets.heaps import heaps
 from tautochrone.trace.file import heap_accesses
 
+FOLDER = "targets/programs/paged"
 PAGE_BYTES = 4096
 HEAP_PAGES_MAX = 1 << 18
 HEAP_PAGES_MIN = 2
 INSTRUCTIONS_MAX = 1 << 34  # of a call; the longest legitimate call takes a few million
 ALIGNMENT_BYTES = 8
 ISAS = ("rv32", "rv32zbb")
-SYSTEMS = ("rtvm", "conventional", "conventional-mapped")  # TAU_IMAGE_BREAK of paged.c
+HEAPS = {name: heap for heap in heaps().values() for name in heap.emulated}
+SYSTEMS = tuple(HEAPS)
 NO_ZEROING = {"tau_frames_clean_one": NEVER}
 KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault")
 
@@ -215,15 +217,13 @@ def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
         raise TauError(f"{system!r} is not a system on pages", f"use one of {known}", EXIT_USAGE)
     if isa not in ISAS:
         raise TauError(f"pages are replayed on {', '.join(ISAS)}, not on {isa!r}", None, EXIT_USAGE)
-    walk = SYSTEMS.index(system)
-    files = [f"core/{name}" for name in CORE_FILES["break_heap" if walk else "page_heap"]]
-    flags = [f"-DTAU_CHECK_LEVEL={check_level}", f"-DTAU_IMAGE_BREAK={walk}"]
+    files = [f"core/{name}" for name in HEAPS[system].files]
     names = _function_names(system)
     return build_image(
         f"{system}-check{check_level}",
         isa,
-        [*files, "targets/programs/paged.c"],
-        flags,
+        [*files, f"{FOLDER}/paged.c"],
+        _flags(system, check_level),
         (),
         names["malloc"].removesuffix("_malloc"),
         alignment=ALIGNMENT_BYTES,
@@ -231,12 +231,19 @@ def paging_image(system: str, isa: str = "rv32", check_level: int = 0) -> Image:
     )
 
 
+def _flags(system: str, check_level: int) -> list[str]:
+    """What the compiler is told of a system."""
+    heap = HEAPS[system]
+    return [
+        f"-DTAU_CHECK_LEVEL={check_level}",
+        f'-DTAU_IMAGE_HEAP="{FOLDER}/heap_{heap.name}.h"',
+        *(f"-D{definition}" for definition in heap.emulated[system]),
+    ]
+
+
 def _function_names(system: str) -> dict[str, str]:
-    """The linked names of the called functions, by kind."""
-    prefix = "tau_page_heap" if system == "rtvm" else "tau_break_heap"
-    names = {kind: f"{prefix}_{kind}" for kind in KINDS}
-    names["fault"] = "tau_vspace_map_page" if system == "rtvm" else "tau_break_heap_map_page"
-    return names
+    """The linked names of the functions that are called, by kind."""
+    return {kind: HEAPS[system].call(kind) for kind in KINDS}
 
 
 def bounds_of(image: Image, system: str, kind: str) -> tuple[int | None, int | None]:
@@ -262,7 +269,7 @@ def _native_paging_image(image: Image, system: str) -> _Image:
         start=image.symbols["tau_image_start"],
         facts=image.symbols["tau_image_facts"],
         alignment=ALIGNMENT_BYTES,
-        is_plain=system != "rtvm",
+        is_plain=HEAPS[system].space == "pagetable",
         **{kind: image.symbols[name] for kind, name in names.items()},
     )
 

@@ -131,8 +131,8 @@ def _mapped(entries: Sequence[Entry]) -> Panel:
         if entry.pages is not None
     )
     caption = (
-        f"Pages of 4 KiB that have a frame. rtvm returns every page as soon as it is free; the"
-        f" conventional heap returns pages only at its end. {told}. Thinning keeps every maximum."
+        f"Pages of 4 KiB that hold a frame. rtvm gives back what becomes free at once and anywhere;"
+        f" conventional only where its end shrinks. {told}. No maximum is thinned out."
     )
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
         caption += (

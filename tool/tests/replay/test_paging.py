@@ -13,7 +13,7 @@ from tautochrone.code.images import CODE_ADDRESS, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import paging
 from tautochrone.replay.opened import OpenTrace
-from tautochrone.replay.paging import HEAP_PAGES_MAX, PageReplay, page_replay
+from tautochrone.replay.paging import HEAP_PAGES_MAX, SYSTEMS, PageReplay, page_replay
 from tautochrone.replay.run import replay as plain_replay
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.trace.file import TraceWriter
@@ -28,7 +28,6 @@ from testing.random_trace import (
 )
 
 IMAGES = Path(__file__).parent / "image"
-SYSTEMS = ("rtvm", "conventional", "conventional-mapped")
 HEAP_PAGES = 700
 
 
@@ -286,8 +285,8 @@ def broken_image() -> Image:
     return build_image(
         "broken",
         "rv32",
-        [*files, IMAGES / "broken_pages.c", "targets/programs/paged.c"],
-        ["-DTAU_CHECK_LEVEL=0", "-DTAU_IMAGE_BREAK=0"],
+        [*files, IMAGES / "broken_pages.c", f"{paging.FOLDER}/paged.c"],
+        paging._flags("rtvm", 0),
         prefix="tau_page_heap",
         keep=(*paging._function_names("rtvm").values(), "tau_image_start", "tau_image_facts"),
     )

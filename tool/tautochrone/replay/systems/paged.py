@@ -28,6 +28,7 @@ from tautochrone.replay.entry import (
 )
 from tautochrone.replay.opened import OpenTrace
 from tautochrone.replay.system import Options, System
+from tautochrone.targets.heaps import heaps
 
 if TYPE_CHECKING:
     from tautochrone.replay.paging import PageCalls, PageReplay
@@ -152,8 +153,8 @@ def _operation(kind: str, calls: PageCalls, with_zbb: PageCalls) -> Operation:
     return Operation(kind, calls.count, tuple(measures), grows=grows, by_size=by_size)
 
 
-SYSTEMS = (
-    Paged("rtvm", OURS),
-    Paged("conventional", CONVENTIONAL),
-    Paged("conventional-mapped", CONVENTIONAL),
+SYSTEMS = tuple(
+    Paged(name, CONVENTIONAL if heap.is_conventional else OURS)
+    for heap in heaps().values()
+    for name in heap.emulated
 )

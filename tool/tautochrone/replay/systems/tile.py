@@ -29,7 +29,7 @@ from tautochrone.replay.systems.paged import (
     refuse_layout,
     space_of,
 )
-from tautochrone.replay.tile.units import PREFIX, UNITS, Unit, parsed
+from tautochrone.replay.tile.units import PAIRS, PREFIX, Pair, parsed
 
 if TYPE_CHECKING:
     from tautochrone.replay.tile.tile import TileAccesses, TileCalls
@@ -78,14 +78,11 @@ class Tile(System):
         return replace(entry, simulation=told)
 
     def _is_bounded(self, check_level: int) -> bool:
-        """Whether bounds are known for unit and processor. They do not hold for code with checks.
-        """
+        """Whether bounds are known for the processor; checks make other code."""
         from tautochrone.replay.tile import cycle_bounds
-        from tautochrone.replay.tile.program import tile_system, unit_of
+        from tautochrone.replay.tile.program import tile_system
 
-        system = tile_system(self.name)
-        is_known = system.config == cycle_bounds.CONFIG and bool(unit_of(system).heap)
-        return is_known and check_level == 0
+        return tile_system(self.name).config == cycle_bounds.CONFIG and check_level == 0
 
     def _bound(self, operation: str) -> int | None:
         """The bound of an operation or of an access, in cycles."""
@@ -146,8 +143,8 @@ def named(name: str) -> Tile | None:
     return None if found is None else Tile(name, _role(found[0]))
 
 
-def _role(unit: Unit) -> str:
-    return CONVENTIONAL if unit.is_conventional else OURS
+def _role(pair: Pair) -> str:
+    return CONVENTIONAL if pair.heap.is_conventional else OURS
 
 
-SYSTEMS = tuple(Tile(PREFIX + unit.name, _role(unit)) for unit in UNITS)
+SYSTEMS = tuple(Tile(PREFIX + pair.name, _role(pair)) for pair in PAIRS)

@@ -34,7 +34,7 @@ import capstone
 
 from tautochrone.code.bounds import NEVER, RISCV_BRANCHES, Code, LongestPath, Step
 from tautochrone.errors import TauError
-from tautochrone.replay.tile.program import TileSystem, program, unit_of
+from tautochrone.replay.tile.program import TileSystem, program
 
 CONFIG = "small"
 TAKEN_CYCLES, JUMP_CYCLES, BANK_ANSWER_CYCLES, TRAP_CYCLES = 3, 2, 1, 6
@@ -189,16 +189,12 @@ class CyclePaths(LongestPath):
 def answer_cycles(system: TileSystem) -> int:
     """The most cycles from the request of a load or store in the window to its answer.
 
-    With the TLB of regions this is a miss, which is proved to be answered no later than without a
-    TLB (hw/rtmmu/formal/tau_rtmmu_tlb_proof.sv).
-
-    Raises TauError for a unit whose bound is not known.
+    With the TLB of regions that is a miss, which is proved to be answered no later than without it
+    (hw/rtmmu/formal/tau_rtmmu_tlb_proof.sv).
     """
     validity, table = max(system.latencies[:2]), system.latencies[2]
-    space = unit_of(system).space
-    if not space:
-        raise TauError(f"the time of a lookup of {system.unit} has no known bound")
-    return (table if space == "pagetable" else max(2 * validity, table)) + 1
+    is_plain = system.heap.space == "pagetable"
+    return (table if is_plain else max(2 * validity, table)) + 1
 
 
 def tile_bounds(system: TileSystem) -> dict[str, int | None]:
@@ -211,9 +207,8 @@ def tile_bounds(system: TileSystem) -> dict[str, int | None]:
 
 
 def tile_bound(system: TileSystem, kind: str) -> int | None:
-    """As tile_bounds, for one operation."""
-    unit = unit_of(system)
-    if system.config != CONFIG or not unit.heap:
+    """As tile_bounds, of one operation."""
+    if system.config != CONFIG:
         return None
     answer = answer_cycles(system)
     if kind in ("load", "store"):
@@ -223,8 +218,8 @@ def tile_bound(system: TileSystem, kind: str) -> int | None:
         if kind == "fault":
             return answer - 1 + TRAP_CYCLES + paths.from_address(paths.code.symbols[VECTORS])
         if kind in ("map", "unmap"):
-            return paths.measured(f"tau_{unit.space}_{kind}_region")
-        return paths.measured(f"tau_{unit.heap}_{kind}")
+            return paths.measured(f"tau_{system.heap.space}_{kind}_region")
+        return paths.measured(system.heap.call(kind))
     except (TauError, KeyError):
         return None
 

@@ -19,9 +19,10 @@ from tautochrone.code.images import building
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
-from tautochrone.replay.tile.units import PIPELINED, PREFIX, UNITS, parsed
+from tautochrone.facts.config_format import CONFIGS
+from tautochrone.replay.tile.units import PAIRS, PIPELINED, PREFIX, parsed
 from tautochrone.targets.build import compiler_of, kept
-from tautochrone.targets.sources import CORE_FILES
+from tautochrone.targets.heaps import Heap
 
 PAGE_BITS = 18
 WINDOW_ADDRESS = tile_format.ADDRESS_WINDOW
@@ -44,6 +45,7 @@ class TileSystem:
 
     name: str
     unit: str
+    heap: Heap
     config: str
     latencies: tuple[int, int, int]
 
@@ -52,12 +54,13 @@ def tile_system(name: str) -> TileSystem:
     """The system of this name. Raises TauError (usage) if it is none on the tile."""
     found = parsed(name)
     if found is None:
-        known = ", ".join(PREFIX + unit.name for unit in UNITS)
-        raise TauError(f"{name!r} is not a system on the tile", f"use one of {known}", EXIT_USAGE)
-    unit, chosen = found
+        known = ", ".join(PREFIX + pair.name for pair in PAIRS)
+        raise TauError(f"{name!r} is no system on the tile", f"use one of {known}", EXIT_USAGE)
+    pair, chosen = found
     configs = [word for word in chosen if word != PIPELINED]
     latencies = LATENCIES_PIPELINED if PIPELINED in chosen else LATENCIES_PARALLEL
-    return TileSystem(name, unit.name, configs[-1] if configs else CONFIG_DEFAULT, latencies)
+    config = configs[-1] if configs else CONFIG_DEFAULT
+    return TileSystem(name, pair.unit, pair.heap, config, latencies)
 
 
 def hardware_folder() -> Path:
@@ -136,11 +139,11 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
     """
     root = hardware_folder().parent
     files = [f"{FOLDER}/{name}" for name in PROGRAM_FILES]
-    files += [f"core/{name}" for name in CORE_FILES[unit_of(system).heap]]
-    target = "tile-b" if system.config.endswith("-b") else "tile"
+    files += [f"core/{name}" for name in system.heap.files]
+    target = "tile-b" if CONFIGS[system.config] else "tile"
     flags = flags_of(system, root, assert_level, check_level)
     with building():
-        return kept(target, f"replay-{system.unit}", root, files, flags)
+        return kept(target, f"replay-{system.heap.name}-{system.unit}", root, files, flags)
 
 
 def flags_of(system: TileSystem, root: Path, assert_level: int, check_level: int) -> list[str]:
@@ -151,7 +154,7 @@ def flags_of(system: TileSystem, root: Path, assert_level: int, check_level: int
         f"-DTAU_SPACE_ORIGIN={WINDOW_ADDRESS:#x}u",
         f"-DTAU_ASSERT_LEVEL={assert_level}",
         f"-DTAU_CHECK_LEVEL={check_level}",
-        f"-DTAU_REPLAY_BREAK={int(unit.heap == 'break_heap')}",
+        f'-DTAU_REPLAY_SYSTEM="{FOLDER}/system_{system.heap.name}.h"',
         f"-DTAU_REPLAY_REGION_TLB={int('forget_region' in unit.registers)}",
     ]
 
@@ -159,7 +162,7 @@ def flags_of(system: TileSystem, root: Path, assert_level: int, check_level: int
 def main() -> int:
     """Build every simulator and program, and print the paths; return 1 if a build fails."""
     failed = 0
-    for name in (PREFIX + unit.name for unit in UNITS):
+    for name in (PREFIX + pair.name for pair in PAIRS):
         system = tile_system(name)
         try:
             print(f"{name}: {simulator(system)} --program {program(system)}", flush=True)

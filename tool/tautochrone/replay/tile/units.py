@@ -1,39 +1,43 @@
-"""The memory management units that replay on the tile, and the suffixes of their names."""
+"""The heaps that replay on the tile, each with its unit, and what may follow their names."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.facts import unit_format
+from tautochrone.facts.config_format import CONFIGS
+from tautochrone.targets.heaps import Heap, heaps
 
 PREFIX = "tile:"
-# Configurations of the processor (hw/build.py), and the suffix for tables as slow as the page
-# table.
-CONFIGS = ("small", "small-b", "fast", "fast-b")
-PIPELINED = "pipelined"
-CONVENTIONAL_HEAP = "break_heap"  # of core/conventional
+PIPELINED = "pipelined"  # the tables are as slow as the page table
 
 
 @dataclass(frozen=True)
-class Unit:
-    """A unit in the MMU socket; `is_conventional`: ours is compared with it."""
+class Pair:
+    """A heap and the unit in the MMU socket that it runs on; `name` stands behind the prefix."""
 
     name: str
-    is_conventional: bool = False
+    unit: str
+    heap: Heap
 
 
-UNITS = tuple(Unit(name, heap == CONVENTIONAL_HEAP) for name, heap in unit_format.HEAPS.items())
+PAIRS = tuple(
+    Pair(name, unit, heap)
+    for name, unit, heap in sorted(
+        ((name, unit, heap) for heap in heaps().values() for name, unit in heap.tile.items()),
+        key=lambda found: found[0],
+    )
+)
 
 
-def parsed(name: str) -> tuple[Unit, list[str]] | None:
-    """The unit of a system's name and the words after it; None if it is not on the tile.
+def parsed(name: str) -> tuple[Pair, list[str]] | None:
+    """The heap and the unit of a system's name, and the words behind it; None if it is none.
 
     Raises TauError (usage) for a word that is not a configuration.
     """
     first, *chosen = name.removeprefix(PREFIX).split(":")
-    unit = next((each for each in UNITS if each.name == first), None)
-    if not name.startswith(PREFIX) or unit is None:
+    pair = next((each for each in PAIRS if each.name == first), None)
+    if not name.startswith(PREFIX) or pair is None:
         return None
     if not set(chosen) <= {*CONFIGS, PIPELINED}:
         raise TauError(
@@ -41,4 +45,4 @@ def parsed(name: str) -> tuple[Unit, list[str]] | None:
             f"append one of {', '.join(CONFIGS)}, or {PIPELINED}, or both",
             EXIT_USAGE,
         )
-    return unit, chosen
+    return pair, chosen

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from hw.build import Options
 from tautochrone.code.bounds import Code
 from tautochrone.errors import TauError
 from tautochrone.replay.tile.cycle_bounds import CyclePaths, answer_cycles, tile_bounds
-from tautochrone.replay.tile.program import TileSystem, tile_system
+from tautochrone.replay.tile.program import tile_system
 from testing.tile import compiled, run
 
 FUNCTIONS = 60
@@ -125,7 +126,7 @@ def test_what_has_a_bound() -> None:
     assert with_tlb["load"] == 3 and with_tlb["malloc"] == ours["malloc"]
     assert theirs["free"] is None and theirs["malloc"] is not None
     assert set(tile_bounds(tile_system("tile:rtmmu:fast")).values()) == {None}
-    slower = tile_bounds(TileSystem("tile:rtmmu", "rtmmu", "small", (2, 2, 4)))
+    slower = tile_bounds(replace(tile_system("tile:rtmmu"), latencies=(2, 2, 4)))
     assert slower["malloc"] > ours["malloc"] and slower["fault"] == ours["fault"] + 2
     # No access to the window in it: only the stores of the stopwatch are charged as one.
     assert slower["unmap"] - ours["unmap"] <= 2 * 2
