@@ -33,7 +33,11 @@ from tautochrone.replay.tile.tile import (
 from testing.paging_reference import TOUCH, events_with_touches
 from testing.random_trace import CALLOC, FREE, MALLOC, REALLOC, Event, write_events
 
-PAIRS = (("tile:rtmmu", "rtvm"), ("tile:pagetable", "conventional"))
+PAIRS = (
+    ("tile:rtmmu", "rtvm"),
+    ("tile:pagetable", "conventional"),
+    ("tile:pagetable-purging", "conventional-purging"),
+)
 HEAP_PAGES = 2048
 HEAP_BYTES = HEAP_PAGES * PAGE_BYTES
 

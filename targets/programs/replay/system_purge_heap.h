@@ -1,0 +1,10 @@
+// The purging heap on the tile: all but its free is the conventional heap's.
+#ifndef TAU_REPLAY_SYSTEM_PURGE_HEAP_H
+#define TAU_REPLAY_SYSTEM_PURGE_HEAP_H
+
+#include "core/conventional/purge_heap.h"
+
+#define SYSTEM_FREE tau_purge_heap_free
+#include "targets/programs/replay/system_break_heap.h"
+
+#endif
