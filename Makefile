@@ -7,6 +7,8 @@ SOURCES := $(shell find core targets tool linux iface hw peers CMakeLists.txt py
   -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile $(if $(T),-k '$(T)')
+# pytest exits with 5 if it has run no test.
+NO_MATCH := || { code=$$?; [ $$code -ne 5 ] || echo "no test's name matches T=$(T)" >&2; exit $$code; }
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -16,11 +18,11 @@ build: .venv/stamp-build ## the command .venv/bin/tau
 demo: .venv/stamp-build ## record a compiler, plan its heap, replay it, write out/demo/report.html
 	$(PYTHON) scripts/demo.py
 
-check: .venv/stamp-check .venv/stamp-build ## every test that fits in ten minutes on two cores
-	$(PYTEST) -m 'not slow'
+check: .venv/stamp-check .venv/stamp-build ## every test that fits in ten minutes on two cores; T=words: those whose names match
+	$(PYTEST) -m 'not slow' $(NO_MATCH)
 
 check-all: .venv/stamp-check .venv/stamp-build ## every test
-	$(PYTEST)
+	$(PYTEST) $(NO_MATCH)
 
 bench: .venv/stamp-bench .venv/stamp-build ## every figure of bench/, peers beside us; B=name: one of them
 	$(PYTHON) scripts/run_all.py bench $(B)

@@ -140,9 +140,10 @@ def tell(recorded: dict, planned: dict, replayed: dict, verdict: str) -> None:
         f" {planned['dedicated_bytes']:,} bytes, and {planned['shared_bytes']:,} bytes shared."
     )
     budget = next(one for one in replayed["systems"] if one["name"] == "budget")["operations"]
+    calls = {name: budget[name] for name in ("malloc", "free")}
     counted = (
-        f"{name} {budget[name]['max_instructions']} (bound {budget[name]['bound_instructions']})"
-        for name in ("malloc", "free")
+        f"{name} {call['max_instructions']:,} (bound {call['bound_instructions']:,})"
+        for name, call in calls.items()
     )
     print(f"Instructions on RV32IMC at most: {', '.join(counted)}.")
 
@@ -159,11 +160,11 @@ def tell_pages(systems: list[dict]) -> None:
     """Print what giving pages back at once is worth."""
     ours, theirs = pair_of(systems, PAGED_SYSTEMS)
     print(
-        f"On pages, {' '.join(COMPILE_PLAINLY[:2])}: at most {ours['peak_mapped_pages']} mapped"
-        f" instead of {theirs['peak_mapped_pages']}; the slowest free takes"
-        f" {ours['operations']['free']['max_instructions']} instructions (bound"
-        f" {ours['operations']['free']['bound_instructions']}) instead of"
-        f" {theirs['operations']['free']['max_instructions']}, which has no bound."
+        f"On pages, {' '.join(COMPILE_PLAINLY[:2])}: at most {ours['peak_mapped_pages']:,} mapped"
+        f" instead of {theirs['peak_mapped_pages']:,}; the slowest free takes"
+        f" {ours['operations']['free']['max_instructions']:,} instructions (bound"
+        f" {ours['operations']['free']['bound_instructions']:,}) instead of"
+        f" {theirs['operations']['free']['max_instructions']:,}, which has no bound."
     )
 
 
@@ -174,8 +175,8 @@ def tell_tile(systems: list[dict]) -> None:
     loads = [system["operations"]["load"]["max_cycles"] for system in (ours, theirs)]
     load = "with either" if loads[0] == loads[1] else f"instead of {loads[1]}"
     print(
-        f"On the tile, an Ibex core with the RTMMU: the slowest free takes {free['max_cycles']}"
-        f" cycles (bound {free['bound_cycles']}) instead of {other['max_cycles']} with a page"
+        f"On the tile, an Ibex core with the RTMMU: the slowest free takes {free['max_cycles']:,}"
+        f" cycles (bound {free['bound_cycles']:,}) instead of {other['max_cycles']:,} with a page"
         f" table, which has no bound. A load that hits takes at most {loads[0]} {load}."
     )
 

@@ -27,14 +27,16 @@ class HeapError(Exception):
 class Heap:
     """A heap on pages of the core.
 
-    `files`: what it is made of, in core/, in the order in which they are linked. `space`: the
-    tables that it maps pages in, whose regions `tau_<space>_unmap_region` gives back. `calls`: the
+    `about`: what it does, in one line. `files`: what it is made of, in core/, in the order in which
+    they are linked. `space`: the tables that it maps pages in, whose regions
+    `tau_<space>_unmap_region` gives back. `calls`: the
     functions that are not called `tau_<heap>_<call>`; `fault` maps a page. `emulated`: the systems
     that run it in emulated code, and what is defined for each. `tile`: the systems that run it on
     the tile, and the unit of each.
     """
 
     name: str
+    about: str
     files: tuple[str, ...]
     space: str
     calls: Mapping[str, str]
@@ -75,4 +77,4 @@ def _described(path: Path) -> Heap:
     known = {each.name for each in fields(Heap)} - {"name"}
     for key in sorted(known ^ table.keys()):
         raise HeapError(f"{path}: `{key}` is " + ("missing" if key in known else "no key"))
-    return Heap(path.stem, **{**table, "files": tuple(table["files"])})
+    return Heap(name=path.stem, **{**table, "files": tuple(table["files"])})

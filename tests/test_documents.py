@@ -99,6 +99,9 @@ def test_a_tutorials_commands_work_in_order(document: Path, shell: Path) -> None
         (shell / "firmware" / "code.c").write_text(code)
         compiled = run(shell, shlex.join([*GCC, "-c", "firmware/code.c", "-o", "code.o"]))
         assert compiled.returncode == 0, compiled.stderr
+    for code in blocks(document, "python"):
+        done = run(shell, shlex.join([sys.executable, "-c", code]))
+        assert done.returncode == 0 and done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("compiler", [["gcc", "-std=c17"], ["g++", "-std=c++17", "-x", "c++"]])

@@ -136,7 +136,8 @@ def table(found: dict[str, list[dict[str, Any]]]) -> str:
             f"{kind} {each['max_cycles']:,} (mean {each['mean_cycles']:,.2f})"
             for kind, each in row["operations"].items()
         )
-        lines.append(f"{row['actions']:,} actions, {row['system']}: at most {told}")
+        pages = f"{row['peak_mapped_pages']:,} pages"
+        lines.append(f"{row['actions']:,} actions, {row['system']}: at most {pages}, {told}")
     return "\n".join(lines)
 
 

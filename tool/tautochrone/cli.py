@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
 import os
@@ -35,6 +36,16 @@ class LazyVerbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         present = Path(__file__).parent / "commands"
         return [verb for verb in VERBS if (present / f"{_module_of(verb)}.py").exists()]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            for close in difflib.get_close_matches(args[0], VERBS, 1):
+                error.message += f" Did you mean {close!r}?"
+            raise
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):

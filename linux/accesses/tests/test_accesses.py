@@ -198,7 +198,7 @@ def test_a_killed_program_keeps_what_was_written(build: Build, accesses: AccessR
     events = recorded.events(own)
     assert touches_of(events, 3001) == [(16 * n, 1) for n in range(188)]
     assert recorded.header(own)["accesses"]["heap_stores"] >= 3001
-    assert recorded.header(own)["ended"] == "killed or exec"
+    assert recorded.header(own)["ended"] == "killed by SIGKILL"
     left = touches_of(events, 80001)
     assert left == [(32 * n, 1) for n in range(len(left))] and 2500 - 4096 / 4 <= len(left) <= 2500
 

@@ -100,8 +100,8 @@ def test_process_without_events_is_named(record: Record, tmp_path: Path) -> None
     subprocess.run(["gcc", "-o", tmp_path / "none", tmp_path / "none.c"], check=True)
     recorded = record(PYTHON, "-S", "-c", f"import os; os.system('{tmp_path / 'none'}; true')")
     named = {missing["program"]: missing for missing in recorded.document["not_recorded"]}
-    assert named[str(tmp_path / "none")]["reason"] == "no allocation was seen"
-    assert "not recorded: none (pid" in recorded.stderr
+    assert named[str(tmp_path / "none")]["reason"] == "it made no allocation"
+    assert "tau: no trace of none (pid" in recorded.stderr
 
 
 # ---- Processes that outlive the first

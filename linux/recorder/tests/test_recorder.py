@@ -51,8 +51,8 @@ def test_a_report_shows_a_recording_over_time(
     done = tau("report", recorded.document["trace"]["path"], "-o", "r.html")
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "r.html").read_text()
-    assert "time (s),live_bytes_min" in text
-    assert float(re.search(r"<dt>duration</dt><dd>([0-9.]+) s", text)[1]) > 0
+    assert re.search(r"time \((s|ms|µs)\),live_bytes_min", text)
+    assert float(re.search(r"<dt>duration</dt><dd>([0-9.]+) (?:s|ms|µs)<", text)[1]) > 0
 
 
 def test_short_threads_share_chunks(build: Build, record: Record) -> None:
@@ -131,6 +131,9 @@ def test_every_end_leaves_a_whole_trace(
     freed = events[events["op"] == FREE]
     assert np.isin(freed["slot"], own["slot"]).sum() >= 4000
     assert recorded.document["trace"]["ended"] == (how in ("exit", "thread"))
+    named = recorded.document["signal"]
+    wanted = {"_exit": "killed, _exit or exec"}.get(how, f"killed by {named}" if named else "exit")
+    assert recorded.header()["ended"] == wanted
 
 
 def test_exec_starts_a_new_trace(build: Build, record: Record) -> None:

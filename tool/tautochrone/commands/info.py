@@ -89,18 +89,23 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
         recorder = header.get("recorder", "an unnamed writer")
         print(f"recorded     {in_one_line(f'{started} by {recorder}')}")
     seconds = _duration(totals.duration_ns, result["clock"])
-    threads = "1 thread" if totals.threads == 1 else f"{totals.threads:,} threads"
+    threads = output.count(totals.threads, "thread")
     print(f"events       {totals.events:,}{seconds}, {threads}")
     operations = ", ".join(f"{count:,} {op}" for op, count in result["operations"].items() if count)
     print(f"             {operations or 'none'}")
     _print_accesses(result)
-    print(f"peak         {totals.peak_live_bytes:,} bytes, {totals.peak_live_objects:,} objects")
-    print(f"never freed  {totals.end_live_bytes:,} bytes, {totals.end_live_objects:,} objects")
+    objects = output.count(totals.peak_live_objects, "object")
+    print(f"peak         {totals.peak_live_bytes:,} bytes; at most {objects} at once")
+    objects = output.count(totals.end_live_objects, "object")
+    print(f"never freed  {totals.end_live_bytes:,} bytes, {objects}")
     _print_sizes(result["sizes"], totals)
     _print_misuse(totals)
     for sentence in ending.sentences:
         print(f"ended        {sentence}")
-    print(f"next: tau plan {result['trace']} -o plan.toml")
+    if totals.unknown_count + totals.double_free_count:
+        print(f"next: tau check {result['trace']}")
+    else:
+        print(f"next: tau plan {result['trace']} -o plan.toml")
 
 
 def _duration(last_time: int, clock: str) -> str:
@@ -109,7 +114,7 @@ def _duration(last_time: int, clock: str) -> str:
         return ""
     if clock == CLOCK_ACCESSES:
         return f" in {last_time:,} heap accesses"
-    return f" in {last_time / 1e9:,.3f} s"
+    return f" in {output.duration(last_time)}"
 
 
 def _print_accesses(result: dict[str, Any]) -> None:
@@ -156,14 +161,14 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
 def _print_misuse(totals: Totals) -> None:
     """Print misuse, and frees of objects that the parent process allocated."""
     if totals.unknown_count:
+        frees = output.count(totals.unknown_count, "free")
         print(
-            f"misuse       {totals.unknown_count:,} frees of unknown objects,"
-            f" the first is event {totals.unknown_first_event:,}"
+            f"misuse       {frees} of unknown objects, the first is event"
+            f" {totals.unknown_first_event:,}"
         )
     if totals.double_free_count:
-        print(
-            f"misuse       {totals.double_free_count:,} double frees,"
-            f" the first is event {totals.double_free_first_event:,}"
-        )
+        frees = output.count(totals.double_free_count, "double free")
+        print(f"misuse       {frees}, the first is event {totals.double_free_first_event:,}")
     if totals.inherited_count:
-        print(f"inherited    {totals.inherited_count:,} frees of the parent process's objects")
+        frees = output.count(totals.inherited_count, "free")
+        print(f"inherited    {frees} of the parent process's objects")

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone.commands.replay_options import SizeBytes
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
-from tautochrone.plan.file import CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
+from tautochrone.plan.file import ALIGNMENT_BYTES, CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.ending import note_ending
 
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
+NO_POOL = "No pool saves anything here: give heap_bytes to tau_tlsf_init"
+# What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
+OPTIMAL_WITHIN = (
+    "optimal_within: the most by which other pools exceed these in the paper's formula.",
+    "optimal_within: the most of the measured heap that any other plan could save.",
+)
 
 
 class Margin(click.ParamType):
@@ -63,14 +70,14 @@ class Margin(click.ParamType):
     type=click.Choice(PLANNERS),
     default="replayed",
     show_default=True,
-    help="How to choose the dedicated regions; see below.",
+    help="How to choose the pools; see below.",
 )
 @click.option(
     "--classes-max",
     type=click.IntRange(0, CLASSES_MAX),
     default=CLASSES_MAX,
     show_default=True,
-    help="Largest number of sizes that get a dedicated region.",
+    help="Largest number of sizes that get a pool.",
 )
 @click.option(
     "--margin",
@@ -95,7 +102,7 @@ class Margin(click.ParamType):
 @click.option(
     "--limit",
     "limit_bytes",
-    type=click.IntRange(min=1),
+    type=SizeBytes(),
     help="Largest heap in bytes; exit with 3 if the plan needs more (default: no limit).",
 )
 @click.option(
@@ -202,28 +209,30 @@ def _made_by(
 
 
 def _note_search(made: Made) -> None:
-    """Print on stderr what the search cost, and which planners' classes it refused as a risk."""
+    """Print on stderr what the search cost, and which planners' pools it dropped as a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
     bets = [start for start in made.starts if start.is_bet]
     for start in bets:
-        output.note(f"search: the classes of {start.name} are refused: {start.refused}")
-    if bets:
-        output.note("search: if the program has no other inputs, give --fixed-input")
+        output.note(
+            f"tried and dropped: the pools of {start.name}, {start.refused}"
+            " (add --fixed-input if it always runs the same)"
+        )
 
 
 def _notes(made: Made) -> tuple[str, ...]:
     plan = made.plan
     notes = [
-        f"Plain TLSF needs {made.plain_heap_bytes} bytes for these recordings, this plan "
-        f"{made.measured_heap_bytes}."
+        f"Plain TLSF needs {made.plain_heap_bytes:,} bytes for these recordings, this plan "
+        f"{made.measured_heap_bytes:,}.",
+        OPTIMAL_WITHIN[plan.planner == "replayed"],
     ]
     if plan.margin:
         notes.append(
-            f"heap_bytes is {made.margin_bytes} bytes larger: a margin of {plan.margin * 100:g} %,"
-            " all in the shared region."
+            f"heap_bytes is {made.margin_bytes:,} bytes larger: a margin of"
+            f" {plan.margin * 100:g} %, all in the shared region."
         )
     if not plan.classes:
-        notes.append("No class saves memory here: pass heap_bytes to tau_tlsf_init.")
+        notes.append(f"{NO_POOL}.")
     notes.append("Next: tau replay RECORDING --on tlsf,budget --plan THIS_FILE")
     return tuple(notes)
 
@@ -283,10 +292,21 @@ def _print(
         f"this plan needs  {plan.heap_bytes:>14,} bytes{margin if plan.margin else ''}"
         f" ({gain * 100:+.1f} %)"
     )
-    print(
-        f"{len(plan.classes)} of {made.sizes_count} sizes get a dedicated region:"
-        f" {plan.dedicated_bytes:,} bytes; {plan.shared_bytes:,} are shared"
-    )
+    if plan.classes:
+        print(
+            f"{len(plan.classes):,} of {made.sizes_count:,} sizes after rounding to"
+            f" {ALIGNMENT_BYTES[plan.layout]} bytes get a pool: {plan.dedicated_bytes:,} bytes;"
+            f" {plan.shared_bytes:,} are shared"
+        )
+    else:
+        print(NO_POOL)
+    if made.least_bytes:
+        subject = "the plan without its margin" if plan.margin else "this"
+        print(
+            f"no heap can be smaller than {made.least_bytes:,} bytes (sizes rounded to"
+            f" {ALIGNMENT_BYTES[plan.layout]} bytes): {subject} is at most"
+            f" {output.percent(made.above_optimum)} above the optimum"
+        )
     for name, value in plan.sections.items():
         for line in section_named(name).told(value):
             print(line)

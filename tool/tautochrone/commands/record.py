@@ -147,7 +147,7 @@ def command(
     with recordings.raw_folder(merge.RAW_SUFFIX) as folder:
         _announce(words[0], variables, children)
         ended = launch.run(words, folder, variables, children, to_stderr)
-        traces, missing = _finish(folder, out, raw, force, words[0])
+        traces, missing = _finish(folder, out, raw, force, words[0], ended)
     _warn(traces)
     recordings.say_missing(missing, ended.running)
     result = {
@@ -186,7 +186,7 @@ def _announce(name: str, variables: dict[str, str] | None, children: bool) -> No
 
 
 def _finish(
-    folder: Path, out: Path | None, raw: bool, force: bool, name: str
+    folder: Path, out: Path | None, raw: bool, force: bool, name: str, program_end: launch.Ended
 ) -> tuple[list[Trace], list[recordings.NotRecorded]]:
     """Merge every recording in `folder` and name it; the one with the most events comes first.
 
@@ -207,13 +207,18 @@ def _finish(
     found = recordings.detach_running(found)
     missing = recordings.not_recorded(folder, [header for _, header in found])
     made: list[tuple[Path, merge.RawHeader, merge.Merged | None]] = []
+    # An exec keeps the pid, so only the latest recording of a pid can have been killed.
+    latest: dict[int, int] = {}
+    for _, header in found:
+        latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
     with _Bar(len(found)) as bar:
         for path, header in found:
             if raw:
                 made.append((path, header, None))
                 continue
-            target = path.with_suffix(".tau")
-            target, merged = _merge_one(path, bar)
+            is_last = header.started_ticks == latest.get(header.pid)
+            extra = launch.ended_key(program_end, header.pid) if is_last else {}
+            target, merged = _merge_one(path, bar, extra)
             made.append((target, header, merged))
     made.sort(key=lambda item: item[2].events if item[2] else item[0].stat().st_size, reverse=True)
     kept = [item for item in made if item[2] is None or item[2].events > 0] or made[:1]
@@ -224,9 +229,9 @@ def _finish(
     return _place(kept, out, force), missing
 
 
-def _merge_one(raw: Path, bar: _Bar) -> tuple[Path, merge.Merged]:
+def _merge_one(raw: Path, bar: _Bar, ended: dict[str, Any]) -> tuple[Path, merge.Merged]:
     """Merge one recording and remove it; on a full disk, use the temporary directory."""
-    extra = {"tautochrone": __version__}
+    extra = {"tautochrone": __version__} | ended
     target = raw.with_suffix(".tau")
     try:
         merged = merge.merge_raw(raw, target, extra, bar.told)
@@ -315,15 +320,23 @@ def _warn(traces: list[Trace]) -> None:
             output.note(
                 f"tau: {merged.damaged_chunks} damaged chunks of {who}'s recording are left out"
             )
-        if merged is not None and merged.unknown_count + merged.double_free_count:
-            output.note(
-                f"tau: {who} freed {merged.unknown_count} objects that the trace never allocated, "
-                f"and {merged.double_free_count} objects twice; `tau check {trace.path}` says where"
-            )
+        if misuse := merged is not None and _misuse(merged):
+            output.note(f"tau: {who} freed {misuse}; `tau check {trace.path}` says where")
     if traces[0].merged is not None and traces[0].merged.events == 0:
         output.note(
             "tau: no allocation was recorded: the program makes none, or has its own allocator"
         )
+
+
+def _misuse(merged: merge.Merged) -> str:
+    """Return what a program freed wrongly, in words; empty if nothing."""
+    unknown, twice = merged.unknown_count, merged.double_free_count
+    said = []
+    if unknown:
+        said.append(f"{output.count(unknown, 'object')} that the trace never allocated")
+    if twice:
+        said.append(f"{output.count(twice, 'object')} twice")
+    return " and ".join(said)
 
 
 def _stop_step(code: int) -> str:
@@ -350,21 +363,24 @@ def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
             output.note(f"tau: beside it: {other.path}")
         output.note(f"  next: tau import {first.path} -o {first.path.with_suffix('.tau')}")
         return
-    threads = "1 thread" if merged.threads == 1 else f"{merged.threads} threads"
+    threads = output.count(merged.threads, "thread")
     end = f"killed by {ended.signal_name}" if ended.signal_name else f"exit {ended.exit_status}"
     each = f" ({first.size_bytes / merged.events:.2f} B an event)" if merged.events else ""
     output.note(
-        f"tau: {merged.events:,} events of {who} in {merged.duration_ns / 1e9:.2f} s, {threads}; "
+        f"tau: {merged.events:,} events of {who} in {output.duration(merged.duration_ns)}, "
+        f"{threads}; "
         f"program: {end}"
     )
     output.note(
-        f"tau: peak {recordings.bytes_text(merged.peak_live_bytes)} alive in "
-        f"{merged.peak_live_objects:,} objects"
+        f"tau: peak {merged.peak_live_bytes:,} bytes; at most {merged.peak_live_objects:,} objects"
+        " at once"
     )
     size = recordings.bytes_text(first.size_bytes)
     output.note(f"tau: {first.path}, {size}{each}{_others(traces[1:])}")
     if not output_file.is_stream(first.path):
-        output.note(f"  next: tau plan {first.path} -o plan.toml")
+        is_misused = bool(_misuse(merged))
+        step = f"tau check {first.path}" if is_misused else f"tau plan {first.path} -o plan.toml"
+        output.note(f"  next: {step}")
 
 
 def _others(traces: list[Trace]) -> str:

@@ -7,7 +7,12 @@ from typing import Any
 
 import click
 
-from tautochrone.commands.replay_options import beginning_of, options_of, replay_options
+from tautochrone.commands.replay_options import (
+    beginning_of,
+    options_of,
+    replay_options,
+    words_of,
+)
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED
 from tautochrone.trace.ending import note_ending
@@ -15,7 +20,17 @@ from tautochrone.trace.ending import note_ending
 PATH = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command()
+class _WithSystems(click.Command):
+    """A command whose help ends with a list of all systems."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from tautochrone.replay.systems import systems
+
+        with formatter.section("Systems"):
+            formatter.write_dl([(name, system.about) for name, system in systems().items()])
+
+
+@click.command(cls=_WithSystems)
 @click.argument("trace", type=PATH)
 @click.option(
     "--on",
@@ -93,6 +108,7 @@ def command(
     replayed = Replayed(
         *(str(trace), result["plan"], options.heap_bytes, options.isa, options.check_level),
         entries,
+        words_of(**given, events=events),
     )
     output.emit(as_json, "replay", result, lambda: show(replayed))
     note_ending(trace, opened.ending)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +18,28 @@ if TYPE_CHECKING:
     from tautochrone.replay.system import Options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+class SizeBytes(click.IntRange):
+    """A number of bytes. A multiple, such as 64K, is refused with what to write instead."""
+
+    def __init__(self) -> None:
+        super().__init__(min=1)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """The number of bytes."""
+        found = re.fullmatch(r"(\d{1,9})([KMG])(?:i?B)?", str(value), re.IGNORECASE | re.ASCII)
+        if found:
+            size_bytes = int(found[1]) << {"K": 10, "M": 20, "G": 30}[found[2].upper()]
+            self.fail(f"{value!r} is not a number of bytes; write {size_bytes}", param, ctx)
+        return int(super().convert(value, param, ctx))
+
+
 OPTIONS = (
     click.option(
         "--heap",
         "heap_bytes",
-        type=click.IntRange(min=1),
+        type=SizeBytes(),
         help="Heap size in bytes (default: search for the smallest).",
     ),
     click.option(
@@ -83,6 +101,18 @@ def replay_options(command: Command) -> Command:
     return command
 
 
+def words_of(**given: Any) -> dict[str, str]:
+    """Return the words of each option that was given, by the option's name on the command line."""
+    said: dict[str, str] = {}
+    for option in reversed(replay_options(click.Command("any")).params):
+        value = given[str(option.name)]
+        if value in (None, False) or value == option.default:
+            continue
+        name = option.opts[0]
+        said[name] = name if value is True else f"{name} {value}"
+    return said
+
+
 def options_of(plan: Plan | None, **given: Any) -> Options:
     """Return the options of a replay from those of the command line."""
     from tautochrone.plan.pages import refuse_fewer_frames
@@ -106,6 +136,11 @@ def options_of(plan: Plan | None, **given: Any) -> Options:
     )
 
 
+def beginning_name(trace: Path, events: int | None) -> str:
+    """Return the name of the trace, or of the trace of its first `events`."""
+    return trace.name if events is None else f"{trace.stem}-first-{events}.tau"
+
+
 @contextmanager
 def beginning_of(trace: Path, events: int | None) -> Iterator[Path]:
     """Yield the trace, or a temporary trace of its first `events`."""
@@ -115,7 +150,7 @@ def beginning_of(trace: Path, events: int | None) -> Iterator[Path]:
     from tautochrone.trace.prefix import first_events
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{trace.stem}-first-{events}.tau"
+        path = Path(folder) / beginning_name(trace, events)
         first_events(trace, events, path)
         try:
             yield path

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone import __version__
-from tautochrone.commands.replay_options import beginning_of, options_of, replay_options
+from tautochrone.commands.replay_options import (
+    beginning_name,
+    beginning_of,
+    options_of,
+    replay_options,
+)
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import input_file, json_text, output_file
@@ -193,7 +198,7 @@ def build(
     if planned:
         panels.append(classes.draw(curves, planned))
     panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
-    sentences = _said(curves.peak_bytes, replays.entries, plan)
+    sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
     remarks = [f"{trace}: {sentence}" for sentence in ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan)]
     remarks += replays.remarks
@@ -225,9 +230,15 @@ def _listed(entry: Entry) -> dict[str, Any]:
     return entry.document() | ({"recording": entry.recording} if entry.recording else {})
 
 
-def _said(peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None) -> list[str]:
-    """Return the verdict: one sentence each on heaps, heaps on pages, and the tile."""
+def _said(
+    peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None, recording: str
+) -> list[str]:
+    """Return the verdict: one sentence each on heaps, heaps on pages, and the tile.
+
+    `recording` names the report's trace; sentences on pages name another one.
+    """
     from tautochrone.report.comparison import (
+        by_recording,
         cycles_sentence,
         heaps,
         on_pages,
@@ -241,9 +252,9 @@ def _said(peak_live_bytes: int, entries: Sequence[Entry], plan: Plan | None) -> 
         heap = (plan.heap_bytes, plan.margin) if plan else (None, 0.0)
         sentences.append(verdict(peak_live_bytes, plain, *heap))
     if in_software := on_pages(entries):
-        sentences.append(pages_sentence(in_software))
+        sentences += by_recording(in_software, recording, pages_sentence)
     if on_tile := simulated(entries):
-        sentences.append(cycles_sentence(on_tile))
+        sentences += by_recording(on_tile, recording, cycles_sentence)
     return sentences
 
 
@@ -256,7 +267,7 @@ def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, 
         "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
         "on": ", ".join(where),
         "events": f"{totals.events:,}",
-        "duration": f"{totals.duration_ns / 1e9:.3f} s" if is_timed and totals.duration_ns else "",
+        "duration": output.duration(totals.duration_ns) if is_timed and totals.duration_ns else "",
         "threads": f"{totals.threads:,}",
         "most objects at once": f"{totals.peak_live_objects:,}",
     }
@@ -295,8 +306,20 @@ def _provenance(trace: Path, plan: Any) -> dict[str, str]:
         f" Python {platform.python_version()}",
     }
     if plan is not None:
-        made["planner"] = f"{plan.planner}, within {100 * plan.optimal_within:.3g} % of the optimum"
+        made["planner"] = f"{plan.planner}{_distance(plan)}"
     return made
+
+
+def _distance(plan: Plan) -> str:
+    """Return how far a plan's heap can be above the optimum, as a part of the optimum.
+
+    The verdict's percentages have the same base. A formula planner proves nothing about the heap.
+    """
+    if plan.planner != "replayed" or plan.optimal_within >= 1:
+        return ""
+    above = plan.optimal_within / (1 - plan.optimal_within)
+    subject = "the heap without its margin" if plan.margin else "the heap"
+    return f"; {subject} is at most {output.percent(above)} above the smallest possible"
 
 
 def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
@@ -324,7 +347,7 @@ def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
                 "make it with `tau replay T --on tlsf,budget --plan plan.toml --json`",
             ) from None
         remarks += [f"{path}: {cause}" for cause in document.incomplete]
-        recording = Path(document.trace).name
+        recording = beginning_name(Path(document.trace), document.first_events)
         if heaps(document.entries) and document.first_events is None:
             with open_trace(trace) as reader:
                 events = reader.totals.events

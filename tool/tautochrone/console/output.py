@@ -120,6 +120,25 @@ def progress(items: Iterable[Item], label: str, total: int | None = None) -> Ite
             bar.stop()
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number of things, as `1 object` or `1,200 objects`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def time_unit(duration_ns: int) -> tuple[str, int]:
+    """Return the unit that shows a duration best, and its nanoseconds."""
+    for unit, length_ns in (("s", 10**9), ("ms", 10**6)):
+        if duration_ns >= length_ns:
+            return unit, length_ns
+    return "µs", 1000
+
+
+def duration(duration_ns: int) -> str:
+    """Return a duration in the unit that shows it best, as `2.500 s`."""
+    unit, length_ns = time_unit(duration_ns)
+    return f"{duration_ns / length_ns:,.3f} {unit}"
+
+
 def percent(fraction: float) -> str:
     """Return a fraction as a percentage, with enough digits to compare two."""
     value = 100 * fraction

@@ -10,12 +10,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.sections import Basis
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
 
 Pair = tuple[str, str]
 
@@ -50,10 +53,25 @@ def make(basis: Basis) -> Bounds | None:
 
 def _pairs(basis: Basis) -> list[Pair]:
     """The pairs of the plan's systems and their targets."""
-    systems = ["tlsf"]
-    systems += ["budget"] if basis.has_classes else []
-    systems += ["rtvm", "tile:rtmmu"] if "pages" in basis.sections else []
+    systems = _systems(basis.has_classes, "pages" in basis.sections)
     return [(system, target) for system in systems for target in _targets(system)]
+
+
+def _systems(has_classes: bool, has_pages: bool) -> list[str]:
+    """The systems of a plan."""
+    systems = ["tlsf"]
+    systems += ["budget"] if has_classes else []
+    return systems + (["rtvm", "tile:rtmmu"] if has_pages else [])
+
+
+def absent(plan: Plan) -> list[str]:
+    """What a plan says nothing about: all bounds, or those of one of its systems."""
+    value = plan.sections.get("bounds")
+    if value is None:
+        return ["it has no [bounds]"]
+    told = {row.system for row in value.operations}
+    systems = _systems(bool(plan.classes), "pages" in plan.sections)
+    return [f"[bounds] has no row of {system}" for system in systems if system not in told]
 
 
 def _targets(system: str) -> tuple[str, ...]:

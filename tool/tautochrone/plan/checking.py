@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.plan.bounds import absent
 from tautochrone.plan.file import load_plan
 from tautochrone.plan.remarks import plan_remarks
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.checking import Problem
+from tautochrone.trace.file import is_plan
 
 
 def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     """Return the kind of a file that is not a trace, and its problems as a plan."""
-    looks_like_text = path.suffix == ".toml" or b"\0" not in head
+    is_named_so = path.suffix == ".toml" or is_plan(head)
     try:
         plan = load_plan(path)
     except TauError as error:
-        if looks_like_text:
+        if is_named_so:
             return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
         return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
     problems = [Problem("trace", text) for text in plan_remarks(plan)]
+    for text in absent(plan):
+        output.note(f"tau: {path}: {text}", "to have them, make the plan again with `tau plan`")
     for name, value in plan.sections.items():
         problems += [Problem(name, text) for text in section_named(name).problems(value)]
     return "plan", problems

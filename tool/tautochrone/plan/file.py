@@ -27,6 +27,7 @@ from tautochrone.plan.sections import HEAP, section_named
 
 FORMAT = plan_format.FORMAT
 VERSION = plan_format.VERSION
+SECTIONS_SINCE = 3  # the plan version that brought sections besides [heap]
 FILE_BYTES_MAX = plan_format.FILE_BYTES_MAX
 HEAP_FACTS = plan_format.SECTIONS[HEAP]
 CLASSES_MAX: int = HEAP_FACTS["classes"]["most"]
@@ -140,6 +141,7 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
             schema.NEWER_STEP,
         )
     _refuse_unknown(reader, document)
+    _refuse_later(reader, document, version)
     if not isinstance(document.get(HEAP), dict) or not isinstance(document.get("trace", []), list):
         raise reader.fail("it lacks [heap], or [[trace]] is no list of tables")
     tables = {
@@ -180,6 +182,17 @@ def _refuse_unknown(reader: schema.Reader, document: dict[str, Any]) -> None:
         raise reader.fail(f"{in_one_line(name)} is unknown")
 
 
+def _refuse_later(reader: schema.Reader, document: dict[str, Any], version: int) -> None:
+    """Raise TauError for a section that a file of this version did not have."""
+    if version >= SECTIONS_SINCE:
+        return
+    for name in plan_format.SECTIONS:
+        if name != HEAP and name in document:
+            raise reader.fail(
+                f"[{name}] needs plan version {SECTIONS_SINCE}, but this file says {version}"
+            )
+
+
 def _is_within(value: int, fact: dict[str, Any]) -> bool:
     return bool(fact["least"] <= value <= fact["most"])
 
@@ -207,8 +220,8 @@ def validate(plan: Plan, where: str = "the plan") -> None:
         seen[rounded] = item.size_bytes
     if plan.dedicated_bytes > plan.heap_bytes:
         raise TauError(
-            f"{where}: the classes take {plan.dedicated_bytes} bytes,"
-            f" the heap has {plan.heap_bytes}",
+            f"{where}: the pools take {plan.dedicated_bytes:,} bytes,"
+            f" the heap has {plan.heap_bytes:,}",
             NEXT_STEP,
         )
     for name, value in plan.sections.items():
@@ -226,7 +239,7 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
     Equal plans and comments give equal bytes.
     """
     lines = [
-        "# A heap plan: give heap_bytes of memory and these classes to the budgeted allocator.",
+        "# A heap plan: give heap_bytes of memory and these pools to the budgeted allocator.",
         f"# Made by tautochrone {__version__}: {comment(made_by)}",
     ]
     lines += [f"# {comment(note)}" for note in notes]

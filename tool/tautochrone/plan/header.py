@@ -16,8 +16,12 @@ def header_text(plan: Plan, made_by: str) -> str:
     It compiles as C17 and C++17, before or after core/budget.h, and after the single-file core.
     """
     words = {"32": "TAU_WORD_BITS == 32", "host": "TAU_WORD_BITS == 64"}[plan.layout]
+    other = {
+        "32": "this plan is for a 32-bit target; for this machine: tau plan --layout host",
+        "host": "this plan is for a 64-bit machine; for this target: tau plan --layout 32",
+    }[plan.layout]
     rows = [f"    {{{size}u, {count}u}}," for size, count in plan.classes] or [
-        "    {0u, 0u},  // no class: the whole heap is shared"
+        "    {0u, 0u},  // no pool: the whole heap is shared"
     ]
     total = (
         " + ".join(
@@ -52,11 +56,11 @@ def header_text(plan: Plan, made_by: str) -> str:
             *rows,
             "};",
             "",
-            f'TAU_STATIC_ASSERT({words}, "the plan was measured with a different layout");',
+            f'TAU_STATIC_ASSERT({words},\n                  "{other}");',
             "TAU_STATIC_ASSERT(TAU_PLAN_CLASSES_COUNT <= TAU_BUDGET_CLASSES_MAX,",
             '                  "the plan has more classes than the core allows");',
             f"TAU_STATIC_ASSERT({total} == TAU_PLAN_DEDICATED_BYTES,\n"
-            '                  "the classes add up");',
+            '                  "the pools add up");',
             "TAU_STATIC_ASSERT(TAU_PLAN_DEDICATED_BYTES + TAU_PLAN_SHARED_BYTES "
             "== TAU_PLAN_HEAP_BYTES,",
             '                  "the parts add up to the heap");',

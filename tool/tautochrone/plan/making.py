@@ -30,6 +30,9 @@ from tautochrone.trace.file import open_trace
 class Made:
     """A plan and facts about it for people.
 
+    `least_bytes` is the peak of live bytes, rounded up to the granule, of the recording that needs
+    most: no heap can be smaller.
+
     `measured_heap_bytes` is the heap without the margin. Every recording completed in it, and with
     plain TLSF in `plain_heap_bytes`. `search_seconds` is the time of the search; it must not be
     written to the plan file, because equal input gives an equal file.
@@ -39,6 +42,7 @@ class Made:
     endings: tuple[Ending, ...]  # of the recordings, in the plan's order
     plain_heap_bytes: int
     measured_heap_bytes: int
+    least_bytes: int
     sizes_count: int
     replays: int
     search_seconds: float
@@ -48,6 +52,11 @@ class Made:
     def margin_bytes(self) -> int:
         """The bytes that the margin adds to the measured heap."""
         return self.plan.heap_bytes - self.measured_heap_bytes
+
+    @property
+    def above_optimum(self) -> float:
+        """The most that the measured heap can be above the optimum, as a part of the optimum."""
+        return self.measured_heap_bytes / self.least_bytes - 1 if self.least_bytes else 0.0
 
 
 def make_plan(
@@ -94,7 +103,8 @@ def make_plan(
     )
     validate(plan)
     return Made(
-        *(plan, endings, found.plain_heap_bytes, found.heap_bytes, len(profile.sizes)),
+        *(plan, endings, found.plain_heap_bytes, found.heap_bytes),
+        *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
         found.starts,

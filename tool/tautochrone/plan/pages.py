@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts.plan_format import SECTIONS
 from tautochrone.facts.trace_format import OP_TOUCH
@@ -114,23 +113,20 @@ def _peaks(basis: Basis, heap_pages: int, touch_all: bool) -> list[int]:
     return peaks
 
 
-def space_pages_log2(heap_pages: int) -> int:
-    """The size of the smallest space that holds a heap, page 0 being reserved."""
-    return heap_pages.bit_length()
-
-
 def table_bytes(heap_pages: int) -> int:
-    """Bytes of the tables of that space, as the core computes them."""
-    core = native.library("libtau_core32.so")
-    return int(core.tau_vspace_size_bytes(space_pages_log2(heap_pages)))
+    """Bytes of the tables of the smallest space that holds a heap."""
+    from tautochrone.replay import paging
+
+    return paging.table_bytes(SYSTEM, heap_pages)
 
 
 def refuse_fewer_frames(value: Pages, frames: int) -> None:
     """Raise TauError (usage) if there are fewer frames than were planned."""
     if frames < value.frames:
         raise TauError(
-            f"the plan reserves {value.frames} frames; {frames} is {value.frames - frames} fewer",
-            f"give at least {value.frames}, or make a plan of shorter recordings",
+            f"the plan reserves {value.frames:,} frames; {frames:,} is"
+            f" {value.frames - frames:,} fewer",
+            f"give at least {value.frames:,}, or make a plan of shorter recordings",
             EXIT_USAGE,
         )
 
@@ -172,6 +168,8 @@ def told(value: Pages) -> list[str]:
 
 def header(value: Pages) -> list[str]:
     """As Section."""
+    from tautochrone.replay.paging import space_pages_log2
+
     return [
         "// A heap on pages: tau_vspace_init with TAU_PLAN_SPACE_PAGES_LOG2 and a pool of",
         "// TAU_PLAN_FRAMES frames (tau_frames_reserve), then tau_page_heap_init from page 1 on",

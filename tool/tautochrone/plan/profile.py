@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tautochrone import native
+from tautochrone.console.output import count
 from tautochrone.errors import TauError
 from tautochrone.trace.file import require_trace_file, status_error
 
@@ -305,16 +306,15 @@ def profile_of(
 def _misuse_text(path: Path, survey: _Survey) -> str:
     parts = []
     if survey.unknown_count:
+        events = count(survey.unknown_count, "free")
         parts.append(
-            f"{survey.unknown_count} events name an object that it never allocated (first: event "
-            f"{survey.unknown_first_event})"
+            f"{events} of an object that it never allocated (first: event"
+            f" {survey.unknown_first_event:,})"
         )
     if survey.double_free_count:
-        parts.append(
-            f"{survey.double_free_count} objects are freed twice (first: event "
-            f"{survey.double_free_first_event})"
-        )
-    return f"{path}: " + " and ".join(parts)
+        frees = count(survey.double_free_count, "double free")
+        parts.append(f"{frees} (first: event {survey.double_free_first_event:,})")
+    return f"{path} has " + " and ".join(parts)
 
 
 def _raise_unless_ok(status: int, path: Path, survey: _Survey) -> None:

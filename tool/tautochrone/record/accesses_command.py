@@ -79,7 +79,7 @@ def record(words: list[str], out: Path | None, force: bool, how: How) -> int:
             how.full,
             how.events_max,
         )
-        made, missing = _finish(folder, out, force, how, words[0])
+        made, missing = _finish(folder, out, force, how, words[0], ended)
     recordings.say_missing(missing, ended.running)
     for one in made:
         if one.converted is not None:
@@ -117,7 +117,12 @@ def _announce(name: str, how: How) -> None:
 
 
 def _finish(
-    folder: Path, out: Path | None, force: bool, how: How, name: str
+    folder: Path,
+    out: Path | None,
+    force: bool,
+    how: How,
+    name: str,
+    program_end: launch.Ended,
 ) -> tuple[list[Made], list[recordings.NotRecorded]]:
     """Convert every recording in `folder` and name it; the one with the most events comes first.
 
@@ -131,6 +136,7 @@ def _finish(
             continue
         target = path.with_suffix(".tau")
         extra: dict[str, Any] = {"tautochrone": __version__}
+        extra |= launch.ended_key(program_end, header.pid)
         if processes.find(header.pid) is not None:
             reason = merge.STOP_REASONS[merge.STOP_DETACHED]
             extra |= {"ended": "still running", "truncated": True, "truncated_reason": reason}
@@ -171,9 +177,8 @@ def _summarize(made: list[Made], ended: launch.Ended) -> None:
     if first.converted is not None:
         totals = first.converted.totals
         output.note(
-            f"tau: peak {recordings.bytes_text(totals.peak_live_bytes)} alive in "
-            f"{totals.peak_live_objects:,} objects; "
-            f"{recordings.bytes_text(16 * totals.touched_granules)} touched"
+            f"tau: peak {totals.peak_live_bytes:,} bytes; at most {totals.peak_live_objects:,}"
+            f" objects at once; {16 * totals.touched_granules:,} bytes touched"
         )
     others = [f"{one.path} ({one.facts.events:,})" for one in made[1:]]
     beside = f"; beside it {processes.names_text(others)}" if others else ""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tautochrone import native
 from tautochrone.console import output
@@ -40,6 +41,16 @@ class Ended:
     exit_status: int
     signal_name: str | None
     running: tuple[processes.Process, ...] = ()
+
+
+def ended_key(ended: Ended, pid: int) -> dict[str, Any]:
+    """Return the trace header's `ended` of a process: what its recording cannot know.
+
+    Empty unless it is the program itself and a signal killed it.
+    """
+    if pid != ended.pid or ended.signal_name is None:
+        return {}
+    return {"ended": f"killed by {ended.signal_name}"}
 
 
 def preset_of(environment: dict[str, str]) -> dict[str, str]:

@@ -32,6 +32,7 @@ NOT_LOADED = (
     "`LD_PRELOAD=… tau record -- PROGRAM`), or it may not write the recording as another user, or "
     "another tau record took it, or it was started under a seccomp filter"
 )
+NO_EVENTS = "it made no allocation"
 DETACH_S = 0.1
 
 
@@ -203,13 +204,17 @@ def _reason(path: str, otherwise: str) -> str:
 
 def without_events(who: Who) -> NotRecorded:
     """Return the entry of a process whose recording has no event."""
-    return NotRecorded(who, _reason(who.program, "no allocation was seen"))
+    return NotRecorded(who, _reason(who.program, NO_EVENTS))
 
 
 def say_missing(missing: list[NotRecorded], running: tuple[processes.Process, ...]) -> None:
     """Print on stderr the processes without a trace, and those that still run."""
-    if missing:
-        output.warn(f"tau: not recorded: {processes.names_text([str(one) for one in missing])}")
+    idle = [str(one.who) for one in missing if one.reason == NO_EVENTS]
+    if idle:
+        output.note(f"tau: no trace of {processes.names_text(idle)}: no allocation to record")
+    lost = [str(one) for one in missing if one.reason != NO_EVENTS]
+    if lost:
+        output.warn(f"tau: not recorded: {processes.names_text(lost)}")
     if running:
         names = processes.names_text([str(process) for process in running])
         output.warn(f"tau: still running, so recorded only up to now: {names}")

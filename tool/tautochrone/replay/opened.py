@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tautochrone import native
-from tautochrone.console.output import progress
+from tautochrone.console.output import count, progress
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import OP_TOUCH
 from tautochrone.trace.file import open_trace, require_trace_file
@@ -188,14 +188,13 @@ def refuse_misuse(trace: OpenTrace, skip_misuse: bool) -> None:
     totals = trace.totals
     found = []
     if totals.unknown_count:
-        found.append(
-            f"{totals.unknown_count} of unknown objects (first: event {totals.unknown_first_event})"
-        )
+        first, frees = totals.unknown_first_event, count(totals.unknown_count, "free")
+        found.append(f"{frees} of unknown objects (first: event {first:,})")
     if totals.double_free_count:
-        first = totals.double_free_first_event
-        found.append(f"{totals.double_free_count} double frees (first: event {first})")
+        frees = count(totals.double_free_count, "double free")
+        found.append(f"{frees} (first: event {totals.double_free_first_event:,})")
     if found and not skip_misuse:
         raise TauError(
             f"{trace.path} has frees that name no live object: {', '.join(found)}",
-            "leave them out with --skip-misuse",
+            f"tau check {trace.path}; or leave them out with --skip-misuse",
         )

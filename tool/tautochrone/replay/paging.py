@@ -274,6 +274,21 @@ def _native_paging_image(image: Image, system: str) -> _Image:
     )
 
 
+def space_pages_log2(heap_pages: int) -> int:
+    """The size of the smallest space that holds a heap, page 0 being reserved."""
+    return heap_pages.bit_length()
+
+
+def table_bytes(system: str, heap_pages: int) -> int:
+    """Bytes of the tables of the smallest space that holds a heap, as the core computes them."""
+    core, pages_log2 = native.library("libtau_core32.so"), space_pages_log2(heap_pages)
+    heap = HEAPS[system]
+    if heap.space == "vspace":
+        return int(core.tau_vspace_size_bytes(pages_log2))
+    is_mapped_walk = any("TAU_PAGETABLE_MAPPED" in each for each in heap.emulated[system])
+    return int(core.tau_pagetable_size_bytes(pages_log2, int(is_mapped_walk)))
+
+
 # ---- running ----
 
 

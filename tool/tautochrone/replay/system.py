@@ -85,14 +85,16 @@ class State:
 class System(ABC):
     """A system that a trace can be replayed on.
 
-    `role` is one of entry.ROLES. `follows` names the options that it uses. An option that no chosen
-    system follows is refused; others ignore an option that some follow. `is_parallel`: it runs its
+    `role` is one of entry.ROLES. `about` says in one line what it is. `follows` names the options
+    that it uses. An option that no chosen system follows is refused; others ignore an option that
+    some follow. `is_parallel`: it runs its
     own program, so that several may run at a time. `targets` are those on which its operations have
     bounds.
     """
 
     name: str
     role: str
+    about: str
     follows: ClassVar[frozenset[str]] = frozenset({"skip_misuse"})
     is_parallel: ClassVar[bool] = False
     targets: ClassVar[tuple[str, ...]] = ()

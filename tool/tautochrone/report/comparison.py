@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from tautochrone.console.output import percent
 from tautochrone.replay.entry import CONVENTIONAL, CYCLES, INSTRUCTIONS, OURS, Entry
 
 
@@ -22,20 +23,34 @@ def simulated(entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.simulation is not None]
 
 
+def by_recording(
+    entries: Sequence[Entry], recording: str, sentence: Callable[[Sequence[Entry]], str]
+) -> list[str]:
+    """Return `sentence` of the entries of each recording; other ones than `recording` are named."""
+    said = []
+    for name in dict.fromkeys(entry.recording or recording for entry in entries):
+        told = sentence([entry for entry in entries if (entry.recording or recording) == name])
+        if name != recording:
+            told = f"In another recording ({name}): {told[0].lower()}{told[1:]}"
+        said.append(told)
+    return said
+
+
 def pages_sentence(entries: Sequence[Entry]) -> str:
     """Compare the peak of mapped pages of our system. All of `entries` map pages."""
     held = [entry for entry in entries if entry.held]
     pair = _pair(held)
-    if pair is None:
-        if not held:
-            return "No system on pages held the trace."
-        return f"{held[0].name} maps at most {_peak(held[0]):,} pages."
+    if not held:
+        return "No system on pages held the trace."
+    if pair is None or _room(pair[0]) != _room(pair[1]):
+        told = ", ".join(f"{entry.name} maps at most {_peak(entry):,} pages" for entry in held)
+        return f"{told}." if pair is None else f"{told}, in heaps of different sizes."
     pages, theirs = (_peak(entry) for entry in pair)
     frees = [_most(entry, "free", INSTRUCTIONS) for entry in pair]
     return (
         f"With pages returned at once, the heap maps at most {pages:,} pages instead of {theirs:,}"
-        f" ({theirs / max(pages, 1):.2f} times); its slowest free takes {frees[0]:,} instructions"
-        f" instead of {frees[1]:,}."
+        f" ({_change(pages, theirs)}); its slowest free takes {frees[0]:,} instructions instead of"
+        f" {frees[1]:,} ({_change(*frees)})."
     )
 
 
@@ -50,10 +65,21 @@ def cycles_sentence(entries: Sequence[Entry]) -> str:
         return f"{len(held)} of {len(entries)} systems on the tile held the trace."
     free, malloc = ([_most(entry, kind, CYCLES) for entry in pair] for kind in ("free", "malloc"))
     return (
-        f"The slowest free takes {free[0]:,} cycles on {pair[0].name}, {free[1]:,} on"
-        f" {pair[1].name} ({free[1] / max(free[0], 1):.2f} times as many), the slowest malloc"
-        f" {malloc[0]:,} and {malloc[1]:,} ({malloc[1] / max(malloc[0], 1):.2f} times)."
+        f"The slowest free takes {free[0]:,} cycles on {pair[0].name} instead of {free[1]:,} on"
+        f" {pair[1].name} ({_change(*free)}); the slowest malloc takes {malloc[0]:,} instead of"
+        f" {malloc[1]:,} ({_change(*malloc)})."
     )
+
+
+def _change(ours: int, theirs: int) -> str:
+    """Return how our number differs from theirs, in words."""
+    if ours == theirs:
+        return "equally many"
+    if ours > theirs:
+        return f"{percent(ours / theirs - 1)} more" if theirs else "more"
+    if theirs >= 2 * ours:
+        return f"{theirs / max(ours, 1):,.2f} times fewer"
+    return f"{percent(1 - ours / theirs)} fewer"
 
 
 def _pair(entries: Sequence[Entry]) -> tuple[Entry, Entry] | None:
@@ -61,6 +87,12 @@ def _pair(entries: Sequence[Entry]) -> tuple[Entry, Entry] | None:
     ours = [entry for entry in entries if entry.role == OURS]
     theirs = [entry for entry in entries if entry.role == CONVENTIONAL]
     return (ours[0], theirs[0]) if ours and theirs else None
+
+
+def _room(entry: Entry) -> int | None:
+    """The pages of its heap, on which the peak depends: two heaps are compared in equal room."""
+    assert entry.pages is not None
+    return entry.pages.heap_pages
 
 
 def _peak(entry: Entry) -> int:

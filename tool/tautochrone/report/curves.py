@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tautochrone.console.output import time_unit
 from tautochrone.facts.trace_format import FLAG_DOUBLE_FREE, OP_FREE, OP_TOUCH, SLOT_NONE
 
 # The columns that are read from a trace's blocks.
@@ -53,10 +54,10 @@ class Band:
 
 @dataclass
 class Curves:
-    """The result of `curves_of`. `x` has the beginning of each bin, in seconds or events."""
+    """The result of `curves_of`. `x` has the beginning of each bin, in `unit` or events ("")."""
 
     x: np.ndarray
-    is_time: bool
+    unit: str
     live_bytes: Band
     peak_bytes: int
     peak_x: float
@@ -66,7 +67,7 @@ class Curves:
     @property
     def x_label(self) -> str:
         """The name and unit of the x axis."""
-        return "time (s)" if self.is_time else "event"
+        return f"time ({self.unit})" if self.unit else "event"
 
 
 def curves_of(
@@ -121,9 +122,10 @@ def curves_of(
             band.add(starts, which[starts], values)
     for band in (live_band, *bands.values()):
         band.close()
-    scale = 1e-9 if is_time else 1
+    unit, unit_ns = time_unit(duration_ns) if is_time else ("", 1)
+    scale = 1 / unit_ns
     x = np.arange(bins) * ((x_end + 1) / bins) * scale
-    return Curves(x, is_time, live_band, peak, peak_at * scale, live, bands)
+    return Curves(x, unit, live_band, peak, peak_at * scale, live, bands)
 
 
 def _sizes_before(slots: np.ndarray, sizes: np.ndarray, size_of_slot: np.ndarray) -> np.ndarray:

@@ -44,7 +44,10 @@ def draw(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
     }
     source = ColumnDataSource(data)
     plot = plain_figure(
-        y_range=columns["system"], height=70 + BAR_PIXELS * max(len(done), 1), tools=""
+        y_range=columns["system"],
+        height=90 + BAR_PIXELS * max(len(done), 1),
+        x_axis_label="heap",
+        tools="",
     )
     label_bytes(plot.xaxis[0])
     plot.x_range.start = 0
@@ -67,11 +70,13 @@ def draw(entries: Sequence[Entry], peak_live_bytes: int) -> Panel:
     plot.add_tools(HoverTool(renderers=[bars], tooltips=[("@system", "@footprint_bytes{0,0} B")]))
     caption = (
         "Smallest heap in which the whole recording completes, control structures included. In"
-        " brackets: its ratio to the peak of live bytes (dashed)."
+        " parentheses: its ratio to the peak of live bytes (dashed)."
     )
     host = [entry.name for entry in done if entry.in_process]
     if host:
-        caption += f" Measured as growth of a 64-bit process: {', '.join(host)}."
+        caption += (
+            f" Run unmodified in a 64-bit process, whose growth is shown: {', '.join(host)}."
+        )
     if failed:
         caption += f" Did not complete: {', '.join(failed)}."
     return Panel("footprints", "The heap each allocator needs", caption, plot, columns)

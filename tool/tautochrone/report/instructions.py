@@ -62,7 +62,7 @@ def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> P
     marks = []
     for name, marker, color, size, label in (
         ("p999", "circle", BLUE, 9, "99.9th percentile"),
-        ("hit", "triangle", ORANGE, 9, "maximum of bucket hits"),
+        ("hit", "triangle", ORANGE, 9, "maximum of pool hits"),
         ("max", "diamond", GREEN, 13, "maximum"),
         ("bound", "dash", RED, 18, "bound"),
     ):
@@ -85,7 +85,7 @@ def _drawn(rows: list[dict[str, Any]], unit: str, title: str, caption: str) -> P
         ("", "@row, @calls{0,0} calls"),
         ("99.9th percentile", "@p999{0,0}"),
         ("maximum", "@max{0,0}"),
-        ("maximum of bucket hits", "@hit{0,0}"),
+        ("maximum of pool hits", "@hit{0,0}"),
         ("bound", "@bound{0,0}"),
     ]
     plot.add_tools(HoverTool(renderers=marks, tooltips=tips))

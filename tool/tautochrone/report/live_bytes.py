@@ -20,7 +20,7 @@ def draw(curves: Curves) -> Panel:
     )
     plot = plain_figure(x_axis_label=curves.x_label, y_axis_label="live bytes")
     label_bytes(plot.yaxis[0])
-    plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0.[000]")  # events, or seconds
+    plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0.[000]")  # events, or times
     plot.y_range.start = 0
     plot.varea(x="x", y1=0, y2="high", source=source, color=BLUE, alpha=0.18)
     plot.varea(x="x", y1="low", y2="high", source=source, color=BLUE, alpha=0.5)

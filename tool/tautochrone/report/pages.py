@@ -131,7 +131,7 @@ def _mapped(entries: Sequence[Entry]) -> Panel:
         if entry.pages is not None
     )
     caption = (
-        f"Pages of 4 KiB that hold a frame. rtvm gives back what becomes free at once and anywhere;"
+        f"Pages of 4 KiB that hold a frame. rtvm returns each page as soon as it is free;"
         f" conventional only where its end shrinks. {told}. No maximum is thinned out."
     )
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
@@ -233,7 +233,7 @@ def _bound_line(plot: Any, name: str, bound: int, color: str) -> None:
             x=6,
             y=bound,
             x_units="screen",
-            text=f"bound of {name}: {bound}",
+            text=f"bound of {name}: {bound:,}",
             text_color=color,
             text_font_size="11px",
         )

@@ -1,4 +1,4 @@
-"""Draws the sizes that the program requests, how often, and which get a dedicated region."""
+"""Draws the sizes that the program requests, how often, and which get a pool."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw(
         x_axis_label="requested size (bytes)",
         y_axis_label="allocations",
     )
-    for flag, color, label in ((False, GRAY, "shared region"), (True, BLUE, "dedicated region")):
+    for flag, color, label in ((False, GRAY, "shared region"), (True, BLUE, "pool")):
         rows = [index for index, is_planned in enumerate(planned) if is_planned == flag]
         if not rows:
             continue
@@ -57,6 +57,9 @@ def draw(
         ]
         plot.add_tools(HoverTool(renderers=[circles], tooltips=tips))
     if shown:
+        # Room for a whole circle above the largest number and below the smallest.
+        counts = columns["allocations"]
+        plot.y_range.start, plot.y_range.end = 0.4 * max(min(counts), 1), 4 * max(counts)
         plot.legend.location = "top_right"
         plot.legend.background_fill_alpha = 0
         plot.legend.border_line_color = None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tautochrone.console import output
 from tautochrone.replay.entry import (
@@ -30,7 +30,10 @@ PARTS_OF_EVENTS = 10  # of the table of mapped pages over time
 
 @dataclass(frozen=True)
 class Replayed:
-    """The replayed entries. `isa` is the target that instructions were counted on."""
+    """The replayed entries. `isa` is the target that instructions were counted on.
+
+    `given` has the words of the other options of the replay, by the option's name.
+    """
 
     trace: str
     plan: str | None
@@ -38,6 +41,13 @@ class Replayed:
     isa: str | None
     check_level: int
     entries: Sequence[Entry]
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    def words(self, *without: str) -> str:
+        """The options to give to the next command, without some."""
+        plan = f" --plan {self.plan}" if self.plan and "--plan" not in without else ""
+        rest = (words for name, words in self.given.items() if name not in without)
+        return plan + "".join(f" {words}" for words in rest)
 
 
 def show(replayed: Replayed) -> None:
@@ -76,7 +86,7 @@ def _show_table(rows: Table, text_columns: int = 1) -> None:
 def _show_failures(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if not entry.held:
-            print(f"{entry.name} {entry.cause}, at event {entry.failed_at_event}.")
+            print(f"{entry.name} {entry.cause}, at event {entry.failed_at_event:,}.")
 
 
 def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
@@ -84,13 +94,12 @@ def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
     rows: Table = [("system", "heap bytes", "× peak")]
     for entry in entries:
         ratio = f"{entry.footprint_ratio:.3f}" if entry.footprint_ratio else ""
-        size = f"{entry.footprint_bytes:,}".replace(",", " ")
-        rows.append((entry.name, size, ratio if entry.held else ""))
+        rows.append((entry.name, f"{entry.footprint_bytes:,}", ratio if entry.held else ""))
     _show_table(rows)
     _show_failures(entries)
     for entry in entries:
         if entry.held and entry.plan_holds is False:
-            size = f"{entry.plan_heap_bytes} bytes"
+            size = f"{entry.plan_heap_bytes:,} bytes"
             print(f"{entry.name} does not hold the trace in the plan's {size}.")
     if replayed.isa:
         _show_instructions(entries, replayed.isa, replayed.check_level)
@@ -107,8 +116,8 @@ def _show_instructions(entries: Sequence[Entry], isa: str, check_level: int) -> 
             counted = operation.measure(INSTRUCTIONS)
             if counted is None:
                 continue
-            numbers = (operation.count, counted.p999, counted.max, counted.bound or "none")
-            rows.append((entry.name, name, *map(str, numbers)))
+            numbers = (operation.count, counted.p999, counted.max, counted.bound)
+            rows.append((entry.name, name, *map(_number, numbers)))
             rows += _hits(operation)
     _show_table(rows, text_columns=2)
     uncounted = [entry.name for entry in entries if entry.unit is None]
@@ -118,13 +127,17 @@ def _show_instructions(entries: Sequence[Entry], isa: str, check_level: int) -> 
 
 
 def _hits(operation: Operation) -> Table:
-    """Return the row of the calls that a bucket served, if they were counted."""
+    """Return the row of the calls that a pool served, if they were counted."""
     part = next(iter(PART_COUNTS))
     hits = operation.measure(INSTRUCTIONS, part)
     if hits is None:
         return []
-    count, bound = str(operation.parts[part]), str(hits.bound or "none")
-    return [("", "  bucket hits", count, "", str(hits.max), bound)]
+    count = _number(operation.parts[part])
+    return [("", "  pool hits", count, "", _number(hits.max), _number(hits.bound))]
+
+
+def _number(value: int | None) -> str:
+    return "none" if value is None else f"{value:,}"
 
 
 def _show_pages(entries: Sequence[Entry]) -> None:
@@ -133,11 +146,14 @@ def _show_pages(entries: Sequence[Entry]) -> None:
     for entry in entries:
         assert entry.pages is not None
         pages = entry.pages
-        numbers = (pages.peak, f"{pages.mean:.1f}", pages.faults, pages.table_bytes)
-        rows.append((entry.name, *map(str, numbers)))
+        tables = "" if pages.table_bytes is None else f"{pages.table_bytes:,}"
+        numbers = (f"{pages.peak:,}", f"{pages.mean:,.1f}", f"{pages.faults:,}", tables)
+        rows.append((entry.name, *numbers))
     _show_table(rows)
+    if any(map(_has_large_tables, entries)):
+        print("tables for a space of 2^20 pages; `tau plan` says what your program needs")
     _show_failures(entries)
-    print("\ninstructions and accesses per call on RV32IMC, -O2 (in brackets with Zbb):")
+    print("\ninstructions and accesses per call on RV32IMC, -O2 (in parentheses with Zbb):")
     rows = [("system", "operation", "calls", "p99.9", "max", "bound", "accesses", "bound")]
     for entry in entries:
         for name, operation in entry.operations.items():
@@ -145,15 +161,24 @@ def _show_pages(entries: Sequence[Entry]) -> None:
             for unit in (INSTRUCTIONS, ACCESSES):
                 costs.append(_with_zbb(operation, unit, "max"))
                 costs.append(operation.grows or _with_zbb(operation, unit, "bound"))
-            rows.append((entry.name, name, str(operation.count), *costs))
+            rows.append((entry.name, name, f"{operation.count:,}", *costs))
     _show_table(rows, text_columns=2)
     print()
     print(pages_sentence(entries))
 
 
+def _has_large_tables(entry: Entry) -> bool:
+    """Whether the tables are those of the replayed space, which is larger than the heap needs."""
+    from tautochrone.replay.paging import table_bytes
+
+    assert entry.pages is not None
+    heap_pages, tables = entry.pages.heap_pages, entry.pages.table_bytes
+    return bool(heap_pages and tables and tables > table_bytes(entry.name, heap_pages))
+
+
 def _with_zbb(operation: Operation, unit: str, statistic: str) -> str:
     plain, with_zbb = operation.measure(unit), operation.measure(unit, build="zbb")
-    return f"{getattr(plain, statistic)} ({getattr(with_zbb, statistic)})"
+    return f"{_number(getattr(plain, statistic))} ({_number(getattr(with_zbb, statistic))})"
 
 
 def _tile_tables(entries: Sequence[Entry]) -> Iterator[tuple[str, Table]]:
@@ -201,17 +226,17 @@ def _verdict(entries: Sequence[Entry], heap_bytes: int | None) -> str:
     """Return one sentence: which system needs least, or which do not hold."""
     failed = [entry.name for entry in entries if not entry.held]
     if failed:
-        heap = "" if heap_bytes is None else f" in {heap_bytes} bytes"
+        heap = "" if heap_bytes is None else f" in {heap_bytes:,} bytes"
         return f"{', '.join(failed)} did not hold the trace{heap}."
     if heap_bytes is not None:
-        return f"All hold the trace in {heap_bytes} bytes."
+        return f"All hold the trace in {heap_bytes:,} bytes."
     ranked = sorted(entries, key=lambda entry: entry.footprint_bytes)
     least_bytes = ranked[0].footprint_bytes
     if len(ranked) == 1 or least_bytes == 0:
-        return f"{ranked[0].name} holds the trace in {least_bytes} bytes."
+        return f"{ranked[0].name} holds the trace in {least_bytes:,} bytes."
     names = [entry.name for entry in ranked if entry.footprint_bytes == least_bytes]
     if len(names) == len(ranked):
-        return f"{' and '.join(names)} need the same: {least_bytes} bytes."
+        return f"{' and '.join(names)} need the same: {least_bytes:,} bytes."
     following = ranked[len(names)]
     less = output.percent(1 - least_bytes / following.footprint_bytes)
     verb = "needs" if len(names) == 1 else "need"
@@ -222,19 +247,24 @@ def _next_command(replayed: Replayed) -> str:
     """Return the next command to run."""
     trace, plan, entries = replayed.trace, replayed.plan, replayed.entries
     names = ",".join(entry.name for entry in entries)
-    with_plan = f" --plan {plan}" if plan else ""
     if not all(entry.held for entry in entries):
         if len(heaps(entries)) < len(entries):
             limits = "--frames, --heap and --plan" if plan else "--frames and --heap"
-            return f"tau replay {trace} --on {names}, without {limits} or with more"
-        return f"tau replay {trace}{with_plan}"
+            rest = replayed.words("--frames", "--heap", "--plan")
+            return f"tau replay {trace} --on {names}{rest}, without {limits} or with more"
+        return f"tau replay {trace}{replayed.words('--heap')}"
     if any(entry.plan_holds is False for entry in entries):
         return f"tau plan {trace} OTHERS... -o plan.toml, with all recordings that it must hold"
     if simulated(entries):
         others = [name for name in ("rtvm", "conventional") if name not in names.split(",")]
-        return f"tau report {trace} --on {','.join([*others, names])} -o report.html"
+        names = ",".join([*others, names])
+        return f"tau report {trace} --on {names}{replayed.words()} -o report.html"
     if on_pages(entries):
-        return f"tau report {trace} --on rtvm,conventional -o report.html"
+        return f"tau report {trace} --on rtvm,conventional{replayed.words()} -o report.html"
     if plan is None:
-        return f"tau plan {trace} -o plan.toml"
-    return f"tau report {trace} --plan {plan} --on tlsf,budget,glibc -o report.html"
+        shared = (replayed.given.get(name) for name in ("--layout", "--skip-misuse"))
+        words = "".join(f" {word}" for word in shared if word)
+        return f"tau plan {trace}{words} -o plan.toml"
+    # glibc takes memory on demand, so it has no --heap.
+    words = replayed.words("--heap")
+    return f"tau report {trace}{words} --on tlsf,budget,glibc -o report.html"

@@ -10,6 +10,7 @@ from typing import Any
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.facts.trace_format import SLOT_NONE
 from tautochrone.trace import file as trace
 from tautochrone.trace.ending import RECOVERED
 
@@ -56,6 +57,41 @@ def check_trace(path: Path) -> list[Problem]:
             problems.append(Problem("header", "not a JSON object"))
         problems += _check_sites(reader)
         return problems + _check_blocks(reader)
+
+
+def first_misuses(path: Path) -> list[Problem]:
+    """Return the first free of an unknown object and the first double free, if there are any.
+
+    Misuse is a bug of the program; the trace that holds it is sound.
+    """
+    found = []
+    with trace.open_trace(path) as reader:
+        totals = reader.totals
+        if totals.unknown_count:
+            place = totals.unknown_first_event
+            found.append(_misuse(reader, place, "an object that the trace never allocated"))
+        if totals.double_free_count:
+            place = totals.double_free_first_event
+            found.append(_misuse(reader, place, "an object that was already freed"))
+    return found
+
+
+def _misuse(reader: trace.TraceReader, event: int, what: str) -> Problem:
+    """Return the place and the words of an event that names no live object."""
+    before = 0
+    for columns in reader.columns(("slot", "site", "op")):
+        if event < before + len(columns.op):
+            break
+        before += len(columns.op)
+    row = event - before
+    slot, site = int(columns.slot[row]), int(columns.site[row])
+    cause = f"{trace.OPS[int(columns.op[row])]} of {what}"
+    if slot != SLOT_NONE:
+        cause += f" (slot {slot:,})"
+    if site:
+        module, offset = reader.sites()[site - 1]
+        cause += f", called at {module}+{offset:#x}"
+    return Problem(f"event {event}", cause)
 
 
 def _check_sites(reader: trace.TraceReader) -> list[Problem]:

@@ -23,11 +23,13 @@ import numpy as np
 from tautochrone import native
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
+from tautochrone.facts.plan_format import FORMAT as PLAN_FORMAT
 from tautochrone.files import input_file, json_text
 from tautochrone.trace.ending import Ending, ending_of
 from tautochrone.trace.totals import Totals
 
 OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
+HEAD_BYTES = 4096  # enough of a file to tell its kind
 STATUS_IO_FAILED, STATUS_NOT_A_TRACE, STATUS_NEWER, STATUS_CORRUPT = 1, 2, 3, 4
 STATUS_NO_MEMORY, STATUS_DISK_FULL, STATUS_BAD_EVENT = 5, 6, 7
 
@@ -147,9 +149,15 @@ def status_error(status: int, path: str | Path) -> TauError:
 
 
 def require_trace_file(path: Path) -> None:
-    """Refuse an input as input_file.check does, with the same next step in every command."""
+    """Refuse an input as input_file.check does, and a plan, with the same next step everywhere."""
     step = f"check the path, or record a program: tau record -o {path} -- PROGRAM"
-    input_file.check(path, "trace", step)
+    if is_plan(input_file.read(path, "trace", HEAD_BYTES, step)):
+        raise TauError(f"{path} is a plan, not a trace", f"tau check {path}, or name a trace")
+
+
+def is_plan(head: bytes) -> bool:
+    """Whether a file that begins so says that it is a plan."""
+    return f'\nformat = "{PLAN_FORMAT}"'.encode() in head or head.startswith(b"# A heap plan:")
 
 
 class TraceReader:

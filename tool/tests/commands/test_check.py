@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from tautochrone.commands.check import check_file, command
+from tautochrone.console import output
+from tautochrone.errors import TauError
 from tautochrone.facts import trace_format as form
+from tautochrone.plan.bounds import Bound, Bounds
 from tautochrone.plan.checking import check_plan
+from tautochrone.plan.file import Plan, PlanClass, save_plan
 from tautochrone.trace.checking import check_trace
-from tautochrone.trace.file import TraceWriter
+from tautochrone.trace.file import TraceWriter, open_trace
 from tool.tests.trace import trace_forge
 from tool.tests.trace import trace_model as model
 
@@ -94,10 +99,65 @@ def test_neither_trace_nor_plan(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
-    [("a.toml", b"\0", "plan"), ("a.txt", b"x", "plan"), ("a.bin", b"\0", "unknown")],
+    [("a.toml", b"\0", "plan"), ("a.txt", b"x", "unknown"), ("a.bin", b"\0", "unknown")],
 )
 def test_what_cannot_be_read_is_judged_by_its_name_and_its_bytes(
     tmp_path: Path, name: str, data: bytes, kind: str
 ) -> None:
     (tmp_path / name).write_bytes(data)
     assert check_plan(tmp_path / name, data)[0] == kind
+
+
+def test_the_first_misuse_of_each_kind_is_told(tmp_path: Path) -> None:
+    """With the event, the object if its slot is known, and the place of the call."""
+    path = tmp_path / "a.tau"
+    with TraceWriter(path, {}) as writer:
+        site = writer.site("/bin/program", 0x4A)
+        writer.append(
+            op=[0, 4, 4, 4, 4],
+            slot=[0, 0, 0, form.SLOT_NONE, form.SLOT_NONE],
+            size_bytes=[24, 0, 0, 0, 0],
+            flags=[0, 0, form.FLAG_DOUBLE_FREE, form.FLAG_UNKNOWN, form.FLAG_DOUBLE_FREE],
+            site=[0, 0, site, 0, 0],
+            time_ns=[0, 1, 2, 3, 4],
+        )
+    result = CliRunner().invoke(command, [str(path)], standalone_mode=False)
+    assert result.return_value == 0
+    told = result.stdout.splitlines()
+    assert told == [
+        f"{path}: event 3: free of an object that the trace never allocated",
+        f"{path}: event 2: free of an object that was already freed (slot 0), called at"
+        " /bin/program+0x4a",
+        f"{path}: trace, no problems; the program misused its heap, see above",
+    ]
+    result = CliRunner().invoke(command, [str(path), "--json"], standalone_mode=False)
+    assert [one["place"] for one in json.loads(result.stdout)["misuse"]] == ["event 3", "event 2"]
+
+
+def test_a_file_of_another_kind_is_told_by_its_kind(tmp_path: Path) -> None:
+    source, plan = tmp_path / "x.c", tmp_path / "plan.toml"
+    source.write_text("int main(void) { return 0; }\n")
+    kind, (problem,) = check_file(source)
+    assert (kind, problem.cause) == ("unknown", "this is neither a trace nor a plan")
+    save_plan(Plan((), 64, "greedy", 0.0), plan, "a test")
+    with pytest.raises(TauError, match="is a plan, not a trace"):
+        open_trace(plan)
+
+
+def test_bounds_that_a_plan_lacks_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All of them, or those of one of its systems; other bounds lead to a new plan."""
+    plan = Plan((PlanClass(24, 4),), 6400, "greedy", 0.0)
+    save_plan(plan, tmp_path / "none.toml", "a test")
+    output.configure(color="auto", quiet=False)
+    check_plan(tmp_path / "none.toml", b"")
+    assert "it has no [bounds]" in capsys.readouterr().err
+    rows = (Bound("tlsf", "malloc", "m4", "instructions", 9),)
+    some = replace(plan, sections={"bounds": Bounds("0" * 64, rows)})
+    save_plan(some, tmp_path / "some.toml", "a test")
+    result = CliRunner().invoke(command, [str(tmp_path / "some.toml")], standalone_mode=False)
+    assert "[bounds] has no row of budget" in result.stderr
+    assert result.stdout.endswith(
+        "next: make the plan again with `tau plan`, for the installed core and compilers\n"
+    )

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from tautochrone.commands.info import command
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format as form
+from testing.random_trace import MALLOC, write_events
 from tool.tests.trace import trace_model as model
 
 
@@ -47,7 +48,7 @@ def test_text_tells_who_how_much_and_what_next(tmp_path: Path) -> None:
     text = run(tmp_path / "a.tau")
     for part in ("x '--y z'", "2023-11-1", "5,000", "unknown objects, the first is event",
                  "double frees", f"{model.totals_of(events)['peak_live_objects']:,} objects",
-                 f"next: tau plan {tmp_path / 'a.tau'}"):  # fmt: skip
+                 f"next: tau check {tmp_path / 'a.tau'}"):  # fmt: skip
         assert part in text, part
     assert "recovered" not in text
 
@@ -93,3 +94,11 @@ def test_no_trace(tmp_path: Path) -> None:
     (tmp_path / "a.tau").write_text("hello, this is no trace at all")
     with pytest.raises(TauError, match="not a trace"):
         run(tmp_path / "a.tau")
+
+
+def test_one_is_not_told_in_the_plural(tmp_path: Path) -> None:
+    path = write_events(tmp_path / "a.tau", [(MALLOC, 0, 24, 0)])
+    text = run(path)
+    assert "peak         24 bytes; at most 1 object at once" in text
+    assert "never freed  24 bytes, 1 object\n" in text
+    assert f"next: tau plan {path} -o plan.toml" in text

@@ -257,7 +257,8 @@ def test_the_command_plans_pages_that_replay_holds(tmp_path: Path) -> None:
 
 
 def test_a_replay_takes_the_plans_frames_and_refuses_fewer(tmp_path: Path) -> None:
-    """`tau replay --on rtvm --plan` runs in what was planned; the conventional heap does not."""
+    """Both heaps get the planned pages, so they are compared in equal room; ours gets its frames.
+    """
     trace, plan = tmp_path / "t.tau", tmp_path / "plan.toml"
     write_events(trace, events_with_touches(500, events=500, live_max=20))
 
@@ -270,7 +271,13 @@ def test_a_replay_takes_the_plans_frames_and_refuses_fewer(tmp_path: Path) -> No
     replay = ("replay", trace, "--on", "rtvm,conventional", "--plan", plan)
     ours, theirs = json.loads(tau(*replay, "--json").stdout)["systems"]
     assert ours["completed"] and ours["frames"] == ours["peak_mapped_pages"] == planned.frames
-    assert ours["heap_pages"] == planned.heap_pages < theirs["heap_pages"]
+    assert ours["heap_pages"] == theirs["heap_pages"] == planned.heap_pages
+    assert theirs["frames"] == planned.heap_pages
+    assert ours["table_bytes"] == planned.table_bytes > theirs["table_bytes"]
+    without = json.loads(tau(*replay[:4], "--json").stdout)["systems"]
+    assert without[0]["table_bytes"] > 2**20 * 4
+    note = "tables for a space of 2^20 pages; `tau plan` says what your program needs"
+    assert note in tau(*replay[:4]).stdout and note not in tau(*replay).stdout
     refused = tau(*replay, "--frames", str(planned.frames - 1))
     assert refused.returncode == EXIT_USAGE and "is 1 fewer" in refused.stderr
 
@@ -296,7 +303,7 @@ def test_another_heap_does_not_take_the_planned_frames(tmp_path: Path) -> None:
 def test_ours_on_the_tile_takes_what_was_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a simulation: what is asked of it. The page table's heap takes nothing of a plan."""
+    """Without a simulation: what is asked of it. The page table's heap takes the planned pages."""
     trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 9000, 0), (TOUCH, 0, 0, 200)])
     planned = pages.make(basis_of(trace))
     asked: list[object] = []
@@ -311,5 +318,5 @@ def test_ours_on_the_tile_takes_what_was_planned(
             system_named(name).run(open_trace_for_replay(trace), Options(pages=planned))
     assert asked == [
         ("tile:rtmmu", planned.frames, planned.heap_pages * PAGE),
-        ("tile:pagetable", None, None),
+        ("tile:pagetable", None, planned.heap_pages * PAGE),
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.console.output import percent
 from tautochrone.plan.file import load_plan
 from tautochrone.replay.run import completes, smallest_heap
 from testing.random_trace import FREE, MALLOC, write_events
@@ -55,6 +56,12 @@ def test_people_are_told_the_gain_and_the_next_command(tmp_path: Path, recording
     for text in ("plain TLSF needs", "this plan needs", "(+10 %)", "plan.h", "next: tau replay"):
         assert text in done.stdout
     assert "Next: tau replay" in plan.read_text()
+    assert "# optimal_within: the most of the measured heap that any other" in plan.read_text()
+    measured = json.loads(tau("plan", recording, "--json").stdout)["measured_heap_bytes"]
+    least = int(re.search(r"smaller than ([\d,]+) bytes", done.stdout)[1].replace(",", ""))
+    above = percent(measured / least - 1)
+    assert f"the plan without its margin is at most {above} above the optimum" in done.stdout
+    assert f": this is at most {above} above" in tau("plan", recording).stdout
     assert "TAU_PLAN_HEAP_BYTES" in (tmp_path / "plan.h").read_text()
     assert "next: keep it with -o" in tau("plan", recording).stdout
 
@@ -123,15 +130,24 @@ def test_the_search_says_what_it_cost_but_the_plan_does_not(
     assert "search:" not in quiet.stderr + quiet.stdout
 
 
+def test_a_plan_without_pools_says_what_to_do(tmp_path: Path) -> None:
+    path, plan = tmp_path / "t.tau", tmp_path / "plan.toml"
+    write_events(path, [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
+    none = "No pool saves anything here: give heap_bytes to tau_tlsf_init"
+    assert none in tau("plan", path, "-o", plan, "--classes-max", 0).stdout.splitlines()
+    assert f"# {none}.\n" in plan.read_text()
+
+
 def test_fixed_input_takes_what_is_refused_as_a_bet(tmp_path: Path) -> None:
     sizes = sorted(random.Random(21).sample(range(8, 4000, 8), 18))
     path = write_events(tmp_path / "t.tau", come_and_go(21, sizes, 10, 1500))
     usual = tau("plan", path, "--json")
-    assert "classes of greedy are refused" in usual.stderr
-    assert "--fixed-input" in usual.stderr
+    advice = "(add --fixed-input if it always runs the same)"
+    told = rf"^tried and dropped: the pools of greedy, .* {re.escape(advice)}$"
+    assert re.search(told, usual.stderr, re.M)
     plan = tmp_path / "plan.toml"
     fixed = tau("plan", path, "--fixed-input", "-o", plan, "--json")
-    assert "refused" not in fixed.stderr
+    assert "dropped" not in fixed.stderr
     assert json.loads(fixed.stdout)["heap_bytes"] < json.loads(usual.stdout)["heap_bytes"]
     assert "--fixed-input" in plan.read_text()
 

@@ -145,7 +145,11 @@ def test_live_bytes_beyond_a_double_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "text"), [(UNKNOWN, "never allocated .first: event 1"), (DOUBLE_FREE, "freed twice")]
+    ("flag", "text"),
+    [
+        (UNKNOWN, "1 free of an object that it never allocated .first: event 1"),
+        (DOUBLE_FREE, "1 double free .first: event 2"),
+    ],
 )
 def test_misuse_is_refused_with_count_and_place(tmp_path: Path, flag: int, text: str) -> None:
     slot = 0 if flag == DOUBLE_FREE else SLOT_NONE

@@ -14,6 +14,7 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.replay.paging import page_replay
 from tautochrone.replay import entry
+from tautochrone.report import comparison
 from testing.paging_reference import PAGE, TOUCH, events_with_touches
 from testing.random_trace import MALLOC, random_trace, write_events
 
@@ -186,3 +187,65 @@ def test_a_replay_that_lacks_something_is_refused(trace: Path, tmp_path: Path, l
     found.write_text(json.dumps(document))
     with pytest.raises(TauError, match="not what `tau replay --json` prints"):
         called(report.command, trace, "--replay", found, "-o", tmp_path / "r.html")
+
+
+def test_the_next_command_keeps_the_options_that_were_given(trace: Path) -> None:
+    words = ("--frames", "2000", "--touch", "all", "--events", "900")
+    told = called(replay.command, trace, "--on", "rtvm", *words).stdout.splitlines()[-1]
+    kept = "--frames 2000 --touch all --events 900"
+    assert told == f"next: tau report {trace} --on rtvm,conventional {kept} -o report.html"
+
+
+def paged(name: str, role: str, pages: int, heap_pages: int, free: int) -> entry.Entry:
+    """An entry of a heap on pages; only what the sentence reads is not empty."""
+    curve: dict[str, list[int]] = {"event": [], "min": [], "max": []}
+    mapped = entry.Pages(pages, 1.0, 1, 0, 0, "recorded", 1, curve, heap_pages)
+    cost = entry.Measure(entry.INSTRUCTIONS, max=free)
+    calls = {"free": entry.Operation("free", 1, (cost,))}
+    return entry.Entry(name, role, True, 4096, operations=calls, pages=mapped)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "sentence"),
+    [
+        (
+            (9, 8, 460),
+            "With pages returned at once, the heap maps at most 3 pages instead of 9 (3.00 times"
+            " fewer); its slowest free takes 500 instructions instead of 460 (8.7 % more).",
+        ),
+        (
+            (3, 8, 550),
+            "With pages returned at once, the heap maps at most 3 pages instead of 3 (equally"
+            " many); its slowest free takes 500 instructions instead of 550 (9.1 % fewer).",
+        ),
+        (
+            (9, 262144, 460),
+            "rtvm maps at most 3 pages, conventional maps at most 9 pages, in heaps of different"
+            " sizes.",
+        ),
+    ],
+)
+def test_heaps_are_compared_in_equal_room_only(
+    theirs: tuple[int, int, int], sentence: str
+) -> None:
+    ours = paged("rtvm", entry.OURS, 3, 8, 500)
+    other = paged("conventional", entry.CONVENTIONAL, *theirs)
+    assert comparison.pages_sentence([ours, other]) == sentence
+
+
+def test_the_report_names_the_other_recording_of_a_sentence(trace: Path, tmp_path: Path) -> None:
+    """A sentence on another recording's pages must not look like one on the report's."""
+    found, other = tmp_path / "pages.json", random_trace(tmp_path / "other.tau", 5, events=200)
+    found.write_text(called(replay.command, trace, "--on", "rtvm,conventional", "--json").stdout)
+    words = ("--replay", found, "--json", "--force", "-o", tmp_path / "r.html")
+    for shown, beginning in (
+        (trace, "With pages returned at once, the heap maps at most"),
+        (other, "In another recording (t.tau): with pages returned at once, the heap maps at most"),
+    ):
+        done = called(report.command, shown, *words)
+        assert json.loads(done.stdout)["sentences"][-1].startswith(beginning)
+    first = ("--events", "900")
+    words = (trace, "--on", "rtvm,conventional", *first, "--json")
+    found.write_text(called(replay.command, *words).stdout)
+    words = (trace, *first, "--replay", found, "--json", "--force", "-o", tmp_path / "r.html")
+    assert "another recording" not in called(report.command, *words).stdout

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from tautochrone import native
-from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.replay import systems as registry
 from tautochrone.replay.entry import OURS, Entry, Pages
@@ -252,7 +253,7 @@ def test_a_size_near_the_limit_does_not_hold(tmp_path: Path) -> None:
 def test_misuse_is_refused_unless_told(tmp_path: Path) -> None:
     events = [(MALLOC, 0, 64, 0), (FREE, 0, 0, 0), (FREE, 0xFFFFFFFF, 0, 0)]
     trace = write_events(tmp_path / "t.tau", events, [0, 0, DOUBLE_FREE_FLAG])
-    with pytest.raises(TauError, match=r"1 double frees \(first: event 2\)") as refused:
+    with pytest.raises(TauError, match=r"1 double free \(first: event 2\)") as refused:
         replay(trace, "tlsf")
     assert refused.value.exit_code == 1
     assert "--skip-misuse" in (refused.value.next_step or "")
@@ -287,8 +288,9 @@ def test_budget_without_a_plan_is_a_usage_error(trace: Path) -> None:
 
 def test_a_plan_that_does_not_fit_is_told(trace: Path) -> None:
     plan = SimpleNamespace(classes=[(64, 1000)])
-    with pytest.raises(TauError, match="does not fit a heap of 8192 bytes"):
+    with pytest.raises(TauError, match="does not fit a heap of 8,192 bytes") as refused:
         replay(trace, "budget", plan, heap_bytes=8192)
+    assert refused.value.exit_code == EXIT_LIMIT_EXCEEDED
 
 
 def test_a_plan_for_another_layout_or_with_too_many_classes_is_refused(trace: Path) -> None:
@@ -369,18 +371,19 @@ def test_people_get_a_table_a_verdict_and_a_next_step(trace: Path) -> None:
     done = tau("replay", trace, "--on", "tlsf,kingsley")
     assert "tlsf needs least" in done.stdout
     assert "next: tau plan" in done.stdout
+    assert re.search(r"^tlsf +[\d,]+,\d{3} ", done.stdout, re.M)
 
 
 @pytest.mark.parametrize(
     ("footprints", "sentence"),
     [
-        ({"tlsf": 2000, "budget": 2000}, "tlsf and budget need the same: 2000 bytes."),
+        ({"tlsf": 2000, "budget": 2000}, "tlsf and budget need the same: 2,000 bytes."),
         ({"tlsf": 2000, "budget": 1999}, "budget needs least: 0.05 % less than tlsf."),
         (
             {"tlsf": 1000, "budget": 1000, "glibc": 4000},
             "tlsf and budget need least: 75 % less than glibc.",
         ),
-        ({"tlsf": 2000}, "tlsf holds the trace in 2000 bytes."),
+        ({"tlsf": 2000}, "tlsf holds the trace in 2,000 bytes."),
     ],
 )
 def test_the_verdict_never_says_none_less(footprints: dict[str, int], sentence: str) -> None:
@@ -421,3 +424,49 @@ def test_what_did_not_hold_on_pages_is_told_what_limited_it(
         text.show(text.Replayed("t.tau", plan, None, None, 0, [entry]))
         told = capsys.readouterr().out.splitlines()[-1]
         assert told == f"next: tau replay t.tau --on rtvm, without {limits} or with more"
+
+
+def test_the_next_command_keeps_the_options_that_were_given(trace: Path) -> None:
+    """The next command replays what this one did; `tau plan` gets what it has, too."""
+    words = ("--instructions", "m4", "--layout", "32", "--skip-misuse", "--events", 500)
+    told = tau("replay", trace, "--on", "tlsf", *words).stdout.splitlines()[-1]
+    assert told == f"next: tau plan {trace} --layout 32 --skip-misuse -o plan.toml"
+    plan = trace.with_name("plan.toml")
+    assert tau("plan", trace, "-o", plan).returncode == 0
+    told = tau("replay", trace, "--plan", plan, *words, "--heap", 1 << 20).stdout.splitlines()[-1]
+    kept = "--layout 32 --instructions m4 --events 500 --skip-misuse --on tlsf,budget,glibc"
+    assert told == f"next: tau report {trace} --plan {plan} {kept} -o report.html"
+
+
+def test_a_file_of_systems_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that raises, and one without SYSTEMS."""
+    modules: dict[str, ModuleType] = {"tautochrone.replay.systems.lame": ModuleType("lame")}
+
+    def imported(name: str) -> ModuleType:
+        if name not in modules:
+            raise ImportError("no module named nothing")
+        return modules[name]
+
+    monkeypatch.setattr(registry.importlib, "import_module", imported)
+    with pytest.raises(TauError, match="replay.systems.lame lacks SYSTEMS"):
+        registry._loaded("tautochrone.replay.systems.lame")
+    with pytest.raises(TauError, match="systems.bad cannot be loaded: ImportError: no module"):
+        registry._loaded("tautochrone.replay.systems.bad")
+
+
+def test_a_heap_on_pages_has_no_result_of_an_arena(trace: Path) -> None:
+    for attempt in (lambda: replay(trace, "rtvm"), lambda: smallest_heap(trace, "rtvm")):
+        with pytest.raises(TauError, match="rtvm maps pages, so it has no smallest heap") as raised:
+            attempt()
+        assert raised.value.exit_code == EXIT_USAGE
+
+
+def test_help_lists_every_system_and_a_typo_is_guessed(trace: Path) -> None:
+    told = tau("replay", "--help").stdout.split("Systems:")[1]
+    for name, system in registry.systems().items():
+        assert re.search(rf"^  {re.escape(name)} +{re.escape(system.about[:12])}", told, re.M), name
+    done = tau("replay", trace, "--on", "rtmv")
+    assert done.returncode == EXIT_USAGE and "did you mean rtvm?" in done.stderr
+    assert "Did you mean 'replay'?" in tau("repley", trace).stderr
+    done = tau("replay", trace, "--heap", "64K")
+    assert "'64K' is not a number of bytes; write 65536" in done.stderr

@@ -211,3 +211,24 @@ def test_a_plan_that_is_too_small_is_said_to_be(trace: Path, tmp_path: Path) -> 
         "The plan's heap of 1,496 bytes is too small for this recording, which needs at least"
         " 1,500 bytes; plan all recordings together."
     )
+
+
+@pytest.mark.parametrize(
+    ("duration_ns", "unit", "told"),
+    [
+        (900, "µs", "0.900 µs"),
+        (999_999, "µs", "999.999 µs"),
+        (1_000_000, "ms", "1.000 ms"),
+        (1_200_000_000, "s", "1.200 s"),
+    ],
+)
+def test_the_time_axis_has_the_unit_of_its_duration(
+    duration_ns: int, unit: str, told: str, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "t.tau", tmp_path / "r.html"
+    with TraceWriter(path, {}) as writer:
+        times = np.array([0, duration_ns])
+        writer.append(op=[0, 0], slot=[0, 1], size_bytes=[8, 8], time_ns=times)
+    called(path, "-o", out)
+    assert f"time ({unit}),live_bytes_min" in out.read_text()
+    assert f"<dt>duration</dt><dd>{told}</dd>" in out.read_text()

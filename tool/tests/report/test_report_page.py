@@ -148,7 +148,7 @@ def test_verdict_says_how_much_and_against_what() -> None:
     assert "plain TLSF, this program needs a heap of 2,000 B" in verdict(1480, entries()[:1], None)
     assert "tau replay" in verdict(1480, [], None)
     assert "1,600 B, which was not replayed" in verdict(1480, [], 1600)
-    assert "1,600 B, its margin of 10 % included, not" in verdict(1480, [], 1600, 0.1)
+    assert "1,600 B, its margin of 10 % included, which was not" in verdict(1480, [], 1600, 0.1)
     assert verdict(1480, entries(), 1650, 0.1) == (
         "With the plan, this program needs a heap of 1,650 B (1,650 bytes, its margin of 10 %"
         " included), 11 % above what it holds at its peak. The smallest that holds this recording"
@@ -182,3 +182,18 @@ def test_a_picture_is_small(name: str, tmp_path: Path, report: str) -> None:
     picture.take(tmp_path / "r.html", tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / name).stat().st_size < 200_000
+
+
+def test_circles_of_the_sizes_are_not_cut_off() -> None:
+    """The largest count, whose circle may be the largest too, has room above it."""
+    plot = sizes.draw([(24, 1000, 900), (1000, 1, 1)], {24}).model
+    assert plot.y_range.start < 1 and plot.y_range.end > 2 * 1000
+
+
+def test_each_small_figure_names_its_axes() -> None:
+    curves = some_curves()
+    _, grid = classes.draw(curves, [(24, 1), (104, 2)]).model.children
+    small = [child for child, *_ in grid.children]
+    titles = {(one.xaxis[0].axis_label, one.yaxis[0].axis_label) for one in small}
+    assert len(small) == 2 and titles == {(curves.x_label, "objects")}
+    assert curves.x_label == "time (µs)"

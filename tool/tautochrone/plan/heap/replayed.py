@@ -50,11 +50,11 @@ SWEEPS_MAX = 2  # over the sizes, from each start
 ENDS_MEASURED_MAX = 2  # results that are measured as finely as by `tau replay`
 SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
-# Why the classes of a start are refused.
-NO_CLASS = "there are none"
-NO_GAIN = "they need no less than plain TLSF on some recording"
-NO_RETURN = "they save less than 1/16 of the bytes that they dedicate"
-LOSES_ON_PREFIX = "they need over 2 % more than plain TLSF on a prefix of a recording"
+# Why the classes of a start are refused, in words that follow "the pools of …,".
+NO_CLASS = "of which there are none"
+NO_GAIN = "no better than plain TLSF on some recording"
+NO_RETURN = "which save less than 1/16 of their own bytes"
+LOSES_ON_PREFIX = "over 2 % worse than plain TLSF if the program stops earlier"
 BETS = (NO_RETURN, LOSES_ON_PREFIX)
 # The most work of one search: a number of replays, and a number of events, or for a long recording
 # a number of its replays.

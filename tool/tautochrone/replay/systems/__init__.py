@@ -5,6 +5,7 @@ A file has SYSTEMS, the listed ones, and may have `named(name)` for others. No o
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib
 import pkgutil
@@ -19,7 +20,19 @@ from tautochrone.replay.system import System
 def _files() -> list[ModuleType]:
     """The files of this folder, in the order of their names."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__))
-    return [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return [_loaded(f"{__name__}.{name}") for name in names]
+
+
+def _loaded(name: str) -> ModuleType:
+    """A file that defines systems. Raises TauError, with its name, if it does not."""
+    try:
+        file = importlib.import_module(name)
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise TauError(f"{name} cannot be loaded: {cause}", "repair or remove it") from error
+    if not hasattr(file, "SYSTEMS"):
+        raise TauError(f"{name} lacks SYSTEMS", "repair or remove it")
+    return file
 
 
 @functools.cache
@@ -45,4 +58,6 @@ def system_named(name: str) -> System:
         if found is not None:
             return found
     known = ", ".join(systems())
-    raise TauError(f"no system is called {name!r}", f"use some of {known}", EXIT_USAGE)
+    close = difflib.get_close_matches(name, systems(), 1)
+    question = f"did you mean {close[0]}? " if close else ""
+    raise TauError(f"no system is called {name!r}", f"{question}use some of {known}", EXIT_USAGE)

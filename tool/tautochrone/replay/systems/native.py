@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tautochrone.errors import TauError
+from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts.status_format import PLAN_TOO_LARGE
 from tautochrone.replay import opened
@@ -23,6 +23,7 @@ class Native(System):
 
     arena: Arena
     role: str
+    about: str
     is_counted: bool = False
     follows: ClassVar[frozenset[str]] = frozenset(
         {"plan", "heap_bytes", "layout", "isa", "check_level", "skip_misuse"}
@@ -77,8 +78,9 @@ class Native(System):
             run = opened.watched(lambda: session.run(size), f"replaying on {self.name}")
         if run.fault == faults.INIT_FAILED and run.init_status == PLAN_TOO_LARGE:
             raise TauError(
-                f"the plan does not fit a heap of {size} bytes",
+                f"the plan does not fit a heap of {size:,} bytes",
                 "give more with --heap, or make a smaller plan",
+                EXIT_LIMIT_EXCEEDED,
             )
         if run.fault not in (faults.COMPLETED, faults.NO_MEMORY, faults.INIT_FAILED):
             raise TauError(
@@ -134,7 +136,8 @@ def library_system(name: str, library: str | Path, prefix: str, grows: bool = Fa
     `size_t PREFIX_footprint(void *heap)`, that function reports how much of the arena is taken.
     With `grows` there is no search.
     """
-    return Native(Arena(name, str(library), prefix, grows=grows), PEER)
+    about = f"the allocator in {Path(library).name}"
+    return Native(Arena(name, str(library), prefix, grows=grows), PEER, about)
 
 
 CORE_LIBRARY = "libtau_core{bits}.so"
@@ -147,10 +150,16 @@ BUDGET = Arena(
     prefix_without_classes=TLSF.prefix,
 )
 SYSTEMS = (
-    Native(TLSF, OURS, is_counted=True),
-    Native(BUDGET, PLANNED, is_counted=True),
-    Native(Arena("kingsley", opener="tau_system_kingsley_open", grows=True), PEER),
+    Native(TLSF, OURS, "our general allocator in constant time", is_counted=True),
+    Native(BUDGET, PLANNED, "a plan's pools in front of tlsf; needs --plan", is_counted=True),
     Native(
-        Arena("static", opener="tau_system_static_open", opener_takes_trace=True, grows=True), PEER
+        Arena("kingsley", opener="tau_system_kingsley_open", grows=True),
+        PEER,
+        "lists of powers of two, as in 4.2BSD",
+    ),
+    Native(
+        Arena("static", opener="tau_system_static_open", opener_takes_trace=True, grows=True),
+        PEER,
+        "the most objects of each size, reserved from the start",
     ),
 )

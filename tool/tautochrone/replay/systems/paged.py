@@ -44,6 +44,7 @@ class Paged(System):
 
     name: str
     role: str
+    about: str
     follows: ClassVar[frozenset[str]] = FOLLOWS
     targets: ClassVar[tuple[str, ...]] = ("rv32",)
 
@@ -63,8 +64,16 @@ class Paged(System):
             for kind, calls in done.calls.items()
             if calls.count or kind in ALWAYS_SHOWN
         }
-        pages = pages_of(done, options.touch_all, done.table_bytes)
+        pages = pages_of(done, options.touch_all, self._table_bytes(options, done.table_bytes))
         return entry_of(done, self.role, pages, operations)
+
+    def _table_bytes(self, options: Options, replayed_bytes: int) -> int:
+        """The tables of the planned space; without a plan, those of the replayed space."""
+        from tautochrone.replay.paging import table_bytes
+
+        if options.pages is None or options.heap_bytes is not None:
+            return replayed_bytes
+        return table_bytes(self.name, options.pages.heap_pages)
 
     def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
         """The longest paths on "rv32" or "rv32zbb", in instructions and accesses."""
@@ -78,16 +87,18 @@ class Paged(System):
 
 
 def space_of(options: Options, role: str) -> tuple[int | None, int | None]:
-    """Frames and bytes of a heap: those that were given, else, for ours, those that were planned.
+    """Frames and bytes of a heap: those that were given, else those that were planned.
 
-    The planned frames were tried in the planned heap only, so another heap does not take them.
+    A conventional heap takes the planned pages, too, so that both heaps have the same room. The
+    planned frames were tried for ours in the planned heap only.
     """
     from tautochrone.replay.paging import PAGE_BYTES
 
     pages = options.pages
-    if pages is None or role != OURS or options.heap_bytes is not None:
+    if pages is None or options.heap_bytes is not None:
         return options.frames, options.heap_bytes
-    return options.frames or pages.frames, pages.heap_pages * PAGE_BYTES
+    frames = pages.frames if role == OURS else None
+    return options.frames or frames, pages.heap_pages * PAGE_BYTES
 
 
 def refuse_layout(name: str, options: Options) -> None:
@@ -154,7 +165,7 @@ def _operation(kind: str, calls: PageCalls, with_zbb: PageCalls) -> Operation:
 
 
 SYSTEMS = tuple(
-    Paged(name, CONVENTIONAL if heap.is_conventional else OURS)
+    Paged(name, CONVENTIONAL if heap.is_conventional else OURS, heap.about)
     for heap in heaps().values()
     for name in heap.emulated
 )

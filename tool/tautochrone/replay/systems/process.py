@@ -29,6 +29,7 @@ class Process(System):
     name: str
     library: str
     package: str
+    about: str
     role: str = PEER
     follows: ClassVar[frozenset[str]] = frozenset({"skip_misuse", "layout"})
 
@@ -128,7 +129,7 @@ class Process(System):
 
 
 SYSTEMS = (
-    Process("glibc", "", "libc6"),
-    Process("mimalloc", "mimalloc", "libmimalloc2.0"),
-    Process("jemalloc", "jemalloc", "libjemalloc2"),
+    Process("glibc", "", "libc6", "the C library's allocator, unmodified"),
+    Process("mimalloc", "mimalloc", "libmimalloc2.0", "mimalloc, unmodified"),
+    Process("jemalloc", "jemalloc", "libjemalloc2", "jemalloc, unmodified"),
 )

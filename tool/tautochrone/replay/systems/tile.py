@@ -41,6 +41,7 @@ class Tile(System):
 
     name: str
     role: str
+    about: str
     follows: ClassVar[frozenset[str]] = FOLLOWS | {"cycles_max"}
     is_parallel: ClassVar[bool] = True
     targets: ClassVar[tuple[str, ...]] = ("tile",)
@@ -140,11 +141,15 @@ def _operation(
 def named(name: str) -> Tile | None:
     """The system for a name with a configuration; None if it is not one of the tile."""
     found = parsed(name)
-    return None if found is None else Tile(name, _role(found[0]))
+    return None if found is None else Tile(name, _role(found[0]), _about(found[0]))
 
 
 def _role(pair: Pair) -> str:
     return CONVENTIONAL if pair.heap.is_conventional else OURS
 
 
-SYSTEMS = tuple(Tile(PREFIX + pair.name, _role(pair)) for pair in PAIRS)
+def _about(pair: Pair) -> str:
+    return f"on the simulated tile, in cycles: {pair.heap.about}"
+
+
+SYSTEMS = tuple(Tile(PREFIX + pair.name, _role(pair), _about(pair)) for pair in PAIRS)
