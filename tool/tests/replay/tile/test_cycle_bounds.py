@@ -142,7 +142,7 @@ def test_loops_and_unknown_times_have_none(tmp_path: Path) -> None:
     paths = CyclePaths(code, 3)
     with pytest.raises(TauError, match="a loop at again"):
         paths.from_address(code.symbols["again"])
-    with pytest.raises(TauError, match="`wfi` takes a time"):
+    with pytest.raises(TauError, match="`wfi` takes an unknown time"):
         paths.from_address(code.symbols["waits"])
     assert paths.from_address(code.symbols["never"]) < 0
     with pytest.raises(TauError, match="nothing calls waits"):
