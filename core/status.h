@@ -60,6 +60,10 @@ enum tau_status {
     TAU_FRAME_OUTSIDE = 26,
     // the frame was added to the pool before
     TAU_FRAME_TWICE = 27,
+    // the frame is already free
+    TAU_FRAME_FREE = 28,
+    // the frame is in a taken block of another order or start
+    TAU_FRAME_ORDER = 29,
 };
 
 #endif

@@ -15,3 +15,5 @@
 #include "core/hierarchy.c"
 
 #include "core/page_heap.c"
+
+#include "core/buddy.c"

@@ -15,6 +15,8 @@ CORE_FILES = {
     "vspace": ("vspace.c", "frames.c", "region_tree.c", "validity.c"),
     "hierarchy": ("hierarchy.c", "frames.c", "region_tree.c", "validity.c"),
     "pagetable": ("conventional/pagetable.c", "frames.c"),
+    # Blocks of frames.
+    "buddy": ("buddy.c",),
     # Heaps on pages.
     **{name: heap.files for name, heap in heaps().items()},
     # The port to Sv39, with the linear unmap that it is measured against.

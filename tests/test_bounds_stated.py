@@ -93,20 +93,22 @@ COLUMNS = tuple((isa, level) for isa in ("rv32", "m4") for level in (0, 1, 2))
 PAGED_SOURCES = tuple(
     dict.fromkeys(
         name
-        for system in (*heaps(), "hierarchy")
+        for system in (*heaps(), "hierarchy", "buddy")
         for name in CORE_FILES[system]
     )
 )
 # Its paths do not zero a frame: one is ready, as in a reserved pool always.
 READY = ("tau_frames_clean_one",)
 # Headers that state costs, and of how many functions.
-COSTS_STATED = {"vspace.h": 3, "page_heap.h": 4, "conventional/break_heap.h": 2}
+COSTS_STATED = {"buddy.h": 2, "vspace.h": 3, "page_heap.h": 4, "conventional/break_heap.h": 2}
 # What the row is called, the function, the calls that its paths do not make, the check levels.
 PAGED_ROWS = (
     ("`tau_region_tree_find`", "tau_region_tree_find", (), (0,)),
     ("`tau_region_tree_next`", "tau_region_tree_next", (), (0,)),
     ("`tau_region_tree_split`", "tau_region_tree_split", (), (0,)),
     ("`tau_region_tree_union`", "tau_region_tree_union", (), (0,)),
+    ("`tau_buddy_take`", "tau_buddy_take", (), (0,)),
+    ("`tau_buddy_give`", "tau_buddy_give", (), (0,)),
     ("`tau_vspace_map_region`", "tau_vspace_map_region", (), (0,)),
     ("`tau_vspace_map_page`, a frame is ready", "tau_vspace_map_page", READY, (0,)),
     ("`tau_vspace_map_page`", "tau_vspace_map_page", (), (0,)),

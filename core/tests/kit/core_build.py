@@ -36,6 +36,8 @@ SPACE = [*sources_of("vspace"), *WALKS]
 HEAP = [*sources_of(*heaps(), apart=("tlsf.c",)), *WALKS]
 HEAP += ["tests/checks/check_page_heap.c", "tests/checks/check_tlsf.c"]
 
+BUDDY = [*sources_of("buddy"), "tests/checks/check_buddy.c"]
+
 THREADED = [*sources_of("page_heap", "budget"), "tests/kit/port_threads.c"]
 
 TLSF = ["tests/checks/check_tlsf.c", "tests/kit/port_test.c"]
@@ -65,6 +67,9 @@ COMPANIONS = {
     "fuzz_vspace": SPACE,
     "explore_vspace": SPACE,
     **{path.stem: HEAP for path in (CORE / "tests/page_heap").glob("*.c")},
+    "test_buddy": BUDDY,
+    "fuzz_buddy": BUDDY,
+    "explore_buddy": BUDDY,
 }
 
 

@@ -29,6 +29,8 @@ NO_TABLE = 24
 NOT_ADMITTED = 25
 FRAME_OUTSIDE = 26
 FRAME_TWICE = 27
+FRAME_FREE = 28
+FRAME_ORDER = 29
 
 NAMES = (
     "OK",
@@ -59,6 +61,8 @@ NAMES = (
     "NOT_ADMITTED",
     "FRAME_OUTSIDE",
     "FRAME_TWICE",
+    "FRAME_FREE",
+    "FRAME_ORDER",
 )
 MEANING = {
     OK: "done; with every other status, nothing was changed",
@@ -89,4 +93,6 @@ MEANING = {
     NOT_ADMITTED: "the space has too few reserved frames for the region",
     FRAME_OUTSIDE: "the frame is not in the table",
     FRAME_TWICE: "the frame was added to the pool before",
+    FRAME_FREE: "the frame is already free",
+    FRAME_ORDER: "the frame is in a taken block of another order or start",
 }
