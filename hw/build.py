@@ -41,6 +41,7 @@ PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
 BUILD_SECONDS_MAX = 900
 # Make cannot build in, or from, a folder whose path has a blank or a character that it reads.
 PATH_OF_MAKE = re.compile(r"[\w./+@,~-]+")
+SPECIAL_FRAME_BITS_MIN = 9  # kind, and a frame of the communication memory
 
 
 class BuildError(Exception):
@@ -59,7 +60,9 @@ CONFIGS = tomllib.loads((TILE / "configs.toml").read_text(encoding="utf-8"))
 class Options:
     """One simulator. `latencies`: cycles of the table memories; `unit_parameters`: "Name=value".
 
-    Without `optimize` it builds in half the time and runs at a fraction of the speed.
+    Without `optimize` it builds in half the time and runs at a fraction of the speed. With
+    `special_frames` frames of the upper half are no memory, and there is a memory tile. Without
+    `dma_turns` DMA channels delay each other: a leak that must be found.
     """
 
     unit: str = "bare"
@@ -70,6 +73,8 @@ class Options:
     latencies: tuple[int, int, int] = (1, 1, 1)
     unit_parameters: tuple[str, ...] = ()
     optimize: bool = True
+    special_frames: bool = False
+    dma_turns: bool = True
 
     def check(self) -> None:
         """Raise BuildError for what no tile can be."""
@@ -80,6 +85,8 @@ class Options:
             raise BuildError(f"{self.tiles} tiles: 1 to 8")
         if not 2 <= self.page_bits <= 18 or not 2 <= self.frame_bits <= 18:
             raise BuildError("2 to 18 bits for page and frame numbers")
+        if self.special_frames and self.frame_bits < SPECIAL_FRAME_BITS_MIN:
+            raise BuildError(f"special frames need {SPECIAL_FRAME_BITS_MIN} bits of a frame number")
         if len(self.latencies) != 3 or not all(1 <= each <= 16 for each in self.latencies):
             raise BuildError("a latency of 1 to 16 cycles for each of three table memories")
         for parameter in self.unit_parameters:
@@ -169,20 +176,25 @@ def arguments(options: Options, folder: Path) -> list[str]:
     include_folders, ibex = ibex_sources()
     unit = described(options.unit)
     config = CONFIGS[options.config]
+    granule_bits = unit.granule_bytes.bit_length() - 1
     sizes = {
         "Tiles": options.tiles,
         "PageBits": options.page_bits,
         "FrameBits": options.frame_bits,
+        "GranuleBits": granule_bits,
         "Latency0": options.latencies[0],
         "Latency1": options.latencies[1],
         "Latency2": options.latencies[2],
         "Fast": f"1'b{int(config['fast'])}",
         "BitManipulation": f"1'b{int(config['bit_manipulation'])}",
+        "SpecialFrames": f"1'b{int(options.special_frames)}",
+        "DmaTurns": f"1'b{int(options.dma_turns)}",
     }
     parameters = "".join(
         ", .{}({})".format(*parameter.split("=", 1)) for parameter in options.unit_parameters
     )
     defines = f"-DTAU_TILES={options.tiles} -DTAU_FRAME_BITS={options.frame_bits}"
+    defines += f" -DTAU_GRANULE_BITS={granule_bits}"
     level = "-O3" if options.optimize else "-O0"
     # The package's makefile is not configured: without CFG_CXXFLAGS_PCH_I no larger model compiles.
     make_flags = f"CFG_CXXFLAGS_PCH_I=-include OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL={level}"
@@ -321,6 +333,8 @@ def parsed(words: list[str]) -> Options:
     parser.add_argument("--frame-bits", type=int, default=18)
     parser.add_argument("--latency", default="1,1,1", help="cycles of table memories 0, 1, 2")
     parser.add_argument("--unit-parameter", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--special-frames", action="store_true", help="links, DMA, memory tile")
+    parser.add_argument("--no-dma-turns", action="store_true", help="a leak that must be found")
     parser.add_argument("--no-optimize", action="store_true", help="builds faster, runs slower")
     given = parser.parse_args(words)
     try:
@@ -336,6 +350,8 @@ def parsed(words: list[str]) -> Options:
         latencies=latencies,
         unit_parameters=tuple(given.unit_parameter),
         optimize=not given.no_optimize,
+        special_frames=given.special_frames,
+        dma_turns=not given.no_dma_turns,
     )
 
 

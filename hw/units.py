@@ -20,8 +20,9 @@ PARAMETERS = ("PageBits", "FrameBits")  # of every unit
 PARAMETER = re.compile(r"^ *parameter [^=\n]*\b(\w+) *=", re.M)
 REGISTER = re.compile(r"localparam logic \[7:0\] (\w+)Word = 8'd(\d+);")
 NUMBER_MAX = 255  # it is a byte of the device register `config`
+GRANULES_BYTES = (1024, 4096)
 NEEDED: dict[str, type] = {"number": int, "module": str}
-TYPES = NEEDED | {"space": str, "shapes": list, "registers": dict}
+TYPES = NEEDED | {"granule_bytes": int, "space": str, "shapes": list, "registers": dict}
 
 
 class UnitError(Exception):
@@ -33,6 +34,7 @@ class Unit:
     """What fills the MMU socket.
 
     `number`: what the device register `config` says of it. `rtl`: the folder of its module.
+    `granule_bytes`: its smallest page.
     `space`: the core's tables that it reads, "" if no heap is replayed on it. `shapes`: parameters
     with which the module must do too. `registers`: their words.
     """
@@ -41,6 +43,7 @@ class Unit:
     rtl: Path
     number: int
     module: str
+    granule_bytes: int = 4096
     space: str = ""
     shapes: tuple[str, ...] = ()
     registers: Mapping[str, int] = field(default_factory=dict)
@@ -97,6 +100,8 @@ def _described(path: Path) -> Iterator[Unit]:
                 raise UnitError(f"{where}: `{key}` is not of type {TYPES[key].__name__}")
         if not 0 <= table["number"] <= NUMBER_MAX:
             raise UnitError(f"{where}: number {table['number']} is not from 0 to {NUMBER_MAX}")
+        if table.get("granule_bytes", GRANULES_BYTES[0]) not in GRANULES_BYTES:
+            raise UnitError(f"{where}: `granule_bytes` is one of {GRANULES_BYTES}")
         shapes = tuple(map(str, table.get("shapes", ())))
         yield Unit(name, path.parent / "rtl", **{**table, "shapes": shapes})
 

@@ -1,18 +1,24 @@
-"""Golden model of hw/composable: two small TLBs over a page table of 64 entries in registers.
+"""Golden model of hw/composable: two small TLBs over a page table of 64 entries, loaded at once.
 
-`find` and `lookup` are what it does; `step` adds when [P2-8, P2-13]. Cost: linear in entries.
+`load`, `find` and `lookup` are what it does; `step` adds when [P2-8, P2-13]. Cost: linear in
+entries.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.mmu_cycle import PORTS, UNMAPPED, Inputs, Lookup, Outputs, Result, answer
 
 TABLE_ENTRIES = 64
-MISS_CYCLES = 33  # from lookup to answer
-INVALIDATE, CLEAR, REFUSED, SHAPE, VALID_LOW, VALID_HIGH = range(6)
-TABLE = 128  # register of entry i's page: TABLE + 2 i; of its frame: the next one
+TABLE_WORDS = 2 * TABLE_ENTRIES
+MISS_CYCLES = 17  # from lookup to answer
+LOAD_CYCLES = 65  # besides the latency of table memory 0, from the write to the next lookup
+LOAD, DOUBTFUL, REFUSED, SHAPE = range(4)
+ORDERS = 8  # a page of order k has 4^k of the smallest
+PAGE_FIELD_BITS = 26
+ORDER_SHIFT = 26
 VALID = 1 << 31
 RIGHTS_SHIFT = 27
 REFUSED_MAX = 65535
@@ -20,11 +26,33 @@ REFUSED_MAX = 65535
 
 @dataclass(frozen=True)
 class Entry:
-    """A translation."""
+    """A translation of 4^order pages."""
 
     page: int
+    order: int
     frame: int
     rights: int
+
+    @property
+    def pages(self) -> int:
+        """So many of the smallest."""
+        return 4**self.order
+
+    def has(self, page: int) -> bool:
+        """Whether it translates `page`."""
+        return self.page <= page < self.page + self.pages
+
+    def frame_of(self, page: int) -> int:
+        """The frame of a page that it has."""
+        return self.frame + page - self.page
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """How it is written in a table."""
+        return (
+            self.page | self.order << ORDER_SHIFT | VALID,
+            self.frame | self.rights << RIGHTS_SHIFT,
+        )
 
 
 @dataclass(frozen=True)
@@ -42,29 +70,77 @@ class Composable:
     def __init__(self, page_bits: int, frame_bits: int, entries: int) -> None:
         self.page_bits, self.frame_bits, self.entries = page_bits, frame_bits, entries
         self.table: list[Entry | None] = [None] * TABLE_ENTRIES
-        self.frame_written: tuple[int, int, int] | None = None  # slot, frame, rights
-        self.tlbs: list[list[Entry]] = [[], []]  # oldest first
-        self.refused = 0
+        self.forget()
+        self.doubtful = self.refused = 0
         self.now = 0
+        self.asks: list[int] = []  # words of table memory 0 that the load has to read
+        self.awaited = 0  # entries that it has to write
         self.on_its_way: list[OnItsWay | None] = [None, None]
         self.read_value: int | None = None
 
+    def forget(self) -> None:
+        """Both TLBs are empty, and their first entry is filled next."""
+        self.tlbs: list[list[Entry | None]] = [[None] * self.entries for _ in PORTS]
+        self.next = [0, 0]
+        self.last: list[Entry | None] = [None, None]
+
+    def entry(self, page_word: int, frame_word: int) -> Entry | None:
+        """The entry that two words are, None for an empty one. Raises ValueError if it is doubtful:
+        a reserved bit is set, a number is none or not a multiple of the page's size."""
+        if not page_word & VALID:
+            return None
+        page, order = page_word % (1 << PAGE_FIELD_BITS), page_word >> ORDER_SHIFT & 31
+        frame, rights = frame_word % (1 << RIGHTS_SHIFT), frame_word >> RIGHTS_SHIFT
+        if order >= ORDERS or rights >= 8:
+            raise ValueError("a reserved bit")
+        made = Entry(page, order, frame, rights)
+        for number, bits in ((page, self.page_bits), (frame, self.frame_bits)):
+            if number % made.pages or number + made.pages > 1 << bits:
+                raise ValueError("a number")
+        if page == 0:
+            raise ValueError("page 0")
+        return made
+
+    def set_entry(self, place: int, words: tuple[int, int]) -> None:
+        """Entry `place` becomes what `words` say."""
+        self.table[place] = None
+        try:
+            self.table[place] = self.entry(*words)
+        except ValueError:
+            self.doubtful += 1
+
+    def load(self, words: Sequence[int]) -> None:
+        """The page table becomes what 128 words say; TLBs are forgotten."""
+        self.forget()
+        self.doubtful = 0
+        for place in range(TABLE_ENTRIES):
+            self.set_entry(place, (words[2 * place], words[2 * place + 1]))
+
     def find(self, page: int) -> Entry | None:
         """The first entry of the table for `page`."""
-        return next((entry for entry in self.table if entry and entry.page == page), None)
+        return next((entry for entry in self.table if entry and entry.has(page)), None)
 
     def hit(self, port: int, page: int) -> Entry | None:
         """What the TLB of `port` has of `page`."""
-        return next((entry for entry in self.tlbs[port] if entry.page == page), None)
+        return next((entry for entry in self.tlbs[port] if entry and entry.has(page)), None)
 
     def fill(self, port: int, entry: Entry) -> None:
-        """Put `entry` in, in the place of the one that came first if there is no other."""
-        if len(self.tlbs[port]) == self.entries:
-            self.tlbs[port].pop(0)
-        self.tlbs[port].append(entry)
+        """Put `entry` in, in the place whose turn it is."""
+        self.tlbs[port][self.next[port]] = entry
+        self.next[port] = (self.next[port] + 1) % self.entries
+
+    def last_frame(self, port: int, lookup: Lookup) -> int | None:
+        """The frame for `lookup` if the translation used last allows it."""
+        last = self.last[port]
+        if last is None or not last.has(lookup.page) or lookup.access & ~last.rights:
+            return None
+        return last.frame_of(lookup.page)
 
     def lookup(self, port: int, lookup: Lookup) -> tuple[Result, int]:
         """The answer to a lookup by itself, and its cycles."""
+        at_once = self.last_frame(port, lookup)
+        if at_once is not None:
+            return Result(0, at_once), 0
         entry, cycles = self.hit(port, lookup.page), 1
         if entry is None:
             entry, cycles = self.find(lookup.page), MISS_CYCLES
@@ -72,90 +148,57 @@ class Composable:
                 self.fill(port, entry)
         if entry is None:
             return Result(UNMAPPED, None), cycles
-        return answer(entry.rights, entry.frame, lookup.access), cycles
+        self.last[port] = entry
+        return answer(entry.rights, entry.frame_of(lookup.page), lookup.access), cycles
 
-    def write(self, register: int, value: int) -> None:
-        """Software writes a register; what makes no sense is counted."""
-        if register == INVALIDATE:
-            self.tlbs = [[], []]
-        elif register == CLEAR:
-            self.table = [None] * TABLE_ENTRIES
-            self.frame_written = None
-        elif register < TABLE:
-            self.refuse()
-        elif register % 2 == 0:
-            self.write_page((register - TABLE) // 2, value)
-        else:
-            self.write_frame((register - TABLE) // 2, value)
-
-    def write_frame(self, slot: int, value: int) -> None:
-        """Frame and rights of the entry whose page follows; until then the slot is empty."""
-        frame, rights = value % (1 << RIGHTS_SHIFT), value >> RIGHTS_SHIFT
-        fits = frame < 1 << self.frame_bits and rights < 8
-        self.table[slot] = None
-        self.frame_written = (slot, frame, rights) if fits else None
-        if not fits:
-            self.refuse()
-
-    def write_page(self, slot: int, value: int) -> None:
-        """The page: with VALID it completes an entry, without it the slot is empty."""
-        self.table[slot] = None
-        if not value & VALID:
-            return
-        page = value & ~VALID
-        written = self.frame_written
-        if 0 < page < 1 << self.page_bits and written is not None and written[0] == slot:
-            self.table[slot] = Entry(page, *written[1:])
-            self.frame_written = None
-        else:
-            self.refuse()
-
-    def refuse(self) -> None:
-        """Count a write that made no sense."""
-        self.refused = min(self.refused + 1, REFUSED_MAX)
+    def starts(self, write: tuple[int, int] | None) -> bool:
+        """Whether this write starts a load."""
+        if write is None or self.awaited:
+            return False
+        register, number = write
+        return register == LOAD and (number + 1) * TABLE_WORDS <= 2 << self.page_bits
 
     def read(self, register: int) -> int:
         """Software reads a register."""
-        valid = sum((entry is not None) << i for i, entry in enumerate(self.table))
         values = {
+            LOAD: int(self.awaited > 0),
+            DOUBTFUL: self.doubtful,
             REFUSED: self.refused,
             SHAPE: TABLE_ENTRIES << 8 | self.entries,
-            VALID_LOW: valid % (1 << 32),
-            VALID_HIGH: valid >> 32,
         }
         return values.get(register, 0)
 
     def step(self, inputs: Inputs) -> Outputs:
-        """One cycle. A write of the table begins searches again that are not at their answer; an
-        invalidation in the cycle of an answer keeps its entry out."""
-        invalidates = inputs.write is not None and inputs.write[0] == INVALIDATE
-        touches = inputs.write is not None and (
-            inputs.write[0] == CLEAR or inputs.write[0] >= TABLE
-        )
-        ready, results = [True, True], [None, None]
+        """One cycle. A load begins searches again that are not at their answer, and keeps what is
+        answered meanwhile out of the TLBs."""
+        is_loading, starts = self.awaited > 0, self.starts(inputs.write)
+        forgets = is_loading or starts
+        ready, results = [not is_loading] * 2, [None, None]
         hits, misses = [False, False], [False, False]
-        fills: list[tuple[int, Entry]] = []
+        last: list[int | None] = [None, None]
         for port in PORTS:
-            coming = self.on_its_way[port]
-            if coming is not None:
-                ready[port] = coming.entry is not None
+            coming, asked = self.on_its_way[port], inputs.lookups[port]
+            ready[port] &= coming is None
+            if ready[port] and asked is not None:
+                last[port] = self.last_frame(port, asked)
+                if not (inputs.at_once[port] and last[port] is not None):
+                    entry = self.hit(port, asked.page)
+                    due = self.now + (1 if entry else MISS_CYCLES)
+                    self.on_its_way[port] = OnItsWay(asked, entry, due)
             if coming is not None and coming.due == self.now:
                 found = coming.entry or self.find(coming.lookup.page)
-                hits[port], misses[port] = ready[port], not ready[port]
+                hits[port], misses[port] = coming.entry is not None, coming.entry is None
                 results[port] = Result(UNMAPPED, None)
                 if found is not None:
-                    results[port] = answer(found.rights, found.frame, coming.lookup.access)
-                    if misses[port] and not invalidates:
-                        fills.append((port, found))
+                    frame = found.frame_of(coming.lookup.page)
+                    results[port] = answer(found.rights, frame, coming.lookup.access)
+                    self.last[port] = found
+                    if misses[port]:
+                        self.fill(port, found)
                 self.on_its_way[port] = None
-            elif coming is not None and touches:
+            elif coming is not None and forgets:
                 again = self.now + MISS_CYCLES
                 self.on_its_way[port] = OnItsWay(coming.lookup, None, again)
-            taken = inputs.lookups[port] if ready[port] else None
-            if taken is not None:
-                entry = self.hit(port, taken.page)
-                due = self.now + (1 if entry else MISS_CYCLES)
-                self.on_its_way[port] = OnItsWay(taken, entry, due)
         outputs = Outputs(
             (ready[0], ready[1]),
             (results[0], results[1]),
@@ -163,11 +206,21 @@ class Composable:
             self.read_value,
             (hits[0], hits[1]),
             (misses[0], misses[1]),
+            (last[0], last[1]),
+            self.asks[0] if self.asks else None,
         )
         self.read_value = None if inputs.read is None else self.read(inputs.read)
-        if inputs.write is not None:
-            self.write(*inputs.write)
-        for port, entry in fills:
-            self.fill(port, entry)
+        if forgets:
+            self.forget()
+        self.asks = self.asks[1:]
+        if inputs.pair is not None:
+            self.set_entry(TABLE_ENTRIES - self.awaited, inputs.pair)
+            self.awaited -= 1
+        if starts and inputs.write is not None:
+            first = inputs.write[1] * TABLE_WORDS
+            self.asks = list(range(first, first + TABLE_WORDS, 2))
+            self.awaited, self.doubtful = TABLE_ENTRIES, 0
+        elif inputs.write is not None:
+            self.refused = min(self.refused + 1, REFUSED_MAX)
         self.now += 1
         return outputs

@@ -33,18 +33,23 @@ class Result:
 @dataclass(frozen=True)
 class Inputs:
     """One cycle: a lookup or none on each port, the word with which table 2 answers, and what
-    software writes (register, value) or reads (register)."""
+    software writes (register, value) or reads (register). `at_once`: the port could send its
+    access to a frame in this cycle. `pair`: the words with which tables 0 and 3 answer."""
 
     lookups: tuple[Lookup | None, Lookup | None] = (None, None)
     word: int | None = None
     write: tuple[int, int] | None = None
     read: int | None = None
+    at_once: tuple[bool, bool] = (False, False)
+    pair: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Outputs:
     """One cycle: whether each port takes a lookup, its answer, the page whose word is asked of
-    table 2, what the read of the cycle before gave, and the events of each port."""
+    table 2, what the read of the cycle before gave, and the events of each port. `last`: the frame
+    for the lookup that is asked, if the translation used last allows it. `pair`: the even word that
+    is asked of table 0; the next one is asked of table 3."""
 
     ready: tuple[bool, bool]
     results: tuple[Result | None, Result | None]
@@ -52,6 +57,8 @@ class Outputs:
     read: int | None
     hits: tuple[bool, bool]
     misses: tuple[bool, bool]
+    last: tuple[int | None, int | None] = (None, None)
+    pair: int | None = None
 
 
 def answer(rights: int, frame: int, access: int) -> Result:

@@ -43,6 +43,7 @@ LUTS_PER_RAM = 6
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
+SIZE_BITS = 7  # of a page of the composable unit: a bit an order
 
 
 class AreaError(Exception):
@@ -108,8 +109,8 @@ def designs() -> list[Design]:
         unit("rtmmu-tlb", "rtmmu-tlb", Arrays(lookup + 4 * (2 * PAGE_BITS + ENTRY_BITS))),
     ]
     for entries in (1, 2, 4, 8):
-        entry = PAGE_BITS + ENTRY_BITS
-        arrays = Arrays(small=2 * entries * entry, distributed=64 * entry)
+        entry = PAGE_BITS + SIZE_BITS + ENTRY_BITS
+        arrays = Arrays(small=2 * entries * entry, distributed=64 * (entry + 1))
         rows.append(unit(f"composable-{entries}", "composable", arrays, Entries=entries))
     rows.append(unit("tlb-16x4", "tlb", tlb_arrays(16, 4)))
     rows.append(unit("tlb-16x4-128x4", "tlb", tlb_arrays(16, 4, 128, 4), Levels=2))

@@ -4,36 +4,91 @@ from __future__ import annotations
 
 from testing.mutants import Group, mutants_of
 
-COMPOSABLE = [
+LOAD = [
+    ("page 0 is a page", "tau_composable_load.sv", "page != '0 && (page >>", "(page >>"),
     (
-        "invalidation ignored",
-        "tau_composable.sv",
-        "invalidate = write && reg_addr_i == InvalidateWord;",
-        "invalidate = write && reg_addr_i == InvalidateWord && reg_wdata_i[0];",
+        "a page that is not aligned",
+        "tau_composable_load.sv",
+        "(page >> PageBits) == '0 &&\n                      (page[13:0] & mask) == '0;",
+        "(page >> PageBits) == '0;",
     ),
     (
-        "half of an entry counts",
-        "tau_composable.sv",
-        "frame_valid_q &&\n                  frame_entry_q == entry;",
-        "frame_valid_q;",
+        "a frame that is not aligned",
+        "tau_composable_load.sv",
+        "(frame[13:0] & mask) == '0 && (mask",
+        "(mask",
     ),
     (
-        "page 0 is a page",
+        "larger than all frames",
+        "tau_composable_load.sv",
+        " && (mask >> FrameBits) == '0;",
+        ";",
+    ),
+    (
+        "reserved bits of a page",
+        "tau_composable_load.sv",
+        "page_rdata_i[30:29] == '0 &&",
+        "page_rdata_i[30] == '0 &&",
+    ),
+    (
+        "reserved bits of a frame",
+        "tau_composable_load.sv",
+        "frame_rdata_i[31:30] == '0 &&",
+        "frame_rdata_i[31] == '0 &&",
+    ),
+    (
+        "empty ones are doubtful",
+        "tau_composable_load.sv",
+        "if (page_rvalid_i && wanted && !sound)",
+        "if (page_rvalid_i && !sound)",
+    ),
+    (
+        "a load ends with the last request",
+        "tau_composable_load.sv",
+        "if (page_rvalid_i && read_q == 6'(Last)) loading_q",
+        "if (asked_q == 6'(Last)) loading_q",
+    ),
+    (
+        "doubtful ones of all loads",
+        "tau_composable_load.sv",
+        "      asking_q <= 1'b1;\n      doubtful_q <= '0;\n",
+        "      asking_q <= 1'b1;\n",
+    ),
+]
+
+TABLE = [
+    (
+        "full before the first load",
+        "tau_composable_table.sv",
+        "{row_entry[EntryBits-1] && is_loaded_q,",
+        "{row_entry[EntryBits-1],",
+    ),
+    (
+        "a load during a load",
         "tau_composable.sv",
-        "page_fits = reg_wdata_i[PageBits-1:0] != '0 && (",
-        "page_fits = (",
+        "reg_addr_i == LoadWord && !loading &&",
+        "reg_addr_i == LoadWord &&",
+    ),
+    (
+        "a table that does not exist",
+        "tau_composable.sv",
+        "({reg_wdata_i, TableBits'(0)} >> (PageBits + 1)) == '0;",
+        "reg_wdata_i[31:12] == '0;",
     ),
     (
         "refused writes not counted",
         "tau_composable.sv",
-        "if (refuse && refused_q != '1) refused_q <= refused_q + 1'b1;",
-        "",
+        "else if (write && !start && refused_q != '1)",
+        "else if (write && start && refused_q != '1)",
     ),
+]
+
+PORT = [
     (
         "a search ends when it has found",
         "tau_composable_port.sv",
-        "last = searching_q && !table_written_i && rows_q == RowBits'(Rows - 1);",
-        "last = searching_q && !table_written_i && (rows_q == RowBits'(Rows - 1) || found_q);",
+        "last_row = searching_q && !forget_i && rows_q == RowBits'(Rows - 1);",
+        "last_row = searching_q && !forget_i && (rows_q == RowBits'(Rows - 1) || found_q);",
     ),
     (
         "a search one row too short",
@@ -44,41 +99,71 @@ COMPOSABLE = [
     (
         "the last of two entries counts",
         "tau_composable_port.sv",
-        "(!found_q || place < place_q);",
+        "(!found_q || row_i < row_found_q);",
         "1'b1;",
     ),
     (
-        "a write during a search unnoticed",
+        "the highest of a row counts",
         "tau_composable_port.sv",
-        "end else if (searching_q && table_written_i) begin",
+        "for (int unsigned i = Columns; i > 0; i--) begin\n      if (row_match[i-1]) row_entry ="
+        " row_entries_i[EntryBits*(i-1)+:KeptBits];",
+        "for (int unsigned i = 0; i < Columns; i++) begin\n      if (row_match[i]) row_entry ="
+        " row_entries_i[EntryBits*i+:KeptBits];",
+    ),
+    (
+        "a load during a search unnoticed",
+        "tau_composable_port.sv",
+        "end else if (searching_q && forget_i) begin",
         "end else if (1'b0) begin",
     ),
     (
-        "odd entry's frame",
+        "a mixture of two entries",
         "tau_composable_port.sv",
-        "result_q <= even_match ? even_data_i : odd_data_i;",
-        "result_q <= even_match && !odd_match ? even_data_i : odd_data_i;",
+        "assign first = match & (~match + 1'b1);",
+        "assign first = match;",
+    ),
+    (
+        "the last of any access",
+        "tau_composable_port.sv",
+        " &&\n                      (lookup_access_i & ~last_q[FrameBits+:3]) == '0;",
+        ";",
+    ),
+    (
+        "the last while the port is busy",
+        "tau_composable_port.sv",
+        "assign last_hit_o = lookup_ready_o && last_valid_q &&",
+        "assign last_hit_o = last_valid_q &&",
+    ),
+    (
+        "the first page of a large one",
+        "tau_composable_port.sv",
+        "FrameBits'(wanted_q & mask_of(result_q[TagAt+:7]));",
+        "FrameBits'(wanted_q & '0);",
+    ),
+    (
+        "the last's first page",
+        "tau_composable_port.sv",
+        "FrameBits'(lookup_page_i & mask_of(last_q[TagAt+:7]));",
+        "FrameBits'(lookup_page_i & '0);",
+    ),
+    (
+        "the largest pages are smaller",
+        "tau_composable_port.sv",
+        "mask_of = PageBits'({{2{pairs[6]}},",
+        "mask_of = PageBits'({{2{1'b0}},",
+    ),
+    (
+        "only misses are the last",
+        "tau_composable_port.sv",
+        "if (answer_q && found_q) last_q <= result_q;",
+        "if (filling_q && found_q) last_q <= result_q;",
     ),
 ]
-
-# No test can notice this: entries are filled and replaced in turn, and after an invalidation all
-# are empty. Where the turn begins then changes nothing but which of them holds what.
-EQUIVALENT = mutants_of(
-    "hw/composable/rtl",
-    [
-        (
-            "order of replacement outlives an invalidation",
-            "tau_composable_port.sv",
-            "    end else if (invalidate_i) begin\n      valid_q <= '0;\n      next_q <= '0;\n",
-            "    end else if (invalidate_i) begin\n      valid_q <= '0;\n",
-        ),
-    ],
-)
 
 GROUPS = [
     Group(
         "composable",
         ["hw/composable/tb/test_composable.py::test_sizes_are_their_model"],
-        mutants_of("hw/composable/rtl", COMPOSABLE),
+        mutants_of("hw/composable/rtl", [*LOAD, *TABLE, *PORT]),
     ),
 ]

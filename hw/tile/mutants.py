@@ -44,8 +44,32 @@ PORT = [
     (
         "a store that is refused is written",
         "tau_tile_port.sv",
-        "assign frame_req_o = head_answered && !head_fault;",
-        "assign frame_req_o = head_answered;",
+        "assign frame_req_o = (head_answered && !head_fault) || is_last;",
+        "assign frame_req_o = head_answered || is_last;",
+    ),
+    (
+        "the last frame for any page",
+        "tau_tile_port.sv",
+        "assign is_last = offered && !valid_q[0] && last_hit_i;",
+        "assign is_last = offered && !valid_q[0] && lookup_ready_i;",
+    ),
+    (
+        "at once past an older access",
+        "tau_tile_port.sv",
+        "assign is_last = offered && !valid_q[0] && last_hit_i;",
+        "assign is_last = offered && last_hit_i;",
+    ),
+    (
+        "at once, and looked up too",
+        "tau_tile_port.sv",
+        "assign lookup_valid_o = offered && !at_once;",
+        "assign lookup_valid_o = offered;",
+    ),
+    (
+        "at once without its frame",
+        "tau_tile_port.sv",
+        "assign at_once = is_last && frame_gnt_i;",
+        "assign at_once = is_last;",
     ),
     (
         "bytes of the younger access",

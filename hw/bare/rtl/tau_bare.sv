@@ -17,6 +17,7 @@ module tau_bare #(
   `TAU_MMU_TABLE_UNUSED(2)
   `TAU_MMU_TABLE_UNUSED(3)
   `TAU_MMU_TABLE_UNUSED(4)
+  `TAU_MMU_LAST_UNUSED
   assign reg_rdata_o = '0;
 
   logic unused;

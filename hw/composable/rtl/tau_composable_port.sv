@@ -1,81 +1,97 @@
-// One lookup port of the composable unit: a small fully associative TLB, and the search of the
-// hardware page table after a miss.
+// One lookup port of the composable unit: the translation used last, a small fully associative TLB,
+// and the search of the hardware page table after a miss.
 //
-// A hit is answered one cycle after it was taken. A miss is answered exactly Rows + 1 cycles after
-// it was taken, found or not, whichever row holds the page and whatever the other port does: rows
-// go by one a cycle, for both ports, and a search takes the next Rows of them, wherever they begin.
-// Only a write of the table during the search adds to this: the search begins again, so that its
-// answer is true of the table as it is when the answer leaves.
+// The translation used last answers in the cycle of the request. One of another page in the TLB is
+// answered one cycle after it was taken. A miss is answered exactly Rows + 1 cycles after it was
+// taken, found or not, whichever row holds the page and whatever the other port does: rows go by
+// one a cycle, for both ports, and a search takes the next Rows of them, wherever they begin. Only
+// a load of the table during the search adds to this: it begins again when the load is over.
 `include "tau_assert.svh"
 
 module tau_composable_port #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
   parameter int unsigned Entries = 4,
-  parameter int unsigned RowBits = 5
+  parameter int unsigned RowBits = 4,
+  parameter int unsigned Columns = 4,
+  localparam int unsigned EntryBits = PageBits + FrameBits + 11
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
 
-  input  logic                 lookup_valid_i,
-  output logic                 lookup_ready_o,
-  input  logic [PageBits-1:0]  lookup_page_i,
-  input  logic [2:0]           lookup_access_i,
-  output logic                 result_valid_o,
-  output logic                 result_fault_o,
-  output logic [1:0]           result_cause_o,
-  output logic [FrameBits-1:0] result_frame_o,
+  input  logic                         lookup_valid_i,
+  output logic                         lookup_ready_o,
+  input  logic [PageBits-1:0]          lookup_page_i,
+  input  logic [2:0]                   lookup_access_i,
+  output logic                         result_valid_o,
+  output logic                         result_fault_o,
+  output logic [1:0]                   result_cause_o,
+  output logic [FrameBits-1:0]         result_frame_o,
+  output logic                         last_hit_o,
+  output logic [FrameBits-1:0]         last_frame_o,
 
-  // The row of the table that goes by in this cycle: entries 2 row and 2 row + 1.
-  input  logic [RowBits-1:0]   row_i,
-  input  logic                 even_valid_i,
-  input  logic [PageBits-1:0]  even_page_i,
-  input  logic [FrameBits+2:0] even_data_i,
-  input  logic                 odd_valid_i,
-  input  logic [PageBits-1:0]  odd_page_i,
-  input  logic [FrameBits+2:0] odd_data_i,
+  // The row of the table that goes by in this cycle, and its entries, the lowest one first.
+  input  logic [RowBits-1:0]           row_i,
+  input  logic [Columns*EntryBits-1:0] row_entries_i,
 
-  input  logic                 table_written_i,
-  input  logic                 invalidate_i,
+  // Nothing of what is kept is true any more. Held while the table is loaded.
+  input  logic                         forget_i,
+  input  logic                         loading_i,
 
-  output logic                 event_hit_o,
-  output logic                 event_miss_o
+  output logic                         event_hit_o,
+  output logic                         event_miss_o
 );
 
   localparam int unsigned Rows = 2 ** RowBits;
-  localparam int unsigned DataBits = FrameBits + 3;
   localparam int unsigned NextBits = Entries > 1 ? $clog2(Entries) : 1;
+  // An entry without its valid bit: {page, pairs of bits that are no part of its number}, which is
+  // its tag, then {rights, frame}.
+  localparam int unsigned KeptBits = EntryBits - 1;
+  localparam int unsigned TagBits = PageBits + 7;
+  localparam int unsigned TagAt = KeptBits - TagBits;
 
-  // The TLB. Entries are filled and replaced in turn, beginning with the first after an
-  // invalidation, so that nothing of the time before it is left.
+  // Which bits of a page's number are those of a place inside it.
+  function automatic logic [PageBits-1:0] mask_of(input logic [6:0] pairs);
+    mask_of = PageBits'({{2{pairs[6]}}, {2{pairs[5]}}, {2{pairs[4]}}, {2{pairs[3]}}, {2{pairs[2]}},
+                         {2{pairs[1]}}, {2{pairs[0]}}});
+  endfunction
+
+  function automatic logic is_of(input logic [TagBits-1:0] tag, input logic [PageBits-1:0] page);
+    is_of = ((tag[7+:PageBits] ^ page) & ~mask_of(tag[6:0])) == '0;
+  endfunction
+
+  // The TLB. Entries are filled and replaced in turn, beginning with the first after the table was
+  // loaded, so that nothing of the time before it is left.
   logic [Entries-1:0]  valid_q;
-  logic [PageBits-1:0] page_q [Entries];
-  logic [DataBits-1:0] data_q [Entries];
+  logic [KeptBits-1:0] entry_q [Entries];
   logic [NextBits-1:0] next_q;
 
-  logic [Entries-1:0]  match;
-  logic [DataBits-1:0] match_data;
+  // Of entries that overlap the first counts: a mixture of two would be nobody's frame.
+  logic [Entries-1:0]  match, first;
+  logic [KeptBits-1:0] first_entry;
+  assign first = match & (~match + 1'b1);
+  for (genvar i = 0; i < Entries; i++) begin : gen_match
+    assign match[i] = valid_q[i] && is_of(entry_q[i][TagAt+:TagBits], lookup_page_i);
+  end
   always_comb begin
-    match_data = '0;
+    first_entry = '0;
     for (int unsigned i = 0; i < Entries; i++) begin
-      match[i] = valid_q[i] && page_q[i] == lookup_page_i;
-      if (match[i]) match_data = match_data | data_q[i];
+      if (first[i]) first_entry = first_entry | entry_q[i];
     end
   end
 
   // The lookup on its way.
   logic                searching_q, answer_q, filling_q, found_q;
-  logic [RowBits-1:0]  rows_q;
-  logic [RowBits:0]    place_q;
+  logic [RowBits-1:0]  rows_q, row_found_q;
   logic [PageBits-1:0] wanted_q;
   logic [2:0]          access_q;
-  logic [DataBits-1:0] result_q;
+  logic [KeptBits-1:0] result_q;
 
-  logic take, hit, last;
-  assign lookup_ready_o = !searching_q && !filling_q;
+  logic take, hit, last_row;
+  assign lookup_ready_o = !searching_q && !answer_q && !loading_i;
   assign take = lookup_valid_i && lookup_ready_o;
   assign hit = match != '0;
-  assign last = searching_q && !table_written_i && rows_q == RowBits'(Rows - 1);
+  assign last_row = searching_q && !forget_i && rows_q == RowBits'(Rows - 1);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -84,74 +100,125 @@ module tau_composable_port #(
       filling_q <= 1'b0;
     end else begin
       if (take && !hit) searching_q <= 1'b1;
-      if (last) searching_q <= 1'b0;
-      answer_q <= (take && hit) || last;
-      filling_q <= last;
+      if (last_row) searching_q <= 1'b0;
+      answer_q <= (take && hit) || last_row;
+      filling_q <= last_row;
     end
   end
 
   // Of two entries for one page the lower one counts, in whatever order the rows go by.
-  logic             even_match, odd_match, better;
-  logic [RowBits:0] place;
-  assign even_match = even_valid_i && even_page_i == wanted_q;
-  assign odd_match = odd_valid_i && odd_page_i == wanted_q;
-  assign place = {row_i, !even_match};
-  assign better = (even_match || odd_match) && (!found_q || place < place_q);
+  logic [Columns-1:0]  row_match;
+  logic [KeptBits-1:0] row_entry;
+  logic                better;
+  always_comb begin
+    row_entry = '0;
+    for (int unsigned i = 0; i < Columns; i++) begin
+      row_match[i] = row_entries_i[EntryBits*i+KeptBits] &&
+                     is_of(row_entries_i[EntryBits*i+TagAt+:TagBits], wanted_q);
+    end
+    for (int unsigned i = Columns; i > 0; i--) begin
+      if (row_match[i-1]) row_entry = row_entries_i[EntryBits*(i-1)+:KeptBits];
+    end
+  end
+  assign better = row_match != '0 && (!found_q || row_i < row_found_q);
 
-  // No reset: the lookup on its way, which searching_q and answer_q speak for.
+  // No reset: the lookup on its way, which searching_q and answer_q speak for. When there is none,
+  // anything may come in.
   always_ff @(posedge clk_i) begin
-    if (take) begin
+    if (lookup_ready_o) begin
       wanted_q <= lookup_page_i;
       access_q <= lookup_access_i;
       found_q <= hit;
-      result_q <= match_data;
+      result_q <= first_entry;
       rows_q <= '0;
-    end else if (searching_q && table_written_i) begin
+    end else if (searching_q && forget_i) begin
       found_q <= 1'b0;
       rows_q <= '0;
     end else if (searching_q) begin
       rows_q <= rows_q + 1'b1;
       if (better) begin
         found_q <= 1'b1;
-        place_q <= place;
-        result_q <= even_match ? even_data_i : odd_data_i;
+        row_found_q <= row_i;
+        result_q <= row_entry;
       end
     end
   end
 
-  logic fill;
-  assign fill = filling_q && found_q;
+  // The translation used last is always in the TLB too: what replaces it there comes in here.
+  logic                last_valid_q;
+  logic [KeptBits-1:0] last_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
       next_q <= '0;
-    end else if (invalidate_i) begin
+      last_valid_q <= 1'b0;
+    end else if (forget_i) begin
       valid_q <= '0;
       next_q <= '0;
-    end else if (fill) begin
-      valid_q[next_q] <= 1'b1;
-      if (Entries > 1) next_q <= next_q + 1'b1;
+      last_valid_q <= 1'b0;
+    end else if (answer_q && found_q) begin
+      last_valid_q <= 1'b1;
+      if (filling_q) begin
+        valid_q[next_q] <= 1'b1;
+        if (Entries > 1) next_q <= next_q + 1'b1;
+      end
     end
   end
-  // No reset: entries, which valid_q speaks for.
+  // No reset: translations, which valid_q and last_valid_q speak for.
   always_ff @(posedge clk_i) begin
-    if (fill) begin
-      page_q[next_q] <= wanted_q;
-      data_q[next_q] <= result_q;
-    end
+    if (answer_q && found_q) last_q <= result_q;
+    if (filling_q && found_q) entry_q[next_q] <= result_q;
   end
 
+  assign last_hit_o = lookup_ready_o && last_valid_q &&
+                      is_of(last_q[TagAt+:TagBits], lookup_page_i) &&
+                      (lookup_access_i & ~last_q[FrameBits+:3]) == '0;
+  assign last_frame_o = last_q[FrameBits-1:0] |
+                        FrameBits'(lookup_page_i & mask_of(last_q[TagAt+:7]));
+
   logic denied;
-  assign denied = (access_q & ~result_q[DataBits-1-:3]) != '0;
+  assign denied = (access_q & ~result_q[FrameBits+:3]) != '0;
   assign result_valid_o = answer_q;
   assign result_fault_o = !found_q || denied;
-  assign result_cause_o = !found_q ? tau_status_pkg::CauseUnmapped
-                          : denied ? tau_status_pkg::CauseRights : tau_status_pkg::CauseNone;
-  assign result_frame_o = result_q[FrameBits-1:0];
+  assign result_cause_o = !found_q ? 2'd1 : {denied, 1'b0};
+  assign result_frame_o = result_q[FrameBits-1:0] |
+                          FrameBits'(wanted_q & mask_of(result_q[TagAt+:7]));
   assign event_hit_o = answer_q && !filling_q;
   assign event_miss_o = filling_q;
 
-  `TAU_ASSERT(OneEntryAPage, (match & (match - 1'b1)) == '0)
+  logic [Entries-1:0] is_last, is_result;
+  always_comb begin
+    for (int unsigned i = 0; i < Entries; i++) begin
+      is_last[i] = valid_q[i] && entry_q[i] == last_q;
+      is_result[i] = valid_q[i] && entry_q[i] == result_q;
+    end
+  end
+  `TAU_ASSERT(LastIsInTheTlb, !last_valid_q || is_last != '0)
+  `TAU_ASSERT(HitIsInTheTlb, !event_hit_o || loading_i || is_result != '0)
   `TAU_ASSERT(HitsAreFound, !event_hit_o || found_q)
   `TAU_ASSERT(OneAtATime, !(searching_q && answer_q) && (!filling_q || answer_q))
+
+`ifdef FORMAL
+  // What all later answers follow from, with 0 for what does not count any more.
+  logic [Entries*KeptBits-1:0] proof_tlb;
+  logic [PageBits+2:0]         proof_lookup;
+  logic [RowBits-1:0]          proof_rows, proof_row_found;
+  logic [KeptBits-1:0]         proof_result, proof_last;
+  logic [Entries+NextBits+4:0] proof_flags;
+  logic                        is_busy;
+  assign is_busy = searching_q || answer_q;
+  assign proof_flags = {searching_q, answer_q, filling_q, is_busy && found_q, last_valid_q, valid_q,
+                        next_q};
+  assign proof_lookup = is_busy ? {wanted_q, access_q} : '0;
+  assign proof_rows = searching_q ? rows_q : '0;
+  assign proof_row_found = searching_q && found_q ? row_found_q : '0;
+  assign proof_result = is_busy && found_q ? result_q : '0;
+  assign proof_last = last_valid_q ? last_q : '0;
+  for (genvar i = 0; i < Entries; i++) begin : gen_proof
+    assign proof_tlb[KeptBits*i+:KeptBits] = valid_q[i] ? entry_q[i] : '0;
+  end
+  logic [1023:0] proof_state;
+  assign proof_state = {proof_flags, proof_lookup, proof_rows, proof_row_found, proof_result,
+                        proof_last, proof_tlb};
+`endif
 endmodule

@@ -80,6 +80,7 @@ module tau_pagetable #(
   `TAU_MMU_TABLE_UNUSED(1)
   `TAU_MMU_TABLE_UNUSED(3)
   `TAU_MMU_TABLE_UNUSED(4)
+  `TAU_MMU_LAST_UNUSED
   assign reg_rdata_o = '0;
   logic unused;
   assign unused = ^{reg_req_i, reg_write_i, reg_addr_i, reg_wdata_i, table2_rdata_i[31:30],

@@ -20,6 +20,7 @@ module tau_probe #(
   `TAU_MMU_TABLE_UNUSED(1)
   `TAU_MMU_TABLE_UNUSED(3)
   `TAU_MMU_TABLE_UNUSED(4)
+  `TAU_MMU_LAST_UNUSED
 
   logic [7:0]          threshold_q;
   logic [31:0]         random_q;

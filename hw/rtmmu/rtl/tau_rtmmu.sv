@@ -3,6 +3,7 @@
 // Both ports share one lookup unit (tau_rtmmu_lookup.sv). A data lookup goes first. Operation and
 // cost: hw/rtmmu/doc/rtmmu.md.
 `include "tau_assert.svh"
+`include "tau_mmu_unused.svh"
 
 module tau_rtmmu #(
   parameter int unsigned PageBits = 18,
@@ -11,6 +12,8 @@ module tau_rtmmu #(
 ) (
 `include "tau_mmu_ports.svh"
 );
+
+  `TAU_MMU_LAST_UNUSED
 
   logic       ready, valid, mapped, is_data, fault;
   logic [2:0] access, denied;

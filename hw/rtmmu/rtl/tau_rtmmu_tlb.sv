@@ -11,6 +11,7 @@
 // the forgotten entries. A lookup already on its way to the tables is answered but not cached.
 // Faults are never cached, so mapping a page needs no write.
 `include "tau_assert.svh"
+`include "tau_mmu_unused.svh"
 
 module tau_rtmmu_tlb #(
   parameter int unsigned PageBits = 18,
@@ -20,6 +21,8 @@ module tau_rtmmu_tlb #(
 ) (
 `include "tau_mmu_ports.svh"
 );
+
+  `TAU_MMU_LAST_UNUSED
 
   localparam logic [7:0] ForgetRegionWord = 8'd0;
   localparam logic [7:0] ForgetAllWord = 8'd1;

@@ -14,6 +14,8 @@
   output logic                 instr_result_fault_o,
   output logic [1:0]           instr_result_cause_o,
   output logic [FrameBits-1:0] instr_result_frame_o,
+  output logic                 instr_last_hit_o,
+  output logic [FrameBits-1:0] instr_last_frame_o,
 
   // Lookup and result of loads and stores.
   input  logic                 data_lookup_valid_i,
@@ -25,6 +27,8 @@
   output logic                 data_result_fault_o,
   output logic [1:0]           data_result_cause_o,
   output logic [FrameBits-1:0] data_result_frame_o,
+  output logic                 data_last_hit_o,
+  output logic [FrameBits-1:0] data_last_frame_o,
 
   // Table memories: c[b], h[b], d[b], sp[a], s[i] of the validity array. A page table is table 2.
   output logic                 table0_req_o,

@@ -1,11 +1,19 @@
-// For a unit that does not read a table: makes no request and silences lint.
+// For units that do less than the socket allows.
 `ifndef TAU_MMU_UNUSED_SVH
 `define TAU_MMU_UNUSED_SVH
 
+// Reads no table of that number: nothing is asked, and lint is told so.
 `define TAU_MMU_TABLE_UNUSED(Number)                                                               \
   assign table``Number``_req_o = 1'b0;                                                             \
   assign table``Number``_addr_o = '0;                                                              \
   logic unused_table``Number;                                                                      \
   assign unused_table``Number = ^{table``Number``_rvalid_i, table``Number``_rdata_i};
+
+// Keeps no translation that an access could use at once.
+`define TAU_MMU_LAST_UNUSED                                                                        \
+  assign instr_last_hit_o = 1'b0;                                                                  \
+  assign instr_last_frame_o = '0;                                                                  \
+  assign data_last_hit_o = 1'b0;                                                                   \
+  assign data_last_frame_o = '0;
 
 `endif

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from model.mmu_cycle import DATA, INSTR, Inputs, Outputs
@@ -21,17 +22,22 @@ class Model(Protocol):
         """One cycle."""
 
 
-def drive(dut: Any, inputs: Inputs) -> None:
-    """Put the inputs of a cycle on the unit's ports."""
+def drive(dut: Any, inputs: Inputs, wanted: Outputs | None = None) -> None:
+    """Put the inputs of a cycle on the unit's ports: no lookup if the access goes at once."""
     for port, name in enumerate(NAMES):
         lookup = inputs.lookups[port]
-        getattr(dut, f"{name}_lookup_valid_i").value = int(lookup is not None)
+        goes = inputs.at_once[port] and wanted is not None and wanted.last[port] is not None
+        getattr(dut, f"{name}_lookup_valid_i").value = int(lookup is not None and not goes)
         if lookup is not None:
             getattr(dut, f"{name}_lookup_page_i").value = lookup.page
             getattr(dut, f"{name}_lookup_access_i").value = lookup.access
     dut.table2_rvalid_i.value = int(inputs.word is not None)
     if inputs.word is not None:
         dut.table2_rdata_i.value = inputs.word
+    for table in (0, 3):
+        getattr(dut, f"table{table}_rvalid_i").value = int(inputs.pair is not None)
+    if inputs.pair is not None:
+        dut.table0_rdata_i.value, dut.table3_rdata_i.value = inputs.pair
     dut.reg_req_i.value = int(inputs.write is not None or inputs.read is not None)
     dut.reg_write_i.value = int(inputs.write is not None)
     if inputs.write is not None:
@@ -40,9 +46,14 @@ def drive(dut: Any, inputs: Inputs) -> None:
         dut.reg_addr_i.value = inputs.read
 
 
-def compare(dut: Any, wanted: Outputs, where: str) -> None:
+def compare(dut: Any, inputs: Inputs, wanted: Outputs, where: str) -> None:
     """Compare the outputs of a cycle."""
     for port, name in enumerate(NAMES):
+        if inputs.lookups[port] is not None:
+            last = wanted.last[port]
+            assert bool(getattr(dut, f"{name}_last_hit_o").value) == (last is not None), where
+            if last is not None:
+                assert int(getattr(dut, f"{name}_last_frame_o").value) == last, where
         assert bool(getattr(dut, f"{name}_lookup_ready_o").value) == wanted.ready[port], where
         result = wanted.results[port]
         seen = bool(getattr(dut, f"{name}_result_valid_o").value)
@@ -56,7 +67,12 @@ def compare(dut: Any, wanted: Outputs, where: str) -> None:
     assert bool(dut.table2_req_o.value) == (wanted.request is not None), (where, wanted.request)
     if wanted.request is not None:
         assert int(dut.table2_addr_o.value) == wanted.request, where
-    for other in (0, 1, 3, 4):
+    for table, offset in ((0, 0), (3, 1)):
+        asked = getattr(dut, f"table{table}_req_o").value
+        assert bool(asked) == (wanted.pair is not None), (where, table)
+        if wanted.pair is not None:
+            assert int(getattr(dut, f"table{table}_addr_o").value) == wanted.pair + offset, where
+    for other in (1, 4):
         assert not getattr(dut, f"table{other}_req_o").value
     if wanted.read is not None:
         assert int(dut.reg_rdata_o.value) == wanted.read, (where, hex(wanted.read))
@@ -72,11 +88,13 @@ async def lockstep(
     cycles: int,
     latency: int = 1,
     words: Callable[[int], int] = lambda page: 0,
+    pairs: Callable[[int], tuple[int, int]] = lambda word: (0, 0),
 ) -> None:
     """Reset the unit, then run `cycles`.
 
     `stimulus(outputs of the cycle before, word of table 2 that is due)` gives each cycle's inputs;
-    `words(page)` is that word, read when it is asked for and delivered `latency` cycles later.
+    `words(page)` is that word, read when it is asked for and delivered `latency` cycles later; so
+    are `pairs(word)` of tables 0 and 3.
     """
     from cocotb import start_soon
     from cocotb.clock import Clock
@@ -85,7 +103,7 @@ async def lockstep(
     for signal in ("rst_ni", "instr_lookup_user_i", "data_lookup_user_i", "clk_i"):
         getattr(dut, signal).value = 0
     drive(dut, Inputs())
-    for table in (0, 1, 3, 4):
+    for table in (1, 4):
         getattr(dut, f"table{table}_rvalid_i").value = 0
     start_soon(Clock(dut.clk_i, 10, "ns").start())
     dut.rst_ni.value = 1
@@ -94,12 +112,14 @@ async def lockstep(
     await FallingEdge(dut.clk_i)
     dut.rst_ni.value = 1
     due: deque[int | None] = deque([None] * latency)
+    pairs_due: deque[tuple[int, int] | None] = deque([None] * latency)
     before: Outputs | None = None
     for cycle in range(cycles):
-        inputs = stimulus(before, due.popleft())
-        drive(dut, inputs)
-        await ReadOnly()
+        inputs = replace(stimulus(before, due.popleft()), pair=pairs_due.popleft())
         before = model.step(inputs)
-        compare(dut, before, f"cycle {cycle}, {inputs}")
+        drive(dut, inputs, before)
+        await ReadOnly()
+        compare(dut, inputs, before, f"cycle {cycle}, {inputs}")
         due.append(None if before.request is None else words(before.request))
+        pairs_due.append(None if before.pair is None else pairs(before.pair))
         await FallingEdge(dut.clk_i)

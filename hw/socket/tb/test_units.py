@@ -29,6 +29,7 @@ MISTAKES = {
     "a number that is none": ("number = 5", 'number = "5"', "`number` is not of type int"),
     "a number too large": ("number = 5", "number = 256", "256 is not from 0 to 255"),
     "a number that is taken": ("number = 5", "number = 4", "has its name or its number, 4"),
+    "a granule of no unit": ("number = 5", "number = 5\ngranule_bytes = 2048", "(1024, 4096)"),
     "an unknown key": ("number = 5", "number = 5\ncolor = 1", "no key `color`"),
     "no table": ("[rtmmu]", "unit = 1\n[rtmmu]", "[unit] is no table"),
 }

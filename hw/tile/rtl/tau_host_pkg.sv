@@ -39,6 +39,30 @@ package tau_host_pkg;
                                                        input int unsigned cause,
                                                        input int unsigned cycles,
                                                        input longint unsigned cycle);
+  // The memory tile, which all tiles share.
+  import "DPI-C" function int unsigned tau_host_memory_tile(input int unsigned word);
+  // What a composable system tells (docs/spec/kernel.md, "Records of the simulator").
+  import "DPI-C" function void tau_host_application_console(input int unsigned tile,
+                                                            input int unsigned application,
+                                                            input int unsigned letter);
+  import "DPI-C" function void tau_host_mark(input int unsigned tile,
+                                             input int unsigned application,
+                                             input int unsigned value,
+                                             input longint unsigned cycle);
+  import "DPI-C" function void tau_host_owner(input int unsigned tile,
+                                              input int unsigned owner,
+                                              input int unsigned misses_fetch,
+                                              input int unsigned misses_data,
+                                              input int unsigned words_moved,
+                                              input int unsigned awake_cycles,
+                                              input longint unsigned cycle);
+  import "DPI-C" function void tau_host_trap(input int unsigned tile,
+                                             input int unsigned cause,
+                                             input int unsigned pc,
+                                             input int unsigned address,
+                                             input longint unsigned cycle);
+  import "DPI-C" function void tau_host_resume(input int unsigned tile,
+                                               input longint unsigned cycle);
   // When the simulation ends.
   import "DPI-C" function void tau_host_counter(input int unsigned tile,
                                                 input int unsigned index,

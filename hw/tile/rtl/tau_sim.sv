@@ -3,11 +3,14 @@ module tau_sim #(
   parameter int unsigned Tiles = 1,
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
+  parameter int unsigned GranuleBits = 12,
   parameter int unsigned Latency0 = 1,
   parameter int unsigned Latency1 = 1,
   parameter int unsigned Latency2 = 1,
   parameter bit Fast = 1'b0,
-  parameter bit BitManipulation = 1'b0
+  parameter bit BitManipulation = 1'b0,
+  parameter bit SpecialFrames = 1'b0,
+  parameter bit DmaTurns = 1'b1
 ) (
   input logic        clk_i,
   input logic        rst_ni,
@@ -15,10 +18,20 @@ module tau_sim #(
   input logic [31:0] stall_seed_i
 );
 
+  localparam int unsigned OffsetBits = GranuleBits - 2;
+  localparam int unsigned WordBits = FrameBits + OffsetBits;
+  localparam int unsigned LinkBits = $clog2(tau_tile_pkg::SizeCommunicationFrames) + OffsetBits;
+  logic [Tiles-1:0]               store_valid, move_valid;
+  logic [Tiles-1:0][LinkBits-1:0] store_word, move_destination;
+  logic [Tiles-1:0][3:0]          store_be;
+  logic [Tiles-1:0][31:0]         store_wdata;
+  logic [Tiles-1:0][WordBits-1:0] move_source;
+
   for (genvar i = 0; i < Tiles; i++) begin : gen_tile
     tau_tile #(
       .PageBits       (PageBits),
       .FrameBits      (FrameBits),
+      .GranuleBits    (GranuleBits),
       .Latency0       (Latency0),
       .Latency1       (Latency1),
       .Latency2       (Latency2),
@@ -26,12 +39,43 @@ module tau_sim #(
       .BranchTargetALU(Fast),
       .RV32M          (Fast ? ibex_pkg::RV32MSingleCycle : ibex_pkg::RV32MFast),
       .RV32B          (BitManipulation ? ibex_pkg::RV32BBalanced : ibex_pkg::RV32BNone),
-      .Tile           (i)
+      .Tile           (i),
+      .SpecialFrames  (SpecialFrames),
+      .DmaTurns       (DmaTurns)
     ) u_tile (
       .clk_i,
       .rst_ni,
       .stall_threshold_i,
-      .stall_seed_i(stall_seed_i + i)
+      .stall_seed_i          (stall_seed_i + i),
+      .link_store_valid_o    (store_valid[i]),
+      .link_store_word_o     (store_word[i]),
+      .link_store_be_o       (store_be[i]),
+      .link_store_wdata_o    (store_wdata[i]),
+      .link_move_valid_o     (move_valid[i]),
+      .link_move_source_o    (move_source[i]),
+      .link_move_destination_o(move_destination[i])
     );
+  end
+
+  if (SpecialFrames) begin : gen_link
+    tau_tile_link #(
+      .Tiles     (Tiles),
+      .FrameBits (FrameBits),
+      .OffsetBits(OffsetBits)
+    ) u_link (
+      .clk_i,
+      .rst_ni,
+      .store_valid_i     (store_valid),
+      .store_word_i      (store_word),
+      .store_be_i        (store_be),
+      .store_wdata_i     (store_wdata),
+      .move_valid_i      (move_valid),
+      .move_source_i     (move_source),
+      .move_destination_i(move_destination)
+    );
+  end else begin : gen_no_link
+    logic unused;
+    assign unused = ^{store_valid, store_word, store_be, store_wdata, move_valid, move_source,
+                      move_destination};
   end
 endmodule

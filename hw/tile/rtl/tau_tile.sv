@@ -17,6 +17,7 @@ module tau_tile
 #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
+  parameter int unsigned GranuleBits = 12,  // of an address inside the smallest page
   parameter int unsigned Latency0 = 1,
   parameter int unsigned Latency1 = 1,
   parameter int unsigned Latency2 = 1,
@@ -24,13 +25,28 @@ module tau_tile
   parameter bit BranchTargetALU = 1'b0,
   parameter ibex_pkg::rv32m_e RV32M = ibex_pkg::RV32MFast,
   parameter ibex_pkg::rv32b_e RV32B = ibex_pkg::RV32BNone,
-  parameter int unsigned Tile = 0
+  parameter int unsigned Tile = 0,
+  // Frames of the upper half are no memory (tau_tile_special.sv), and there is a memory tile.
+  parameter bit SpecialFrames = 1'b0,
+  parameter bit DmaTurns = 1'b1,
+  localparam int unsigned OffsetBits = GranuleBits - 2,  // of a word in a page
+  localparam int unsigned WordBits = FrameBits + OffsetBits,
+  localparam int unsigned LinkBits = $clog2(SizeCommunicationFrames) + OffsetBits
 ) (
-  input logic        clk_i,
-  input logic        rst_ni,
+  input  logic                clk_i,
+  input  logic                rst_ni,
   // Random wait states, for tests: tau_tile_stall.sv.
-  input logic [7:0]  stall_threshold_i,
-  input logic [31:0] stall_seed_i
+  input  logic [7:0]          stall_threshold_i,
+  input  logic [31:0]         stall_seed_i,
+
+  // Words for the other tile: stores of the core, and what DMA channels move.
+  output logic                link_store_valid_o,
+  output logic [LinkBits-1:0] link_store_word_o,
+  output logic [3:0]          link_store_be_o,
+  output logic [31:0]         link_store_wdata_o,
+  output logic                link_move_valid_o,
+  output logic [WordBits-1:0] link_move_source_o,
+  output logic [LinkBits-1:0] link_move_destination_o
 );
 
   localparam int unsigned BankBits = $clog2(SizeBankBytes) - 2;  // of a word's number
@@ -42,7 +58,7 @@ module tau_tile
   logic                   data_req, data_gnt, data_rvalid, data_err, data_we;
   logic [3:0]             data_be;
   logic [31:0]            data_addr, data_wdata, data_rdata;
-  logic                   timer_irq, double_fault;
+  logic                   timer_irq, double_fault, core_sleep;
   ibex_pkg::crash_dump_t  crash_dump;
 
   ibex_top #(
@@ -93,7 +109,7 @@ module tau_tile
     .alert_minor_o         (),
     .alert_major_internal_o(),
     .alert_major_bus_o     (),
-    .core_sleep_o          (),
+    .core_sleep_o          (core_sleep),
     .scan_rst_ni           (1'b1)
   );
 
@@ -119,12 +135,16 @@ module tau_tile
   logic                 instr_result_valid, instr_result_fault;
   logic [1:0]           instr_result_cause;
   logic [FrameBits-1:0] instr_result_frame;
+  logic                 instr_last_hit;
+  logic [FrameBits-1:0] instr_last_frame;
   logic                 data_lookup_valid, data_lookup_ready, data_lookup_user;
   logic [PageBits-1:0]  data_lookup_page;
   logic [2:0]           data_lookup_access;
   logic                 data_result_valid, data_result_fault;
   logic [1:0]           data_result_cause;
   logic [FrameBits-1:0] data_result_frame;
+  logic                 data_last_hit;
+  logic [FrameBits-1:0] data_last_frame;
   logic                 table0_req, table0_rvalid;
   logic                 table1_req, table1_rvalid;
   logic                 table2_req, table2_rvalid;
@@ -152,6 +172,8 @@ module tau_tile
     .instr_result_fault_o (instr_result_fault),
     .instr_result_cause_o (instr_result_cause),
     .instr_result_frame_o (instr_result_frame),
+    .instr_last_hit_o     (instr_last_hit),
+    .instr_last_frame_o   (instr_last_frame),
     .data_lookup_valid_i  (data_lookup_valid),
     .data_lookup_ready_o  (data_lookup_ready),
     .data_lookup_page_i   (data_lookup_page),
@@ -161,6 +183,8 @@ module tau_tile
     .data_result_fault_o  (data_result_fault),
     .data_result_cause_o  (data_result_cause),
     .data_result_frame_o  (data_result_frame),
+    .data_last_hit_o      (data_last_hit),
+    .data_last_frame_o    (data_last_frame),
     .table0_req_o         (table0_req),
     .table0_addr_o        (table0_addr),
     .table0_rvalid_i      (table0_rvalid),
@@ -213,15 +237,16 @@ module tau_tile
   logic                 instr_local_req, instr_local_outside, instr_local_gnt, instr_local_err;
   logic [31:0]          instr_local_rdata;
   logic                 instr_frame_req, instr_frame_gnt;
-  logic [FrameBits+9:0] instr_frame_word;
+  logic [WordBits-1:0] instr_frame_word;
   logic [31:0]          instr_frame_rdata;
-  logic                 instr_window_req;
+  logic                 instr_window_req, instr_at_once;
   logic [1:0]           instr_answer_cause;
 
   tau_tile_port #(
-    .PageBits (PageBits),
-    .FrameBits(FrameBits),
-    .Fetch    (1'b1)
+    .PageBits   (PageBits),
+    .FrameBits  (FrameBits),
+    .GranuleBits(GranuleBits),
+    .Fetch      (1'b1)
   ) u_instr_port (
     .clk_i,
     .rst_ni,
@@ -249,6 +274,8 @@ module tau_tile
     .result_fault_i (instr_result_fault),
     .result_cause_i (instr_result_cause),
     .result_frame_i (instr_result_frame),
+    .last_hit_i     (instr_last_hit),
+    .last_frame_i   (instr_last_frame),
     .frame_req_o    (instr_frame_req),
     .frame_gnt_i    (instr_frame_gnt),
     .frame_word_o   (instr_frame_word),
@@ -257,6 +284,7 @@ module tau_tile
     .frame_wdata_o  (),
     .frame_rdata_i  (instr_frame_rdata),
     .window_req_o   (instr_window_req),
+    .at_once_o      (instr_at_once),
     .answer_window_o(),
     .answer_cause_o (instr_answer_cause)
   );
@@ -264,16 +292,17 @@ module tau_tile
   logic                 data_local_req, data_local_outside, data_local_gnt, data_local_err;
   logic [31:0]          data_local_rdata;
   logic                 data_frame_req, data_frame_gnt, data_frame_we;
-  logic [FrameBits+9:0] data_frame_word;
+  logic [WordBits-1:0] data_frame_word;
   logic [3:0]           data_frame_be;
   logic [31:0]          data_frame_wdata, data_frame_rdata;
-  logic                 data_window_req, data_answer_window;
+  logic                 data_window_req, data_at_once, data_answer_window;
   logic [1:0]           data_answer_cause;
 
   tau_tile_port #(
-    .PageBits (PageBits),
-    .FrameBits(FrameBits),
-    .Fetch    (1'b0)
+    .PageBits   (PageBits),
+    .FrameBits  (FrameBits),
+    .GranuleBits(GranuleBits),
+    .Fetch      (1'b0)
   ) u_data_port (
     .clk_i,
     .rst_ni,
@@ -301,6 +330,8 @@ module tau_tile
     .result_fault_i (data_result_fault),
     .result_cause_i (data_result_cause),
     .result_frame_i (data_result_frame),
+    .last_hit_i     (data_last_hit),
+    .last_frame_i   (data_last_frame),
     .frame_req_o    (data_frame_req),
     .frame_gnt_i    (data_frame_gnt),
     .frame_word_o   (data_frame_word),
@@ -309,6 +340,7 @@ module tau_tile
     .frame_wdata_o  (data_frame_wdata),
     .frame_rdata_i  (data_frame_rdata),
     .window_req_o   (data_window_req),
+    .at_once_o      (data_at_once),
     .answer_window_o(data_answer_window),
     .answer_cause_o (data_answer_cause)
   );
@@ -325,7 +357,7 @@ module tau_tile
   // The local side of the data port. The address alone selects the part that answers.
   typedef enum logic [3:0] {
     PartInstr, PartData, PartTable0, PartTable1, PartTable2, PartPlain, PartLinks, PartDevices,
-    PartUnit, PartFrames, PartNone
+    PartUnit, PartFrames, PartMemoryTile, PartNone
   } part_e;
 
   part_e part, part_q;
@@ -342,19 +374,33 @@ module tau_tile
           if (data_addr[25:10] == AddressDevice[25:10]) part = PartDevices;
           else if (data_addr[25:10] == AddressUnit[25:10]) part = PartUnit;
         end
+        AddressMemoryTile[31:26]: if (SpecialFrames && !data_we) part = PartMemoryTile;
         AddressInstr[31:26]: begin
           if (data_addr[31:19] == AddressInstr[31:19]) part = PartInstr;
           else if (data_addr[31:19] == AddressData[31:19]) part = PartData;
         end
         default: begin
-          if (&data_addr[31:30] && (data_addr[29:12] >> FrameBits) == '0) part = PartFrames;
+          if (&data_addr[31:30] && (data_addr[29:GranuleBits] >> FrameBits) == '0) begin
+            part = PartFrames;
+          end
         end
       endcase
     end
   end
 
+  // The memory tile takes its time, the same for each word: the grant waits.
+  localparam int unsigned MemoryTileWait = SizeMemoryTileCycles - 1;
+  logic [$clog2(MemoryTileWait+1)-1:0] waited_q;
+  logic                                memory_tile_wait;
+  assign memory_tile_wait = part == PartMemoryTile &&
+                            waited_q != ($bits(waited_q))'(MemoryTileWait);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) waited_q <= '0;
+    else waited_q <= data_local_req && memory_tile_wait ? waited_q + 1'b1 : '0;
+  end
+
   logic local_take;
-  assign data_local_gnt = !stall[1];
+  assign data_local_gnt = !stall[1] && !memory_tile_wait;
   assign local_take = data_local_req && data_local_gnt;
   assign reg_req = local_take && part == PartUnit;
   assign data_local_err = part_q == PartNone;
@@ -364,7 +410,7 @@ module tau_tile
   end
 
   logic [31:0] rdata_instr, rdata_data, rdata_table0, rdata_table1, rdata_table2, rdata_plain;
-  logic [31:0] rdata_links, rdata_devices;
+  logic [31:0] rdata_links, rdata_devices, rdata_memory_tile;
   always_comb begin
     unique case (part_q)
       PartInstr: data_local_rdata = rdata_instr;
@@ -377,6 +423,7 @@ module tau_tile
       PartDevices: data_local_rdata = rdata_devices;
       PartUnit: data_local_rdata = reg_rdata;
       PartFrames: data_local_rdata = data_frame_rdata;
+      PartMemoryTile: data_local_rdata = rdata_memory_tile;
       default: data_local_rdata = '0;
     endcase
   end
@@ -468,29 +515,127 @@ module tau_tile
     .c_rdata_o ()
   );
 
-  // The frames: through the window, or untranslated. The port grants a local access only if no
-  // window access is in flight, so the two never collide.
-  logic frames_take;
+  // No reset: an answer, which `part_q` speaks for.
+  always_ff @(posedge clk_i) begin
+    if (local_take && part == PartMemoryTile) begin
+      rdata_memory_tile <= tau_host_pkg::tau_host_memory_tile(32'(data_addr[25:2]));
+    end
+  end
+
+  // The frames: through the window, or untranslated. The port lets a local access go only when no
+  // window access is on its way, so the two never meet.
+  logic                frames_take, data_frame_take;
+  logic                frame_special, frame_special_q, instr_special_q;
+  logic [WordBits-1:0] frame_word;
+  logic [31:0]         memory_rdata, instr_memory_rdata, special_rdata;
   assign frames_take = local_take && part == PartFrames;
   assign instr_frame_gnt = !stall[2];
   assign data_frame_gnt = !stall[3];
+  assign data_frame_take = data_frame_req && data_frame_gnt;
+  assign frame_word = frames_take ? data_addr[WordBits+1:2] : data_frame_word;
+  assign frame_special = SpecialFrames && frame_word[WordBits-1];
 
   tau_tile_frames #(
-    .FrameBits(FrameBits),
-    .Tile     (Tile)
+    .FrameBits  (FrameBits),
+    .GranuleBits(GranuleBits),
+    .Tile       (Tile)
   ) u_frames (
     .clk_i,
     .instr_req_i  (instr_frame_req && instr_frame_gnt),
     .instr_word_i (instr_frame_word),
-    .instr_rdata_o(instr_frame_rdata),
-    .data_req_i   ((data_frame_req && data_frame_gnt) || frames_take),
-    .data_word_i  (frames_take ? data_addr[FrameBits+11:2] : data_frame_word),
+    .instr_rdata_o(instr_memory_rdata),
+    .data_req_i   ((data_frame_take || frames_take) && !frame_special),
+    .data_word_i  (frame_word),
     .data_we_i    (frames_take ? data_we : data_frame_we),
     .data_be_i    (frames_take ? data_be : data_frame_be),
     .data_wdata_i (frames_take ? data_wdata : data_frame_wdata),
-    .data_rdata_o (data_frame_rdata)
+    .data_rdata_o (memory_rdata)
   );
   `TAU_ASSERT(FramesTakenOnce, !(frames_take && data_frame_req))
+
+  // Nothing is executed in a special frame: a fetch of it gives 0, which is no instruction.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {frame_special_q, instr_special_q} <= '0;
+    else begin
+      if (data_frame_take || frames_take) frame_special_q <= frame_special;
+      if (instr_frame_req && instr_frame_gnt) begin
+        instr_special_q <= SpecialFrames && instr_frame_word[WordBits-1];
+      end
+    end
+  end
+  assign data_frame_rdata = frame_special_q ? special_rdata : memory_rdata;
+  assign instr_frame_rdata = instr_special_q ? '0 : instr_memory_rdata;
+
+  logic [31:0] awake_cycles;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) awake_cycles <= '0;
+    else awake_cycles <= core_sleep ? '0 : awake_cycles + 32'd1;
+  end
+
+  logic [63:0] cycle;
+  logic        dma_kernel_we;
+  logic [31:0] words_moved;
+  if (SpecialFrames) begin : gen_special
+    logic        dma_page_we;
+    logic [2:0]  dma_channel;
+    logic [1:0]  dma_register;
+    logic [31:0] dma_wdata, dma_words;
+
+    tau_tile_special #(
+      .FrameBits (FrameBits),
+      .OffsetBits(OffsetBits),
+      .Tile      (Tile)
+    ) u_special (
+      .clk_i,
+      .rst_ni,
+      .cycle_i       (cycle),
+      .req_i         (data_frame_take && frame_special),
+      .word_i        (data_frame_word),
+      .we_i          (data_frame_we),
+      .be_i          (data_frame_be),
+      .wdata_i       (data_frame_wdata),
+      .rdata_o       (special_rdata),
+      .link_valid_o  (link_store_valid_o),
+      .link_word_o   (link_store_word_o),
+      .link_be_o     (link_store_be_o),
+      .link_wdata_o  (link_store_wdata_o),
+      .dma_we_o      (dma_page_we),
+      .dma_channel_o (dma_channel),
+      .dma_register_o(dma_register),
+      .dma_wdata_o   (dma_wdata),
+      .dma_words_i   (dma_words)
+    );
+
+    tau_tile_dma #(
+      .FrameBits (FrameBits),
+      .OffsetBits(OffsetBits),
+      .Turns     (DmaTurns)
+    ) u_dma (
+      .clk_i,
+      .rst_ni,
+      .cycle_i           (cycle),
+      .kernel_we_i       (dma_kernel_we),
+      .kernel_channel_i  (data_addr[6:4]),
+      .kernel_register_i (data_addr[3:2]),
+      .kernel_wdata_i    (data_wdata),
+      .page_we_i         (dma_page_we),
+      .page_channel_i    (dma_channel),
+      .page_register_i   (dma_register),
+      .page_wdata_i      (dma_wdata),
+      .page_words_o      (dma_words),
+      .move_valid_o      (link_move_valid_o),
+      .move_source_o     (link_move_source_o),
+      .move_destination_o(link_move_destination_o),
+      .moved_o           (words_moved)
+    );
+  end else begin : gen_no_special
+    assign special_rdata = '0;
+    assign words_moved = '0;
+    assign {link_store_valid_o, link_store_word_o, link_store_be_o, link_store_wdata_o} = '0;
+    assign {link_move_valid_o, link_move_source_o, link_move_destination_o} = '0;
+    logic unused;
+    assign unused = dma_kernel_we;
+  end
 
   logic [SizeCounters-1:0] count;
   logic                instr_faulted, data_faulted;
@@ -504,8 +649,8 @@ module tau_tile
     count[CounterStoresLocal] = local_take && data_we;
     count[CounterLoadsWindow] = data_window_req && data_gnt && !data_we;
     count[CounterStoresWindow] = data_window_req && data_gnt && data_we;
-    count[CounterHitsFetch] = event_hit[0];
-    count[CounterHitsData] = event_hit[1];
+    count[CounterHitsFetch] = event_hit[0] || instr_at_once;
+    count[CounterHitsData] = event_hit[1] || data_at_once;
     count[CounterMissesFetch] = event_miss[0];
     count[CounterMissesData] = event_miss[1];
     for (int unsigned i = 0; i < 3; i++) begin
@@ -533,12 +678,12 @@ module tau_tile
     .data_cause_o        (data_cause)
   );
 
-  logic [63:0] cycle;
   tau_tile_devices #(
-    .PageBits (PageBits),
-    .FrameBits(FrameBits),
-    .Unit     (`TAU_UNIT_NUMBER),
-    .Tile     (Tile)
+    .PageBits   (PageBits),
+    .FrameBits  (FrameBits),
+    .GranuleBits(GranuleBits),
+    .Unit       (`TAU_UNIT_NUMBER),
+    .Tile       (Tile)
   ) u_devices (
     .clk_i,
     .rst_ni,
@@ -550,6 +695,9 @@ module tau_tile
     .count_i      (count),
     .instr_cause_i(instr_cause),
     .data_cause_i (data_cause),
+    .words_moved_i(words_moved),
+    .awake_cycles_i(awake_cycles),
+    .dma_we_o     (dma_kernel_we),
     .cycle_o      (cycle),
     .timer_irq_o  (timer_irq)
   );
@@ -565,7 +713,13 @@ module tau_tile
     .addr_i         (data_addr),
     .we_i           (data_we),
     .answer_window_i(data_answer_window),
-    .answer_cause_i (data_answer_cause)
+    .answer_cause_i (data_answer_cause),
+    // Inside the core, as its privilege mode.
+    .trap_i         (u_core.u_ibex_core.cs_registers_i.csr_save_cause_i),
+    .trap_cause_i   (32'(u_core.u_ibex_core.cs_registers_i.csr_mcause_i)),
+    .trap_pc_i      (u_core.u_ibex_core.cs_registers_i.exception_pc),
+    .trap_address_i (u_core.u_ibex_core.cs_registers_i.csr_mtval_i),
+    .resume_i       (u_core.u_ibex_core.cs_registers_i.csr_restore_mret_i)
   );
 
   // A fault in a handler overwrites the return address, so the program cannot continue.

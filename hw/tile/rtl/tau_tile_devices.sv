@@ -5,6 +5,7 @@ module tau_tile_devices
 #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
+  parameter int unsigned GranuleBits = 12,
   parameter int unsigned Unit = 0,
   parameter int unsigned Tile = 0
 ) (
@@ -22,7 +23,13 @@ module tau_tile_devices
   // Cause of the latest error of each port.
   input  logic [1:0]          instr_cause_i,
   input  logic [1:0]          data_cause_i,
+  // Words that DMA channels moved so far.
+  input  logic [31:0]         words_moved_i,
+  // Cycles since the core last slept.
+  input  logic [31:0]         awake_cycles_i,
 
+  // The kernel's registers of DMA channels: address bits tell which.
+  output logic                dma_we_o,
   output logic [63:0]         cycle_o,
   output logic                timer_irq_o
 );
@@ -31,6 +38,7 @@ module tau_tile_devices
   logic [63:0] counter_q[SizeCounters];
   logic [31:0] high_q;
   assign cycle_o = cycle_q;
+  assign dma_we_o = req_i && we_i && addr_i[9:7] == RegisterDma[9:7];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -74,7 +82,7 @@ module tau_tile_devices
           rdata_o <= addr_i[2] ? high_q : pair[31:0];
         10'(RegisterCycle) + 10'd4, 10'(RegisterTimerCompare) + 10'd4: rdata_o <= high_q;
         10'(RegisterNumber): rdata_o <= Tile;
-        10'(RegisterConfig): rdata_o <= {8'd0, 8'(Unit), 8'(FrameBits), 8'(PageBits)};
+        10'(RegisterConfig): rdata_o <= {8'(GranuleBits), 8'(Unit), 8'(FrameBits), 8'(PageBits)};
         10'(RegisterFetchCause): rdata_o <= {30'd0, instr_cause_i};
         10'(RegisterDataCause): rdata_o <= {30'd0, data_cause_i};
         10'(RegisterStatus): rdata_o <= tau_host_pkg::tau_host_command_status(Tile);
@@ -94,6 +102,10 @@ module tau_tile_devices
         10'(RegisterExit): tau_host_pkg::tau_host_exit(Tile, wdata_i);
         10'(RegisterTimerCompare): timer_compare_q[31:0] <= wdata_i;
         10'(RegisterTimerCompare) + 10'd4: timer_compare_q[63:32] <= wdata_i;
+        10'(RegisterOwner):
+          tau_host_pkg::tau_host_owner(Tile, wdata_i, counter_q[CounterMissesFetch][31:0],
+                                       counter_q[CounterMissesData][31:0], words_moved_i,
+                                       awake_cycles_i, cycle_q);
         10'(RegisterNext): tau_host_pkg::tau_host_command_next(Tile);
         10'(RegisterFaultRecords): tau_host_pkg::tau_host_fault_records(Tile, wdata_i);
         [10'(RegisterStart) : 10'(RegisterStart) + 10'd127]:

@@ -1,22 +1,23 @@
-// The frames behind the window: 2^FrameBits frames of 4 KiB. The host holds them and stores only
-// what was written. There is one port for fetches and one for data. Each is answered one cycle
-// after its request. A fetch does not see a write of the same cycle.
+// The frames behind the window: 2^FrameBits pages, kept by the host, which stores only what was
+// written. A port for fetches and one for data, each answered one cycle after its request; a fetch
+// does not see a write of the same cycle.
 module tau_tile_frames #(
   parameter int unsigned FrameBits = 18,
+  parameter int unsigned GranuleBits = 12,
   parameter int unsigned Tile = 0
 ) (
-  input  logic                 clk_i,
+  input  logic                                 clk_i,
 
-  input  logic                 instr_req_i,
-  input  logic [FrameBits+9:0] instr_word_i,
-  output logic [31:0]          instr_rdata_o,
+  input  logic                                 instr_req_i,
+  input  logic [FrameBits+GranuleBits-3:0]     instr_word_i,
+  output logic [31:0]                          instr_rdata_o,
 
-  input  logic                 data_req_i,
-  input  logic [FrameBits+9:0] data_word_i,
-  input  logic                 data_we_i,
-  input  logic [3:0]           data_be_i,
-  input  logic [31:0]          data_wdata_i,
-  output logic [31:0]          data_rdata_o
+  input  logic                                 data_req_i,
+  input  logic [FrameBits+GranuleBits-3:0]     data_word_i,
+  input  logic                                 data_we_i,
+  input  logic [3:0]                           data_be_i,
+  input  logic [31:0]                          data_wdata_i,
+  output logic [31:0]                          data_rdata_o
 );
 
   // Not reset: a memory.

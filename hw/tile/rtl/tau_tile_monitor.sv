@@ -1,5 +1,6 @@
-// Measures the data port: how long a window access takes, and how long a fault takes until the same
-// word is requested again. It only watches and reports to the host.
+// Measures, on the data port, how long window accesses take and how long a fault takes until the
+// same word is requested again; and tells when the core enters and leaves a handler. Changes
+// nothing: it watches and tells the host.
 module tau_tile_monitor #(
   parameter int unsigned Tile = 0
 ) (
@@ -12,7 +13,13 @@ module tau_tile_monitor #(
   input logic [31:0] addr_i,
   input logic        we_i,
   input logic        answer_window_i,
-  input logic [1:0]  answer_cause_i
+  input logic [1:0]  answer_cause_i,
+
+  input logic        trap_i,
+  input logic [31:0] trap_cause_i,
+  input logic [31:0] trap_pc_i,
+  input logic [31:0] trap_address_i,
+  input logic        resume_i
 );
 
   // Window accesses in flight, 0 the oldest. The port allows two, and one that is being answered.
@@ -60,6 +67,16 @@ module tau_tile_monitor #(
         tau_host_pkg::tau_host_fault_repeated(Tile, fault_addr_q, 32'(fault_cause_q),
                                               start - fault_start_q, cycle_i);
       end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+    end else begin
+      if (trap_i) begin
+        tau_host_pkg::tau_host_trap(Tile, trap_cause_i, trap_pc_i, trap_address_i, cycle_i);
+      end
+      if (resume_i) tau_host_pkg::tau_host_resume(Tile, cycle_i);
     end
   end
 

@@ -15,11 +15,12 @@ void Simulation::stop(const std::string &reason) {
 
 namespace {
 
-constexpr std::size_t FRAME_WORDS = 1024;
+constexpr std::size_t FRAME_WORDS = std::size_t{1} << (TAU_GRANULE_BITS - 2);
 constexpr std::size_t FRAMES = std::size_t{1} << TAU_FRAME_BITS;
 constexpr std::size_t FRAMES_BYTES = FRAMES * FRAME_WORDS * 4;
 // Longer accesses are counted with this length.
 constexpr std::uint32_t ACCESS_CYCLES_MAX = 65535;
+constexpr std::size_t CONSOLE_LINE_BYTES_MAX = 4096;
 
 enum Action { START, DONE, SEND, COUNT };
 
@@ -30,6 +31,14 @@ std::uint32_t scrambled(std::uint32_t address, std::uint32_t filling) {
     value *= 0x85EBCA77u;
     value ^= value >> 13;
     return value;
+}
+
+std::uint32_t low(std::uint64_t number) {
+    return static_cast<std::uint32_t>(number);
+}
+
+std::uint32_t high(std::uint64_t number) {
+    return static_cast<std::uint32_t>(number >> 32);
 }
 
 std::uint32_t saturated(std::uint64_t cycles) {
@@ -78,6 +87,10 @@ void Tile::open_results(const std::string &path) {
 bool Tile::finish() {
     if (!console_line.empty())
         console('\n');
+    for (auto &[application, line] : application_lines) {
+        if (!line.empty())
+            application_console(application, '\n');
+    }
     for (unsigned write = 0; write < 2; write++) {
         for (std::uint32_t cycles = 0; cycles <= ACCESS_CYCLES_MAX; cycles++) {
             if (accesses[write][cycles] == 0)
@@ -125,14 +138,25 @@ void Tile::frame_write(std::uint32_t word, std::uint32_t data, std::uint32_t byt
 
 void Tile::console(std::uint32_t letter) {
     console_line.push_back(static_cast<char>(letter));
-    if (console_line.back() != '\n' && console_line.size() < 4096)
-        return;
+    if (console_line.back() == '\n' || console_line.size() >= CONSOLE_LINE_BYTES_MAX)
+        print_line("", console_line);
+}
+
+void Tile::application_console(std::uint32_t application, std::uint32_t letter) {
+    std::string &line = application_lines[application];
+    line.push_back(static_cast<char>(letter));
+    if (line.back() == '\n' || line.size() >= CONSOLE_LINE_BYTES_MAX)
+        print_line("application " + std::to_string(application) + ": ", line);
+}
+
+void Tile::print_line(const std::string &who, std::string &line) {
     if (simulation.tiles.size() > 1)
         std::fprintf(console_file, "[%u] ", number);
-    std::fwrite(console_line.data(), 1, console_line.size(), console_file);
+    std::fwrite(who.data(), 1, who.size(), console_file);
+    std::fwrite(line.data(), 1, line.size(), console_file);
     if (std::fflush(console_file) != 0 || std::ferror(console_file) != 0)
         simulation.stop(std::string("the console cannot be written: ") + std::strerror(errno));
-    console_line.clear();
+    line.clear();
 }
 
 bool Tile::look_at_command() {
@@ -216,8 +240,27 @@ void Tile::fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint3
         histogram[{TAU_TILE_CHANNEL_FAULT, 0, cycles}]++;
 }
 
-// Functions that the hardware calls: tau_host_pkg.sv. Verilator's header declares them too, but its
-// name depends on the top module. The linker checks the names.
+void Tile::mark(std::uint32_t application, std::uint32_t value, std::uint64_t cycle) {
+    send({TAU_TILE_CHANNEL_MARK, value, application, 0, low(cycle), high(cycle), 0, 0});
+}
+
+void Tile::owner(const Result &record) {
+    composable = true;
+    send(record);
+}
+
+void Tile::trap(std::uint32_t cause, std::uint32_t pc, std::uint32_t address, std::uint64_t cycle) {
+    if (composable)
+        send({TAU_TILE_CHANNEL_TRAP, cause, pc, address, low(cycle), high(cycle), 0, 0});
+}
+
+void Tile::resume(std::uint64_t cycle) {
+    if (composable)
+        send({TAU_TILE_CHANNEL_RESUME, 0, 0, 0, low(cycle), high(cycle), 0, 0});
+}
+
+// What the hardware calls: tau_host_pkg.sv. Verilator's header would declare them, but its name
+// depends on the top module; the linker checks the names.
 extern "C" {
 
 unsigned tau_host_word(unsigned tile, unsigned address) {
@@ -289,6 +332,38 @@ void tau_host_fault(unsigned tile) {
 void tau_host_fault_repeated(unsigned tile, unsigned address, unsigned cause, unsigned cycles,
                              unsigned long long cycle) {
     simulation.tiles[tile]->fault_repeated(address, cause, cycles, cycle);
+}
+
+unsigned tau_host_memory_tile(unsigned word) {
+    std::uint32_t value = 0;
+    const std::size_t first = std::size_t{word} * sizeof value;
+    const std::vector<std::uint8_t> &bytes = simulation.memory_tile;
+    for (std::size_t i = 0; i < sizeof value && first + i < bytes.size(); i++)
+        value |= std::uint32_t{bytes[first + i]} << 8 * i;
+    return value;
+}
+
+void tau_host_application_console(unsigned tile, unsigned application, unsigned letter) {
+    simulation.tiles[tile]->application_console(application, letter);
+}
+
+void tau_host_mark(unsigned tile, unsigned application, unsigned value, unsigned long long cycle) {
+    simulation.tiles[tile]->mark(application, value, cycle);
+}
+
+void tau_host_owner(unsigned tile, unsigned owner, unsigned misses_fetch, unsigned misses_data,
+                    unsigned words_moved, unsigned awake_cycles, unsigned long long cycle) {
+    simulation.tiles[tile]->owner({TAU_TILE_CHANNEL_OWNER, owner, misses_fetch, misses_data,
+                                   low(cycle), high(cycle), words_moved, awake_cycles});
+}
+
+void tau_host_trap(unsigned tile, unsigned cause, unsigned pc, unsigned address,
+                   unsigned long long cycle) {
+    simulation.tiles[tile]->trap(cause, pc, address, cycle);
+}
+
+void tau_host_resume(unsigned tile, unsigned long long cycle) {
+    simulation.tiles[tile]->resume(cycle);
 }
 
 void tau_host_counter(unsigned tile, unsigned index, unsigned long long count) {

@@ -47,6 +47,14 @@ class Tile {
     void fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint32_t cycles,
                         std::uint64_t cycle);
 
+    // Of a composable system (docs/spec/kernel.md): one application's console, and records. The
+    // first `owner` turns records of traps on.
+    void application_console(std::uint32_t application, std::uint32_t letter);
+    void mark(std::uint32_t application, std::uint32_t value, std::uint64_t cycle);
+    void owner(const Result &record);
+    void trap(std::uint32_t cause, std::uint32_t pc, std::uint32_t address, std::uint64_t cycle);
+    void resume(std::uint64_t cycle);
+
     const unsigned number;
     std::optional<std::uint32_t> exit_code;
     std::uint32_t fault_records = 0;
@@ -68,12 +76,15 @@ class Tile {
     bool look_at_command();
     void send(const Result &result);
     void results_lost();
+    void print_line(const std::string &who, std::string &line);
 
     Image image;
     std::uint32_t filling;
     std::uint32_t *frames;
     std::vector<bool> frame_filled;
     std::string console_line;
+    std::map<std::uint32_t, std::string> application_lines;
+    bool composable = false;
     File commands, results;
     std::optional<Command> command;
     bool commands_ended = true;
@@ -88,6 +99,7 @@ class Tile {
 // All tiles of the simulation, and why it ends (empty: it continues).
 struct Simulation {
     std::vector<std::unique_ptr<Tile>> tiles;
+    std::vector<std::uint8_t> memory_tile;
     std::string end;
     bool stopped = false;
 

@@ -29,6 +29,7 @@ enum ExitCode {
 constexpr char USAGE_TEXT[] =
     "usage: tau_sim --program ELF [options]      (one --program a tile, or one for all)\n"
     "  --bytes ADDRESS     the programs are plain bytes for ADDRESS, not ELF\n"
+    "  --image FILE@OFFSET bytes of the memory tile from there on; any number of files\n"
     "  --cycles-max N      stop after N cycles (default 1000000000)\n"
     "  --commands FILE|-   commands for the mailbox (one a tile)\n"
     "  --results FILE|-    where the mailbox's results go (one a tile)\n"
@@ -43,7 +44,7 @@ constexpr char USAGE_TEXT[] =
     "5 an assertion of the hardware failed\n";
 
 struct Options {
-    std::vector<std::string> programs, commands, results;
+    std::vector<std::string> programs, commands, results, images;
     std::optional<std::uint32_t> bytes_address;
     std::string summary;
     std::uint64_t cycles_max = 1000000000;
@@ -80,6 +81,8 @@ Options parsed(int count, char **words) {
             options.commands.push_back(value);
         else if (option == "--results")
             options.results.push_back(value);
+        else if (option == "--image")
+            options.images.push_back(value);
         else if (option == "--summary")
             options.summary = value;
         else if (option == "--bytes")
@@ -128,6 +131,39 @@ void make_tiles(const Options &options) {
         }
         simulation.tiles.push_back(std::move(tile));
     }
+}
+
+// Puts the bytes of FILE@OFFSET into the memory tile; two files may not have the same place.
+void place_image(const std::string &option, std::vector<bool> &taken) {
+    const std::size_t at = option.rfind('@');
+    if (at == std::string::npos)
+        throw ImageError("--image " + option + ": it is FILE@OFFSET");
+    const std::string path = option.substr(0, at);
+    const std::uint64_t offset =
+        number(option.c_str() + at + 1, "--image", TAU_TILE_SIZE_MEMORY_TILE_BYTES);
+    std::FILE *file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr)
+        throw ImageError(path + ": " + std::strerror(errno));
+    std::vector<std::uint8_t> &memory = simulation.memory_tile;
+    std::uint64_t place = offset;
+    std::string wrong;
+    for (int byte; wrong.empty() && (byte = std::fgetc(file)) != EOF; place++) {
+        if (place >= TAU_TILE_SIZE_MEMORY_TILE_BYTES)
+            wrong = "reaches beyond the memory tile";
+        else if (place < taken.size() && taken[place])
+            wrong = "overlaps another image at " + std::to_string(place);
+        if (place >= memory.size()) {
+            memory.resize(place + 1);
+            taken.resize(place + 1);
+        }
+        memory[place] = static_cast<std::uint8_t>(byte);
+        taken[place] = true;
+    }
+    if (std::ferror(file) != 0)
+        wrong = std::strerror(errno);
+    std::fclose(file);
+    if (!wrong.empty())
+        throw ImageError("--image " + option + ": " + wrong);
 }
 
 double cpu_seconds() {
@@ -260,6 +296,9 @@ int main(int argc, char **argv) {
         return USAGE;
     }
     try {
+        std::vector<bool> taken;
+        for (const std::string &image : options.images)
+            place_image(image, taken);
         make_tiles(options);
     } catch (const ImageError &error) {
         std::fprintf(stderr, "tau_sim: %s\n", error.what());

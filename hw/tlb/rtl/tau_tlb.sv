@@ -307,6 +307,7 @@ module tau_tlb #(
   `TAU_MMU_TABLE_UNUSED(1)
   `TAU_MMU_TABLE_UNUSED(3)
   `TAU_MMU_TABLE_UNUSED(4)
+  `TAU_MMU_LAST_UNUSED
   logic unused;
   assign unused = ^{table2_rdata_i, instr_lookup_user_i, data_lookup_user_i};
 

@@ -1,6 +1,9 @@
-# uint32_t roundtrip_load(uint32_t address): cycles of a load, by the core's counter.
-    .text
+# uint32_t roundtrip_load(uint32_t address): cycles of a load, by the core's counter. The load lies across two
+# words, which are fetched again after a fault: a cycle more than one word takes.
+    .section .text.roundtrip, "ax"
     .option norvc
+    .balign 4
+    .half 1  # c.nop
     .globl roundtrip_load
 roundtrip_load:
     csrr t0, mcycle

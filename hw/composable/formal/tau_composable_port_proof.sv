@@ -1,0 +1,100 @@
+// What is proved of a port of the composable unit: applications cannot see each other in it
+// [P2-1, P2-8].
+//
+// Two copies have any two pasts: other lookups, other tables, for different times. Then both
+// forget, while neither has a lookup on its way. From then on both get the same lookups, and the
+// same rows of the table when it is not being loaded (tau_composable_table_proof.sv). For ever
+// after:
+// - SameAnswers: both take the same lookups, and give the same answers and the same last frames.
+// - SameState: what later answers follow from is equal. It makes the proof an induction, with which
+//   the port's own assertions are proved too.
+module tau_composable_port_proof #(
+  parameter int unsigned PageBits = 18,
+  parameter int unsigned FrameBits = 18,
+  parameter int unsigned Entries = 4,
+  localparam int unsigned RowBits = 4,
+  localparam int unsigned RowEntriesBits = 4 * (PageBits + FrameBits + 11),
+  localparam int unsigned InputBits = 1 + PageBits + 3 + 2 + RowBits + RowEntriesBits
+) (
+  input logic                      clk_i,
+  input logic                      switch_i,
+  input logic [InputBits-1:0]      first_i,
+  input logic [InputBits-1:0]      second_i,
+  // What both could still see differently while the table is loaded.
+  input logic [RowEntriesBits-1:0] half_loaded_i
+);
+
+  localparam int unsigned AnswerBits = 2 * FrameBits + 8;
+
+  logic rst_ni = 1'b0;
+  logic is_same_q = 1'b0;  // since the switch
+  always @(posedge clk_i) begin
+    rst_ni <= 1'b1;
+    is_same_q <= is_same_q || switch_i;
+  end
+
+  logic [AnswerBits-1:0] answers [2];
+  logic                  ready [2];
+
+  for (genvar i = 0; i < 2; i++) begin : gen_copy
+    logic [InputBits-1:0]      in;
+    logic                      valid, result, fault, last, hit, miss, forget, loading;
+    logic [1:0]                cause;
+    logic [2:0]                access;
+    logic [PageBits-1:0]       page;
+    logic [FrameBits-1:0]      frame, last_frame;
+    logic [RowBits-1:0]        row;
+    logic [RowEntriesBits-1:0] entries;
+    assign in = i == 0 || is_same_q || switch_i ? first_i : second_i;
+    assign {valid, page, access, forget, loading, row, entries} = in;
+
+    tau_composable_port #(
+      .PageBits (PageBits),
+      .FrameBits(FrameBits),
+      .Entries  (Entries),
+      .RowBits  (RowBits)
+    ) u_port (
+      .clk_i,
+      .rst_ni,
+      .lookup_valid_i (valid),
+      .lookup_ready_o (ready[i]),
+      .lookup_page_i  (page),
+      .lookup_access_i(access),
+      .result_valid_o (result),
+      .result_fault_o (fault),
+      .result_cause_o (cause),
+      .result_frame_o (frame),
+      .last_hit_o     (last),
+      .last_frame_o   (last_frame),
+      .row_i          (row),
+      .row_entries_i  (i == 0 || !forget ? entries : half_loaded_i),
+      .forget_i       (forget),
+      .loading_i      (loading),
+      .event_hit_o    (hit),
+      .event_miss_o   (miss)
+    );
+
+    // A frame counts where it is used.
+    assign answers[i] = {ready[i], result, result ? {fault, cause} : 3'd0,
+                         result && !fault ? frame : FrameBits'(0), last,
+                         last ? last_frame : FrameBits'(0), hit, miss};
+    logic started_q = 1'b0;
+    always @(posedge clk_i) begin
+      started_q <= rst_ni && forget && !loading;
+      assume (loading ? forget : !started_q);
+      assume (!switch_i || (ready[i] && !valid && forget));
+    end
+  end
+
+  // What later answers follow from.
+  (* hierconn *) wire [1023:0] \gen_copy[0].u_port.proof_state ;
+  (* hierconn *) wire [1023:0] \gen_copy[1].u_port.proof_state ;
+
+  always @(posedge clk_i) begin
+    assume (!switch_i || (rst_ni && !is_same_q));
+    IsBehindReset: assert (rst_ni || !is_same_q);
+    SameAnswers: assert (!is_same_q || answers[0] == answers[1]);
+    SameState: assert (!is_same_q || \gen_copy[0].u_port.proof_state ==
+                       \gen_copy[1].u_port.proof_state );
+  end
+endmodule
