@@ -36,9 +36,9 @@ tile: .venv/stamp-build ## the simulated tile: each simulator and the program th
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
 	$(PYTHON) -m bench.size.run
 
-format: .venv/stamp-check ## lay out the C files of the core, the tool and the peers
+format: .venv/stamp-check ## lay out the C files of core, tool, peers and kernel
 	clang-format-14 -i core/*.[ch] core/conventional/*.[ch] core/private/*.h core/private/*/*.h \
-	  tool/native/*/*.[ch] peers/*.[ch]
+	  tool/native/*/*.[ch] peers/*.[ch] kernel/*.[ch] kernel/*/*.[ch] kernel/*/*/*.[ch]
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
 	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
