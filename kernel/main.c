@@ -1,0 +1,45 @@
+// The start of a tile: reads the system file, hands out the memory, and enters the first slot.
+#include "kernel/kernel.h"
+#include "kernel/loader.h"
+#include "kernel/mmu_switch.h"
+#include "kernel/pages.h"
+#include "kernel/slot.h"
+#include "kernel/stop.h"
+
+enum { LOADER_STACK_BYTES = 2048, TIMER_INTERRUPT = 1 << 7 };
+
+void tau_trap_vectors(void);
+_Noreturn void tau_trap_return(struct tau_context *context);
+
+struct tau_kernel tau_kernel;
+static uint8_t loader_stack[LOADER_STACK_BYTES] __attribute__((aligned(16)));
+
+static void refuse(const char *wrong) {
+    if (wrong != NULL) {
+        tau_stop(wrong);
+    }
+}
+
+int main(void) {
+    struct tau_kernel *kernel = &tau_kernel;
+    const uint32_t tile = tau_tile_read(TAU_TILE_REGISTER_NUMBER);
+    refuse(tau_system_file_read(&kernel->file,
+                                (const volatile uint32_t *)TAU_TILE_ADDRESS_MEMORY_TILE, tile));
+    refuse(tau_pages_begin());
+    for (uint32_t entry = 0; entry < TAU_COMPOSE_LIMIT_ENTRIES; entry++) {
+        tau_mmu_composable_set(TAU_MMU_SWITCH_EMPTY, entry, 0, 0, 0);
+    }
+    tau_loader_begin();
+    tau_context_begin(&kernel->loader, (uint32_t)(uintptr_t)tau_loader_run,
+                      (uint32_t)(uintptr_t)(loader_stack + LOADER_STACK_BYTES),
+                      TAU_CONTEXT_STATUS_MACHINE);
+    const uint32_t *header = kernel->file.header;
+    kernel->slot = header[TAU_COMPOSE_HEADER_SLOT_COUNT] - 1;
+    kernel->major_frame = UINT32_MAX;
+    kernel->release_cycle = (uint64_t)header[TAU_COMPOSE_HEADER_START_CYCLE] -
+                            header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES] -
+                            header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES];
+    __asm__ volatile("csrw mtvec, %0" ::"r"(tau_trap_vectors));
+    __asm__ volatile("csrw mie, %0" ::"r"(TIMER_INTERRUPT));
+    tau_trap_return(tau_slot_end());
+}

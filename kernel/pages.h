@@ -1,0 +1,36 @@
+// The pages of applications: allocated by exactly the sizes of the page list, bound, cleared, and
+// given back [P2-10, P2-11].
+#ifndef TAU_KERNEL_PAGES_H
+#define TAU_KERNEL_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kernel/executable.h"
+#include "kernel/kernel.h"
+
+// Hands the system file's frames to the buddy and loads the base code. NULL, or what is wrong.
+const char *tau_pages_begin(void);
+
+// Takes the frames of APPLICATION's page list. NULL, or why not; then it has none.
+const char *tau_pages_allocate(uint32_t application);
+
+// Clears the frames that APPLICATION took, writes its table, and sets its DMA channels.
+void tau_pages_bind(uint32_t application);
+
+// Copies the executable's segments from IMAGE into the frames. Its segments lie in the pages
+// (tau_pages_hold).
+void tau_pages_load(uint32_t application, const struct tau_executable *executable,
+                    const volatile uint32_t *image);
+
+// Whether each segment lies in pages of APPLICATION that have the segment's rights.
+bool tau_pages_hold(uint32_t application, const struct tau_executable *executable);
+
+// Empties the table and gives the frames back.
+void tau_pages_release(uint32_t application);
+
+// Maps the page of a pool that ADDRESS lies in, in the table that is loaded. False if there is none
+// or the pool is used up. Cost: a step per page of the application.
+bool tau_pages_serve_fault(uint32_t application, uint32_t address);
+
+#endif

@@ -1,0 +1,104 @@
+#include "kernel/slot.h"
+
+#include "kernel/kernel.h"
+#include "kernel/leak.h"
+#include "kernel/mmu_switch.h"
+#include "kernel/stop.h"
+
+void tau_trap_idle(void);
+
+uint32_t tau_leak_generation;
+#if TAU_LEAK == TAU_LEAK_LOAD_TIME || TAU_LEAK == TAU_LEAK_KERNEL_PATH
+static void leak_turns(uint32_t turns) {
+    for (volatile uint32_t i = 0; i < turns; i++) {
+    }
+}
+#endif
+
+static void set_timer(uint64_t cycle) {
+    // The compare value is never below both numbers meanwhile.
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE, UINT32_MAX);
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE + 4, (uint32_t)(cycle >> 32));
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE, (uint32_t)cycle);
+}
+
+static void wait_for_release(uint64_t release_cycle) {
+    set_timer(release_cycle);
+    if (tau_tile_cycle() + TAU_SLOT_MARGIN_CYCLES > release_cycle) {
+        tau_stop("a slot is late: the OS slot is too short");
+    }
+#if TAU_LEAK != TAU_LEAK_GATE
+    __asm__ volatile("wfi" ::: "memory");
+#endif
+}
+
+struct tau_context *tau_slot_idle(void) {
+    tau_context_begin(&tau_kernel.idle, (uint32_t)(uintptr_t)tau_trap_idle, 0,
+                      TAU_CONTEXT_STATUS_MACHINE);
+    return &tau_kernel.idle;
+}
+
+static bool is_active(const struct tau_application *application, uint32_t major_frame) {
+    return application->start_frame <= major_frame && major_frame < application->stop_frame;
+}
+
+// Whose turn it is; TABLE becomes the page table's number.
+static struct tau_context *owner_of(struct tau_slot slot, uint32_t *table) {
+    struct tau_kernel *kernel = &tau_kernel;
+    *table = TAU_MMU_SWITCH_EMPTY;
+    if (slot.application == TAU_COMPOSE_SLOT_LOADER) {
+        return &kernel->loader;
+    }
+    if (slot.application == TAU_COMPOSE_SLOT_IDLE) {
+        return tau_slot_idle();
+    }
+    TAU_KERNEL_ASSERT(slot.application < TAU_COMPOSE_LIMIT_APPLICATIONS);
+    TAU_KERNEL_ASSERT(slot.task < TAU_COMPOSE_LIMIT_TASKS);
+    struct tau_application *application = &kernel->applications[slot.application];
+    if (!is_active(application, kernel->major_frame)) {
+        return tau_slot_idle();
+    }
+    if (application->state == TAU_APPLICATION_ABSENT) {
+        tau_stop("an application is loaded too late for its major frame");
+    }
+    if (application->state == TAU_APPLICATION_REFUSED ||
+        (application->stopped_tasks >> slot.task & 1) != 0) {
+        return tau_slot_idle();
+    }
+    *table = slot.application;
+    return &application->tasks[slot.task];
+}
+
+struct tau_context *tau_slot_end(void) {
+    struct tau_kernel *kernel = &tau_kernel;
+    const uint32_t *header = kernel->file.header;
+#if TAU_LEAK == TAU_LEAK_LOAD_TIME || TAU_LEAK == TAU_LEAK_KERNEL_PATH
+    const struct tau_slot before = kernel->file.slots[kernel->slot];
+    const struct tau_application *last =
+        before.application < TAU_COMPOSE_LIMIT_APPLICATIONS &&
+                kernel->applications[before.application].state == TAU_APPLICATION_LOADED
+            ? &kernel->applications[before.application]
+            : NULL;
+#endif
+    kernel->slot++;
+    if (kernel->slot >= header[TAU_COMPOSE_HEADER_SLOT_COUNT]) {
+        kernel->slot = 0;
+        kernel->major_frame++;
+    }
+    const struct tau_slot slot = kernel->file.slots[kernel->slot];
+    uint32_t table;
+    struct tau_context *next = owner_of(slot, &table);
+    tau_mmu_switch(table);
+    kernel->release_cycle +=
+        header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES] + header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES];
+    wait_for_release(kernel->release_cycle);
+#if TAU_LEAK == TAU_LEAK_LOAD_TIME
+    leak_turns(last == NULL ? 0 : last->pages_count);
+#endif
+    tau_tile_write(TAU_TILE_REGISTER_OWNER, (uint32_t)slot.application << 8 | slot.task);
+#if TAU_LEAK == TAU_LEAK_KERNEL_PATH
+    leak_turns(last != NULL && last->stopped_tasks != 0 ? 7 : 0);
+#endif
+    set_timer(kernel->release_cycle + header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES]);
+    return next;
+}

@@ -1,0 +1,44 @@
+"""The applications and base code need nothing but themselves: no library of C, no 64-bit division.
+
+The pages of an application hold what is linked here, so its bytes are pinned.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from tautochrone.targets.build import link
+
+from kernel.systems.jpeg import images
+from testing.golden import pinned
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+GOLDEN = HERE / "applications_golden.json"
+MAIN = "int main(void) { return 0; }\n"
+TASKS = {
+    "jpeg": ("tau_jpeg_vld_task", "tau_jpeg_idct_task", "tau_jpeg_cc_task"),
+    "pipeline": tuple(f"tau_pipeline_task{number}" for number in range(1, 6)),
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_an_application_links_alone(name: str, tmp_path: Path) -> None:
+    """Every task is there, and its code, constants and memory have their known sizes."""
+    main = tmp_path / "main.c"
+    main.write_text(MAIN, encoding="utf-8")
+    sources = [main, ROOT / "kernel/base/fifo.c"]
+    sources += sorted((ROOT / "kernel/systems" / name).glob("*.c"))
+    if name == "jpeg":
+        image = tmp_path / "image.c"
+        image.write_text(images.c_source(images.path_of("64x64").read_bytes()), encoding="utf-8")
+        sources.append(image)
+    made = link("tile", ROOT, sources, tmp_path / f"{name}.elf", keep=TASKS[name])
+    with open(made, "rb") as file:
+        elf = ELFFile(file)
+        sizes = {part: elf.get_section_by_name(f".{part}").data_size for part in ("text", "rodata")}
+        sizes["bss"] = elf.get_section_by_name(".bss").data_size
+    print(name, sizes)
+    assert pinned(GOLDEN, {name: sizes})[name] == sizes

@@ -1,0 +1,167 @@
+"""Composability on the tile: the decoder alone, and beside neighbors that come, go, fault and load.
+
+Each absolute cycle of its slots and iterations is compared, and what it prints. Every leak that is
+built in on purpose has to be found, and named.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+from tautochrone.compose import check, code, pages
+from tautochrone.compose.run import Run, run
+from tautochrone.compose.system import Application, Command, Fifo, System, system_file
+
+from kernel.systems.jpeg import images
+
+ROOT = Path(__file__).resolve().parents[3]
+JPEG = ROOT / "kernel/systems/jpeg"
+NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
+NEIGHBORS = 2
+MAJOR_FRAMES = 72
+FIRST_FRAME = 32  # the decoder is loaded by then
+USER_SLOT, OS_SLOT, START = 10_000, 1_000, 400_000
+SEED = 7
+
+
+class Parts:
+    """The executables, built once for all tests of a session."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.base = code.base_code(ROOT, folder)
+        image = folder / "image.c"
+        image.write_text(images.c_source(images.path_of("64x64").read_bytes()), encoding="utf-8")
+        sources = [image, *sorted(JPEG.rglob("*.c"))]
+        flags = ["-DTAU_JPEG_PIXELS_MAX=4096u"]
+        decoder = code.application(ROOT, "jpeg", sources, self.base, folder, flags)
+        self.decoder = Application(
+            "jpeg",
+            decoder,
+            ("vld", "idct", "cc"),
+            16384,
+            16384,
+            (Fifo("vld", "idct"), Fifo("idct", "cc")),
+        )
+        self.neighbors = [self.neighbor(number) for number in range(NEIGHBORS)]
+
+    def neighbor(self, number: int) -> Application:
+        """A neighbor, linked at an address of its own."""
+        flags = [f"-DTAU_NEIGHBOR_SEED={number + 5}u"]
+        address = 0x80100000 + 0x100000 * (number + 1)
+        name = f"neighbor{number}"
+        made = code.application(
+            ROOT, name, [NEIGHBOR], self.base, self.folder, flags, 1024, address
+        )
+        return Application(name, made, ("main",), 4096, 1024)
+
+    def system(self, tiles: int) -> System:
+        """The decoder on one tile or two, a slot for each neighbor."""
+        names = [f"{each.name}.main" for each in self.neighbors]
+        slots = (
+            (("loader", "jpeg.vld", names[0], "jpeg.idct", names[1], "jpeg.cc"),)
+            if tiles == 1
+            else (("loader", "jpeg.vld", *names), ("loader", "jpeg.idct", names[0], "jpeg.cc"))
+        )
+        return System(
+            (self.decoder, *self.neighbors),
+            slots,
+            (Command("load", "jpeg", FIRST_FRAME - 2),),
+            user_slot_cycles=USER_SLOT,
+            os_slot_cycles=OS_SLOT,
+            start_cycle=START,
+        )
+
+    def carried_out(self, system: System, leak: str = "none") -> Run:
+        """Run a system to the end of its major frames."""
+        built_in = leak if leak in code.LEAKS else "none"
+        kernel = code.kernel(ROOT, self.folder, built_in)
+        content = system_file(system, code.base_bytes(self.base), code.base_hash(self.base))
+        frames = MAJOR_FRAMES * len(system.slots[0])
+        done = run(
+            self.folder,
+            kernel,
+            content,
+            len(system.slots),
+            START + frames * (USER_SLOT + OS_SLOT),
+            dma_turns=leak != "dma",
+        )
+        assert "cycle limit" in done.messages, done.console + done.messages
+        return done
+
+    @functools.cache  # noqa: B019
+    def alone(self, tiles: int, leak: str) -> Run:
+        """The decoder by itself."""
+        return self.carried_out(self.system(tiles), leak)
+
+    def beside(self, tiles: int, leak: str, seed: int = SEED) -> Run:
+        """The decoder beside random neighbors."""
+        names = [each.name for each in self.neighbors]
+        system = check.neighborhood(self.system(tiles), names, seed, MAJOR_FRAMES, FIRST_FRAME)
+        assert any(command.operation == "unload" for command in system.commands)
+        return self.carried_out(system, leak)
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
+    """The executables."""
+    return Parts(tmp_path_factory.mktemp("composable"))
+
+
+@pytest.mark.parametrize("tiles", [1, 2])
+def test_neighbors_do_not_change_one_cycle(parts: Parts, tiles: int) -> None:
+    """[P2-1, P2-18]: 0, in every event, on one tile and over the link of two."""
+    alone, beside = parts.alone(tiles, "none"), parts.beside(tiles, "none")
+    verdict = check.compare(alone, beside, 0)
+    assert verdict == check.Verdict(verdict.events_compared, 0, None)
+    assert verdict.events_compared > 400
+    owners = {slot.owner >> 8 for slot in beside.tiles[0].slots}
+    assert owners >= {0, 1, 2}
+    assert sum(slot.calls for slot in beside.tiles[0].slots) > 0  # they called and they failed
+    loads = [step for step in beside.tiles[0].set_up if step[0] == 2 and step[1] > 0]
+    assert len(loads) >= 3
+
+
+def test_every_slot_begins_at_its_cycle(parts: Parts) -> None:
+    """[KRN-9]: release and first instruction, whoever ran before [P2-7]."""
+    slots = parts.beside(1, "none").tiles[0].slots
+    period = USER_SLOT + OS_SLOT
+    offsets = {
+        (slot.owner_cycle - START - number * period, slot.first_cycle - slot.owner_cycle)
+        for number, slot in enumerate(slots)
+    }
+    assert len(slots) > 300 and len(offsets) == 1
+
+
+@pytest.mark.parametrize(
+    ("leak", "named"),
+    [
+        ("tlb", "TLB"),
+        ("gate", "gate"),
+        ("load-time", "table load"),
+        ("kernel-path", "kernel path"),
+        ("one-table", "TLB"),
+    ],
+)
+def test_a_leak_is_found_and_named(parts: Parts, leak: str, named: str) -> None:
+    verdict = check.compare(parts.alone(1, leak), parts.beside(1, leak), 0)
+    assert verdict.first is not None and verdict.largest_difference_cycles > 0
+    assert verdict.first.resource == named, verdict
+
+
+def test_the_decoder_needs_few_entries(parts: Parts) -> None:
+    """[P2-26]: at most 12, FIFOs and base code among them."""
+    from tautochrone.compose.system import pages_of
+
+    system = parts.system(2)
+    counts = [len(pages_of(system, parts.decoder, tile)) for tile in (0, 1)]
+    assert max(counts) <= 12, counts
+
+
+@pytest.mark.parametrize(("kibibytes", "orders"), [(17, [2, 0]), (15, [1, 1, 1, 0, 0, 0])])
+def test_sizes_are_digits_to_base_four(kibibytes: int, orders: list[int]) -> None:
+    """[P2-15]: the paper's two examples."""
+    segment = pages.Segment(0x80100000, kibibytes * 1024, pages.READ)
+    assert [page.order for page in pages.pages_for(segment, 7)] == orders

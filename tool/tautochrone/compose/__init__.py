@@ -1,0 +1,1 @@
+"""Composable systems: what `tau compose` builds, runs and compares (docs/design/kernel.md)."""

@@ -1,0 +1,97 @@
+"""Which pages an executable needs: entries against bytes [P2-15]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.errors import TauError
+from tautochrone.facts import compose_format as facts
+from tautochrone.facts import tile_format as tile
+
+WINDOW = tile.ADDRESS_WINDOW
+UNIT = facts.SIZE_PAGE_BYTES_MIN
+ORDER_MAX = 7
+READ, WRITE, EXECUTE = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class Page:
+    """One entry of an application's table; `frame` counts for kind `fixed` only."""
+
+    address: int
+    order: int
+    rights: int
+    kind: int = facts.PAGE_KIND_OWN
+    frame: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """Its bytes."""
+        return UNIT << 2 * self.order
+
+    def words(self) -> tuple[int, int]:
+        """The two words of the system file."""
+        page = (self.address - WINDOW) // UNIT
+        rest = self.rights << facts.PAGE_SHIFT_RIGHTS | self.kind << facts.PAGE_SHIFT_KIND
+        return page | self.order << facts.PAGE_SHIFT_ORDER, rest | self.frame
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What an executable wants in memory."""
+
+    address: int
+    memory_bytes: int
+    rights: int
+
+
+def order_of(size_bytes: int) -> int:
+    """The order of a page of SIZE_BYTES; raises TauError if there is none."""
+    for order in range(ORDER_MAX + 1):
+        if UNIT << 2 * order == size_bytes:
+            return order
+    sizes = ", ".join(str(UNIT << 2 * order) for order in range(ORDER_MAX + 1))
+    raise TauError(f"there are no pages of {size_bytes} bytes", f"use one of {sizes}")
+
+
+def segments_of(executable: Path) -> list[Segment]:
+    """The loadable segments of an ELF file."""
+    from elftools.elf.elffile import ELFFile
+
+    with open(executable, "rb") as file:
+        return [
+            Segment(each["p_vaddr"], each["p_memsz"], _rights(each["p_flags"]))
+            for each in ELFFile(file).iter_segments()
+            if each["p_type"] == "PT_LOAD" and each["p_memsz"]
+        ]
+
+
+def _rights(flags: int) -> int:
+    return (flags >> 2 & 1) * READ | (flags >> 1 & 1) * WRITE | (flags & 1) * EXECUTE
+
+
+def pages_for(segment: Segment, order_max: int) -> list[Page]:
+    """Walk up from the segment's start: the largest page that is aligned and fits, each time.
+
+    The end is rounded up to the smallest page. A size is thus its digits to base 4, as the paper
+    has it: 17 KB are two pages, 15 KB six.
+    """
+    pages = []
+    address = segment.address // UNIT * UNIT
+    end = -(-(segment.address + segment.memory_bytes) // UNIT) * UNIT
+    while address < end:
+        order = max(
+            order
+            for order in range(order_max + 1)
+            if address % (UNIT << 2 * order) == 0 and address + (UNIT << 2 * order) <= end
+        )
+        pages.append(Page(address, order, segment.rights))
+        address += UNIT << 2 * order
+    return pages
+
+
+def rounded(segment: Segment, size_bytes: int) -> Segment:
+    """The segment with its end rounded up to a multiple of SIZE_BYTES: fewer entries."""
+    end = -(-(segment.address + segment.memory_bytes) // size_bytes) * size_bytes
+    return Segment(segment.address, end - segment.address, segment.rights)

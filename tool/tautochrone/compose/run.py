@@ -1,0 +1,150 @@
+"""Runs a system on the simulated tiles, and reads what each slot and each task recorded."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hw.build import Options, simulator
+from tautochrone.errors import TauError
+from tautochrone.facts import tile_format as tile
+
+RECORD = struct.Struct("<8I")
+FRAME_BITS = 18
+TRAP_CYCLES = 10  # more than lie between waking up and the trap of the same interrupt
+
+
+@dataclass
+class Slot:
+    """A user slot: its owner (application << 8 | task), when it began, and what it had.
+
+    `awake_cycles`: from the end of the core's sleep to `owner_cycle`. `is_gated`: it slept behind
+    the end of the slot before. Counts are complete when the next slot begins; those of the last
+    slot are 0.
+    """
+
+    owner: int
+    owner_cycle: int
+    first_cycle: int
+    last_cycle: int
+    calls: int
+    awake_cycles: int = 0
+    is_gated: bool = True
+    misses_fetch: int = 0
+    misses_data: int = 0
+    words_moved: int = 0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A store to an application's mark."""
+
+    application: int
+    value: int
+    cycle: int
+
+
+@dataclass
+class TileRun:
+    """What one tile did."""
+
+    slots: list[Slot] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    set_up: list[tuple[int, int, int]] = field(default_factory=list)  # step, application, cycles
+
+
+@dataclass(frozen=True)
+class Run:
+    """A simulation: exit code, what was printed, and each tile."""
+
+    code: int
+    console: str
+    messages: str
+    tiles: list[TileRun]
+
+    def events(self, application: int) -> list[tuple[int, int, int]]:
+        """Tile, value and cycle of each mark of an application, by time on each tile."""
+        return [
+            (number, mark.value, mark.cycle)
+            for number, each in enumerate(self.tiles)
+            for mark in each.marks
+            if mark.application == application
+        ]
+
+    def output(self, application: int) -> list[str]:
+        """What an application printed."""
+        name = f"application {application}: "
+        return [line for line in self.console.splitlines() if name in line]
+
+
+def run(
+    folder: Path,
+    kernel: Path,
+    content: bytes,
+    tiles: int,
+    cycles_max: int,
+    dma_turns: bool = True,
+    timeout_seconds: int = 600,
+) -> Run:
+    """Simulate. Raises TauError if the simulator cannot be run."""
+    options = Options(
+        unit="composable",
+        tiles=tiles,
+        frame_bits=FRAME_BITS,
+        special_frames=True,
+        dma_turns=dma_turns,
+    )
+    image = folder / "system.bin"
+    image.write_bytes(content)
+    results = [folder / f"results-{number}.bin" for number in range(tiles)]
+    line = [str(simulator(options)), "--program", str(kernel), "--image", f"{image}@0"]
+    line += ["--cycles-max", str(cycles_max)]
+    for path in results:
+        line += ["--results", str(path)]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, timeout=timeout_seconds)
+    except subprocess.TimeoutExpired as error:
+        raise TauError(f"the simulation took more than {timeout_seconds} s") from error
+    return Run(
+        done.returncode, done.stdout, done.stderr, [read(path.read_bytes()) for path in results]
+    )
+
+
+def _count(slot: Slot, before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    slot.misses_fetch = after[2] - before[2]
+    slot.misses_data = after[3] - before[3]
+    slot.words_moved = after[6] - before[6]
+
+
+def read(content: bytes) -> TileRun:
+    """The slots and marks of a tile from its records."""
+    found = TileRun()
+    begun: tuple[int, ...] | None = None
+    before: tuple[int, ...] | None = None
+    first_cycle = calls = 0
+    for record in RECORD.iter_unpack(content):
+        channel, cycle = record[0], record[4] | record[5] << 32
+        if channel == tile.CHANNEL_OWNER:
+            if before is not None:
+                _count(found.slots[-1], before, record)
+            begun, before, first_cycle, calls = record, record, 0, 0
+        elif channel == tile.CHANNEL_RESUME and begun is not None and first_cycle == 0:
+            first_cycle = cycle
+        elif channel == tile.CHANNEL_TRAP and begun is not None:
+            if record[1] & 0x3F == 0x27 or record[1] >> 31:
+                owner_cycle = begun[4] | begun[5] << 32
+                slept_cycle = owner_cycle - begun[7]
+                is_gated = not found.slots or slept_cycle > found.slots[-1].last_cycle + TRAP_CYCLES
+                found.slots.append(
+                    Slot(begun[1], owner_cycle, first_cycle, cycle, calls, begun[7], is_gated)
+                )
+                begun = None
+            else:
+                calls += 1
+        elif channel == tile.CHANNEL_MARK:
+            found.marks.append(Mark(record[2], record[1], cycle))
+        elif channel < 4:
+            found.set_up.append((channel, record[1], record[2]))
+    return found

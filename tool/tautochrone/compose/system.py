@@ -1,0 +1,254 @@
+"""A system: tiles, slots, applications, commands; and the file that the kernel reads."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tautochrone.compose.pages import (
+    EXECUTE,
+    READ,
+    WRITE,
+    Page,
+    Segment,
+    order_of,
+    pages_for,
+    rounded,
+    segments_of,
+)
+from tautochrone.errors import TauError
+from tautochrone.facts import compose_format as facts
+from tautochrone.facts import tile_format as tile
+
+FRAME_BITS = 18
+SPECIAL = 1 << (FRAME_BITS - 1)
+IMAGE_ALIGN_BYTES = 1024
+LOADER, IDLE = "loader", "idle"
+
+
+def special(kind: int, number: int) -> int:
+    """The frame number of a page that is no memory."""
+    return SPECIAL | kind << (FRAME_BITS - 3) | number
+
+
+@dataclass(frozen=True)
+class Fifo:
+    """A FIFO between two tasks of an application: each end has a page of PAGE_BYTES."""
+
+    writer: str
+    reader: str
+    page_bytes: int = 4096
+
+
+@dataclass(frozen=True)
+class Application:
+    """An executable, its tasks in the order of its note, and how its pages are chosen."""
+
+    name: str
+    executable: Path
+    tasks: tuple[str, ...]
+    page_bytes_max: int = 16384
+    round_bytes: int = 1024
+    fifos: tuple[Fifo, ...] = ()
+    pool_pages: tuple[int, ...] = ()  # addresses of pages that are mapped on demand
+    pool_frames: int = 0
+
+
+@dataclass(frozen=True)
+class Command:
+    """What the loader does: "load" or "unload" an application, at a major frame."""
+
+    operation: str
+    application: str
+    major_frame: int
+
+
+@dataclass(frozen=True)
+class System:
+    """All of it. `slots`: for each tile the major frame, "application.task", "loader" or "idle"."""
+
+    applications: tuple[Application, ...]
+    slots: tuple[tuple[str, ...], ...]
+    commands: tuple[Command, ...]
+    user_slot_cycles: int = 50_000
+    os_slot_cycles: int = 1_000
+    start_cycle: int = 400_000
+    frame_first: int = 64
+    frame_count: int = 1024
+    communication: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
+
+    def number(self, name: str) -> int:
+        """The number of an application."""
+        for number, application in enumerate(self.applications):
+            if application.name == name:
+                return number
+        raise TauError(f"there is no application {name}")
+
+    def tile_of(self, application: Application, task: str) -> int | None:
+        """The tile that runs a task; None if no slot does."""
+        for number, slots in enumerate(self.slots):
+            if f"{application.name}.{task}" in slots:
+                return number
+        return None
+
+    def runs_on(self, application: Application, number: int) -> bool:
+        """Whether a tile has a slot of the application."""
+        return any(self.tile_of(application, task) == number for task in application.tasks)
+
+
+def communication_frames(system: System) -> dict[tuple[str, int, str], int]:
+    """The first frame of each FIFO end's page: by application, FIFO and side."""
+    free = [0] * len(system.slots)
+    found = {}
+    for application in system.applications:
+        for number, fifo in enumerate(application.fifos):
+            for side, task in (("writer", fifo.writer), ("reader", fifo.reader)):
+                place = system.tile_of(application, task)
+                if place is None:
+                    continue
+                frames = fifo.page_bytes // 1024
+                first = -(-free[place] // frames) * frames
+                free[place] = first + frames
+                if free[place] > tile.SIZE_COMMUNICATION_FRAMES:
+                    raise TauError(f"FIFO {number} of {application.name}: no frames are left")
+                found[application.name, number, side] = first
+    return found
+
+
+def pages_of(system: System, application: Application, place: int) -> list[Page]:
+    """The page list of an application on a tile."""
+    system_frame = special(tile.SPECIAL_SYSTEM, system.number(application.name))
+    pages = [
+        Page(facts.ADDRESS_SYSTEM, 0, READ | WRITE, facts.PAGE_KIND_FIXED, system_frame),
+        Page(facts.ADDRESS_BASE, 2, READ | EXECUTE, facts.PAGE_KIND_BASE),
+    ]
+    order_max = order_of(application.page_bytes_max)
+    for segment in segments_of(application.executable):
+        pages += pages_for(rounded(segment, application.round_bytes), order_max)
+    frames = communication_frames(system)
+    for number, fifo in enumerate(application.fifos):
+        order = order_of(fifo.page_bytes)
+        tiles = {
+            side: system.tile_of(application, task)
+            for side, task in (("writer", fifo.writer), ("reader", fifo.reader))
+        }
+        for end, (side, other) in enumerate((("writer", "reader"), ("reader", "writer"))):
+            if tiles[side] != place:
+                continue
+            address = facts.ADDRESS_FIFO + (2 * number + end) * facts.SIZE_FIFO_STRIDE_BYTES
+            own = frames[application.name, number, side]
+            far = frames.get((application.name, number, other), 0)
+            if tiles[other] != place:
+                far = special(tile.SPECIAL_LINK, far)
+            for start, frame in ((address, own), (address + facts.SIZE_FIFO_PAGE_BYTES_MAX, far)):
+                pages.append(Page(start, order, READ | WRITE, facts.PAGE_KIND_FIXED, frame))
+    pages += [Page(at, 0, READ | WRITE, facts.PAGE_KIND_POOL) for at in application.pool_pages]
+    if len(pages) > facts.LIMIT_ENTRIES:
+        raise TauError(
+            f"{application.name} needs {len(pages)} entries, a table has {facts.LIMIT_ENTRIES}",
+            "larger pages take fewer: round_bytes, page_bytes_max",
+        )
+    return pages
+
+
+def _slot_words(system: System, name: str) -> tuple[int, int]:
+    if name == LOADER:
+        return facts.SLOT_LOADER, 0
+    if name == IDLE:
+        return facts.SLOT_IDLE, 0
+    owner, _, task = name.partition(".")
+    number = system.number(owner)
+    return number, system.applications[number].tasks.index(task)
+
+
+def _part(
+    system: System,
+    place: int,
+    images: Mapping[str, tuple[int, int]],
+    base: tuple[int, int],
+    digest: bytes,
+    offset: int,
+) -> bytes:
+    """The part of a tile, which lies at OFFSET of the file."""
+    applications, pages, commands = [], [], []
+    for application in system.applications:
+        own = pages_of(system, application, place) if system.runs_on(application, place) else []
+        start, size = images[application.name]
+        applications.append(
+            (
+                start - offset,
+                size,
+                len(pages),
+                len(own),
+                len(application.tasks),
+                application.pool_frames,
+                0,
+                0,
+            )
+        )
+        pages += [page.words() for page in own]
+    for command in system.commands:
+        application = system.applications[system.number(command.application)]
+        if system.runs_on(application, place):
+            operation = facts.COMMAND_LOAD if command.operation == "load" else facts.COMMAND_UNLOAD
+            number = system.number(command.application)
+            commands.append((operation, number, command.major_frame, 0))
+    slots = [_slot_words(system, name) for name in system.slots[place]]
+    header = [0] * facts.SYSTEM_HEADER_WORDS
+    header[facts.HEADER_MAGIC] = facts.SYSTEM_MAGIC
+    header[facts.HEADER_VERSION] = facts.SYSTEM_VERSION
+    header[facts.HEADER_TILE] = place
+    header[facts.HEADER_USER_SLOT_CYCLES] = system.user_slot_cycles
+    header[facts.HEADER_OS_SLOT_CYCLES] = system.os_slot_cycles
+    header[facts.HEADER_START_CYCLE] = system.start_cycle
+    header[facts.HEADER_FRAME_FIRST] = system.frame_first
+    header[facts.HEADER_FRAME_COUNT] = system.frame_count
+    header[facts.HEADER_BASE_OFFSET] = base[0] - offset
+    header[facts.HEADER_BASE_BYTES] = base[1]
+    header[facts.HEADER_BASE_HASH : facts.HEADER_BASE_HASH + 8] = struct.unpack("<8I", digest)
+    tables: tuple[tuple[int, int, Sequence[tuple[int, ...]]], ...] = (
+        (facts.HEADER_SLOT_COUNT, facts.HEADER_SLOT_OFFSET, slots),
+        (facts.HEADER_APPLICATION_COUNT, facts.HEADER_APPLICATION_OFFSET, applications),
+        (facts.HEADER_PAGE_COUNT, facts.HEADER_PAGE_OFFSET, pages),
+        (facts.HEADER_COMMAND_COUNT, facts.HEADER_COMMAND_OFFSET, commands),
+        (facts.HEADER_CHANNEL_COUNT, facts.HEADER_CHANNEL_OFFSET, ()),
+    )
+    body = b""
+    for count, where, rows in tables:
+        header[count] = len(rows)
+        header[where] = 4 * len(header) + len(body)
+        body += b"".join(struct.pack(f"<{len(row)}I", *row) for row in rows)
+    header[facts.HEADER_SIZE_BYTES] = 4 * len(header) + len(body)
+    return struct.pack(f"<{len(header)}I", *header) + body
+
+
+def system_file(system: System, base: bytes, digest: bytes) -> bytes:
+    """The content of the memory tile: directory, a part for each tile, base code, images."""
+    part_bytes = 16 * IMAGE_ALIGN_BYTES
+    first = IMAGE_ALIGN_BYTES
+    place = first + part_bytes * len(system.slots)
+    content = bytearray(place)
+    base_place = (len(content), len(base))
+    content += base + bytes(-len(base) % IMAGE_ALIGN_BYTES)
+    images = {}
+    for application in system.applications:
+        image = application.executable.read_bytes()
+        image += bytes(-len(image) % 4)
+        images[application.name] = (len(content), len(image))
+        content += image + bytes(-len(image) % IMAGE_ALIGN_BYTES)
+    for number in range(len(system.slots)):
+        offset = first + part_bytes * number
+        part = _part(system, number, images, base_place, digest, offset)
+        if len(part) > part_bytes:
+            raise TauError(f"the part of tile {number} has {len(part)} bytes, at most {part_bytes}")
+        content[offset : offset + len(part)] = part
+        content[4 * number : 4 * number + 4] = struct.pack("<I", offset)
+    return bytes(content)
+
+
+def needed(segments: Sequence[Segment], order_max: int) -> tuple[int, int]:
+    """Entries and bytes of segments with pages up to an order."""
+    pages = [page for segment in segments for page in pages_for(segment, order_max)]
+    return len(pages), sum(page.size_bytes for page in pages)
