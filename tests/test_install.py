@@ -55,7 +55,9 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 def public_headers() -> list[str]:
     """The headers that a user includes, as an include names them."""
     headers = [path for room in PUBLIC for path in (ROOT / room).glob("*.h")]
-    return sorted(str(path.relative_to(ROOT)) for path in headers)
+    return sorted(
+        str(path.relative_to(ROOT)) for path in headers if not path.stem.endswith("_inline")
+    )
 
 
 def run(*command: str | Path, **options: object) -> str:
@@ -134,7 +136,8 @@ def test_headers_and_ports_are_installed_and_no_tests(prefix: Path) -> None:
     """The ports' sources are compiled there, so what they inline is there too."""
     include = prefix / "include" / "tautochrone"
     installed = {str(path.relative_to(include)) for path in include.rglob("*.h")}
-    inlined = {str(path.relative_to(ROOT)) for path in (ROOT / "core/private").rglob("*.h")}
+    paths = {*(ROOT / "core/private").rglob("*.h"), *(ROOT / "core").rglob("*_inline.h")}
+    inlined = {str(path.relative_to(ROOT)) for path in paths}
     assert installed == {*public_headers(), *inlined}
     sources = [path.name for path in prefix.rglob("*.c")]
     assert sorted(sources) == sorted(path.name for path in (ROOT / "core/ports").glob("*.c"))

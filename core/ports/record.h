@@ -29,18 +29,18 @@
 //   --wrap, below, for malloc.
 // - The reported sizes are those of chunks.
 // - A realloc in place is reported as alloc, then free, of one address. tau import joins the two.
-//   extern struct k_heap _system_heap;
-//   static void on_alloc(uintptr_t heap_id, void *p, size_t n) {
-//       (void)heap_id;
-//       tau_record_malloc(&recording, (uintptr_t)p, n, 0); }
-//   static void on_free(uintptr_t heap_id, void *p, size_t n) {
-//       (void)heap_id, (void)n;
-//       tau_record_free(&recording, (uintptr_t)p, 0); }
-//   HEAP_LISTENER_ALLOC_DEFINE(allocs, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_alloc);
-//   HEAP_LISTENER_FREE_DEFINE(frees, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_free);
-//   void record_the_heap(void) {  // after tau_record_start
-//       heap_listener_register(&allocs);
-//       heap_listener_register(&frees); }
+//     extern struct k_heap _system_heap;
+//     static void on_alloc(uintptr_t heap_id, void *p, size_t n) {
+//         (void)heap_id;
+//         tau_record_malloc(&recording, (uintptr_t)p, n, 0); }
+//     static void on_free(uintptr_t heap_id, void *p, size_t n) {
+//         (void)heap_id, (void)n;
+//         tau_record_free(&recording, (uintptr_t)p, 0); }
+//     HEAP_LISTENER_ALLOC_DEFINE(allocs, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_alloc);
+//     HEAP_LISTENER_FREE_DEFINE(frees, HEAP_ID_FROM_POINTER(&_system_heap.heap), on_free);
+//     void record_the_heap(void) {  // after tau_record_start
+//         heap_listener_register(&allocs);
+//         heap_listener_register(&frees); }
 //
 // Any program linked by GNU ld with -Wl,--wrap=malloc,--wrap=free,--wrap=realloc, static Linux
 // programs too. Several threads need TAU_RECORD_LOCK. CALLER is

@@ -29,7 +29,7 @@ def recipe(title: str) -> str:
     """The code of the paragraph of record.h that starts with TITLE."""
     header = (PORTS / "record.h").read_text()
     (paragraph,) = re.findall(rf"^// {title}.*?^//$", header, re.M | re.S)
-    return "".join(re.findall(r"^//   (.*\n)", paragraph, re.M))
+    return "".join(re.findall(r"^//     (.*\n)", paragraph, re.M))
 
 
 def events_of(path: Path) -> list[tuple[str, int, int]]:
