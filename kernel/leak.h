@@ -1,5 +1,5 @@
-// Leaks that are built in on purpose, so that `tau compose check` can show that it finds them. A
-// kernel that is used has none: TAU_LEAK is 0.
+// Leaks that are built in on purpose, so that the check of composability can show that it finds
+// them. A kernel that is used has none: TAU_LEAK is 0.
 #ifndef TAU_KERNEL_LEAK_H
 #define TAU_KERNEL_LEAK_H
 

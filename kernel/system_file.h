@@ -1,4 +1,4 @@
-// The system file that `tau compose build` writes, as the kernel reads it (docs/spec/kernel.md).
+// The system file, as the kernel reads it (docs/spec/kernel.md).
 //
 // It lies in the memory tile, whose words take their time: what a slot needs is copied at the
 // start.

@@ -1,1 +1,1 @@
-"""Composable systems: what `tau compose` builds, runs and compares (docs/design/kernel.md)."""
+"""Composable systems: built, run and compared (docs/design/kernel.md)."""
