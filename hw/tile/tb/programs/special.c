@@ -59,12 +59,15 @@ static void map(void) {
     tau_mmu_composable_load(0);
 }
 
-__attribute__((noinline)) static uint32_t store(volatile uint32_t *word, uint32_t value) {
+// Both are fetched alike, so that store and load take place equally long behind their calls.
+#define FETCHED_ALIKE __attribute__((noinline, aligned(16)))
+
+FETCHED_ALIKE static uint32_t store(volatile uint32_t *word, uint32_t value) {
     *word = value;
     return 0;
 }
 
-__attribute__((noinline)) static uint32_t load(volatile uint32_t *word, uint32_t value) {
+FETCHED_ALIKE static uint32_t load(volatile uint32_t *word, uint32_t value) {
     (void)value;
     return *word;
 }
