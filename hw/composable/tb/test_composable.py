@@ -340,6 +340,7 @@ async def the_past_leaves_nothing(dut) -> None:
     assert all(each == runs[0] for each in runs) and len(runs[0]) == 3 * entries
 
 
+@pytest.mark.slow
 def test_sizes_are_their_model(tmp_path: Path) -> None:
     """1, 2, 4 and 8 entries; in `make check` a random one of them and 4."""
     seed = int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32)))

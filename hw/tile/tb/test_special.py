@@ -68,6 +68,7 @@ def test_a_channel_moves_its_words_in_its_turns(done: Run) -> None:
     assert seen[0, "dma beside"] == [0]
 
 
+@pytest.mark.slow
 def test_without_turns_channels_delay_each_other(tmp_path: Path) -> None:
     options = replace(TILES, dma_turns=False)
     done = run(tmp_path, options, "--program", compiled(tmp_path, PROGRAM))

@@ -139,10 +139,10 @@ def test_every_slot_begins_at_its_cycle(parts: Parts) -> None:
     ("leak", "named"),
     [
         ("tlb", "TLB"),
-        ("gate", "gate"),
+        pytest.param("gate", "gate", marks=pytest.mark.slow),
         ("load-time", "table load"),
-        ("kernel-path", "kernel path"),
-        ("one-table", "TLB"),
+        pytest.param("kernel-path", "kernel path", marks=pytest.mark.slow),
+        pytest.param("one-table", "TLB", marks=pytest.mark.slow),
     ],
 )
 def test_a_leak_is_found_and_named(parts: Parts, leak: str, named: str) -> None:
