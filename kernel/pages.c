@@ -52,7 +52,7 @@ const char *tau_pages_begin(void) {
 }
 
 // Takes what the kind of PAGE needs; its frame in the page list is FRAME.
-static bool take(struct tau_application *application, struct tau_bound_page *page, uint32_t frame) {
+static bool take(struct tau_bound_page *page, uint32_t frame) {
     switch (page->kind) {
     case TAU_COMPOSE_PAGE_KIND_OWN:
         return tau_buddy_take(&buddy, page->order, &page->frame) == TAU_OK;
@@ -66,7 +66,6 @@ static bool take(struct tau_application *application, struct tau_bound_page *pag
         page->frame = (struct tau_frame){frame};
         return true;
     }
-    (void)application;
 }
 
 static bool take_pool(struct tau_application *application, uint32_t frames_count) {
@@ -94,7 +93,7 @@ static bool take_smaller(struct tau_application *application, struct tau_bound_p
         struct tau_bound_page quarter = page;
         quarter.order--;
         quarter.page += i << 2 * quarter.order;
-        if (take(application, &quarter, 0)) {
+        if (take(&quarter, 0)) {
             application->pages[application->pages_count++] = quarter;
         } else if (!take_smaller(application, quarter)) {
             return false;
@@ -125,7 +124,7 @@ const char *tau_pages_allocate(uint32_t number) {
             .is_mapped = true,
             .rights = rest & TAU_TILE_RIGHTS,
         };
-        is_enough = take(application, &page, rest & ((1u << TAU_COMPOSE_PAGE_SHIFT_KIND) - 1));
+        is_enough = take(&page, rest & ((1u << TAU_COMPOSE_PAGE_SHIFT_KIND) - 1));
         if (is_enough) {
             application->pages[application->pages_count++] = page;
         }
@@ -184,7 +183,6 @@ static void set_channels(uint32_t number) {
 
 void tau_pages_bind(uint32_t number) {
     const struct tau_application *application = &tau_kernel.applications[number];
-    const struct tau_bound_page empty = {.is_mapped = false};
     for (uint32_t i = 0; i < application->pages_count; i++) {
         const struct tau_bound_page *page = &application->pages[i];
         const bool is_communication = page->kind == TAU_COMPOSE_PAGE_KIND_FIXED &&
@@ -195,11 +193,11 @@ void tau_pages_bind(uint32_t number) {
         bind(number, i, page);
     }
 #if TAU_LEAK != TAU_LEAK_ONE_TABLE
+    const struct tau_bound_page empty = {.is_mapped = false};
     for (uint32_t i = application->pages_count; i < TAU_COMPOSE_LIMIT_ENTRIES; i++) {
         bind(number, i, &empty);
     }
 #endif
-    (void)empty;
     for (uint32_t i = 0; i < application->pool_count; i++) {
         clear(application->pool[i], 0);
     }

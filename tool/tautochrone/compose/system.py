@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone.compose.pages import (
@@ -12,7 +12,6 @@ from tautochrone.compose.pages import (
     READ,
     WRITE,
     Page,
-    Segment,
     order_of,
     pages_for,
     rounded,
@@ -77,7 +76,6 @@ class System:
     start_cycle: int = 400_000
     frame_first: int = 64
     frame_count: int = 1024
-    communication: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
 
     def number(self, name: str) -> int:
         """The number of an application."""
@@ -246,9 +244,3 @@ def system_file(system: System, base: bytes, digest: bytes) -> bytes:
         content[offset : offset + len(part)] = part
         content[4 * number : 4 * number + 4] = struct.pack("<I", offset)
     return bytes(content)
-
-
-def needed(segments: Sequence[Segment], order_max: int) -> tuple[int, int]:
-    """Entries and bytes of segments with pages up to an order."""
-    pages = [page for segment in segments for page in pages_for(segment, order_max)]
-    return len(pages), sum(page.size_bytes for page in pages)
