@@ -41,10 +41,6 @@ static bool is_inside(struct file file, uint32_t offset, uint32_t bytes) {
     return offset % 4 == 0 && offset <= file.size_bytes && bytes <= file.size_bytes - offset;
 }
 
-static uint32_t window_end(void) {
-    return TAU_TILE_ADDRESS_FRAMES - 1;
-}
-
 static const char *add_segment(struct tau_executable *executable, struct file file,
                                const volatile uint32_t *header) {
     const uint32_t flags = header[PROGRAM_FLAGS];
@@ -71,7 +67,8 @@ static const char *add_segment(struct tau_executable *executable, struct file fi
         return "a segment is not aligned";
     }
     if (segment.address < TAU_COMPOSE_ADDRESS_APPLICATION ||
-        segment.memory_bytes > window_end() - segment.address) {
+        segment.address >= TAU_TILE_ADDRESS_FRAMES ||
+        segment.memory_bytes > TAU_TILE_ADDRESS_FRAMES - segment.address) {
         return "a segment lies where no application may";
     }
     if ((flags & FLAG_WRITE) != 0 && (flags & FLAG_EXECUTE) != 0) {
