@@ -9,7 +9,7 @@
 enum { LOADER_STACK_BYTES = 2048, TIMER_INTERRUPT = 1 << 7 };
 
 void tau_trap_vectors(void);
-_Noreturn void tau_trap_return(struct tau_context *context);
+_Noreturn void tau_trap_slot_end(void);
 
 struct tau_kernel tau_kernel;
 static uint8_t loader_stack[LOADER_STACK_BYTES] __attribute__((aligned(16)));
@@ -41,5 +41,5 @@ int main(void) {
                             header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES];
     __asm__ volatile("csrw mtvec, %0" ::"r"(tau_trap_vectors));
     __asm__ volatile("csrw mie, %0" ::"r"(TIMER_INTERRUPT));
-    tau_trap_return(tau_slot_end());
+    tau_trap_slot_end();
 }

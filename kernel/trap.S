@@ -41,6 +41,9 @@ tau_trap_vectors:
 
 timer:
     save
+# The start of a tile comes in here, so that its first slot begins as all others do.
+    .globl tau_trap_slot_end
+tau_trap_slot_end:
     call tau_slot_end
     j tau_trap_return
 
