@@ -146,8 +146,10 @@ const char *tau_pages_allocate(uint32_t number) {
 
 static void clear(struct tau_frame frame, unsigned order) {
     volatile uint32_t *words = frame_words(frame);
-    for (uint32_t i = 0; i < page_bytes(order) / 4; i++) {
-        words[i] = 0;
+    volatile uint32_t *const end = words + page_bytes(order) / 4;
+    for (; words != end; words += 8) {  // a store takes one cycle, a turn of the loop four
+        words[0] = words[1] = words[2] = words[3] = 0;
+        words[4] = words[5] = words[6] = words[7] = 0;
     }
 }
 

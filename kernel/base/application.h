@@ -15,7 +15,7 @@
     static uint8_t name##_stack[stack_bytes] __attribute__((aligned(16), used));                   \
     __attribute__((naked, used)) static void name##_entry(void) {                                  \
         __asm__ volatile(".option push\n.option norelax\nla gp, __global_pointer$\n.option pop\n"  \
-                         "call " #name "\nli a7, 0\necall\n1: j 1b");                              \
+                         "call %0\nli a7, 0\necall\n1: j 1b" ::"i"(name));                         \
     }
 
 #define TAU_TASK_OF(name)                                                                          \

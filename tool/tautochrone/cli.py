@@ -18,7 +18,10 @@ from tautochrone import __version__
 from tautochrone.console import output, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
-VERBS = ("record", "import", "info", "plan", "replay", "report", "export", "check", "doctor")
+VERBS = (
+    *("record", "import", "info", "plan", "replay", "report", "export", "check", "compose"),
+    "doctor",
+)
 EXIT_STOPPED = 130
 # If this variable is set, an unexpected exception prints its traceback.
 TRACEBACK_VARIABLE = "TAU_TRACEBACK"
@@ -35,7 +38,8 @@ class LazyVerbs(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         present = Path(__file__).parent / "commands"
-        return [verb for verb in VERBS if (present / f"{_module_of(verb)}.py").exists()]
+        found = {path.stem for path in present.iterdir()}
+        return [verb for verb in VERBS if _module_of(verb) in found]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -52,9 +56,9 @@ class LazyVerbs(click.Group):
             return None
         module = importlib.import_module(f"tautochrone.commands.{_module_of(cmd_name)}")
         command: click.Command = module.command
-        for option in MANNERS:
-            if option not in command.params:
-                command.params.append(option)
+        inner = list(command.commands.values()) if isinstance(command, click.Group) else []
+        for each in (command, *inner):
+            each.params += [option for option in MANNERS if option not in each.params]
         return command
 
 

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from tautochrone.code.images import building
 from tautochrone.errors import TauError
+from tautochrone.facts import compose_format as facts
 from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
 
+APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
 LEAKS = ("none", "tlb", "gate", "load-time", "page-mix", "kernel-path", "one-table")
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call
+ENTRY_SUFFIX = "_entry"
 FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
 
 
 def _compile(root: Path, words: Sequence[str], made: Path, purpose: str) -> Path:
     recipe = TARGETS["tile"]
-    command = [compiler_of("tile"), *recipe.machine, *recipe.flags, *FLAGS, f"-I{root}"]
+    with building():
+        compiler = compiler_of("tile")
+    command = [compiler, *recipe.machine, *recipe.flags, *FLAGS, f"-I{root}"]
     done = subprocess.run([*command, *words, "-o", str(made)], capture_output=True, text=True)
     if done.returncode != 0:
-        raise TauError(f"{purpose} cannot be built:\n{done.stderr}")
+        raise TauError(f"{purpose} cannot be linked", said=done.stderr)
     return made
 
 
@@ -47,6 +54,49 @@ def base_hash(base: Path) -> bytes:
     return hashlib.sha256(base_bytes(base)).digest()
 
 
+def loaded_hash(executable: Path) -> str:
+    """SHA-256 of what is loaded: of each segment its header's words, then its bytes.
+
+    The file itself holds names of the compiler's temporary files.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    digest = hashlib.sha256()
+    with open(executable, "rb") as file:
+        for segment in ELFFile(file).iter_segments():
+            kept = ("p_type", "p_flags", "p_vaddr", "p_memsz", "p_filesz")
+            digest.update(repr([segment[name] for name in kept]).encode())
+            digest.update(segment.data())
+    return digest.hexdigest()
+
+
+def tasks_of(executable: Path) -> list[tuple[int, str]]:
+    """Entry and name of each task of an executable that the loader would take.
+
+    The name is that of TAU_TASK; an executable without symbols gives task0, task1, …
+    """
+    from elftools.elf.elffile import ELFFile
+
+    with open(executable, "rb") as file:
+        elf = ELFFile(file)
+        table = elf.get_section_by_name(".symtab")
+        symbols = list(table.iter_symbols()) if table else []
+        names = {
+            symbol["st_value"]: symbol.name.removesuffix(ENTRY_SUFFIX)
+            for symbol in symbols
+            if symbol.name.endswith(ENTRY_SUFFIX)
+        }
+        for segment in elf.iter_segments():
+            content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
+            if content[12:16] == b"tau\0":
+                words = struct.unpack(f"<{len(content) // 4}I", content)[4:]
+                entries = words[facts.NOTE_HEAD_WORDS :: facts.NOTE_TASK_WORDS][: words[1]]
+                return [
+                    (entry, names.get(entry, f"task{index}")) for index, entry in enumerate(entries)
+                ]
+    return []
+
+
 def application(
     root: Path,
     name: str,
@@ -67,7 +117,7 @@ def application(
     return _compile(
         root,
         [
-            *("-O2", f"-DTAU_BASE_HASH={values}", *flags),
+            *("-O2", "-Wno-error", f"-DTAU_BASE_HASH={values}", *flags),
             *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base}"),
             *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
             f"-Wl,--defsym=tau_address={address}",
@@ -91,4 +141,4 @@ def kernel(root: Path, folder: Path, leak: str = "none") -> Path:
             keep=["tau_trap_exception", "tau_slot_end", "tau_trap_unexpected"],
         )
     except BuildError as error:
-        raise TauError(f"{error.message}\n{error.said}") from error
+        raise TauError(error.message, error.next_step, said=error.said) from error

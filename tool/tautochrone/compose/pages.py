@@ -11,6 +11,7 @@ from tautochrone.facts import tile_format as tile
 
 WINDOW = tile.ADDRESS_WINDOW
 UNIT = facts.SIZE_PAGE_BYTES_MIN
+WINDOW_END = WINDOW + (UNIT << 18)  # a page number has 18 bits
 ORDER_MAX = 7
 READ, WRITE, EXECUTE = 1, 2, 4
 
@@ -77,9 +78,14 @@ def pages_for(segment: Segment, order_max: int) -> list[Page]:
     The end is rounded up to the smallest page. A size is thus its digits to base 4, as the paper
     has it: 17 KB are two pages, 15 KB six.
     """
-    pages = []
+    pages: list[Page] = []
     address = segment.address // UNIT * UNIT
     end = -(-(segment.address + segment.memory_bytes) // UNIT) * UNIT
+    if end > WINDOW_END:
+        raise TauError(
+            f"a segment ends at {end:#x}, the window at {WINDOW_END:#x}",
+            "link it to a lower address",
+        )
     while address < end:
         order = max(
             order

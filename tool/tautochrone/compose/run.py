@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import struct
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-from hw.build import Options, simulator
+from tautochrone.compose.making import Made
+from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
+from tautochrone.replay.tile.program import build_module, hardware_folder
 
 RECORD = struct.Struct("<8I")
 FRAME_BITS = 18
@@ -73,10 +76,37 @@ class Run:
             if mark.application == application
         ]
 
+    @property
+    def stopped(self) -> str | None:
+        """Why a kernel stopped before the end; None if none did."""
+        if "cycle limit" in self.messages:
+            return None
+        said = [line for line in self.console.splitlines() if "kernel: " in line]
+        return (said or self.messages.splitlines() or ["without a message"])[-1]
+
     def output(self, application: int) -> list[str]:
         """What an application printed."""
         name = f"application {application}: "
         return [line for line in self.console.splitlines() if name in line]
+
+
+def simulator_of(tiles: int, dma_turns: bool = True) -> tuple[Path, dict[str, Any]]:
+    """The simulator of a system with so many tiles, and its options; built if needed."""
+    module = build_module(hardware_folder())
+    options = module.Options(
+        unit="composable",
+        tiles=tiles,
+        frame_bits=FRAME_BITS,
+        special_frames=True,
+        dma_turns=dma_turns,
+    )
+    try:
+        return module.simulator(options, True, output.note), asdict(options)
+    except module.BuildError as error:
+        raise TauError(
+            f"the simulator cannot be built: {error}",
+            error.next_step or "run `tau doctor` to see what is missing",
+        ) from error
 
 
 def run(
@@ -89,17 +119,11 @@ def run(
     timeout_seconds: int = 600,
 ) -> Run:
     """Simulate. Raises TauError if the simulator cannot be run."""
-    options = Options(
-        unit="composable",
-        tiles=tiles,
-        frame_bits=FRAME_BITS,
-        special_frames=True,
-        dma_turns=dma_turns,
-    )
+    simulator, _ = simulator_of(tiles, dma_turns)
     image = folder / "system.bin"
     image.write_bytes(content)
     results = [folder / f"results-{number}.bin" for number in range(tiles)]
-    line = [str(simulator(options)), "--program", str(kernel), "--image", f"{image}@0"]
+    line = [str(simulator), "--program", str(kernel), "--image", f"{image}@0"]
     line += ["--cycles-max", str(cycles_max)]
     for path in results:
         line += ["--results", str(path)]
@@ -110,6 +134,14 @@ def run(
     return Run(
         done.returncode, done.stdout, done.stderr, [read(path.read_bytes()) for path in results]
     )
+
+
+def run_made(folder: Path, made: Made, major_frames: int, leak: str = "none") -> Run:
+    """Simulate so many major frames of the tile that has the most slots."""
+    system = made.system
+    slots = major_frames * max(map(len, system.slots))
+    cycles = system.start_cycle + slots * (system.user_slot_cycles + system.os_slot_cycles)
+    return run(folder, made.kernel, made.content, len(system.slots), cycles, leak != "dma")
 
 
 def _count(slot: Slot, before: tuple[int, ...], after: tuple[int, ...]) -> None:

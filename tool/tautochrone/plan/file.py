@@ -20,11 +20,11 @@ from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
-from tautochrone.files import input_file, output_file
-from tautochrone.plan import schema
-from tautochrone.plan.schema import NEXT_STEP
+from tautochrone.files import input_file, output_file, schema
 from tautochrone.plan.sections import HEAP, section_named
 
+NEXT_STEP = "make the plan again with `tau plan`"
+NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
 FORMAT = plan_format.FORMAT
 VERSION = plan_format.VERSION
 SECTIONS_SINCE = 3  # the plan version that brought sections besides [heap]
@@ -89,8 +89,7 @@ class Plan:
 
 
 def bucket_bytes(size_bytes: int, layout: str) -> int:
-    """The bytes of a bucket: `size_bytes` rounded up to the layout's alignment.
-    """
+    """The bytes of a bucket: `size_bytes` rounded up to the layout's alignment."""
     alignment = ALIGNMENT_BYTES[layout]
     return -(-size_bytes // alignment) * alignment
 
@@ -128,7 +127,7 @@ def load_plan(path: Path | str) -> Plan:
         raise TauError(
             f"{path}: not a plan: {str(error) or type(error).__name__}", NEXT_STEP
         ) from error
-    return _plan_of(schema.Reader(str(path)), document)
+    return _plan_of(schema.Reader(str(path), NEXT_STEP, NEWER_STEP), document)
 
 
 def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
@@ -138,7 +137,7 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
     if version > VERSION:
         raise reader.fail(
             f"made by a newer version (plan version {version}; this is {VERSION})",
-            schema.NEWER_STEP,
+            NEWER_STEP,
         )
     _refuse_unknown(reader, document)
     _refuse_later(reader, document, version)
@@ -162,8 +161,7 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
     for key, value in stated.items():
         if value != getattr(plan, key):
             raise reader.fail(
-                f"heap.{key} is {value}, "
-                f"but classes and heap_bytes give {getattr(plan, key)}"
+                f"heap.{key} is {value}, but classes and heap_bytes give {getattr(plan, key)}"
             )
     return plan
 
@@ -177,7 +175,7 @@ def _refuse_unknown(reader: schema.Reader, document: dict[str, Any]) -> None:
             known = ", ".join(plan_format.SECTIONS)
             raise reader.fail(
                 f"section [{in_one_line(name)}] is unknown; this version has {known}",
-                schema.NEWER_STEP,
+                NEWER_STEP,
             )
         raise reader.fail(f"{in_one_line(name)} is unknown")
 

@@ -17,7 +17,8 @@ from tautochrone.console import output
 from tautochrone.trace.file import TraceWriter
 
 TAU = [sys.executable, "-m", "tautochrone"]
-VERBS = "record import info plan replay report export check doctor".split()
+VERBS = "record import info plan replay report export check compose doctor".split()
+VERBS_OF_COMPOSE = "build check link plan run".split()
 
 
 def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -41,10 +42,21 @@ def test_help_lists_every_verb_and_begins_with_examples() -> None:
     assert done.stdout.index("tau record -o") < done.stdout.index("Options:")
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_each_verb_has_help_and_json(verb: str) -> None:
-    done = run(verb, "--help")
-    assert done.returncode == 0 and "--json" in done.stdout
+@pytest.mark.parametrize(
+    "words",
+    [(verb,) for verb in VERBS if verb != "compose"]
+    + [("compose", verb) for verb in VERBS_OF_COMPOSE],
+    ids=" ".join,
+)
+def test_each_verb_has_help_and_json(words: tuple[str, ...]) -> None:
+    done = run(*words, "--help")
+    assert done.returncode == 0 and "--json" in done.stdout and "--quiet" in done.stdout
+
+
+def test_the_verbs_of_compose_are_listed() -> None:
+    done = run("compose", "--help")
+    listed = done.stdout.split("Commands:")[1].split("\n")
+    assert [line.split()[0] for line in listed if line.strip()] == VERBS_OF_COMPOSE
 
 
 def test_a_failure_names_its_cause_on_stderr_only(missing: Path) -> None:

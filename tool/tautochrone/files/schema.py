@@ -1,6 +1,7 @@
-"""Checks the tables of a plan against the schema, iface/plan.toml, and writes them in its order.
+"""Checks the tables of a TOML file against a schema of iface/, and writes them in its order.
 
-A message names the file and the key. This module does not know what a key means.
+A message names the file, the line if lines are known, and the key. This module does not know what
+a key means. iface/plan.toml says how a schema is written.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from typing import Any
 
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
+from tautochrone.files.toml_lines import line_of
 
-NEXT_STEP = "make the plan again with `tau plan`"
-NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
 VERSION_MOST = (1 << 63) - 1
 Table = dict[str, Any]
 
@@ -23,25 +23,37 @@ def keys_of(facts: Table) -> Table:
 
 
 class Reader:
-    """Checks tables of the file at `path`. Every method raises TauError for a violation."""
+    """Checks tables of the file at `path`. Every method raises TauError for a violation.
 
-    def __init__(self, path: str) -> None:
+    `next_step` is what to do about it, `newer_step` if the file is of a newer version. `lines` has
+    the line of each place in the file (toml_lines.py).
+    """
+
+    def __init__(
+        self, path: str, next_step: str, newer_step: str = "", lines: dict[str, int] | None = None
+    ) -> None:
         self.path = path
+        self.next_step = next_step
+        self.newer_step = newer_step
+        self.lines = lines or {}
 
-    def fail(self, text: str, next_step: str = NEXT_STEP) -> TauError:
-        """Return the error `text` about the file."""
-        return TauError(f"{self.path}: {text}", next_step)
+    def fail(self, text: str, next_step: str | None = None, place: str = "") -> TauError:
+        """Return the error `text` about the file, at the key or table `place`."""
+        line = line_of(self.lines, place)
+        where = f"{self.path}:{line}" if line else self.path
+        return TauError(f"{where}: {text}", next_step or self.next_step)
 
     def section(self, name: str, table: Any, facts: Table) -> Table:
         """Return a section; its version must be known."""
         if not isinstance(table, dict):
-            raise self.fail(f"{name} is not a table")
+            raise self.fail(f"{name} is not a table", place=name)
         fact = {"type": "integer", "least": 1, "most": VERSION_MOST}
         version = self.value(f"{name}.version", table.get("version", 1), fact)
         if version > facts["version"]:
             raise self.fail(
                 f"[{name}] is of a newer version ({version}; this is {facts['version']})",
-                NEWER_STEP,
+                self.newer_step,
+                name,
             )
         rest = {key: value for key, value in table.items() if key != "version"}
         return self.table(f"{name}.", rest, facts)
@@ -49,11 +61,11 @@ class Reader:
     def table(self, place: str, table: Any, facts: Table) -> Table:
         """Return a table with every required key and no unknown one, in the schema's order."""
         if not isinstance(table, dict):
-            raise self.fail(f"{place.rstrip('.')} is not a table")
+            raise self.fail(f"{place.rstrip('.')} is not a table", place=place.rstrip("."))
         keys = keys_of(facts)
         for key in table:
             if key not in keys:
-                raise self.fail(f"{place}{in_one_line(key)} is unknown")
+                raise self.fail(f"{place}{in_one_line(key)} is unknown", place=f"{place}{key}")
         return {
             key: self.value(f"{place}{key}", table.get(key), fact)
             for key, fact in keys.items()
@@ -66,6 +78,8 @@ class Reader:
             "integer": self._integer,
             "fraction": self._fraction,
             "text": self._text,
+            "texts": self._texts,
+            "table": lambda place, table, facts: self.table(f"{place}.", table, facts),
             "list": self._list,
         }
         return checks[fact["type"]](place, value, fact)
@@ -74,7 +88,8 @@ class Reader:
         least, most = fact["least"], fact["most"]
         if type(value) is not int or not least <= value <= most:
             raise self.fail(
-                f"{place} is {_short(value)}, expected an integer from {least} to {most}"
+                f"{place} is {_short(value)}, expected an integer from {least} to {most}",
+                place=place,
             )
         return value
 
@@ -82,7 +97,8 @@ class Reader:
         least, most = fact["least"], fact["most"]
         if type(value) not in (int, float) or not least <= value <= most:
             raise self.fail(
-                f"{place} is {_short(value)}, expected a number from {least:g} to {most:g}"
+                f"{place} is {_short(value)}, expected a number from {least:g} to {most:g}",
+                place=place,
             )
         return float(value)
 
@@ -92,17 +108,27 @@ class Reader:
         if is_one and re.fullmatch(pattern, value):
             return str(value)
         expected = f"one of {', '.join(values)}" if values else fact.get("expected", "a text")
-        raise self.fail(f"{place} is {_short(value)}, expected {expected}")
+        raise self.fail(f"{place} is {_short(value)}, expected {expected}", place=place)
+
+    def _texts(self, place: str, value: Any, fact: Table) -> list[str]:
+        if not isinstance(value, list):
+            raise self.fail(f"{place} is not a list", place=place)
+        self._refuse_many(place, value, fact)
+        return [self._text(f"{place}[{index}]", text, fact) for index, text in enumerate(value)]
 
     def _list(self, place: str, value: Any, fact: Table) -> list[Table]:
         if not isinstance(value, list):
-            raise self.fail(f"{place} is not a list")
+            raise self.fail(f"{place} is not a list", place=place)
+        self._refuse_many(place, value, fact)
+        return [self.table(f"{place}[{index}].", row, fact) for index, row in enumerate(value)]
+
+    def _refuse_many(self, place: str, value: list[Any], fact: Table) -> None:
         if len(value) > fact["most"]:
             name = place.rpartition(".")[2]
             raise self.fail(
-                f"{place} has {len(value)} {name}; at most {fact['most']} are allowed"
+                f"{place} has {len(value)} {name}; at most {fact['most']} are allowed",
+                place=place,
             )
-        return [self.table(f"{place}[{index}].", row, fact) for index, row in enumerate(value)]
 
 
 def _short(value: Any) -> str:

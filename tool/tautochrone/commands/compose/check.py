@@ -1,0 +1,73 @@
+"""`tau compose check`: a system alone and beside random neighbors, cycle by cycle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tautochrone.commands.compose.options import FILE, FRAMES, JSON, folder_of
+from tautochrone.console import output
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED
+
+LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table")
+
+
+@click.command()
+@click.argument("system", type=FILE, required=False)
+@click.option(
+    "--neighbors",
+    type=click.IntRange(1, 100_000),
+    default=10,
+    show_default=True,
+    help="How many random neighbors come and go, over all runs.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Of the neighbors.")
+@click.option(
+    "--application", "only", help="Compare this application, alone at first (default: all)."
+)
+@click.option("--leak", type=click.Choice(LEAKS), help="Build in a leak, which has to be found.")
+@FRAMES
+@JSON
+def command(
+    system: Path | None,
+    neighbors: int,
+    seed: int,
+    only: str | None,
+    leak: str | None,
+    major_frames: int,
+    as_json: bool,
+) -> int:
+    """Run SYSTEM alone, then beside random neighbors, and compare every event's absolute cycle.
+
+    \b
+    tau compose check system.toml --neighbors 30
+    tau compose check --leak tlb
+
+    Without SYSTEM it takes the example, a JPEG decoder on two tiles. The neighbors run in idle
+    slots. They divide, miss, store across pages, call the kernel, sleep and fail, and they are
+    loaded and unloaded meanwhile. Compared are releases, first and last instruction of each slot,
+    start and end of each iteration, and what is printed. On a difference the first event is named,
+    and the resource that was shared.
+
+    Exit status 3 means that a cycle moved.
+    """
+    from tautochrone.compose import campaign, making
+    from tautochrone.compose.description import read_description
+
+    path = system or making.root() / "kernel/systems/jpeg/system.toml"
+    description = read_description(path)
+    with folder_of(None) as folder:
+        made = making.make(description, folder, leak or "none")
+        found = campaign.campaign(
+            made, folder, neighbors, seed, major_frames, leak or "none", only, output.progress
+        )
+        document = {
+            "system": str(path),
+            **making.hashes(made, description),
+            "application": only,
+            "leak": leak,
+            **found.document(),
+        }
+    output.emit(as_json, "compose check", document, lambda: campaign.show(found))
+    return EXIT_LIMIT_EXCEEDED if found.first else EXIT_DONE

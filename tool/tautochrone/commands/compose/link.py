@@ -1,0 +1,71 @@
+"""`tau compose link`: links sources into an application for the tile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tautochrone.commands.compose.options import FILE, JSON, folder_of
+from tautochrone.console import output
+from tautochrone.errors import EXIT_DONE
+
+
+@click.command()
+@click.argument("sources", type=FILE, nargs=-1, required=True)
+@click.option("-o", "--output", "out", type=FILE, required=True, help="The executable to write.")
+@click.option(
+    "--page-bytes",
+    type=click.IntRange(1024, 1 << 24),
+    default=16384,
+    show_default=True,
+    help="Data begin at a multiple of it.",
+)
+@click.option(
+    "--address", default="0x80100000", show_default=True, help="Where the application begins."
+)
+@click.option("-D", "defines", multiple=True, help="A macro for the sources, as in -DSIZE=4.")
+@click.option("--force", is_flag=True, help="Replace an existing file (default: refuse).")
+@JSON
+def command(
+    sources: tuple[Path, ...],
+    out: Path,
+    page_bytes: int,
+    address: str,
+    defines: tuple[str, ...],
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Link SOURCES into an application for the tile.
+
+    \b
+    tau compose link camera.c filter.c -o camera.elf
+
+    The sources include "kernel/base/application.h" and "kernel/base/base.h". TAU_TASK and
+    TAU_APPLICATION in them name the tasks. There is no C library.
+    """
+    from tautochrone.compose import code, making
+    from tautochrone.files import input_file, output_file
+
+    for source in sources:
+        input_file.check(source, "source")
+    flags = [f"-D{each}" for each in defines]
+    with folder_of(None) as folder:
+        base = making.base_of(folder)
+        made = code.application(
+            making.root(),
+            "application",
+            sources,
+            base.path,
+            folder,
+            flags,
+            page_bytes,
+            making.address_of(address),
+        )
+        making.refuse_executable(made, out.name, base)
+        with output_file.written(out, force, sources) as partial:
+            partial.write_bytes(made.read_bytes())
+        tasks = [name for _, name in code.tasks_of(made)]
+    result = {"executable": str(out), "base_sha256": base.digest.hex(), "tasks": tasks}
+    output.emit(as_json, "compose link", result, lambda: print(f"{out}: {', '.join(tasks)}"))
+    return EXIT_DONE

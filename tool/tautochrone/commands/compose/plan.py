@@ -1,0 +1,44 @@
+"""`tau compose plan`: table entries and bytes of an executable, and its reservation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tautochrone.commands.compose.options import FILE, JSON
+from tautochrone.console import output
+from tautochrone.errors import EXIT_DONE
+
+
+@click.command()
+@click.argument("executable", type=FILE)
+@click.option(
+    "-o", "--output", "out", type=FILE, help="Write the reservation, a part of system.toml."
+)
+@click.option(
+    "--page-bytes", type=click.IntRange(1024, 1 << 24), help="The largest page to reserve."
+)
+@click.option("--force", is_flag=True, help="Replace an existing file (default: refuse).")
+@JSON
+def command(
+    executable: Path, out: Path | None, page_bytes: int | None, force: bool, as_json: bool
+) -> int:
+    """Show how many table entries and bytes EXECUTABLE takes with each largest page.
+
+    \b
+    tau compose plan camera.elf
+    tau compose plan camera.elf --page-bytes 16384 -o camera.toml
+
+    Larger pages take fewer entries, and waste more. The reservation is the page mix with the least
+    memory among those with at most 8 entries, or the one of --page-bytes.
+    """
+    from tautochrone.compose import planning
+    from tautochrone.files import output_file
+
+    planned = planning.plan(executable, page_bytes)
+    if out is not None:
+        with output_file.written(out, force, [executable]) as partial:
+            partial.write_text(planning.reservation(planned), encoding="utf-8")
+    output.emit(as_json, "compose plan", planned.document(), lambda: planning.show(planned))
+    return EXIT_DONE

@@ -1,0 +1,45 @@
+"""`tau compose run`: simulates a system; iterations, slots and set-up in absolute cycles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tautochrone.commands.compose.options import FILE, FRAMES, JSON, folder_of
+from tautochrone.console import output
+from tautochrone.errors import EXIT_DONE, EXIT_FAILED
+
+
+@click.command()
+@click.argument("system", type=FILE)
+@FRAMES
+@JSON
+def command(system: Path, major_frames: int, as_json: bool) -> int:
+    """Simulate SYSTEM; report iterations, slots and set-up in absolute cycles.
+
+    \b
+    tau compose run system.toml
+    tau compose run system.toml --major-frames 500 --json
+
+    Exit status 1 means that the kernel of a tile stopped, or refused an application.
+    """
+    from tautochrone.compose import making, result, run
+    from tautochrone.compose.description import read_description
+
+    description = read_description(system)
+    with folder_of(None) as folder:
+        made = making.make(description, folder)
+        done = run.run_made(folder, made, major_frames)
+        _, options = run.simulator_of(len(made.system.slots))
+        found: dict[str, Any] = {
+            "system": str(system),
+            **making.hashes(made, description),
+            "simulator": options,
+            "major_frames": major_frames,
+            "stopped": done.stopped,
+            **result.document(made.system, done),
+        }
+    output.emit(as_json, "compose run", found, lambda: result.show(found))
+    return EXIT_FAILED if done.stopped or found["messages"] else EXIT_DONE

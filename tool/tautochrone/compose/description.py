@@ -1,0 +1,165 @@
+"""Reads system.toml, the description of a composable system (docs/spec/system.md).
+
+A message names the line. What needs the executables, as pages and memory, is checked by making.py.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.compose.pages import ORDER_MAX, UNIT
+from tautochrone.errors import TauError
+from tautochrone.facts import system_format
+from tautochrone.files import input_file
+from tautochrone.files.schema import Reader
+from tautochrone.files.toml_lines import lines_of
+
+IDLE, LOADER = "idle", "loader"
+NEXT_STEP = "see docs/spec/system.md, or the example kernel/systems/jpeg/system.toml"
+Table = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Description:
+    """A file whose names and limits are right: its tables, checked, and where each line is."""
+
+    path: Path
+    text: str
+    tables: Table
+    reader: Reader
+
+    @property
+    def folder(self) -> Path:
+        """What its paths start from."""
+        return self.path.parent
+
+    def fail(self, place: str, text: str, next_step: str | None = None) -> TauError:
+        """The error TEXT about PLACE."""
+        return self.reader.fail(f"{place}: {text}", next_step, place)
+
+
+def read_description(path: Path) -> Description:
+    """Read and check a file. Raises TauError with the line, the cause and the next step."""
+    data = input_file.read(path, "system", system_format.FILE_BYTES_MAX)
+    if len(data) > system_format.FILE_BYTES_MAX:
+        raise TauError(f"{path}: larger than {system_format.FILE_BYTES_MAX} bytes", NEXT_STEP)
+    try:
+        text = data.decode()
+        document = tomllib.loads(text)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        cause = str(error) or type(error).__name__
+        raise TauError(f"{path}: not TOML: {cause}", NEXT_STEP) from error
+    reader = Reader(str(path), NEXT_STEP, lines=lines_of(text))
+    tables = reader.table("", document, system_format.DOCUMENT)
+    description = Description(path, text, tables, reader)
+    _check_applications(description)
+    _check_slots(description)
+    _check_commands(description)
+    return description
+
+
+def _check_applications(description: Description) -> None:
+    names: Counter[str] = Counter()
+    for index, application in enumerate(description.tables["application"]):
+        place = f"application[{index}]"
+        name = application["name"]
+        names[name] += 1
+        if names[name] > 1 or name in (IDLE, LOADER):
+            raise description.fail(f"{place}.name", f"the name {name} is taken")
+        if ("executable" in application) == ("sources" in application):
+            raise description.fail(place, "give either executable or sources")
+        for key in ("page_bytes", "round_bytes"):
+            _check_page_bytes(description, f"{place}.{key}", application.get(key))
+        tasks = application["tasks"]
+        if not tasks or len(set(tasks)) != len(tasks):
+            raise description.fail(f"{place}.tasks", "name each task once, and one at least")
+        pool = [key for key in application if key.startswith("pool_")]
+        if len(pool) not in (0, 3):
+            raise description.fail(
+                f"{place}.{pool[0]}", "a pool needs pool_address, pool_pages and pool_frames"
+            )
+        if pool and application["pool_address"] % UNIT != 0:
+            raise description.fail(f"{place}.pool_address", f"it is no multiple of {UNIT}")
+        for number, fifo in enumerate(application.get("fifos", ())):
+            there = f"{place}.fifos[{number}]"
+            _check_page_bytes(description, f"{there}.page_bytes", fifo.get("page_bytes"))
+            for key in ("writer", "reader"):
+                if fifo[key] not in tasks:
+                    raise description.fail(
+                        f"{there}.{key}", f"{name} has no task {fifo[key]}", _known(tasks)
+                    )
+            if fifo["writer"] == fifo["reader"]:
+                raise description.fail(there, "writer and reader are the same task")
+
+
+def _check_page_bytes(description: Description, place: str, size_bytes: int | None) -> None:
+    sizes = [UNIT << 2 * order for order in range(ORDER_MAX + 1)]
+    if size_bytes is not None and size_bytes not in sizes:
+        raise description.fail(
+            place, f"there are no pages of {size_bytes} bytes", f"use one of {_listed(sizes)}"
+        )
+
+
+def _check_slots(description: Description) -> None:
+    tasks = {
+        f"{application['name']}.{task}": index
+        for index, application in enumerate(description.tables["application"])
+        for task in application["tasks"]
+    }
+    found: dict[str, int] = {}
+    if not description.tables["tile"]:
+        raise description.fail("tile", "there is no tile")
+    for index, tile in enumerate(description.tables["tile"]):
+        place = f"tile[{index}].slots"
+        if not tile["slots"]:
+            raise description.fail(place, "there is no slot")
+        for slot in tile["slots"]:
+            if slot in (IDLE, LOADER):
+                continue
+            if slot not in tasks:
+                raise description.fail(place, f"there is no task {slot}", _known(tasks))
+            if found.setdefault(slot, index) != index:
+                raise description.fail(place, f"{slot} has slots on two tiles already: move one")
+        if LOADER not in tile["slots"]:
+            raise description.fail(
+                place, "no slot is the loader's, so nothing is ever loaded here", 'add "loader"'
+            )
+    for task, application in tasks.items():
+        if task not in found:
+            raise description.fail(
+                f"application[{application}].tasks", f"{task} has no slot on any tile"
+            )
+
+
+def _check_commands(description: Description) -> None:
+    names = [application["name"] for application in description.tables["application"]]
+    loaded: set[str] = set()
+    last: dict[str, int] = {}
+    for index, command in enumerate(description.tables["command"]):
+        place, name = f"command[{index}]", command["application"]
+        if name not in names:
+            raise description.fail(
+                f"{place}.application", f"there is no application {name}", _known(names)
+            )
+        is_load = command["operation"] == "load"
+        if is_load == (name in loaded):
+            state = "is loaded already" if is_load else "is not loaded"
+            raise description.fail(f"{place}.operation", f"{name} {state}")
+        if command["major_frame"] < last.get(name, 0):
+            raise description.fail(
+                f"{place}.major_frame", f"{name} has a command for major frame {last[name]} before"
+            )
+        last[name] = command["major_frame"]
+        loaded.symmetric_difference_update({name})
+
+
+def _known(names: Any) -> str:
+    return f"there are {_listed(names)}" if names else "there are none"
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(str(name) for name in names)

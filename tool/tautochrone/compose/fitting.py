@@ -1,0 +1,63 @@
+"""What `tau compose build` tells: each application's entries and memory on each tile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tautochrone.compose.description import Description
+from tautochrone.compose.making import Made, hashes, memory_bytes
+from tautochrone.compose.system import pages_of
+
+
+def document(made: Made, description: Description, folder: Path | None) -> dict[str, Any]:
+    """For JSON."""
+    system = made.system
+    return {
+        "system": str(description.path),
+        **hashes(made, description),
+        "folder": str(folder) if folder else None,
+        "applications": [
+            {
+                "name": application.name,
+                "tile": place,
+                "tasks": [
+                    task for task in application.tasks if system.tile_of(application, task) == place
+                ],
+                "entries": len(pages_of(system, application, place)),
+                "memory_bytes": memory_bytes(
+                    pages_of(system, application, place), application.pool_frames
+                ),
+            }
+            for application in system.applications
+            for place in range(len(system.slots))
+            if system.runs_on(application, place)
+        ],
+        "tiles": [
+            {
+                "slots": list(system.slots[place]),
+                "major_frame_cycles": len(system.slots[place])
+                * (system.user_slot_cycles + system.os_slot_cycles),
+                "memory_kib": use.frames,
+                "free_kib_least": use.free_least,
+            }
+            for place, use in enumerate(made.tiles)
+        ],
+    }
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print for people."""
+    print(f"{'application':<20} {'tile':>4} {'entries':>8} {'KiB':>8}  tasks")
+    for each in result["applications"]:
+        print(
+            f"{each['name']:<20} {each['tile']:>4} {each['entries']:>8}"
+            f" {each['memory_bytes'] // 1024:>8,}  {', '.join(each['tasks'])}"
+        )
+    for place, tile in enumerate(result["tiles"]):
+        print(
+            f"tile {place}: {len(tile['slots'])} slots in {tile['major_frame_cycles']:,} cycles;"
+            f" of {tile['memory_kib']:,} KiB at least {tile['free_kib_least']:,} stay free"
+        )
+    where = f"; the files are in {result['folder']}" if result["folder"] else ""
+    print(f"everything fits{where}")

@@ -1,0 +1,84 @@
+"""Whether every load of a system finds its pages: the kernel's allocator, command by command.
+
+The loader takes pages by the order of commands and of page lists, and nobody else takes any. So
+core/buddy itself, run here, gives what it will give on the tile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from tautochrone import native
+from tautochrone.compose.pages import UNIT, Page
+from tautochrone.facts import compose_format as facts
+
+BUDDY_BYTES = 256  # of struct tau_buddy, with room
+STATE_BYTES = 1 << 20
+BASE_ORDER = 2
+ORDERS, LINK_BYTES = 8, 4
+OK = 0
+
+
+def state_bytes(frames: int) -> int:
+    """Bytes of the allocator's state for FRAMES frames: TAU_BUDDY_SIZE_BYTES of core/buddy.h."""
+    groups = sum(-(-frames // (1 << 2 * (order + 1))) for order in range(ORDERS))
+    return LINK_BYTES * ORDERS + (LINK_BYTES + 1) * groups
+
+
+class Memory:
+    """The frames of a tile, as the kernel hands them out."""
+
+    def __init__(self, frame_first: int, frame_count: int) -> None:
+        self._core = native.library("libtau_core64.so")
+        self._buddy = (ctypes.c_uint64 * (BUDDY_BYTES // 8))()
+        self._state = (ctypes.c_uint64 * (STATE_BYTES // 8))()
+        end = frame_first + frame_count
+        size = ctypes.c_size_t(STATE_BYTES)
+        made = self._core.tau_buddy_init(self._buddy, self._state, size, end)
+        assert made == OK, made
+        added = self._core.tau_buddy_add(self._buddy, ctypes.c_uint32(frame_first), frame_count)
+        assert added == OK, added
+        self._taken: dict[str, list[tuple[int, int]]] = {}
+        self.has_base = self._take(BASE_ORDER) is not None
+        self.used_least = self.free_frames  # free frames at the fullest moment
+
+    @property
+    def free_frames(self) -> int:
+        """Frames that nobody has."""
+        return int(self._core.tau_buddy_free_frames_count(self._buddy))
+
+    @property
+    def largest_free_bytes(self) -> int:
+        """The largest page that could be taken now; 0 if there is none."""
+        order = ctypes.c_uint(0)
+        found = self._core.tau_buddy_largest
+        found.restype = ctypes.c_bool
+        return UNIT << 2 * order.value if found(self._buddy, ctypes.byref(order)) else 0
+
+    def load(self, name: str, pages: list[Page], pool_frames: int) -> int | None:
+        """Take the pages of an application; the order of the one that is missing, or None."""
+        orders = [page.order for page in pages if page.kind == facts.PAGE_KIND_OWN]
+        taken: list[tuple[int, int]] = []
+        for order in (*orders, *[0] * pool_frames):
+            frame = self._take(order)
+            if frame is None:
+                self._give(taken)
+                return order
+            taken.append((frame, order))
+        self._taken[name] = taken
+        self.used_least = min(self.used_least, self.free_frames)
+        return None
+
+    def unload(self, name: str) -> None:
+        """Give back what an application has."""
+        self._give(self._taken.pop(name, []))
+
+    def _take(self, order: int) -> int | None:
+        frame = ctypes.c_uint32(0)
+        done = self._core.tau_buddy_take(self._buddy, order, ctypes.byref(frame))
+        return frame.value if done == OK else None
+
+    def _give(self, taken: list[tuple[int, int]]) -> None:
+        for frame, order in taken:
+            given = self._core.tau_buddy_give(self._buddy, ctypes.c_uint32(frame), order)
+            assert given == OK, given

@@ -1,0 +1,126 @@
+"""What `tau compose run` tells of a run: iterations, slots, set-up, each in absolute cycles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tautochrone.compose.run import Run, Slot
+from tautochrone.compose.system import System, pages_of
+from tautochrone.facts import compose_format as facts
+
+STEPS = ("allocate", "bind", "load", "release")
+
+
+def owner_of(system: System, slot: Slot) -> str:
+    """`application.task`, `loader` or `idle`."""
+    number, task = slot.owner >> 8, slot.owner & 0xFF
+    if number >= len(system.applications):
+        return "loader" if number == facts.SLOT_LOADER else "idle"
+    application = system.applications[number]
+    return f"{application.name}.{application.tasks[task]}"
+
+
+def release_cycle(system: System, number: int) -> int:
+    """[KRN-8] The release of slot NUMBER of a tile."""
+    return system.start_cycle + number * (system.user_slot_cycles + system.os_slot_cycles)
+
+
+def slots_document(system: System, run: Run, place: int) -> list[dict[str, Any]]:
+    """Each user slot of a tile."""
+    return [
+        {
+            "owner": owner_of(system, slot),
+            "release_cycle": release_cycle(system, number),
+            "first_cycle": slot.first_cycle,
+            "last_cycle": slot.last_cycle,
+            "interrupt_latency_cycles": slot.last_cycle
+            - release_cycle(system, number)
+            - system.user_slot_cycles,
+            "misses_fetch": slot.misses_fetch,
+            "misses_data": slot.misses_data,
+            "dma_words": slot.words_moved,
+            "kernel_calls": slot.calls,
+        }
+        for number, slot in enumerate(run.tiles[place].slots)
+    ]
+
+
+def iterations_document(system: System, run: Run, number: int) -> list[dict[str, Any]]:
+    """Each task of an application: its tile, and start and end of each iteration."""
+    application = system.applications[number]
+    found: dict[int, dict[int, list[int | None]]] = {}
+    for tile in run.tiles:
+        for mark in tile.marks:
+            if mark.application == number:
+                task, iteration = mark.value >> 24, mark.value >> 1 & 0x7FFFFF
+                cycles = found.setdefault(task, {}).setdefault(iteration, [None, None])
+                cycles[mark.value & 1] = mark.cycle
+    return [
+        {
+            "task": task,
+            "tile": system.tile_of(application, task),
+            "iterations": [
+                {"iteration": iteration, "start_cycle": cycles[0], "end_cycle": cycles[1]}
+                for iteration, cycles in sorted(found.get(index, {}).items())
+            ],
+        }
+        for index, task in enumerate(application.tasks)
+    ]
+
+
+def set_up_document(system: System, run: Run, number: int) -> list[dict[str, Any]]:
+    """Each load of an application: cycles of its steps, other slots between them included."""
+    application = system.applications[number]
+    loads: list[dict[str, Any]] = []
+    for place, tile in enumerate(run.tiles):
+        orders = [page.order for page in pages_of(system, application, place)]
+        for step, owner, cycles in tile.set_up:
+            if owner != number:
+                continue
+            if STEPS[step] == "allocate":
+                mix = {str(order): orders.count(order) for order in sorted(set(orders))}
+                loads.append({"tile": place, "pages_by_order": mix})
+            if loads:
+                loads[-1][f"{STEPS[step]}_cycles"] = cycles
+    return loads
+
+
+def document(system: System, run: Run) -> dict[str, Any]:
+    """All of it."""
+    return {
+        "applications": [
+            {
+                "name": application.name,
+                "tasks": iterations_document(system, run, number),
+                "set_up": set_up_document(system, run, number),
+                "output": run.output(number),
+            }
+            for number, application in enumerate(system.applications)
+        ],
+        "tiles": [{"slots": slots_document(system, run, place)} for place in range(len(run.tiles))],
+        "messages": [line for line in run.console.splitlines() if line.startswith("kernel: ")],
+    }
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print for people."""
+    print(f"{'task':<24} {'tile':>4} {'iterations':>10} {'first start':>13} {'last end':>13}")
+    for application in found["applications"]:
+        for task in application["tasks"]:
+            done = [each for each in task["iterations"] if each["end_cycle"] is not None]
+            first = f"{task['iterations'][0]['start_cycle']:,}" if task["iterations"] else "-"
+            last = f"{done[-1]['end_cycle']:,}" if done else "-"
+            name = f"{application['name']}.{task['task']}"
+            print(f"{name:<24} {task['tile']:>4} {len(done):>10} {first:>13} {last:>13}")
+    for place, tile in enumerate(found["tiles"]):
+        latency = max((each["interrupt_latency_cycles"] for each in tile["slots"]), default=0)
+        print(
+            f"tile {place}: {len(tile['slots']):,} slots; interrupts came at most {latency} cycles late"
+        )
+    for application in found["applications"]:
+        for line in application["output"]:
+            print(line)
+    for line in found["messages"]:
+        print(line)
+    if found["stopped"]:
+        print(f"stopped: {found['stopped']}")

@@ -1,0 +1,151 @@
+"""`tau compose` from the command line: link, plan, build, run, check, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+TAU = [sys.executable, "-m", "tautochrone", "compose"]
+SECONDS_MAX = 300
+SQUARES = sum(number * number for number in range(40))
+
+
+def compose(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [*TAU, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
+
+
+def document(*words: str | Path, code: int = 0) -> dict[str, Any]:
+    done = compose(*words, "--json")
+    assert done.returncode == code, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> Path:
+    """The description of a small system beside its source, to be changed."""
+    for path in (HERE / "programs").iterdir():
+        shutil.copy(path, tmp_path)
+    return tmp_path / "system.toml"
+
+
+def change(system: Path, *pairs: tuple[str, str]) -> None:
+    text = system.read_text(encoding="utf-8")
+    for old, new in pairs:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    system.write_text(text, encoding="utf-8")
+
+
+def refusal(system: Path, *pairs: tuple[str, str]) -> str:
+    """What `tau compose build` says of the changed system."""
+    change(system, *pairs)
+    done = compose("build", system)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    return done.stderr
+
+
+def test_two_programs_linked_apart_run_together(system: Path, tmp_path: Path) -> None:
+    """link, plan, build, run: the executable is linked by itself and named by the system."""
+    elf = tmp_path / "ping.elf"
+    linked = document("link", tmp_path / "ping.c", "-o", elf, "--page-bytes", "1024")
+    assert linked["tasks"] == ["ping", "pong"]
+    assert compose("link", tmp_path / "ping.c", "-o", elf).returncode == 2  # it exists
+    part = tmp_path / "part.toml"
+    planned = document("plan", elf, "-o", part)
+    assert 'executable = "' in part.read_text() and planned["chosen"]["entries"] <= 8
+    change(system, ('sources = ["ping.c"]', 'executable = "ping.elf"'))
+    out = tmp_path / "out"
+    built = document("build", system, "-o", out)
+    assert (out / "system.bin").stat().st_size > 1024
+    assert built["applications"][0]["memory_bytes"] >= 2048
+    ran = document("run", system, "--major-frames", "150")
+    assert ran["stopped"] is None and ran["base_sha256"] == linked["base_sha256"]
+    tasks = ran["applications"][0]["tasks"]
+    assert [len(task["iterations"]) for task in tasks] == [40, 40]
+    assert f"sum {SQUARES:08x}" in ran["applications"][0]["output"][0]
+    slots = ran["tiles"][0]["slots"]
+    assert [slot["owner"] for slot in slots[400:404]] == [
+        "loader",
+        "ping.ping",
+        "idle",
+        "ping.pong",
+    ]
+    assert slots[7]["release_cycle"] == 300_000 + 7 * 3000
+    assert all(0 <= slot["interrupt_latency_cycles"] < 200 for slot in slots)
+    again = document("run", system, "--major-frames", "150")
+    assert again == ran
+
+
+def test_check_finds_nothing_and_a_leak(system: Path) -> None:
+    found = document("check", system, "--neighbors", "3", "--major-frames", "220")
+    assert found["largest_difference_cycles"] == 0 and found["first_difference"] is None
+    assert found["events_compared"] > 500 and len(found["neighbors"]) >= 3
+    words = ("check", system, "--neighbors", "3", "--major-frames", "220", "--leak", "load-time")
+    leaking = document(*words, code=3)
+    assert leaking["first_difference"]["resource"] == "table load"
+    assert leaking["largest_difference_cycles"] > 0
+
+
+def test_run_says_when_the_kernel_stops(system: Path) -> None:
+    """A load that is not finished at its major frame [KRN-6]."""
+    change(system, ("major_frame = 100", "major_frame = 1"))
+    done = compose("run", system, "--major-frames", "20")
+    assert done.returncode == 1 and "loaded too late" in done.stdout
+
+
+def test_paths_sources_and_compilers_are_named(system: Path) -> None:
+    said = refusal(system, ('["ping.c"]', '["pong.c"]'))
+    assert "system.toml:18: application[0].sources: there is no file pong.c" in said
+    (system.parent / "pong.c").write_text("this is no C\n")
+    said = compose("build", system).stderr
+    assert "ping cannot be linked" in said and "pong.c:1:1: error" in said
+
+
+def test_what_is_no_executable_is_refused(system: Path) -> None:
+    shutil.copy("/bin/true", system.parent / "true.elf")
+    said = refusal(system, ('sources = ["ping.c"]', 'executable = "true.elf"'))
+    assert "system.toml:18: application[0].executable: ping: it is no ELF32 executable" in said
+    change(system, ("true.elf", "missing.elf"))
+    assert "missing.elf: no such file" in compose("build", system).stderr
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        ((('tasks = ["ping", "pong"]', 'tasks = ["ping"]'), ('"ping.pong"', '"idle"'),
+          ('reader = "pong"', 'reader = "ping"')), "writer and reader are the same"),
+        ((("frame_count = 256", "frame_count = 16"),), "ping does not fit on tile 0"),
+        ((("frame_count = 256", "frame_count = 131008"), ("frame_first = 64", "frame_first = 65")),
+         "no 131073 KiB"),
+        ((("page_bytes = 1024\n\n[[app", "page_bytes = 1024\nentries = 3\n[[app"),), "entries: ping needs"),
+        ((("page_bytes = 1024\n\n[[app", "page_bytes = 1024\nmemory_bytes = 1024\n[[app"),),
+         ".memory_bytes: ping needs"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named(
+    system: Path, pairs: tuple[tuple[str, str], ...], said: str
+) -> None:
+    assert said in refusal(system, *pairs)
+
+
+@pytest.mark.parametrize("address", ["0", "x", "0x80100001", "0xA0000000"])
+def test_an_impossible_address_is_wrong_usage(system: Path, address: str) -> None:
+    words = ("link", system.parent / "ping.c", "-o", system.parent / "a.elf", "--address", address)
+    done = compose(*words)
+    assert done.returncode == 2 and "no application can begin" in done.stderr
+    assert not (system.parent / "a.elf").exists()
+
+
+def test_a_system_without_an_idle_slot_has_no_neighbors(system: Path) -> None:
+    change(system, ('"idle", "ping.pong"', '"ping.pong"'))
+    done = compose("check", system, "--neighbors", "1")
+    assert done.returncode == 1 and "idle slot" in done.stderr
