@@ -29,9 +29,11 @@ struct tau_application {
     struct tau_bound_page pages[TAU_COMPOSE_LIMIT_ENTRIES];
     struct tau_frame pool[TAU_COMPOSE_LIMIT_ENTRIES];
     uint32_t pages_count;
-    uint32_t pool_count;       // frames of its pool
-    uint32_t pool_used_count;  // of these, given out by faults
-    uint32_t stopped_tasks;    // a bit per task that has ended, by itself or by an error
+    uint32_t pool_entry;        // the first of its pool's pages, which follow each other
+    uint32_t pool_pages_count;  // pages that its pool's frames can be mapped to
+    uint32_t pool_count;        // frames of its pool
+    uint32_t pool_used_count;   // of these, given out by faults
+    uint32_t stopped_tasks;     // a bit per task that has ended, by itself or by an error
     // Its tasks run in the major frames start … stop - 1, if it is loaded.
     uint32_t start_frame;
     uint32_t stop_frame;

@@ -61,11 +61,23 @@ static bool take(struct tau_bound_page *page, uint32_t frame) {
         return true;
     case TAU_COMPOSE_PAGE_KIND_POOL:
         page->is_mapped = false;
-        return page->order == 0;
+        return true;
     default:
         page->frame = (struct tau_frame){frame};
         return true;
     }
+}
+
+// Adds the last page to the pool's: one in place of another, so that a fault finds it at once.
+static bool add_pool_page(struct tau_application *application) {
+    const uint32_t entry = application->pages_count - 1;
+    if (application->pool_pages_count == 0) {
+        application->pool_entry = entry;
+    }
+    const struct tau_bound_page *page = &application->pages[entry];
+    const uint32_t index = application->pool_pages_count++;
+    return page->order == 0 && entry == application->pool_entry + index &&
+           page->page == application->pages[application->pool_entry].page + index;
 }
 
 static bool take_pool(struct tau_application *application, uint32_t frames_count) {
@@ -112,6 +124,7 @@ const char *tau_pages_allocate(uint32_t number) {
         tau_system_file_application(file, number, TAU_COMPOSE_APPLICATION_PAGE_COUNT);
     bool is_enough = true;
     application->pages_count = 0;
+    application->pool_pages_count = 0;
     for (uint32_t i = 0; i < count && is_enough; i++) {
         const uint32_t place = tau_system_file_word(file, TAU_COMPOSE_HEADER_PAGE_OFFSET, first + i,
                                                     TAU_COMPOSE_SYSTEM_PAGE_WORDS, 0);
@@ -127,6 +140,9 @@ const char *tau_pages_allocate(uint32_t number) {
         is_enough = take(&page, rest & ((1u << TAU_COMPOSE_PAGE_SHIFT_KIND) - 1));
         if (is_enough) {
             application->pages[application->pages_count++] = page;
+        }
+        if (is_enough && page.kind == TAU_COMPOSE_PAGE_KIND_POOL) {
+            is_enough = add_pool_page(application);
         }
 #if TAU_LEAK == TAU_LEAK_PAGE_MIX
         if (!is_enough) {
@@ -270,26 +286,26 @@ void tau_pages_release(uint32_t number) {
         const enum tau_status given = tau_buddy_give(&buddy, application->pool[i], 0);
         TAU_KERNEL_ASSERT(given == TAU_OK);
     }
+    set_channels(number);  // which ends their transfers
     application->pages_count = 0;
     application->pool_count = 0;
 }
 
 bool tau_pages_serve_fault(uint32_t number, uint32_t address) {
     struct tau_application *application = &tau_kernel.applications[number];
-    for (uint32_t i = 0; i < application->pages_count; i++) {
-        struct tau_bound_page *page = &application->pages[i];
-        if (page->kind != TAU_COMPOSE_PAGE_KIND_POOL || page->is_mapped ||
-            address - page_address(page) >= page_bytes(page->order)) {
-            continue;
-        }
-        if (application->pool_used_count == application->pool_count) {
-            return false;
-        }
-        page->frame = application->pool[application->pool_used_count++];
-        page->is_mapped = true;
-        bind(number, i, page);
-        tau_mmu_switch(number);
-        return true;
+    const uint32_t first = application->pool_entry;
+    if (application->pool_used_count == application->pool_count ||
+        address < page_address(&application->pages[first])) {
+        return false;
     }
-    return false;
+    const uint32_t index = (address - page_address(&application->pages[first])) >> PAGE_LOG2;
+    if (index >= application->pool_pages_count || application->pages[first + index].is_mapped) {
+        return false;
+    }
+    struct tau_bound_page *page = &application->pages[first + index];
+    page->frame = application->pool[application->pool_used_count++];
+    page->is_mapped = true;
+    bind(number, first + index, page);
+    tau_mmu_switch(number);
+    return true;
 }

@@ -26,11 +26,11 @@ void tau_pages_load(uint32_t application, const struct tau_executable *executabl
 // Whether each segment lies in pages of APPLICATION that have the segment's rights.
 bool tau_pages_hold(uint32_t application, const struct tau_executable *executable);
 
-// Empties the table and gives the frames back.
+// Empties the table, ends DMA transfers and gives the frames back.
 void tau_pages_release(uint32_t application);
 
 // Maps the page of a pool that ADDRESS lies in, in the table that is loaded. False if there is none
-// or the pool is used up. Cost: a step per page of the application.
+// or the pool is used up. Cost: constant.
 bool tau_pages_serve_fault(uint32_t application, uint32_t address);
 
 #endif

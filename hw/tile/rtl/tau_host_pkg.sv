@@ -48,6 +48,9 @@ package tau_host_pkg;
   import "DPI-C" function void tau_host_mark(input int unsigned tile,
                                              input int unsigned application,
                                              input int unsigned value,
+                                             input int unsigned misses_fetch,
+                                             input int unsigned misses_data,
+                                             input int unsigned words_moved,
                                              input longint unsigned cycle);
   import "DPI-C" function void tau_host_owner(input int unsigned tile,
                                               input int unsigned owner,

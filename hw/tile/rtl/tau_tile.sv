@@ -574,7 +574,7 @@ module tau_tile
 
   logic [63:0] cycle;
   logic        dma_kernel_we;
-  logic [31:0] words_moved;
+  logic [31:0] words_moved, misses_fetch, misses_data;
   if (SpecialFrames) begin : gen_special
     logic        dma_page_we;
     logic [2:0]  dma_channel;
@@ -589,6 +589,9 @@ module tau_tile
       .clk_i,
       .rst_ni,
       .cycle_i       (cycle),
+      .misses_fetch_i(misses_fetch),
+      .misses_data_i (misses_data),
+      .words_moved_i (words_moved),
       .req_i         (data_frame_take && frame_special),
       .word_i        (data_frame_word),
       .we_i          (data_frame_we),
@@ -634,7 +637,7 @@ module tau_tile
     assign {link_store_valid_o, link_store_word_o, link_store_be_o, link_store_wdata_o} = '0;
     assign {link_move_valid_o, link_move_source_o, link_move_destination_o} = '0;
     logic unused;
-    assign unused = dma_kernel_we;
+    assign unused = ^{dma_kernel_we, misses_fetch, misses_data};
   end
 
   logic [SizeCounters-1:0] count;
@@ -699,6 +702,8 @@ module tau_tile
     .awake_cycles_i(awake_cycles),
     .dma_we_o     (dma_kernel_we),
     .cycle_o      (cycle),
+    .misses_fetch_o(misses_fetch),
+    .misses_data_o(misses_data),
     .timer_irq_o  (timer_irq)
   );
 

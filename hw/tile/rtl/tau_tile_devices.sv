@@ -31,6 +31,8 @@ module tau_tile_devices
   // The kernel's registers of DMA channels: address bits tell which.
   output logic                dma_we_o,
   output logic [63:0]         cycle_o,
+  output logic [31:0]         misses_fetch_o,
+  output logic [31:0]         misses_data_o,
   output logic                timer_irq_o
 );
 
@@ -38,6 +40,8 @@ module tau_tile_devices
   logic [63:0] counter_q[SizeCounters];
   logic [31:0] high_q;
   assign cycle_o = cycle_q;
+  assign misses_fetch_o = counter_q[CounterMissesFetch][31:0];
+  assign misses_data_o = counter_q[CounterMissesData][31:0];
   assign dma_we_o = req_i && we_i && addr_i[9:7] == RegisterDma[9:7];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -103,8 +107,7 @@ module tau_tile_devices
         10'(RegisterTimerCompare): timer_compare_q[31:0] <= wdata_i;
         10'(RegisterTimerCompare) + 10'd4: timer_compare_q[63:32] <= wdata_i;
         10'(RegisterOwner):
-          tau_host_pkg::tau_host_owner(Tile, wdata_i, counter_q[CounterMissesFetch][31:0],
-                                       counter_q[CounterMissesData][31:0], words_moved_i,
+          tau_host_pkg::tau_host_owner(Tile, wdata_i, misses_fetch_o, misses_data_o, words_moved_i,
                                        awake_cycles_i, cycle_q);
         10'(RegisterNext): tau_host_pkg::tau_host_command_next(Tile);
         10'(RegisterFaultRecords): tau_host_pkg::tau_host_fault_records(Tile, wdata_i);

@@ -13,6 +13,11 @@ module tau_tile_special
   input  logic                            rst_ni,
   input  logic [63:0]                     cycle_i,
 
+  // Recorded with a mark, and nothing else.
+  input  logic [31:0]                     misses_fetch_i,
+  input  logic [31:0]                     misses_data_i,
+  input  logic [31:0]                     words_moved_i,
+
   // An access to such a frame that counts: its translation was the right one.
   input  logic                            req_i,
   input  logic [FrameBits+OffsetBits-1:0] word_i,
@@ -86,7 +91,8 @@ module tau_tile_special
           tau_host_pkg::tau_host_application_console(Tile, 32'(number), wdata_i);
         end
         if (offset[2:0] == SystemPageMark[4:2]) begin
-          tau_host_pkg::tau_host_mark(Tile, 32'(number), wdata_i, cycle_i);
+          tau_host_pkg::tau_host_mark(Tile, 32'(number), wdata_i, misses_fetch_i,
+                                       misses_data_i, words_moved_i, cycle_i);
         end
       end
     end

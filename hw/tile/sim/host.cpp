@@ -240,8 +240,8 @@ void Tile::fault_repeated(std::uint32_t address, std::uint32_t cause, std::uint3
         histogram[{TAU_TILE_CHANNEL_FAULT, 0, cycles}]++;
 }
 
-void Tile::mark(std::uint32_t application, std::uint32_t value, std::uint64_t cycle) {
-    send({TAU_TILE_CHANNEL_MARK, value, application, 0, low(cycle), high(cycle), 0, 0});
+void Tile::mark(const Result &record) {
+    send(record);
 }
 
 void Tile::owner(const Result &record) {
@@ -347,8 +347,10 @@ void tau_host_application_console(unsigned tile, unsigned application, unsigned 
     simulation.tiles[tile]->application_console(application, letter);
 }
 
-void tau_host_mark(unsigned tile, unsigned application, unsigned value, unsigned long long cycle) {
-    simulation.tiles[tile]->mark(application, value, cycle);
+void tau_host_mark(unsigned tile, unsigned application, unsigned value, unsigned misses_fetch,
+                   unsigned misses_data, unsigned words_moved, unsigned long long cycle) {
+    simulation.tiles[tile]->mark({TAU_TILE_CHANNEL_MARK, value, application, misses_fetch,
+                                  low(cycle), high(cycle), words_moved, misses_data});
 }
 
 void tau_host_owner(unsigned tile, unsigned owner, unsigned misses_fetch, unsigned misses_data,

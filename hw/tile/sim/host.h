@@ -50,7 +50,7 @@ class Tile {
     // Of a composable system (docs/spec/kernel.md): one application's console, and records. The
     // first `owner` turns records of traps on.
     void application_console(std::uint32_t application, std::uint32_t letter);
-    void mark(std::uint32_t application, std::uint32_t value, std::uint64_t cycle);
+    void mark(const Result &record);
     void owner(const Result &record);
     void trap(std::uint32_t cause, std::uint32_t pc, std::uint32_t address, std::uint64_t cycle);
     void resume(std::uint64_t cycle);

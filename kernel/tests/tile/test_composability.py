@@ -7,6 +7,7 @@ built in on purpose has to be found, and named.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,28 @@ def test_a_leak_is_found_and_named(parts: Parts, leak: str, named: str) -> None:
     verdict = check.compare(parts.alone(1, leak), parts.beside(1, leak), 0)
     assert verdict.first is not None and verdict.largest_difference_cycles > 0
     assert verdict.first.resource == named, verdict
+
+
+@pytest.mark.slow
+def test_pages_on_demand_do_not_disturb_the_decoder(parts: Parts) -> None:
+    """[P2-17]: a best-effort application uses up its pool, fails, and comes again."""
+    pages = tuple(0x80800000 + 1024 * page for page in range(24))
+    source = ROOT / "kernel/systems/besteffort/besteffort.c"
+    made = code.application(
+        ROOT, "besteffort", [source], parts.base, parts.folder, (), 1024, 0x80200000
+    )
+    best = Application("neighbor0", made, ("main",), 1024, pool_pages=pages, pool_frames=16)
+    system = parts.system(1)
+    commands = [Command("load", best.name, FIRST_FRAME + 8), Command("unload", best.name, 50)]
+    beside = replace(
+        system,
+        applications=(parts.decoder, best, parts.neighbors[1]),
+        commands=(*system.commands, *commands, Command("load", best.name, 58)),
+    )
+    done = parts.carried_out(beside)
+    assert len(done.output(1)) == 2 * 16
+    verdict = check.compare(parts.alone(1, "none"), done, 0)
+    assert verdict == check.Verdict(verdict.events_compared, 0, None)
 
 
 def test_the_decoder_needs_few_entries(parts: Parts) -> None:

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tautochrone.compose.run import Run, Slot
+from tautochrone.compose.run import Mark, Run, Slot
 from tautochrone.compose.system import Command, System
 
 Event = tuple[int, str, int, int]  # tile, what, which, cycle
@@ -41,19 +41,28 @@ def slots_of(run: Run, place: int, application: int) -> list[Slot]:
     return [slot for slot in run.tiles[place].slots if slot.owner >> 8 == application]
 
 
+def mark_name(mark: Mark) -> tuple[str, int]:
+    """What the mark says: start or end of an iteration of a task, and which."""
+    what = "end of iteration" if mark.value & 1 else "start of iteration"
+    return f"{what}, task {mark.value >> 24}", mark.value >> 1 & 0x7FFFFF
+
+
+def marks_of(run: Run, place: int, application: int) -> dict[tuple[str, int], Mark]:
+    """The application's marks on a tile."""
+    marks = run.tiles[place].marks
+    return {mark_name(mark): mark for mark in marks if mark.application == application}
+
+
 def events(run: Run, application: int) -> list[Event]:
     """All that is compared, in the order of time on each tile."""
     found: list[Event] = []
-    for place, tile in enumerate(run.tiles):
+    for place in range(len(run.tiles)):
         for number, slot in enumerate(slots_of(run, place, application)):
             found.append((place, "slot released", number, slot.owner_cycle))
             found.append((place, "first instruction of slot", number, slot.first_cycle))
             found.append((place, "end of slot", number, slot.last_cycle))
-        for mark in tile.marks:
-            if mark.application == application:
-                what = "end of iteration" if mark.value & 1 else "start of iteration"
-                name = f"{what}, task {mark.value >> 24}"
-                found.append((place, name, mark.value >> 1 & 0x7FFFFF, mark.cycle))
+        for name, mark in marks_of(run, place, application).items():
+            found.append((place, *name, mark.cycle))
     return sorted(found, key=lambda event: (event[3], event))
 
 
@@ -72,7 +81,8 @@ def compare(alone: Run, beside: Run, application: int) -> Verdict:
         if first is None:
             place, what, number = key
             name = f"{what} {number} on tile {place}"
-            first = Difference(name, here, there, resource(alone, beside, application))
+            shared = resource(alone, beside, application, place)
+            first = Difference(name, here, there, shared)
     if alone.output(application) != beside.output(application) and first is None:
         first = Difference("output", None, None, "memory")
     return Verdict(len(one), largest, first)
@@ -83,34 +93,66 @@ def min_of(one: dict, two: dict, key: tuple) -> int:
     return min(cycle for cycle in (one.get(key), two.get(key)) if cycle is not None)
 
 
-def resource(alone: Run, beside: Run, application: int) -> str:
-    """What the first slot that differs shared, by what the slots recorded.
+def resource(alone: Run, beside: Run, application: int, first_place: int) -> str:
+    """What the application shared when it first differed, by what slots and marks recorded.
+
+    The tile of the first event is looked at first. If nothing there explains it, a task waited for
+    a task of another tile.
+    """
+    for place in sorted(range(len(alone.tiles)), key=lambda place: place != first_place):
+        for explain in (resource_of_slots, resource_of_work):
+            named = explain(alone, beside, application, place)
+            if named is not None:
+                return named
+    return "unknown"
+
+
+def resource_of_slots(alone: Run, beside: Run, application: int, place: int) -> str | None:
+    """What delayed the beginning of a slot on a tile.
 
     In the order in which one causes the other. The core wakes at the gate, loads the table, names
     the owner, and enters it. What moved between two of these is the later one's.
     """
-    for place in range(len(alone.tiles)):
-        pairs = zip(
-            slots_of(alone, place, application), slots_of(beside, place, application), strict=False
-        )
-        for one, two in pairs:
-            if not (one.is_gated and two.is_gated):
-                return "gate"
-            if one.owner_cycle - one.awake_cycles != two.owner_cycle - two.awake_cycles:
-                return "gate"
-            if one.owner_cycle != two.owner_cycle:
-                return "table load"
-            if one.first_cycle != two.first_cycle:
-                return "kernel path"
-            if (one.misses_fetch, one.misses_data) != (two.misses_fetch, two.misses_data):
-                mix = [
-                    [step[2] for step in run.tiles[place].set_up if step[:2] == (0, application)]
-                    for run in (alone, beside)
-                ]
-                return "TLB" if mix[0] == mix[1] else "page mix"
-            if one.words_moved != two.words_moved or one.last_cycle != two.last_cycle:
-                return "link" if one.words_moved != two.words_moved else "interrupt latency"
-    return "unknown"
+    runs = (alone, beside)
+    for one, two in zip(*(slots_of(run, place, application) for run in runs), strict=False):
+        if not (one.is_gated and two.is_gated):
+            return "gate"
+        if one.owner_cycle - one.awake_cycles != two.owner_cycle - two.awake_cycles:
+            return "gate"
+        if one.owner_cycle != two.owner_cycle:
+            return "table load"
+        if one.first_cycle != two.first_cycle:
+            return "kernel path"
+    return None
+
+
+def resource_of_work(alone: Run, beside: Run, application: int, place: int) -> str | None:
+    """What delayed the work in slots that began in time, by the first mark that moved.
+
+    Counts go from the beginning of the slot to the mark. If one run has it in a later slot, all of
+    the slot counts in which it is missing. Thus nothing counts that is a consequence.
+    """
+    runs = (alone, beside)
+    one, two = (marks_of(run, place, application) for run in runs)
+    moved = [
+        (one[key], two[key]) for key in one.keys() & two.keys() if one[key].cycle != two[key].cycle
+    ]
+    if not moved:
+        return None
+    first = min(moved, key=lambda pair: min(mark.cycle for mark in pair))
+    (early, _), (late, late_run) = sorted(
+        zip(first, runs, strict=True), key=lambda each: each[0].cycle
+    )
+    slots = slots_of(late_run, place, application)
+    slot = next(slot for slot in reversed(slots) if slot.owner_cycle <= early.cycle)
+    had: Mark | Slot = late if late.cycle <= slot.last_cycle else slot
+    if had.misses > early.misses:
+        entries = [
+            {count for owner, count in run.tiles[place].entries if owner == application}
+            for run in runs
+        ]
+        return "TLB" if entries[0] == entries[1] else "page mix"
+    return "DMA" if had.words_moved != early.words_moved else None
 
 
 def neighborhood(

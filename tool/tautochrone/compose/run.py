@@ -16,6 +16,7 @@ from tautochrone.replay.tile.program import build_module, hardware_folder
 
 RECORD = struct.Struct("<8I")
 FRAME_BITS = 18
+ALLOCATE = 0  # the loader's stopwatch of that step
 TRAP_CYCLES = 10  # more than lie between waking up and the trap of the same interrupt
 
 
@@ -39,14 +40,21 @@ class Slot:
     misses_data: int = 0
     words_moved: int = 0
 
+    @property
+    def misses(self) -> int:
+        """Of fetches and data."""
+        return self.misses_fetch + self.misses_data
+
 
 @dataclass(frozen=True)
 class Mark:
-    """A store to an application's mark."""
+    """A store to an application's mark, and what its slot had until then."""
 
     application: int
     value: int
     cycle: int
+    misses: int = 0
+    words_moved: int = 0
 
 
 @dataclass
@@ -56,6 +64,7 @@ class TileRun:
     slots: list[Slot] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     set_up: list[tuple[int, int, int]] = field(default_factory=list)  # step, application, cycles
+    entries: list[tuple[int, int]] = field(default_factory=list)  # application, of each set-up
 
 
 @dataclass(frozen=True)
@@ -150,6 +159,13 @@ def _count(slot: Slot, before: tuple[int, ...], after: tuple[int, ...]) -> None:
     slot.words_moved = after[6] - before[6]
 
 
+def _mark(before: tuple[int, ...] | None, record: tuple[int, ...]) -> Mark:
+    since = before or (0,) * len(record)
+    misses = record[3] - since[2] + record[7] - since[3]
+    cycle = record[4] | record[5] << 32
+    return Mark(record[2], record[1], cycle, misses, record[6] - since[6])
+
+
 def read(content: bytes) -> TileRun:
     """The slots and marks of a tile from its records."""
     found = TileRun()
@@ -176,7 +192,9 @@ def read(content: bytes) -> TileRun:
             else:
                 calls += 1
         elif channel == tile.CHANNEL_MARK:
-            found.marks.append(Mark(record[2], record[1], cycle))
+            found.marks.append(_mark(before, record))
         elif channel < 4:
             found.set_up.append((channel, record[1], record[2]))
+            if channel == ALLOCATE:
+                found.entries.append((record[1], record[3]))
     return found

@@ -34,11 +34,16 @@ def special(kind: int, number: int) -> int:
 
 @dataclass(frozen=True)
 class Fifo:
-    """A FIFO between two tasks of an application: each end has a page of PAGE_BYTES."""
+    """A FIFO between two tasks of an application: each end has a page of PAGE_BYTES.
+
+    With HAS_CHANNEL the application gets a DMA channel from the writer's page to the reader's,
+    which is on the other tile. Its channels have numbers in the order of its FIFOs, from 0 on.
+    """
 
     writer: str
     reader: str
     page_bytes: int = 4096
+    has_channel: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,20 @@ class Application:
     page_bytes_max: int = 16384
     round_bytes: int = 1024
     fifos: tuple[Fifo, ...] = ()
-    pool_pages: tuple[int, ...] = ()  # addresses of pages that are mapped on demand
+    pool_pages: tuple[int, ...] = ()  # addresses, one page behind the other: mapped on demand
     pool_frames: int = 0
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A DMA channel of a tile, and what the kernel's registers of it get."""
+
+    application: str
+    place: int
+    number: int
+    source_frame: int
+    destination_frame: int
+    size_bytes: int
 
 
 @dataclass(frozen=True)
@@ -115,6 +132,33 @@ def communication_frames(system: System) -> dict[tuple[str, int, str], int]:
     return found
 
 
+def channels_of(system: System) -> list[Channel]:
+    """The DMA channels of all tiles, those of an application in the order of its FIFOs."""
+    frames = communication_frames(system)
+    used = [0] * len(system.slots)
+    found = []
+    for application in system.applications:
+        for number, fifo in enumerate(application.fifos):
+            place = system.tile_of(application, fifo.writer)
+            if not fifo.has_channel or place is None:
+                continue
+            name = f"FIFO {number} of {application.name}"
+            if system.tile_of(application, fifo.reader) in (place, None):
+                raise TauError(
+                    f"{name}: a DMA channel leads to the other tile, its reader is not there",
+                    "give the reader a slot on the other tile, or the FIFO no channel",
+                )
+            if used[place] == tile.SIZE_DMA_CHANNELS:
+                raise TauError(
+                    f"{name}: tile {place} has no DMA channel left of {tile.SIZE_DMA_CHANNELS}",
+                    "without a channel the writer stores over the link itself",
+                )
+            ends = [frames[application.name, number, side] for side in ("writer", "reader")]
+            found.append(Channel(application.name, place, used[place], *ends, fifo.page_bytes))
+            used[place] += 1
+    return found
+
+
 def pages_of(system: System, application: Application, place: int) -> list[Page]:
     """The page list of an application on a tile."""
     system_frame = special(tile.SPECIAL_SYSTEM, system.number(application.name))
@@ -142,6 +186,15 @@ def pages_of(system: System, application: Application, place: int) -> list[Page]
                 far = special(tile.SPECIAL_LINK, far)
             for start, frame in ((address, own), (address + facts.SIZE_FIFO_PAGE_BYTES_MAX, far)):
                 pages.append(Page(start, order, READ | WRITE, facts.PAGE_KIND_FIXED, frame))
+    own_channels = (
+        channel.number
+        for channel in channels_of(system)
+        if (channel.application, channel.place) == (application.name, place)
+    )
+    for index, channel in enumerate(own_channels):
+        address = facts.ADDRESS_DMA + facts.SIZE_PAGE_BYTES_MIN * index
+        frame = special(tile.SPECIAL_DMA, channel)
+        pages.append(Page(address, 0, READ | WRITE, facts.PAGE_KIND_FIXED, frame))
     pages += [Page(at, 0, READ | WRITE, facts.PAGE_KIND_POOL) for at in application.pool_pages]
     if len(pages) > facts.LIMIT_ENTRIES:
         raise TauError(
@@ -159,6 +212,11 @@ def _slot_words(system: System, name: str) -> tuple[int, int]:
     owner, _, task = name.partition(".")
     number = system.number(owner)
     return number, system.applications[number].tasks.index(task)
+
+
+def _channel_words(system: System, channel: Channel) -> tuple[int, ...]:
+    frames = (channel.source_frame, channel.destination_frame)
+    return system.number(channel.application), channel.number, *frames, channel.size_bytes, 0, 0, 0
 
 
 def _part(
@@ -193,6 +251,7 @@ def _part(
             operation = facts.COMMAND_LOAD if command.operation == "load" else facts.COMMAND_UNLOAD
             number = system.number(command.application)
             commands.append((operation, number, command.major_frame, 0))
+    channels = [_channel_words(system, each) for each in channels_of(system) if each.place == place]
     slots = [_slot_words(system, name) for name in system.slots[place]]
     header = [0] * facts.SYSTEM_HEADER_WORDS
     header[facts.HEADER_MAGIC] = facts.SYSTEM_MAGIC
@@ -211,7 +270,7 @@ def _part(
         (facts.HEADER_APPLICATION_COUNT, facts.HEADER_APPLICATION_OFFSET, applications),
         (facts.HEADER_PAGE_COUNT, facts.HEADER_PAGE_OFFSET, pages),
         (facts.HEADER_COMMAND_COUNT, facts.HEADER_COMMAND_OFFSET, commands),
-        (facts.HEADER_CHANNEL_COUNT, facts.HEADER_CHANNEL_OFFSET, ()),
+        (facts.HEADER_CHANNEL_COUNT, facts.HEADER_CHANNEL_OFFSET, channels),
     )
     body = b""
     for count, where, rows in tables:
