@@ -172,7 +172,7 @@ def system_module(source: str, facts: Facts) -> str:
             f'"""The schema in iface/{source}."""',
             "",
             f"FILE_BYTES_MAX = {facts['file_bytes_max']}",
-            f"DOCUMENT = {pprint.pformat(tables, sort_dicts=False, width=99)}",
+            f"DOCUMENT = {pprint.pformat(tables, sort_dicts=False, width=88)}",
             "",
         ]
     )

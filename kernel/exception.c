@@ -2,7 +2,6 @@
 
 #include "kernel/kernel.h"
 #include "kernel/pages.h"
-#include "kernel/slot.h"
 #include "kernel/stop.h"
 
 enum {
@@ -14,14 +13,14 @@ enum {
 
 static struct tau_context *stop_task(struct tau_application *application, uint32_t task) {
     application->stopped_tasks |= UINT32_C(1) << task;
-    return tau_slot_idle();
+    return &tau_kernel.idle;
 }
 
 static struct tau_context *call(struct tau_application *application, uint32_t task,
                                 struct tau_context *context) {
     context->words[TAU_CONTEXT_PC] += 4;  // ecall has no short form
     if (context->words[TAU_CONTEXT_A7] == TAU_COMPOSE_CALL_WAIT) {
-        return tau_slot_idle();
+        return &tau_kernel.idle;
     }
     return stop_task(application, task);
 }

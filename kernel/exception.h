@@ -7,8 +7,7 @@
 // Carries out a kernel call, serves a fault from the application's pool, or stops the task. Returns
 // the context to go on in. Stops the tile if the kernel or the loader raised the exception, which
 // is a bug of ours.
-// Cost: bounded by the entries of a table; part of the OS slot, since it may begin in a user slot's
-// last cycle.
+// Cost: without loops; part of the OS slot, since it may begin in a user slot's last cycle.
 struct tau_context *tau_trap_exception(struct tau_context *context, uint32_t cause,
                                        uint32_t address);
 

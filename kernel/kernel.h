@@ -44,8 +44,8 @@ struct tau_kernel {
     struct tau_system_file file;
     struct tau_application applications[TAU_COMPOSE_LIMIT_APPLICATIONS];
     struct tau_context loader;
-    struct tau_context idle;
-    uint64_t release_cycle;  // of the slot that runs
+    struct tau_context idle;  // runs for the rest of a slot if its owner has nothing to do
+    uint64_t release_cycle;   // of the slot that runs
     volatile uint32_t major_frame;
     uint32_t slot;  // its place in the major frame
 };

@@ -8,6 +8,7 @@
 
 enum { LOADER_STACK_BYTES = 2048, TIMER_INTERRUPT = 1 << 7 };
 
+void tau_trap_idle(void);
 void tau_trap_vectors(void);
 _Noreturn void tau_trap_slot_end(void);
 
@@ -32,6 +33,8 @@ int main(void) {
     tau_loader_begin();
     tau_context_begin(&kernel->loader, (uint32_t)(uintptr_t)tau_loader_run,
                       (uint32_t)(uintptr_t)(loader_stack + LOADER_STACK_BYTES),
+                      TAU_CONTEXT_STATUS_MACHINE);
+    tau_context_begin(&kernel->idle, (uint32_t)(uintptr_t)tau_trap_idle, 0,
                       TAU_CONTEXT_STATUS_MACHINE);
     const uint32_t *header = kernel->file.header;
     kernel->slot = header[TAU_COMPOSE_HEADER_SLOT_COUNT] - 1;

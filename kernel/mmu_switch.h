@@ -1,5 +1,7 @@
 // What a switch of applications does to the MMU, and nothing else does: it loads the page table of
 // the next application, which also forgets the TLBs, in constant time (P2, feature 3) [P2-4].
+// Nothing waits for the load: between two of them, and between one and the next user instruction,
+// the kernel saves or restores 31 registers, which takes longer.
 //
 // A kernel that colors the TLB instead of forgetting it replaces this file.
 #ifndef TAU_KERNEL_MMU_SWITCH_H
@@ -29,7 +31,7 @@ static inline void tau_mmu_switch(uint32_t table) {
     }
     generation = tau_leak_generation;
 #endif
-    tau_mmu_composable_load(table);
+    tau_mmu_composable_load_begin(table);
 }
 
 #endif

@@ -4,7 +4,7 @@
 #include "kernel/mmu_switch.h"
 #include "kernel/stop.h"
 
-enum { PAGE_LOG2 = 10, PAGE_WORDS = 1 << (PAGE_LOG2 - 2), BASE_ORDER = 2 };
+enum { PAGE_LOG2 = 10, BASE_ORDER = 2 };
 
 static struct tau_buddy buddy;
 static struct tau_frame base_frame;

@@ -5,8 +5,6 @@
 #include "kernel/mmu_switch.h"
 #include "kernel/stop.h"
 
-void tau_trap_idle(void);
-
 uint32_t tau_leak_generation;
 #if TAU_LEAK == TAU_LEAK_LOAD_TIME || TAU_LEAK == TAU_LEAK_KERNEL_PATH
 static void leak_turns(uint32_t turns) {
@@ -24,18 +22,12 @@ static void set_timer(uint64_t cycle) {
 
 static void wait_for_release(uint64_t release_cycle) {
     set_timer(release_cycle);
-    if (tau_tile_cycle() + TAU_SLOT_MARGIN_CYCLES > release_cycle) {
+    if (tau_tile_cycle() + TAU_COMPOSE_GATE_MARGIN_CYCLES > release_cycle) {
         tau_stop("a slot is late: the OS slot is too short");
     }
 #if TAU_LEAK != TAU_LEAK_GATE
     __asm__ volatile("wfi" ::: "memory");
 #endif
-}
-
-struct tau_context *tau_slot_idle(void) {
-    tau_context_begin(&tau_kernel.idle, (uint32_t)(uintptr_t)tau_trap_idle, 0,
-                      TAU_CONTEXT_STATUS_MACHINE);
-    return &tau_kernel.idle;
 }
 
 static bool is_active(const struct tau_application *application, uint32_t major_frame) {
@@ -50,20 +42,20 @@ static struct tau_context *owner_of(struct tau_slot slot, uint32_t *table) {
         return &kernel->loader;
     }
     if (slot.application == TAU_COMPOSE_SLOT_IDLE) {
-        return tau_slot_idle();
+        return &kernel->idle;
     }
     TAU_KERNEL_ASSERT(slot.application < TAU_COMPOSE_LIMIT_APPLICATIONS);
     TAU_KERNEL_ASSERT(slot.task < TAU_COMPOSE_LIMIT_TASKS);
     struct tau_application *application = &kernel->applications[slot.application];
     if (!is_active(application, kernel->major_frame)) {
-        return tau_slot_idle();
+        return &kernel->idle;
     }
     if (application->state == TAU_APPLICATION_ABSENT) {
         tau_stop("an application is loaded too late for its major frame");
     }
     if (application->state == TAU_APPLICATION_REFUSED ||
         (application->stopped_tasks >> slot.task & 1) != 0) {
-        return tau_slot_idle();
+        return &kernel->idle;
     }
     *table = slot.application;
     return &application->tasks[slot.task];

@@ -12,16 +12,11 @@
 
 // Ends the slot that runs, and returns the context of the next one's owner behind the gate.
 // Stops the tile if and only if
-// - the gate is reached less than TAU_SLOT_MARGIN_CYCLES ahead of the release, or
+// - the gate is reached less than TAU_COMPOSE_GATE_MARGIN_CYCLES ahead of the release, or
 // - a task of the next slot should run and its application is not loaded yet.
 // Cost: whatever it takes, the first instruction of the owner runs a constant time behind the
-// release. The longest path is the bound of the OS slot.
+// release. The longest path is the bound of the OS slot
+// (tool/tautochrone/compose/bounds.py).
 struct tau_context *tau_slot_end(void);
-
-// What runs for the rest of the slot if its owner has nothing to do.
-struct tau_context *tau_slot_idle(void);
-
-// Reading the clock, setting the timer and falling asleep take this long.
-#define TAU_SLOT_MARGIN_CYCLES 24u
 
 #endif

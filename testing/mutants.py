@@ -63,12 +63,21 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Group:
-    """Mutants that the same tests must notice; the first QUICK of them in `make check`."""
+    """Mutants that the same tests must notice; the first QUICK of them in `make check`.
+
+    `slow`: these tests are marked slow, and run nevertheless.
+    """
 
     name: str
     tests: Sequence[str]
     mutants: Sequence[Mutant]
     quick: int = 0
+    slow: bool = False
+
+    @property
+    def selection(self) -> list[str]:
+        """Words of a pytest line that choose the tests."""
+        return [*([] if self.slow else ["-m", "not slow"]), *self.tests]
 
 
 def mutants_of(folder: str, rows: Iterable[tuple[str, str, str, str]]) -> list[Mutant]:

@@ -165,5 +165,6 @@ GROUPS = [
         "composable",
         ["hw/composable/tb/test_composable.py::test_sizes_are_their_model"],
         mutants_of("hw/composable/rtl", [*LOAD, *TABLE, *PORT]),
+        slow=True,
     ),
 ]

@@ -24,10 +24,15 @@ static inline void tau_mmu_composable_set(uint32_t table, uint32_t entry, uint32
     words[1] = frame_and_rights;
 }
 
-// TABLE becomes the page table, and earlier translations are forgotten. Waits for the end, before
-// which another load would be refused.
-static inline void tau_mmu_composable_load(uint32_t table) {
+// TABLE becomes the page table, and earlier translations are forgotten. Accesses to the window wait
+// for its end, and another load would be refused until then.
+static inline void tau_mmu_composable_load_begin(uint32_t table) {
     TAU_TILE_UNIT[TAU_TILE_COMPOSABLE_LOAD] = table;
+}
+
+// The same, and waits for its end.
+static inline void tau_mmu_composable_load(uint32_t table) {
+    tau_mmu_composable_load_begin(table);
     while (TAU_TILE_UNIT[TAU_TILE_COMPOSABLE_LOAD] != 0)
         continue;
 }

@@ -31,7 +31,7 @@ NOT_BUILT = ("%Error: Exiting due to", "BuildError", "make: ***", "ImportError",
 
 def outcome(folder: Path, group: Group) -> tuple[int, str]:
     """Run the tests of GROUP in FOLDER; return pytest's exit code and what was printed."""
-    line = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+    line = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider"]
     environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     environment |= {
         "PYTHONPATH": str(folder),
@@ -39,7 +39,7 @@ def outcome(folder: Path, group: Group) -> tuple[int, str]:
         "TAU_TEST_SEED": os.environ.get("TAU_TEST_SEED", "1"),
     }
     done = subprocess.run(
-        [*line, *group.tests],
+        [*line, *group.selection],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -2,7 +2,9 @@
 """The schema in iface/system.toml."""
 
 FILE_BYTES_MAX = 1048576
-DOCUMENT = {'format': {'type': 'text', 'values': ['tautochrone system'], 'meaning': 'what this file is'},
+DOCUMENT = {'format': {'type': 'text',
+            'values': ['tautochrone system'],
+            'meaning': 'what this file is'},
  'version': {'type': 'integer', 'least': 1, 'most': 1, 'meaning': 'of this schema'},
  'time': {'type': 'table',
           'user_slot_cycles': {'type': 'integer',
@@ -12,7 +14,8 @@ DOCUMENT = {'format': {'type': 'text', 'values': ['tautochrone system'], 'meanin
           'os_slot_cycles': {'type': 'integer',
                              'least': 100,
                              'most': 1000000,
-                             'meaning': 'between two slots, for the kernel; at least its bound'},
+                             'meaning': 'between two slots, for the kernel; at least '
+                                        'its bound'},
           'start_cycle': {'type': 'integer',
                           'least': 1,
                           'most': 4294967295,
@@ -21,8 +24,8 @@ DOCUMENT = {'format': {'type': 'text', 'values': ['tautochrone system'], 'meanin
             'frame_first': {'type': 'integer',
                             'least': 64,
                             'most': 131071,
-                            'meaning': "the first KiB of a tile's memory that is handed out; "
-                                       'below is communication memory'},
+                            'meaning': "the first KiB of a tile's memory that is "
+                                       'handed out; below is communication memory'},
             'frame_count': {'type': 'integer',
                             'least': 16,
                             'most': 131008,
@@ -44,13 +47,13 @@ DOCUMENT = {'format': {'type': 'text', 'values': ['tautochrone system'], 'meanin
                           'meaning': 'its name in slots and commands'},
                  'executable': {'type': 'text',
                                 'optional': True,
-                                'meaning': 'its ELF file, from the folder of this file; instead '
-                                           'of sources'},
+                                'meaning': 'its ELF file, from the folder of this '
+                                           'file; instead of sources'},
                  'sources': {'type': 'texts',
                              'most': 256,
                              'optional': True,
-                             'meaning': 'C and assembly files, or patterns like tasks/*.c, from '
-                                        'the folder of this file'},
+                             'meaning': 'C and assembly files, or patterns like '
+                                        'tasks/*.c, from the folder of this file'},
                  'flags': {'type': 'texts',
                            'most': 256,
                            'optional': True,
@@ -59,13 +62,15 @@ DOCUMENT = {'format': {'type': 'text', 'values': ['tautochrone system'], 'meanin
                              'least': 2148532224,
                              'most': 2415919103,
                              'optional': True,
-                             'meaning': 'where the sources are linked to; 0x80100000 if absent'},
+                             'meaning': 'where the sources are linked to; 0x80100000 '
+                                        'if absent'},
                  'tasks': {'type': 'texts',
                            'most': 8,
                            'pattern': '[A-Za-z][\\w-]{0,30}',
-                           'expected': 'a letter, then up to 30 letters, digits, _ or -',
-                           'meaning': "names for its tasks, in the order of the executable's "
-                                      'note'},
+                           'expected': 'a letter, then up to 30 letters, digits, _ or '
+                                       '-',
+                           'meaning': 'names for its tasks, in the order of the '
+                                      "executable's note"},
                  'page_bytes': {'type': 'integer',
                                 'least': 1024,
                                 'most': 16777216,
@@ -74,26 +79,27 @@ DOCUMENT = {'format': {'type': 'text', 'values': ['tautochrone system'], 'meanin
                                  'least': 1024,
                                  'most': 16777216,
                                  'optional': True,
-                                 'meaning': 'segments end at multiples of it, so that they take '
-                                            'fewer entries; page_bytes if absent'},
+                                 'meaning': 'segments end at multiples of it, so that '
+                                            'they take fewer entries; page_bytes if '
+                                            'absent'},
                  'entries': {'type': 'integer',
                              'least': 1,
                              'most': 64,
                              'optional': True,
-                             'meaning': 'reserved for it on each of its tiles: it is refused if '
-                                        'it needs more'},
+                             'meaning': 'reserved for it on each of its tiles: it is '
+                                        'refused if it needs more'},
                  'memory_bytes': {'type': 'integer',
                                   'least': 1024,
                                   'most': 134217728,
                                   'optional': True,
-                                  'meaning': 'reserved for it on each of its tiles: it is refused '
-                                             'if it needs more'},
+                                  'meaning': 'reserved for it on each of its tiles: it '
+                                             'is refused if it needs more'},
                  'pool_address': {'type': 'integer',
                                   'least': 2148532224,
                                   'most': 2415919103,
                                   'optional': True,
-                                  'meaning': 'the first of its pages that are mapped on the first '
-                                             'access'},
+                                  'meaning': 'the first of its pages that are mapped '
+                                             'on the first access'},
                  'pool_pages': {'type': 'integer',
                                 'least': 1,
                                 'most': 64,
@@ -103,27 +109,33 @@ DOCUMENT = {'format': {'type': 'text', 'values': ['tautochrone system'], 'meanin
                                  'least': 1,
                                  'most': 64,
                                  'optional': True,
-                                 'meaning': 'frames reserved for them: an access that finds none '
-                                            'left stops the task'},
+                                 'meaning': 'frames reserved for them: an access that '
+                                            'finds none left stops the task'},
                  'fifos': {'type': 'list',
                            'most': 8,
                            'optional': True,
-                           'meaning': 'queues between its tasks: FIFO i has ends 2 i (writer) and '
-                                      '2 i + 1 (reader)',
+                           'meaning': 'queues between its tasks: FIFO i has ends 2 i '
+                                      '(writer) and 2 i + 1 (reader)',
                            'writer': {'type': 'text', 'meaning': 'a task'},
                            'reader': {'type': 'text', 'meaning': 'a task'},
                            'page_bytes': {'type': 'integer',
                                           'least': 1024,
                                           'most': 16384,
                                           'optional': True,
-                                          'meaning': 'the memory of each end; 4096 if absent'}}},
+                                          'meaning': 'the memory of each end; 4096 if '
+                                                     'absent'},
+                           'channel': {'type': 'truth',
+                                       'optional': True,
+                                       'meaning': 'whether a DMA channel moves its '
+                                                  'tokens to the other tile; false if '
+                                                  'absent'}}},
  'command': {'type': 'list',
              'most': 256,
              'meaning': 'what the loaders do, in this order',
              'operation': {'type': 'text',
                            'values': ['load', 'unload'],
-                           'meaning': 'load: its tasks run from the major frame on. unload: they '
-                                      'do not run from it on'},
+                           'meaning': 'load: its tasks run from the major frame on. '
+                                      'unload: they do not run from it on'},
              'application': {'type': 'text', 'meaning': 'whom'},
              'major_frame': {'type': 'integer',
                              'least': 0,

@@ -1,9 +1,9 @@
 """The decoder's steps as Python sees them: the C code in a library, tokens as arrays.
 
-    library = JpegLibrary(folder)
-    status, pixels = library.decode(data, width, height)
-    tokens = library.coefficients(data, pixels_max)     # of vld, MCU by MCU
-    samples = [library.samples(token) for token in tokens]
+library = JpegLibrary(folder)
+status, pixels = library.decode(data, width, height)
+tokens = library.coefficients(data, pixels_max)     # of vld, MCU by MCU
+samples = [library.samples(token) for token in tokens]
 """
 
 from __future__ import annotations

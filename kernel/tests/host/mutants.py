@@ -291,8 +291,6 @@ GROUPS = [
         quick=1,
     ),
     Group("fifo", [f"{HOST}/test_fifo.py"], mutants_of("kernel/base", FIFO), quick=1),
-    Group(
-        "pipeline", [f"{HOST}/test_chains.py"], mutants_of("kernel/systems/pipeline", PIPELINE)
-    ),
+    Group("pipeline", [f"{HOST}/test_chains.py"], mutants_of("kernel/systems/pipeline", PIPELINE)),
 ]
 ALL: list[tuple[Group, Mutant]] = [(group, each) for group in GROUPS for each in group.mutants]

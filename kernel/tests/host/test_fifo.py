@@ -53,9 +53,7 @@ class Side:
         self.library, self.draw = library, draw
         self.own, self.other, self.end = Page(), Page(), Fifo()
         self.sent: deque[tuple[int, int]] = deque()
-        library.tau_fifo_init(
-            ctypes.byref(self.end), self.own, self.other, token_bytes, count
-        )
+        library.tau_fifo_init(ctypes.byref(self.end), self.own, self.other, token_bytes, count)
 
     def call(self, name: str) -> int:
         """Call tau_fifo_NAME on this end."""

@@ -20,12 +20,12 @@ NOT_BUILT = (": error: ", "ImportError", "no tests ran")
 
 def outcome(folder: Path, group: Group) -> tuple[int, str]:
     """Run the group's tests in FOLDER: pytest's exit code and words. A test that hangs fails."""
-    line = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+    line = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider"]
     environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     environment["PYTHONPATH"] = str(folder)
     try:
         done = subprocess.run(
-            [*line, *group.tests],
+            [*line, *group.selection],
             cwd=folder,
             env=environment,
             capture_output=True,

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tautochrone.compose import check, code, pages
+from tautochrone.compose import bounds, check, code, pages
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, Fifo, System, system_file
 
@@ -23,7 +23,7 @@ NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
 NEIGHBORS = 2
 MAJOR_FRAMES = 72
 FIRST_FRAME = 32  # the decoder is loaded by then
-USER_SLOT, OS_SLOT, START = 10_000, 1_000, 400_000
+USER_SLOT, OS_SLOT, START = 10_000, 800, 400_000
 SEED = 7
 
 
@@ -93,16 +93,17 @@ class Parts:
         return done
 
     @functools.cache  # noqa: B019
-    def alone(self, tiles: int, leak: str) -> Run:
-        """The decoder by itself."""
-        return self.carried_out(self.system(tiles), leak)
-
     def beside(self, tiles: int, leak: str, seed: int = SEED) -> Run:
         """The decoder beside random neighbors."""
         names = [each.name for each in self.neighbors]
         system = check.neighborhood(self.system(tiles), names, seed, MAJOR_FRAMES, FIRST_FRAME)
         assert any(command.operation == "unload" for command in system.commands)
         return self.carried_out(system, leak)
+
+    @functools.cache  # noqa: B019
+    def alone(self, tiles: int, leak: str) -> Run:
+        """The decoder by itself."""
+        return self.carried_out(self.system(tiles), leak)
 
 
 @pytest.fixture(scope="session")
@@ -134,6 +135,19 @@ def test_every_slot_begins_at_its_cycle(parts: Parts) -> None:
         for number, slot in enumerate(slots)
     }
     assert len(slots) > 300 and len(offsets) == 1
+
+
+def test_the_os_slot_is_longer_than_its_bound(parts: Parts) -> None:
+    """And what neighbors did at the ends of their slots is within it [P2-7]."""
+    terms = bounds.os_slot_terms(code.kernel(ROOT, parts.folder))
+    assert sum(terms.values()) <= OS_SLOT
+    in_the_way = sum(terms.values()) - terms["timer handler"] - terms["margin of the gate"]
+    slots = parts.beside(1, "none").tiles[0].slots
+    latest = max(
+        slot.last_cycle - START - number * (USER_SLOT + OS_SLOT) - USER_SLOT
+        for number, slot in enumerate(slots)
+    )
+    assert bounds.INTERRUPT_CYCLES < latest <= in_the_way
 
 
 @pytest.mark.parametrize(

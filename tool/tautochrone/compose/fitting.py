@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tautochrone.compose.bounds import os_slot_terms
 from tautochrone.compose.description import Description
 from tautochrone.compose.making import Made, hashes, memory_bytes
 from tautochrone.compose.system import pages_of
@@ -17,6 +18,7 @@ def document(made: Made, description: Description, folder: Path | None) -> dict[
         "system": str(description.path),
         **hashes(made, description),
         "folder": str(folder) if folder else None,
+        "os_slot": {"cycles": system.os_slot_cycles, "bound": os_slot_terms(made.kernel)},
         "applications": [
             {
                 "name": application.name,
@@ -59,5 +61,7 @@ def show(result: dict[str, Any]) -> None:
             f"tile {place}: {len(tile['slots'])} slots in {tile['major_frame_cycles']:,} cycles;"
             f" of {tile['memory_kib']:,} KiB at least {tile['free_kib_least']:,} stay free"
         )
+    slot = result["os_slot"]
+    print(f"OS slot: {slot['cycles']} cycles, its bound is {sum(slot['bound'].values())}")
     where = f"; the files are in {result['folder']}" if result["folder"] else ""
     print(f"everything fits{where}")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone.compose import code
+from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.description import Description
 from tautochrone.compose.executables import refusal
 from tautochrone.compose.memory import Memory, state_bytes
@@ -106,8 +107,11 @@ def refuse_executable(path: Path, name: str = "", base: Base | None = None) -> N
         raise TauError(f"{name or path}: {wrong}", RELINK)
 
 
-def make(description: Description, folder: Path, leak: str = "none") -> Made:
-    """Link and fit a system; files go to FOLDER. Raises TauError with the line and the cause."""
+def make(description: Description, folder: Path, leak: str | None = None) -> Made:
+    """Link and fit a system; files go to FOLDER. Raises TauError with the line and the cause.
+
+    A kernel with a LEAK is no kernel for users, so its OS slot has no bound.
+    """
     base = base_of(folder)
     applications = tuple(
         _application(description, index, table, base, folder)
@@ -123,6 +127,8 @@ def make(description: Description, folder: Path, leak: str = "none") -> Made:
         **memory,
     )
     kernel = code.kernel(root(), folder, leak if leak in code.LEAKS else "none")
+    if leak is None:
+        _check_os_slot(description, system, kernel)
     _check_frames(description, system)
     _check_pages(description, system)
     tiles = tuple(_fit(description, system, place) for place in range(len(system.slots)))
@@ -173,7 +179,12 @@ def _application(
         table["page_bytes"],
         round_bytes,
         tuple(
-            Fifo(fifo["writer"], fifo["reader"], fifo.get("page_bytes", FIFO_PAGE_BYTES))
+            Fifo(
+                fifo["writer"],
+                fifo["reader"],
+                fifo.get("page_bytes", FIFO_PAGE_BYTES),
+                fifo.get("channel", False),
+            )
             for fifo in table.get("fifos", ())
         ),
         tuple(
@@ -194,6 +205,16 @@ def _sources(description: Description, place: str, patterns: list[str]) -> list[
             raise description.fail(place, f"there is no file {pattern}", "check the path")
         found += files
     return found
+
+
+def _check_os_slot(description: Description, system: System, kernel: Path) -> None:
+    bound = os_slot_bound_cycles(kernel)
+    if system.os_slot_cycles < bound:
+        raise description.fail(
+            "time.os_slot_cycles",
+            f"{system.os_slot_cycles} cycles are too few for this kernel, whose bound is {bound}",
+            f"give {bound} or more",
+        )
 
 
 def _check_frames(description: Description, system: System) -> None:

@@ -115,7 +115,8 @@ def show(found: dict[str, Any]) -> None:
     for place, tile in enumerate(found["tiles"]):
         latency = max((each["interrupt_latency_cycles"] for each in tile["slots"]), default=0)
         print(
-            f"tile {place}: {len(tile['slots']):,} slots; interrupts came at most {latency} cycles late"
+            f"tile {place}: {len(tile['slots']):,} slots;"
+            f" interrupts came at most {latency} cycles late"
         )
     for application in found["applications"]:
         for line in application["output"]:

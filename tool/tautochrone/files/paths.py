@@ -14,9 +14,7 @@ class OutputPath(click.ParamType):
 
     name = "PATH"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Path:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path."""
         text = os.fspath(value)
         if os.path.basename(text) in ("", ".", ".."):

@@ -78,6 +78,7 @@ class Reader:
             "integer": self._integer,
             "fraction": self._fraction,
             "text": self._text,
+            "truth": self._truth,
             "texts": self._texts,
             "table": lambda place, table, facts: self.table(f"{place}.", table, facts),
             "list": self._list,
@@ -109,6 +110,11 @@ class Reader:
             return str(value)
         expected = f"one of {', '.join(values)}" if values else fact.get("expected", "a text")
         raise self.fail(f"{place} is {_short(value)}, expected {expected}", place=place)
+
+    def _truth(self, place: str, value: Any, _fact: Table) -> bool:
+        if not isinstance(value, bool):
+            raise self.fail(f"{place} is {_short(value)}, expected true or false", place=place)
+        return value
 
     def _texts(self, place: str, value: Any, fact: Table) -> list[str]:
         if not isinstance(value, list):

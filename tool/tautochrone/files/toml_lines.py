@@ -13,7 +13,7 @@ KEY = re.compile(r"([\w\s.\"-]+?)\s*=")
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The line, from 1, of each place as schema.Reader spells it: `application[1].fifos[0].name`."""
+    """The line, from 1, of each place, as schema.Reader spells it: application[1].fifos[0].name."""
     found: dict[str, int] = {}
     counts: dict[str, int] = {}  # tables so far of each array of tables
     table = ""

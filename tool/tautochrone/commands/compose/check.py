@@ -58,7 +58,7 @@ def command(
     path = system or making.root() / "kernel/systems/jpeg/system.toml"
     description = read_description(path)
     with folder_of(None) as folder:
-        made = making.make(description, folder, leak or "none")
+        made = making.make(description, folder, leak)
         found = campaign.campaign(
             made, folder, neighbors, seed, major_frames, leak or "none", only, output.progress
         )

@@ -7,7 +7,7 @@ instruction is the most cycles that it takes on Ibex's two-stage pipeline ("Pipe
 manual):
 
 1. 1 cycle. A load or store takes 2 plus the wait for its answer, a multiplication 3 (mulh 4), a
-   division 37.
+   division 37, a write of mstatus or mie 3, since it empties the pipeline.
 2. A taken branch takes 3, a jump, call or return 2. If the target instruction spans two words of
    the instruction memory, both are fetched, which takes one more.
 3. Accesses relative to sp and gp, and all accesses of the functions that work on tables (OUTSIDE),
@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_right
+from collections.abc import Mapping
 from pathlib import Path
 
 import capstone
@@ -40,6 +41,8 @@ CONFIG = "small"
 TAKEN_CYCLES, JUMP_CYCLES, BANK_ANSWER_CYCLES, TRAP_CYCLES = 3, 2, 1, 6
 ARITHMETIC_CYCLES = {"mul": 3, "mulh": 4, "mulhu": 4, "mulhsu": 4}
 ARITHMETIC_CYCLES |= dict.fromkeys(("div", "divu", "rem", "remu"), 37)
+CSR_WRITES = {1, 2, 5, 6}  # funct3 of SYSTEM; a set from x0 only reads
+EMPTYING_CSRS, EMPTYING_CYCLES = {0x300, 0x304}, 3  # mstatus, mie
 MEMORY_BASES = {"sp", "gp"}
 UNKNOWN_TIME = {"wfi", "fence", "fence.i", "ecall"}
 READY = {"tau_frames_clean_one": NEVER}
@@ -49,10 +52,15 @@ OUTSIDE = ("tau_vspace_", "tau_region_tree_", "tau_validity_", "tau_frames_", "t
 
 
 class CyclePaths(LongestPath):
-    """Longest paths of a tile's program in cycles. `window_answer`: of a translated access."""
+    """Longest paths of a tile's program in cycles.
 
-    def __init__(self, code: Code, window_answer: int) -> None:
-        super().__init__(code, READY)
+    `window_answer`: of a translated access. `charges`: as of LongestPath.
+    """
+
+    def __init__(
+        self, code: Code, window_answer: int, charges: Mapping[str, int] | None = None
+    ) -> None:
+        super().__init__(code, READY if charges is None else charges)
         self.window_answer = window_answer
         self.functions = sorted(code.names)
 
@@ -119,6 +127,8 @@ class CyclePaths(LongestPath):
             return JUMP_CYCLES + self.fetch(following)
         if step.accesses:
             return self.access(insn)
+        if _empties_the_pipeline(int.from_bytes(insn.bytes, "little")):
+            return EMPTYING_CYCLES
         return ARITHMETIC_CYCLES.get(name, 1)
 
     # ---- calls of the replay program ----
@@ -184,6 +194,11 @@ class CyclePaths(LongestPath):
         step = self._all().get(address)
         size = 4 if self.code.bytes_at(address)[0] & 3 == 3 else 2
         return step is not None and step.calls is None and step.targets == (address + size,)
+
+
+def _empties_the_pipeline(word: int) -> bool:
+    is_write = word >> 12 & 7 in CSR_WRITES and (word >> 12 & 3 == 1 or word >> 15 & 31 != 0)
+    return word & 0x7F == 0x73 and is_write and word >> 20 in EMPTYING_CSRS
 
 
 def answer_cycles(system: TileSystem) -> int:

@@ -26,6 +26,7 @@ PLAIN = (
     *("c.addi a5, 1", ".option push\n .option norvc\n addi a5, a5, 1\n .option pop"),
     *("mul a5, a2, a3", "mulh a5, a2, a3", "divu a5, a2, a3", "rem a5, a2, a3"),
     *("lw a5, 4(sp)", "sw a5, 4(sp)", "lw a5, -4(gp)", "csrr a5, mepc"),
+    *("csrw mstatus, zero", "csrs mie, zero", "csrw mscratch, a5"),
     *("lw a5, 0(a0)", "sw a5, 8(a0)", "lbu a5, 3(a0)", "c.lw a5, 4(a0)"),
 )
 MAIN = """

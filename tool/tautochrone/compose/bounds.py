@@ -1,0 +1,89 @@
+"""The bound of the OS slot: how late the gate of a slot may be reached, in cycles [P2-7].
+
+    os_slot_terms(kernel)          # {"its instruction": 37, …}
+    os_slot_bound_cycles(kernel)   # their sum; a shorter OS slot may stop the tile [KRN-10]
+
+The timer's cycle comes. At worst,
+
+1. the core has just begun the longest user instruction: a division, or an access across two pages
+   that are in no TLB;
+2. that instruction raises an exception, whose handler's first fetch waits for a fetch of the task's
+   next page, which is in no TLB either;
+3. the handler takes its longest path: it serves a fault, which empties the TLBs;
+4. it returns to an instruction across two pages, both of which are being fetched when
+5. the timer's interrupt is taken; its handler takes its longest path to the gate, and
+6. reads the clock a margin ahead of the release.
+
+Paths are computed (replay/tile/cycle_bounds.py) in the linked kernel, whose accesses all go to
+banks and devices. Nothing comes twice: interrupts are off in both handlers, and a pending one goes
+first when the exception's handler returns.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tautochrone.code.bounds import Code
+from tautochrone.errors import TauError
+from tautochrone.facts import compose_format as facts
+from tautochrone.replay.tile.cycle_bounds import (
+    ARITHMETIC_CYCLES,
+    BANK_ANSWER_CYCLES,
+    JUMP_CYCLES,
+    TRAP_CYCLES,
+    CyclePaths,
+)
+
+VECTORS, SLOT_END_LABEL, SLOT_END = "tau_trap_vectors", "tau_trap_slot_end", "tau_slot_end"
+TIMER_VECTOR_OFFSET_BYTES = 4 * 7
+WFI = 0x10500073
+# From the timer's cycle to the first instruction of its handler, if no instruction is in the way.
+INTERRUPT_CYCLES = 4
+MISSED_ANSWER_CYCLES = BANK_ANSWER_CYCLES + facts.UNIT_MISS_CYCLES
+
+
+def os_slot_terms(kernel: Path) -> dict[str, int]:
+    """The cycles of each thing that may be in the way of the gate, by name.
+
+    Raises TauError if the kernel's code has no bound.
+    """
+    code = Code(kernel)
+    across_pages = 1 + 2 * MISSED_ANSWER_CYCLES
+    to_call = CyclePaths(code, BANK_ANSWER_CYCLES, {SLOT_END_LABEL: 0})
+    to_gate = CyclePaths(code, BANK_ANSWER_CYCLES, {})
+    to_gate.charged[_gate(code)] = 0
+    in_handlers = CyclePaths(code, BANK_ANSWER_CYCLES, {SLOT_END: 0})
+    vectors, slot_end = code.symbols[VECTORS], code.symbols[SLOT_END]
+    return {
+        "instruction": max(*ARITHMETIC_CYCLES.values(), across_pages),
+        "fetch ahead of it": MISSED_ANSWER_CYCLES,
+        "exception": TRAP_CYCLES,
+        "exception handler": in_handlers.from_address(vectors),
+        "fetches behind it": 2 * MISSED_ANSWER_CYCLES,
+        "interrupt": INTERRUPT_CYCLES,
+        "timer handler": to_call.from_address(vectors + TIMER_VECTOR_OFFSET_BYTES)
+        + JUMP_CYCLES
+        + to_call.fetch(slot_end)
+        + to_gate.from_address(slot_end),
+        "margin of the gate": facts.GATE_MARGIN_CYCLES,
+    }
+
+
+def os_slot_bound_cycles(kernel: Path) -> int:
+    """The shortest OS slot that always holds, by the linked kernel. Raises TauError as above."""
+    return sum(os_slot_terms(kernel).values())
+
+
+def _gate(code: Code) -> int:
+    """The address at which the end of a slot falls asleep."""
+    address = code.symbols[SLOT_END]
+    end = min([*(other for other in code.names if other > address), code.text[1]])
+    found = []
+    while address < end:
+        encoded = code.bytes_at(address)
+        if int.from_bytes(encoded[:4], "little") == WFI:
+            found.append(address)
+        address += 4 if encoded[0] & 3 == 3 else 2
+    if len(found) != 1:
+        raise TauError(f"{SLOT_END} sleeps at {len(found)} places, not at one")
+    return found[0]
