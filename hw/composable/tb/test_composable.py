@@ -118,7 +118,9 @@ class Traffic:
         if chance.randrange(1000) < self.loads:
             write = (composable.LOAD, chance.randrange(TABLES))
             if chance.randrange(8) == 0:
-                write = (chance.choice((0, 0, 1, 2, 128, 255)), chance.getrandbits(32))
+                beyond = 2 * (self.last_page + 1) // TABLE_WORDS  # the first that does not exist
+                number = chance.choice((beyond, 2 * beyond - 1, chance.getrandbits(32)))
+                write = (chance.choice((0, 0, 1, 2, 128, 255)), number)
         elif chance.randrange(20) == 0:
             read = chance.choice((0, 1, 2, 3, chance.randrange(256)))
         return Inputs(lookups, word, write, read, at_once)

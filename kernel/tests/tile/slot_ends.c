@@ -4,12 +4,13 @@
 // of two such pages, a kernel call, sleep.
 //
 // The build names START, USER, PERIOD (a user slot and an OS slot), SLOTS (of a major frame) and
-// FIRST_PLACE (there).
+// FIRST_PLACE (the first task's, there).
 #include "kernel/base/application.h"
 #include "kernel/base/base.h"
 
 enum { TURNS = 16, NEAR_CYCLES = 400, FORGOTTEN_PAGES = 5 };
-enum { TOUCHED = 0x80200000, CROSSED = 0x80300000, PAGE_BYTES = TAU_COMPOSE_SIZE_PAGE_BYTES_MIN };
+enum { PAGE_BYTES = TAU_COMPOSE_SIZE_PAGE_BYTES_MIN };
+enum { TOUCHED = 0x80200000, CROSSED = TOUCHED + TURNS * PAGE_BYTES };
 
 typedef void (*at_cycle)(uint32_t cycle, uint32_t first, uint32_t second, uint32_t third,
                          uint32_t a4, uint32_t a5, uint32_t a6, uint32_t call);

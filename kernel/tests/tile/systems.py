@@ -12,7 +12,7 @@ from tautochrone.compose.system import Application, System, system_file
 
 ROOT = Path(__file__).resolve().parents[3]
 SYSTEMS = ROOT / "kernel/systems"
-USER_SLOT, OS_SLOT, START = 3_000, 1_000, 200_000
+USER_SLOT, OS_SLOT, START = 3_000, 800, 200_000
 FRAMES = 192  # what the buddy has, unless a test says otherwise
 
 

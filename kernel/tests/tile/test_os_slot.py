@@ -25,7 +25,7 @@ TASKS = ("divide", "touch", "cross", "call", "sleep")
 LOADERS, LOADED_FRAME, MAJOR_FRAMES = 5, 17, 36
 USER, START = 4_000, 150_000
 TURNS = 16
-TOUCHED, CROSSED = 0x80200000, 0x80300000
+POOL = 0x80200000
 OS_SLOT_MAX = 800
 FETCH_CYCLES = 2
 SLACK_MAX = 100  # what the bound may be above the worst that is seen
@@ -50,8 +50,7 @@ class Parts:
         flags = [f"-D{name}={value}u" for name, value in values.items()]
         made = code.application(ROOT, "ends", SOURCES, self.base, self.folder, flags, 1024)
         unit = facts.SIZE_PAGE_BYTES_MIN
-        pool = [TOUCHED + unit * turn for turn in range(TURNS)]
-        pool += [CROSSED + unit * turn for turn in range(TURNS + 1)]
+        pool = [POOL + unit * page for page in range(2 * TURNS + 1)]
         ends = Application("ends", made, TASKS, unit, unit, (), tuple(pool), len(pool))
         return System(
             (ends,),

@@ -1,0 +1,76 @@
+// An application that sees whether it was loaded as it should: its memory is clear, its tasks run
+// in their major frames only, its pool gives what it has, and an error ends the task that made it.
+// What it leaves behind is not clear.
+#include "kernel/base/application.h"
+#include "kernel/base/base.h"
+
+enum { WORDS = 1024, STEP_WORDS = 16, POOL = 0x80400000 };
+enum { PAGE_WORDS = TAU_COMPOSE_SIZE_PAGE_BYTES_MIN / 4 };
+enum { MAIN, GREEDY, BAD, JUMP };
+
+static volatile uint32_t memory[WORDS];
+
+static void expect_clear(volatile uint32_t *words, uint32_t count) {
+    for (uint32_t i = 0; i < count; i += STEP_WORDS) {
+        if (words[i] != 0) {
+            tau_base_print("dirty\n");
+            return;
+        }
+    }
+}
+
+static void stain(volatile uint32_t *words, uint32_t count) {
+    for (uint32_t i = 0; i < count; i += STEP_WORDS) {
+        words[i] = 0xDEADDEAD;
+    }
+}
+
+static void wait(void) {
+    __asm__ volatile("li a7, 1\n ecall" ::: "a7", "memory");
+}
+
+// A mark in each slot.
+void main_task(void) {
+    volatile uint32_t *fifo = (volatile uint32_t *)TAU_COMPOSE_ADDRESS_FIFO;
+    expect_clear(memory, WORDS);
+    expect_clear(fifo, PAGE_WORDS);
+    tau_base_print("begins\n");
+    stain(memory, WORDS);
+    stain(fifo, PAGE_WORDS);
+    for (uint32_t i = 0;; i++) {
+        tau_system_page_mark(MAIN, i, 0);
+        wait();
+    }
+}
+
+// A mark for each page of the pool; there are more than frames.
+void greedy(void) {
+    wait();
+    for (uint32_t i = 0; i < POOL_PAGES; i++) {
+        volatile uint32_t *words = (volatile uint32_t *)POOL + PAGE_WORDS * i;
+        expect_clear(words, PAGE_WORDS);
+        stain(words, PAGE_WORDS);
+        tau_system_page_mark(GREEDY, i, 0);
+    }
+}
+
+void bad(void) {
+    tau_system_page_mark(BAD, 0, 0);
+    __asm__ volatile("li a7, 77\n ecall" ::: "a7", "memory");
+    tau_system_page_mark(BAD, 1, 0);
+}
+
+// A page of the pool that is there and may not be executed.
+void jump(void) {
+    ((volatile uint32_t *)POOL)[1] = 1;
+    tau_system_page_mark(JUMP, 0, 0);
+    ((void (*)(void))POOL)();
+    tau_system_page_mark(JUMP, 1, 0);
+}
+
+TAU_TASK(main_task, 512);
+TAU_TASK(greedy, 512);
+TAU_TASK(bad, 512);
+TAU_TASK(jump, 512);
+TAU_APPLICATION(4, TAU_TASK_OF(main_task), TAU_TASK_OF(greedy), TAU_TASK_OF(bad),
+                TAU_TASK_OF(jump));

@@ -1,0 +1,166 @@
+"""What applications get from the loader, and what is refused (loaded.c)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tautochrone.compose import code
+from tautochrone.compose.run import Run, run
+from tautochrone.compose.system import Application, Command, Fifo, System, pages_of, system_file
+from tautochrone.facts import compose_format as facts
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCE = ROOT / "kernel/tests/tile/loaded.c"
+TASKS = ("main", "greedy", "bad", "jump")
+MAIN, GREEDY, BAD, JUMP = range(4)
+USER, OS, START = 4_000, 800, 150_000
+POOL, POOL_PAGES = 0x80400000, 7
+BASE_FRAMES = 16
+LIVES = (("a", 6, 9), ("b", 14, 17), ("a", 22, 25))
+Patch = dict[tuple[int, int], int]  # page of the list, word of it
+
+
+class Parts:
+    """The executables."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.base = code.base_code(ROOT, folder)
+        self.kernel = code.kernel(ROOT, folder)
+        flags = [f"-DPOOL_PAGES={POOL_PAGES}u"]
+        made = code.application(ROOT, "loaded", [SOURCE], self.base, folder, flags, 4096)
+        pool = tuple(POOL + facts.SIZE_PAGE_BYTES_MIN * i for i in range(POOL_PAGES))
+        fifos = (Fifo("main", "main", 1024),)
+        self.applications = tuple(
+            Application(name, made, TASKS, 4096, 1024, fifos, pool, POOL_PAGES - 1)
+            for name in ("a", "b")
+        )
+
+    def system(self) -> System:
+        """Both applications, one after the other: there are frames for one of them."""
+        commands = [
+            Command(operation, name, frame)
+            for name, start, stop in LIVES
+            for operation, frame in (("load", start), ("unload", stop))
+        ]
+        slots = [f"{each.name}.{task}" for task in reversed(TASKS) for each in self.applications]
+        system = System(
+            self.applications, (("loader",) * 5 + tuple(slots),), tuple(commands), USER, OS, START
+        )
+        own = [
+            page.size_bytes // 1024
+            for page in pages_of(system, self.applications[0], 0)
+            if page.kind == facts.PAGE_KIND_OWN
+        ]
+        return replace(system, frame_count=BASE_FRAMES + sum(own) + POOL_PAGES - 1 + 4)
+
+    def carried_out(self, system: System, change: Patch | None = None) -> Run:
+        """Run it some frames beyond its last command, if the tile does not stop before."""
+        content = bytearray(
+            system_file(system, code.base_bytes(self.base), code.base_hash(self.base))
+        )
+        (part,) = struct.unpack_from("<I", content)
+        (pages,) = struct.unpack_from("<I", content, part + 4 * facts.HEADER_PAGE_OFFSET)
+        for (page, word), value in (change or {}).items():
+            place = part + pages + 4 * (facts.SYSTEM_PAGE_WORDS * page + word)
+            struct.pack_into("<I", content, place, value)
+        slots = (system.commands[-1].major_frame + 3) * len(system.slots[0])
+        return run(self.folder, self.kernel, bytes(content), 1, START + slots * (USER + OS))
+
+    def words(self, number: int) -> list[tuple[int, int]]:
+        """The page list of an application, as it is in the system file."""
+        return [page.words() for page in pages_of(self.system(), self.applications[number], 0)]
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
+    """The executables."""
+    return Parts(tmp_path_factory.mktemp("loader"))
+
+
+def marked(done: Run, system: System, application: int, task: int) -> list[tuple[int, int]]:
+    """Major frame and number of each mark of a task."""
+    frame_cycles = len(system.slots[0]) * (USER + OS)
+    return [
+        ((mark.cycle - START) // frame_cycles, mark.value >> 1 & 0x7FFFFF)
+        for mark in done.tiles[0].marks
+        if mark.application == application and mark.value >> 24 == task
+    ]
+
+
+def test_tasks_run_in_their_frames_in_clear_memory(parts: Parts) -> None:
+    """[KRN-1, KRN-5, KRN-7, KRN-8], three lives in the same frames."""
+    system = parts.system()
+    done = parts.carried_out(system)
+    assert "cycle limit" in done.messages, done.console + done.messages
+    lines = [line for line in done.console.splitlines() if "application" in line]
+    lives = [system.number(name) for name, _, _ in LIVES]
+    assert lines == [f"application {number}: begins" for number in lives]
+    for number in (0, 1):
+        frames = [
+            (frame, frame - start)
+            for name, start, stop in LIVES
+            if system.number(name) == number
+            for frame in range(start, stop)
+        ]
+        begins = [start for name, start, _ in LIVES if system.number(name) == number]
+        assert marked(done, system, number, MAIN) == frames
+        assert marked(done, system, number, BAD) == [(start, 0) for start in begins]
+        assert marked(done, system, number, JUMP) == [(start, 0) for start in begins]
+        touched = [mark for _, mark in marked(done, system, number, GREEDY)]
+        assert touched == [*range(POOL_PAGES - 1)] * len(begins)
+
+
+def refusal(done: Run) -> str:
+    """What the kernel said about application 0."""
+    name = "kernel: application 0 is refused: "
+    said = [line.partition(name)[2] for line in done.console.splitlines() if name in line]
+    assert len(said) == 1, done.console + done.messages
+    return said[0]
+
+
+def test_segments_are_in_own_pages_of_their_rights(parts: Parts) -> None:
+    """And an application that is refused leaves its frames to the next one."""
+    system = parts.system()
+    system = replace(system, commands=system.commands[:4])
+    for place, rest in (
+        (2, parts.words(0)[2][1] ^ 2 << facts.PAGE_SHIFT_RIGHTS),
+        (2, parts.words(0)[2][1] | facts.PAGE_KIND_FIXED << facts.PAGE_SHIFT_KIND | 70),
+    ):
+        done = parts.carried_out(system, {(place, 1): rest})
+        assert refusal(done) == "a segment is not in pages of its rights"
+        assert marked(done, system, 0, MAIN) == []
+        assert [frame for frame, _ in marked(done, system, 1, MAIN)] == [14, 15, 16]
+
+
+def test_too_few_frames_are_refused(parts: Parts) -> None:
+    """Of its own pages, and of its pool."""
+    system = parts.system()
+    system = replace(system, commands=system.commands[:2])
+    for frames in (BASE_FRAMES + 4, system.frame_count - 5):
+        done = parts.carried_out(replace(system, frame_count=frames))
+        assert refusal(done) == "no frames of the sizes in its page list are left"
+        assert marked(done, system, 0, MAIN) == []
+
+
+def test_pages_of_a_pool_follow_each_other(parts: Parts) -> None:
+    """[KRN-11]: in the list and in the window."""
+    words = parts.words(0)
+    system = parts.system()
+    system = replace(system, commands=system.commands[:2])
+    last = len(words) - 1
+    for one in (last - 1, last - POOL_PAGES):
+        change = {(one, 0): words[last][0], (one, 1): words[last][1]}
+        change |= {(last, 0): words[one][0], (last, 1): words[one][1]}
+        done = parts.carried_out(system, change)
+        assert refusal(done) == "no frames of the sizes in its page list are left"
+
+
+def test_a_load_that_is_late_stops_the_tile(parts: Parts) -> None:
+    """[KRN-6]."""
+    done = parts.carried_out(replace(parts.system(), commands=(Command("load", "a", 1),)))
+    assert "kernel: an application is loaded too late for its major frame" in done.console
+    assert done.code == 1 and done.tiles[0].marks == []
