@@ -138,6 +138,22 @@ def systems(build: bool = False) -> list[Finding]:
     return findings
 
 
+def composable(build: bool = False) -> Finding:
+    """Link the kernel of composable systems; with `build`, build the simulators of both sizes."""
+    from tautochrone.compose import code, making
+    from tautochrone.compose.run import simulator_of
+
+    name, use = "composable systems", "compose"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            code.kernel(making.root(), Path(folder))
+        for tiles in (1, 2) if build else ():
+            simulator_of(tiles)
+    except TauError as error:
+        return Finding(name, False, error.message, use, next_step=error.next_step)
+    return Finding(name, True, "the kernel links", use)
+
+
 def disk() -> Finding:
     """Check the free space for traces in the current folder."""
     free = shutil.disk_usage(".").free
@@ -155,6 +171,7 @@ def examine(build: bool = False) -> list[Finding]:
         lambda: module("unicorn", "instruction counts", pip_install("unicorn")),
         access_recorder,
         lambda: systems(build),
+        lambda: composable(build),
         lambda: program(
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),

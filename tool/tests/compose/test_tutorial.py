@@ -1,0 +1,41 @@
+"""The tutorial on composable systems, from its text: files as it shows them, commands in order."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+TUTORIAL = ROOT / "docs/tutorials/composable-system.md"
+FILE = re.compile(r"`([\w.]+)`:\n\n```(?:c|toml)\n(.*?)```", re.DOTALL)
+SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
+SECONDS_MAX = 300
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = line.split()
+    assert words[0] == "tau"
+    command = [sys.executable, "-m", "tautochrone", *words[1:]]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS_MAX)
+
+
+def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+    text = TUTORIAL.read_text(encoding="utf-8")
+    files = dict(FILE.findall(text))
+    assert sorted(files) == ["controller.c", "logger.c", "system.toml"]
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    lines = [line for block in SHELL.findall(text) for line in block.splitlines()]
+    assert len(lines) == 7
+    for line in lines:
+        done = run(line, tmp_path)
+        assert done.returncode == (3 if "--leak" in line else 0), f"{line}\n{done.stderr}"
+        if " build " in line:
+            assert "everything fits" in done.stdout
+        if " run " in line:
+            assert re.search(r"controller\.control +0 +50 ", done.stdout), done.stdout
+        if " check " in line:
+            said = "shared: TLB" if "--leak" in line else "no event moved by one cycle"
+            assert said in done.stdout, done.stdout
