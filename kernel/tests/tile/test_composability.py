@@ -1,7 +1,7 @@
 """Composability on the tile: the decoder alone, and beside neighbors that come, go, fault and load.
 
-Each absolute cycle of its slots and iterations is compared, and what it prints. Every leak that is
-built in on purpose has to be found, and named.
+Each absolute cycle of its slots and iterations is compared, and what it prints. That leaks are
+found and named is tested with the command (tool/tests/compose/test_neighbors.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tautochrone.compose import bounds, check, code, pages
+from tautochrone.compose.neighborhood import neighborhood, rooms
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, Fifo, System, system_file
 
@@ -22,7 +23,7 @@ JPEG = ROOT / "kernel/systems/jpeg"
 NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
 NEIGHBORS = 2
 MAJOR_FRAMES = 72
-FIRST_FRAME = 32  # the decoder is loaded by then
+LOADED_FRAME = 30  # of the decoder
 USER_SLOT, OS_SLOT, START = 10_000, 800, 400_000
 SEED = 7
 
@@ -69,16 +70,15 @@ class Parts:
         return System(
             (self.decoder, *self.neighbors),
             slots,
-            (Command("load", "jpeg", FIRST_FRAME - 2),),
+            (Command("load", "jpeg", LOADED_FRAME),),
             user_slot_cycles=USER_SLOT,
             os_slot_cycles=OS_SLOT,
             start_cycle=START,
         )
 
-    def carried_out(self, system: System, leak: str = "none") -> Run:
+    def carried_out(self, system: System) -> Run:
         """Run a system to the end of its major frames."""
-        built_in = leak if leak in code.LEAKS else "none"
-        kernel = code.kernel(ROOT, self.folder, built_in)
+        kernel = code.kernel(ROOT, self.folder)
         content = system_file(system, code.base_bytes(self.base), code.base_hash(self.base))
         frames = MAJOR_FRAMES * len(system.slots[0])
         done = run(
@@ -87,23 +87,24 @@ class Parts:
             content,
             len(system.slots),
             START + frames * (USER_SLOT + OS_SLOT),
-            dma_turns=leak != "dma",
         )
         assert "cycle limit" in done.messages, done.console + done.messages
         return done
 
     @functools.cache  # noqa: B019
-    def beside(self, tiles: int, leak: str, seed: int = SEED) -> Run:
+    def beside(self, tiles: int, seed: int = SEED) -> Run:
         """The decoder beside random neighbors."""
         names = [each.name for each in self.neighbors]
-        system = check.neighborhood(self.system(tiles), names, seed, MAJOR_FRAMES, FIRST_FRAME)
+        full = self.system(tiles)
+        free = rooms(full, self.alone(tiles))
+        system = neighborhood(full, dict.fromkeys(names, 0), free, seed, MAJOR_FRAMES)
         assert any(command.operation == "unload" for command in system.commands)
-        return self.carried_out(system, leak)
+        return self.carried_out(system)
 
     @functools.cache  # noqa: B019
-    def alone(self, tiles: int, leak: str) -> Run:
+    def alone(self, tiles: int) -> Run:
         """The decoder by itself."""
-        return self.carried_out(self.system(tiles), leak)
+        return self.carried_out(self.system(tiles))
 
 
 @pytest.fixture(scope="session")
@@ -115,7 +116,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
 @pytest.mark.parametrize("tiles", [1, 2])
 def test_neighbors_do_not_change_one_cycle(parts: Parts, tiles: int) -> None:
     """[P2-1, P2-18]: 0, in every event, on one tile and over the link of two."""
-    alone, beside = parts.alone(tiles, "none"), parts.beside(tiles, "none")
+    alone, beside = parts.alone(tiles), parts.beside(tiles)
     verdict = check.compare(alone, beside, 0)
     assert verdict == check.Verdict(verdict.events_compared, 0, None)
     assert verdict.events_compared > 400
@@ -128,7 +129,7 @@ def test_neighbors_do_not_change_one_cycle(parts: Parts, tiles: int) -> None:
 
 def test_every_slot_begins_at_its_cycle(parts: Parts) -> None:
     """[KRN-9]: release and first instruction, whoever ran before [P2-7]."""
-    slots = parts.beside(1, "none").tiles[0].slots
+    slots = parts.beside(1).tiles[0].slots
     period = USER_SLOT + OS_SLOT
     offsets = {
         (slot.owner_cycle - START - number * period, slot.first_cycle - slot.owner_cycle)
@@ -142,50 +143,12 @@ def test_the_os_slot_is_longer_than_its_bound(parts: Parts) -> None:
     terms = bounds.os_slot_terms(code.kernel(ROOT, parts.folder))
     assert sum(terms.values()) <= OS_SLOT
     in_the_way = sum(terms.values()) - terms["timer handler"] - terms["margin of the gate"]
-    slots = parts.beside(1, "none").tiles[0].slots
+    slots = parts.beside(1).tiles[0].slots
     latest = max(
         slot.last_cycle - START - number * (USER_SLOT + OS_SLOT) - USER_SLOT
         for number, slot in enumerate(slots)
     )
     assert bounds.INTERRUPT_CYCLES < latest <= in_the_way
-
-
-@pytest.mark.parametrize(
-    ("leak", "named"),
-    [
-        ("tlb", "TLB"),
-        pytest.param("gate", "gate", marks=pytest.mark.slow),
-        ("load-time", "table load"),
-        pytest.param("kernel-path", "kernel path", marks=pytest.mark.slow),
-        pytest.param("one-table", "TLB", marks=pytest.mark.slow),
-    ],
-)
-def test_a_leak_is_found_and_named(parts: Parts, leak: str, named: str) -> None:
-    verdict = check.compare(parts.alone(1, leak), parts.beside(1, leak), 0)
-    assert verdict.first is not None and verdict.largest_difference_cycles > 0
-    assert verdict.first.resource == named, verdict
-
-
-@pytest.mark.slow
-def test_pages_on_demand_do_not_disturb_the_decoder(parts: Parts) -> None:
-    """[P2-17]: a best-effort application uses up its pool, fails, and comes again."""
-    pages = tuple(0x80800000 + 1024 * page for page in range(24))
-    source = ROOT / "kernel/systems/besteffort/besteffort.c"
-    made = code.application(
-        ROOT, "besteffort", [source], parts.base, parts.folder, (), 1024, 0x80200000
-    )
-    best = Application("neighbor0", made, ("main",), 1024, pool_pages=pages, pool_frames=16)
-    system = parts.system(1)
-    commands = [Command("load", best.name, FIRST_FRAME + 8), Command("unload", best.name, 50)]
-    beside = replace(
-        system,
-        applications=(parts.decoder, best, parts.neighbors[1]),
-        commands=(*system.commands, *commands, Command("load", best.name, 58)),
-    )
-    done = parts.carried_out(beside)
-    assert len(done.output(1)) == 2 * 16
-    verdict = check.compare(parts.alone(1, "none"), done, 0)
-    assert verdict == check.Verdict(verdict.events_compared, 0, None)
 
 
 def test_the_decoder_needs_few_entries(parts: Parts) -> None:

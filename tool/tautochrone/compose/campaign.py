@@ -49,7 +49,7 @@ class Campaign:
 
 
 def places_of(system: System) -> list[tuple[int, int]]:
-    """Tile and slot of each idle slot that gets a neighbor. Raises TauError if there is none."""
+    """Tile and slot of each idle slot that gets a neighbor."""
     free = [
         (place, number)
         for number in range(max(map(len, system.slots)))
@@ -57,12 +57,7 @@ def places_of(system: System) -> list[tuple[int, int]]:
         if number < len(slots) and slots[number] == IDLE
     ]
     room = min(NEIGHBORS_MAX, code.APPLICATIONS_MAX - len(system.applications))
-    if not free or room < 1:
-        raise TauError(
-            "no neighbor has a place: there is no idle slot, or no application is left",
-            'give a tile of the system a slot "idle"',
-        )
-    return free[:room]
+    return free[: max(room, 0)]
 
 
 def beside(
@@ -113,12 +108,23 @@ def campaign(
     others = {each.name for each in system.applications} - set(names)
     numbers = [system.number(name) for name in names]
     places = places_of(system)
+    if not places and not others:
+        raise TauError(
+            "no neighbor has a place: there is no idle slot, or no application is left",
+            'give a tile of the system a slot "idle", or compare one --application with the others',
+        )
     alone = run_made(folder, replaced(made, without(system, others)), frames, leak)
     _refuse_stop(alone, "alone")
-    free = rooms(system, alone)
     found = Campaign(0, (), 0, 0, None, None)
-    for number in progress(_runs(lambda: len(found.neighbors) < neighbors), "runs"):
-        run_seed = seed * 1_000_000 + number
+    company = alone
+    if others:
+        company = run_made(folder, made, frames, leak)
+        _refuse_stop(company, "beside the system's other applications")
+        loads = [each for each in system.commands if each.application in others]
+        found = _with(found, alone, company, numbers, loads, None)
+    free = rooms(system, company)
+    for _ in progress(_runs(lambda: bool(places) and len(found.neighbors) < neighbors), "runs"):
+        run_seed = seed * 1_000_000 + found.runs
         full, added = beside(made, folder, places, run_seed)
         full = neighborhood(full, added, free, run_seed, frames)
         new = [each for each in full.commands if each.application in added]
@@ -131,7 +137,7 @@ def campaign(
             )
         done = run_made(folder, replaced(made, full), frames, leak)
         _refuse_stop(done, f"beside the neighbors of seed {run_seed}")
-        found = _with(found, number, alone, done, numbers, new, run_seed)
+        found = _with(found, alone, done, numbers, new, run_seed)
     return found
 
 
@@ -149,14 +155,14 @@ def _runs(goes_on: Callable[[], bool]) -> Iterator[int]:
 
 def _with(
     found: Campaign,
-    number: int,
     alone: Run,
     done: Run,
     applications: list[int],
     commands: list[Any],
-    seed: int,
+    seed: int | None,
 ) -> Campaign:
-    """The campaign with one more run."""
+    """The campaign with one more run; SEED is None for applications of the system itself."""
+    number = found.runs
     verdicts = [check.compare(alone, done, application) for application in applications]
     first = next((each.first for each in verdicts if each.first), None)
     came = tuple(

@@ -10,6 +10,12 @@ from tautochrone.commands.compose.options import FILE, FRAMES, JSON, folder_of
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED
 
+EXAMPLE = ("kernel/systems/jpeg/system.toml", None)
+# Examples in which these leaks show, and the application that is compared.
+EXAMPLE_OF = {
+    "dma": ("kernel/systems/dma/system.toml", "sender"),
+    "page-mix": ("kernel/systems/metronome/fragmented.toml", "late"),
+}
 LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table")
 
 
@@ -44,7 +50,8 @@ def command(
     tau compose check system.toml --neighbors 30
     tau compose check --leak tlb
 
-    Without SYSTEM it takes the example, a JPEG decoder on two tiles. The neighbors run in idle
+    Without SYSTEM it takes an example: a JPEG decoder on two tiles, or one with DMA or fragmented
+    memory for these leaks. The neighbors run in idle
     slots. They divide, miss, store across pages, call the kernel, sleep and fail, and they are
     loaded and unloaded meanwhile. Compared are releases, first and last instruction of each slot,
     start and end of each iteration, and what is printed. On a difference the first event is named,
@@ -55,7 +62,10 @@ def command(
     from tautochrone.compose import campaign, making
     from tautochrone.compose.description import read_description
 
-    path = system or making.root() / "kernel/systems/jpeg/system.toml"
+    path = system
+    if path is None:
+        example, compared = EXAMPLE_OF.get(leak or "", EXAMPLE)
+        path, only = making.root() / example, only or compared
     description = read_description(path)
     with folder_of(None) as folder:
         made = making.make(description, folder, leak)

@@ -1,0 +1,55 @@
+"""`tau compose check` on its examples: no cycle moves beside neighbors, and each leak is found."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+TAU = [sys.executable, "-m", "tautochrone", "compose", "check"]
+SECONDS_MAX = 3600
+# What of it `make check` tries; each of the others is a minute of simulation.
+QUICK = ("tlb", "dma", "page-mix")
+LEAKS = {
+    "tlb": "TLB",
+    "gate": "gate",
+    "load-time": "table load",
+    "page-mix": "page mix",
+    "kernel-path": "kernel path",
+    "dma": "DMA",
+    "one-table": "TLB",
+}
+
+
+def check(*words: str) -> tuple[int, dict[str, Any]]:
+    """The exit status, and the document."""
+    done = subprocess.run(
+        [*TAU, *words, "--json"], capture_output=True, text=True, timeout=SECONDS_MAX
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return done.returncode, result
+
+
+@pytest.mark.parametrize("neighbors", [30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_neighbors_do_not_move_the_decoder(neighbors: int) -> None:
+    """[P2-1, P2-18]: two tiles; they come before the decoder, and while it works."""
+    code, found = check("--neighbors", str(neighbors))
+    assert code == 0 and found["first_difference"] is None
+    assert found["largest_difference_cycles"] == 0
+    assert len(found["neighbors"]) >= neighbors
+    assert found["events_compared"] > 900 * found["runs_compared"]
+    seeds = {(each["seed"], each["name"]) for each in found["neighbors"]}
+    assert len(seeds) > neighbors / 5
+
+
+@pytest.mark.parametrize(
+    "leak", [leak if leak in QUICK else pytest.param(leak, marks=pytest.mark.slow) for leak in LEAKS]
+)
+def test_a_leak_is_found_and_named(leak: str) -> None:
+    code, found = check("--leak", leak, "--neighbors", "3")
+    assert code == 3 and found["largest_difference_cycles"] > 0
+    assert found["first_difference"]["resource"] == LEAKS[leak], found["first_difference"]
