@@ -89,6 +89,7 @@ def test_the_system_page_has_clock_number_mark_and_console(done: Run) -> None:
     assert "[0] application 7: !\n" in done.console
     owner, mark = (next(r for r in done.results if r[0] == channel) for channel in (11, 14))
     assert owner[1] == 0x102
+    assert mark[3] >= owner[2] and mark[7] >= owner[3] and mark[6] >= owner[6]
     assert mark[1:3] == (0xABC, 7) and owner[4] < mark[4] < owner[4] + 3000
 
 

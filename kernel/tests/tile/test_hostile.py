@@ -22,17 +22,17 @@ POOL, POOL_PAGES, POOL_FRAMES = 0x80800000, 32, 24
 STOPS, LIVES = True, False
 WAYS = [
     ("illegal", STOPS),
-    ("stop_itself", STOPS),
     ("store_devices", STOPS),
-    ("store_memory", STOPS),
     ("cross_store", STOPS),
     ("call_with_bad_pointers", LIVES),
-    ("sleep", LIVES),
-    ("divide", LIVES),
     ("miss_data", LIVES),
     ("touch_pool", STOPS),
 ]
 MORE_WAYS = [
+    ("divide", LIVES),
+    ("sleep", LIVES),
+    ("store_memory", STOPS),
+    ("stop_itself", STOPS),
     ("store_window", STOPS),
     ("load_window", LIVES),
     ("load_devices", STOPS),

@@ -79,6 +79,7 @@ def test_pages_that_are_not_there_are_refused(builder: Builder) -> None:
     assert verdict.events_compared > 200
 
 
+@pytest.mark.slow
 def test_freed_pages_become_the_same_mix_again(builder: Builder) -> None:
     """[P2-12, P2-14]: the fillers have gone, and nothing tells that they were there."""
     alone, beside = both(builder, FILLERS)
