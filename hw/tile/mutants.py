@@ -167,6 +167,155 @@ TILE = [
     ),
 ]
 
+SPECIAL = [
+    (
+        "loads over the link",
+        "tau_tile_special.sv",
+        "link_valid_o <= req_i && we_i && is_link;",
+        "link_valid_o <= req_i && is_link;",
+    ),
+    (
+        "any frame over the link",
+        "tau_tile_special.sv",
+        "assign is_link = kind == 2'(SpecialLink) && (number >> CommunicationBits) == '0;",
+        "assign is_link = kind == 2'(SpecialLink);",
+    ),
+    ("whole words over the link", "tau_tile_special.sv", "link_be_o <= be_i;", "link_be_o <= '1;"),
+    (
+        "the clock's low word twice",
+        "tau_tile_special.sv",
+        "rdata = cycle_i[63:32];",
+        "rdata = cycle_i[31:0];",
+    ),
+    (
+        "no application's number",
+        "tau_tile_special.sv",
+        "SystemPageApplication[4:2]: rdata = 32'(number);",
+        "SystemPageApplication[4:2]: rdata = 32'(kind);",
+    ),
+    (
+        "marks at the console",
+        "tau_tile_special.sv",
+        "if (offset[2:0] == SystemPageMark[4:2]) begin",
+        "if (offset[2:0] == SystemPageConsole[4:2]) begin",
+    ),
+    (
+        "a channel's words cannot be read",
+        "tau_tile_special.sv",
+        "if (is_dma && offset[2:0] == DmaPageWords[4:2]) rdata = dma_words_i;",
+        "if (is_dma && offset[2:0] == DmaPageWords[4:2]) rdata = '0;",
+    ),
+    (
+        "all registers are the same channel's",
+        "tau_tile_special.sv",
+        "assign dma_channel_o = 3'(number);",
+        "assign dma_channel_o = '0;",
+    ),
+]
+
+DMA = [
+    ("no turns", "tau_tile_dma.sv", "if (!Turns) begin", "if (1'b1) begin"),
+    (
+        "a turn in four cycles",
+        "tau_tile_dma.sv",
+        "turn = cycle_i[2:0];",
+        "turn = 3'(cycle_i[1:0]);",
+    ),
+    (
+        "a turn's frame is another's",
+        "tau_tile_dma.sv",
+        "move_source_o <= {source_frame_q[turn], OffsetBits'(0)}",
+        "move_source_o <= {source_frame_q[0], OffsetBits'(0)}",
+    ),
+    (
+        "one word beyond the source",
+        "tau_tile_dma.sv",
+        "source_q[turn] <= bytes_q[turn] - BytesBits'(4) &&",
+        "source_q[turn] <= bytes_q[turn] &&",
+    ),
+    (
+        "any destination",
+        "tau_tile_dma.sv",
+        " &&\n                  destination_q[turn] <= bytes_q[turn] - BytesBits'(4);",
+        ";",
+    ),
+    (
+        "between words of the source",
+        "tau_tile_dma.sv",
+        "bytes_q[turn] >= BytesBits'(4) && source_q[turn][1:0] == '0 &&",
+        "bytes_q[turn] >= BytesBits'(4) &&",
+    ),
+    (
+        "between words of the destination",
+        "tau_tile_dma.sv",
+        "destination_q[turn][1:0] == '0 &&",
+        "1'b1 &&",
+    ),
+    (
+        "a channel without bytes",
+        "tau_tile_dma.sv",
+        "bytes_q[turn] >= BytesBits'(4) && source_q",
+        "source_q",
+    ),
+    (
+        "outside, and goes on",
+        "tau_tile_dma.sv",
+        "words_q[i] <= in_page ? words_q[i] - BytesBits'(1) : '0;",
+        "words_q[i] <= words_q[i] - BytesBits'(1);",
+    ),
+    (
+        "goes on with another owner",
+        "tau_tile_dma.sv",
+        "        if (kernel_we) words_q[i] <= '0;\n        else if",
+        "        if",
+    ),
+    (
+        "the source stands still",
+        "tau_tile_dma.sv",
+        "else if (mine) source_q[i] <= source_q[i] + BytesBits'(4);",
+        "",
+    ),
+    (
+        "the destination stands still",
+        "tau_tile_dma.sv",
+        "else if (mine) destination_q[i] <= destination_q[i] + BytesBits'(4);",
+        "",
+    ),
+    (
+        "words outside are moved",
+        "tau_tile_dma.sv",
+        "move_valid_o <= busy && in_page;",
+        "move_valid_o <= busy;",
+    ),
+]
+
+LINK = [
+    (
+        "a cycle early",
+        "tau_tile_link.sv",
+        "localparam int unsigned Stages = SizeLinkCycles - 1;",
+        "localparam int unsigned Stages = SizeLinkCycles - 2;",
+    ),
+    (
+        "to the tile itself",
+        "tau_tile_link.sv",
+        "if (store_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][Stages-1]);",
+        "if (store_valid_q[i][Stages-1]) write(i, store_q[i][Stages-1]);",
+    ),
+    (
+        "words of a channel in a store's lane",
+        "tau_tile_link.sv",
+        "if (move_valid_q[i][Stages-1]) write(i ^ 1, move_q[i][Stages-1]);",
+        "if (move_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][Stages-1]);",
+    ),
+    (
+        "words of the other tile's frames",
+        "tau_tile_link.sv",
+        "tau_host_pkg::tau_host_frame_read(i, 32'(move_source_i[i]))",
+        "tau_host_pkg::tau_host_frame_read(i ^ 1, 32'(move_source_i[i]))",
+    ),
+]
+
 # No test can notice this: a refused access leaves the port in the cycle in which it becomes the
 # oldest and its result is there. If its result came before, it has just moved up, and both
 # registers hold the same cause.
@@ -199,5 +348,19 @@ GROUPS = [
             "hw/tile/tb/test_units.py::test_two_tiles_side_by_side",
         ],
         mutants_of("hw/tile/rtl", TILE),
+    ),
+    Group(
+        "special",
+        [
+            f"hw/tile/tb/test_special.py::{test}"
+            for test in (
+                "test_a_word_arrives_a_constant_time_later",
+                "test_stores_of_bytes_arrive_and_others_do_not",
+                "test_a_channel_moves_its_words_in_its_turns",
+                "test_a_channel_stays_in_its_frames",
+                "test_the_system_page_has_clock_number_mark_and_console",
+            )
+        ],
+        mutants_of("hw/tile/rtl", [*SPECIAL, *DMA, *LINK]),
     ),
 ]

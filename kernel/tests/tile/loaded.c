@@ -6,7 +6,7 @@
 
 enum { WORDS = 1024, STEP_WORDS = 16, POOL = 0x80400000 };
 enum { PAGE_WORDS = TAU_COMPOSE_SIZE_PAGE_BYTES_MIN / 4 };
-enum { MAIN, GREEDY, BAD, JUMP };
+enum { MAIN, GREEDY, BAD, JUMP, BEYOND };
 
 static volatile uint32_t memory[WORDS];
 
@@ -68,9 +68,17 @@ void jump(void) {
     tau_system_page_mark(JUMP, 1, 0);
 }
 
+// The page behind the pool's last one.
+void beyond(void) {
+    tau_system_page_mark(BEYOND, 0, 0);
+    ((volatile uint32_t *)POOL)[POOL_PAGES * PAGE_WORDS] = 1;
+    tau_system_page_mark(BEYOND, 1, 0);
+}
+
 TAU_TASK(main_task, 512);
 TAU_TASK(greedy, 512);
 TAU_TASK(bad, 512);
 TAU_TASK(jump, 512);
-TAU_APPLICATION(4, TAU_TASK_OF(main_task), TAU_TASK_OF(greedy), TAU_TASK_OF(bad),
-                TAU_TASK_OF(jump));
+TAU_TASK(beyond, 512);
+TAU_APPLICATION(5, TAU_TASK_OF(main_task), TAU_TASK_OF(greedy), TAU_TASK_OF(bad), TAU_TASK_OF(jump),
+                TAU_TASK_OF(beyond));

@@ -14,8 +14,8 @@ from tautochrone.facts import compose_format as facts
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "kernel/tests/tile/loaded.c"
-TASKS = ("main", "greedy", "bad", "jump")
-MAIN, GREEDY, BAD, JUMP = range(4)
+TASKS = ("main", "greedy", "bad", "jump", "beyond")
+MAIN, GREEDY, BAD, JUMP, BEYOND = range(5)
 USER, OS, START = 4_000, 800, 150_000
 POOL, POOL_PAGES = 0x80400000, 7
 BASE_FRAMES = 16
@@ -44,12 +44,13 @@ class Parts:
         commands = [
             Command(operation, name, frame)
             for name, start, stop in LIVES
-            for operation, frame in (("load", start), ("unload", stop))
+            # Loaded a second time it stays.
+            for operation, frame in (("load", start), ("load", stop - 1), ("unload", stop))
         ]
+        # Tasks come before the loader, who could hide that a major frame is not theirs.
         slots = [f"{each.name}.{task}" for task in reversed(TASKS) for each in self.applications]
-        system = System(
-            self.applications, (("loader",) * 5 + tuple(slots),), tuple(commands), USER, OS, START
-        )
+        slots += ["loader"] * 6
+        system = System(self.applications, (tuple(slots),), tuple(commands), USER, OS, START)
         own = [
             page.size_bytes // 1024
             for page in pages_of(system, self.applications[0], 0)
@@ -108,8 +109,8 @@ def test_tasks_run_in_their_frames_in_clear_memory(parts: Parts) -> None:
         ]
         begins = [start for name, start, _ in LIVES if system.number(name) == number]
         assert marked(done, system, number, MAIN) == frames
-        assert marked(done, system, number, BAD) == [(start, 0) for start in begins]
-        assert marked(done, system, number, JUMP) == [(start, 0) for start in begins]
+        for task in (BAD, JUMP, BEYOND):
+            assert marked(done, system, number, task) == [(start, 0) for start in begins]
         touched = [mark for _, mark in marked(done, system, number, GREEDY)]
         assert touched == [*range(POOL_PAGES - 1)] * len(begins)
 
@@ -125,7 +126,7 @@ def refusal(done: Run) -> str:
 def test_segments_are_in_own_pages_of_their_rights(parts: Parts) -> None:
     """And an application that is refused leaves its frames to the next one."""
     system = parts.system()
-    system = replace(system, commands=system.commands[:4])
+    system = replace(system, commands=system.commands[:6])
     for place, rest in (
         (2, parts.words(0)[2][1] ^ 2 << facts.PAGE_SHIFT_RIGHTS),
         (2, parts.words(0)[2][1] | facts.PAGE_KIND_FIXED << facts.PAGE_SHIFT_KIND | 70),
@@ -137,24 +138,28 @@ def test_segments_are_in_own_pages_of_their_rights(parts: Parts) -> None:
 
 
 def test_too_few_frames_are_refused(parts: Parts) -> None:
-    """Of its own pages, and of its pool."""
+    """Of its own pages, and of its pool; what it took goes to the next one."""
     system = parts.system()
-    system = replace(system, commands=system.commands[:2])
-    for frames in (BASE_FRAMES + 4, system.frame_count - 5):
-        done = parts.carried_out(replace(system, frame_count=frames))
+    few = replace(system, commands=system.commands[:3], frame_count=BASE_FRAMES + 4)
+    one, other = system.applications
+    hungry = (replace(one, pool_frames=POOL_PAGES + 4), other)
+    for tried in (few, replace(system, commands=system.commands[:6], applications=hungry)):
+        done = parts.carried_out(tried)
         assert refusal(done) == "no frames of the sizes in its page list are left"
-        assert marked(done, system, 0, MAIN) == []
+        assert marked(done, tried, 0, MAIN) == []
+        begun = [frame for frame, _ in marked(done, tried, 1, MAIN)]
+        assert begun == ([14, 15, 16] if tried is not few else [])
 
 
 def test_pages_of_a_pool_follow_each_other(parts: Parts) -> None:
     """[KRN-11]: in the list and in the window."""
     words = parts.words(0)
     system = parts.system()
-    system = replace(system, commands=system.commands[:2])
+    system = replace(system, commands=system.commands[:3])
     last = len(words) - 1
     for one in (last - 1, last - POOL_PAGES):
-        change = {(one, 0): words[last][0], (one, 1): words[last][1]}
-        change |= {(last, 0): words[one][0], (last, 1): words[one][1]}
+        change = {(one, word): words[one + 1][word] for word in range(2)}
+        change |= {(one + 1, word): words[one][word] for word in range(2)}
         done = parts.carried_out(system, change)
         assert refusal(done) == "no frames of the sizes in its page list are left"
 

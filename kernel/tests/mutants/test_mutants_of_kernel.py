@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel.tests.host.test_mutants import KILLED, LIVES, NOT_BUILT, outcome
-from kernel.tests.tile.mutants import ALL, GROUPS
+from kernel.tests.mutants.mutants import ALL, GROUPS
 from testing.mutants import Group, Mutant
 
 COPIED = ("kernel", "hw", "core", "targets", "model", "iface", "testing", "pyproject.toml")
