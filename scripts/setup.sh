@@ -19,7 +19,7 @@ case "${1:-}" in
     demo) packages=("${demo_packages[@]}") extra="tile" ;;
     check) packages=("${demo_packages[@]}" "${check_packages[@]}") extra="tile test hw" ;;
     bench) packages=("${demo_packages[@]}" "${check_packages[@]}" "${bench_packages[@]}")
-        extra="tile test hw" ;;
+        extra="tile test hw synthesis" ;;
     *) echo "usage: scripts/setup.sh demo|check|bench" >&2; exit 2 ;;
 esac
 

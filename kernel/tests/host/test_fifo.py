@@ -10,7 +10,6 @@ import ctypes
 import os
 import random
 from collections import deque
-from pathlib import Path
 
 import pytest
 

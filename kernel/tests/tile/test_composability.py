@@ -7,7 +7,6 @@ found and named is tested with the command (tool/tests/compose/test_neighbors.py
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from pathlib import Path
 
 import pytest

@@ -1,4 +1,4 @@
-"""Composability as a test that can fail: an application alone, and beside random neighbors.
+"""Composability as a test that can fail: a run of an application alone, and one beside others.
 
 Every event of the application is compared by its absolute cycle: the start and end of each
 iteration, each of its slots, and what it prints. On a difference the first event is named, and the
@@ -7,12 +7,9 @@ resource that its slot shared [P2-1, P2-18].
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tautochrone.compose.run import Mark, Run, Slot
-from tautochrone.compose.system import Command, System
 
 Event = tuple[int, str, int, int]  # tile, what, which, cycle
 
@@ -153,35 +150,3 @@ def resource_of_work(alone: Run, beside: Run, application: int, place: int) -> s
         ]
         return "TLB" if entries[0] == entries[1] else "page mix"
     return "DMA" if had.words_moved != early.words_moved else None
-
-
-def neighborhood(
-    system: System,
-    names: Sequence[str],
-    seed: int,
-    frames: int,
-    first_frame: int,
-    load_frames: int = 8,
-) -> System:
-    """The system with neighbors that come and go at random, up to major frame FRAMES.
-
-    The loader takes commands in their order, so a clock of its own goes along: it is busy until
-    FIRST_FRAME with the system's own commands, and LOAD_FRAMES with each load.
-    """
-    chance = random.Random(seed)
-    commands: list[Command] = []
-    clock = first_frame
-    started: dict[str, int] = {}
-    while clock + 2 * load_frames < frames:
-        absent = [name for name in sorted(names) if name not in started]
-        if absent and (not started or chance.randrange(2)):
-            name = chance.choice(absent)
-            clock += load_frames
-            started[name] = clock + chance.randrange(4)
-            commands.append(Command("load", name, started[name]))
-        else:
-            name = chance.choice(sorted(started))
-            clock = max(clock, started.pop(name) + chance.randrange(1, 6))
-            commands.append(Command("unload", name, clock))
-            clock += 1
-    return replace(system, commands=(*system.commands, *commands))

@@ -99,7 +99,9 @@ class Run:
         return [line for line in self.console.splitlines() if name in line]
 
 
-def simulator_of(tiles: int, dma_turns: bool = True) -> tuple[Path, dict[str, Any]]:
+def simulator_of(
+    tiles: int, dma_turns: bool = True, unit_parameters: tuple[str, ...] = ()
+) -> tuple[Path, dict[str, Any]]:
     """The simulator of a system with so many tiles, and its options; built if needed."""
     module = build_module(hardware_folder())
     options = module.Options(
@@ -108,6 +110,7 @@ def simulator_of(tiles: int, dma_turns: bool = True) -> tuple[Path, dict[str, An
         frame_bits=FRAME_BITS,
         special_frames=True,
         dma_turns=dma_turns,
+        unit_parameters=unit_parameters,
     )
     try:
         return module.simulator(options, True, output.note), asdict(options)
@@ -126,9 +129,10 @@ def run(
     cycles_max: int,
     dma_turns: bool = True,
     timeout_seconds: int = 600,
+    unit_parameters: tuple[str, ...] = (),
 ) -> Run:
     """Simulate. Raises TauError if the simulator cannot be run."""
-    simulator, _ = simulator_of(tiles, dma_turns)
+    simulator, _ = simulator_of(tiles, dma_turns, unit_parameters)
     image = folder / "system.bin"
     image.write_bytes(content)
     results = [folder / f"results-{number}.bin" for number in range(tiles)]

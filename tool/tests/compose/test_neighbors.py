@@ -47,7 +47,8 @@ def test_neighbors_do_not_move_the_decoder(neighbors: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "leak", [leak if leak in QUICK else pytest.param(leak, marks=pytest.mark.slow) for leak in LEAKS]
+    "leak",
+    [leak if leak in QUICK else pytest.param(leak, marks=pytest.mark.slow) for leak in LEAKS],
 )
 def test_a_leak_is_found_and_named(leak: str) -> None:
     code, found = check("--leak", leak, "--neighbors", "3")
