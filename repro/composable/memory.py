@@ -10,6 +10,7 @@ from elftools.elf.elffile import ELFFile
 from repro.composable.applications import base, decoder, kernel, pipeline
 from repro.composable.figure9 import FULL, with_pipeline
 from tautochrone.compose import code, pages
+from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.system import pages_of
 from tautochrone.facts import compose_format as facts
 
@@ -44,6 +45,7 @@ def measure() -> dict[str, Any]:
         "base_bytes": len(code.base_bytes(base())),
         "state_per_application_bytes": state_bytes(),
         "limit_entries": facts.LIMIT_ENTRIES,
+        "os_slot_bound_cycles": os_slot_bound_cycles(kernel()),
         "applications": {},
         "examples": {},
     }

@@ -13,6 +13,9 @@ from tautochrone.console.output import note
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "composability": ("kernel/tests/tile/test_composability.py",),
+    "neighbors": ("tool/tests/compose/test_neighbors.py", "-m", "not slow"),
+    "best_effort": ("kernel/tests/tile/test_besteffort.py", "-m", "not slow"),
+    "os_slot": ("kernel/tests/tile/test_os_slot.py",),
     "executables": ("kernel/tests/host/test_executable.py",),
     "link": ("kernel/tests/tile/test_applications_link.py",),
     "unit": ("hw/composable/tb/test_composable.py", "-m", "slow", "-k", "4-bits"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from tautochrone.compose import code
 from tautochrone.targets.build import link
 
 from kernel.systems.jpeg import images
@@ -17,6 +18,7 @@ from testing.golden import pinned
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 GOLDEN = HERE / "applications_golden.json"
+KERNEL_BYTES_MAX = 12 * 1024
 MAIN = "int main(void) { return 0; }\n"
 TASKS = {
     "jpeg": ("tau_jpeg_vld_task", "tau_jpeg_idct_task", "tau_jpeg_cc_task"),
@@ -43,3 +45,14 @@ def test_an_application_links_alone(name: str, tmp_path: Path) -> None:
         sizes["bss"] = elf.get_section_by_name(".bss").data_size
     print(name, sizes)
     assert pinned(GOLDEN, {name: sizes})[name] == sizes
+
+
+def test_the_kernel_is_small(tmp_path: Path) -> None:
+    """[P2-25]: with its loader at most 12 KiB; and the base code in its one page."""
+    with open(code.kernel(ROOT, tmp_path), "rb") as file:
+        segments = [each for each in ELFFile(file).iter_segments() if each["p_type"] == "PT_LOAD"]
+        sizes = {"loaded": sum(each["p_filesz"] for each in segments)}
+    sizes["base"] = len(code.base_bytes(code.base_code(ROOT, tmp_path)))
+    print("kernel", sizes)
+    assert sizes["loaded"] <= KERNEL_BYTES_MAX
+    assert pinned(GOLDEN, {"kernel": sizes})["kernel"] == sizes

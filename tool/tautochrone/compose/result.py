@@ -21,7 +21,7 @@ def owner_of(system: System, slot: Slot) -> str:
 
 
 def release_cycle(system: System, number: int) -> int:
-    """[KRN-8] The release of slot NUMBER of a tile."""
+    """The release of slot NUMBER of a tile."""
     return system.start_cycle + number * (system.user_slot_cycles + system.os_slot_cycles)
 
 
