@@ -159,8 +159,13 @@ LOADED = [
         "if (context->words[TAU_CONTEXT_A7] == TAU_COMPOSE_CALL_WAIT) {",
         "if (context->words[TAU_CONTEXT_A7] != 0) {",
     ),
-    ("an error stops the first task", "exception.c", "|= UINT32_C(1) << task;", "|= UINT32_C(1);"),
-    ("faults are errors", "exception.c", "if (is_fault && tau", "if (false && tau"),
+    (
+        "an error stops the first task",
+        "exception.c",
+        "|= UINT32_C(1) << task;",
+        "|= UINT32_C(1) << (task & 0);",
+    ),
+    ("faults are errors", "exception.c", "if (is_fault && tau", "if (is_fault && false && tau"),
     (
         "errors are waiting",
         "exception.c",
@@ -209,13 +214,6 @@ FORGOTTEN = [
         "    static uint32_t last = UINT32_MAX;\n"
         "    if (table != last && table != TAU_MMU_SWITCH_EMPTY) {\n        last = table;\n"
         "        tau_mmu_composable_load_begin(table);\n    }",
-    ),
-    (
-        "time by the owner behind the gate",
-        "slot.c",
-        "    tau_tile_write(TAU_TILE_REGISTER_OWNER,",
-        "    for (uint32_t i = 0; i < kernel->applications[1].stopped_tasks; i++) {\n"
-        '        __asm__ volatile("");\n    }\n    tau_tile_write(TAU_TILE_REGISTER_OWNER,',
     ),
 ]
 MARGIN = [

@@ -7,7 +7,7 @@
 #define SPECIAL(Kind, Number) (1u << (frame_bits - 1) | (Kind) << (frame_bits - 3) | (Number))
 
 enum { LINK_PAGE = 4, OUTSIDE_PAGE, DMA_PAGE, OTHER_DMA_PAGE, SYSTEM_PAGE, SOURCE_PAGE };
-enum { SOURCE_FRAME = 80, WORDS = 12 };
+enum { SOURCE_FRAME = 80, WORDS = 12, MANY_WORDS = 1000000 };
 enum { MINE = 5, NEIGHBOR = 2 };  // channels; without turns the lower one goes first
 enum { PAGE_BYTES = 1024, RIGHTS = TAU_TILE_READ | TAU_TILE_WRITE };
 static const uint32_t PERIOD_CYCLES = 2000;
@@ -31,10 +31,12 @@ static void meet(void) {
     next_cycle += PERIOD_CYCLES;
 }
 
-// Runs `count` instructions of a cycle each, at most 64.
+// Runs `count` instructions of a cycle each, at most 64. None spans two words, so that the jump to
+// each takes equally long.
 static inline void wait(uint32_t count) {
     __asm__ volatile(".option push\n .option norvc\n la t0, 1f\n slli t1, %0, 2\n sub t0, t0, t1\n"
-                     "jr t0\n .rept 64\n nop\n .endr\n 1:\n .option pop" ::"r"(count)
+                     "jr t0\n .balign 4\n .rept 64\n nop\n .endr\n 1: nop\n .option pop" ::"r"(
+                         count)
                      : "t0", "t1", "memory");
 }
 
@@ -101,7 +103,8 @@ static void link_bytes(uint32_t tile) {
     meet();
     if (tile == 1) {
         print("link bytes ", frame(3)[100] == 0x1122AA44);
-        print("link outside ", frame(TAU_TILE_SIZE_COMMUNICATION_FRAMES)[100]);
+        const uint32_t outside = frame(TAU_TILE_SIZE_COMMUNICATION_FRAMES)[100];
+        print("link outside ", outside | frame(0)[100]);
     }
 }
 
@@ -130,6 +133,13 @@ static uint32_t transfer(uint32_t neighbor_words) {
     return tau_tile_read(TAU_TILE_REGISTER_CYCLE) - before;
 }
 
+// What does not lie inside ends the transfer.
+static void refused(uint32_t source, uint32_t destination, uint32_t words) {
+    start(DMA_PAGE, source, destination, words);
+    meet();
+    print("dma left ", page(DMA_PAGE)[TAU_TILE_DMA_PAGE_WORDS / 4]);
+}
+
 static void dma(uint32_t tile) {
     if (tile == 0) {
         for (uint32_t i = 0; i < 256; i++)
@@ -141,17 +151,16 @@ static void dma(uint32_t tile) {
         print("dma beside ", transfer(200) - alone);
         meet();
         channel(MINE, 7, 32);
-        start(DMA_PAGE, 24, 0, WORDS);  // two words are inside
-        meet();
-        print("dma left ", page(DMA_PAGE)[TAU_TILE_DMA_PAGE_WORDS / 4]);
-        start(DMA_PAGE, 2, 8, 1);  // between words
-        meet();
-        print("dma left ", page(DMA_PAGE)[TAU_TILE_DMA_PAGE_WORDS / 4]);
-        start(DMA_PAGE, 0, 12, 1000000);
+        refused(24, 0, MANY_WORDS);  // two words are inside
+        refused(0, 24, MANY_WORDS);
+        refused(2, 8, 1);  // between words
+        refused(8, 10, 1);
+        channel(MINE, 9, 1024);
+        start(DMA_PAGE, 0, 12, MANY_WORDS);
         channel(MINE, 8, 32);  // the kernel takes the channel away
         print("dma left ", page(DMA_PAGE)[TAU_TILE_DMA_PAGE_WORDS / 4]);
     } else {
-        for (uint32_t i = 0; i < 5; i++)
+        for (uint32_t i = 0; i < 7; i++)
             meet();
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < 256; i++) {
@@ -159,7 +168,11 @@ static void dma(uint32_t tile) {
             wrong += frame(5)[i] != (sent ? 0x1000 + i - 12 : 0);
         }
         print("dma wrong ", wrong);
-        print("dma outside ", frame(7)[0] == 0x1006 && frame(7)[1] == 0x1007 && frame(7)[2] == 0);
+        const uint32_t expected[] = {0x1006, 0x1007, 0, 0, 0, 0, 0x1000, 0x1001, 0};
+        wrong = 0;
+        for (uint32_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+            wrong += frame(7)[i] != expected[i];
+        print("dma outside ", wrong);
     }
 }
 
