@@ -16,6 +16,7 @@ from tautochrone.compose.making import Made, made_of, root, without
 from tautochrone.compose.neighborhood import neighborhood, rooms
 from tautochrone.compose.run import Run, run_made
 from tautochrone.compose.system import IDLE, Application, System
+from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 
 SOURCE = "kernel/systems/neighbors/neighbor.c"
@@ -69,7 +70,7 @@ def beside(
     tiles: dict[str, int] = {}
     applications = list(system.applications)
     for number, (place, slot) in enumerate(places):
-        name = f"neighbor{number}"
+        name = f"~neighbor{number}"  # no name of a user has a ~
         executable = code.application(
             root(),
             name,
@@ -104,7 +105,8 @@ def campaign(
     names = [only] if only else [each.name for each in system.applications]
     for name in names:
         if name not in [each.name for each in system.applications]:
-            raise TauError(f"there is no application {name}", exit_code=EXIT_USAGE)
+            known = ", ".join(each.name for each in system.applications)
+            raise TauError(f"there is no application {name}", f"there are {known}", EXIT_USAGE)
     others = {each.name for each in system.applications} - set(names)
     numbers = [system.number(name) for name in names]
     places = places_of(system)
@@ -192,7 +194,8 @@ def _refuse_stop(run: Run, when: str) -> None:
 def show(found: Campaign) -> None:
     """Print for people."""
     print(
-        f"{found.runs} runs beside {len(found.neighbors)} neighbors that came and went:"
+        f"{output.count(found.runs, 'run')} beside"
+        f" {output.count(len(found.neighbors), 'neighbor')} that came and went:"
         f" {found.events_compared:,} events compared"
     )
     if found.first is None:

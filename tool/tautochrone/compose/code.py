@@ -7,6 +7,7 @@ import struct
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tautochrone.code.images import building
 from tautochrone.errors import TauError
@@ -26,8 +27,13 @@ def _compile(root: Path, words: Sequence[str], made: Path, purpose: str) -> Path
     with building():
         compiler = compiler_of("tile")
     command = [compiler, *recipe.machine, *recipe.flags, *FLAGS, f"-I{root}"]
-    done = subprocess.run([*command, *words, "-o", str(made)], capture_output=True, text=True)
-    if done.returncode != 0:
+    done = subprocess.run(
+        [*command, *words, "-o", str(made)],
+        capture_output=True,
+        text=True,
+        errors="backslashreplace",
+    )
+    if done.returncode != 0 or not made.exists():
         raise TauError(f"{purpose} cannot be linked", said=done.stderr)
     return made
 
@@ -75,17 +81,17 @@ def tasks_of(executable: Path) -> list[tuple[int, str]]:
 
     The name is that of TAU_TASK; an executable without symbols gives task0, task1, …
     """
+    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     with open(executable, "rb") as file:
-        elf = ELFFile(file)
-        table = elf.get_section_by_name(".symtab")
-        symbols = list(table.iter_symbols()) if table else []
-        names = {
-            symbol["st_value"]: symbol.name.removesuffix(ENTRY_SUFFIX)
-            for symbol in symbols
-            if symbol.name.endswith(ENTRY_SUFFIX)
-        }
+        try:
+            elf = ELFFile(file)
+        except ELFError as error:
+            raise TauError(
+                f"{executable}: its section table is damaged: {error}", "link it again"
+            ) from error
+        names = _entry_names(elf)
         for segment in elf.iter_segments():
             content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
             if content[12:16] == b"tau\0":
@@ -95,6 +101,21 @@ def tasks_of(executable: Path) -> list[tuple[int, str]]:
                     (entry, names.get(entry, f"task{index}")) for index, entry in enumerate(entries)
                 ]
     return []
+
+
+def _entry_names(elf: Any) -> dict[int, str]:
+    """The tasks' names by entry; none if the symbols are damaged, which nothing else needs."""
+    from elftools.common.exceptions import ELFError
+
+    try:
+        table = elf.get_section_by_name(".symtab")
+        return {
+            symbol["st_value"]: symbol.name.removesuffix(ENTRY_SUFFIX)
+            for symbol in (table.iter_symbols() if table else ())
+            if symbol.name.endswith(ENTRY_SUFFIX)
+        }
+    except (ELFError, AttributeError, UnicodeDecodeError):
+        return {}
 
 
 def application(
@@ -121,7 +142,7 @@ def application(
             *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base}"),
             *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
             f"-Wl,--defsym=tau_address={address}",
-            *map(str, sources),
+            *(str(source.absolute()) for source in sources),
         ],
         folder / f"{name}.elf",
         name,

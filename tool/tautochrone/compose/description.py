@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.compose.pages import ORDER_MAX, UNIT
+from tautochrone.compose.pages import ORDER_MAX, UNIT, WINDOW_END
 from tautochrone.errors import TauError
 from tautochrone.facts import system_format
 from tautochrone.files import input_file
@@ -82,8 +82,13 @@ def _check_applications(description: Description) -> None:
             raise description.fail(
                 f"{place}.{pool[0]}", "a pool needs pool_address, pool_pages and pool_frames"
             )
-        if pool and application["pool_address"] % UNIT != 0:
-            raise description.fail(f"{place}.pool_address", f"it is no multiple of {UNIT}")
+        for key in ("pool_address", "address"):
+            if application.get(key, 0) % UNIT != 0:
+                raise description.fail(f"{place}.{key}", f"it is no multiple of {UNIT}")
+        if pool:
+            _check_pool(description, place, application)
+        if application.get("sources") == []:
+            raise description.fail(f"{place}.sources", "give at least one file")
         for number, fifo in enumerate(application.get("fifos", ())):
             there = f"{place}.fifos[{number}]"
             _check_page_bytes(description, f"{there}.page_bytes", fifo.get("page_bytes"))
@@ -94,6 +99,16 @@ def _check_applications(description: Description) -> None:
                     )
             if fifo["writer"] == fifo["reader"]:
                 raise description.fail(there, "writer and reader are the same task")
+
+
+def _check_pool(description: Description, place: str, application: Table) -> None:
+    end = application["pool_address"] + application["pool_pages"] * UNIT
+    if end > WINDOW_END:
+        raise description.fail(
+            f"{place}.pool_pages", f"they end at {end:#x}, the window at {WINDOW_END:#x}"
+        )
+    if application["pool_frames"] > application["pool_pages"]:
+        raise description.fail(f"{place}.pool_frames", "there are more frames than pages")
 
 
 def _check_page_bytes(description: Description, place: str, size_bytes: int | None) -> None:

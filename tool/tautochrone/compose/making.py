@@ -139,7 +139,14 @@ def make(description: Description, folder: Path, leak: str | None = None) -> Mad
 
 def made_of(system: System, base: Base, kernel: Path, tiles: tuple[TileUse, ...] = ()) -> Made:
     """The files of a system that fits."""
-    return Made(system, base, kernel, system_file(system, base.content, base.digest), tiles)
+    content = system_file(system, base.content, base.digest)
+    if len(content) > facts.SYSTEM_BYTES_MAX:
+        largest = max(system.applications, key=lambda each: each.executable.stat().st_size)
+        raise TauError(
+            f"the system takes {len(content):,} bytes, the memory tile has"
+            f" {facts.SYSTEM_BYTES_MAX:,}; the largest executable is that of {largest.name}"
+        )
+    return Made(system, base, kernel, content, tiles)
 
 
 def _application(
@@ -148,17 +155,25 @@ def _application(
     place, name = f"application[{index}]", table["name"]
     round_bytes = table.get("round_bytes", table["page_bytes"])
     if "sources" in table:
-        executable = code.application(
-            root(),
-            name,
-            _sources(description, f"{place}.sources", table["sources"]),
-            base.path,
-            folder,
-            table.get("flags", ()),
-            page_bytes=table["page_bytes"],
-            address=table.get("address", ADDRESS),
-        )
         at = f"{place}.sources"
+        own = folder / "applications"
+        own.mkdir(exist_ok=True)
+        sources = _sources(description, at, table["sources"])
+        try:
+            executable = code.application(
+                root(),
+                name,
+                sources,
+                base.path,
+                own,
+                table.get("flags", ()),
+                page_bytes=table["page_bytes"],
+                address=table.get("address", ADDRESS),
+            )
+        except TauError as error:
+            failure = description.fail(at, error.message, "correct the first error above")
+            failure.said = error.said
+            raise failure from error
     else:
         executable = description.folder / table["executable"]
         at = f"{place}.executable"
@@ -201,7 +216,7 @@ def _sources(description: Description, place: str, patterns: list[str]) -> list[
     for pattern in patterns:
         try:
             files = sorted(path for path in description.folder.glob(pattern) if path.is_file())
-        except (ValueError, NotImplementedError) as error:
+        except (ValueError, IndexError, NotImplementedError) as error:
             raise description.fail(place, f"{pattern}: {error}") from error
         if not files:
             raise description.fail(place, f"there is no file {pattern}", "check the path")
@@ -256,7 +271,7 @@ def _check_overlap(description: Description, where: str, pages: list[Page]) -> N
                 where,
                 f"its pages at {one.address:#x} ({one.size_bytes:,} bytes) and {two.address:#x}"
                 " overlap",
-                "align its segments to round_bytes when it is linked, or give a smaller one",
+                "move its pool, link its segments to multiples of round_bytes, or round less",
             )
 
 

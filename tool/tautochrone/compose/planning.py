@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,8 @@ from tautochrone.facts.compose_format import LIMIT_ENTRIES
 
 # Entries besides those of its own segments: its system page and the base code. Queues come on top.
 ENTRIES_BESIDES = 2
-ENTRIES_GOOD = 8  # as many as the larger TLB has, with those besides
+NAME_CHARACTERS_MAX = 31
+ENTRIES_GOOD = 8  # few enough for one of the larger TLBs
 
 
 @dataclass(frozen=True)
@@ -130,24 +134,31 @@ def plan(executable: Path, page_bytes: int | None) -> Planned:
     return Planned(executable, tasks, tuple(segments), tuple(choices), chosen)
 
 
-def reservation(planned: Planned) -> str:
-    """The part of system.toml that reserves the chosen pages."""
+def reservation(planned: Planned, folder: Path) -> str:
+    """The part of a system.toml in FOLDER that reserves the chosen pages."""
     chosen = planned.chosen
-    tasks = ", ".join(f'"{task}"' for task in planned.tasks)
-    path = str(planned.executable).replace("\\", "\\\\").replace('"', '\\"')
+    tasks = ", ".join(f'"{_legal(task)}"' for task in planned.tasks)
+    path = json.dumps(os.path.relpath(planned.executable, folder))
     return "\n".join(
         [
             "[[application]]",
-            f'name = "{planned.executable.stem}"',
-            f'executable = "{path}"',
+            f'name = "{_legal(planned.executable.stem)}"',
+            f"executable = {path}",
             f"tasks = [{tasks}]",
             f"page_bytes = {chosen.page_bytes}",
             f"round_bytes = {chosen.round_bytes}",
-            f"entries = {chosen.entries} # queues and channels come on top",
+            f"entries = {chosen.entries} # more: 2 for each end of a FIFO,"
+            " 1 for each channel and each page of a pool",
             f"memory_bytes = {chosen.memory_bytes}",
             "",
         ]
     )
+
+
+def _legal(name: str) -> str:
+    """NAME as system.toml allows names."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    return (plain if plain[:1].isalpha() else f"a{plain}")[:NAME_CHARACTERS_MAX]
 
 
 def show(planned: Planned) -> None:

@@ -8,6 +8,16 @@ from tautochrone.compose.run import Run, Slot
 from tautochrone.compose.system import System, pages_of
 from tautochrone.facts import compose_format as facts
 
+# mcause of the exceptions of user mode.
+CAUSES = {
+    0: "misaligned fetch",
+    1: "fetch from an address that is not its own",
+    2: "illegal instruction",
+    3: "breakpoint",
+    5: "load from an address that is not its own",
+    7: "store to an address that is not its own",
+    8: "kernel call",
+}
 STEPS = ("allocate", "bind", "load", "release")
 
 
@@ -59,6 +69,7 @@ def iterations_document(system: System, run: Run, number: int) -> list[dict[str,
         {
             "task": task,
             "tile": system.tile_of(application, task),
+            "ended": ended_document(system, run, number, index),
             "iterations": [
                 {"iteration": iteration, "start_cycle": cycles[0], "end_cycle": cycles[1]}
                 for iteration, cycles in sorted(found.get(index, {}).items())
@@ -66,6 +77,28 @@ def iterations_document(system: System, run: Run, number: int) -> list[dict[str,
         }
         for index, task in enumerate(application.tasks)
     ]
+
+
+def ended_document(system: System, run: Run, number: int, task: int) -> dict[str, Any] | None:
+    """How a task ended; None if it still works, waits for its first slot, or waits for others.
+
+    It is inferred: its last slot ended idle, and its last exception was this one.
+    """
+    application = system.applications[number]
+    place = system.tile_of(application, application.tasks[task])
+    if place is None:
+        return None
+    owner = number << 8 | task
+    slots = [slot for slot in run.tiles[place].slots if slot.owner == owner]
+    last = run.tiles[place].failures.get(owner)
+    if last is None or not slots or not slots[-1].is_idle:
+        return None
+    return {
+        "cause": CAUSES.get(last.cause, f"exception {last.cause}"),
+        "address": last.address,
+        "pc": last.pc,
+        "cycle": last.cycle,
+    }
 
 
 def set_up_document(system: System, run: Run, number: int) -> list[dict[str, Any]]:
@@ -98,7 +131,7 @@ def document(system: System, run: Run) -> dict[str, Any]:
             for number, application in enumerate(system.applications)
         ],
         "tiles": [{"slots": slots_document(system, run, place)} for place in range(len(run.tiles))],
-        "messages": [line for line in run.console.splitlines() if line.startswith("kernel: ")],
+        "messages": run.kernel_lines(),
     }
 
 
@@ -112,6 +145,10 @@ def show(found: dict[str, Any]) -> None:
             last = f"{done[-1]['end_cycle']:,}" if done else "-"
             name = f"{application['name']}.{task['task']}"
             print(f"{name:<24} {task['tile']:>4} {len(done):>10} {first:>13} {last:>13}")
+    for application in found["applications"]:
+        for task in application["tasks"]:
+            if task["ended"]:
+                print(_ended(f"{application['name']}.{task['task']}", task["ended"]))
     for place, tile in enumerate(found["tiles"]):
         latency = max((each["interrupt_latency_cycles"] for each in tile["slots"]), default=0)
         print(
@@ -120,8 +157,17 @@ def show(found: dict[str, Any]) -> None:
         )
     for application in found["applications"]:
         for line in application["output"]:
-            print(line)
+            print(f"{application['name']}: {line.partition(': ')[2]}")
     for line in found["messages"]:
         print(line)
     if found["stopped"]:
-        print(f"stopped: {found['stopped']}")
+        print("the tile has stopped")
+
+
+def _ended(name: str, ended: dict[str, Any]) -> str:
+    """One line for people."""
+    when = f"in cycle {ended['cycle']:,}"
+    if ended["cause"] == CAUSES[8]:
+        return f"{name} has ended, or waits, since a kernel call {when}"
+    where = f"{ended['address']:#x}" if "address" in ended["cause"] else ""
+    return f"{name} was stopped {when}: {ended['cause']} {where} (pc {ended['pc']:#x})"

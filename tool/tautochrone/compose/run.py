@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 from dataclasses import asdict, dataclass, field
@@ -14,6 +15,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
 from tautochrone.replay.tile.program import build_module, hardware_folder
 
+KERNEL_LINE = re.compile(r"(\[\d\] )?kernel: ")
 RECORD = struct.Struct("<8I")
 FRAME_BITS = 18
 ALLOCATE = 0  # the loader's stopwatch of that step
@@ -39,6 +41,7 @@ class Slot:
     misses_fetch: int = 0
     misses_data: int = 0
     words_moved: int = 0
+    is_idle: bool = False  # at its end: its owner had nothing to do, or was stopped
 
     @property
     def misses(self) -> int:
@@ -57,6 +60,16 @@ class Mark:
     words_moved: int = 0
 
 
+@dataclass(frozen=True)
+class Failure:
+    """An exception of a task: its cause as in mcause, where, and the address that it was about."""
+
+    cause: int
+    pc: int
+    address: int
+    cycle: int
+
+
 @dataclass
 class TileRun:
     """What one tile did."""
@@ -64,6 +77,7 @@ class TileRun:
     slots: list[Slot] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     set_up: list[tuple[int, int, int]] = field(default_factory=list)  # step, application, cycles
+    failures: dict[int, Failure] = field(default_factory=dict)  # the last one of each owner
     entries: list[tuple[int, int]] = field(default_factory=list)  # application, of each set-up
 
 
@@ -90,8 +104,12 @@ class Run:
         """Why a kernel stopped before the end; None if none did."""
         if "cycle limit" in self.messages:
             return None
-        said = [line for line in self.console.splitlines() if "kernel: " in line]
+        said = self.kernel_lines()
         return (said or self.messages.splitlines() or ["without a message"])[-1]
+
+    def kernel_lines(self) -> list[str]:
+        """What the kernels said; with several tiles a line begins with the tile's number."""
+        return [line for line in self.console.splitlines() if KERNEL_LINE.match(line)]
 
     def output(self, application: int) -> list[str]:
         """What an application printed."""
@@ -141,9 +159,17 @@ def run(
     for path in results:
         line += ["--results", str(path)]
     try:
-        done = subprocess.run(line, capture_output=True, text=True, timeout=timeout_seconds)
+        done = subprocess.run(
+            line,
+            capture_output=True,
+            text=True,
+            errors="backslashreplace",
+            timeout=timeout_seconds,
+        )
     except subprocess.TimeoutExpired as error:
         raise TauError(f"the simulation took more than {timeout_seconds} s") from error
+    if not all(path.exists() for path in results):
+        raise TauError("the simulator failed", "see what it said above", said=done.stderr)
     return Run(
         done.returncode, done.stdout, done.stderr, [read(path.read_bytes()) for path in results]
     )
@@ -192,9 +218,11 @@ def read(content: bytes) -> TileRun:
                 found.slots.append(
                     Slot(begun[1], owner_cycle, first_cycle, cycle, calls, begun[7], is_gated)
                 )
+                found.slots[-1].is_idle = record[2] < tile.ADDRESS_WINDOW  # in the kernel
                 begun = None
             else:
                 calls += 1
+                found.failures[begun[1]] = Failure(record[1], record[2], record[3], cycle)
         elif channel == tile.CHANNEL_MARK:
             found.marks.append(_mark(before, record))
         elif channel < 4:

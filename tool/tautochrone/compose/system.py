@@ -199,7 +199,7 @@ def pages_of(system: System, application: Application, place: int) -> list[Page]
     if len(pages) > facts.LIMIT_ENTRIES:
         raise TauError(
             f"{application.name} needs {len(pages)} entries, a table has {facts.LIMIT_ENTRIES}",
-            "larger pages take fewer: round_bytes, page_bytes_max",
+            "larger pages take fewer: page_bytes, round_bytes; so does a smaller pool",
         )
     return pages
 

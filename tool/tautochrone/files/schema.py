@@ -118,13 +118,15 @@ class Reader:
 
     def _texts(self, place: str, value: Any, fact: Table) -> list[str]:
         if not isinstance(value, list):
-            raise self.fail(f"{place} is not a list", place=place)
+            wrong = "missing" if value is None else "not a list"
+            raise self.fail(f"{place} is {wrong}", place=place)
         self._refuse_many(place, value, fact)
         return [self._text(f"{place}[{index}]", text, fact) for index, text in enumerate(value)]
 
     def _list(self, place: str, value: Any, fact: Table) -> list[Table]:
         if not isinstance(value, list):
-            raise self.fail(f"{place} is not a list", place=place)
+            wrong = "missing" if value is None else "not a list"
+            raise self.fail(f"{place} is {wrong}", place=place)
         self._refuse_many(place, value, fact)
         return [self.table(f"{place}[{index}].", row, fact) for index, row in enumerate(value)]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,76 @@ def test_run_says_when_the_kernel_stops(system: Path) -> None:
     change(system, ("major_frame = 100", "major_frame = 1"))
     done = compose("run", system, "--major-frames", "20")
     assert done.returncode == 1 and "loaded too late" in done.stdout
+
+
+def test_run_says_who_was_stopped(system: Path) -> None:
+    """The task that stores to a device is stopped; the other one waits for tokens for ever."""
+    source = system.parent / "ping.c"
+    text = source.read_text()
+    stop = "if (i == 7) *(volatile uint32_t *)0x40000000 = 1;"
+    source.write_text(text.replace("*token = i * i;", f"{stop} *token = i * i;"))
+    done = document("run", system, "--major-frames", "150")
+    ping, pong = done["applications"][0]["tasks"]
+    assert ping["ended"]["cause"].startswith("store") and ping["ended"]["address"] == 0x40000000
+    assert pong["ended"] is None and len(pong["iterations"]) == 7
+    human = compose("run", system, "--major-frames", "150").stdout
+    assert "ping.ping was stopped in cycle" in human and "0x40000000" in human
+
+
+def test_a_command_behind_the_end_is_noted(system: Path) -> None:
+    done = compose("run", system, "--major-frames", "10")
+    assert done.returncode == 0 and "give --major-frames 101 or more" in done.stderr
+
+
+def test_files_of_the_user_are_kept(system: Path) -> None:
+    """`build -o` refuses to replace a file, and writes all or none."""
+    out = system.parent / "out"
+    out.mkdir()
+    (out / "system.bin").write_text("mine")
+    done = compose("build", system, "-o", out)
+    assert done.returncode == 2 and "exists" in done.stderr
+    assert [path.name for path in out.iterdir()] == ["system.bin"]
+    assert (out / "system.bin").read_text() == "mine"
+    assert compose("build", system, "-o", out, "--force").returncode == 0
+    assert (out / "system.bin").stat().st_size > 1024
+
+
+def test_a_signal_ends_the_simulator_too(system: Path, tmp_path: Path) -> None:
+    """Nothing is left: no simulator, no folder."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [*TAU, "run", str(system), "--major-frames", "900000"]
+    running = subprocess.Popen(
+        command, env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE
+    )
+    for _ in range(SECONDS_MAX * 10):
+        if list(scratch.glob("*/system.bin")):
+            break
+        time.sleep(0.1)
+    running.terminate()
+    assert running.wait(SECONDS_MAX) == 143
+    assert not list(scratch.iterdir())
+    everyone = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    assert str(scratch) not in everyone
+
+
+def test_a_truncated_executable_is_refused(system: Path, tmp_path: Path) -> None:
+    elf = tmp_path / "ping.elf"
+    assert compose("link", tmp_path / "ping.c", "-o", elf).returncode == 0
+    content = elf.read_bytes()
+    for size in (len(content) - 300, len(content) // 2, 60):
+        elf.write_bytes(content[:size])
+        done = compose("plan", elf)
+        assert done.returncode in (0, 1) and "bug" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", ["base", "kernel-none", "system"])
+def test_no_name_is_a_file_of_ours(system: Path, name: str) -> None:
+    text = system.read_text().replace('"ping"\nsources', f'"{name}"\nsources')
+    text = text.replace("ping.p", f"{name}.p")
+    text = text.replace('application = "ping"', f'application = "{name}"')
+    system.write_text(text)
+    assert compose("build", system).returncode == 0
 
 
 def test_paths_sources_and_compilers_are_named(system: Path) -> None:

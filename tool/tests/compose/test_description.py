@@ -35,13 +35,20 @@ WRONG = [
     ('name = "jpeg"', 'name = "9"', ":22: application[0].name is '9', expected a letter"),
     ("sources = [", "executable = 'x'\nsources = [", ":21: application[0]: give either"),
     ("page_bytes = 16384", "page_bytes = 5000", ":26: application[0].page_bytes: there are no pag"),
+    ("page_bytes = 16384", "page_bytes = 1024\naddress = 0x80100001",
+     ":27: application[0].address: it is n"),
+    ("page_bytes = 16384", "page_bytes = 1024\npool_address = 0x8ffffc00\npool_pages = 8\n"
+     "pool_frames = 1", ":28: application[0].pool_pages: they end at"),
+    ('sources = ["image.S", "*.c", "tasks/*.c"]', "sources = []",
+     ":23: application[0].sources: give"),
+    ('flags = ["', 'flags = ["\\u0000", "', ":24: application[0].flags[0] is"),
     ('writer = "idct"', 'writer = "cc"', ":34: application[0].fifos[1]: writer and reader are"),
     ('writer = "idct"', 'writer = "xx"', ":35: application[0].fifos[1].writer: jpeg has no task"),
     ('operation = "load"', 'operation = "unload"', ":39: command[0].operation: jpeg is not loaded"),
     ('operation = "load"', 'operation = "start"', ":39: command[0].operation is 'start'"),
     ('application = "jpeg"', 'application = "gepj"', ":40: command[0].application: there is no ap"),
     ("major_frame = 64", "major_frame = -1", ":41: command[0].major_frame is -1, expected"),
-]
+]  # fmt: skip
 
 
 def damaged(tmp_path: Path, old: str, new: str) -> Path:

@@ -155,12 +155,14 @@ static void dma(uint32_t tile) {
         refused(0, 24, MANY_WORDS);
         refused(2, 8, 1);  // between words
         refused(8, 10, 1);
+        channel(MINE, 10, 0);
+        refused(0, 0, 2);
         channel(MINE, 9, 1024);
         start(DMA_PAGE, 0, 12, MANY_WORDS);
         channel(MINE, 8, 32);  // the kernel takes the channel away
         print("dma left ", page(DMA_PAGE)[TAU_TILE_DMA_PAGE_WORDS / 4]);
     } else {
-        for (uint32_t i = 0; i < 7; i++)
+        for (uint32_t i = 0; i < 8; i++)
             meet();
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < 256; i++) {
@@ -172,7 +174,7 @@ static void dma(uint32_t tile) {
         wrong = 0;
         for (uint32_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
             wrong += frame(7)[i] != expected[i];
-        print("dma outside ", wrong);
+        print("dma outside ", wrong + (frame(10)[0] != 0));
     }
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.compose.options import FILE, FOLDER, JSON, folder_of
+from tautochrone.commands.compose.options import FILE, FOLDER, JSON, scratch
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
@@ -14,8 +14,9 @@ from tautochrone.errors import EXIT_DONE
 @click.command()
 @click.argument("system", type=FILE)
 @click.option("-o", "--output", "out", type=FOLDER, help="Keep the files in this folder.")
+@click.option("--force", is_flag=True, help="Replace existing files (default: refuse).")
 @JSON
-def command(system: Path, out: Path | None, as_json: bool) -> int:
+def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """Link and fit the applications of SYSTEM, or say which line does not fit.
 
     \b
@@ -30,10 +31,23 @@ def command(system: Path, out: Path | None, as_json: bool) -> int:
     from tautochrone.compose.making import make
 
     description = read_description(system)
-    with folder_of(out) as folder:
+    with scratch() as folder:
         made = make(description, folder)
+        result = document(made, description, out)
         if out is not None:
             (folder / "system.bin").write_bytes(made.content)
-        result = document(made, description, out)
+            _publish(folder, out, force)
     output.emit(as_json, "compose build", result, lambda: show(result))
     return EXIT_DONE
+
+
+def _publish(folder: Path, out: Path, force: bool) -> None:
+    """Move what was made to OUT: all of it, or nothing if a file exists and may not be replaced."""
+    from tautochrone.files import output_file
+
+    out.mkdir(parents=True, exist_ok=True)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    for path in files:
+        output_file.check(out / path.name, force)
+    for path in files:
+        output_file.move(path, out / path.name, force)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.compose.options import FILE, FRAMES, JSON, folder_of
+from tautochrone.commands.compose.options import FILE, FRAMES, JSON, scratch
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED
 
@@ -26,7 +26,7 @@ LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-tabl
     type=click.IntRange(1, 100_000),
     default=10,
     show_default=True,
-    help="How many random neighbors come and go, over all runs.",
+    help="At least so many random neighbors come and go, over all runs.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the neighbors.")
 @click.option(
@@ -67,7 +67,7 @@ def command(
         example, compared = EXAMPLE_OF.get(leak or "", EXAMPLE)
         path, only = making.root() / example, only or compared
     description = read_description(path)
-    with folder_of(None) as folder:
+    with scratch() as folder:
         made = making.make(description, folder, leak)
         found = campaign.campaign(
             made, folder, neighbors, seed, major_frames, leak or "none", only, output.progress

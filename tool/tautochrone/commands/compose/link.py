@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tautochrone.commands.compose.options import FILE, JSON, folder_of
+from tautochrone.commands.compose.options import FILE, JSON, scratch
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
 
@@ -47,14 +47,15 @@ def command(
     from tautochrone.compose import code, making
     from tautochrone.files import input_file, output_file
 
+    output_file.check(out, force, sources, as_json=as_json)
     for source in sources:
         input_file.check(source, "source")
     flags = [f"-D{each}" for each in defines]
-    with folder_of(None) as folder:
+    with scratch() as folder:
         base = making.base_of(folder)
         made = code.application(
             making.root(),
-            "application",
+            out.stem,
             sources,
             base.path,
             folder,

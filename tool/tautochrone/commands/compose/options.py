@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
+
+from tautochrone.console import signals
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -24,11 +27,18 @@ FRAMES = click.option(
 
 
 @contextmanager
-def folder_of(folder: Path | None) -> Iterator[Path]:
-    """FOLDER, made if need be, or one for the moment."""
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield folder
-        return
-    with tempfile.TemporaryDirectory(prefix="tau-compose-") as made:
-        yield Path(made)
+def scratch() -> Iterator[Path]:
+    """A folder for the moment; also for the temporary files of compilers. Signals remove it."""
+    before = os.environ.get("TMPDIR")
+    with (
+        signals.ended_by_exceptions(),
+        tempfile.TemporaryDirectory(prefix="tau-compose-", ignore_cleanup_errors=True) as made,
+    ):
+        os.environ["TMPDIR"] = made
+        try:
+            yield Path(made)
+        finally:
+            if before is None:
+                del os.environ["TMPDIR"]
+            else:
+                os.environ["TMPDIR"] = before

@@ -36,9 +36,11 @@ def command(
     from tautochrone.compose import planning
     from tautochrone.files import output_file
 
+    if out is not None:
+        output_file.check(out, force, [executable], as_json=as_json)
     planned = planning.plan(executable, page_bytes)
     if out is not None:
         with output_file.written(out, force, [executable]) as partial:
-            partial.write_text(planning.reservation(planned), encoding="utf-8")
+            partial.write_text(planning.reservation(planned, out.parent), encoding="utf-8")
     output.emit(as_json, "compose plan", planned.document(), lambda: planning.show(planned))
     return EXIT_DONE

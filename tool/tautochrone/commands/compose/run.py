@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tautochrone.commands.compose.options import FILE, FRAMES, JSON, folder_of
+from tautochrone.commands.compose.options import FILE, FRAMES, JSON, scratch
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED
 
@@ -29,7 +29,7 @@ def command(system: Path, major_frames: int, as_json: bool) -> int:
     from tautochrone.compose.description import read_description
 
     description = read_description(system)
-    with folder_of(None) as folder:
+    with scratch() as folder:
         made = making.make(description, folder)
         done = run.run_made(folder, made, major_frames)
         _, options = run.simulator_of(len(made.system.slots))
@@ -41,5 +41,12 @@ def command(system: Path, major_frames: int, as_json: bool) -> int:
             "stopped": done.stopped,
             **result.document(made.system, done),
         }
+    late = [each for each in made.system.commands if each.major_frame >= major_frames]
+    if late:
+        output.note(
+            f"{output.count(len(late), 'command')} for major frame {late[0].major_frame} or later:"
+            f" this run has {major_frames}",
+            f"give --major-frames {late[-1].major_frame + 1} or more",
+        )
     output.emit(as_json, "compose run", found, lambda: result.show(found))
     return EXIT_FAILED if done.stopped or found["messages"] else EXIT_DONE
