@@ -5,6 +5,7 @@
 #include "kernel/pages.h"
 #include "kernel/slot.h"
 #include "kernel/stop.h"
+#include "kernel/words.h"
 
 enum { LOADER_STACK_BYTES = 2048, TIMER_INTERRUPT = 1 << 7 };
 
@@ -27,9 +28,7 @@ int main(void) {
     refuse(tau_system_file_read(&kernel->file,
                                 (const volatile uint32_t *)TAU_TILE_ADDRESS_MEMORY_TILE, tile));
     refuse(tau_pages_begin());
-    for (uint32_t entry = 0; entry < TAU_COMPOSE_LIMIT_ENTRIES; entry++) {
-        tau_mmu_composable_set(TAU_MMU_SWITCH_EMPTY, entry, 0, 0, 0);
-    }
+    tau_words_clear(TAU_TILE_TABLE0, TAU_MMU_SWITCH_TABLES * TAU_MMU_COMPOSABLE_TABLE_WORDS);
     tau_loader_begin();
     tau_context_begin(&kernel->loader, (uint32_t)(uintptr_t)tau_loader_run,
                       (uint32_t)(uintptr_t)(loader_stack + LOADER_STACK_BYTES),

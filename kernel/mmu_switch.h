@@ -12,6 +12,7 @@
 
 // Who runs in no table of its own: idle slots and the loader reach no window.
 #define TAU_MMU_SWITCH_EMPTY TAU_COMPOSE_LIMIT_APPLICATIONS
+#define TAU_MMU_SWITCH_TABLES (TAU_MMU_SWITCH_EMPTY + 1)
 
 static inline void tau_mmu_switch(uint32_t table) {
 #if TAU_LEAK == TAU_LEAK_TLB

@@ -3,6 +3,7 @@
 #include "kernel/leak.h"
 #include "kernel/mmu_switch.h"
 #include "kernel/stop.h"
+#include "kernel/words.h"
 
 enum { PAGE_LOG2 = 10, BASE_ORDER = 2 };
 
@@ -122,14 +123,14 @@ const char *tau_pages_allocate(uint32_t number) {
         tau_system_file_application(file, number, TAU_COMPOSE_APPLICATION_PAGE_FIRST);
     const uint32_t count =
         tau_system_file_application(file, number, TAU_COMPOSE_APPLICATION_PAGE_COUNT);
+    const volatile uint32_t *rows = file->words + file->header[TAU_COMPOSE_HEADER_PAGE_OFFSET] / 4;
     bool is_enough = true;
     application->pages_count = 0;
     application->pool_pages_count = 0;
     for (uint32_t i = 0; i < count && is_enough; i++) {
-        const uint32_t place = tau_system_file_word(file, TAU_COMPOSE_HEADER_PAGE_OFFSET, first + i,
-                                                    TAU_COMPOSE_SYSTEM_PAGE_WORDS, 0);
-        const uint32_t rest = tau_system_file_word(file, TAU_COMPOSE_HEADER_PAGE_OFFSET, first + i,
-                                                   TAU_COMPOSE_SYSTEM_PAGE_WORDS, 1);
+        const volatile uint32_t *row = rows + (first + i) * TAU_COMPOSE_SYSTEM_PAGE_WORDS;
+        const uint32_t place = row[0];
+        const uint32_t rest = row[1];
         struct tau_bound_page page = {
             .page = place & ((1u << TAU_COMPOSE_PAGE_SHIFT_ORDER) - 1),
             .order = place >> TAU_COMPOSE_PAGE_SHIFT_ORDER & 7,
@@ -161,12 +162,7 @@ const char *tau_pages_allocate(uint32_t number) {
 }
 
 static void clear(struct tau_frame frame, unsigned order) {
-    volatile uint32_t *words = frame_words(frame);
-    volatile uint32_t *const end = words + page_bytes(order) / 4;
-    for (; words != end; words += 8) {  // a store takes one cycle, a turn of the loop four
-        words[0] = words[1] = words[2] = words[3] = 0;
-        words[4] = words[5] = words[6] = words[7] = 0;
-    }
+    tau_words_clear(frame_words(frame), page_bytes(order) / 4);
 }
 
 // The rights of a page that waits for its first touch are kept; the entry is empty.
@@ -210,12 +206,6 @@ void tau_pages_bind(uint32_t number) {
         }
         bind(number, i, page);
     }
-#if TAU_LEAK != TAU_LEAK_ONE_TABLE
-    const struct tau_bound_page empty = {.is_mapped = false};
-    for (uint32_t i = application->pages_count; i < TAU_COMPOSE_LIMIT_ENTRIES; i++) {
-        bind(number, i, &empty);
-    }
-#endif
     for (uint32_t i = 0; i < application->pool_count; i++) {
         clear(application->pool[i], 0);
     }
@@ -256,15 +246,18 @@ void tau_pages_load(uint32_t number, const struct tau_executable *executable,
     const struct tau_application *application = &tau_kernel.applications[number];
     for (uint32_t i = 0; i < executable->segments_count; i++) {
         const struct tau_segment *segment = &executable->segments[i];
-        const struct tau_bound_page *page = NULL;
-        for (uint32_t word = 0; 4 * word < segment->file_bytes; word++) {
-            const uint32_t address = segment->address + 4 * word;
-            if (page == NULL || address - page_address(page) >= page_bytes(page->order)) {
-                page = page_at(application, address);
-                TAU_KERNEL_ASSERT(page != NULL);
-            }
-            frame_words(page->frame)[(address - page_address(page)) / 4] =
-                image[segment->file_offset / 4 + word];
+        const volatile uint32_t *source = image + segment->file_offset / 4;
+        const uint32_t words = (segment->file_bytes + 3) / 4;
+        uint32_t done = 0;
+        while (done < words) {  // a turn for each of at most 64 pages
+            const uint32_t address = segment->address + 4 * done;
+            const struct tau_bound_page *page = page_at(application, address);
+            TAU_KERNEL_ASSERT(page != NULL);
+            const uint32_t first = (address - page_address(page)) / 4;
+            const uint32_t room = page_bytes(page->order) / 4 - first;
+            const uint32_t count = words - done < room ? words - done : room;
+            tau_words_copy(frame_words(page->frame) + first, source + done, count);
+            done += count;
         }
     }
 }

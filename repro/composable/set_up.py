@@ -139,7 +139,7 @@ def without(executable: Path) -> int:
         REPOSITORY,
         [PROGRAMS / "plain_loader.c", "kernel/executable.c"],
         BUILT / "plain_loader.elf",
-        ["-Os", f"-DTAU_IMAGE_BYTES={len(image) + -len(image) % 4}u", f"-DTAU_BASE_HASH={words}"],
+        ["-O2", f"-DTAU_IMAGE_BYTES={len(image) + -len(image) % 4}u", f"-DTAU_BASE_HASH={words}"],
     )
     padded = BUILT / "plain_image.bin"
     padded.write_bytes(image + bytes(-len(image) % 4))

@@ -44,10 +44,11 @@ class LazyVerbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]  # `super` parses, which empties ARGS
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            for close in difflib.get_close_matches(args[0], VERBS, 1):
+            for close in difflib.get_close_matches(word, VERBS, 1):
                 error.message += f" Did you mean {close!r}?"
             raise
 

@@ -31,8 +31,8 @@ LOADED = [
     (
         "three quarters cleared",
         "pages.c",
-        "page_bytes(order) / 4; i++) {",
-        "page_bytes(order) * 3 / 16; i++) {",
+        "page_bytes(order) / 4);",
+        "page_bytes(order) * 3 / 16);",
     ),
     ("any right is enough", "pages.c", "page->rights != segment->rights) {", "false) {"),
     ("segments in any page", "pages.c", "|| !has_own_frame(page) ||", "||"),

@@ -1,6 +1,8 @@
 // The loader of a system without virtual memory: it checks the executable as ours does, clears the
-// memory of each segment, and copies it to where that lies. Prints the cycles.
+// memory of each segment, and copies it to where that lies, with the kernel's own loops. Prints the
+// cycles.
 #include "kernel/executable.h"
+#include "kernel/words.h"
 #include "targets/tile/tile.h"
 
 static struct tau_executable executable;
@@ -16,18 +18,6 @@ static volatile uint32_t *place_of(uint32_t address) {
     return (volatile uint32_t *)(TAU_TILE_ADDRESS_FRAMES + offset_bytes);
 }
 
-static void clear(volatile uint32_t *words, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        words[i] = 0;
-    }
-}
-
-static void copy(volatile uint32_t *words, const volatile uint32_t *image, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        words[i] = image[i];
-    }
-}
-
 int main(void) {
     const volatile uint32_t *image = (const volatile uint32_t *)TAU_TILE_ADDRESS_MEMORY_TILE;
     static const uint32_t hash[] = {TAU_BASE_HASH};
@@ -40,8 +30,8 @@ int main(void) {
     for (uint32_t i = 0; i < executable.segments_count; i++) {
         const struct tau_segment *segment = &executable.segments[i];
         volatile uint32_t *words = place_of(segment->address);
-        clear(words, (segment->memory_bytes + 3) / 4);
-        copy(words, image + segment->file_offset / 4, segment->file_bytes / 4);
+        tau_words_clear(words, (segment->memory_bytes + 3) / 4);
+        tau_words_copy(words, image + segment->file_offset / 4, (segment->file_bytes + 3) / 4);
     }
     tau_tile_print_number(cycle() - before);
     return 0;

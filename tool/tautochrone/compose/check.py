@@ -127,7 +127,8 @@ def resource_of_work(alone: Run, beside: Run, application: int, place: int) -> s
     """What delayed the work in slots that began in time, by the first mark that moved.
 
     Counts go from the beginning of the slot to the mark. If one run has it in a later slot, all of
-    the slot counts in which it is missing. Thus nothing counts that is a consequence.
+    the slot counts in which it is missing. Thus nothing counts that is a consequence. None if no
+    slot had begun, as in runs whose slots nobody recorded.
     """
     runs = (alone, beside)
     one, two = (marks_of(run, place, application) for run in runs)
@@ -141,7 +142,9 @@ def resource_of_work(alone: Run, beside: Run, application: int, place: int) -> s
         zip(first, runs, strict=True), key=lambda each: each[0].cycle
     )
     slots = slots_of(late_run, place, application)
-    slot = next(slot for slot in reversed(slots) if slot.owner_cycle <= early.cycle)
+    slot = next((slot for slot in reversed(slots) if slot.owner_cycle <= early.cycle), None)
+    if slot is None:
+        return None
     had: Mark | Slot = late if late.cycle <= slot.last_cycle else slot
     if had.misses > early.misses:
         entries = [

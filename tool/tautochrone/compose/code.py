@@ -158,7 +158,7 @@ def kernel(root: Path, folder: Path, leak: str = "none") -> Path:
             root,
             [*sources, "core/buddy.c", MEMORY],
             folder / f"kernel-{leak}.elf",
-            ["-Os", f"-DTAU_LEAK={LEAKS.index(leak)}", "-Wl,--defsym=tau_tile_stack_bytes=1024"],
+            ["-O2", f"-DTAU_LEAK={LEAKS.index(leak)}", "-Wl,--defsym=tau_tile_stack_bytes=1024"],
             keep=["tau_trap_exception", "tau_slot_end", "tau_trap_unexpected"],
         )
     except BuildError as error:

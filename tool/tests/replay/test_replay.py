@@ -468,5 +468,6 @@ def test_help_lists_every_system_and_a_typo_is_guessed(trace: Path) -> None:
     done = tau("replay", trace, "--on", "rtmv")
     assert done.returncode == EXIT_USAGE and "did you mean rtvm?" in done.stderr
     assert "Did you mean 'replay'?" in tau("repley", trace).stderr
+    assert "bug" not in tau("-q", "--", "--heap").stderr
     done = tau("replay", trace, "--heap", "64K")
     assert "'64K' is not a number of bytes; write 65536" in done.stderr
