@@ -37,7 +37,8 @@ def check(path: Path, what: str, missing_step: str = "check the path") -> None:
     kind = stat.S_IFMT(mode)
     if kind != stat.S_IFREG:
         name, step = KINDS[kind]
-        raise TauError(f"{path} is a {name}, not a {what}", step, EXIT_USAGE)
+        article = "an" if what[0] in "aeiou" else "a"
+        raise TauError(f"{path} is a {name}, not {article} {what}", step, EXIT_USAGE)
 
 
 def read(path: Path, what: str, bytes_max: int, missing_step: str = "check the path") -> bytes:

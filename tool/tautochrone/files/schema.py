@@ -43,10 +43,16 @@ class Reader:
         where = f"{self.path}:{line}" if line else self.path
         return TauError(f"{where}: {text}", next_step or self.next_step)
 
-    def section(self, name: str, table: Any, facts: Table) -> Table:
-        """Return a section; its version must be known."""
+    def be_table(self, name: str, table: Any) -> None:
+        """Fail if and only if `table` is none."""
+        if isinstance(table, list) and "[" not in name:
+            raise self.fail(f"{name} is there once, so it is written [{name}]", place=name)
         if not isinstance(table, dict):
             raise self.fail(f"{name} is not a table", place=name)
+
+    def section(self, name: str, table: Any, facts: Table) -> Table:
+        """Return a section; its version must be known."""
+        self.be_table(name, table)
         fact = {"type": "integer", "least": 1, "most": VERSION_MOST}
         version = self.value(f"{name}.version", table.get("version", 1), fact)
         if version > facts["version"]:
@@ -60,8 +66,7 @@ class Reader:
 
     def table(self, place: str, table: Any, facts: Table) -> Table:
         """Return a table with every required key and no unknown one, in the schema's order."""
-        if not isinstance(table, dict):
-            raise self.fail(f"{place.rstrip('.')} is not a table", place=place.rstrip("."))
+        self.be_table(place.rstrip("."), table)
         keys = keys_of(facts)
         for key in table:
             if key not in keys:

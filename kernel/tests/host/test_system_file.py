@@ -1,0 +1,151 @@
+"""The kernel's reading of the system file: each kind of bad file is refused by its reason.
+
+The good file is a decoder's, as `tautochrone.compose` makes it; each bad one differs from it in one
+word. A fuzzer changes words at random: the reader answers, whatever they are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import struct
+from pathlib import Path
+
+import pytest
+from tautochrone.compose import code
+from tautochrone.compose.system import Application, Command, System, system_file
+from tautochrone.facts import compose_format as facts
+
+from kernel.tests.host.host_build import ROOT, build_library
+
+SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
+CHANGES = 20_000
+NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
+MANY = 0xFFFFFFFF
+
+
+class Good:
+    """A good system file, and the reader."""
+
+    def __init__(self, folder: Path) -> None:
+        base = code.base_code(ROOT, folder)
+        made = code.application(ROOT, "neighbor", [NEIGHBOR], base, folder, page_bytes=1024)
+        application = Application("neighbor", made, ("main",), 1024, 1024)
+        slots = ("loader", "neighbor.main", "idle")
+        commands = (Command("load", "neighbor", 5), Command("unload", "neighbor", 9))
+        system = System((application,), (slots,), commands)
+        self.words = list(self.unpacked(system_file(system, b"\0" * 64, bytes(32))))
+        self.part = self.words[0] // 4
+        self.library = ctypes.CDLL(str(build_library(folder / "file.so", ["kernel/system_file.c"])))
+        self.library.tau_system_file_read.restype = ctypes.c_char_p
+
+    @staticmethod
+    def unpacked(content: bytes) -> tuple[int, ...]:
+        """The words of a file."""
+        return struct.unpack(f"<{len(content) // 4}I", content[: len(content) // 4 * 4])
+
+    def row(self, offset: int, words: int, row: int = 0) -> int:
+        """Where a row of the table lies whose offset the header has at OFFSET."""
+        return self.part + self.words[self.part + offset] // 4 + words * row
+
+    def answer(self, words: list[int], tile: int = 0) -> str | None:
+        """Why WORDS are refused; None if they are not."""
+        # A part may reach to the largest size of a file behind its start.
+        memory = (ctypes.c_uint32 * (2 * facts.SYSTEM_BYTES_MAX // 4))(*words)
+        out = ctypes.create_string_buffer(1 << 16)
+        said = self.library.tau_system_file_read(out, memory, ctypes.c_uint32(tile))
+        return None if said is None else said.decode()
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Good:
+    """One for all tests."""
+    return Good(tmp_path_factory.mktemp("system"))
+
+
+def test_the_good_one_is_accepted(good: Good) -> None:
+    assert good.answer(good.words) is None
+    assert good.answer(good.words, tile=1) == "the system file has no part for this tile"
+
+
+BEYOND = "reaches beyond it"
+ABSENT = "names an application that is not there"
+HEADER = {
+    "another magic number": (facts.HEADER_MAGIC, 1, "of another version"),
+    "a newer version": (facts.HEADER_VERSION, facts.SYSTEM_VERSION + 1, "of another version"),
+    "too large": (facts.HEADER_SIZE_BYTES, facts.SYSTEM_BYTES_MAX, BEYOND),
+    "cut": (facts.HEADER_SIZE_BYTES, 4 * facts.SYSTEM_HEADER_WORDS, BEYOND),
+    "too many slots": (facts.HEADER_SLOT_COUNT, facts.LIMIT_SLOTS + 1, BEYOND),
+    "too many applications": (facts.HEADER_APPLICATION_COUNT, MANY, BEYOND),
+    "too many pages": (facts.HEADER_PAGE_COUNT, MANY, BEYOND),
+    "too many commands": (facts.HEADER_COMMAND_COUNT, MANY, BEYOND),
+    "too many channels": (facts.HEADER_CHANNEL_COUNT, facts.LIMIT_FIFO_ENDS + 1, BEYOND),
+    "an offset outside": (facts.HEADER_PAGE_OFFSET, 0xFFFFFFFC, BEYOND),
+    "an unaligned offset": (facts.HEADER_SLOT_OFFSET, 4 * facts.SYSTEM_HEADER_WORDS + 2, BEYOND),
+    "no slots": (facts.HEADER_SLOT_COUNT, 0, "has no slots"),
+    "slots without cycles": (facts.HEADER_USER_SLOT_CYCLES, 0, "has no slots"),
+    "OS slots without cycles": (facts.HEADER_OS_SLOT_CYCLES, 0, "has no slots"),
+}
+APPLICATION = {
+    "an application of more than 64 entries": (facts.APPLICATION_PAGE_COUNT, 65),
+    "pages beyond the table": (facts.APPLICATION_PAGE_FIRST, 2),
+    "pages that overflow": (facts.APPLICATION_PAGE_FIRST, MANY),
+    "too many tasks": (facts.APPLICATION_TASK_COUNT, facts.LIMIT_TASKS + 1),
+}
+
+
+@pytest.mark.parametrize("name", HEADER)
+def test_a_bad_header_is_refused_by_its_reason(good: Good, name: str) -> None:
+    place, value, reason = HEADER[name]
+    words = list(good.words)
+    words[good.part + place] = value
+    assert reason in (good.answer(words) or "accepted")
+
+
+@pytest.mark.parametrize("name", APPLICATION)
+def test_a_bad_application_is_refused(good: Good, name: str) -> None:
+    place, value = APPLICATION[name]
+    words = list(good.words)
+    pages = facts.LIMIT_ENTRIES + 1  # there are as many, so only the limit of one is exceeded
+    if place == facts.APPLICATION_PAGE_COUNT:
+        words[good.part + facts.HEADER_PAGE_COUNT] = pages
+        words[good.part + facts.HEADER_SIZE_BYTES] += 4 * facts.SYSTEM_PAGE_WORDS * pages
+    words[good.row(facts.HEADER_APPLICATION_OFFSET, 0) + place] = value
+    assert BEYOND in (good.answer(words) or "accepted")
+
+
+def test_names_of_nobody_are_refused(good: Good) -> None:
+    """In a slot, its task, and a command."""
+    slot = good.row(facts.HEADER_SLOT_OFFSET, facts.SYSTEM_SLOT_WORDS, 1)
+    command = good.row(facts.HEADER_COMMAND_OFFSET, facts.SYSTEM_COMMAND_WORDS)
+    places = (
+        slot + facts.SLOT_APPLICATION,
+        slot + facts.SLOT_TASK,
+        command + facts.COMMAND_APPLICATION,
+    )
+    for place in places:
+        words = list(good.words)
+        words[place] = 1
+        assert ABSENT in (good.answer(words) or "accepted"), place
+
+
+def test_random_changes(good: Good) -> None:
+    """Up to four words of the part: answered, and for most reasons at least once."""
+    print("seed", SEED)
+    chance = random.Random(SEED)
+    size = good.words[good.part + facts.HEADER_SIZE_BYTES] // 4
+    out = ctypes.create_string_buffer(1 << 16)
+    memory = (ctypes.c_uint32 * (2 * facts.SYSTEM_BYTES_MAX // 4))(*good.words)
+    counts: dict[str, int] = {}
+    for _ in range(CHANGES):
+        places = [good.part + chance.randrange(size) for _ in range(chance.randrange(1, 5))]
+        for place in places:
+            memory[place] = chance.choice((0, 1, 2, 65, MANY, chance.getrandbits(32)))
+        said = good.library.tau_system_file_read(out, memory, ctypes.c_uint32(0))
+        reason = "accepted" if said is None else said.decode()
+        counts[reason] = counts.get(reason, 0) + 1
+        for place in places:
+            memory[place] = good.words[place]
+    print(counts)
+    assert len(counts) >= 4 and counts["accepted"] > 1
