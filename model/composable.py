@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from model.mmu_cycle import PORTS, UNMAPPED, Inputs, Lookup, Outputs, Result, answer
+from model.mmu_cycle import PORTS, UNMAPPED, WRITE, Inputs, Lookup, Outputs, Result, answer
 
 TABLE_ENTRIES = 64
 TABLE_WORDS = 2 * TABLE_ENTRIES
@@ -57,10 +57,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class OnItsWay:
-    """A lookup that was taken; `entry` is what it hit, None after a miss. `due`: its cycle."""
+    """A lookup that was taken. What it hit, and where; None after a miss. `due`: its cycle."""
 
     lookup: Lookup
     entry: Entry | None
+    place: int | None
     due: int
 
 
@@ -82,7 +83,8 @@ class Composable:
         """Both TLBs are empty, and their first entry is filled next."""
         self.tlbs: list[list[Entry | None]] = [[None] * self.entries for _ in PORTS]
         self.next = [0, 0]
-        self.last: list[Entry | None] = [None, None]
+        # The places used last, by stores and by all others.
+        self.last: list[dict[int, int]] = [{0: 0, WRITE: 0} for _ in PORTS]
 
     def entry(self, page_word: int, frame_word: int) -> Entry | None:
         """The entry that two words are, None for an empty one. Raises ValueError if it is doubtful:
@@ -120,18 +122,25 @@ class Composable:
         """The first entry of the table for `page`."""
         return next((entry for entry in self.table if entry and entry.has(page)), None)
 
-    def hit(self, port: int, page: int) -> Entry | None:
-        """What the TLB of `port` has of `page`."""
-        return next((entry for entry in self.tlbs[port] if entry and entry.has(page)), None)
+    def hit(self, port: int, page: int) -> int | None:
+        """The first place that has `page` in the TLB of `port`."""
+        entries = enumerate(self.tlbs[port])
+        return next((place for place, entry in entries if entry and entry.has(page)), None)
 
-    def fill(self, port: int, entry: Entry) -> None:
-        """Put `entry` in, in the place whose turn it is."""
-        self.tlbs[port][self.next[port]] = entry
-        self.next[port] = (self.next[port] + 1) % self.entries
+    def miss(self, port: int) -> None:
+        """A search takes the place whose turn it is, whether it finds the page or not."""
+        self.tlbs[port][self.next[port]] = None
+
+    def fill(self, port: int, entry: Entry) -> int:
+        """Put `entry` in, in the place whose turn it is. Returns that."""
+        place = self.next[port]
+        self.tlbs[port][place] = entry
+        self.next[port] = (place + 1) % self.entries
+        return place
 
     def last_frame(self, port: int, lookup: Lookup) -> int | None:
-        """The frame for `lookup` if the translation used last allows it."""
-        last = self.last[port]
+        """The frame for `lookup` if the translation in the place its kind used last allows it."""
+        last = self.tlbs[port][self.last[port][lookup.access & WRITE]]
         if last is None or not last.has(lookup.page) or lookup.access & ~last.rights:
             return None
         return last.frame_of(lookup.page)
@@ -141,14 +150,17 @@ class Composable:
         at_once = self.last_frame(port, lookup)
         if at_once is not None:
             return Result(0, at_once), 0
-        entry, cycles = self.hit(port, lookup.page), 1
-        if entry is None:
-            entry, cycles = self.find(lookup.page), MISS_CYCLES
-            if entry is not None:
-                self.fill(port, entry)
-        if entry is None:
-            return Result(UNMAPPED, None), cycles
-        self.last[port] = entry
+        place, cycles = self.hit(port, lookup.page), 1
+        if place is None:
+            cycles = MISS_CYCLES
+            self.miss(port)
+            found = self.find(lookup.page)
+            if found is None:
+                return Result(UNMAPPED, None), cycles
+            place = self.fill(port, found)
+        entry = self.tlbs[port][place]
+        assert entry is not None
+        self.last[port][lookup.access & WRITE] = place
         return answer(entry.rights, entry.frame_of(lookup.page), lookup.access), cycles
 
     def starts(self, write: tuple[int, int] | None) -> bool:
@@ -182,9 +194,12 @@ class Composable:
             if ready[port] and asked is not None:
                 last[port] = self.last_frame(port, asked)
                 if not (inputs.at_once[port] and last[port] is not None):
-                    entry = self.hit(port, asked.page)
+                    place = self.hit(port, asked.page)
+                    entry = None if place is None else self.tlbs[port][place]
+                    if place is None:
+                        self.miss(port)
                     due = self.now + (1 if entry else MISS_CYCLES)
-                    self.on_its_way[port] = OnItsWay(asked, entry, due)
+                    self.on_its_way[port] = OnItsWay(asked, entry, place, due)
             if coming is not None and coming.due == self.now:
                 found = coming.entry or self.find(coming.lookup.page)
                 hits[port], misses[port] = coming.entry is not None, coming.entry is None
@@ -192,13 +207,12 @@ class Composable:
                 if found is not None:
                     frame = found.frame_of(coming.lookup.page)
                     results[port] = answer(found.rights, frame, coming.lookup.access)
-                    self.last[port] = found
-                    if misses[port]:
-                        self.fill(port, found)
+                    place = self.fill(port, found) if coming.place is None else coming.place
+                    self.last[port][coming.lookup.access & WRITE] = place
                 self.on_its_way[port] = None
             elif coming is not None and forgets:
                 again = self.now + MISS_CYCLES
-                self.on_its_way[port] = OnItsWay(coming.lookup, None, again)
+                self.on_its_way[port] = OnItsWay(coming.lookup, None, None, again)
         outputs = Outputs(
             (ready[0], ready[1]),
             (results[0], results[1]),

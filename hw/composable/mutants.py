@@ -83,6 +83,9 @@ TABLE = [
     ),
 ]
 
+FORGETS = (
+    "end else if (forget_i) begin\n      valid_q <= '0;\n      next_q <= '0;\n      last_q <= '0;\n"
+)
 PORT = [
     (
         "a search ends when it has found",
@@ -117,33 +120,53 @@ PORT = [
         "end else if (1'b0) begin",
     ),
     (
+        "the place after an unfinished search",
+        "tau_composable_port.sv",
+        "      found_q <= 1'b0;\n      place_q <= '0;\n",
+        "      found_q <= 1'b0;\n",
+    ),
+    (
         "a mixture of two entries",
         "tau_composable_port.sv",
         "assign first = match & (~match + 1'b1);",
         "assign first = match;",
     ),
     (
+        "a search that takes no place",
+        "tau_composable_port.sv",
+        "valid_q[next_q] <= 1'b0;",
+        "",
+    ),
+    (
+        "a place taken for nothing is skipped",
+        "tau_composable_port.sv",
+        "end else if (answer_q && found_q) begin",
+        "end else if (answer_q && !found_q) begin\n"
+        "      if (Entries > 1) next_q <= next_q + 1'b1;\n"
+        "    end else if (answer_q && found_q) begin",
+    ),
+    (
         "the last of any access",
         "tau_composable_port.sv",
-        " &&\n                      (lookup_access_i & ~last_q[FrameBits+:3]) == '0;",
+        " &&\n                      (lookup_access_i & ~last[FrameBits+:3]) == '0;",
         ";",
     ),
     (
         "the last while the port is busy",
         "tau_composable_port.sv",
-        "assign last_hit_o = lookup_ready_o && last_valid_q &&",
-        "assign last_hit_o = last_valid_q &&",
+        "assign last_hit_o = lookup_ready_o && valid_q[last_place] &&",
+        "assign last_hit_o = valid_q[last_place] &&",
     ),
     (
         "the first page of a large one",
         "tau_composable_port.sv",
-        "FrameBits'(wanted_q & mask_of(result_q[TagAt+:7]));",
+        "FrameBits'(wanted_q & mask_of(result_tag[6:0]));",
         "FrameBits'(wanted_q & '0);",
     ),
     (
         "the last's first page",
         "tau_composable_port.sv",
-        "FrameBits'(lookup_page_i & mask_of(last_q[TagAt+:7]));",
+        "FrameBits'(lookup_page_i & mask_of(last_tag[6:0]));",
         "FrameBits'(lookup_page_i & '0);",
     ),
     (
@@ -153,10 +176,40 @@ PORT = [
         "mask_of = PageBits'({{2{1'b0}},",
     ),
     (
+        "an empty place is the last",
+        "tau_composable_port.sv",
+        "assign last_hit_o = lookup_ready_o && valid_q[last_place] &&",
+        "assign last_hit_o = lookup_ready_o &&",
+    ),
+    (
         "only misses are the last",
         "tau_composable_port.sv",
-        "if (answer_q && found_q) last_q <= result_q;",
-        "if (filling_q && found_q) last_q <= result_q;",
+        "last_q[access_q[WriteBit]] <= place_q;",
+        "if (filling_q) last_q[access_q[WriteBit]] <= place_q;",
+    ),
+    (
+        "one last for all",
+        "tau_composable_port.sv",
+        "assign last_place = last_q[lookup_access_i[WriteBit]];",
+        "assign last_place = last_q[0];",
+    ),
+    (
+        "the last of the other kind",
+        "tau_composable_port.sv",
+        "assign last_place = last_q[lookup_access_i[WriteBit]];",
+        "assign last_place = last_q[!lookup_access_i[WriteBit]];",
+    ),
+    (
+        "the other last is replaced",
+        "tau_composable_port.sv",
+        "last_q[access_q[WriteBit]] <= place_q;",
+        "last_q[!access_q[WriteBit]] <= place_q;",
+    ),
+    (
+        "the TLB is not forgotten",
+        "tau_composable_port.sv",
+        FORGETS,
+        FORGETS.replace("valid_q <= '0;", ""),
     ),
 ]
 

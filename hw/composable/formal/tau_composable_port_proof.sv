@@ -8,6 +8,10 @@
 // - SameAnswers: both take the same lookups, and give the same answers and the same last frames.
 // - SameState: what later answers follow from is equal. It makes the proof an induction, with which
 //   the port's own assertions are proved too.
+//
+// And at all times, of each copy:
+// - KeptWasInTheTable, FoundWasInTheTable: each translation that a TLB has or that a search found
+//   went by in a row since the table was loaded. Any one translation stands for all.
 module tau_composable_port_proof #(
   parameter int unsigned PageBits = 18,
   parameter int unsigned FrameBits = 18,
@@ -25,6 +29,7 @@ module tau_composable_port_proof #(
 );
 
   localparam int unsigned AnswerBits = 2 * FrameBits + 8;
+  localparam int unsigned EntryBits = PageBits + FrameBits + 11;
 
   logic rst_ni = 1'b0;
   logic is_same_q = 1'b0;  // since the switch
@@ -35,6 +40,11 @@ module tau_composable_port_proof #(
 
   logic [AnswerBits-1:0] answers [2];
   logic                  ready [2];
+  logic [1:0]            went_by_q = 2'b00;  // since what was kept was forgotten
+  logic [1:0]            is_loading;
+
+  logic [EntryBits-2:0] any_q;
+  always @(posedge clk_i) any_q <= any_q;
 
   for (genvar i = 0; i < 2; i++) begin : gen_copy
     logic [InputBits-1:0]      in;
@@ -44,9 +54,11 @@ module tau_composable_port_proof #(
     logic [PageBits-1:0]       page;
     logic [FrameBits-1:0]      frame, last_frame;
     logic [RowBits-1:0]        row;
-    logic [RowEntriesBits-1:0] entries;
+    logic [RowEntriesBits-1:0] entries, row_entries;
     assign in = i == 0 || is_same_q || switch_i ? first_i : second_i;
     assign {valid, page, access, forget, loading, row, entries} = in;
+    assign row_entries = i == 0 || !forget ? entries : half_loaded_i;
+    assign is_loading[i] = loading;
 
     tau_composable_port #(
       .PageBits (PageBits),
@@ -67,7 +79,7 @@ module tau_composable_port_proof #(
       .last_hit_o     (last),
       .last_frame_o   (last_frame),
       .row_i          (row),
-      .row_entries_i  (i == 0 || !forget ? entries : half_loaded_i),
+      .row_entries_i  (row_entries),
       .forget_i       (forget),
       .loading_i      (loading),
       .event_hit_o    (hit),
@@ -84,11 +96,29 @@ module tau_composable_port_proof #(
       assume (loading ? forget : !started_q);
       assume (!switch_i || (ready[i] && !valid && forget));
     end
+
+    logic [3:0] goes_by;
+    for (genvar column = 0; column < 4; column++) begin : gen_column
+      assign goes_by[column] = row_entries[EntryBits*column+:EntryBits] == {1'b1, any_q};
+    end
+    always @(posedge clk_i) went_by_q[i] <= !forget && (went_by_q[i] || goes_by != '0);
   end
 
   // What later answers follow from.
   (* hierconn *) wire [1023:0] \gen_copy[0].u_port.proof_state ;
   (* hierconn *) wire [1023:0] \gen_copy[1].u_port.proof_state ;
+
+  (* hierconn *) wire [EntryBits-2:0] \gen_copy[0].u_port.proof_any ;
+  (* hierconn *) wire [EntryBits-2:0] \gen_copy[1].u_port.proof_any ;
+  assign \gen_copy[0].u_port.proof_any = any_q;
+  assign \gen_copy[1].u_port.proof_any = any_q;
+  (* hierconn *) wire [Entries-1:0] \gen_copy[0].u_port.proof_kept ;
+  (* hierconn *) wire [Entries-1:0] \gen_copy[1].u_port.proof_kept ;
+  (* hierconn *) wire \gen_copy[0].u_port.proof_found ;
+  (* hierconn *) wire \gen_copy[1].u_port.proof_found ;
+  logic [1:0] is_kept, is_found;
+  assign is_kept = {\gen_copy[1].u_port.proof_kept != '0, \gen_copy[0].u_port.proof_kept != '0};
+  assign is_found = {\gen_copy[1].u_port.proof_found , \gen_copy[0].u_port.proof_found };
 
   always @(posedge clk_i) begin
     assume (!switch_i || (rst_ni && !is_same_q));
@@ -96,5 +126,7 @@ module tau_composable_port_proof #(
     SameAnswers: assert (!is_same_q || answers[0] == answers[1]);
     SameState: assert (!is_same_q || \gen_copy[0].u_port.proof_state ==
                        \gen_copy[1].u_port.proof_state );
+    KeptWasInTheTable: assert ((is_kept & ~went_by_q) == '0);
+    FoundWasInTheTable: assert ((is_found & ~went_by_q & ~is_loading) == '0);
   end
 endmodule

@@ -1,11 +1,15 @@
-// One lookup port of the composable unit: the translation used last, a small fully associative TLB,
-// and the search of the hardware page table after a miss.
+// One lookup port of the composable unit: a small fully associative TLB, the places in it that were
+// used last, and the search of the hardware page table after a miss.
 //
-// The translation used last answers in the cycle of the request. One of another page in the TLB is
-// answered one cycle after it was taken. A miss is answered exactly Rows + 1 cycles after it was
-// taken, found or not, whichever row holds the page and whatever the other port does: rows go by
-// one a cycle, for both ports, and a search takes the next Rows of them, wherever they begin. Only
-// a load of the table during the search adds to this: it begins again when the load is over.
+// Stores have a last place, all other accesses have another. The translation there answers in the
+// cycle of the request. One of another place is answered one cycle after it was taken. A miss is
+// answered exactly Rows + 1 cycles after it was taken, found or not, whichever row holds the page
+// and whatever the other port does: rows go by one a cycle, for both ports, and a search takes the
+// next Rows of them, wherever they begin. Only a load of the table during the search adds to this:
+// it begins again when the load is over.
+//
+// A search puts what it finds into the place whose turn it is, and takes that from its owner at the
+// beginning. So a translation is stored once, and all else are numbers of places.
 `include "tau_assert.svh"
 
 module tau_composable_port #(
@@ -43,12 +47,13 @@ module tau_composable_port #(
 );
 
   localparam int unsigned Rows = 2 ** RowBits;
-  localparam int unsigned NextBits = Entries > 1 ? $clog2(Entries) : 1;
+  localparam int unsigned PlaceBits = Entries > 1 ? $clog2(Entries) : 1;
   // An entry without its valid bit: {page, pairs of bits that are no part of its number}, which is
   // its tag, then {rights, frame}.
   localparam int unsigned KeptBits = EntryBits - 1;
   localparam int unsigned TagBits = PageBits + 7;
   localparam int unsigned TagAt = KeptBits - TagBits;
+  localparam int unsigned WriteBit = 1;  // of an access
 
   // Which bits of a page's number are those of a place inside it.
   function automatic logic [PageBits-1:0] mask_of(input logic [6:0] pairs);
@@ -60,32 +65,34 @@ module tau_composable_port #(
     is_of = ((tag[7+:PageBits] ^ page) & ~mask_of(tag[6:0])) == '0;
   endfunction
 
-  // The TLB. Entries are filled and replaced in turn, beginning with the first after the table was
-  // loaded, so that nothing of the time before it is left.
-  logic [Entries-1:0]  valid_q;
-  logic [KeptBits-1:0] entry_q [Entries];
-  logic [NextBits-1:0] next_q;
+  // The TLB. Places are filled and replaced in turn, beginning with the first after the table was
+  // loaded, so that nothing of the time before it is left. What is not compared lies in a memory.
+  logic [Entries-1:0]   valid_q;
+  logic [TagBits-1:0]   tag_q [Entries];
+  (* ram_style = "distributed" *)
+  logic [TagAt-1:0]     frame_q [Entries];
+  logic [PlaceBits-1:0] next_q;
 
-  // Of entries that overlap the first counts: a mixture of two would be nobody's frame.
-  logic [Entries-1:0]  match, first;
-  logic [KeptBits-1:0] first_entry;
+  // Of entries that overlap the first counts.
+  logic [Entries-1:0]   match, first;
+  logic [PlaceBits-1:0] first_place;
   assign first = match & (~match + 1'b1);
   for (genvar i = 0; i < Entries; i++) begin : gen_match
-    assign match[i] = valid_q[i] && is_of(entry_q[i][TagAt+:TagBits], lookup_page_i);
+    assign match[i] = valid_q[i] && is_of(tag_q[i], lookup_page_i);
   end
   always_comb begin
-    first_entry = '0;
+    first_place = '0;
     for (int unsigned i = 0; i < Entries; i++) begin
-      if (first[i]) first_entry = first_entry | entry_q[i];
+      if (first[i]) first_place = first_place | PlaceBits'(i);
     end
   end
 
   // The lookup on its way.
-  logic                searching_q, answer_q, filling_q, found_q;
-  logic [RowBits-1:0]  rows_q, row_found_q;
-  logic [PageBits-1:0] wanted_q;
-  logic [2:0]          access_q;
-  logic [KeptBits-1:0] result_q;
+  logic                 searching_q, answer_q, filling_q, found_q;
+  logic [RowBits-1:0]   rows_q, row_found_q;
+  logic [PageBits-1:0]  wanted_q;
+  logic [2:0]           access_q;
+  logic [PlaceBits-1:0] place_q;  // of what it hit, or for what it finds
 
   logic take, hit, last_row;
   assign lookup_ready_o = !searching_q && !answer_q && !loading_i;
@@ -129,96 +136,109 @@ module tau_composable_port #(
       wanted_q <= lookup_page_i;
       access_q <= lookup_access_i;
       found_q <= hit;
-      result_q <= first_entry;
+      place_q <= hit ? first_place : next_q;
       rows_q <= '0;
     end else if (searching_q && forget_i) begin
       found_q <= 1'b0;
+      place_q <= '0;
       rows_q <= '0;
     end else if (searching_q) begin
       rows_q <= rows_q + 1'b1;
       if (better) begin
         found_q <= 1'b1;
         row_found_q <= row_i;
-        result_q <= row_entry;
       end
     end
   end
 
-  // The translation used last is always in the TLB too: what replaces it there comes in here.
-  logic                last_valid_q;
-  logic [KeptBits-1:0] last_q;
+  // The places used last: number 1 by a store, number 0 by any other access. A program that reads
+  // one page and writes another has both at once. Whatever lies there now, page and rights are
+  // compared.
+  logic [1:0][PlaceBits-1:0] last_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
       next_q <= '0;
-      last_valid_q <= 1'b0;
+      last_q <= '0;
     end else if (forget_i) begin
       valid_q <= '0;
       next_q <= '0;
-      last_valid_q <= 1'b0;
+      last_q <= '0;
+    end else if (take && !hit) begin
+      valid_q[next_q] <= 1'b0;
     end else if (answer_q && found_q) begin
-      last_valid_q <= 1'b1;
+      last_q[access_q[WriteBit]] <= place_q;
       if (filling_q) begin
-        valid_q[next_q] <= 1'b1;
+        valid_q[place_q] <= 1'b1;
         if (Entries > 1) next_q <= next_q + 1'b1;
       end
     end
   end
-  // No reset: translations, which valid_q and last_valid_q speak for.
+  // No reset: translations, which valid_q and found_q speak for.
+  logic finds;
+  assign finds = searching_q && better;
   always_ff @(posedge clk_i) begin
-    if (answer_q && found_q) last_q <= result_q;
-    if (filling_q && found_q) entry_q[next_q] <= result_q;
+    if (finds) tag_q[place_q] <= row_entry[TagAt+:TagBits];
+  end
+  always_ff @(posedge clk_i) begin
+    if (finds) frame_q[place_q] <= row_entry[TagAt-1:0];
   end
 
-  assign last_hit_o = lookup_ready_o && last_valid_q &&
-                      is_of(last_q[TagAt+:TagBits], lookup_page_i) &&
-                      (lookup_access_i & ~last_q[FrameBits+:3]) == '0;
-  assign last_frame_o = last_q[FrameBits-1:0] |
-                        FrameBits'(lookup_page_i & mask_of(last_q[TagAt+:7]));
+  logic [PlaceBits-1:0] last_place;
+  logic [TagBits-1:0]   last_tag, result_tag;
+  logic [TagAt-1:0]     last, result;
+  assign last_place = last_q[lookup_access_i[WriteBit]];
+  assign last_tag = tag_q[last_place];
+  assign last = frame_q[last_place];
+  assign last_hit_o = lookup_ready_o && valid_q[last_place] && is_of(last_tag, lookup_page_i) &&
+                      (lookup_access_i & ~last[FrameBits+:3]) == '0;
+  assign last_frame_o = last[FrameBits-1:0] | FrameBits'(lookup_page_i & mask_of(last_tag[6:0]));
 
+  assign result_tag = tag_q[place_q];
+  assign result = frame_q[place_q];
   logic denied;
-  assign denied = (access_q & ~result_q[FrameBits+:3]) != '0;
+  assign denied = (access_q & ~result[FrameBits+:3]) != '0;
   assign result_valid_o = answer_q;
   assign result_fault_o = !found_q || denied;
   assign result_cause_o = !found_q ? 2'd1 : {denied, 1'b0};
-  assign result_frame_o = result_q[FrameBits-1:0] |
-                          FrameBits'(wanted_q & mask_of(result_q[TagAt+:7]));
+  assign result_frame_o = result[FrameBits-1:0] | FrameBits'(wanted_q & mask_of(result_tag[6:0]));
   assign event_hit_o = answer_q && !filling_q;
   assign event_miss_o = filling_q;
 
-  logic [Entries-1:0] is_last, is_result;
-  always_comb begin
-    for (int unsigned i = 0; i < Entries; i++) begin
-      is_last[i] = valid_q[i] && entry_q[i] == last_q;
-      is_result[i] = valid_q[i] && entry_q[i] == result_q;
-    end
-  end
-  `TAU_ASSERT(LastIsInTheTlb, !last_valid_q || is_last != '0)
-  `TAU_ASSERT(HitIsInTheTlb, !event_hit_o || loading_i || is_result != '0)
+  `TAU_ASSERT(HitIsInTheTlb, !event_hit_o || loading_i || valid_q[place_q])
+  `TAU_ASSERT(FindsInItsPlace, !(searching_q || filling_q) || forget_i ||
+                               (place_q == next_q && !valid_q[place_q]))
   `TAU_ASSERT(HitsAreFound, !event_hit_o || found_q)
   `TAU_ASSERT(OneAtATime, !(searching_q && answer_q) && (!filling_q || answer_q))
 
 `ifdef FORMAL
   // What all later answers follow from, with 0 for what does not count any more.
-  logic [Entries*KeptBits-1:0] proof_tlb;
-  logic [PageBits+2:0]         proof_lookup;
-  logic [RowBits-1:0]          proof_rows, proof_row_found;
-  logic [KeptBits-1:0]         proof_result, proof_last;
-  logic [Entries+NextBits+4:0] proof_flags;
-  logic                        is_busy;
+  logic [Entries*KeptBits-1:0]   proof_tlb;
+  logic [PageBits+2:0]           proof_lookup;
+  logic [RowBits-1:0]            proof_rows, proof_row_found;
+  logic [KeptBits-1:0]           proof_result;
+  logic [PlaceBits-1:0]          proof_place;
+  logic [Entries+3*PlaceBits+3:0] proof_flags;
+  logic                          is_busy;
   assign is_busy = searching_q || answer_q;
-  assign proof_flags = {searching_q, answer_q, filling_q, is_busy && found_q, last_valid_q, valid_q,
-                        next_q};
+  assign proof_flags = {searching_q, answer_q, filling_q, is_busy && found_q, valid_q, next_q,
+                        last_q};
   assign proof_lookup = is_busy ? {wanted_q, access_q} : '0;
+  assign proof_place = is_busy ? place_q : '0;
   assign proof_rows = searching_q ? rows_q : '0;
   assign proof_row_found = searching_q && found_q ? row_found_q : '0;
-  assign proof_result = is_busy && found_q ? result_q : '0;
-  assign proof_last = last_valid_q ? last_q : '0;
+  assign proof_result = is_busy && found_q ? {result_tag, result} : '0;
+  // The proof gives one translation: is it kept, and was it found for the lookup on its way?
+  logic [KeptBits-1:0]           proof_any;
+  logic [Entries-1:0]            proof_kept;
+  logic                          proof_found;
+  assign proof_found = is_busy && found_q && {result_tag, result} == proof_any;
   for (genvar i = 0; i < Entries; i++) begin : gen_proof
-    assign proof_tlb[KeptBits*i+:KeptBits] = valid_q[i] ? entry_q[i] : '0;
+    assign proof_tlb[KeptBits*i+:KeptBits] = valid_q[i] ? {tag_q[i], frame_q[i]} : '0;
+    assign proof_kept[i] = valid_q[i] && {tag_q[i], frame_q[i]} == proof_any;
   end
   logic [1023:0] proof_state;
-  assign proof_state = {proof_flags, proof_lookup, proof_rows, proof_row_found, proof_result,
-                        proof_last, proof_tlb};
+  assign proof_state = {proof_flags, proof_lookup, proof_place, proof_rows, proof_row_found,
+                        proof_result, proof_tlb};
 `endif
 endmodule

@@ -20,21 +20,37 @@ PORT_SOURCES = [PORT, f"hw/composable/formal/{PORT_TOP}.sv"]
 TABLE_SOURCES = [LOAD, TABLE, f"hw/composable/formal/{TABLE_TOP}.sv"]
 CYCLES = 2  # an assertion is judged a cycle after it is looked at
 
-FORGETS = "end else if (forget_i) begin\n      valid_q <= '0;\n      next_q <= '0;\n"
-BEHIND = "    end else if (answer_q && found_q)"
+FORGETS = (
+    "end else if (forget_i) begin\n      valid_q <= '0;\n      next_q <= '0;\n      last_q <= '0;\n"
+)
+AGAIN = "      found_q <= 1'b0;\n      place_q <= '0;\n"
+LAST = "last_q <= '0;"
 PORT_MUTANTS = [
     Mutant("the TLB is not forgotten", PORT, FORGETS, FORGETS.replace("valid_q <= '0;", "")),
-    Mutant("the last is not forgotten", PORT, f"      last_valid_q <= 1'b0;\n{BEHIND}", BEHIND),
+    Mutant("no last is forgotten", PORT, FORGETS, FORGETS.replace(LAST, "")),
+    Mutant("the last of stores stays", PORT, FORGETS, FORGETS.replace(LAST, "last_q[0] <= '0;")),
+    Mutant("the last of loads stays", PORT, FORGETS, FORGETS.replace(LAST, "last_q[1] <= '0;")),
+    Mutant("a search takes no place", PORT, "valid_q[next_q] <= 1'b0;", ""),
+    Mutant("a search keeps its place", PORT, AGAIN, AGAIN.replace("place_q <= '0;", "")),
+    Mutant("an empty place is the last", PORT, "valid_q[last_place] && ", ""),
     Mutant("replacement goes on", PORT, FORGETS, FORGETS.replace("next_q <= '0;", "")),
     Mutant("a search remembers", PORT, "found_q <= hit;", "if (hit) found_q <= hit;"),
     Mutant("a hit outlives the load", PORT, FORGETS, FORGETS.replace("forget_i", "loading_i")),
 ]
 TABLE_MUTANTS = [
     Mutant("rows go on", TABLE, "start_i || loading ? '0 : row_q + 1'b1;", "row_q + 1'b1;"),
-    Mutant("an old entry stays", TABLE, "if (write && place[1:0]", "if (write && place[5:0] != 0"
-           " && place[1:0]"),
-    Mutant("doubtful ones keep a page", LOAD, "write_o = page_rvalid_i;",
-           "write_o = page_rvalid_i && (sound || !wanted);"),
+    Mutant(
+        "an old entry stays",
+        TABLE,
+        "if (write && place[1:0]",
+        "if (write && place[5:0] != 0 && place[1:0]",
+    ),
+    Mutant(
+        "doubtful ones keep a page",
+        LOAD,
+        "write_o = page_rvalid_i;",
+        "write_o = page_rvalid_i && (sound || !wanted);",
+    ),
 ]
 QUICK = 1
 

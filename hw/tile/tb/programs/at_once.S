@@ -3,6 +3,7 @@
     .text
     .option norvc
     .globl at_once_begin
+    .globl at_once_copy
     .globl at_once_end
     .balign 4
 at_once_begin:
@@ -11,6 +12,14 @@ at_once_begin:
     addi t0, t0, 1
     sw t0, 0(a0)
     lw t1, 0(a2)
+    addi a1, a1, -1
+    bnez a1, 1b
+    ret
+# The same, a1 times a load of the word at a0 and a store of it a2 bytes behind.
+at_once_copy:
+    add a2, a0, a2
+1:  lw t0, 0(a0)
+    sw t0, 0(a2)
     addi a1, a1, -1
     bnez a1, 1b
     ret

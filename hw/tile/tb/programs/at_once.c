@@ -1,13 +1,14 @@
 // What translation costs a loop: the same code and data in the banks, then in the window. Prints
 // the cycles of both, once nothing misses any more, with both words in one page and in two pages by
-// turns. The window's pages are those of window.h.
+// turns. Then the same of a loop that reads one page and writes another. The window's pages are
+// those of window.h.
 #include "targets/tile/window.h"
 
 enum { ROUNDS = 100, CODE_PAGE = 1, DATA_PAGE = 2, PAGE = 4096, NEAR = 64 };
 
 uint32_t at_once_run(uint32_t data, uint32_t count, uint32_t offset, uint32_t code);
-extern const uint32_t at_once_begin[], at_once_end[];
-static uint32_t words[NEAR];
+extern const uint32_t at_once_begin[], at_once_copy[], at_once_end[];
+static uint32_t words[NEAR + 1];
 
 static void put_code(uint32_t frame) {
     volatile uint32_t *to = (volatile uint32_t *)(TAU_TILE_ADDRESS_FRAMES + frame * PAGE);
@@ -27,8 +28,12 @@ int main(void) {
         tau_window_map(page, page, TAU_WINDOW_ALL);
     put_code(CODE_PAGE);
     const uint32_t code = tau_window_address(CODE_PAGE), data = tau_window_address(DATA_PAGE);
-    print_cycles("banks ", (uint32_t)(uintptr_t)words, NEAR, (uint32_t)(uintptr_t)at_once_begin);
+    const uint32_t bank = (uint32_t)(uintptr_t)words;
+    const uint32_t copy = 4 * (uint32_t)(at_once_copy - at_once_begin);
+    print_cycles("banks ", bank, NEAR, (uint32_t)(uintptr_t)at_once_begin);
     print_cycles("window, one page ", data, NEAR, code);
     print_cycles("window, two pages ", data, PAGE, code);
+    print_cycles("banks, copy ", bank, NEAR, (uint32_t)(uintptr_t)at_once_copy);
+    print_cycles("window, copy ", data, PAGE, code + copy);
     return 0;
 }
