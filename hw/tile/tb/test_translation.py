@@ -271,11 +271,12 @@ def composable_runs(folder: Path, entries: int, count: int, **more: object) -> N
         model = composable.Composable(PAGE_BITS, FRAME_BITS, entries)
         words = ("--stall", stall, "--stall-seed", SEED)
         done, cycles = check(folder, options, model, commands, *words)
-        assert cycles.keys() == {"at once", "hit", "miss"}
+        # The only place of a TLB of one entry is the last one.
+        assert cycles.keys() == {"at once", "hit", "miss"} - ({"hit"} if entries == 1 else set())
         if stall == 0:
             (at_once,) = cycles["at once"]
             assert cycles["miss"] == {at_once + composable.MISS_CYCLES}
-            assert cycles["hit"] == {at_once + 1}
+            assert entries == 1 or cycles["hit"] == {at_once + 1}
         assert done.tile["misses_data"] > 20 and done.tile["hits_data"] > 20
 
 
