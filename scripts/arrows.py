@@ -2,8 +2,9 @@
 
 1. A file is in the row with the longest folder that it lies in; `*` stands for one folder.
 2. C, C++ and SystemVerilog use what they include, Python what it imports. A name is looked up as
-   compilers and Python do: beside the file, from the root, else by its own name if only one file
-   has it. A name in angle brackets is looked up from the root only.
+   compilers and Python do: beside the file, from the root, else as the end of a file's path. If
+   several files have that end, the use is a finding: it must name its folder. A name in angle
+   brackets is looked up from the root only.
 3. Every use is an arrow from row to row. It must be in the table.
 4. A document links as its folder uses. It may also link to what lies below it, and to what has no
    row: the documents of the whole house, which link everywhere.
@@ -118,25 +119,36 @@ class Uses:
 
     def of(self, name: Path) -> Iterator[Path]:
         """Yield each file of the tree that the file NAME uses."""
+        for _, places in self._places(name):
+            if len(places) == 1:
+                yield places[0]
+
+    def unclear(self, name: Path) -> Iterator[tuple[str, list[Path]]]:
+        """Yield each use that may mean several files, as the file NAME spells it, and the files."""
+        for spelled, places in self._places(name):
+            if len(places) > 1:
+                yield spelled, sorted(places)
+
+    def _places(self, name: Path) -> Iterator[tuple[str, list[Path]]]:
         text = (self.root / name).read_text()
         if name.suffix in C_SUFFIXES:
             for mark, include in INCLUDE.findall(text):
                 if mark == '"':
-                    yield from self._included(name, Path(include))
+                    yield include, self._included(name, Path(include))
                 elif Path(include) in self.names:
-                    yield Path(include)
+                    yield include, [Path(include)]
         elif name.suffix == ".py":
             for module in modules_of(text, name):
-                yield from self._imported(name, module)
+                yield ".".join(module), self._imported(name, module)
 
-    def _included(self, name: Path, include: Path) -> Iterator[Path]:
-        for place in (name.parent / include, include):
+    def _included(self, name: Path, include: Path) -> list[Path]:
+        for folder in (name.parent, Path()):
+            place = Path(os.path.normpath(folder / include))
             if place in self.names:
-                yield place
-                return
-        yield from self._only_one(include.name)
+                return [place]
+        return self._with_end(include)
 
-    def _imported(self, name: Path, module: tuple[str, ...]) -> Iterator[Path]:
+    def _imported(self, name: Path, module: tuple[str, ...]) -> list[Path]:
         """The module or package, of `from a import b` also b if it is a module."""
         for short, path in MODULE_ALIASES.items():
             if module[: len(short)] == short:
@@ -147,15 +159,14 @@ class Uses:
                 base = Path(place, *module[:length])
                 for file in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
                     if file in self.names:
-                        yield file
-                        return
-        if module[0] not in sys.stdlib_module_names:
-            yield from self._only_one(f"{module[0]}.py")
+                        return [file]
+        if module[0] in sys.stdlib_module_names:
+            return []
+        return self._with_end(Path(f"{module[0]}.py"))
 
-    def _only_one(self, file_name: str) -> Iterator[Path]:
-        found = self.by_name[file_name]
-        if len(found) == 1:
-            yield found[0]
+    def _with_end(self, end: Path) -> list[Path]:
+        parts = tuple(part for part in end.parts if part != "..")
+        return [path for path in self.by_name[end.name] if path.parts[-len(parts) :] == parts]
 
 
 def modules_of(text: str, name: Path) -> Iterator[tuple[str, ...]]:
@@ -179,6 +190,9 @@ def folder_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterator[
         if (here := row_of(name, rows)) is None:
             yield f"{name}: its folder has no row in DESIGN.md's table of arrows"
             continue
+        for spelled, places in uses.unclear(name):
+            listed = ", ".join(map(str, places))
+            yield f"{name}: `{spelled}` is one of {listed}: name its folder"
         for target in sorted(set(uses.of(name))):
             there = row_of(target, rows)
             if there is None or there[0] == here[0]:

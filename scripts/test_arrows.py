@@ -105,6 +105,34 @@ def test_each_forbidden_use_is_found_and_no_other(tmp_path: Path, ending: str) -
     assert sorted(found) == sorted(forbidden_uses(ending)) and len(found) > len(FOLDERS)
 
 
+def test_a_name_that_several_folders_share_must_name_its_folder(tmp_path: Path) -> None:
+    """Else an arrow that the table forbids could hide behind it; every way to spell a use."""
+    names = [Path(folder, "shared.h") for folder in ("kernel", "hw/tile", "hw/tile/sim")]
+    modules = [Path(folder, "shared_words.py") for folder in ("bench/one", "bench/two")]
+    for name in (*names, *modules, Path("core/a.c"), Path("model/b.py")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+
+    def found(name: str, text: str) -> list[str]:
+        (tmp_path / name).write_text(text)
+        return list(arrows.folder_findings(tmp_path, files, FOLDERS))
+
+    (told,) = found("core/a.c", '#include "shared.h"\n')
+    listed = "hw/tile/shared.h, hw/tile/sim/shared.h, kernel/shared.h"
+    assert told == f"core/a.c: `shared.h` is one of {listed}: name its folder"
+    for spelled in ("kernel/shared.h", "../kernel/shared.h"):
+        (told,) = found("core/a.c", f'#include "{spelled}"\n')
+        assert told == "core/a.c: core may not use kernel (kernel/shared.h)"
+    (told,) = found("core/a.c", '#include "sim/shared.h"\n')
+    assert told == "core/a.c: core may not use hw/tile (hw/tile/sim/shared.h)"
+    assert found("core/a.c", '#include "elsewhere/shared.h"\n#include <shared.h>\n') == []
+    for line in ("import shared_words", "from shared_words import names"):
+        (told,) = found("model/b.py", f"{line}\n")
+        assert told.endswith("is one of bench/one/shared_words.py, bench/two/shared_words.py:"
+                             " name its folder")  # fmt: skip
+
+
 def test_each_forbidden_link_is_found_and_no_other(tmp_path: Path) -> None:
     """The same of documents."""
     files = tree(tmp_path, ".md", lambda _mine, _other: True)
