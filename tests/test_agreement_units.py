@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hw.units import units
 from model.frames import Frames
 from model.frames import Machine as Board
 from model.page_heap import PAGE_BYTES, PageHeap
@@ -157,8 +158,7 @@ def _program(sides: Sides) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit, name",
-    [("rtmmu", "vspace"), ("rtmmu-tlb", "vspace"), ("pagetable", "pagetable")],
+    "unit, name", [(unit.name, unit.space) for unit in units().values() if unit.space]
 )
 def test_model_core_and_rtl_agree(unit: str, name: str, tmp_path: Path) -> None:
     """Status, fault, cause and frame, at every step."""
@@ -371,7 +371,9 @@ def recording(tau: Tau, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "words.tau"
 
 
-@pytest.mark.parametrize("unit", ["rtmmu", "rtmmu-tlb"])
+@pytest.mark.parametrize(
+    "unit", [unit.name for unit in units().values() if unit.space == "vspace"]
+)
 def test_a_recorded_program_agrees(unit: str, recording: Path, tmp_path: Path) -> None:
     """Addresses, faults, frames; pages nobody has are looked up all the time, too."""
     print(f"TAU_TEST_SEED={SEED}")

@@ -44,6 +44,7 @@ RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
 SIZE_BITS = 7  # of a page of the composable unit: a bit an order
+NOT_MEASURED = ("bare", "probe")  # no MMU, and a unit for tests
 
 
 class AreaError(Exception):
@@ -92,28 +93,55 @@ def tlb_arrays(sets: int, ways: int, sets2: int = 0, ways2: int = 0) -> Arrays:
     return Arrays(distributed=distributed + pairs2 + counters, block=entries2)
 
 
-def unit(name: str, of: str, arrays: Arrays, **parameters: int) -> Design:
-    """A design of one of the tile's units."""
-    described = units()[of]
-    sources = tuple(unit_sources(described))
-    return Design(name, described.module, sources, arrays, parameters)
+@dataclass(frozen=True)
+class Shape:
+    """Parameters of a unit's module, and the arrays that it has with them."""
+
+    name: str
+    arrays: Arrays
+    parameters: dict[str, int] = field(default_factory=dict)
+
+
+def shapes() -> dict[str, list[Shape]]:
+    """The shapes that are measured, by the unit."""
+    slots = 4
+    lookup = slots * (4 + 4 * PAGE_BITS + 30)
+    entry = PAGE_BITS + SIZE_BITS + ENTRY_BITS
+    return {
+        "pagetable": [Shape("", Arrays(small=slots * 4))],
+        "rtmmu": [Shape("", Arrays(small=lookup))],
+        "rtmmu-tlb": [Shape("", Arrays(lookup + 4 * (2 * PAGE_BITS + ENTRY_BITS)))],
+        "composable": [
+            Shape(
+                f"-{entries}",
+                Arrays(small=2 * entries * entry, distributed=64 * (entry + 1)),
+                {"Entries": entries},
+            )
+            for entries in (1, 2, 4, 8)
+        ],
+        "tlb": [
+            Shape("-16x4", tlb_arrays(16, 4)),
+            Shape("-16x4-128x4", tlb_arrays(16, 4, 128, 4), {"Levels": 2}),
+        ],
+    }
 
 
 def designs() -> list[Design]:
-    """Every row."""
-    slots = 4
-    lookup = slots * (4 + 4 * PAGE_BITS + 30)
-    rows = [
-        unit("pagetable", "pagetable", Arrays(small=slots * 4)),
-        unit("rtmmu", "rtmmu", Arrays(small=lookup)),
-        unit("rtmmu-tlb", "rtmmu-tlb", Arrays(lookup + 4 * (2 * PAGE_BITS + ENTRY_BITS))),
-    ]
-    for entries in (1, 2, 4, 8):
-        entry = PAGE_BITS + SIZE_BITS + ENTRY_BITS
-        arrays = Arrays(small=2 * entries * entry, distributed=64 * (entry + 1))
-        rows.append(unit(f"composable-{entries}", "composable", arrays, Entries=entries))
-    rows.append(unit("tlb-16x4", "tlb", tlb_arrays(16, 4)))
-    rows.append(unit("tlb-16x4-128x4", "tlb", tlb_arrays(16, 4, 128, 4), Levels=2))
+    """Every row: each unit that hw/ describes, in its shapes.
+
+    Raises AreaError for a unit whose arrays are not known here.
+    """
+    known, rows = shapes(), []
+    for unit in units().values():
+        if unit.name in NOT_MEASURED:
+            continue
+        if unit.name not in known:
+            raise AreaError(f"{unit.source}: bench/area does not know the arrays of {unit.name}")
+        sources = tuple(unit_sources(unit))
+        rows += [
+            Design(f"{unit.name}{shape.name}", unit.module, sources, shape.arrays, shape.parameters)
+            for shape in known[unit.name]
+        ]
     return rows
 
 
@@ -277,14 +305,14 @@ def measured(chosen: list[Design], say: Callable[[str], None]) -> list[dict[str,
 
 def main(names: list[str]) -> int:
     """Measure all units, or those of `names`; return the exit status."""
-    all_designs = designs()
-    known = [design.name for design in all_designs]
-    for name in names:
-        if name not in known:
-            print(f"area: no unit `{name}`; there are {', '.join(known)}", file=sys.stderr)
-            return 2
-    chosen = [design for design in all_designs if not names or design.name in names]
     try:
+        all_designs = designs()
+        known = [design.name for design in all_designs]
+        for name in names:
+            if name not in known:
+                print(f"area: no unit `{name}`; there are {', '.join(known)}", file=sys.stderr)
+                return 2
+        chosen = [design for design in all_designs if not names or design.name in names]
         rows = measured(chosen, lambda line: print(line, flush=True))
     except AreaError as error:
         print(f"area: {error}", file=sys.stderr)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.area import run as area
+from hw.units import units
 
 SOCKET_INPUT_BITS = 253
 SOCKET_OUTPUT_BITS = 220
@@ -82,6 +83,19 @@ def test_wrapper_has_every_port() -> None:
         for direction, _, count in area.ports(each):
             bits[direction] += count
         assert bits == {"input": SOCKET_INPUT_BITS, "output": SOCKET_OUTPUT_BITS}, each.name
+
+
+def test_every_unit_of_the_tile_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit that hw/ gets must say its arrays here."""
+    described = units()
+    rows = area.designs()
+    for unit in described.values():
+        measured = [row for row in rows if row.module == unit.module]
+        assert bool(measured) == (unit.name not in area.NOT_MEASURED), unit.name
+    new = dataclasses.replace(described["tlb"], name="cache")
+    monkeypatch.setattr(area, "units", lambda: {**described, "cache": new})
+    with pytest.raises(area.AreaError, match="does not know the arrays of cache"):
+        area.designs()
 
 
 def test_unknown_unit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,20 +17,30 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options, simulator
+from hw.units import units
 from testing.tile import TARGETS, compiled, run
 
 PROBE = Options(unit="probe")
+UNTABLED = ("bare", "probe")  # no MMU, and the unit of all other tests here
 SMALL = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8, optimize=False)
-REPLAYED = (
-    Options(unit="rtmmu", latencies=(1, 1, 2)),
-    Options(unit="pagetable", latencies=(1, 1, 2)),
-)
+PARALLEL = (1, 1, 2)
+# The units with tables of pages of 4 KiB, which `hostile.c` and `borders.c` fill.
+TABLED = [
+    unit for unit in units().values() if unit.granule_bytes == 4096 and unit.name not in UNTABLED
+]
+# Those of the replays in `make check`: for each kind of tables the first unit that reads them.
+REPLAYED = {
+    unit.space: Options(unit=unit.name, latencies=PARALLEL) for unit in TABLED[::-1] if unit.space
+}.values()
 NUMBERS = ("--cycles-max", "--stall", "--stall-seed", "--fill", "--bytes", "--parent")
 OTHERS = (
+    *(
+        options
+        for unit in TABLED
+        if (options := Options(unit=unit.name, latencies=PARALLEL)) not in REPLAYED
+    ),
     Options(unit="rtmmu"),
-    Options(unit="rtmmu-tlb", latencies=(1, 1, 2)),
-    Options(unit="rtmmu", config="fast-b", latencies=(1, 1, 2)),
-    Options(unit="tlb", latencies=(1, 1, 2)),
+    Options(unit="rtmmu", config="fast-b", latencies=PARALLEL),
 )
 BORDERS = ("tb/programs/borders.c", "tb/programs/accesses.S")
 HOSTILE = ("tb/programs/hostile.c", "tb/programs/accesses.S")
