@@ -1,0 +1,66 @@
+"""The progress of a simulation: a bar on a terminal, nothing at all elsewhere.
+
+Method: in the simulator's place runs a program that reports progress many times a second if it is
+asked to, as `tau_sim --progress` does.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+COMMANDS = 200
+SIMULATOR = f"""
+import sys, time
+print("said on stdout", flush=True)
+for done in range({COMMANDS}):
+    if "--progress" in sys.argv:
+        print("progress", done * 1000, done, file=sys.stderr, flush=True)
+    time.sleep(0.01)
+print("said on stderr", file=sys.stderr)
+sys.exit(3)
+"""
+CALLER = f"""
+import sys
+from tautochrone.console import output
+from tautochrone.replay.tile.progress import run_watched
+output.configure(color="auto", quiet=len(sys.argv) > 1)
+code, said = run_watched([sys.executable, "-c", {SIMULATOR!r}], {COMMANDS}, "a replay")
+assert code == 3 and said.split("\\n") == ["said on stdout", "said on stderr", ""], (code, said)
+"""
+BAR, CONTROL = b"a replay", b"\x1b["
+
+
+def called(*words: str, stderr: int) -> subprocess.Popen[bytes]:
+    """Start a process that runs the simulator, with this stderr."""
+    environment = os.environ | {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}
+    line = [sys.executable, "-c", CALLER, *words]
+    return subprocess.Popen(line, stdout=stderr, stderr=stderr, env=environment)
+
+
+def test_nothing_is_written_where_no_terminal_is(tmp_path: Path) -> None:
+    """Not even where colors are forced."""
+    with open(tmp_path / "log", "wb") as file:
+        assert called(stderr=file.fileno()).wait(60) == 0
+    assert (tmp_path / "log").read_bytes() == b""
+
+
+@pytest.mark.parametrize("words", [(), ("quiet",)], ids=["shown", "quiet"])
+def test_on_a_terminal_there_is_a_bar_unless_quiet(words: tuple[str, ...]) -> None:
+    ours, theirs = os.openpty()
+    process = called(*words, stderr=theirs)
+    os.close(theirs)
+    sent = b""
+    with open(ours, "rb", buffering=0) as terminal, suppress(OSError):  # at the end of a terminal
+        while data := terminal.read(4096):
+            sent += data
+    assert process.wait(60) == 0
+    if words:
+        assert sent == b""
+    else:
+        assert BAR in sent and CONTROL in sent and b"progress" not in sent
