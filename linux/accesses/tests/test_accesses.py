@@ -365,7 +365,7 @@ def test_as_many_events_as_wanted(build: Build, accesses: AccessRecord) -> None:
     assert len(recorded.events()) == 50 and recorded.header()["truncated"]
     assert recorded.header()["accesses"]["heap_stores"] == 1002
     assert "stopped early, after event 50: the limit of --max-events" in recorded.stderr
-    (problem,) = check_trace(Path(recorded.document["trace"]["path"]))
+    (problem,) = check_trace(Path(recorded.document["trace"]["path"])).problems
     assert problem.place == "recording" and "--max-events" in problem.cause
 
 
@@ -404,7 +404,7 @@ def test_damaged_recordings_are_told(
         if tau_import_cut(path, out) == "refused":
             refused += 1
         else:
-            problems = check_trace(out)
+            problems = check_trace(out).problems
             assert all(problem.place == "recording" for problem in problems)
             left_out += bool(problems)
     assert left_out > 0

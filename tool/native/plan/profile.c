@@ -34,7 +34,8 @@ static bool survey_step(struct pass *pass, uint32_t old_id, uint32_t new_id) {
     return true;
 }
 
-enum tau_profile_status tau_profile_survey(struct tau_profile *profile, const char *path,
+enum tau_profile_status tau_profile_survey(struct tau_profile *profile,
+                                           struct tau_trace_reader *reader,
                                            struct tau_profile_survey *survey) {
     struct pass pass = {
         .profile = profile, .survey = survey, .step = survey_step, .is_survey = true};
@@ -43,7 +44,7 @@ enum tau_profile_status tau_profile_survey(struct tau_profile *profile, const ch
         profile->entries[i].live_at_record = 0;
         profile->entries[i].record = 0;
     }
-    enum tau_profile_status status = tau_profile_pass_run(&pass, path);
+    enum tau_profile_status status = tau_profile_pass_run(&pass, reader);
     for (size_t i = 0; i < profile->entries_count; i++) {
         struct size_entry *entry = &profile->entries[i];
         uint64_t at_peak = entry->record == pass.record ? entry->live_at_record : entry->live;

@@ -81,10 +81,10 @@ struct tau_profile_change {
 TAU_TRACE_EXPORT struct tau_profile *tau_profile_new(uint64_t granule_bytes);
 TAU_TRACE_EXPORT void tau_profile_delete(struct tau_profile *profile);
 
-// Pass 1 over the trace at PATH; *SURVEY is filled as far as the pass came. Events flagged as
+// Pass 1 over the trace of READER; *SURVEY is filled as far as the pass came. Events flagged as
 // misuse are skipped.
 TAU_TRACE_EXPORT enum tau_profile_status tau_profile_survey(struct tau_profile *profile,
-                                                            const char *path,
+                                                            struct tau_trace_reader *reader,
                                                             struct tau_profile_survey *survey);
 TAU_TRACE_EXPORT size_t tau_profile_sizes_count(const struct tau_profile *profile);
 // Copies the sizes in order of first appearance.
@@ -96,7 +96,7 @@ TAU_TRACE_EXPORT enum tau_profile_status
 tau_profile_reduce_begin(struct tau_profile *profile, const uint64_t *sizes_bytes, size_t count);
 // Pass 2 over one trace that was surveyed; its instants come behind those of earlier traces.
 TAU_TRACE_EXPORT enum tau_profile_status tau_profile_reduce(struct tau_profile *profile,
-                                                            const char *path,
+                                                            struct tau_trace_reader *reader,
                                                             struct tau_profile_survey *survey);
 TAU_TRACE_EXPORT size_t tau_profile_instants_count(const struct tau_profile *profile);
 TAU_TRACE_EXPORT size_t tau_profile_classes_count(const struct tau_profile *profile);

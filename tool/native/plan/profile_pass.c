@@ -206,15 +206,9 @@ static void totals_copy(struct tau_profile_survey *survey, const struct tau_trac
     survey->inherited_count = totals->inherited_count;
 }
 
-enum tau_profile_status tau_profile_pass_run(struct pass *pass, const char *path) {
+enum tau_profile_status tau_profile_pass_run(struct pass *pass, struct tau_trace_reader *reader) {
     struct tau_profile *profile = pass->profile;
-    enum tau_trace_status opened = TAU_TRACE_OK;
     *pass->survey = (struct tau_profile_survey){0};
-    struct tau_trace_reader *reader = tau_trace_reader_open(path, &opened);
-    if (reader == NULL) {
-        pass->survey->trace_status = (uint64_t)opened;
-        return TAU_PROFILE_TRACE_FAILED;
-    }
     totals_copy(pass->survey, tau_trace_reader_totals(reader));
     for (size_t i = 0; i < profile->slots_capacity; i++) {
         profile->slots[i] = SLOT_FREE;
@@ -231,6 +225,5 @@ enum tau_profile_status tau_profile_pass_run(struct pass *pass, const char *path
         status = blocks_apply(pass, reader, &columns);
     }
     free(buffer);
-    tau_trace_reader_close(reader);
     return status;
 }

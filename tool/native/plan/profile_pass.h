@@ -77,8 +77,8 @@ struct pass {
 bool tau_profile_grow(void **items, size_t *capacity, size_t wanted, size_t item_bytes);
 // Rebuilds the hash table of sizes with SIZE places, a power of two. False if memory is short.
 bool tau_profile_table_rebuild(struct tau_profile *profile, size_t size);
-// Passes every event of the trace at PATH, except misuse, to the pass's step.
-enum tau_profile_status tau_profile_pass_run(struct pass *pass, const char *path);
+// Passes every event of the trace of READER, except misuse, to the pass's step.
+enum tau_profile_status tau_profile_pass_run(struct pass *pass, struct tau_trace_reader *reader);
 void tau_profile_reduction_free(struct reduction *reduction);
 
 #endif

@@ -178,7 +178,8 @@ enum tau_profile_status tau_profile_reduce_begin(struct tau_profile *profile,
     return TAU_PROFILE_OK;
 }
 
-enum tau_profile_status tau_profile_reduce(struct tau_profile *profile, const char *path,
+enum tau_profile_status tau_profile_reduce(struct tau_profile *profile,
+                                           struct tau_trace_reader *reader,
                                            struct tau_profile_survey *survey) {
     struct reduction *reduction = &profile->reduction;
     struct pass pass = {.profile = profile, .survey = survey, .step = reduce_step};
@@ -198,7 +199,7 @@ enum tau_profile_status tau_profile_reduce(struct tau_profile *profile, const ch
             1;  // the first instant of a trace names every dimension that differs
         reduction->dirty[reduction->dirty_count++] = (uint32_t)i;
     }
-    enum tau_profile_status status = tau_profile_pass_run(&pass, path);
+    enum tau_profile_status status = tau_profile_pass_run(&pass, reader);
     if (status == TAU_PROFILE_OK && reduction->rising && !instant_offer(reduction)) {
         status = TAU_PROFILE_NO_MEMORY;
     }

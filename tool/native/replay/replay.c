@@ -177,13 +177,7 @@ static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events
     return status;
 }
 
-static enum tau_trace_status open_all(struct tau_replay *replay, const char *path,
-                                      uint64_t ops_in_memory_max) {
-    enum tau_trace_status status = TAU_TRACE_OK;
-    replay->reader = tau_trace_reader_open(path, &status);
-    if (replay->reader == NULL) {
-        return status;
-    }
+static enum tau_trace_status open_all(struct tau_replay *replay, uint64_t ops_in_memory_max) {
     const struct tau_trace_totals *totals = tau_trace_reader_totals(replay->reader);
     if (totals->slots_count_max > totals->events) {
         return TAU_TRACE_CORRUPT;
@@ -202,14 +196,15 @@ static enum tau_trace_status open_all(struct tau_replay *replay, const char *pat
     return read_all(replay, totals->events);
 }
 
-struct tau_replay *tau_replay_open(const char *path, uint64_t ops_in_memory_max,
+struct tau_replay *tau_replay_open(struct tau_trace_reader *reader, uint64_t ops_in_memory_max,
                                    enum tau_trace_status *status) {
     struct tau_replay *replay = calloc(1, sizeof(struct tau_replay));
     *status = TAU_TRACE_NO_MEMORY;
     if (replay == NULL) {
         return NULL;
     }
-    *status = open_all(replay, path, ops_in_memory_max);
+    replay->reader = reader;
+    *status = open_all(replay, ops_in_memory_max);
     if (*status != TAU_TRACE_OK) {
         tau_replay_close(replay);
         return NULL;
@@ -224,9 +219,6 @@ const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay)
 void tau_replay_close(struct tau_replay *replay) {
     if (replay == NULL) {
         return;
-    }
-    if (replay->reader != NULL) {
-        tau_trace_reader_close(replay->reader);
     }
     if (replay->arena_mapping != NULL) {
         (void)munmap(replay->arena_mapping, replay->arena_mapping_bytes);

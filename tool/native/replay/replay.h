@@ -1,7 +1,7 @@
 // Runs the events of a trace on an allocator: whether it holds, in how much memory, and whether it
 // fails.
 //
-// 1. A trace is opened once. Up to TAU_REPLAY_OPS_IN_MEMORY events are kept as 16-byte operations;
+// 1. A trace is decoded once. Up to TAU_REPLAY_OPS_IN_MEMORY events are kept as 16-byte operations;
 //    a longer trace is streamed from its file at each run, so memory stays bounded either way.
 // 2. A *system* is an allocator behind one small interface (struct tau_replay_system). A run gives
 //    it an arena of the requested size and executes the operations one by one.
@@ -83,8 +83,10 @@ struct tau_replay_system {
 
 struct tau_replay;
 
-// Opens PATH and reads it once. NULL: *STATUS says why.
-TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(const char *path, uint64_t ops_in_memory_max,
+// Reads the trace of READER once; READER must stay open until tau_replay_close. NULL: *STATUS says
+// why.
+TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(struct tau_trace_reader *reader,
+                                                    uint64_t ops_in_memory_max,
                                                     enum tau_trace_status *status);
 TAU_TRACE_EXPORT const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);

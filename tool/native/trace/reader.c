@@ -195,6 +195,10 @@ const char *tau_trace_reader_header(const struct tau_trace_reader *reader) {
     return reader->header_json;
 }
 
+int tau_trace_reader_descriptor(const struct tau_trace_reader *reader) {
+    return reader->file;
+}
+
 const struct tau_trace_size *tau_trace_reader_sizes(const struct tau_trace_reader *reader,
                                                     size_t *count) {
     *count = reader->sizes_count;

@@ -122,6 +122,9 @@ TAU_TRACE_EXPORT struct tau_trace_reader *tau_trace_reader_open(const char *path
 TAU_TRACE_EXPORT const struct tau_trace_totals *
 tau_trace_reader_totals(const struct tau_trace_reader *reader);
 TAU_TRACE_EXPORT const char *tau_trace_reader_header(const struct tau_trace_reader *reader);
+// The descriptor of the open file. It is the reader's: the caller may pread it, and must not close
+// it.
+TAU_TRACE_EXPORT int tau_trace_reader_descriptor(const struct tau_trace_reader *reader);
 // Decodes block INDEX (0 … totals.blocks - 1) into COLUMNS and *count. A pointer in COLUMNS is NULL
 // if the column is not requested. The results are in range (op, flags, align_log2 < 64, a touch's
 // granules > 0, slot < slots_count_max or TAU_TRACE_SLOT_NONE where flagged, thread <

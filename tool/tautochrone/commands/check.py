@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone.console import output
-from tautochrone.errors import EXIT_FAILED, TauError
+from tautochrone.errors import EXIT_FAILED
 from tautochrone.files import input_file
-from tautochrone.trace.ending import Ending, note_ending
+from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
-    from tautochrone.trace.checking import Problem
+    from tautochrone.trace.checking import Checked
 
 
 @click.command()
@@ -36,29 +36,25 @@ def command(file: Path, as_json: bool) -> int:
     Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
     places.
     """
-    from tautochrone.trace.checking import first_misuses
-
-    kind, problems = check_file(file)
+    kind, checked = check_file(file)
+    problems, ending = checked.problems, checked.ending
     result: dict[str, Any] = {
         "file": str(file),
         "kind": kind,
         "sound": not problems,
         "problems": [{"place": problem.place, "cause": problem.cause} for problem in problems],
     }
-    ending = _ending(file) if kind == "trace" else None
-    misuses: list[Problem] = []
     if ending is not None:
         result["ending"] = ending.document()
-        misuses = first_misuses(file) if not problems else []
-        result["misuse"] = [{"place": one.place, "cause": one.cause} for one in misuses]
+        result["misuse"] = [{"place": one.place, "cause": one.cause} for one in checked.misuses]
 
     def human() -> None:
         for problem in problems:
             print(f"{file}: {problem.place}: {problem.cause}")
-        for misuse in misuses:
+        for misuse in checked.misuses:
             print(f"{file}: {misuse.place}: {misuse.cause}")
         counted = output.count(len(problems), "problem") if problems else "no problems"
-        of_program = "; the program misused its heap, see above" if misuses else ""
+        of_program = "; the program misused its heap, see above" if checked.misuses else ""
         print(f"{file}: {kind}, {counted}{of_program}")
         if any(problem.place == "bounds" for problem in problems):
             print("next: make the plan again with `tau plan`, for the installed core and compilers")
@@ -69,25 +65,18 @@ def command(file: Path, as_json: bool) -> int:
     return EXIT_FAILED if problems else 0
 
 
-def check_file(file: Path) -> tuple[str, list[Problem]]:
-    """Return ("trace" or "plan", its problems). A file that is neither has one problem."""
+def check_file(file: Path) -> tuple[str, Checked]:
+    """Return ("trace" or "plan", the result). A file that is neither has one problem."""
     from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan
-    from tautochrone.trace.checking import check_trace
+    from tautochrone.trace.checking import Checked, check_trace
     from tautochrone.trace.file import HEAD_BYTES
 
+    checked = check_trace(file)
+    if checked.ending is not None:
+        return "trace", checked
     head = input_file.read(file, "trace or plan", HEAD_BYTES)
     if head.startswith(trace_format.MAGIC.encode()):
-        return "trace", check_trace(file)
-    return check_plan(file, head)
-
-
-def _ending(file: Path) -> Ending | None:
-    """How a trace ended; None if it cannot be opened, which is reported elsewhere."""
-    from tautochrone.trace.file import open_trace
-
-    try:
-        with open_trace(file) as reader:
-            return reader.ending
-    except TauError:
-        return None
+        return "trace", checked
+    kind, problems = check_plan(file, head)
+    return kind, Checked(problems)

@@ -57,20 +57,19 @@ def command(trace: Path, out: Path, form: str | None, force: bool, as_json: bool
             raise TauError("Parquet cannot go to stdout", "give -o FILE", EXIT_USAGE)
         with open_trace(trace) as reader:
             note_ending(trace, reader.ending)
-        sys.stdout.flush()
-        exporting.export_csv_to(trace, sys.stdout.fileno(), "stdout")
+            sys.stdout.flush()
+            exporting.export_csv_to(reader, sys.stdout.fileno(), "stdout")
         return
     exporter = exporting.export_parquet if form == "parquet" else exporting.export_csv
     with open_trace(trace) as reader:
-        ending = reader.ending
-    events = exporter(trace, out, force)
+        events = exporter(reader, out, force)
     result = {
         "trace": str(trace),
         "output": str(out),
         "format": form,
         "events": events,
         "file_bytes": out.stat().st_size,
-        "ending": ending.document(),
+        "ending": reader.ending.document(),
     }
     output.emit(as_json, "export", result, lambda: print(f"{out}: {events:,} events"))
-    note_ending(trace, ending)
+    note_ending(trace, reader.ending)

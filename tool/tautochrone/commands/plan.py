@@ -154,13 +154,15 @@ def command(
     from tautochrone.plan.file import save_plan
     from tautochrone.plan.header import save_header
     from tautochrone.plan.making import make_plan, with_sections
+    from tautochrone.trace.file import open_trace
 
     bar = output.progress(itertools.count(), "replaying plans", None)
     settings = (planner, classes_max, margin, layout, skip_misuse)
-    made = make_plan(traces, *settings, lambda: next(bar), is_input_fixed)
+    readers = [open_trace(trace) for trace in traces]
+    made = make_plan(readers, *settings, lambda: next(bar), is_input_fixed)
     bar.close()
     _note_search(made)
-    made = with_sections(made, traces, skip_misuse, output.note)
+    made = with_sections(made, skip_misuse, output.note)
     made_by = _made_by(traces, *settings, is_input_fixed)
     if plan_path is not None:
         save_plan(made.plan, plan_path, made_by, _notes(made), force)

@@ -77,15 +77,15 @@ def command(
     """
     from tautochrone.plan.file import load_plan
     from tautochrone.plan.remarks import note_plan
-    from tautochrone.replay.opened import open_trace_for_replay
+    from tautochrone.replay.opened import OpenTrace
     from tautochrone.replay.run import entries_of
     from tautochrone.report.text import Replayed, show
 
     plan = load_plan(plan_path) if plan_path else None
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
     options = options_of(plan, **given)
-    with beginning_of(trace, events) as path:
-        opened = open_trace_for_replay(path)
+    with beginning_of(trace, events) as reader:
+        opened = OpenTrace(reader)
         entries = entries_of(opened, names, options)
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
         output.note(

@@ -16,8 +16,11 @@ from tautochrone.errors import TauError
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.replay.system import Options
+    from tautochrone.trace.file import TraceReader
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
 class SizeBytes(click.IntRange):
     """A number of bytes. A multiple, such as 64K, is refused with what to write instead."""
 
@@ -142,10 +145,13 @@ def beginning_name(trace: Path, events: int | None) -> str:
 
 
 @contextmanager
-def beginning_of(trace: Path, events: int | None) -> Iterator[Path]:
-    """Yield the trace, or a temporary trace of its first `events`."""
+def beginning_of(trace: Path, events: int | None) -> Iterator[TraceReader]:
+    """Yield the trace, opened, or a temporary trace of its first `events`."""
+    from tautochrone.trace.file import open_trace
+
     if events is None:
-        yield trace
+        with open_trace(trace) as reader:
+            yield reader
         return
     from tautochrone.trace.prefix import first_events
 
@@ -153,7 +159,8 @@ def beginning_of(trace: Path, events: int | None) -> Iterator[Path]:
         path = Path(folder) / beginning_name(trace, events)
         first_events(trace, events, path)
         try:
-            yield path
+            with open_trace(path) as reader:
+                yield reader
         except TauError as error:
             message = error.message.replace(str(path), f"{trace}, first {events} events,")
             raise TauError(message, error.next_step, error.exit_code) from error

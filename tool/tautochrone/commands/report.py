@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.replay.entry import Entry
     from tautochrone.replay.system import Options
+    from tautochrone.trace.file import TraceReader
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
@@ -114,13 +115,13 @@ def command(
     _check_outputs(path, picture, force, read, as_json)
     plan = load_plan(plan_path) if plan_path else None
     options = options_of(plan, **given)
-    with beginning_of(trace, events) as path_of_events:
-        replays = _read_replays(replay_paths, path_of_events)
+    with beginning_of(trace, events) as reader:
+        replays = _read_replays(replay_paths, reader)
         if on:
-            now = _replay_now(path_of_events, on, options)
+            now = _replay_now(reader, on, options)
             isa = options.isa or replays.isa
             replays = replace(replays, entries=replays.entries + now, isa=isa)
-        result, html = build(path_of_events, plan_path, replays, title)
+        result, html = build(reader, plan_path, replays, title)
     result["trace"] = str(trace)
     with output_file.written(path, force, read) as partial:
         partial.write_text(html, encoding="utf-8")
@@ -160,7 +161,7 @@ def _check_outputs(
 
 
 def build(
-    trace: Path, plan_path: Path | None, replays: Replays, title: str | None
+    reader: TraceReader, plan_path: Path | None, replays: Replays, title: str | None
 ) -> tuple[dict[str, Any], str]:
     """Return the report's content as a JSON document, and the report itself as HTML."""
     from tautochrone.plan.file import ALIGNMENT_BYTES, bucket_bytes, load_plan
@@ -168,24 +169,21 @@ def build(
     from tautochrone.report import classes, footprints, instructions, live_bytes, page, pages, sizes
     from tautochrone.report.comparison import heaps
     from tautochrone.report.curves import COLUMNS, curves_of
-    from tautochrone.trace.file import open_trace
 
     plan = load_plan(plan_path) if plan_path else None
     layout = plan.layout if plan else "32"
     granule = ALIGNMENT_BYTES[layout]
     entries = plan.classes if plan else ()
     planned = [(bucket_bytes(entry.size_bytes, layout), entry.count) for entry in entries]
-    with open_trace(trace) as reader:
-        totals, header = reader.totals, dict(reader.header)
-        asked, ending, is_timed = reader.sizes(), reader.ending, reader.is_timed
-        curves = curves_of(
-            output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
-            events=totals.events,
-            duration_ns=totals.duration_ns if is_timed else 0,
-            slots_count_max=totals.slots_count_max,
-            class_sizes=[size for size, _ in planned],
-            granule_bytes=granule,
-        )
+    trace, totals, header = reader.path, reader.totals, reader.header
+    curves = curves_of(
+        output.progress(reader.columns(COLUMNS), "reading the trace", totals.blocks),
+        events=totals.events,
+        duration_ns=totals.duration_ns if reader.is_timed else 0,
+        slots_count_max=totals.slots_count_max,
+        class_sizes=[size for size, _ in planned],
+        granule_bytes=granule,
+    )
     panels = [live_bytes.draw(curves)]
     plain = heaps(replays.entries)
     paged = [entry for entry in replays.entries if entry.pages is not None]
@@ -197,9 +195,9 @@ def build(
         panels += [counted] if counted else []
     if planned:
         panels.append(classes.draw(curves, planned))
-    panels.append(sizes.draw(asked, {size for size, _ in planned}, granule))
+    panels.append(sizes.draw(reader.sizes(), {size for size, _ in planned}, granule))
     sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
-    remarks = [f"{trace}: {sentence}" for sentence in ending.sentences]
+    remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan)]
     remarks += replays.remarks
     result = {
@@ -209,17 +207,17 @@ def build(
         "verdict": " ".join(sentences),
         "sentences": sentences,
         "systems": [_listed(entry) for entry in replays.entries],
-        "ending": ending.document(),
+        "ending": reader.ending.document(),
         "remarks": remarks,
         "panels": [panel.name for panel in panels],
     }
     html = page.page(
         title or Path(str(header.get("program") or trace.name)).name,
         " ".join(sentences),
-        _facts(header, totals, is_timed),
+        _facts(header, totals, reader.is_timed),
         panels,
         plan_path.read_text("utf-8") if plan_path else None,
-        _provenance(trace, plan),
+        _provenance(reader, plan),
         remarks,
     )
     return result, html
@@ -292,16 +290,14 @@ def _short(text: str) -> str:
     return text if len(text) <= FACT_CHARACTERS_MAX else f"{text[:half]} … {text[-half:]}"
 
 
-def _provenance(trace: Path, plan: Any) -> dict[str, str]:
+def _provenance(reader: TraceReader, plan: Any) -> dict[str, str]:
     """Return how the report was made: versions, command line and the trace's hash."""
     import bokeh
 
-    from tautochrone.plan.file import trace_identity
-
     made = {
         "command line": shlex.join(["tau", *sys.argv[1:]]),
-        "trace": trace.name,
-        "SHA-256 of the trace": trace_identity(trace),
+        "trace": reader.path.name,
+        "SHA-256 of the trace": reader.sha256(),
         "versions": f"tautochrone {__version__}, Bokeh {bokeh.__version__},"
         f" Python {platform.python_version()}",
     }
@@ -322,15 +318,14 @@ def _distance(plan: Plan) -> str:
     return f"; {subject} is at most {output.percent(above)} above the smallest possible"
 
 
-def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
+def _read_replays(paths: tuple[Path, ...], reader: TraceReader) -> Replays:
     """Read what `tau replay --json` printed. A later file's system replaces an earlier one's.
 
     A replay on pages may be of another recording, which its figures name. A replay of a heap must
-    be of `trace`, because its size is compared with the peak of `trace`.
+    be of the report's trace, because its size is compared with the peak of that trace.
     """
     from tautochrone.replay.document import document_of
     from tautochrone.report.comparison import heaps
-    from tautochrone.trace.file import open_trace
 
     entries: dict[str, Entry] = {}
     remarks: list[str] = []
@@ -349,12 +344,11 @@ def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
         remarks += [f"{path}: {cause}" for cause in document.incomplete]
         recording = beginning_name(Path(document.trace), document.first_events)
         if heaps(document.entries) and document.first_events is None:
-            with open_trace(trace) as reader:
-                events = reader.totals.events
-            if document.events not in (None, events):
+            if document.events not in (None, reader.totals.events):
                 raise TauError(
-                    f"{path} is a replay of the trace {recording}, not of {trace}",
-                    f"make it with `tau replay {trace} --on tlsf,budget --plan plan.toml --json`",
+                    f"{path} is a replay of the trace {recording}, not of {reader.path}",
+                    f"make it with `tau replay {reader.path} --on tlsf,budget --plan plan.toml"
+                    " --json`",
                 )
         for entry in document.entries:
             entries[entry.name] = replace(entry, recording=recording)
@@ -362,9 +356,9 @@ def _read_replays(paths: tuple[Path, ...], trace: Path) -> Replays:
     return Replays(list(entries.values()), isa, tuple(remarks))
 
 
-def _replay_now(trace: Path, on: str, options: Options) -> list[Entry]:
-    """Replay `trace` on the named systems."""
-    from tautochrone.replay.opened import open_trace_for_replay
+def _replay_now(reader: TraceReader, on: str, options: Options) -> list[Entry]:
+    """Replay the report's trace on the named systems."""
+    from tautochrone.replay.opened import OpenTrace
     from tautochrone.replay.run import entries_of
 
-    return entries_of(open_trace_for_replay(trace), on.split(","), options)
+    return entries_of(OpenTrace(reader), on.split(","), options)

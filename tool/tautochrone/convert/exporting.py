@@ -34,47 +34,46 @@ def _library() -> ctypes.CDLL:
     return lib
 
 
-def export_csv(source: Path, path: Path, force: bool = False) -> int:
+def export_csv(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
     """Write a trace as the CSV file `path`; returns its events.
 
     As output_file.written: `force` lets it replace a file, and failures raise TauError.
     """
-    with output_file.written(path, force, [source]) as partial, open(partial, "wb") as file:
-        return export_csv_to(source, file.fileno(), partial)
+    with output_file.written(path, force, [reader.path]) as partial, open(partial, "wb") as file:
+        return export_csv_to(reader, file.fileno(), partial)
 
 
-def export_csv_to(source: Path, descriptor: int, name: Path | str) -> int:
+def export_csv_to(reader: trace.TraceReader, descriptor: int, name: Path | str) -> int:
     """Write a trace as CSV to an open file; returns its events.
 
     A closed pipe ends the export without a message. Messages call the file `name`. Raises TauError.
     """
     lib = _library()
-    with trace.open_trace(source) as reader:
-        exporter = lib.tau_trace_exporter_open(reader.handle, descriptor)
-        if not exporter:
-            raise TauError("memory is short")
-        status = 0
-        blocks = range(reader.totals.blocks)
-        for index in output.progress(blocks, "writing CSV", len(blocks)):
-            status = lib.tau_trace_exporter_block(exporter, index)
-            if status:
-                break
-        broken_pipe = status == trace.STATUS_IO_FAILED and ctypes.get_errno() == errno.EPIPE
-        if not broken_pipe:
-            closing = lib.tau_trace_exporter_close(exporter)
-            broken_pipe = closing == trace.STATUS_IO_FAILED and ctypes.get_errno() == errno.EPIPE
-            status = status or closing
-        if broken_pipe:
-            # Python flushes stdout at exit and would report the pipe again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
-            return reader.totals.events
+    exporter = lib.tau_trace_exporter_open(reader.handle, descriptor)
+    if not exporter:
+        raise TauError("memory is short")
+    status = 0
+    blocks = range(reader.totals.blocks)
+    for index in output.progress(blocks, "writing CSV", len(blocks)):
+        status = lib.tau_trace_exporter_block(exporter, index)
         if status:
-            is_written = status in (trace.STATUS_IO_FAILED, trace.STATUS_DISK_FULL)
-            raise trace.status_error(status, name if is_written else source)
+            break
+    broken_pipe = status == trace.STATUS_IO_FAILED and ctypes.get_errno() == errno.EPIPE
+    if not broken_pipe:
+        closing = lib.tau_trace_exporter_close(exporter)
+        broken_pipe = closing == trace.STATUS_IO_FAILED and ctypes.get_errno() == errno.EPIPE
+        status = status or closing
+    if broken_pipe:
+        # Python flushes stdout at exit and would report the pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
         return reader.totals.events
+    if status:
+        is_written = status in (trace.STATUS_IO_FAILED, trace.STATUS_DISK_FULL)
+        raise trace.status_error(status, name if is_written else reader.path)
+    return reader.totals.events
 
 
-def export_parquet(source: Path, path: Path, force: bool = False) -> int:
+def export_parquet(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
     """Write a trace as a Parquet file, otherwise as export_csv; returns its events.
 
     The columns are those of trace.EVENT. The schema's metadata holds the operations, the call sites
@@ -90,8 +89,7 @@ def export_parquet(source: Path, path: Path, force: bool = False) -> int:
         ) from error
     deltas = dict.fromkeys(("time_ns", "slot"), "DELTA_BINARY_PACKED")
     others = ["size_bytes", "thread", "site", "op", "flags", "align_log2"]
-    written = output_file.written(path, force, [source])
-    with trace.open_trace(source) as reader, written as partial:
+    with output_file.written(path, force, [reader.path]) as partial:
         fields = [(name, pyarrow.from_numpy_dtype(trace.EVENT[name])) for name in trace.EVENT.names]
         sites = "\n".join(f"{module}+{offset:#x}" for module, offset in reader.sites())
         schema = pyarrow.schema(

@@ -1,7 +1,7 @@
 """Refuses inputs that are not regular files.
 
-Commands open an input more than once and read it to its end. A pipe cannot be read again, and a
-device may have no end.
+Commands read an input more than once and to its end. A pipe cannot be read again, and a device may
+have no end.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ it refuses unknown keys, values out of range and wrong sums, and names the place
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
@@ -102,12 +101,6 @@ def with_margin(measured_bytes: int, margin: float, layout: str) -> int:
     alignment = ALIGNMENT_BYTES[layout]
     extra_bytes = Fraction(repr(margin)) * measured_bytes
     return measured_bytes + -(-extra_bytes // alignment) * alignment
-
-
-def trace_identity(path: Path | str) -> str:
-    """The SHA-256 of a recording's file, in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ---- loading ----

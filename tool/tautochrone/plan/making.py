@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tautochrone.errors import TauError
 from tautochrone.plan.file import (
@@ -14,7 +15,6 @@ from tautochrone.plan.file import (
     CLASSES_MAX,
     Plan,
     PlanTrace,
-    trace_identity,
     validate,
     with_margin,
 )
@@ -23,7 +23,10 @@ from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_
 from tautochrone.plan.profile import profile_of
 from tautochrone.plan.sections import Basis, make_sections
 from tautochrone.trace.ending import RECOVERED, Ending
-from tautochrone.trace.file import open_trace
+from tautochrone.trace.file import TraceReader, open_trace
+
+if TYPE_CHECKING:
+    from tautochrone.replay.opened import OpenTrace
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Made:
     """
 
     plan: Plan
-    endings: tuple[Ending, ...]  # of the recordings, in the plan's order
+    recordings: tuple[OpenTrace, ...]  # in the plan's order
     plain_heap_bytes: int
     measured_heap_bytes: int
     least_bytes: int
@@ -47,6 +50,11 @@ class Made:
     replays: int
     search_seconds: float
     starts: tuple[replayed.Start, ...]
+
+    @property
+    def endings(self) -> tuple[Ending, ...]:
+        """How each recording ended."""
+        return tuple(recording.ending for recording in self.recordings)
 
     @property
     def margin_bytes(self) -> int:
@@ -60,7 +68,7 @@ class Made:
 
 
 def make_plan(
-    paths: Sequence[Path],
+    traces: Sequence[Path | TraceReader],
     planner: str = "replayed",
     classes_max: int = CLASSES_MAX,
     margin: float = 0.0,
@@ -69,19 +77,20 @@ def make_plan(
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
 ) -> Made:
-    """Plan a heap that holds every recording of `paths`, measured by replay; no other section.
+    """Plan a heap that holds every recording, measured by replay; no other section.
 
     With `is_input_fixed` the replayed planner judges by these recordings alone. `tick` is called
     after each replay. Raises TauError for a recording that cannot be planned from.
     """
     started = time.perf_counter()
-    for path in paths:
-        _refuse_nothing(path)
-    profile = profile_of(paths, ALIGNMENT_BYTES[layout], skip_misuse)
-    recordings = [ReplayedRecording(path, layout) for path in paths]
+    readers = [one if isinstance(one, TraceReader) else open_trace(one) for one in traces]
+    for reader in readers:
+        _refuse_nothing(reader)
+    profile = profile_of(readers, ALIGNMENT_BYTES[layout], skip_misuse)
+    recordings = [ReplayedRecording(reader, layout) for reader in readers]
     if planner == "replayed":
-        several = paths if len(paths) > 1 else ()
-        alone = [profile_of([path], profile.granule_bytes, skip_misuse) for path in several]
+        several = readers if len(readers) > 1 else ()
+        alone = [profile_of([reader], profile.granule_bytes, skip_misuse) for reader in several]
         found = replayed.plan(profile, recordings, classes_max, tick, is_input_fixed, alone)
         optimal_within = _distance(found.heap_bytes, profile.peak_live_bytes)
     else:
@@ -89,7 +98,6 @@ def make_plan(
         optimal_within = proved
         found = _measure(classes, recordings, ALIGNMENT_BYTES[layout], tick)
     with_its_margin = with_margin(found.heap_bytes, margin, layout)
-    traces, endings = zip(*map(_recorded, paths), strict=True)
     plan = Plan(
         classes=found.classes,
         heap_bytes=held_by_all(
@@ -99,11 +107,12 @@ def make_plan(
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
         margin=margin,
         layout=layout,
-        traces=traces,
+        traces=tuple(map(_recorded, readers)),
     )
     validate(plan)
     return Made(
-        *(plan, endings, found.plain_heap_bytes, found.heap_bytes),
+        *(plan, tuple(recording.trace for recording in recordings)),
+        *(found.plain_heap_bytes, found.heap_bytes),
         *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
@@ -113,7 +122,6 @@ def make_plan(
 
 def with_sections(
     made: Made,
-    paths: Sequence[Path],
     skip_misuse: bool,
     note: Callable[[str, str | None], None],
 ) -> Made:
@@ -123,7 +131,7 @@ def with_sections(
     """
     plan = made.plan
     basis = Basis(
-        paths=paths,
+        traces=made.recordings,
         skip_misuse=skip_misuse,
         layout=plan.layout,
         has_classes=bool(plan.classes),
@@ -133,20 +141,18 @@ def with_sections(
     return replace(made, plan=replace(plan, sections=make_sections(basis)))
 
 
-def _refuse_nothing(path: Path) -> None:
+def _refuse_nothing(reader: TraceReader) -> None:
     """Raise TauError for a trace that was cut before its first whole block: it has no event."""
-    with open_trace(path) as reader:
-        is_cut = any(remark.kind == RECOVERED for remark in reader.ending.remarks)
-        if is_cut and not reader.totals.events:
-            raise TauError(f"{path}: no event could be recovered", "record again")
+    is_cut = any(remark.kind == RECOVERED for remark in reader.ending.remarks)
+    if is_cut and not reader.totals.events:
+        raise TauError(f"{reader.path}: no event could be recovered", "record again")
 
 
-def _recorded(path: Path) -> tuple[PlanTrace, Ending]:
-    """Return a plan's entry of a recording, and how the recording ended."""
-    with open_trace(path) as reader:
-        totals, ending = reader.totals, reader.ending
-    said = (path.name, trace_identity(path), totals.events, totals.peak_live_bytes, ending.gaps)
-    return PlanTrace(*said), ending
+def _recorded(reader: TraceReader) -> PlanTrace:
+    """Return a plan's entry of a recording."""
+    totals = reader.totals
+    said = (reader.sha256(), totals.events, totals.peak_live_bytes, reader.ending.gaps)
+    return PlanTrace(reader.path.name, *said)
 
 
 def _measure(

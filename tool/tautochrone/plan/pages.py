@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts.plan_format import SECTIONS
 from tautochrone.facts.trace_format import OP_TOUCH
 from tautochrone.plan.sections import Basis
-from tautochrone.trace.file import open_trace
+
+if TYPE_CHECKING:
+    from tautochrone.replay.opened import OpenTrace
 
 PAGE_BYTES = 4096
 SYSTEM = "rtvm"
@@ -41,8 +42,10 @@ class Pages:
 
 def make(basis: Basis) -> Pages | None:
     """The pages that hold every recording; None unless all have accesses and can be replayed."""
-    without = [path.name for path in basis.paths if not _has_accesses(path)]
-    if len(without) == len(basis.paths):
+    without = [
+        trace.path.name for trace in basis.traces if not trace.totals.events_of_op[OP_TOUCH]
+    ]
+    if len(without) == len(basis.traces):
         return None
     if without:
         basis.note(f"no [pages]: {without[0]} has no accesses", "record all with --accesses")
@@ -61,15 +64,10 @@ def make(basis: Basis) -> Pages | None:
         return None
     heap_pages, mapped, committed = found
     frames = max(mapped)
-    for path in basis.paths:
-        while not _replay(path, heap_pages, basis.skip_misuse, frames=frames).completed:
+    for trace in basis.traces:
+        while not _replay(trace, heap_pages, basis.skip_misuse, frames=frames).completed:
             frames += 1
     return Pages(heap_pages, frames, max(committed), table_bytes(heap_pages))
-
-
-def _has_accesses(path: Path) -> bool:
-    with open_trace(path) as reader:
-        return reader.totals.events_of_op[OP_TOUCH] > 0
 
 
 def _build() -> None:
@@ -79,11 +77,11 @@ def _build() -> None:
     paging_image(SYSTEM)
 
 
-def _replay(path: Path, heap_pages: int, skip_misuse: bool, **settings: Any) -> Any:
+def _replay(trace: OpenTrace, heap_pages: int, skip_misuse: bool, **settings: Any) -> Any:
     from tautochrone.replay.paging import page_replay
 
     settings |= {"heap_bytes": heap_pages * PAGE_BYTES, "skip_misuse": skip_misuse}
-    return page_replay(path, SYSTEM, **settings)
+    return page_replay(trace, SYSTEM, **settings)
 
 
 def _heap(basis: Basis) -> tuple[int, list[int], list[int]] | None:
@@ -105,8 +103,8 @@ def _heap(basis: Basis) -> tuple[int, list[int], list[int]] | None:
 def _peaks(basis: Basis, heap_pages: int, touch_all: bool) -> list[int]:
     """The most pages that each recording maps; empty if one does not complete."""
     peaks = []
-    for path in basis.paths:
-        done = _replay(path, heap_pages, basis.skip_misuse, touch_all=touch_all)
+    for trace in basis.traces:
+        done = _replay(trace, heap_pages, basis.skip_misuse, touch_all=touch_all)
         if not done.completed:
             return []
         peaks.append(done.peak_mapped_pages)

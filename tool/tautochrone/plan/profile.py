@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from tautochrone import native
 from tautochrone.console.output import count
 from tautochrone.errors import TauError
-from tautochrone.trace.file import require_trace_file, status_error
+from tautochrone.trace.file import TraceReader, open_trace, status_error
 
 STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES, STATUS_BAD_SLOT = range(5)
 
@@ -64,11 +63,11 @@ def _library() -> ctypes.CDLL:
     for name, result, arguments in (
         ("tau_profile_new", pointer, [ctypes.c_uint64]),
         ("tau_profile_delete", None, [pointer]),
-        ("tau_profile_survey", ctypes.c_int, [pointer, text, survey]),
+        ("tau_profile_survey", ctypes.c_int, [pointer, pointer, survey]),
         ("tau_profile_sizes_count", size, [pointer]),
         ("tau_profile_sizes", None, [pointer, pointer]),
         ("tau_profile_reduce_begin", ctypes.c_int, [pointer, pointer, size]),
-        ("tau_profile_reduce", ctypes.c_int, [pointer, text, survey]),
+        ("tau_profile_reduce", ctypes.c_int, [pointer, pointer, survey]),
         ("tau_profile_instants_count", size, [pointer]),
         ("tau_profile_changes_count", size, [pointer, size]),
         ("tau_profile_changes", pointer, [pointer, size]),
@@ -124,9 +123,12 @@ class Profile:
     """The sizes of recordings and, on demand, the instants that bind a plan of given classes."""
 
     def __init__(
-        self, paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False
+        self,
+        traces: Sequence[Path | str | TraceReader],
+        granule_bytes: int = 8,
+        skip_misuse: bool = False,
     ) -> None:
-        """Survey each recording at `paths`.
+        """Survey each recording; those given as paths stay open as long as the profile.
 
         Raises TauError if one cannot be read, holds unknown or double frees (unless `skip_misuse`),
         or has more than 2^52 bytes live.
@@ -138,7 +140,10 @@ class Profile:
                 f"no profile with a granule of {granule_bytes} bytes",
                 "use a power of two from 2 to 4096",
             )
-        self.traces = tuple(self._survey(Path(path), skip_misuse) for path in paths)
+        self._readers = tuple(
+            trace if isinstance(trace, TraceReader) else open_trace(trace) for trace in traces
+        )
+        self.traces = tuple(self._survey(reader, skip_misuse) for reader in self._readers)
         self.sizes = self._sizes()
         self.peak_live_bytes = max((trace.peak_live_bytes for trace in self.traces), default=0)
 
@@ -147,12 +152,9 @@ class Profile:
         if handle:
             _library().tau_profile_delete(handle)
 
-    def _survey(self, path: Path, skip_misuse: bool) -> TraceSurvey:
-        require_trace_file(path)
-        survey = _Survey()
-        status = _library().tau_profile_survey(
-            self._handle, os.fsencode(path), ctypes.byref(survey)
-        )
+    def _survey(self, reader: TraceReader, skip_misuse: bool) -> TraceSurvey:
+        path, survey = reader.path, _Survey()
+        status = _library().tau_profile_survey(self._handle, reader.handle, ctypes.byref(survey))
         if not skip_misuse and (survey.unknown_count or survey.double_free_count):
             raise TauError(
                 _misuse_text(path, survey),
@@ -195,13 +197,11 @@ class Profile:
                 f"sizes must differ and be multiples of {self.granule_bytes}: {sizes_bytes}"
             )
         starts = []
-        for trace in self.traces:
+        for reader in self._readers:
             starts.append(library.tau_profile_instants_count(self._handle))
             survey = _Survey()
-            status = library.tau_profile_reduce(
-                self._handle, os.fsencode(trace.path), ctypes.byref(survey)
-            )
-            _raise_unless_ok(status, trace.path, survey)
+            status = library.tau_profile_reduce(self._handle, reader.handle, ctypes.byref(survey))
+            _raise_unless_ok(status, reader.path, survey)
         return Instants(self, [int(size) for size in ordered], starts)
 
 
@@ -297,10 +297,10 @@ class Instants:
 
 
 def profile_of(
-    paths: Sequence[Path | str], granule_bytes: int = 8, skip_misuse: bool = False
+    traces: Sequence[Path | str | TraceReader], granule_bytes: int = 8, skip_misuse: bool = False
 ) -> Profile:
-    """The profile of the recordings at `paths`; see Profile."""
-    return Profile(paths, granule_bytes, skip_misuse)
+    """The profile of recordings; see Profile."""
+    return Profile(traces, granule_bytes, skip_misuse)
 
 
 def _misuse_text(path: Path, survey: _Survey) -> str:

@@ -10,10 +10,12 @@ import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tautochrone.facts.plan_format import SECTIONS
+
+if TYPE_CHECKING:
+    from tautochrone.replay.opened import OpenTrace
 
 HEAP = "heap"  # every plan has this section; plan/file.py reads it
 NAMES = tuple(name for name in SECTIONS if name != HEAP)
@@ -28,7 +30,7 @@ class Basis:
     that is missing.
     """
 
-    paths: Sequence[Path]
+    traces: Sequence[OpenTrace]
     skip_misuse: bool
     layout: str
     has_classes: bool

@@ -1,14 +1,13 @@
 """A trace that is open for replays. It is decoded once for all systems and runs.
 
-The work is done in C (tool/native/replay/replay.h). The decoded trace is kept for later calls of
-this process.
+The work is done in C (tool/native/replay/replay.h). A trace that is given as a path is kept for
+later calls of this process.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -19,7 +18,7 @@ from tautochrone import native
 from tautochrone.console.output import count, progress
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import OP_TOUCH
-from tautochrone.trace.file import open_trace, require_trace_file
+from tautochrone.trace.file import TraceReader, open_trace
 
 OPS_IN_MEMORY_MAX = 1 << 24
 TICK_S = 0.2
@@ -63,7 +62,7 @@ def library() -> ctypes.CDLL:
     if not getattr(lib, "tau_replay_is_declared", False):
         lib.tau_replay_open.restype = ctypes.c_void_p
         lib.tau_replay_open.argtypes = [
-            ctypes.c_char_p,
+            ctypes.c_void_p,
             ctypes.c_uint64,
             ctypes.POINTER(ctypes.c_int),
         ]
@@ -103,21 +102,25 @@ def library() -> ctypes.CDLL:
 class OpenTrace:
     """A decoded trace, ready for replay. It keeps its arena between runs.
 
-    `header`, `totals` and `ending` are those of the file (tautochrone.trace).
+    `header`, `totals` and `ending` are those of the file (tautochrone.trace). A trace that is too
+    long for memory is read through `reader` again, which therefore stays open.
     """
 
-    def __init__(self, path: Path, ops_in_memory_max: int = OPS_IN_MEMORY_MAX) -> None:
+    def __init__(
+        self, trace: Path | TraceReader, ops_in_memory_max: int = OPS_IN_MEMORY_MAX
+    ) -> None:
+        self.reader = trace if isinstance(trace, TraceReader) else open_trace(trace)
+        self.path = self.reader.path
         status = ctypes.c_int()
         self.handle = library().tau_replay_open(
-            os.fsencode(path), ops_in_memory_max, ctypes.byref(status)
+            self.reader.handle, ops_in_memory_max, ctypes.byref(status)
         )
         if not self.handle:
             text = library().tau_trace_status_text(status).decode()
-            raise TauError(f"{path}: {text}", f"tau check {path}")
+            raise TauError(f"{self.path}: {text}", f"tau check {self.path}")
         self.facts: Facts = library().tau_replay_facts(self.handle).contents
-        self.path = path
-        with open_trace(path) as reader:
-            self.header, self.totals, self.ending = reader.header, reader.totals, reader.ending
+        self.header, self.totals = self.reader.header, self.reader.totals
+        self.ending = self.reader.ending
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):
@@ -149,22 +152,22 @@ def _opened(path: Path, resolved: Path, modified_ns: int, size_bytes: int) -> Op
     return OpenTrace(path)
 
 
-def open_trace_for_replay(path: str | Path | OpenTrace) -> OpenTrace:
-    """Decode a trace, or return it from the last four, or return the given open trace.
+def open_trace_for_replay(trace: str | Path | TraceReader | OpenTrace) -> OpenTrace:
+    """Decode a trace, or return it from the last four paths, or return the given open trace.
 
     Raises TauError if it cannot be read.
     """
-    if isinstance(path, OpenTrace):
-        return path
-    require_trace_file(Path(path))
-    resolved = Path(path).resolve()
+    if isinstance(trace, OpenTrace):
+        return trace
+    if isinstance(trace, TraceReader):
+        return OpenTrace(trace)
+    path = Path(trace)
     try:
+        resolved = path.resolve()
         stat = resolved.stat()
-    except OSError as error:
-        raise TauError(
-            f"{path}: {error.strerror}", "give the path of a trace that `tau record` wrote"
-        ) from error
-    return _opened(Path(path), resolved, stat.st_mtime_ns, stat.st_size)
+    except (OSError, ValueError):
+        return OpenTrace(path)  # which says why it cannot be opened
+    return _opened(path, resolved, stat.st_mtime_ns, stat.st_size)
 
 
 def watched(work: Callable[[], Work], label: str) -> Work:

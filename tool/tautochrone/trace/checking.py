@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import SLOT_NONE
 from tautochrone.trace import file as trace
-from tautochrone.trace.ending import RECOVERED
+from tautochrone.trace.ending import RECOVERED, Ending
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,24 @@ def _library() -> ctypes.CDLL:
     return lib
 
 
-def check_trace(path: Path) -> list[Problem]:
-    """Return all problems of a trace."""
+@dataclass(frozen=True)
+class Checked:
+    """The problems of a trace, how it ended, and the program's misuse.
+
+    `ending` is None if the trace cannot be opened. `misuses` is empty if there are problems.
+    """
+
+    problems: list[Problem]
+    ending: Ending | None = None
+    misuses: tuple[Problem, ...] = ()
+
+
+def check_trace(path: Path) -> Checked:
+    """Validate a trace."""
     try:
         reader = trace.open_trace(path)
     except TauError as error:
-        return [Problem("header", error.message.removeprefix(f"{path}: "))]
+        return Checked([Problem("header", error.message.removeprefix(f"{path}: "))])
     with reader:
         problems = [
             Problem("footer" if remark.kind == RECOVERED else "recording", remark.cause)
@@ -56,24 +69,23 @@ def check_trace(path: Path) -> list[Problem]:
         if "text" in reader.header and len(reader.header) == 1:
             problems.append(Problem("header", "not a JSON object"))
         problems += _check_sites(reader)
-        return problems + _check_blocks(reader)
+        problems += _check_blocks(reader)
+        misuses = () if problems else tuple(_first_misuses(reader))
+        return Checked(problems, reader.ending, misuses)
 
 
-def first_misuses(path: Path) -> list[Problem]:
-    """Return the first free of an unknown object and the first double free, if there are any.
+def _first_misuses(reader: trace.TraceReader) -> Iterator[Problem]:
+    """Yield the first free of an unknown object and the first double free, if there are any.
 
     Misuse is a bug of the program; the trace that holds it is sound.
     """
-    found = []
-    with trace.open_trace(path) as reader:
-        totals = reader.totals
-        if totals.unknown_count:
-            place = totals.unknown_first_event
-            found.append(_misuse(reader, place, "an object that the trace never allocated"))
-        if totals.double_free_count:
-            place = totals.double_free_first_event
-            found.append(_misuse(reader, place, "an object that was already freed"))
-    return found
+    totals = reader.totals
+    if totals.unknown_count:
+        place = totals.unknown_first_event
+        yield _misuse(reader, place, "an object that the trace never allocated")
+    if totals.double_free_count:
+        place = totals.double_free_first_event
+        yield _misuse(reader, place, "an object that was already freed")
 
 
 def _misuse(reader: trace.TraceReader, event: int, what: str) -> Problem:

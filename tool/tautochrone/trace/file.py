@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from tautochrone.trace.totals import Totals
 
 OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
 HEAD_BYTES = 4096  # enough of a file to tell its kind
+HASHED_BYTES = 1 << 20  # per read
 STATUS_IO_FAILED, STATUS_NOT_A_TRACE, STATUS_NEWER, STATUS_CORRUPT = 1, 2, 3, 4
 STATUS_NO_MEMORY, STATUS_DISK_FULL, STATUS_BAD_EVENT = 5, 6, 7
 
@@ -115,6 +117,7 @@ def library() -> ctypes.CDLL:
         "tau_trace_reader_open": (handle, [text, status]),
         "tau_trace_reader_totals": (totals, [handle]),
         "tau_trace_reader_header": (text, [handle]),
+        "tau_trace_reader_descriptor": (ctypes.c_int, [handle]),
         "tau_trace_reader_block": (ctypes.c_int, [handle, u64, columns, count]),
         "tau_trace_reader_sizes": (sizes, [handle, count]),
         "tau_trace_reader_site": (
@@ -148,13 +151,6 @@ def status_error(status: int, path: str | Path) -> TauError:
     return TauError(f"{path}: {cause}", _NEXT_STEPS.get(status))
 
 
-def require_trace_file(path: Path) -> None:
-    """Refuse an input as input_file.check does, and a plan, with the same next step everywhere."""
-    step = f"check the path, or record a program: tau record -o {path} -- PROGRAM"
-    if is_plan(input_file.read(path, "trace", HEAD_BYTES, step)):
-        raise TauError(f"{path} is a plan, not a trace", f"tau check {path}, or name a trace")
-
-
 def is_plan(head: bytes) -> bool:
     """Whether a file that begins so says that it is a plan."""
     return f'\nformat = "{PLAN_FORMAT}"'.encode() in head or head.startswith(b"# A heap plan:")
@@ -166,9 +162,13 @@ class TraceReader:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         status = ctypes.c_int(0)
-        require_trace_file(self.path)
+        record = f"check the path, or record a program: tau record -o {path} -- PROGRAM"
+        input_file.check(self.path, "trace", record)
         self._handle = library().tau_trace_reader_open(os.fsencode(path), ctypes.byref(status))
         if not self._handle:
+            if is_plan(input_file.read(self.path, "trace", HEAD_BYTES)):
+                step = f"tau check {path}, or name a trace"
+                raise TauError(f"{path} is a plan, not a trace", step)
             raise status_error(status.value, path)
         self.totals: Totals = library().tau_trace_reader_totals(self._handle)[0].to_totals()
         self.header: dict[str, Any] = _parse_header(library().tau_trace_reader_header(self._handle))
@@ -179,9 +179,12 @@ class TraceReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def close(self) -> None:
         """Release the file. The reader cannot be used afterward. May be called repeatedly."""
-        if self._handle:
+        if getattr(self, "_handle", None):
             library().tau_trace_reader_close(self._handle)
             self._handle = None
 
@@ -200,6 +203,15 @@ class TraceReader:
         """Whether times are nanoseconds of any clock, and not counts of events or accesses."""
         counts = (trace_format.CLOCK_ACCESSES, trace_format.CLOCK_EVENTS)
         return self.header.get("clock") not in counts
+
+    def sha256(self) -> str:
+        """Return the SHA-256 of the whole file, in hexadecimal."""
+        descriptor = library().tau_trace_reader_descriptor(self._handle)
+        digest, offset = hashlib.sha256(), 0
+        while data := os.pread(descriptor, HASHED_BYTES, offset):
+            digest.update(data)
+            offset += len(data)
+        return digest.hexdigest()
 
     def first_event(self, block: int) -> int:
         """The number of events before a block."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.trace.ending import RECOVERED
-from tautochrone.trace.file import TraceWriter, heap_accesses, open_trace
+from tautochrone.trace.file import TraceReader, TraceWriter, heap_accesses, open_trace
 
 
 def first_events(path: str | Path, count: int, target: str | Path) -> int:
@@ -25,7 +25,7 @@ def first_events(path: str | Path, count: int, target: str | Path) -> int:
         raise TauError(f"{count} events cannot be replayed", "give 1 or more", EXIT_USAGE)
     with open_trace(path) as reader:
         header, events = dict(reader.header), reader.totals.events
-        end_time = _time_of(path, count) if count < events else None
+        end_time = _time_of(reader, count) if count < events else None
         counted = heap_accesses(header)
         if end_time is not None and counted is not None:
             header["accesses"] = _accesses_until(counted[0], end_time)
@@ -48,13 +48,12 @@ def first_events(path: str | Path, count: int, target: str | Path) -> int:
     return min(count, events)
 
 
-def _time_of(path: str | Path, event: int) -> int:
+def _time_of(reader: TraceReader, event: int) -> int:
     """Return the time of an event."""
-    with open_trace(path) as reader:
-        for columns in reader.columns(("time_ns",)):
-            if event < len(columns.time_ns):
-                return int(columns.time_ns[event])
-            event -= len(columns.time_ns)
+    for columns in reader.columns(("time_ns",)):
+        if event < len(columns.time_ns):
+            return int(columns.time_ns[event])
+        event -= len(columns.time_ns)
     raise AssertionError("the event exists")
 
 

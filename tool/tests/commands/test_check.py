@@ -26,7 +26,8 @@ from tool.tests.trace import trace_model as model
 def test_sound_traces_have_no_problem(tmp_path: Path) -> None:
     for count in (0, 1, 70_000):
         model.write(tmp_path / "a.tau", model.random_events(count, count))
-        assert check_file(tmp_path / "a.tau") == ("trace", [])
+        kind, checked = check_file(tmp_path / "a.tau")
+        assert kind == "trace" and not checked.problems
 
 
 def test_exit_status_and_json(tmp_path: Path) -> None:
@@ -49,7 +50,7 @@ def test_a_damaged_block_is_placed(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    (problem,) = check_trace(path)
+    (problem,) = check_trace(path).problems
     assert problem.place == f"block 1, from event {form.BLOCK_EVENTS_MAX}"
     assert "damaged" in problem.cause
 
@@ -65,7 +66,7 @@ def test_a_forged_total_is_found(tmp_path: Path, word: int) -> None:
     data[at] ^= 1
     trace_forge.seal_chunk(data, footer)
     path.write_bytes(data)
-    assert check_trace(path), word
+    assert check_trace(path).problems, word
 
 
 def test_a_broken_rule_is_placed(tmp_path: Path) -> None:
@@ -79,22 +80,22 @@ def test_a_broken_rule_is_placed(tmp_path: Path) -> None:
         with TraceWriter(tmp_path / name, {}) as writer:
             zero = np.zeros(count + 1, np.uint64)
             writer.append(op=op, slot=zero, size_bytes=zero)
-        assert check_trace(tmp_path / name) == []
+        assert check_trace(tmp_path / name).problems == []
     forged = trace_forge.replace_first_block(
         (tmp_path / "kept").read_bytes(), (tmp_path / "freed").read_bytes()
     )
     (tmp_path / "forged").write_bytes(forged)
-    (problem,) = check_trace(tmp_path / "forged")
+    (problem,) = check_trace(tmp_path / "forged").problems
     assert problem.place == f"event {count}" and "[TRACE-26]" in problem.cause
 
 
 def test_neither_trace_nor_plan(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\x7fELF\0\0\0")
-    kind, problems = check_file(tmp_path / "x")
-    assert kind == "unknown" and problems[0].cause == "this is neither a trace nor a plan"
+    kind, checked = check_file(tmp_path / "x")
+    assert kind == "unknown" and checked.problems[0].cause == "this is neither a trace nor a plan"
     (tmp_path / "x.toml").write_text("a = ")
-    kind, problems = check_file(tmp_path / "x.toml")
-    assert kind == "plan" and problems
+    kind, checked = check_file(tmp_path / "x.toml")
+    assert kind == "plan" and checked.problems
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,8 @@ def test_the_first_misuse_of_each_kind_is_told(tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_told_by_its_kind(tmp_path: Path) -> None:
     source, plan = tmp_path / "x.c", tmp_path / "plan.toml"
     source.write_text("int main(void) { return 0; }\n")
-    kind, (problem,) = check_file(source)
+    kind, checked = check_file(source)
+    (problem,) = checked.problems
     assert (kind, problem.cause) == ("unknown", "this is neither a trace nor a plan")
     save_plan(Plan((), 64, "greedy", 0.0), plan, "a test")
     with pytest.raises(TauError, match="is a plan, not a trace"):

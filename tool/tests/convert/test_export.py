@@ -29,7 +29,7 @@ def test_csv_comes_back_as_it_was(tmp_path: Path, count: int) -> None:
     print("seed", seed)
     events = model.random_events(seed, count)
     model.write(tmp_path / "a.tau", events)
-    assert export_csv(tmp_path / "a.tau", tmp_path / "a.csv") == count
+    assert export_csv(open_trace(tmp_path / "a.tau"), tmp_path / "a.csv") == count
     import_file(tmp_path / "a.csv", tmp_path / "b.tau")
     found = model.read(tmp_path / "b.tau")
     with open_trace(tmp_path / "a.tau") as first, open_trace(tmp_path / "b.tau") as second:
@@ -48,7 +48,7 @@ def test_odd_module_names_survive(tmp_path: Path) -> None:
         site = np.array([writer.site(name, 2**64 - 1 - n) for n, name in enumerate(modules)])
         slot = np.arange(len(modules))
         writer.append(op=np.zeros(len(modules)), slot=slot, size_bytes=slot, site=site)
-    export_csv(tmp_path / "a.tau", tmp_path / "a.csv")
+    export_csv(open_trace(tmp_path / "a.tau"), tmp_path / "a.csv")
     import_file(tmp_path / "a.csv", tmp_path / "b.tau")
     with open_trace(tmp_path / "b.tau") as reader:
         assert [name for name, _ in reader.sites()] == modules
@@ -84,7 +84,7 @@ def test_without_pyarrow_parquet_says_what_to_install(
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(TauError, match="pyarrow") as caught:
-        export_parquet(tmp_path / "a.tau", tmp_path / "a.parquet")
+        export_parquet(open_trace(tmp_path / "a.tau"), tmp_path / "a.parquet")
     assert f"{sys.executable} -m pip install pyarrow" in (caught.value.next_step or "")
     assert not (tmp_path / "a.parquet").exists()
 
@@ -122,5 +122,5 @@ def test_a_damaged_trace_exports_nothing_to_a_file(tmp_path: Path) -> None:
     data[len(data) * 3 // 4] ^= 1
     path.write_bytes(data)
     with pytest.raises(TauError, match="damaged"):
-        export_csv(path, tmp_path / "a.csv")
+        export_csv(open_trace(path), tmp_path / "a.csv")
     assert list(tmp_path.iterdir()) == [path]

@@ -39,7 +39,8 @@ SEEDS = range(500, 503)
 
 def basis_of(*paths: Path, heap_bytes: int = 1, layout: str = "32") -> Basis:
     """A basis; its notes are collected in `said`."""
-    return Basis(paths, False, layout, False, heap_bytes, lambda text, step: said.append(text))
+    traces = [open_trace_for_replay(path) for path in paths]
+    return Basis(traces, False, layout, False, heap_bytes, lambda text, step: said.append(text))
 
 
 said: list[str] = []

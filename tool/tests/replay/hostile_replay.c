@@ -26,12 +26,6 @@ struct tau_trace_reader {
 
 static struct tau_trace_reader source;
 
-struct tau_trace_reader *tau_trace_reader_open(const char *path, enum tau_trace_status *status) {
-    (void)path;
-    *status = TAU_TRACE_OK;
-    return &source;
-}
-
 const struct tau_trace_totals *tau_trace_reader_totals(const struct tau_trace_reader *reader) {
     return &reader->totals;
 }
@@ -51,16 +45,12 @@ enum tau_trace_status tau_trace_reader_block(struct tau_trace_reader *reader, ui
     return TAU_TRACE_OK;
 }
 
-void tau_trace_reader_close(struct tau_trace_reader *reader) {
-    (void)reader;
-}
-
 static enum tau_trace_status open_events(const struct event *events, size_t count, uint64_t slots) {
     enum tau_trace_status status = TAU_TRACE_OK;
     source.totals =
         (struct tau_trace_totals){.events = count, .blocks = 1, .slots_count_max = slots};
     memcpy(source.events, events, count * sizeof *events);
-    struct tau_replay *replay = tau_replay_open("", count, &status);
+    struct tau_replay *replay = tau_replay_open(&source, count, &status);
     struct tau_replay_system *systems[2] = {NULL, NULL};
     if (replay != NULL) {
         systems[0] = tau_system_kingsley_open();

@@ -148,7 +148,8 @@ def test_a_complete_trace_has_no_remark(tmp_path: Path) -> None:
     path = write(tmp_path / "t.tau")
     with open_trace(path) as reader:
         assert reader.ending.is_complete and not reader.ending.remarks
-    assert check_file(path) == ("trace", [])
+    kind, checked = check_file(path)
+    assert kind == "trace" and not checked.problems
     for verb in ("info", "replay"):
         assert json.loads(tau(verb, path, "--json").stdout)["ending"]["remarks"] == []
 
@@ -184,8 +185,8 @@ def test_plan_says_it_and_so_does_the_plan(
     assert recording["ending"]["complete"] is not is_gap
     assert words in recording["ending"]["remarks"][0]["cause"]
     assert (words in load_plan(plan).traces[0].incomplete) == is_gap
-    kind, problems = check_file(plan)
-    assert kind == "plan" and (words in "".join(one.cause for one in problems)) == is_gap
+    kind, checked = check_file(plan)
+    assert kind == "plan" and (words in "".join(one.cause for one in checked.problems)) == is_gap
     assert words in tau("plan", path, "--classes-max", 0).stderr
 
 

@@ -133,7 +133,7 @@ def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
         found = dataclasses.asdict(reader.totals) | {"sizes": reader.sizes()}
     wanted = model.totals_of(events)
     assert {name: found[name] for name in wanted} == wanted and not found["recovered"]
-    assert check_trace(tmp_path / "a.tau") == []
+    assert check_trace(tmp_path / "a.tau").problems == []
 
 
 def test_more_sizes_than_the_table_holds_are_rounded_and_said(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_fuzzed_texts_never_crash_the_importer(tmp_path: Path, form: str) -> Non
     text = tmp_path / "text"
     if form == "csv":
         model.write(tmp_path / "t.tau", model.random_events(seed, 60))
-        export_csv(tmp_path / "t.tau", text)
+        export_csv(open_trace(tmp_path / "t.tau"), text)
         text.write_text(text.read_text() + 'malloc,"a,""b",1,,99999999999999,0,"m,+0x1",\n')
     else:
         text.write_bytes(HEAPTRACK)

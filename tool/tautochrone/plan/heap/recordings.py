@@ -15,6 +15,7 @@ from tautochrone.plan.file import PlanClass
 
 if TYPE_CHECKING:
     from tautochrone.replay.session import Session
+    from tautochrone.trace.file import TraceReader
 
 Classes = tuple[PlanClass, ...]
 
@@ -45,13 +46,13 @@ class _Classes:
 class ReplayedRecording:
     """A recording in the replayer, decoded once. `replays` counts its runs."""
 
-    def __init__(self, path: Path, layout: str) -> None:
+    def __init__(self, trace: Path | TraceReader, layout: str) -> None:
         from tautochrone.replay import opened, session
 
         self.replays = 0
         self._smallest_bytes: dict[Classes, int] = {}
         self.layout = layout
-        self.trace = opened.open_trace_for_replay(path)
+        self.trace = opened.open_trace_for_replay(trace)
         self.events = int(self.trace.facts.events)
         self.lowest_bytes = int(self.trace.facts.peak_live_bytes)
         self.highest_bytes = (
@@ -59,8 +60,8 @@ class ReplayedRecording:
         )
         if self.lowest_bytes > self.highest_bytes:
             raise TauError(
-                f"{path}: {self.lowest_bytes:,} live bytes do not fit into a heap of the layout"
-                f" {layout} (at most {self.highest_bytes:,})",
+                f"{self.trace.path}: {self.lowest_bytes:,} live bytes do not fit into a heap of the"
+                f" layout {layout} (at most {self.highest_bytes:,})",
                 "plan with --layout host" if layout == "32" else None,
             )
 

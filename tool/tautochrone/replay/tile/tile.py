@@ -54,7 +54,7 @@ from tautochrone.replay.tile.program import (
     tile_system,
 )
 from tautochrone.replay.tile.progress import run_watched
-from tautochrone.trace.file import heap_accesses, open_trace
+from tautochrone.trace.file import heap_accesses
 
 HEAP_PAGES_MAX = (1 << PAGE_BITS) - 1  # page 0 is reserved
 SLOTS_MAX = 250_000  # pointers of live objects, in the tile's plain memory
@@ -542,8 +542,8 @@ def _access_times(trace: opened.OpenTrace) -> np.ndarray | None:
     counted = heap_accesses(trace.header)
     if counted is None:
         return None
-    with open_trace(trace.path) as reader:
-        times = [columns.time_ns.copy() for columns in reader.columns(("time_ns",))]
+    with _decoding:
+        times = [columns.time_ns.copy() for columns in trace.reader.columns(("time_ns",))]
     end = sum(counted)
     return np.concatenate([*times, [end]]).astype(np.int64) if end else None
 
