@@ -43,7 +43,7 @@ class Bounds(NamedTuple):
 def make(basis: Basis) -> Bounds | None:
     """The bounds on each target whose compiler is installed; None if there is none."""
     found: list[Bound] = []
-    for pair in _pairs(basis):
+    for pair in _pairs(basis.has_classes, "pages" in basis.sections):
         try:
             found += bounds_on(*pair)
         except TauError as error:
@@ -51,27 +51,12 @@ def make(basis: Basis) -> Bounds | None:
     return Bounds(core_sha256(), tuple(found)) if found else None
 
 
-def _pairs(basis: Basis) -> list[Pair]:
-    """The pairs of the plan's systems and their targets."""
-    systems = _systems(basis.has_classes, "pages" in basis.sections)
-    return [(system, target) for system in systems for target in _targets(system)]
-
-
-def _systems(has_classes: bool, has_pages: bool) -> list[str]:
-    """The systems of a plan."""
+def _pairs(has_classes: bool, has_pages: bool) -> list[Pair]:
+    """The pairs of a plan's systems and their targets."""
     systems = ["tlsf"]
     systems += ["budget"] if has_classes else []
-    return systems + (["rtvm", "tile:rtmmu"] if has_pages else [])
-
-
-def absent(plan: Plan) -> list[str]:
-    """What a plan says nothing about: all bounds, or those of one of its systems."""
-    value = plan.sections.get("bounds")
-    if value is None:
-        return ["it has no [bounds]"]
-    told = {row.system for row in value.operations}
-    systems = _systems(bool(plan.classes), "pages" in plan.sections)
-    return [f"[bounds] has no row of {system}" for system in systems if system not in told]
+    systems += ["rtvm", "tile:rtmmu"] if has_pages else []
+    return [(system, target) for system in systems for target in _targets(system)]
 
 
 def _targets(system: str) -> tuple[str, ...]:
@@ -128,6 +113,8 @@ def to_table(value: Bounds) -> dict[str, Any]:
 
 def rule_broken(value: Bounds) -> str:
     """As Section: [PLAN-15]."""
+    if not value.operations:
+        return "bounds.operations is empty"
     seen: set[str] = set()
     for row in value.operations:
         if _macro(row) in seen:
@@ -167,8 +154,8 @@ def _said(row: Bound) -> str:
     return f"{row.operation} of {row.system} on {row.target}, in {row.unit}"
 
 
-def problems(value: Bounds) -> list[str]:
-    """As Section: every bound that differs with the installed core and compilers."""
+def problems(value: Bounds, plan: Plan) -> list[str]:
+    """As Section: [PLAN-16] with the installed core and compilers."""
     ours = core_sha256()
     reason = (
         "made with another compiler"
@@ -176,10 +163,11 @@ def problems(value: Bounds) -> list[str]:
         else f"made from another core ({value.core_sha256[:12]}…, this is {ours[:12]}…)"
     )
     planned = {row[:4]: row for row in value.operations}
-    moved: list[str] = []
-    for pair in dict.fromkeys((row.system, row.target) for row in value.operations):
-        moved += _moved(pair, planned)
-    return [f"{reason}: {text}" for text in moved]
+    told = dict.fromkeys((row.system, row.target) for row in value.operations)
+    moved = [f"{reason}: {text}" for pair in told for text in _moved(pair, planned)]
+    offered = _pairs(bool(plan.classes), "pages" in plan.sections)
+    missing = [pair for pair in offered if pair not in told and _computed(pair)]
+    return moved + [f"the plan has no bound of {system} on {target}" for system, target in missing]
 
 
 def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
@@ -187,14 +175,10 @@ def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
     system, target = pair
     if target not in _targets(system):
         return [f"{system} has no bounds on {target}"]
-    try:
-        found = {row[:4]: row for row in bounds_on(system, target)}
-    except TauError as error:
-        output.note(
-            f"tau: the bounds of {system} on {target} were not compared: {error.message}",
-            error.next_step,
-        )
+    rows = _computed(pair)
+    if rows is None:
         return []
+    found = {row[:4]: row for row in rows}
     said = []
     for key, row in planned.items():
         if (row.system, row.target) != pair:
@@ -211,3 +195,15 @@ def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
         if key not in planned
     ]
     return said
+
+
+def _computed(pair: Pair) -> tuple[Bound, ...] | None:
+    """The bounds of one system on one target; None, with a note, if its code cannot be built."""
+    try:
+        return bounds_on(*pair)
+    except TauError as error:
+        output.note(
+            f"tau: the bounds of {pair[0]} on {pair[1]} were not compared: {error.message}",
+            error.next_step,
+        )
+        return None

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.plan.bounds import absent
 from tautochrone.plan.file import load_plan
 from tautochrone.plan.remarks import plan_remarks
 from tautochrone.plan.sections import section_named
@@ -24,8 +23,9 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
             return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
         return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
     problems = [Problem("trace", text) for text in plan_remarks(plan)]
-    for text in absent(plan):
-        output.note(f"tau: {path}: {text}", "to have them, make the plan again with `tau plan`")
+    if "bounds" not in plan.sections:
+        step = "to have them, make the plan again with `tau plan`"
+        output.note(f"tau: {path}: it has no [bounds]", step)
     for name, value in plan.sections.items():
-        problems += [Problem(name, text) for text in section_named(name).problems(value)]
+        problems += [Problem(name, text) for text in section_named(name).problems(value, plan)]
     return "plan", problems

@@ -22,6 +22,7 @@ from tautochrone.facts.trace_format import OP_TOUCH
 from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
     from tautochrone.replay.opened import OpenTrace
 
 PAGE_BYTES = 4096
@@ -180,7 +181,7 @@ def header(value: Pages) -> list[str]:
     ]
 
 
-def problems(value: Pages) -> list[str]:
+def problems(value: Pages, _plan: Plan) -> list[str]:
     """As Section: [PLAN-14]."""
     needed = table_bytes(value.heap_pages)
     if needed == value.table_bytes:

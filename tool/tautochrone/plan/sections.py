@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from tautochrone.facts.plan_format import SECTIONS
 
 if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
     from tautochrone.replay.opened import OpenTrace
 
 HEAP = "heap"  # every plan has this section; plan/file.py reads it
@@ -63,8 +64,8 @@ class Section(Protocol):
     def header(self, value: Any) -> list[str]:
         """Return lines of the C header."""
 
-    def problems(self, value: Any) -> list[str]:
-        """Return the differences to the installed core, for `tau check`."""
+    def problems(self, value: Any, plan: Plan) -> list[str]:
+        """Return what the section lacks and how the installed core differs, for `tau check`."""
 
 
 @functools.cache

@@ -149,7 +149,7 @@ def test_a_file_of_another_kind_is_told_by_its_kind(tmp_path: Path) -> None:
 def test_bounds_that_a_plan_lacks_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All of them, or those of one of its systems; other bounds lead to a new plan."""
+    """A plan may lack all of them. If it lacks some, or has others, a new plan is the next step."""
     plan = Plan((PlanClass(24, 4),), 6400, "greedy", 0.0)
     save_plan(plan, tmp_path / "none.toml", "a test")
     output.configure(color="auto", quiet=False)
@@ -159,7 +159,7 @@ def test_bounds_that_a_plan_lacks_are_told(
     some = replace(plan, sections={"bounds": Bounds("0" * 64, rows)})
     save_plan(some, tmp_path / "some.toml", "a test")
     result = CliRunner().invoke(command, [str(tmp_path / "some.toml")], standalone_mode=False)
-    assert "[bounds] has no row of budget" in result.stderr
+    assert "bounds: the plan has no bound of budget on rv32\n" in result.stdout
     assert result.stdout.endswith(
         "next: make the plan again with `tau plan`, for the installed core and compilers\n"
     )

@@ -232,8 +232,9 @@ def test_the_header_starts_a_heap_on_pages(tmp_path: Path, heap_pages: int) -> N
 
 def test_the_table_bytes_are_checked_against_the_core() -> None:
     sound = Pages(40, 9, 12, pages.table_bytes(40))
-    assert pages.problems(sound) == []
-    (problem,) = pages.problems(replace(sound, table_bytes=sound.table_bytes + 4))
+    plan = Plan((), 40 * 4096, "greedy", 0.0)
+    assert pages.problems(sound, plan) == []
+    (problem,) = pages.problems(replace(sound, table_bytes=sound.table_bytes + 4), plan)
     assert str(sound.table_bytes) in problem and str(sound.table_bytes + 4) in problem
 
 

@@ -19,8 +19,9 @@ from tautochrone import native
 from tautochrone.plan import bounds
 from tautochrone.plan.bounds import Bound, Bounds, core_sha256
 from tautochrone.plan.checking import check_plan
-from tautochrone.plan.file import Plan, load_plan, save_plan
+from tautochrone.plan.file import Plan, PlanClass, load_plan, save_plan
 from tautochrone.plan.header import save_header
+from tautochrone.plan.pages import Pages, table_bytes
 from tautochrone.plan.sections import Basis
 from tautochrone.replay.emulator import count
 from tautochrone.replay.paging import page_replay
@@ -123,9 +124,30 @@ def test_another_core_with_the_same_bounds_is_no_problem(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["nobody", "glibc", "tile:rtmmu:slow"])
 def test_a_system_without_bounds_is_a_problem(tmp_path: Path, name: str) -> None:
-    made = Bounds("00" * 32, (Bound(name, "malloc", "rv32", "instructions", 1),))
+    wrong = Bound(name, "malloc", "rv32", "instructions", 1)
+    made = Bounds("00" * 32, (*bounds.make(basis_of()).operations, wrong))
     (cause,) = causes(planned(tmp_path, made))
     assert f"{name} has no bounds on rv32" in cause
+
+
+def test_a_target_or_a_system_without_a_row_is_a_problem(tmp_path: Path) -> None:
+    """Each pair of a system of the plan and its target in turn, then whole systems."""
+    made = bounds.make(basis_of(has_classes=True, pages=1))
+    pages = Pages(heap_pages=40, frames=9, commit_pages=30, table_bytes=table_bytes(40))
+    path = tmp_path / "plan.toml"
+
+    def missing(rows: tuple[Bound, ...]) -> list[str]:
+        sections = {"pages": pages, "bounds": Bounds(made.core_sha256, rows)}
+        plan = Plan((PlanClass(24, 4),), 6400, "greedy", 0.0, sections=sections)
+        save_plan(plan, path, "", force=True)
+        return causes(path)
+
+    assert missing(made.operations) == []
+    for pair in keys(made):
+        rows = tuple(row for row in made.operations if (row.system, row.target) != pair)
+        assert missing(rows) == [f"the plan has no bound of {pair[0]} on {pair[1]}"]
+    rows = tuple(row for row in made.operations if row.system == "rtvm")
+    assert len(missing(rows)) == len(keys(made)) - 1
 
 
 def other_core(folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:

@@ -198,6 +198,12 @@ def test_more_bounds_than_the_schema_allows_are_refused(tmp_path: Path) -> None:
             load_plan(path)
 
 
+def test_an_empty_list_of_bounds_is_refused(tmp_path: Path) -> None:
+    text = re.sub(r"operations = \[.*?\n\]", "operations = []", plan_text(PLAN, ""), flags=re.S)
+    with pytest.raises(TauError, match=r"bounds\.operations is empty"):
+        load_plan(written(tmp_path, text))
+
+
 def test_files_that_are_no_text_or_no_toml_are_refused(tmp_path: Path) -> None:
     for data in (
         b"\xff\xfe\x00",
