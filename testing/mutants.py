@@ -24,7 +24,7 @@ class StaleMutant(Exception):
 class Mutant:
     """In FILE, OLD becomes NEW; NAME says what goes wrong.
 
-    FILE is relative to the folder SIDE of the repository, which a side's own class names.
+    FILE is relative to the folder SIDE of the repository, which each side's subclass names.
     """
 
     side: ClassVar[str] = ""

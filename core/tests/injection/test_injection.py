@@ -37,7 +37,7 @@ def counts(level: int, trials: int) -> dict[str, list[int]]:
 
 
 def faults(level: int, trials: int) -> dict[str, dict[str, int]]:
-    """How many trials of each class of faults had each outcome."""
+    """How many trials of each kind of fault had each outcome."""
     return {
         name: dict(zip(OUTCOMES, numbers, strict=True))
         for name, numbers in counts(level, trials).items()

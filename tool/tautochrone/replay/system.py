@@ -1,4 +1,4 @@
-"""The interface of every system that replays a trace. replay/systems/ has a class per kind."""
+"""The interface of every system that replays a trace. replay/systems/ has a file per kind."""
 
 from __future__ import annotations
 
