@@ -130,6 +130,13 @@ def test_a_scatter_is_thinned_without_losing_a_maximum() -> None:
         assert kept_costs[in_octave].max() == costs[octaves == octave].max()
 
 
+def test_the_smallest_sizes_are_thinned_together() -> None:
+    """A free of nothing has size 0; it is in the step of size 1, without a warning of numpy."""
+    with np.errstate(all="raise"):
+        sizes, costs = entry.thinned(np.array([0, 1, 2]), np.array([5, 9, 4]), points_max=0)
+    assert (sizes.tolist(), costs.tolist()) == ([1, 2], [9, 4])
+
+
 def test_a_curve_is_made_coarser_without_losing_a_maximum() -> None:
     numbers = np.random.default_rng(4).integers(0, 1000, 2000)
     coarse = entry.curve_of(np.arange(2000) * 5, numbers, numbers + 7)

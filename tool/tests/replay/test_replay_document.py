@@ -66,14 +66,21 @@ def test_an_entry_is_read_back_whole() -> None:
         ({"completed": 1}, "completed"),
         ({"role": "boss"}, "role"),
         ({"name": "a b"}, "name"),
+        ({"name": "a" * 81}, "name"),
         ({"events": -1}, "events"),
         ({"events": 2**63}, "events"),
+        ({"events": True}, "events"),
+        ({"start_cycles": 1.5}, "start_cycles"),
+        ({"counters": {"stalls": "1"}}, "counters.stalls"),
         ({"footprint_ratio": -0.5}, "footprint_ratio"),
         ({"mean_mapped_pages": float("nan")}, "mean_mapped_pages"),
         ({"mapped_pages": {"event": [0], "min": [], "max": [3]}}, "mapped_pages"),
         ({"operations": {"free": {"count": 1}}}, "operations.malloc"),
+        ({"operations": {"malloc": {"count": 1}}}, "operations.free"),
+        ({"operations": operations() | {"a b": {"count": 1}}}, "a name without blanks"),
         ({"operations": operations(p999_cycles=None)}, "operations.free.p999_cycles"),
         ({"operations": operations(by_size={"size_bytes": [1], "cycles": []})}, "by_size"),
+        ({"operations": operations(by_size={"size_bytes": [], "cycles": [1]})}, "by_size"),
     ],
 )
 def test_what_no_system_says_is_refused(changed: dict[str, Any], place: str) -> None:
@@ -81,10 +88,18 @@ def test_what_no_system_says_is_refused(changed: dict[str, Any], place: str) -> 
         read(**changed)
 
 
-@pytest.mark.parametrize("changed", [{"command": "plan"}, {"instructions": "z80"}])
-def test_what_is_no_replay_is_refused(changed: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "changed",
+    [{"command": "plan"}, {"instructions": "z80"}, {"ending": {"remarks": [{"cause": 7}]}}],
+)
+def test_what_is_no_replay_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="".join(changed)):
         document_of({"command": "replay", "systems": []} | changed)
+
+
+def test_a_long_value_is_cut_in_the_message() -> None:
+    with pytest.raises(ValueError, match=r"command is 'x{56}\.\.\., expected 'replay'"):
+        document_of({"command": "x" * 10_000, "systems": []})
 
 
 def test_the_keys_are_spelled_as_the_specification_has_them() -> None:
