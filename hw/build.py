@@ -145,7 +145,7 @@ def described(unit: str) -> Unit:
     try:
         known = units()
     except UnitError as error:
-        raise BuildError(str(error)) from error
+        raise BuildError(str(error), "repair it, or install tautochrone again") from error
     if unit not in known:
         raise BuildError(f"unit `{unit}`: there are {', '.join(known)}")
     return known[unit]

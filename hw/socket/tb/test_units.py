@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hw import build
 from hw.build import BuildError, Options
 from hw.units import HW, UnitError, unit_sources, units
 
@@ -85,3 +86,14 @@ def test_a_build_refuses_what_no_folder_describes() -> None:
     """And says which units there are."""
     with pytest.raises(BuildError, match="unit `mmu`: there are bare, pagetable, rtmmu"):
         Options(unit="mmu").check()
+
+
+def test_a_build_refuses_a_wrong_description(
+    hardware: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what it says, and a next step."""
+    (hardware / TLB).write_text("[rtmmu]\nnumber = 2\n")
+    monkeypatch.setattr(build, "units", lambda: units(hardware))
+    with pytest.raises(BuildError, match="`module` is missing") as caught:
+        Options(unit="rtmmu").check()
+    assert caught.value.next_step == "repair it, or install tautochrone again"
