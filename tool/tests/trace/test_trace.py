@@ -6,6 +6,7 @@ Random events are compared with a plain Python model of the totals; the seed is 
 from __future__ import annotations
 
 import dataclasses
+import re
 import subprocess
 import sys
 import time
@@ -327,3 +328,26 @@ def test_a_stale_generated_file_is_found(tmp_path: Path) -> None:
     assert subprocess.run([*generate, "--check"], capture_output=True).returncode == 1
     subprocess.run(generate, check=True, capture_output=True)
     assert subprocess.run([*generate, "--check"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "cause"),
+    [
+        ("trace.toml", "number = 2", "number = 3", r"the versions must be 1, 2, 3 …, not \[1, 3"),
+        ("status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be 0,"),
+    ],
+)
+def test_facts_that_do_not_count_up_are_refused(
+    tmp_path: Path, name: str, old: str, new: str, cause: str
+) -> None:
+    """Nothing is written: a number that is left out would never be noticed later."""
+    (tmp_path / "iface").mkdir()
+    text = (ROOT / "iface" / name).read_text()
+    assert text.count(old) == 1
+    (tmp_path / "iface" / name).write_text(text.replace(old, new))
+    (tmp_path / "iface" / "gen.py").write_bytes((ROOT / "iface" / "gen.py").read_bytes())
+    done = subprocess.run(
+        [sys.executable, tmp_path / "iface" / "gen.py"], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and re.search(cause, done.stderr), done.stderr
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == sorted(["gen.py", name])
