@@ -141,7 +141,7 @@ class PagedTlsf(Tlsf):
         address = self.address(block)
         if size_bytes <= block.size_bytes:
             return self.edge(address + size_bytes) == self.span(block)[1]
-        following = self._neighbour(pool, index + 1)
+        following = self._neighbor(pool, index + 1)
         if following is None or block.size_bytes + following.size_bytes < size_bytes:
             return False
         self._list_take(following)

@@ -108,7 +108,7 @@ def test_aligned_alloc_leaves_a_block_before() -> None:
 
 
 def test_realloc_moves_down_only_if_the_alignment_stays() -> None:
-    """Step 3 of realloc is refused for an aligned object whose neighbour is not aligned so."""
+    """Step 3 of realloc is refused for an aligned object whose neighbor is not aligned so."""
     heap = Tlsf(2048, 112, 32)
     heap.malloc(28)
     low = heap.malloc(200)

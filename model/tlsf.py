@@ -130,7 +130,7 @@ class Tlsf:
             raise KeyError(offset)
         return pool, index
 
-    def _neighbour(self, pool: Pool, index: int) -> Block | None:
+    def _neighbor(self, pool: Pool, index: int) -> Block | None:
         """The block at INDEX if it exists and is free."""
         if 0 <= index < len(pool.blocks) and pool.blocks[index].is_free:
             return pool.blocks[index]
@@ -214,7 +214,7 @@ class Tlsf:
         block = pool.blocks[index]
         rest = Block(block.payload + size_bytes, block.size_bytes - size_bytes)
         block.size_bytes = size_bytes
-        following = self._neighbour(pool, index + 1)
+        following = self._neighbor(pool, index + 1)
         if following is not None:
             self._list_take(following)
             rest.size_bytes += following.size_bytes
@@ -281,12 +281,12 @@ class Tlsf:
             return "OK"
         pool, index = self._used(offset)
         block = pool.blocks[index]
-        following = self._neighbour(pool, index + 1)
+        following = self._neighbor(pool, index + 1)
         if following is not None:
             self._list_take(following)
             block.size_bytes += following.size_bytes
             del pool.blocks[index + 1]
-        previous = self._neighbour(pool, index - 1)
+        previous = self._neighbor(pool, index - 1)
         if previous is not None:
             self._list_take(previous)
             previous.size_bytes += block.size_bytes
@@ -305,8 +305,8 @@ class Tlsf:
         pool, index = self._used(offset)
         block = pool.blocks[index]
         size_bytes = self.block_size(request_bytes, 1 if block.alignment else 0)
-        following = self._neighbour(pool, index + 1)
-        previous = self._neighbour(pool, index - 1)
+        following = self._neighbor(pool, index + 1)
+        previous = self._neighbor(pool, index - 1)
         if size_bytes <= block.size_bytes:
             tail = block.size_bytes - size_bytes
             if tail >= 2 * self.unit or (tail >= self.unit and following is not None):
@@ -338,7 +338,7 @@ class Tlsf:
     def _join(self, pool: Pool, index: int, size_bytes: int) -> None:
         """Gives the used block at INDEX its free next one, if any, then splits it."""
         block = pool.blocks[index]
-        following = self._neighbour(pool, index + 1)
+        following = self._neighbor(pool, index + 1)
         if following is not None:
             self._list_take(following)
             block.size_bytes += following.size_bytes

@@ -19,7 +19,7 @@ class InitializationFreeArray:
     """
 
     def __init__(self, size: int, garbage: Callable[[str, int], int]) -> None:
-        """Initialises sp, nothing else."""
+        """Initializes sp, nothing else."""
         self.size = size
         self.data: list[object] = [garbage("data", i) for i in range(size)]
         self.helper = [garbage("helper", i) for i in range(size)]
@@ -63,7 +63,7 @@ class PagesValidity:
     frame: list[int]
 
     def __post_init__(self) -> None:
-        """The only initialisation."""
+        """The only initialization."""
         self.sp = [0] * self.pages_count
 
     def case(self, page: int) -> str:

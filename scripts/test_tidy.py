@@ -45,6 +45,8 @@ MUTANTS = {
     "unfinished": ("SPEC.md", "TO" + "DO: write\n", "unfinished"),
     "machine path": ("SPEC.md", "see /ho" + "me/someone/notes\n", "one machine"),
     "registry": ("SPEC.md", "https://pypi" + ".org/simple\n", "registry"),
+    "British": ("model/a.py", "neighb" + "ours = 2\n", "not US spelling"),
+    "British too": ("core/tests/a.c", "// Initial" + "ised once.\n", "not US spelling"),
     "core upwards": ("core/config.h", HEADER + BUDGET, "config may not include budget"),
     "tlsf to budget": ("core/tlsf.c", BUDGET + GOOD_C, "may not include budget"),
     "a part of tlsf to budget": ("core/private/heap/tlsf_list.h", BUDGET, "not include budget"),

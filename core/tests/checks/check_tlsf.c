@@ -168,7 +168,7 @@ static bool canary_holds(const struct tau_tlsf *heap, const unsigned char *paylo
            word_at(canary) == canary_for(heap, (const tau_word *)(const void *)payload);
 }
 
-// Whether invariant NUMBER, one of those on single blocks and their neighbours, holds in ROW.
+// Whether invariant NUMBER, one of those on single blocks and their neighbors, holds in ROW.
 static bool blocks_hold(const struct check_walk *walk, const struct check_row *row,
                         unsigned number) {
     bool previous_free = false;

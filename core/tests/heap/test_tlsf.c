@@ -215,7 +215,7 @@ static void realloc_of_nothing_and_to_nothing(void) {
     heap_close(&heap);
 }
 
-// Whatever the neighbours are, the asked alignment survives every way of resizing.
+// Whatever the neighbors are, the asked alignment survives every way of resizing.
 static void realloc_keeps_the_alignment(void) {
     for (size_t alignment = 2 * UNIT; alignment <= ALIGNMENT_MAX; alignment *= 2) {
         for (unsigned round = 0; round < 40; round++) {

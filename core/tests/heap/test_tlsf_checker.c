@@ -77,7 +77,7 @@ static void tlsf_2_previous_free(void) {
     heap_close(&scene.heap);
 }
 
-static void tlsf_3_free_neighbours(void) {
+static void tlsf_3_free_neighbors(void) {
     struct scene scene = scene_open();
     scene.used[-1] |= FREE;
     scene.hole[-1] |= PREVIOUS_FREE;
@@ -199,7 +199,7 @@ static void tlsf_11_classes(void) {
 static const struct test tests[] = {
     TEST(tlsf_1_sizes_and_the_row),
     TEST(tlsf_2_previous_free),
-    TEST(tlsf_3_free_neighbours),
+    TEST(tlsf_3_free_neighbors),
     TEST(tlsf_4_footers),
     TEST(tlsf_5_lists_hold_the_free_blocks),
     TEST(tlsf_6_back_links),

@@ -126,7 +126,7 @@ static void expect_misuse(struct test_heap *heap, void *pointer, enum tau_status
 
 static void double_free_is_reported(void) {
     for (size_t size = 1; size < 300; size++) {
-        for (unsigned neighbours = 0; neighbours < 4; neighbours++) {
+        for (unsigned neighbors = 0; neighbors < 4; neighbors++) {
             struct test_heap heap = heap_open(4096);
             void *low = tau_tlsf_malloc(heap.tlsf, size + 20);
             void *object = tau_tlsf_malloc(heap.tlsf, size);
@@ -134,8 +134,8 @@ static void double_free_is_reported(void) {
             void *wall = tau_tlsf_malloc(heap.tlsf, 1);
             REQUIRE(low != NULL && object != NULL && high != NULL && wall != NULL);
             memset(object, (int)size, size);
-            EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, neighbours & 1 ? low : NULL), TAU_OK);
-            EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, neighbours & 2 ? high : NULL), TAU_OK);
+            EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, neighbors & 1 ? low : NULL), TAU_OK);
+            EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, neighbors & 2 ? high : NULL), TAU_OK);
             EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, object), TAU_OK);
             expect_misuse(&heap, object, TAU_DOUBLE_FREE);
             EXPECT_SOUND(&heap);
@@ -144,7 +144,7 @@ static void double_free_is_reported(void) {
     }
 }
 
-// In whatever order neighbours are freed and merged, none can be freed twice.
+// In whatever order neighbors are freed and merged, none can be freed twice.
 static void double_free_after_merging_is_reported(void) {
     enum { OBJECTS = 8 };
     for (unsigned round = 0; round < 200; round++) {
@@ -252,7 +252,7 @@ static void interior_pointers_are_reported(void) {
 // ---- Overwritten headers ----------------------------------------------------------------------
 
 struct damage {
-    unsigned neighbours;  // bit 0: the block before is free, bit 1: the block behind
+    unsigned neighbors;  // bit 0: the block before is free, bit 1: the block behind
     int fill;
     size_t bytes;
     bool is_behind;  // written behind the object's usable bytes, else before its first
@@ -268,8 +268,8 @@ static void suffer(const struct damage *damage) {
     REQUIRE(low != NULL && object != NULL && high != NULL && wall != NULL);
     size_t usable = tau_tlsf_usable_size(heap.tlsf, object);
     memset(object, 0x7e, usable);
-    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, damage->neighbours & 1 ? low : NULL), TAU_OK);
-    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, damage->neighbours & 2 ? high : NULL), TAU_OK);
+    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, damage->neighbors & 1 ? low : NULL), TAU_OK);
+    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, damage->neighbors & 2 ? high : NULL), TAU_OK);
     unsigned char *place = damage->is_behind ? object + usable : object - damage->bytes;
     heap_remember(&heap);
     memset(place, damage->fill, damage->bytes);
@@ -289,10 +289,10 @@ static void suffer(const struct damage *damage) {
 static void overflow_and_underflow_are_reported(void) {
     static const int fills[] = {0x00, 0x01, 0x02, 0x03, 0x07, 0x41, 0x7f, 0x80, 0xc3, 0xff};
     for (size_t f = 0; f < sizeof fills / sizeof *fills; f++) {
-        for (unsigned neighbours = 0; neighbours < 4; neighbours++) {
+        for (unsigned neighbors = 0; neighbors < 4; neighbors++) {
             for (size_t bytes = 1; bytes <= 8; bytes++) {
-                suffer(&(struct damage){neighbours, fills[f], bytes, false});
-                suffer(&(struct damage){neighbours, fills[f], bytes, true});
+                suffer(&(struct damage){neighbors, fills[f], bytes, false});
+                suffer(&(struct damage){neighbors, fills[f], bytes, true});
             }
         }
     }

@@ -104,7 +104,7 @@ static void bad_arguments_are_refused(void) {
     heap_close(&heap);
 }
 
-// Initialisation costs the control block, whatever the size: the payload keeps its bytes.
+// Initialization costs the control block, whatever the size: the payload keeps its bytes.
 static void init_leaves_the_payload_alone(void) {
     for (size_t size = 4096; size <= 1 << 20; size *= 4) {
         struct test_heap heap = heap_memory(size, 0);
@@ -247,7 +247,7 @@ static void bad_pools_change_nothing(void) {
     heap_close(&heap);
 }
 
-// Neighbouring pools stay apart: no block reaches over the border, in any order of frees.
+// Neighboring pools stay apart: no block reaches over the border, in any order of frees.
 static void touching_pools_do_not_merge(void) {
     struct test_heap heap = open_in_the_middle(0);
     EXPECT_EQUAL(tau_tlsf_add_pool(heap.tlsf, heap.memory + 36864, 1024), TAU_OK);

@@ -59,7 +59,7 @@ def is_longest_malloc(heap: Tlsf, request: int) -> bool:
 def is_longest_free(heap: Tlsf, offset: int) -> bool:
     """Both neighbors free, each alone in a word of its own."""
     pool, index = heap._find(offset)
-    neighbors = [heap._neighbour(pool, index - 1), heap._neighbour(pool, index + 1)]
+    neighbors = [heap._neighbor(pool, index - 1), heap._neighbor(pool, index + 1)]
     if None in neighbors:
         return False
     words = [word_of(heap, block.size_bytes) for block in neighbors]

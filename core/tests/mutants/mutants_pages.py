@@ -101,7 +101,7 @@ VALIDITY = [
     ("stack does not grow", "validity_inline.h", ".top = top + 1;", ".top = top;"),
     ("frames not linked", "validity_inline.h", "if (place != start) {", "if (place == 0) {"),
     ("rights lost", "validity_inline.h", "frame | (top & TAU_RIGHTS);", "frame | TAU_RIGHTS;"),
-    ("sp not initialised", "validity.h", ".top = 0;", ".top &= 1;"),
+    ("sp not initialized", "validity.h", ".top = 0;", ".top &= 1;"),
 ]
 
 SPACE = [

@@ -175,7 +175,7 @@ static void regions_that_touch_are_two(void) {
     end();
 }
 
-// Free neighbours unite, so that a region may be made over what several left; the whole space too.
+// Free neighbors unite, so that a region may be made over what several left; the whole space too.
 static void free_regions_unite(void) {
     for (unsigned order = 0; order < 6; order++) {
         static const uint32_t orders[6][3] = {{1, 20, 40}, {1, 40, 20}, {20, 1, 40},
