@@ -10,15 +10,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.sections import Basis
-
-if TYPE_CHECKING:
-    from tautochrone.plan.file import Plan
 
 Pair = tuple[str, str]
 
@@ -154,7 +152,7 @@ def _said(row: Bound) -> str:
     return f"{row.operation} of {row.system} on {row.target}, in {row.unit}"
 
 
-def problems(value: Bounds, plan: Plan) -> list[str]:
+def problems(value: Bounds, has_classes: bool, names: Collection[str]) -> list[str]:
     """As Section: [PLAN-16] with the installed core and compilers."""
     ours = core_sha256()
     reason = (
@@ -165,7 +163,7 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
     planned = {row[:4]: row for row in value.operations}
     told = dict.fromkeys((row.system, row.target) for row in value.operations)
     moved = [f"{reason}: {text}" for pair in told for text in _moved(pair, planned)]
-    offered = _pairs(bool(plan.classes), "pages" in plan.sections)
+    offered = _pairs(has_classes, "pages" in names)
     missing = [pair for pair in offered if pair not in told and _computed(pair)]
     return moved + [f"the plan has no bound of {system} on {target}" for system, target in missing]
 

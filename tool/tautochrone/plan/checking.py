@@ -26,6 +26,8 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     if "bounds" not in plan.sections:
         step = "to have them, make the plan again with `tau plan`"
         output.note(f"tau: {path}: it has no [bounds]", step)
+    has_classes, names = bool(plan.classes), plan.sections.keys()
     for name, value in plan.sections.items():
-        problems += [Problem(name, text) for text in section_named(name).problems(value, plan)]
+        found = section_named(name).problems(value, has_classes, names)
+        problems += [Problem(name, text) for text in found]
     return "plan", problems

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tautochrone.facts.plan_format import SECTIONS
 
 if TYPE_CHECKING:
-    from tautochrone.plan.file import Plan
     from tautochrone.replay.opened import OpenTrace
 
 HEAP = "heap"  # every plan has this section; plan/file.py reads it
@@ -64,8 +63,11 @@ class Section(Protocol):
     def header(self, value: Any) -> list[str]:
         """Return lines of the C header."""
 
-    def problems(self, value: Any, plan: Plan) -> list[str]:
-        """Return what the section lacks and how the installed core differs, for `tau check`."""
+    def problems(self, value: Any, has_classes: bool, names: Collection[str]) -> list[str]:
+        """Return what the section lacks and how the installed core differs, for `tau check`.
+
+        `has_classes` and `names` are those of the plan: whether it has pools, and its sections.
+        """
 
 
 @functools.cache

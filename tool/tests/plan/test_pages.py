@@ -159,6 +159,26 @@ def test_only_recordings_of_accesses_have_pages(tmp_path: Path) -> None:
     assert pages.make(basis_of(trace, layout="host")) is None and "32-bit" in said[1]
 
 
+def test_the_heap_grows_by_steps_up_to_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[PLAN-13] Each by 1/64 of the heap, and the last size that the schema allows is tried."""
+    wanted = [200]
+    while wanted[-1] < 300:
+        wanted.append(wanted[-1] + max(wanted[-1] // 64, 1))
+    tried: list[int] = []
+
+    def peaks(_basis: Basis, heap_pages: int, touch_all: bool) -> list[int]:
+        tried.append(heap_pages)
+        return [heap_pages - touch_all] if heap_pages >= 300 else []
+
+    monkeypatch.setattr(pages, "_peaks", peaks)
+    monkeypatch.setitem(pages.HEAP_PAGES, "most", wanted[-1])
+    basis = basis_of(heap_bytes=200 * PAGE)
+    assert pages._heap(basis) == (wanted[-1], [wanted[-1]], [wanted[-1] - 1])
+    assert tried == [*wanted, wanted[-1]], "the last one also with every byte touched"
+    monkeypatch.setitem(pages.HEAP_PAGES, "most", wanted[-1] - 1)
+    assert pages._heap(basis) is None
+
+
 def test_misuse_is_left_out_where_the_plan_leaves_it_out(tmp_path: Path) -> None:
     events = [(MALLOC, 0, 100, 0), (FREE, SLOT_NONE, 0, 0), (TOUCH, 0, 0, 1)]
     trace = write_events(tmp_path / "t.tau", events, [0, UNKNOWN, 0])
@@ -230,11 +250,39 @@ def test_the_header_starts_a_heap_on_pages(tmp_path: Path, heap_pages: int) -> N
         assert subprocess.run([program], check=False, timeout=20).returncode == status
 
 
+def test_header_and_summary_have_each_number() -> None:
+    planned = Pages(heap_pages=1040, frames=9, commit_pages=12, table_bytes=1292)
+    defined = dict(line.split()[1:] for line in pages.header(planned) if line.startswith("#"))
+    names = ("HEAP_PAGES", "FRAMES", "COMMIT_PAGES", "TABLE_BYTES", "SPACE_PAGES_LOG2")
+    numbers = ("1040u", "9u", "12u", "1292u", "11u")
+    assert defined == {
+        f"TAU_PLAN_{name}": number for name, number in zip(names, numbers, strict=True)
+    }
+    (told,) = pages.told(planned)
+    assert told == (
+        "on pages: 9 frames, the peak of mapped pages, in a heap of 1,040 pages; tables of 1,292"
+        " bytes"
+    )
+
+
+def test_the_numbers_rise_and_may_be_equal() -> None:
+    """[PLAN-14] A program that touches all that it allocates has frames for each page."""
+    assert pages.rule_broken(Pages(5, 5, 5, 1)) == ""
+    assert "pages.frames is 6, more than pages.commit_pages, 5" in pages.rule_broken(
+        Pages(7, 6, 5, 1)
+    )
+    assert "pages.commit_pages is 6, more than pages.heap_pages, 5" in pages.rule_broken(
+        Pages(5, 5, 6, 1)
+    )
+
+
 def test_the_table_bytes_are_checked_against_the_core() -> None:
     sound = Pages(40, 9, 12, pages.table_bytes(40))
-    plan = Plan((), 40 * 4096, "greedy", 0.0)
-    assert pages.problems(sound, plan) == []
-    (problem,) = pages.problems(replace(sound, table_bytes=sound.table_bytes + 4), plan)
+    assert pages.problems(sound, False, ["pages"]) == []
+    less = replace(sound, table_bytes=sound.table_bytes - 4)
+    assert str(less.table_bytes) in pages.problems(less, False, ["pages"])[0]
+    more = replace(sound, table_bytes=sound.table_bytes + 4)
+    (problem,) = pages.problems(more, False, ["pages"])
     assert str(sound.table_bytes) in problem and str(sound.table_bytes + 4) in problem
 
 
