@@ -160,7 +160,7 @@ PORT = [
     (
         "the first page of a large one",
         "tau_composable_port.sv",
-        "FrameBits'(wanted_q & mask_of(result_tag[6:0]));",
+        "FrameBits'(wanted_q & mask_of(result_pairs));",
         "FrameBits'(wanted_q & '0);",
     ),
     (

@@ -174,18 +174,19 @@ module tau_composable_port #(
       end
     end
   end
-  // No reset: translations, which valid_q and found_q speak for.
   logic finds;
   assign finds = searching_q && better;
+  // No reset: translations, which valid_q and found_q speak for.
   always_ff @(posedge clk_i) begin
-    if (finds) tag_q[place_q] <= row_entry[TagAt+:TagBits];
-  end
-  always_ff @(posedge clk_i) begin
-    if (finds) frame_q[place_q] <= row_entry[TagAt-1:0];
+    if (finds) begin
+      tag_q[place_q] <= row_entry[TagAt+:TagBits];
+      frame_q[place_q] <= row_entry[TagAt-1:0];
+    end
   end
 
   logic [PlaceBits-1:0] last_place;
-  logic [TagBits-1:0]   last_tag, result_tag;
+  logic [TagBits-1:0]   last_tag;
+  logic [6:0]           result_pairs;
   logic [TagAt-1:0]     last, result;
   assign last_place = last_q[lookup_access_i[WriteBit]];
   assign last_tag = tag_q[last_place];
@@ -194,14 +195,14 @@ module tau_composable_port #(
                       (lookup_access_i & ~last[FrameBits+:3]) == '0;
   assign last_frame_o = last[FrameBits-1:0] | FrameBits'(lookup_page_i & mask_of(last_tag[6:0]));
 
-  assign result_tag = tag_q[place_q];
+  assign result_pairs = tag_q[place_q][6:0];
   assign result = frame_q[place_q];
   logic denied;
   assign denied = (access_q & ~result[FrameBits+:3]) != '0;
   assign result_valid_o = answer_q;
   assign result_fault_o = !found_q || denied;
   assign result_cause_o = !found_q ? 2'd1 : {denied, 1'b0};
-  assign result_frame_o = result[FrameBits-1:0] | FrameBits'(wanted_q & mask_of(result_tag[6:0]));
+  assign result_frame_o = result[FrameBits-1:0] | FrameBits'(wanted_q & mask_of(result_pairs));
   assign event_hit_o = answer_q && !filling_q;
   assign event_miss_o = filling_q;
 
@@ -227,12 +228,12 @@ module tau_composable_port #(
   assign proof_place = is_busy ? place_q : '0;
   assign proof_rows = searching_q ? rows_q : '0;
   assign proof_row_found = searching_q && found_q ? row_found_q : '0;
-  assign proof_result = is_busy && found_q ? {result_tag, result} : '0;
+  assign proof_result = is_busy && found_q ? {tag_q[place_q], result} : '0;
   // The proof gives one translation: is it kept, and was it found for the lookup on its way?
   logic [KeptBits-1:0]           proof_any;
   logic [Entries-1:0]            proof_kept;
   logic                          proof_found;
-  assign proof_found = is_busy && found_q && {result_tag, result} == proof_any;
+  assign proof_found = is_busy && found_q && {tag_q[place_q], result} == proof_any;
   for (genvar i = 0; i < Entries; i++) begin : gen_proof
     assign proof_tlb[KeptBits*i+:KeptBits] = valid_q[i] ? {tag_q[i], frame_q[i]} : '0;
     assign proof_kept[i] = valid_q[i] && {tag_q[i], frame_q[i]} == proof_any;
