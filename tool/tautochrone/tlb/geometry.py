@@ -152,6 +152,11 @@ def _geometry(name: str, document: Table, reader: Reader) -> Geometry:
         _structure(reader, f"structure[{number}]", row, arrays, table["page_bytes"])
         for number, row in enumerate(table["structure"])
     )
+    kinds = [(each.role, each.page_bytes, each.array) for each in structures]
+    for number, kind in enumerate(kinds):
+        if kind in kinds[:number]:
+            cause = "the same role, page size and array as another"
+            raise _wrong(reader, f"structure[{number}]", cause)
     if all(structure.role == DIRECTORY for structure in structures):
         raise _wrong(reader, "structure", "none translates pages")
     facts = {key: table.get(key) for key in ("page_bytes", "source", "reference", "assumption")}

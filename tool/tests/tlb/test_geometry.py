@@ -78,6 +78,8 @@ WRONG = [
     ("constant = 3", "constant = 4", ":18: structure[0].constant: 4 is no set of 4"),
     ("constant = 3", "constant = -1", ":18: structure[0].constant is -1, expected"),
     ('"0x4", "0x8"', '"0x6", "0x8"', "structure[1].rows[0]: 0x6 has bits inside a page of 16384"),
+    ('role = "directory"\npage_bytes = 16384', 'role = "data"\npage_bytes = 4096',
+     ":20: structure[1]: the same role, page size and array"),
     ("page_bytes = 16384", "page_bytes = 12288", "structure[1].page_bytes: 12288 is no power of"),
     ("page_bytes = 4096\ns", "page_bytes = [\ns", ": not TOML: "),
 ]  # fmt: skip
