@@ -64,6 +64,14 @@ enum tau_status {
     TAU_FRAME_FREE = 28,
     // the frame is in a taken block of another order or start
     TAU_FRAME_ORDER = 29,
+    // a principal owns more sets than the array has
+    TAU_SETS_OUTSIDE = 30,
+    // two principals own one set, or have windows that overlap
+    TAU_SETS_OWNED = 31,
+    // the window has too few pages in the principal's sets
+    TAU_WINDOW_FULL = 32,
+    // a set would hold more live entries than its safe ways
+    TAU_WAYS_EXCEEDED = 33,
 };
 
 #endif

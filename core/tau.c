@@ -17,3 +17,5 @@
 #include "core/page_heap.c"
 
 #include "core/buddy.c"
+
+#include "core/tlb_color.c"

@@ -93,7 +93,7 @@ COLUMNS = tuple((isa, level) for isa in ("rv32", "m4") for level in (0, 1, 2))
 PAGED_SOURCES = tuple(
     dict.fromkeys(
         name
-        for system in (*heaps(), "hierarchy", "buddy")
+        for system in (*heaps(), "hierarchy", "buddy", "tlb_color")
         for name in CORE_FILES[system]
     )
 )
@@ -109,6 +109,8 @@ PAGED_ROWS = (
     ("`tau_region_tree_union`", "tau_region_tree_union", (), (0,)),
     ("`tau_buddy_take`", "tau_buddy_take", (), (0,)),
     ("`tau_buddy_give`", "tau_buddy_give", (), (0,)),
+    ("`tau_tlb_color_malloc`", "tau_tlb_color_malloc", (), (0, 1)),
+    ("`tau_tlb_color_free`", "tau_tlb_color_free", (), (0, 1)),
     ("`tau_vspace_map_region`", "tau_vspace_map_region", (), (0,)),
     ("`tau_vspace_map_page`, a frame is ready", "tau_vspace_map_page", READY, (0,)),
     ("`tau_vspace_map_page`", "tau_vspace_map_page", (), (0,)),

@@ -7,7 +7,7 @@ question is answered by looking at all of them. Cost: proportional to the pages 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 DATA, DIRECTORY, CODE = "data", "directory", "code"
@@ -106,9 +106,9 @@ class Window:
 
 @dataclass(frozen=True)
 class Principal:
-    """Who owns sets: per array a range, and how many entries of a set its other pages take."""
+    """Who owns sets: per array which, and how many entries of a set its other pages take."""
 
-    sets: Sequence[range]
+    sets: Sequence[Collection[int]]
     windows: Sequence[Window]
     taken: Sequence[int] = ()
 
@@ -136,7 +136,7 @@ class Partition:
             return "BAD_ARGUMENT"
         colorable = [number for number, array in enumerate(geometry.arrays) if array.sets > 1]
         owned = [(number, each.sets[number]) for each in self.principals for number in colorable]
-        if any(sets and sets[-1] >= geometry.arrays[number].sets for number, sets in owned):
+        if any(sets and max(sets) >= geometry.arrays[number].sets for number, sets in owned):
             return "SETS_OUTSIDE"
         owners = Counter((number, index) for number, sets in owned for index in sets)
         starts = sorted((window.start, window.size_bytes) for window in windows)
@@ -169,9 +169,7 @@ class Partition:
 
     def heap(self, number: int, window: int, pages: int, mode: str) -> tuple[str, list[int]]:
         """As tau_tlb_color_init: the status, and the addresses of the heap's pages."""
-        if pages == 0:
-            return "BAD_ARGUMENT", []
-        status = self.check()
+        status = "BAD_ARGUMENT" if self.check() == "OK" and pages == 0 else self.check()
         if status != "OK":
             return status, []
         principal = self.principals[number]

@@ -116,7 +116,7 @@ def test_no_page_has_two_owners() -> None:
 
 
 def test_wrong_geometries_are_told() -> None:
-    """Rows that depend on each other, are too few, or are inside a page; ways that are not there."""
+    """Rows that depend on each other, are too few or inside a page; ways that are not there."""
     for array, rows, constant, size in (
         (Array(16, 4, 4), (1, 2, 4, 7), 0, PAGE),
         (Array(16, 4, 4), (1, 2, 4), 0, PAGE),

@@ -6,7 +6,7 @@
 
 #include "core/tlsf.c"
 
-enum { POOLS_MAX = 64 };
+enum { POOLS_MAX = 128 };
 
 struct check_row {
     const unsigned char *first;     // payload of the first block

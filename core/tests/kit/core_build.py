@@ -41,6 +41,7 @@ BUDDY = [*sources_of("buddy"), "tests/checks/check_buddy.c"]
 THREADED = [*sources_of("page_heap", "budget"), "tests/kit/port_threads.c"]
 
 TLSF = ["tests/checks/check_tlsf.c", "tests/kit/port_test.c"]
+TLB_COLOR = ["tlb_color.c", *TLSF]
 BUDGET = ["tests/checks/check_budget.c", *TLSF]
 
 # What each program needs beside its own file, in core/. The checkers of heaps include the mechanism
@@ -70,6 +71,9 @@ COMPANIONS = {
     "test_buddy": BUDDY,
     "fuzz_buddy": BUDDY,
     "explore_buddy": BUDDY,
+    "test_tlb_color": TLB_COLOR,
+    "fuzz_tlb_color": TLB_COLOR,
+    "explore_tlb_color": TLB_COLOR,
 }
 
 

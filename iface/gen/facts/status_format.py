@@ -31,6 +31,10 @@ FRAME_OUTSIDE = 26
 FRAME_TWICE = 27
 FRAME_FREE = 28
 FRAME_ORDER = 29
+SETS_OUTSIDE = 30
+SETS_OWNED = 31
+WINDOW_FULL = 32
+WAYS_EXCEEDED = 33
 
 NAMES = (
     "OK",
@@ -63,6 +67,10 @@ NAMES = (
     "FRAME_TWICE",
     "FRAME_FREE",
     "FRAME_ORDER",
+    "SETS_OUTSIDE",
+    "SETS_OWNED",
+    "WINDOW_FULL",
+    "WAYS_EXCEEDED",
 )
 MEANING = {
     OK: "done; with every other status, nothing was changed",
@@ -95,4 +103,8 @@ MEANING = {
     FRAME_TWICE: "the frame was added to the pool before",
     FRAME_FREE: "the frame is already free",
     FRAME_ORDER: "the frame is in a taken block of another order or start",
+    SETS_OUTSIDE: "a principal owns more sets than the array has",
+    SETS_OWNED: "two principals own one set, or have windows that overlap",
+    WINDOW_FULL: "the window has too few pages in the principal's sets",
+    WAYS_EXCEEDED: "a set would hold more live entries than its safe ways",
 }
