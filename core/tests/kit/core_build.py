@@ -74,6 +74,7 @@ COMPANIONS = {
     "test_tlb_color": TLB_COLOR,
     "fuzz_tlb_color": TLB_COLOR,
     "explore_tlb_color": TLB_COLOR,
+    "test_tlb_malloc": ["conventional/tlb_malloc.c", *TLSF],
 }
 
 

@@ -305,7 +305,7 @@ static void huge_pages_have_structures_of_their_own(void) {
     world.structures[1] = (struct tau_tlb_color_structure){
         .page_log2 = PAGE_LOG2 + DIRECTORY_PAGES_LOG2, .array = 1, .rows = world.rows[3]};
     world.structures[0].constant = 8;  // says nothing of huge pages, nor do their own directories
-    world.structures[3].constant = 3;
+    world.structures[3].constant = 2;
     world.owned[0][1] = 6;
     world.windows[0].page_log2 = PAGE_LOG2 + DIRECTORY_PAGES_LOG2;
     EXPECT_EQUAL(world_init(0, 3, TAU_TLB_COLOR_ISOLATED), TAU_WINDOW_FULL);

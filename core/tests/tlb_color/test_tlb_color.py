@@ -59,8 +59,9 @@ ABOVE_MAX = {"malloc": 12, "free": 16}
 
 @pytest.mark.parametrize("build", BUILDS, ids=str)
 def test_examples(build: Build, tmp_path: Path) -> None:
-    """The C program's own tests pass."""
-    print(run_program(build_program(build, "test_tlb_color", tmp_path), [], RUN_SECONDS_MAX))
+    """The C programs' own tests pass."""
+    for name in ("test_tlb_color", "test_tlb_malloc"):
+        print(run_program(build_program(build, name, tmp_path), [], RUN_SECONDS_MAX))
 
 
 @pytest.mark.parametrize("build", BUILDS[:3], ids=str)
