@@ -74,7 +74,7 @@ static const char *set_up(uint32_t number) {
     }
     finish(WATCH_ALLOCATE, application->pages_count);
     tau_tile_start(WATCH_BIND, number);
-    tau_pages_bind(number);
+    tau_pages_bind(number, &executable);
     finish(WATCH_BIND, 0);
     tau_tile_start(WATCH_LOAD, number);
     tau_pages_load(number, &executable, image);

@@ -161,8 +161,24 @@ const char *tau_pages_allocate(uint32_t number) {
     return NULL;
 }
 
-static void clear(struct tau_frame frame, unsigned order) {
-    tau_words_clear(frame_words(frame), page_bytes(order) / 4);
+// Clears a frame from the word FIRST on.
+static void clear(struct tau_frame frame, unsigned order, uint32_t first) {
+    tau_words_clear(frame_words(frame) + first, page_bytes(order) / 4 - first);
+}
+
+// How many words of PAGE, from its first on, the executable's image fills when it is loaded.
+static uint32_t filled_words(const struct tau_bound_page *page,
+                             const struct tau_executable *executable) {
+    const uint32_t size_bytes = page_bytes(page->order);
+    for (uint32_t i = 0; i < executable->segments_count; i++) {
+        const struct tau_segment *segment = &executable->segments[i];
+        const uint32_t offset = page_address(page) - segment->address;
+        if (offset < segment->file_bytes) {
+            const uint32_t rest = segment->file_bytes - offset;
+            return (rest < size_bytes ? rest : size_bytes) / 4;
+        }
+    }
+    return 0;
 }
 
 // The rights of a page that waits for its first touch are kept; the entry is empty.
@@ -195,19 +211,19 @@ static void set_channels(uint32_t number) {
     }
 }
 
-void tau_pages_bind(uint32_t number) {
+void tau_pages_bind(uint32_t number, const struct tau_executable *executable) {
     const struct tau_application *application = &tau_kernel.applications[number];
     for (uint32_t i = 0; i < application->pages_count; i++) {
         const struct tau_bound_page *page = &application->pages[i];
         const bool is_communication = page->kind == TAU_COMPOSE_PAGE_KIND_FIXED &&
                                       page->frame.number < TAU_TILE_SIZE_COMMUNICATION_FRAMES;
         if (has_own_frame(page) || is_communication) {
-            clear(page->frame, page->order);
+            clear(page->frame, page->order, filled_words(page, executable));
         }
         bind(number, i, page);
     }
     for (uint32_t i = 0; i < application->pool_count; i++) {
-        clear(application->pool[i], 0);
+        clear(application->pool[i], 0, 0);
     }
     set_channels(number);
 }

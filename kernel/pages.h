@@ -15,8 +15,9 @@ const char *tau_pages_begin(void);
 // Takes the frames of APPLICATION's page list. NULL, or why not; then it has none.
 const char *tau_pages_allocate(uint32_t application);
 
-// Clears the frames that APPLICATION took, writes its table, and sets its DMA channels.
-void tau_pages_bind(uint32_t application);
+// Clears what the executable's image does not fill of the frames that APPLICATION took, writes its
+// table, and sets its DMA channels.
+void tau_pages_bind(uint32_t application, const struct tau_executable *executable);
 
 // Copies the executable's segments from IMAGE into the frames. Its segments lie in the pages
 // (tau_pages_hold).

@@ -9,6 +9,8 @@ enum { PAGE_WORDS = TAU_COMPOSE_SIZE_PAGE_BYTES_MIN / 4 };
 enum { MAIN, GREEDY, BAD, JUMP, BEYOND };
 
 static volatile uint32_t memory[WORDS];
+// Loaded with the image, which ends inside the second page of the data.
+static volatile uint32_t filled[WORDS + STEP_WORDS] = {1};
 
 static void expect_clear(volatile uint32_t *words, uint32_t count) {
     for (uint32_t i = 0; i < count; i += STEP_WORDS) {
@@ -32,9 +34,14 @@ static void wait(void) {
 // A mark in each slot.
 void main_task(void) {
     volatile uint32_t *fifo = (volatile uint32_t *)TAU_COMPOSE_ADDRESS_FIFO;
+    if (filled[0] != 1) {
+        tau_base_print("not loaded\n");
+    }
+    expect_clear(filled + 1, WORDS + STEP_WORDS - 1);
     expect_clear(memory, WORDS);
     expect_clear(fifo, PAGE_WORDS);
     tau_base_print("begins\n");
+    stain(filled, WORDS + STEP_WORDS);
     stain(memory, WORDS);
     stain(fifo, PAGE_WORDS);
     for (uint32_t i = 0;; i++) {

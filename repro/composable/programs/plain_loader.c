@@ -1,6 +1,6 @@
-// The loader of a system without virtual memory: it checks the executable as ours does, clears the
-// memory of each segment, and copies it to where that lies, with the kernel's own loops. Prints the
-// cycles.
+// The loader of a system without virtual memory: it checks the executable as ours does, copies each
+// segment to where that lies, and clears the rest of its memory, with the kernel's own loops. It
+// prints the cycles.
 #include "kernel/executable.h"
 #include "kernel/words.h"
 #include "targets/tile/tile.h"
@@ -30,8 +30,9 @@ int main(void) {
     for (uint32_t i = 0; i < executable.segments_count; i++) {
         const struct tau_segment *segment = &executable.segments[i];
         volatile uint32_t *words = place_of(segment->address);
-        tau_words_clear(words, (segment->memory_bytes + 3) / 4);
-        tau_words_copy(words, image + segment->file_offset / 4, (segment->file_bytes + 3) / 4);
+        const uint32_t filled = (segment->file_bytes + 3) / 4;
+        tau_words_copy(words, image + segment->file_offset / 4, filled);
+        tau_words_clear(words + filled, (segment->memory_bytes + 3) / 4 - filled);
     }
     tau_tile_print_number(cycle() - before);
     return 0;
