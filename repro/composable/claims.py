@@ -14,9 +14,11 @@ from typing import Any
 from repro.composable.measure import HERE, stored
 from repro.sentences import MISSING, document, filled, text_of
 
-STAGES = ("memory", "unit", "figure9", "figure10", "set_up", "shown", "table1", "meta")
+STAGES = ("memory", "unit", "figure9", "figure10", "spread", "set_up", "shown", "table1", "meta")
 VERDICTS = ("shown", "differs", "not claimed")
 COLUMNS = ("theirs", "ours", "verdict", "where", "why")
+# What translation may cost, by the unit: bytes of the largest page, entries.
+OVERS_MAX = {"16384-4": 1.02, "4096-4": 1.05, "4096-8": 1.05}
 KINDS = {"ff": "flip-flops", "lut": "LUTs", "block_rams": "block RAMs"}
 
 
@@ -26,7 +28,8 @@ def reasons() -> dict[str, Any]:
 
 
 def derived(results: dict[str, Any]) -> dict[str, Any]:
-    """What follows: cycles times the clock's period over the same without, and cells added."""
+    """What follows: cycles times the clock's period over the same without, cells added, and what
+    holds for how many programs."""
     clock = results["table1"].get("clock", {}).get("ratio")
     images = results["figure10"].get("images", {})
     default = str(results["figure10"].get("entries_default"))
@@ -44,7 +47,16 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
         for kind in ("lut", "ff")
         if table
     }
-    return {"time_over": times, "core_more": more}
+    return {"time_over": times, "core_more": more, "within": within(results["spread"])}
+
+
+def within(spread: dict[str, Any]) -> dict[str, int]:
+    """How many programs translation costs no more than it may, by the unit."""
+    return {
+        unit: sum(over <= limit for row in spread["images"].values() for over in row[unit])
+        for unit, limit in OVERS_MAX.items()
+        if spread
+    }
 
 
 def all_results() -> dict[str, Any]:

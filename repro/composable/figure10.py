@@ -11,6 +11,7 @@ The first iterations of the decoder, in one task, three times:
 from __future__ import annotations
 
 import functools
+import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,11 +49,12 @@ NEVER_FORGOTTEN = "tlb"
 
 @dataclass(frozen=True)
 class Image:
-    """An image, and how it is sampled."""
+    """An image, how it is sampled, and the order in which its program is linked (0: by name)."""
 
     name: str
     path: Path
     sampling: str
+    link_order: int = 0
 
 
 IMAGES = (
@@ -64,8 +66,10 @@ QUICK_IMAGES = (Image("64x64", images.path_of("64x64"), "4:2:0"),)
 
 def sources(image: Image) -> list[Path]:
     """What both forms of the program are made of."""
-    decoder = sorted(JPEG.glob("*.c"))
-    return [PROGRAMS / "iterations.c", image_source(image.path), *decoder]
+    found = [PROGRAMS / "iterations.c", image_source(image.path), *sorted(JPEG.glob("*.c"))]
+    if image.link_order:
+        random.Random(image.link_order).shuffle(found)
+    return found
 
 
 def flags(iterations: int) -> list[str]:

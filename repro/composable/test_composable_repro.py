@@ -18,6 +18,7 @@ from repro.composable import (
     run,
     set_up,
     shown,
+    spread,
     synthesis,
     table1,
     unit,
@@ -45,6 +46,30 @@ def test_the_iterations_are_the_same_in_both_forms() -> None:
     once = pages["by_entries"][str(entries)]
     assert 1 < once["over"] < 1.1 and once["hits_later"] > 0
     assert pages["on_top"]["misses_more"] >= 0
+
+
+def test_the_order_of_linking_moves_no_code_inside_words() -> None:
+    """[P2-22] In banks another order changes hardly a cycle."""
+    (image,) = figure10.QUICK_IMAGES
+    banks = [
+        figure10.bank_cycles(spread.linked(image, order), ITERATIONS)
+        for order in spread.LINK_ORDERS[:2]
+    ]
+    assert max(banks) < 1.001 * min(banks)
+    assert figure10.sources(image) != figure10.sources(spread.linked(image, 1))
+
+
+def test_stored_spread_is_of_its_programs() -> None:
+    """[P2-22] Every image in every order, which hardly matters if pages or TLBs are large."""
+    found = measure.stored("spread")
+    assert sorted(found["images"]) == sorted(image.name for image in spread.chosen())
+    assert found["programs"] == len(found["images"]) * len(spread.LINK_ORDERS)
+    assert found["units"]["16384-4"]["median"] <= claims.OVERS_MAX["16384-4"]
+    for image in spread.chosen():
+        assert image.path.exists()
+        for (page_bytes, entries), limit in zip(spread.UNITS, (0.005, 1, 0.02), strict=True):
+            overs = found["images"][image.name][f"{page_bytes}-{entries}"]
+            assert 1 < min(overs) and max(overs) - min(overs) < limit, image.name
 
 
 def test_a_set_up_is_alike_in_every_state() -> None:
@@ -109,6 +134,9 @@ def test_readme_says_what_translation_costs() -> None:
     over = {size: 100 * (row["by_entries"]["4"]["over"] - 1) for size, row in pages.items()}
     large, small = over["16384"], over["4096"]
     said = f"{large:.1f} % more cycles with pages of 16 KiB, {small:.1f} % with 4 KiB"
+    units = measure.stored("spread")["units"]
+    most = [100 * (units[unit]["most"] - 1) for unit in ("16384-4", "4096-4")]
+    said += f"; other images up to {most[0]:.1f} % and {most[1]:.1f} %"
     assert said in (measure.REPOSITORY / "README.md").read_text(encoding="utf-8")
 
 
