@@ -117,7 +117,7 @@ def test_stored_results_of_costs() -> None:
         for page_bytes, pages in row["pages"].items():
             assert pages["on_top"]["percent"] <= 0.5
             by_entries = pages["by_entries"]
-            assert by_entries["4"]["over"] <= {"16384": 1.02, "4096": 1.05}[page_bytes]
+            assert by_entries["4"]["over"] <= claims.OVERS_MAX[f"{page_bytes}-4"]
             assert by_entries["8"]["over"] <= by_entries["4"]["over"] < by_entries["2"]["over"]
     found = measure.stored("set_up")
     assert found["worst_over_best"] <= 1.05 and found["worst_over_plain"] <= 1.10

@@ -5,7 +5,6 @@ A message names the line. What needs the executables, as pages and memory, is ch
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,8 @@ from typing import Any
 from tautochrone.compose.pages import ORDER_MAX, UNIT, WINDOW_END
 from tautochrone.errors import TauError
 from tautochrone.facts import system_format
-from tautochrone.files import input_file
 from tautochrone.files.schema import Reader
-from tautochrone.files.toml_lines import lines_of
+from tautochrone.files.toml_file import read_toml
 
 IDLE, LOADER = "idle", "loader"
 NEXT_STEP = "see docs/spec/system.md, or the example kernel/systems/jpeg/system.toml"
@@ -44,16 +42,7 @@ class Description:
 
 def read_description(path: Path) -> Description:
     """Read and check a file. Raises TauError with the line, the cause and the next step."""
-    data = input_file.read(path, "system", system_format.FILE_BYTES_MAX)
-    if len(data) > system_format.FILE_BYTES_MAX:
-        raise TauError(f"{path}: larger than {system_format.FILE_BYTES_MAX} bytes", NEXT_STEP)
-    try:
-        text = data.decode()
-        document = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        cause = str(error) or type(error).__name__
-        raise TauError(f"{path}: not TOML: {cause}", NEXT_STEP) from error
-    reader = Reader(str(path), NEXT_STEP, lines=lines_of(text))
+    text, document, reader = read_toml(path, "system", system_format.FILE_BYTES_MAX, NEXT_STEP)
     tables = reader.table("", document, system_format.DOCUMENT)
     description = Description(path, text, tables, reader)
     _check_applications(description)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,9 +15,8 @@ from typing import Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import geometry_format
-from tautochrone.files import input_file
 from tautochrone.files.schema import Reader
-from tautochrone.files.toml_lines import lines_of
+from tautochrone.files.toml_file import read_toml
 
 DATA, DIRECTORY, CODE = "data", "directory", "code"
 NEXT_STEP = "see docs/spec/tlb_color.md, or the examples in iface/geometry.toml"
@@ -115,16 +113,8 @@ def geometry_of(name_or_file: str) -> Geometry:
 
 def read_geometry(path: Path) -> Geometry:
     """Read a file with one geometry. Raises TauError with the line, cause and next step."""
-    data = input_file.read(path, "geometry", geometry_format.FILE_BYTES_MAX)
-    if len(data) > geometry_format.FILE_BYTES_MAX:
-        raise TauError(f"{path}: larger than {geometry_format.FILE_BYTES_MAX} bytes", NEXT_STEP)
-    try:
-        text = data.decode()
-        document = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        cause = str(error) or type(error).__name__
-        raise TauError(f"{path}: not TOML: {cause}", NEXT_STEP) from error
-    reader = Reader(str(path), NEXT_STEP, lines=lines_of(text))
+    bytes_max = geometry_format.FILE_BYTES_MAX
+    _, document, reader = read_toml(path, "geometry", bytes_max, NEXT_STEP)
     for key in ("format", "version"):
         if key not in document:
             raise reader.fail(f"{key} is missing")
