@@ -4,6 +4,7 @@
 #include "core/port.h"
 #include "core/private/bits.h"
 #include "core/private/check.h"
+#include "core/private/heap/tlsf_largest.h"
 #include "core/private/inline.h"
 
 #define COLOR_SETS_MAX (UINT32_C(1) << TAU_TLB_COLOR_ROWS_MAX)
@@ -428,17 +429,6 @@ bool tau_tlb_color_next_run(const struct tau_tlb_color *heap, struct tau_tlb_col
 
 // ---- A TLSF over runs --------------------------------------------------------------------------
 
-static bool keep_larger(void *context, void *payload, size_t size_bytes, bool is_free) {
-    size_t *const largest = context;
-    TAU_ASSERT(payload != NULL);
-    TAU_ASSERT(size_bytes > 0);
-    (void)payload;
-    if (is_free && size_bytes > *largest) {
-        *largest = size_bytes;
-    }
-    return true;
-}
-
 // Adds every run but SMALLEST, which the heap has, and LARGEST last, so that it is the first of its
 // class.
 static enum tau_status add_runs(const struct tau_tlb_color *heap, struct tau_tlsf *blocks,
@@ -480,10 +470,7 @@ enum tau_status tau_tlb_color_start(struct tau_tlb_color *heap) {
         return status;
     }
     heap->blocks = blocks;
-    heap->object_max_bytes = 0;
-    tau_tlsf_walk(blocks, keep_larger, &heap->object_max_bytes);
-    // A used block has its canary where a free one has room.
-    heap->object_max_bytes -= TAU_CHECK_LEVEL >= 2 ? COLOR_WORD_BYTES : 0;
+    heap->object_max_bytes = tlsf_largest_object(blocks);
     TAU_ASSERT(heap->object_max_bytes < largest.size_bytes);
     return TAU_OK;
 }

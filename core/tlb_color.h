@@ -108,8 +108,7 @@ struct tau_tlb_color_run {
 // Checks a partition.
 // Fails if and only if:
 // - a pointer is NULL, the geometry breaks [CLR-1] ... [CLR-4] of docs/spec/tlb_color.md, or a
-// window
-//   breaks [CLR-5] or [CLR-7] (TAU_BAD_ARGUMENT)
+//   window breaks [CLR-5] or [CLR-7] (TAU_BAD_ARGUMENT)
 // - a principal owns a set that an array does not have (TAU_SETS_OUTSIDE)
 // - two principals own one set, or two windows overlap (TAU_SETS_OWNED)
 // Cost: one step per pair of structures, of principals in each array, and of windows.
@@ -120,12 +119,11 @@ enum tau_status tau_tlb_color_check(const struct tau_tlb_color_partition *partit
 // Fails if and only if:
 // - tau_tlb_color_check fails, with its reason
 // - there is no such principal or window, REQUEST asks for no page, PAGES is NULL, or WORDS_COUNT
-// is
-//   less than TAU_TLB_COLOR_WORDS of the window's pages (TAU_BAD_ARGUMENT)
+//   is less than TAU_TLB_COLOR_WORDS of the window's pages (TAU_BAD_ARGUMENT)
 // - the window has too few such pages (TAU_WINDOW_FULL)
 // - in mode no-miss, a set would hold more entries than its safe ways (TAU_WAYS_EXCEEDED)
-// Cost: one index per structure and page of the window. In mode no-miss, as often as there are sets
-// of the principal.
+// Cost: one index per structure and page of the window. In mode no-miss, as often as the principal
+// has sets.
 enum tau_status tau_tlb_color_init(struct tau_tlb_color *heap,
                                    const struct tau_tlb_color_partition *partition,
                                    const struct tau_tlb_color_request *request, uint32_t *pages,

@@ -3,6 +3,7 @@
 
 #include "core/private/bits.h"
 #include "core/private/check.h"
+#include "core/private/heap/tlsf_largest.h"
 #include "core/private/inline.h"
 
 #define TLB_MALLOC_PAGE_LOG2_MIN 11u
@@ -11,25 +12,6 @@ static uintptr_t page_at(const struct tau_tlb_malloc *heap, uint32_t way, uint32
     TAU_ASSERT(way < heap->shape.ways);
     TAU_ASSERT(set < heap->shape.sets_count);
     return heap->pool + ((uintptr_t)(way * heap->shape.sets_count + set) << heap->shape.page_log2);
-}
-
-// The largest free block, as an object.
-static bool keep_larger_object(void *context, void *payload, size_t size_bytes, bool is_free) {
-    size_t *const largest = context;
-    const size_t object_bytes = size_bytes - (TAU_CHECK_LEVEL >= 2 ? sizeof(tau_word) : 0);
-    TAU_ASSERT(payload != NULL);
-    TAU_ASSERT(object_bytes < size_bytes + 1);
-    (void)payload;
-    if (is_free && object_bytes > *largest) {
-        *largest = object_bytes;
-    }
-    return true;
-}
-
-static size_t largest_object(const struct tau_tlsf *blocks) {
-    size_t largest = 0;
-    tau_tlsf_walk(blocks, keep_larger_object, &largest);
-    return largest;
 }
 
 static bool is_shape(const struct tau_tlb_malloc_shape *shape) {
@@ -65,8 +47,8 @@ enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
             tau_tlsf_init((void *)page_at(heap, color, 0), shape->reserved_count * page_bytes, 0);
         TAU_ASSERT(heaps[small_count + color] != NULL);
     }
-    heap->small_max_bytes = largest_object(heaps[0]);
-    heap->large_max_bytes = shape->reserved_count > 0 ? largest_object(heaps[small_count]) : 0;
+    heap->small_max_bytes = tlsf_largest_object(heaps[0]);
+    heap->large_max_bytes = shape->reserved_count > 0 ? tlsf_largest_object(heaps[small_count]) : 0;
     TAU_ASSERT(heap->small_max_bytes < page_bytes);
     return TAU_OK;
 }

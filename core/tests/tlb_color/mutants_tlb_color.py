@@ -49,10 +49,13 @@ ROWS = [
     ("largest run not last", "run.start != smallest && run.start != largest.start",
      "run.start != smallest"),
     ("started twice", "if (heap->blocks != NULL) {", "if (false) {"),
-    ("largest object a word too large", "TAU_CHECK_LEVEL >= 2 ? COLOR_WORD_BYTES : 0",
-     "TAU_CHECK_LEVEL < 2 ? 0 - COLOR_WORD_BYTES : 0"),
     ("NULL is foreign", "    if (pointer == NULL) {\n        return TAU_OK;\n    }\n", ""),
     ("misuse not told", "    TAU_PORT_MISUSE(heap->blocks, pointer, TAU_FOREIGN_POINTER);\n", ""),
 ]  # fmt: skip
 
-MUTANTS = [Mutant(name, "tlb_color.c", old, new) for name, old, new in ROWS]
+LARGEST = "private/heap/tlsf_largest.h"
+
+MUTANTS = [
+    *(Mutant(name, "tlb_color.c", old, new) for name, old, new in ROWS),
+    Mutant("largest object a word too large", LARGEST, "- LARGEST_CANARY_BYTES;", "+ 8;"),
+]
