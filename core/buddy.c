@@ -278,10 +278,9 @@ bool tau_buddy_invariants_hold(const struct tau_buddy *buddy) {
         if ((group == order) != (buddy->orders[order].free_count == 0)) {
             return false;
         }
-        if (group != order &&
-            (group < first || group - first >= TAU_BUDDY_GROUPS(buddy->frames_count, order) ||
-             buddy->links[group].at[BUDDY_PREVIOUS] != order ||
-             (buddy->members[group] & BUDDY_ALL_FREE) == 0)) {
+        if (group != order && (group - first >= TAU_BUDDY_GROUPS(buddy->frames_count, order) ||
+                               buddy->links[group].at[BUDDY_PREVIOUS] != order ||
+                               (buddy->members[group] & BUDDY_ALL_FREE) == 0)) {
             return false;
         }
     }

@@ -74,9 +74,7 @@ ROWS = [
     ),
     (
         "why: never seen",
-        "        block /= TAU_BUDDY_ARITY;\n"
-        "    }\n"
-        "    return TAU_FRAME_OUTSIDE;",
+        "        block /= TAU_BUDDY_ARITY;\n    }\n    return TAU_FRAME_OUTSIDE;",
         "    }\n    return TAU_FRAME_OUTSIDE;",
     ),
     ("frame beyond the table", "if (frame.number >= buddy->frames_count) {", "if (0) {"),
@@ -123,16 +121,20 @@ ROWS = [
         "(group == order) != (buddy->orders[order].free_count == 0)",
         "group > 65535",
     ),
-    ("self test blind for strange groups", "group < first || ", ""),
+    (
+        "self test blind for groups below",
+        "group - first >= TAU_BUDDY_GROUPS(buddy->frames_count, order) ||",
+        "group >= first + TAU_BUDDY_GROUPS(buddy->frames_count, order) ||",
+    ),
     (
         "self test blind for groups above",
-        "group - first >= TAU_BUDDY_GROUPS(buddy->frames_count, order) ||",
-        "",
+        "group - first >= TAU_BUDDY_GROUPS(buddy->frames_count, order)",
+        "group < first",
     ),
     (
         "self test blind for empty groups",
-        " ||\n             (buddy->members[group] & BUDDY_ALL_FREE) == 0)",
-        ")",
+        "(buddy->members[group] & BUDDY_ALL_FREE) == 0)",
+        "group > 65535)",
     ),
 ]
 MUTANTS = [Mutant(name, "buddy.c", old, new) for name, old, new in ROWS]

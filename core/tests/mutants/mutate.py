@@ -6,11 +6,12 @@ until one fails.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from core.tests.kit.core_build import CORE, Build, build_program, run_program
+from core.tests.kit.core_build import CORE, Build, CompileError, build_program, run_program
 from core.tests.mutants.mutants_pages import PAGE_MUTANTS
 from testing import mutants
 
@@ -275,20 +276,45 @@ MUTANTS = [
 ]
 
 
+class Program(NamedTuple):
+    """A C test, how it is built, and its arguments."""
+
+    build: Build
+    name: str
+    arguments: list[str]
+    extra: tuple[str, ...] = ()
+
+
+def passes(programs: Iterable[Program], core: Path, folder: Path) -> bool:
+    """Whether all PROGRAMS pass on CORE, built in FOLDER. Raises CompileError."""
+    for each in programs:
+        program = build_program(each.build, each.name, folder, core, each.extra)
+        try:
+            run_program(program, each.arguments, RUN_SECONDS_MAX)
+        except AssertionError:
+            return False
+    return True
+
+
+def is_noticed(mutant: Mutant, programs: Iterable[Program], folder: Path) -> bool:
+    """Whether one of PROGRAMS fails for MUTANT, or the compiler sees it. Raises StaleMutant."""
+    core = mutant.core(folder)
+    try:
+        return not passes(programs, core, folder)
+    except CompileError:
+        return True
+
+
 def survives(mutant: Mutant, folder: Path) -> bool:
     """Whether all C tests of the mechanism pass in spite of MUTANT.
 
     Raises StaleMutant, or CompileError if the change is no C.
     """
-    core = mutant.core(folder)
     found = [programs for start, programs in PROGRAMS.items() if mutant.file.startswith(start)]
+    programs = []
     for name in found[0] if found else TLSF_PROGRAMS:
         plain = "explore" in name or "threads" in name
         build = replace(BUILD, sanitize=False, optimize="-O2") if plain else BUILD
-        program = build_program(build, name, folder, core, EXTRA.get(name, ()))
         arguments = ARGUMENTS.get(name, ["1", "20000"] if "fuzz" in name else [])
-        try:
-            run_program(program, arguments, RUN_SECONDS_MAX)
-        except AssertionError:
-            return False
-    return True
+        programs.append(Program(build, name, arguments, EXTRA.get(name, ())))
+    return passes(programs, mutant.core(folder), folder)
