@@ -16,15 +16,16 @@ from tautochrone.replay.systems import system_named, systems
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAD = "| mechanism | core | model | hw | `tau` system | paper |"
+KERNEL_HEAD = "| mechanism | kernel | tests | paper |"
 CORE_FOLDERS = ("core", "core/conventional")
 # Units that translate nothing, and systems that are not ours.
 NO_MECHANISM = {"bare", "probe"}
 
 
-def rows() -> list[dict[str, list[str]]]:
-    """The names of each row, by the column."""
-    text = (ROOT / "DESIGN.md").read_text()
-    lines = text[text.index(HEAD) :].splitlines()
+def rows(document: str = "DESIGN.md", head: str = HEAD) -> list[dict[str, list[str]]]:
+    """The names of each row of a table, by the column."""
+    text = (ROOT / document).read_text()
+    lines = text[text.index(head) :].splitlines()
     heads = [cell.strip(" `").removesuffix("` system") for cell in lines[0].strip("|").split("|")]
     found = []
     for line in lines[2:]:
@@ -80,3 +81,15 @@ def test_a_systems_name_is_one_of_tau_and_ours_have_a_row() -> None:
     assert all(system_named(name) for name in in_table)
     ours = {name for name, system in systems().items() if system.role != "peer"}
     assert ours <= set(in_table), ours - set(in_table)
+
+
+def test_a_part_of_the_kernel_has_its_files_and_a_test() -> None:
+    found = set()
+    for row in rows("docs/design/kernel.md", KERNEL_HEAD):
+        (name,) = row["kernel"]
+        found.add(name)
+        assert (ROOT / "kernel" / name).is_dir() or (ROOT / f"kernel/{name}.h").is_file(), name
+        for test in row["tests"]:
+            assert (ROOT / "kernel/tests" / test).is_file(), test
+    sources = {path.stem for path in (ROOT / "kernel").glob("*.c")}
+    assert sources - {"main"} <= found
