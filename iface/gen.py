@@ -163,8 +163,8 @@ def plan_module(source: str, facts: Facts) -> str:
     )
 
 
-def system_module(source: str, facts: Facts) -> str:
-    """The schema of a system's description as a Python module: DOCUMENT holds its tables."""
+def document_module(source: str, facts: Facts) -> str:
+    """The schema of a document's tables as a Python module: DOCUMENT holds them."""
     tables = {name: table for name, table in facts.items() if name != "file_bytes_max"}
     return "\n".join(
         [
@@ -322,10 +322,11 @@ def outputs() -> dict[Path, str]:
             if name == "plan"
             else python_module(source, prefix, told)
         )
-    system = ROOT / "iface/system.toml"
-    if system.exists():
-        text = system_module(system.name, _facts_of(system))
-        wanted[ROOT / "iface/gen/facts/system_format.py"] = text
+    for name in ("system", "tasks"):
+        document = ROOT / f"iface/{name}.toml"
+        if document.exists():
+            text = document_module(document.name, _facts_of(document))
+            wanted[ROOT / f"iface/gen/facts/{name}_format.py"] = text
     geometry = ROOT / "iface/geometry.toml"
     if geometry.exists():
         text = geometry_module(geometry.name, _facts_of(geometry))

@@ -35,9 +35,9 @@ QUOTED_PAGE = re.compile(
 WITHOUT_SPECIFICATION = {"files", "house", "report"}
 WITHOUT_DESIGN = {"bounds"}
 PAPERS = ROOT / "docs" / "papers.md"
-# Their code is files, which repro/rtmmu/test_tutorial.py and tool/tests/compose/test_tutorial.py
-# write before the commands.
-TESTED_ELSEWHERE = ("real-time-virtual-memory.md", "composable-system.md")
+# Their code is files, which repro/rtmmu/test_tutorial.py and test_tutorial.py in
+# tool/tests/{compose,tlb} write before the commands.
+TESTED_ELSEWHERE = ("real-time-virtual-memory.md", "composable-system.md", "tlb-sets.md")
 TUTORIALS = [
     path
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.md"))

@@ -2,12 +2,12 @@
 
 Each array is a dictionary of sets, each set a list of ways. An access looks into the structures of
 its page in the order of the geometry. If none has it, the walk brings in the directory entries, and
-then every structure that missed is filled. An empty way is filled first. Cost: linear in ways.
+then every structure that missed is filled. An empty way is filled first. Random numbers are those
+of hw/tlb: each array has an LFSR. Cost: linear in ways.
 """
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,13 +15,16 @@ from dataclasses import dataclass, field
 from model.tlb_color.ownership import DATA, DIRECTORY, Geometry, Structure
 
 LRU, PLRU, NRU, RANDOM, ADVERSARIAL = POLICIES = ("lru", "plru", "nru", "random", "adversarial")
+TAPS = 0xB400
+SEED_MAX = 0xFFFF
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is translated, and the owner of the access that brought it in."""
+    """What is translated, and the owner of the access that brought it in. Data and code of one page
+    have one entry."""
 
-    role: str
+    is_directory: bool
     page_bytes: int
     number: int
     owner: int
@@ -51,6 +54,10 @@ class Set:
             first, count = (first + half if on_right else first), half
 
 
+def _kind_of(structure: Structure) -> tuple[bool, int]:
+    return structure.role == DIRECTORY, structure.page_bytes
+
+
 def _power_of_two_from(ways: int) -> int:
     return 1 << (ways - 1).bit_length()
 
@@ -66,21 +73,29 @@ def _plru_victim(ways: Set) -> int:
     return first
 
 
+def _worst_victim(ways: Set, owner: int, number: int) -> int:
+    """Somebody else's entry, if there is one."""
+    others = [way for way, entry in enumerate(ways.ways) if entry and entry.owner != owner]
+    return others[number % len(others)] if others else number % len(ways.ways)
+
+
 class Simulator:
-    """TLBs of a geometry; `evictions` counts (who evicted, whose entry)."""
+    """TLBs of a geometry; `evictions` counts (who evicted, whose entry). 1 ≤ seed ≤ SEED_MAX."""
 
     def __init__(self, geometry: Geometry, policy: str, seed: int) -> None:
         self.geometry = geometry
-        self.dice = random.Random(seed)
+        self.numbers = [seed for _ in geometry.arrays]
         self.sets: dict[tuple[int, int], Set] = {}
         self.evictions: Counter[tuple[int, int]] = Counter()
         self.misses: Counter[int] = Counter()  # walks by owner
-        victims: dict[str, Callable[[Set, int], int]] = {
-            LRU: lambda ways, _: ways.order[0],
-            PLRU: lambda ways, _: _plru_victim(ways),
-            NRU: lambda ways, _: min(set(range(len(ways.ways))) - ways.used, default=0),
-            RANDOM: lambda ways, _: self.dice.randrange(len(ways.ways)),
-            ADVERSARIAL: self._worst_victim,
+        victims: dict[str, Callable[[Set, int, int], int]] = {
+            LRU: lambda ways, owner, number: ways.order[0],
+            PLRU: lambda ways, owner, number: _plru_victim(ways),
+            NRU: lambda ways, owner, number: min(
+                set(range(len(ways.ways))) - ways.used, default=0
+            ),
+            RANDOM: lambda ways, owner, number: number % len(ways.ways),
+            ADVERSARIAL: _worst_victim,
         }
         self.victim = victims[policy]
 
@@ -111,11 +126,6 @@ class Simulator:
         """Evictions of an owner's entries by others, in arrays that have sets to own."""
         return sum(count for (by, of), count in self.evictions.items() if by != of)
 
-    def _worst_victim(self, ways: Set, owner: int) -> int:
-        """Somebody else's entry, if there is one."""
-        others = [way for way, entry in enumerate(ways.ways) if entry and entry.owner != owner]
-        return self.dice.choice(others) if others else self.dice.randrange(len(ways.ways))
-
     def _set_of(self, structure: Structure, address: int) -> Set:
         index = structure.index(address // self.geometry.page_bytes)
         count = self.geometry.arrays[structure.array].ways
@@ -126,19 +136,23 @@ class Simulator:
     def _touch(self, structure: Structure, address: int) -> bool:
         """Whether the entry is there; it is used."""
         ways = self._set_of(structure, address)
-        wanted = structure.role, structure.page_bytes, address // structure.page_bytes
+        wanted = (*_kind_of(structure), address // structure.page_bytes)
         for way, entry in enumerate(ways.ways):
-            if entry and (entry.role, entry.page_bytes, entry.number) == wanted:
+            if entry and (entry.is_directory, entry.page_bytes, entry.number) == wanted:
                 ways.use(way)
                 return True
         return False
 
     def _fill(self, structure: Structure, address: int, owner: int) -> None:
         ways = self._set_of(structure, address)
-        way = ways.ways.index(None) if None in ways.ways else self.victim(ways, owner)
+        number = self.numbers[structure.array]
+        way = ways.ways.index(None) if None in ways.ways else self.victim(ways, owner, number)
         evicted = ways.ways[way]
-        if evicted is not None and self.geometry.arrays[structure.array].sets > 1:
-            self.evictions[owner, evicted.owner] += 1
-        number = address // structure.page_bytes
-        ways.ways[way] = Entry(structure.role, structure.page_bytes, number, owner)
+        if evicted is not None:
+            for _ in range(4):
+                number = number >> 1 ^ (TAPS if number & 1 else 0)
+            self.numbers[structure.array] = number
+            if self.geometry.arrays[structure.array].sets > 1:
+                self.evictions[owner, evicted.owner] += 1
+        ways.ways[way] = Entry(*_kind_of(structure), address // structure.page_bytes, owner)
         ways.use(way)

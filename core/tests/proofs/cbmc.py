@@ -68,11 +68,26 @@ class Cbmc:
 
     root: Path
 
-    def command(self) -> list[str]:
-        """How to call it."""
+    def command(self, program: str = "cbmc") -> list[str]:
+        """How to call one of its programs."""
         libraries = self.root / "usr" / "lib" / f"{os.uname().machine}-linux-gnu"
         loader = next(libraries.glob("ld-linux*.so.*"))
-        return [str(loader), "--library-path", str(libraries), str(self.root / "usr/bin/cbmc")]
+        return [str(loader), "--library-path", str(libraries), str(self.root / "usr/bin" / program)]
+
+    def replaced(
+        self, source: Path, arguments: list[str], calls: dict[str, str], made: Path
+    ) -> Path:
+        """Compile SOURCE with calls of some functions replaced by those of others, into MADE."""
+        compiled = made.with_suffix(".compiled")
+        replaced = [word for pair in calls.items() for word in ("--replace-calls", ":".join(pair))]
+        for command in (
+            [*self.command("goto-cc"), "-m32", *arguments, "-o", str(compiled), str(source)],
+            [*self.command("goto-instrument"), *replaced, str(compiled), str(made)],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise NoVerdict(f"{' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        return made
 
     def prove(
         self, source: Path, function: str, arguments: list[str], seconds_max: int
@@ -97,6 +112,17 @@ class Cbmc:
         if ("VERIFICATION SUCCESSFUL" in done.stdout) != (not failed):
             raise NoVerdict(f"the verdict is not the goals':\n{done.stdout[-3000:]}")
         return Verdict(len(results), failed)
+
+
+def changed_core(folder: Path, file: str, old: str, new: str) -> Path:
+    """A copy of the core in FOLDER in which OLD, once in FILE, is NEW."""
+    core = folder / "core"
+    ignored = shutil.ignore_patterns("__pycache__", "*.py", "ports", "test_*")
+    shutil.copytree(ROOT / "core", core, ignore=ignored)
+    text = (core / file).read_text()
+    assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {file}"
+    (core / file).write_text(text.replace(old, new))
+    return core
 
 
 def _mirror() -> str:

@@ -6,12 +6,11 @@ every set of 16 pages (test_region_tree.py) and every state of 4 pages (test_vsp
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from core.tests.proofs.cbmc import ROOT, Cbmc, CbmcMissing, NoVerdict, Verdict, fetch
+from core.tests.proofs.cbmc import ROOT, Cbmc, NoVerdict, Verdict, changed_core
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).resolve().parent
@@ -159,15 +158,6 @@ LEMMA_MUTANTS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def cbmc() -> Cbmc:
-    """CBMC; a test that needs it fails if it cannot be had."""
-    try:
-        return fetch()
-    except CbmcMissing as cause:
-        pytest.fail(f"CBMC is missing: {cause}", pytrace=False)
-
-
 def prove_tree(cbmc: Cbmc, name: str, core: Path, arguments: tuple[str, ...] = ()) -> Verdict:
     """One proof of the region tree, of the sources in CORE, for every size from 2 to 2^20 pages."""
     more = [*TREE_ARGUMENTS, f"-I{core.parent}", *arguments]
@@ -182,17 +172,6 @@ def prove_lemma(
     sizes = [f"-DPROOF_PAGES_LOG2={log2}", f"-DTAU_SPACE_PAGES_LOG2_MAX={log2}u"]
     more = ["--unwind", str(2**log2 + 1), f"-I{core.parent}", *sizes, *arguments]
     return cbmc.prove(core / LEMMA_PROOF, f"prove_{name}", more, SECONDS_MAX)
-
-
-def changed_core(folder: Path, file: str, old: str, new: str) -> Path:
-    """A copy of the core in FOLDER in which OLD, once in FILE, is NEW."""
-    core = folder / "core"
-    ignored = shutil.ignore_patterns("__pycache__", "*.py", "ports", "test_*")
-    shutil.copytree(ROOT / "core", core, ignore=ignored)
-    text = (core / file).read_text()
-    assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {file}"
-    (core / file).write_text(text.replace(old, new))
-    return core
 
 
 @pytest.mark.parametrize("scan", [1, 0])

@@ -18,7 +18,7 @@ from core.tests.tlb_color.test_tlb_color import (
 )
 from model import tlb
 from model.tlb_color.ownership import DATA, ISOLATED, Array, Geometry, Partition, Structure
-from model.tlb_color.simulator import LRU, PLRU, POLICIES, Simulator
+from model.tlb_color.simulator import LRU, PLRU, POLICIES, SEED_MAX, Simulator
 from tautochrone.tlb.geometry import known_names
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
@@ -63,7 +63,7 @@ def arenas(pages: list[list[int]], partition: Partition) -> list[list[int]]:
 def run(geometry: Geometry, policy: str, pages: list[list[int]], turns: int) -> Simulator:
     """Tasks at random; every second turn is the hostile one's, which walks through its pages."""
     dice = random.Random(SEED)
-    simulator = Simulator(geometry, policy, SEED)
+    simulator = Simulator(geometry, policy, 1 + SEED % SEED_MAX)
     swept = 0
     for turn in range(turns):
         owner = 0 if turn % 2 else dice.randrange(1, len(pages))
@@ -117,7 +117,7 @@ def test_a_level_is_the_tiles(policy: str, number: int, ways: int) -> None:
     """Each access hits, misses and evicts as in model/tlb.py."""
     rows = (1, 2, 4, 8)
     geometry = Geometry(PAGE, (Array(16, ways, 1),), (Structure(DATA, PAGE, 0, rows),))
-    simulator = Simulator(geometry, policy, SEED)
+    simulator = Simulator(geometry, policy, 1 + SEED % SEED_MAX)
     level = tlb.Level(16, ways, tlb.MODULO, number)
     dice = random.Random(SEED)
     evictions = 0

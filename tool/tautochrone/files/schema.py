@@ -81,6 +81,7 @@ class Reader:
         """The value of a key."""
         checks = {
             "integer": self._integer,
+            "integers": self._integers,
             "fraction": self._fraction,
             "text": self._text,
             "truth": self._truth,
@@ -98,6 +99,10 @@ class Reader:
                 place=place,
             )
         return value
+
+    def _integers(self, place: str, value: Any, fact: Table) -> list[int]:
+        self._be_list(place, value, fact["count_most"])
+        return [self._integer(f"{place}[{index}]", each, fact) for index, each in enumerate(value)]
 
     def _fraction(self, place: str, value: Any, fact: Table) -> float:
         least, most = fact["least"], fact["most"]
@@ -122,25 +127,22 @@ class Reader:
         return value
 
     def _texts(self, place: str, value: Any, fact: Table) -> list[str]:
-        if not isinstance(value, list):
-            wrong = "missing" if value is None else "not a list"
-            raise self.fail(f"{place} is {wrong}", place=place)
-        self._refuse_many(place, value, fact)
+        self._be_list(place, value, fact["most"])
         return [self._text(f"{place}[{index}]", text, fact) for index, text in enumerate(value)]
 
     def _list(self, place: str, value: Any, fact: Table) -> list[Table]:
+        self._be_list(place, value, fact["most"])
+        return [self.table(f"{place}[{index}].", row, fact) for index, row in enumerate(value)]
+
+    def _be_list(self, place: str, value: Any, most: int) -> None:
+        """Fail if and only if `value` is no list, or has more than `most` items."""
         if not isinstance(value, list):
             wrong = "missing" if value is None else "not a list"
             raise self.fail(f"{place} is {wrong}", place=place)
-        self._refuse_many(place, value, fact)
-        return [self.table(f"{place}[{index}].", row, fact) for index, row in enumerate(value)]
-
-    def _refuse_many(self, place: str, value: list[Any], fact: Table) -> None:
-        if len(value) > fact["most"]:
+        if len(value) > most:
             name = place.rpartition(".")[2]
             raise self.fail(
-                f"{place} has {len(value)} {name}; at most {fact['most']} are allowed",
-                place=place,
+                f"{place} has {len(value)} {name}; at most {most} are allowed", place=place
             )
 
 

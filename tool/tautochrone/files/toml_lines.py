@@ -32,7 +32,7 @@ def lines_of(text: str) -> dict[str, int]:
 def line_of(lines: dict[str, int], place: str) -> int | None:
     """The line of PLACE, or of the nearest thing around it; None if no line is known."""
     while place and place not in lines:
-        place = re.sub(r"(\.[^.\[]*|\[[^\[]*|[^.\[]+)$", "", place)
+        place = re.sub(r"(\.[^.\[]*|\[[^.\[]*|[^.\[]+)$", "", place)
     return lines.get(place)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.plan.file import load_plan
+from tautochrone.plan.file import load_any_plan
 from tautochrone.plan.remarks import plan_remarks
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.checking import Problem
@@ -17,13 +17,13 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     """Return the kind of a file that is not a trace, and its problems as a plan."""
     is_named_so = path.suffix == ".toml" or is_plan(head)
     try:
-        plan = load_plan(path)
+        plan = load_any_plan(path)
     except TauError as error:
         if is_named_so:
             return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
         return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
     problems = [Problem("trace", text) for text in plan_remarks(plan)]
-    if "bounds" not in plan.sections:
+    if plan.has_heap and "bounds" not in plan.sections:
         step = "to have them, make the plan again with `tau plan`"
         output.note(f"tau: {path}: it has no [bounds]", step)
     has_classes, names = bool(plan.classes), plan.sections.keys()

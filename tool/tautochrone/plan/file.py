@@ -20,7 +20,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
 from tautochrone.files import input_file, output_file, schema
-from tautochrone.plan.sections import HEAP, section_named
+from tautochrone.plan.sections import HEAP, TLB, section_named
 
 NEXT_STEP = "make the plan again with `tau plan`"
 NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
@@ -64,7 +64,8 @@ class PlanTrace:
 class Plan:
     """A heap's division, and the other sections by name (plan/sections.py).
 
-    The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction.
+    The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction. A plan of
+    tasks has no heap: only sections (without_heap).
     """
 
     classes: tuple[PlanClass, ...]
@@ -75,6 +76,7 @@ class Plan:
     layout: str = "32"
     traces: tuple[PlanTrace, ...] = field(default=())
     sections: Mapping[str, Any] = field(default_factory=dict)
+    has_heap: bool = True
 
     @property
     def dedicated_bytes(self) -> int:
@@ -85,6 +87,11 @@ class Plan:
     def shared_bytes(self) -> int:
         """The bytes of the shared region and of every control structure."""
         return self.heap_bytes - self.dedicated_bytes
+
+
+def without_heap(sections: Mapping[str, Any]) -> Plan:
+    """A plan of nothing but sections."""
+    return Plan((), 0, PLANNERS[0], 0.0, sections=sections, has_heap=False)
 
 
 def bucket_bytes(size_bytes: int, layout: str) -> int:
@@ -107,7 +114,16 @@ def with_margin(measured_bytes: int, margin: float, layout: str) -> int:
 
 
 def load_plan(path: Path | str) -> Plan:
-    """Read and check a plan file. Raises TauError with the place and the next step."""
+    """Read and check the plan of a heap. Raises TauError with the place and the next step."""
+    plan = load_any_plan(path)
+    if not plan.has_heap:
+        held = ", ".join(f"[{name}]" for name in plan.sections)
+        raise TauError(f"{path}: a plan without [heap]; it has {held}", NEXT_STEP)
+    return plan
+
+
+def load_any_plan(path: Path | str) -> Plan:
+    """Read and check a plan file, which may lack [heap]. Raises TauError as load_plan does."""
     step = "give the path of a file that `tau plan -o` wrote"
     data = input_file.read(Path(path), "plan", FILE_BYTES_MAX, step)
     if data.startswith(MAGIC.encode()):
@@ -134,7 +150,9 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
         )
     _refuse_unknown(reader, document)
     _refuse_later(reader, document, version)
-    if not isinstance(document.get(HEAP), dict) or not isinstance(document.get("trace", []), list):
+    has_heap = HEAP in document or TLB not in document
+    is_heap = isinstance(document.get(HEAP), dict) or not has_heap
+    if not is_heap or not isinstance(document.get("trace", []), list):
         raise reader.fail("it lacks [heap], or [[trace]] is no list of tables")
     tables = {
         name: reader.section(name, document[name], facts)
@@ -145,10 +163,17 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
         PlanTrace(**reader.table(f"trace[{index}].", trace, plan_format.TRACE))
         for index, trace in enumerate(document.get("trace", []))
     ]
-    heap = tables.pop(HEAP)
+    heap = tables.pop(HEAP, None)
+    try:
+        sections = {name: section_named(name).from_table(table) for name, table in tables.items()}
+    except TauError as error:
+        raise reader.fail(error.message, error.next_step) from error
+    if heap is None:
+        plan = without_heap(sections)
+        validate(plan, reader.path)
+        return plan
     stated = {key: heap.pop(key) for key in SUMS}
     heap["classes"] = tuple(PlanClass(**row) for row in heap["classes"])
-    sections = {name: section_named(name).from_table(table) for name, table in tables.items()}
     plan = Plan(**heap, traces=tuple(traces), sections=sections)
     validate(plan, reader.path)
     for key, value in stated.items():
@@ -230,13 +255,15 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
     Equal plans and comments give equal bytes.
     """
     lines = [
-        "# A heap plan: give heap_bytes of memory and these pools to the budgeted allocator.",
+        "# A heap plan: give heap_bytes of memory and these pools to the budgeted allocator."
+        if plan.has_heap
+        else "# A plan of TLB sets: map these runs, and give each task's heap its window.",
         f"# Made by tautochrone {__version__}: {comment(made_by)}",
     ]
     lines += [f"# {comment(note)}" for note in notes]
     lines += ["", f'format = "{FORMAT}"', f"version = {VERSION}"]
     for name, facts in plan_format.SECTIONS.items():
-        if name == HEAP or name in plan.sections:
+        if name in plan.sections or (name == HEAP and plan.has_heap):
             lines += ["", f"[{name}]", *_version_lines(facts)]
             lines += schema.table_lines(_table_of(plan, name), facts)
     for trace in plan.traces:

@@ -17,7 +17,8 @@ from tautochrone.facts.plan_format import SECTIONS
 if TYPE_CHECKING:
     from tautochrone.replay.opened import OpenTrace
 
-HEAP = "heap"  # every plan has this section; plan/file.py reads it
+HEAP = "heap"  # every plan of recordings has this section; plan/file.py reads it
+TLB = "tlb"  # a plan of tasks has this one, and may have no heap
 NAMES = tuple(name for name in SECTIONS if name != HEAP)
 
 

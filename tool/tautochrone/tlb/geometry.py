@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +56,13 @@ class Structure:
 
 @dataclass(frozen=True)
 class Geometry:
-    """The TLBs of a processor."""
+    """The TLBs of a processor. Who says so makes no difference."""
 
     name: str
     page_bytes: int
-    source: str
-    reference: str
-    assumption: str | None
+    source: str = field(compare=False)
+    reference: str = field(compare=False)
+    assumption: str | None = field(compare=False)
     arrays: tuple[Array, ...]
     structures: tuple[Structure, ...]
 
@@ -101,7 +101,7 @@ def known_geometry(name: str) -> Geometry:
             EXIT_USAGE,
         )
     reader = Reader(f"iface/geometry.toml [geometry.{name}]", NEXT_STEP)
-    return _geometry(name, geometry_format.GEOMETRIES[name], reader)
+    return geometry_of_table(name, geometry_format.GEOMETRIES[name], reader)
 
 
 def geometry_of(name_or_file: str) -> Geometry:
@@ -118,14 +118,15 @@ def read_geometry(path: Path) -> Geometry:
     for key in ("format", "version"):
         if key not in document:
             raise reader.fail(f"{key} is missing")
-    return _geometry(path.stem, document, reader)
+    return geometry_of_table(path.stem, document, reader)
 
 
 def _wrong(reader: Reader, place: str, cause: str, next_step: str | None = None) -> TauError:
     return reader.fail(f"{place}: {cause}", next_step, place)
 
 
-def _geometry(name: str, document: Table, reader: Reader) -> Geometry:
+def geometry_of_table(name: str, document: Table, reader: Reader) -> Geometry:
+    """Return the geometry of a table. Raises TauError with the reader's path if it is wrong."""
     table = reader.table("", document, geometry_format.DOCUMENT)
     _refuse_no_power_of_two(reader, "page_bytes", table["page_bytes"])
     names = Counter(array["name"] for array in table["array"])

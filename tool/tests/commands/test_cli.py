@@ -13,12 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tautochrone.commands import tlb
 from tautochrone.console import output
 from tautochrone.trace.file import TraceWriter
 
 TAU = [sys.executable, "-m", "tautochrone"]
-VERBS = "record import info plan replay report export check compose doctor".split()
-VERBS_OF_COMPOSE = "build check link plan run".split()
+TLB_FILES = Path(tlb.__file__).parent.glob("*.py")
+VERBS = "record import info plan replay report export check compose tlb doctor".split()
+VERBS_OF = {
+    "compose": "build check link plan run".split(),
+    "tlb": [path.stem for path in sorted(TLB_FILES) if path.stem not in ("__init__", "options")],
+}
 
 
 def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -44,8 +49,8 @@ def test_help_lists_every_verb_and_begins_with_examples() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [(verb,) for verb in VERBS if verb != "compose"]
-    + [("compose", verb) for verb in VERBS_OF_COMPOSE],
+    [(verb,) for verb in VERBS if verb not in VERBS_OF]
+    + [(group, verb) for group, verbs in VERBS_OF.items() for verb in verbs],
     ids=" ".join,
 )
 def test_each_verb_has_help_and_json(words: tuple[str, ...]) -> None:
@@ -53,10 +58,11 @@ def test_each_verb_has_help_and_json(words: tuple[str, ...]) -> None:
     assert done.returncode == 0 and "--json" in done.stdout and "--quiet" in done.stdout
 
 
-def test_the_verbs_of_compose_are_listed() -> None:
-    done = run("compose", "--help")
+@pytest.mark.parametrize("group", VERBS_OF)
+def test_the_verbs_of_a_group_are_listed(group: str) -> None:
+    done = run(group, "--help")
     listed = done.stdout.split("Commands:")[1].split("\n")
-    assert [line.split()[0] for line in listed if line.strip()] == VERBS_OF_COMPOSE
+    assert [line.split()[0] for line in listed if line.strip()] == VERBS_OF[group]
 
 
 def test_a_failure_names_its_cause_on_stderr_only(missing: Path) -> None:

@@ -48,6 +48,7 @@ fifos = [{ writer = "c" }]
         ("application[1].fifos[0].writer", 19),
         ("application[2].fifos[0]", 21),
         ("application[2].fifos[0].wri ter", 22),
+        ("application[1].other", 17),
         ("application[9].name", None),
         ("nothing", None),
         ("", None),

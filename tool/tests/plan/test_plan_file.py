@@ -31,6 +31,8 @@ from tautochrone.plan.file import (
 from tautochrone.plan.header import header_text, save_header
 from tautochrone.plan.pages import Pages
 from tautochrone.plan.sections import HEAP, NAMES, section_named
+from tautochrone.tlb.geometry import known_geometry
+from tautochrone.tlb.partition import Partition, Principal, Run
 
 ROOT = Path(__file__).resolve().parents[3]
 TRACE = PlanTrace("php.tau", "ab" * 32, 1234, 56_000, "the recorder stopped early")
@@ -41,6 +43,23 @@ SECTIONS = {
         (
             Bound("budget", "malloc", "rv32", "instructions", 163),
             Bound("tile:rtmmu", "fault", "tile", "cycles", 377),
+        ),
+    ),
+    "tlb": Partition(
+        known_geometry("tile-16x4"),
+        4,
+        (
+            Principal(
+                name="control",
+                mode="no-miss",
+                sets=((0, 1), (0, 1)),
+                taken=(1, 0),
+                window_start=1 << 31,
+                window_bytes=1 << 16,
+                heap_window_bytes=0,
+                runs=(Run("stack", 1 << 31, 8192),),
+                largest_object_bytes=0,
+            ),
         ),
     ),
 }
@@ -107,8 +126,8 @@ MUTATIONS = [
     ("version = 3", "version = true", "version"),
     ("version = 3", "version = 0", "version"),
     ("version = 3", "version = 3\nsurprise = 1", "surprise is unknown"),
-    ("[heap]", "[tlb]\nsets = 4\n[heap]", r"section \[tlb\] is unknown; this version has heap, pa"),
-    ("[heap]", "[[tlb]]\nsets = 4\n[heap]", r"section \[tlb\] is unknown"),
+    ("[heap]", "[later]\nsets = 4\n[heap]", r"section \[later\] is unknown; this version has heap"),
+    ("[heap]", "[[later]]\nsets = 4\n[heap]", r"section \[later\] is unknown"),
     ("[heap]", "[heap]\nversion = 2", r"\[heap\] is of a newer version \(2; this is 1\)"),
     ("[pages]", "[pages]\nversion = 2", r"\[pages\] is of a newer version \(2; this is 1\)"),
     ("[pages]", "[pages]\nversion = 0", "pages.version is 0"),
@@ -252,7 +271,7 @@ def test_a_bound_that_is_stated_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_is_newer_leads_to_a_newer_tool(tmp_path: Path) -> None:
-    for old, new in (("version = 3", "version = 4"), ("[heap]", "[tlb]\n[heap]")):
+    for old, new in (("version = 3", "version = 4"), ("[heap]", "[later]\n[heap]")):
         with pytest.raises(TauError) as refused:
             load_plan(written(tmp_path, plan_text(PLAN, "").replace(old, new, 1)))
         assert refused.value.next_step.startswith("install a newer tautochrone")

@@ -1,0 +1,50 @@
+#include "kernel/tasks/report.h"
+
+#include "kernel/stop.h"
+#include "kernel/tasks/state.h"
+
+// Stopwatches, as tool/tautochrone/tlb/tile/records.py reads them.
+enum { CHANNEL_JOB, CHANNEL_MISSES, CHANNEL_VALUE, CHANNEL_FAULT, CHANNEL_EVICTIONS };
+enum { OWNER_BITS = 4, OWNERS = 1 << OWNER_BITS };
+enum { KIND_EVICTIONS = 1, MISSED = 1 };
+
+static void record(uint32_t channel, uint32_t tag, uint32_t value, uint32_t sent) {
+    tau_tile_start(channel, tag);
+    tau_tile_done(channel, value);
+    tau_tile_send(channel, sent);
+}
+
+static uint32_t counter(uint32_t tlb, uint32_t kind, uint32_t index) {
+    TAU_TILE_UNIT[TAU_TILE_TLB_SELECT] = tlb << 9 | kind << 8 | index;
+    return TAU_TILE_UNIT[TAU_TILE_TLB_COUNTER];
+}
+
+void tau_tasks_report_job(uint32_t task, uint32_t response_cycles, uint32_t value) {
+    struct tau_tasks_jobs *jobs = &tau_tasks_state.jobs[task];
+    uint32_t misses[TAU_TASKS_TLBS];
+    TAU_KERNEL_ASSERT(task < TAU_TASKS_COUNT);
+    _Pragma("GCC unroll 3") for (uint32_t tlb = 0; tlb < TAU_TASKS_TLBS; tlb++) {
+        const uint32_t count = counter(tlb, 0, MISSED << OWNER_BITS | (task + 1));
+        misses[tlb] = count - jobs->misses[tlb];
+        jobs->misses[tlb] = count;
+    }
+    record(CHANNEL_JOB, task << 24 | jobs->number, jobs->cycles, response_cycles);
+    record(CHANNEL_MISSES, misses[0], misses[1], misses[2]);
+    record(CHANNEL_VALUE, value, 0, 0);
+}
+
+void tau_tasks_report_fault(uint32_t task, uint32_t cause, uint32_t address, uint32_t pc) {
+    record(CHANNEL_FAULT, task << 24 | cause, address, pc);
+}
+
+_Noreturn void tau_tasks_report_end(void) {
+    for (uint32_t tlb = 0; tlb < TAU_TASKS_TLBS; tlb++) {
+        for (uint32_t pair = 0; pair < OWNERS * OWNERS; pair++) {
+            const uint32_t count = counter(tlb, KIND_EVICTIONS, pair);
+            if (count != 0) {
+                record(CHANNEL_EVICTIONS, tlb << 9 | KIND_EVICTIONS << 8 | pair, count, 0);
+            }
+        }
+    }
+    tau_tile_exit(0);
+}

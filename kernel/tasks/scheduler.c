@@ -1,0 +1,181 @@
+#include "kernel/tasks/scheduler.h"
+
+#include TAU_MMU_SWITCH_HEADER
+#include "kernel/stop.h"
+#include "kernel/tasks/report.h"
+#include "kernel/tasks/state.h"
+
+enum { CAUSE_USER_CALL = 8, STATUS_PREVIOUS_MODE = 3 << 11, START_DELAY_CYCLES = 2000 };
+
+_Static_assert(TAU_TASKS_COUNT <= TAU_TASKS_MAX, "the unit has an owner for each");
+
+// Loops over the tasks have no branch back, so that the longest path through the kernel can be
+// computed.
+#define EACH_TASK(task)                                                                            \
+    _Pragma("GCC unroll 16") for (uint32_t task = 0; task < TAU_TASKS_COUNT; task++)
+
+void tau_tasks_unexpected(void);
+
+static uint32_t now(void) {
+    return tau_tile_read(TAU_TILE_REGISTER_CYCLE);
+}
+
+static void set_timer(uint32_t cycle) {
+    // The compare value is never below both numbers meanwhile.
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE, UINT32_MAX);
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE + 4, 0);
+    tau_tile_write(TAU_TILE_REGISTER_TIMER_COMPARE, cycle);
+}
+
+// Releases the jobs whose time has come. Returns the cycle of the next release, or the end.
+static uint32_t release(struct tau_tasks_state *state) {
+    uint32_t next_cycle = state->end_cycle;
+    TAU_KERNEL_ASSERT(state->warmed_count == TAU_TASKS_COUNT);
+    EACH_TASK(task) {
+        struct tau_tasks_jobs *jobs = &state->jobs[task];
+        if (jobs->next_release_cycle <= now()) {
+            if (jobs->waiting_count == 0) {
+                jobs->release_cycle = jobs->next_release_cycle;
+            }
+            jobs->waiting_count++;
+            jobs->next_release_cycle += jobs->period_cycles;
+        }
+        if (jobs->next_release_cycle < next_cycle) {
+            next_cycle = jobs->next_release_cycle;
+        }
+    }
+    return next_cycle;
+}
+
+static struct tau_context *resume(struct tau_tasks_state *state, uint32_t task,
+                                  uint32_t next_cycle) {
+    TAU_KERNEL_ASSERT(task < TAU_TASKS_COUNT);
+    if (task != state->running) {
+        tau_mmu_switch(task + 1);
+        state->running = task;
+    }
+    set_timer(next_cycle);
+    tau_tile_write(TAU_TILE_REGISTER_OWNER, task);
+    state->resumed_cycle = now();
+    return &state->contexts[task];
+}
+
+static struct tau_context *dispatch(struct tau_tasks_state *state) {
+    if (state->warmed_count < TAU_TASKS_COUNT) {
+        return resume(state, state->warmed_count, UINT32_MAX);
+    }
+    for (;;) {  // bound: the releases until the end of the run
+        const uint32_t next_cycle = release(state);
+        if (now() >= state->end_cycle) {
+            tau_tasks_report_end();
+        }
+        EACH_TASK(task) {
+            if (state->jobs[task].waiting_count != 0 && !state->jobs[task].is_stopped) {
+                return resume(state, task, next_cycle);
+            }
+        }
+        set_timer(next_cycle);
+        __asm__ volatile("wfi" ::: "memory");
+    }
+}
+
+// The releases begin, once all are warm.
+static void begin_releases(struct tau_tasks_state *state) {
+    const uint32_t start_cycle = now() + START_DELAY_CYCLES;
+    EACH_TASK(task) {
+        state->jobs[task].next_release_cycle += start_cycle;
+    }
+    state->end_cycle = start_cycle + state->run_cycles;
+    TAU_KERNEL_ASSERT(state->end_cycle > start_cycle);
+}
+
+static void end_warm_up(struct tau_tasks_state *state) {
+    state->warmed_count++;
+    if (state->warmed_count == TAU_TASKS_COUNT) {
+        begin_releases(state);
+    }
+}
+
+static void end_job(struct tau_tasks_state *state, uint32_t value) {
+    struct tau_tasks_jobs *jobs = &state->jobs[state->running];
+    const bool is_warm_up = state->warmed_count < TAU_TASKS_COUNT;
+    tau_tasks_report_job(state->running, is_warm_up ? jobs->cycles : now() - jobs->release_cycle,
+                         value);
+    jobs->number++;
+    jobs->cycles = 0;
+    if (is_warm_up) {
+        end_warm_up(state);
+        return;
+    }
+    TAU_KERNEL_ASSERT(jobs->waiting_count > 0);
+    jobs->waiting_count--;
+    jobs->release_cycle += jobs->period_cycles;
+}
+
+static void stop_task(struct tau_tasks_state *state, uint32_t cause, uint32_t address,
+                      uint32_t pc) {
+    tau_tasks_report_fault(state->running, cause, address, pc);
+    state->jobs[state->running].is_stopped = true;
+    if (state->warmed_count < TAU_TASKS_COUNT) {
+        end_warm_up(state);
+    }
+}
+
+// The task that ran has been interrupted.
+static void suspend(struct tau_tasks_state *state) {
+    state->jobs[state->running].cycles += now() - state->resumed_cycle;
+}
+
+void tau_tasks_begin(void) {
+    const struct tau_tasks_system *system = &tau_tasks_system;
+    struct tau_tasks_state *state = &tau_tasks_state;
+    TAU_KERNEL_ASSERT(system->tasks_count == TAU_TASKS_COUNT);
+    uint32_t least_cycles = 1;
+    for (uint32_t task = 0; task < TAU_TASKS_COUNT; task++) {  // bound: the tasks
+        const struct tau_tasks_description *each = &system->tasks[task];
+        if (each->period_cycles < least_cycles) {
+            tau_stop("the tasks are not in the order of their periods");
+        }
+        least_cycles = each->period_cycles;
+        state->jobs[task] = (struct tau_tasks_jobs){
+            .period_cycles = each->period_cycles,
+            .next_release_cycle = each->phase_cycles,
+        };
+        tau_context_begin(&state->contexts[task], each->entry, each->stack_end,
+                          TAU_CONTEXT_STATUS_USER);
+    }
+    state->running = TAU_TASKS_MAX;
+    state->warmed_count = 0;
+    state->run_cycles = system->run_cycles;
+}
+
+struct tau_context *tau_tasks_first(void) {
+    return dispatch(&tau_tasks_state);
+}
+
+struct tau_context *tau_tasks_timer(void) {
+    suspend(&tau_tasks_state);
+    return dispatch(&tau_tasks_state);
+}
+
+struct tau_context *tau_tasks_exception(struct tau_context *context, uint32_t cause,
+                                        uint32_t address) {
+    struct tau_tasks_state *state = &tau_tasks_state;
+    uint32_t status;
+    __asm__ volatile("csrr %0, mstatus" : "=r"(status));
+    if ((status & STATUS_PREVIOUS_MODE) != 0) {
+        tau_stop("the kernel raised an exception");
+    }
+    suspend(state);
+    if (cause == CAUSE_USER_CALL && context->words[TAU_CONTEXT_A7] == TAU_COMPOSE_CALL_WAIT) {
+        context->words[TAU_CONTEXT_PC] += 4;  // ecall has no short form
+        end_job(state, context->words[TAU_CONTEXT_A0]);
+    } else {
+        stop_task(state, cause, address, context->words[TAU_CONTEXT_PC]);
+    }
+    return dispatch(state);
+}
+
+void tau_tasks_unexpected(void) {
+    tau_stop("an interrupt that nobody enabled");
+}

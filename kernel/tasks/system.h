@@ -1,0 +1,44 @@
+// What a system of tasks consists of. The tool writes one as C (tool/tautochrone/tlb/tile/).
+#ifndef TAU_TASKS_SYSTEM_H
+#define TAU_TASKS_SYSTEM_H
+
+#include <stdint.h>
+
+#include "kernel/tasks/task.h"
+
+#define TAU_TASKS_MAX 15u  // owners of the unit, less the kernel
+#define TAU_TASKS_KERNEL 0u
+
+struct tau_tasks_description {
+    uint32_t period_cycles;
+    uint32_t phase_cycles;
+    uint32_t entry;
+    uint32_t stack_end;
+    struct tau_task *memory;
+    uint32_t arguments[TAU_TASK_ARGUMENTS];
+    // Its heap; NULL: it uses that of the task HEAP_OF.
+    const struct tau_tlb_color_partition *partition;
+    struct tau_tlb_color_request heap;
+    uint32_t heap_of;
+};
+
+// A page of the window that is no heap's, and the words at its start; the others are 0.
+struct tau_tasks_page {
+    uint32_t page;
+    uint32_t rights;
+    const uint32_t *words;
+    uint32_t words_count;
+};
+
+struct tau_tasks_system {
+    const struct tau_tasks_description *tasks;  // the highest priority first
+    uint32_t tasks_count;
+    const struct tau_tasks_page *pages;
+    uint32_t pages_count;
+    uint32_t run_cycles;  // from the start of releases to the end
+    uint32_t seed;        // of random replacement
+};
+
+extern const struct tau_tasks_system tau_tasks_system;
+
+#endif

@@ -1,0 +1,44 @@
+"""What tests of task sets share: the paper's synthetic tasks, and systems of walkers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tautochrone.tlb.geometry import DATA, Geometry
+from tautochrone.tlb.tile import placing
+from tautochrone.tlb.tile.system import Place, System, TileTask
+
+ROOT = Path(__file__).resolve().parents[3]
+WALKER = ROOT / "kernel/systems/tasks/walker.c"
+ACCESS_CYCLES = 12.03  # of a walker's access and its share of a walk, on `small`
+OBJECT_BYTES = 3000  # one in each page, beside the control block in the first one
+KERNEL_SETS = (0,)
+
+
+def walker_arguments(
+    objects: int, walked: int, cycles: float, choice: int = 0, object_bytes: int = OBJECT_BYTES
+) -> tuple[int, ...]:
+    """A job of so many cycles."""
+    walks = max(1, round(cycles / (walked * ACCESS_CYCLES)))
+    return objects, object_bytes, walked, choice, walks
+
+
+def walker(
+    name: str, period: int, phase: int, arguments: tuple[int, ...], place: Place
+) -> TileTask:
+    """A task that walks pages."""
+    return TileTask(name, period, phase, WALKER, arguments, place)
+
+
+def system(
+    geometry: Geometry,
+    tasks: Sequence[TileTask],
+    run_cycles: int,
+    kernel_sets: Sequence[int] = KERNEL_SETS,
+    **more: object,
+) -> System:
+    """A system whose kernel has pages in these sets of the first level."""
+    owned = placing.masks(geometry, kernel_sets)
+    state, stack = placing.extents(geometry, owned, 0, ((DATA, 1), (DATA, 1)))
+    return System(geometry, tuple(tasks), state.start, stack.start, run_cycles, **more)

@@ -1,0 +1,110 @@
+"""What tasks do wrong: pointers that are not theirs, accesses that they may not make; and systems
+that the kernel refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tautochrone.errors import TauError
+from tautochrone.facts import status_format as status
+from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.system import System, TileTask
+
+from kernel.tests.tasks.task_sets import ROOT, system
+
+PROGRAMS = ROOT / "kernel/tests/tasks"
+TLB = shape.parsed("16x4")
+GEOMETRY = TLB.geometry()
+PERIOD = 20_000
+RUN_CYCLES = 3 * PERIOD
+LOAD_FAULT, STORE_FAULT, USER_CALL = 5, 7, 8
+
+
+def two(programs: Sequence[str], arguments: Sequence[tuple[int, ...]]) -> System:
+    """Two tasks with two sets each: the code of a heap's calls takes two pages."""
+    tasks = []
+    for number, (program, words) in enumerate(zip(programs, arguments, strict=True)):
+        own = placing.masks(GEOMETRY, (2 * number + 2, 2 * number + 3))
+        place = placing.place(GEOMETRY, number + 1, own, mode="no-miss", code_pages=2)
+        path = PROGRAMS / program
+        tasks.append(TileTask(f"t{number}", PERIOD, 1000 * number, path, words, place))
+    return system(GEOMETRY, tasks, RUN_CYCLES)
+
+
+def run(folder: Path, made: System) -> Records:
+    """Run on 16x4."""
+    return simulation.simulate(made, TLB, simulation.builder(folder))
+
+
+def test_a_heap_takes_its_own_pointers_only(tmp_path: Path) -> None:
+    """Foreign, other tasks' and doubled ones are refused, in every job, and change nothing."""
+    between = placing.window_of(2) - placing.window_of(1)
+    found = run(tmp_path, two(["pointers.c"] * 2, [(between,), (-between,)]))
+    assert found.faults == []
+    foreign, doubled = status.FOREIGN_POINTER, status.DOUBLE_FREE
+    assert len(found.jobs) == 8
+    assert {job.value for job in found.jobs} == {foreign | foreign << 8 | doubled << 16}
+
+
+@pytest.mark.parametrize(
+    ("deed", "cause", "address"),
+    [
+        (0, LOAD_FAULT, 0x00180000),
+        (1, LOAD_FAULT, 0x40000000),
+        (2, STORE_FAULT, None),
+        (3, LOAD_FAULT, placing.window_of(2) + 0x9000),
+        (4, USER_CALL, None),
+        (5, USER_CALL, None),
+    ],
+)
+def test_a_task_that_does_wrong_is_stopped(
+    tmp_path: Path, deed: int, cause: int, address: int | None
+) -> None:
+    """In its first job; the other task goes on, on time."""
+    outside = placing.window_of(2) + 0x9000
+    made = two(["disobedient.c", "pointers.c"], [(deed, outside), (0,)])
+    found = run(tmp_path, made)
+    (fault,) = found.faults
+    assert (fault.task, fault.cause) == (0, cause)
+    assert address is None or fault.address == address
+    assert made.tasks[0].place.code.start <= fault.pc < made.tasks[0].place.code.end
+    assert [len(found.of(task)) for task in (0, 1)] == [1, 4]
+
+
+def with_task(made: System, number: int, **more: object) -> System:
+    """The system with a task that is otherwise."""
+    tasks = list(made.tasks)
+    tasks[number] = replace(tasks[number], **more)
+    return replace(made, tasks=tuple(tasks))
+
+
+def with_heap(made: System, number: int, **more: object) -> System:
+    """The system with a heap that is otherwise."""
+    place = made.tasks[number].place
+    assert place.heap is not None
+    return with_task(made, number, place=replace(place, heap=replace(place.heap, **more)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda made: with_task(made, 1, period_cycles=PERIOD - 1), "order of their periods"),
+        (lambda made: with_task(made, 0, period_cycles=0), "order of their periods"),
+        (lambda made: with_heap(made, 1, pages=8), "heap are refused"),
+        (lambda made: with_heap(made, 1, owned=placing.masks(GEOMETRY, (2, 3))), "are refused"),
+        (lambda made: with_heap(made, 1, window=made.tasks[0].place.heap.window), "refused"),
+        (lambda made: with_heap(made, 1, pages=99, mode="isolated"), "heap are refused"),
+        (lambda made: replace(made, kernel_stack=made.kernel_state), "assertion failed"),
+    ],
+)
+def test_the_kernel_refuses(
+    tmp_path: Path, change: Callable[[System], System], message: str
+) -> None:
+    """Periods out of order, sets and windows with two owners, heaps beyond their sets or ways."""
+    made = change(two(["pointers.c"] * 2, [(0,), (0,)]))
+    with pytest.raises(TauError, match=message):
+        run(tmp_path, made)

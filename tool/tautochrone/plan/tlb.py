@@ -1,0 +1,384 @@
+"""[tlb]: the TLB sets, windows and pages of tasks, which `tau tlb plan` finds (tlb/planner.py).
+
+The section holds the whole geometry, so that a plan can be checked, and its header written, without
+the geometry's file. The header is what core/tlb_color.h takes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tautochrone.errors import TauError
+from tautochrone.files.schema import Reader
+from tautochrone.plan.sections import Basis
+from tautochrone.tlb.checking import broken_rule
+from tautochrone.tlb.geometry import Geometry, geometry_of_table
+from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, STACK, UNCOLORED
+from tautochrone.tlb.partition import Partition, Principal, Run
+from tautochrone.tlb.planning.run_heap import RunHeap
+
+NEXT_STEP = "make the plan again with `tau tlb plan`"
+Table = dict[str, Any]
+
+
+def make(_basis: Basis) -> Partition | None:
+    """None: recordings say nothing of tasks."""
+    return None
+
+
+# ---- the table ----------------------------------------------------------------------------------
+
+
+def from_table(table: Table) -> Partition:
+    """As Section. Raises TauError if the geometry is wrong, or a name has nothing to name."""
+    geometry = _geometry(table)
+    if geometry.digest() != table["geometry_sha256"]:
+        raise TauError("[tlb]: geometry_sha256 is not that of its arrays and structures", NEXT_STEP)
+    if table["word_bytes"] not in (4, 8):
+        raise TauError(f"[tlb]: word_bytes is {table['word_bytes']}, not 4 or 8", NEXT_STEP)
+    names = [row["name"] for row in table["principals"]]
+    arrays = [array.name for array in geometry.arrays]
+    for key in ("sets", "runs"):
+        for row in table[key]:
+            if row["principal"] not in names:
+                raise TauError(f"[tlb]: {key} names no principal {row['principal']}", NEXT_STEP)
+    for row in table["sets"]:
+        if row["array"] not in arrays:
+            raise TauError(f"[tlb]: sets names no array {row['array']}", NEXT_STEP)
+    found = Partition(
+        geometry,
+        table["word_bytes"],
+        tuple(_principal(row, table, arrays) for row in table["principals"]),
+    )
+    if found.page_table_bytes != table["page_table_bytes"]:
+        raise TauError(
+            f"[tlb]: page_table_bytes is {table['page_table_bytes']}, but its runs need"
+            f" {found.page_table_bytes}",
+            NEXT_STEP,
+        )
+    return found
+
+
+def _geometry(table: Table) -> Geometry:
+    facts: Table = {
+        "page_bytes": table["page_bytes"],
+        "source": "user",
+        "reference": "a plan",
+        "array": table["arrays"],
+        "structure": [{**row, "rows": row["rows"].split()} for row in table["structures"]],
+    }
+    return geometry_of_table(table["geometry"], facts, Reader("[tlb]", NEXT_STEP))
+
+
+def _principal(row: Table, table: Table, arrays: Sequence[str]) -> Principal:
+    rows = [each for each in table["sets"] if each["principal"] == row["name"]]
+    by_array = {each["array"]: each for each in rows}
+    runs = (
+        Run(each["part"], each["start"], each["size_bytes"])
+        for each in table["runs"]
+        if each["principal"] == row["name"]
+    )
+    return Principal(
+        **row,
+        sets=tuple(
+            _numbers(by_array[array]["owned"]) if array in by_array else () for array in arrays
+        ),
+        taken=tuple(by_array[array]["taken"] if array in by_array else 0 for array in arrays),
+        runs=tuple(runs),
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """The numbers of a text like 0-3 16."""
+    found: set[int] = set()
+    for word in text.split():
+        first, _, last = word.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return tuple(sorted(found))
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """The text for numbers, which ascend."""
+    starts = [each for before, each in pairwise((-2, *numbers)) if each != before + 1]
+    ends = [each for each, after in pairwise((*numbers, -2)) if after != each + 1]
+    pairs = zip(starts, ends, strict=True)
+    return " ".join(str(one) if one == last else f"{one}-{last}" for one, last in pairs)
+
+
+def to_table(value: Partition) -> Table:
+    """As Section."""
+    geometry = value.geometry
+    return {
+        "geometry": geometry.name,
+        "geometry_sha256": geometry.digest(),
+        "page_bytes": geometry.page_bytes,
+        "word_bytes": value.word_bytes,
+        "page_table_bytes": value.page_table_bytes,
+        "arrays": [
+            {"name": array.name, "sets": array.sets, "ways": array.ways}
+            | {"safe_ways": array.safe_ways}
+            for array in geometry.arrays
+        ],
+        "structures": [
+            {
+                "role": each.role,
+                "page_bytes": each.page_bytes,
+                "array": geometry.arrays[each.array].name,
+                "rows": " ".join(f"{row:#x}" for row in each.rows),
+                "constant": each.constant,
+            }
+            for each in geometry.structures
+        ],
+        "principals": [
+            {
+                "name": each.name,
+                "mode": each.mode,
+                "window_start": each.window_start,
+                "window_bytes": each.window_bytes,
+                "heap_window_bytes": each.heap_window_bytes,
+                "largest_object_bytes": each.largest_object_bytes,
+            }
+            for each in value.principals
+        ],
+        "sets": [
+            {"principal": each.name, "array": array.name, "owned": _ranges(sets), "taken": taken}
+            for each in value.principals
+            for array, sets, taken in zip(geometry.arrays, each.sets, each.taken, strict=True)
+            if sets
+        ],
+        "runs": [
+            {"principal": each.name, "part": run.part, "start": run.start}
+            | {"size_bytes": run.size_bytes}
+            for each in value.principals
+            for run in each.runs
+        ],
+    }
+
+
+# ---- what is said of it -------------------------------------------------------------------------
+
+
+def rule_broken(value: Partition) -> str:
+    """As Section: the rules of docs/spec/tlb_color.md."""
+    broken = broken_rule(value)
+    return f"[tlb]: {broken}" if broken else ""
+
+
+def document(value: Partition) -> Table:
+    """As Section."""
+    arrays = value.geometry.arrays
+    return {
+        "geometry": value.geometry.name,
+        "geometry_sha256": value.geometry.digest(),
+        "page_bytes": value.geometry.page_bytes,
+        "word_bytes": value.word_bytes,
+        "principals": [
+            {
+                "name": each.name,
+                "mode": each.mode,
+                "sets": {
+                    array.name: list(sets)
+                    for array, sets in zip(arrays, each.sets, strict=True)
+                    if array.is_colorable
+                },
+                "window": {"start": each.window_start, "size_bytes": each.window_bytes},
+                "heap_window_bytes": each.heap_window_bytes,
+                "runs": [
+                    {"part": run.part, "start": run.start, "size_bytes": run.size_bytes}
+                    for run in each.runs
+                ],
+                "largest_object_bytes": each.largest_object_bytes,
+                "entries_used": value.entries_used(each),
+                "entries_safe": value.entries_safe(each),
+            }
+            for each in value.principals
+        ],
+        "mapped_bytes": value.mapped_bytes,
+        "address_space_bytes": value.address_space_bytes,
+        "page_table_bytes": value.page_table_bytes,
+    }
+
+
+def told(value: Partition) -> list[str]:
+    """As Section."""
+    arrays = value.geometry.arrays
+    lines = []
+    for each in value.principals:
+        owned = ", ".join(
+            f"{array.name} {_ranges(sets)}"
+            for array, sets in zip(arrays, each.sets, strict=True)
+            if sets
+        )
+        pages = sum(run.size_bytes for run in each.runs) // value.geometry.page_bytes
+        heap = f", objects up to {each.largest_object_bytes:,} bytes" if each.runs_of(HEAP) else ""
+        lines.append(
+            f"{each.name}: {each.mode}, {pages:,} pages in {each.window_start:#x} to"
+            f" {each.window_start + each.window_bytes - 1:#x}{heap}"
+        )
+        if owned:
+            used, safe = value.entries_used(each), value.entries_safe(each)
+            lines.append(f"  sets: {owned}; {used:,} of {safe:,} safe entries used")
+    lines.append(
+        f"{value.mapped_bytes:,} bytes mapped in windows of {value.address_space_bytes:,}; page"
+        f" tables of {value.page_table_bytes:,} bytes"
+    )
+    return lines
+
+
+def problems(value: Partition, _has_classes: bool, _names: Collection[str]) -> list[str]:
+    """As Section: the largest objects with the installed core."""
+    found = []
+    for each in value.principals:
+        runs = [(run.start, run.size_bytes) for run in each.runs_of(HEAP)]
+        largest = RunHeap(runs, value.word_bytes).largest_object_bytes() if runs else 0
+        if largest != each.largest_object_bytes:
+            found.append(
+                f"the largest object of {each.name} has {largest} bytes in this core; the plan says"
+                f" {each.largest_object_bytes}"
+            )
+    return found
+
+
+# ---- the header ---------------------------------------------------------------------------------
+
+
+def header(value: Partition) -> list[str]:
+    """As Section."""
+    log2 = _log2
+    geometry = value.geometry
+    words = 8 * value.word_bytes
+    lines = [
+        "// TLB sets: tau_tlb_color_init with tau_plan_tlb_partition and one of",
+        "// tau_plan_tlb_requests, which has no page for a principal without a heap.",
+        *("#ifndef TAU_TLB_COLOR_H", '#include "core/tlb_color.h"', "#endif"),
+        f'#define TAU_PLAN_TLB_GEOMETRY_SHA256 "{geometry.digest()}"',
+        f"#define TAU_PLAN_TLB_PRINCIPALS_COUNT {len(value.principals)}u",
+        f"TAU_STATIC_ASSERT(TAU_WORD_BITS == {words}, \"this plan is for words of {words} bits\");",
+        "",
+        *_array_of(
+            "struct tau_tlb_color_array",
+            "arrays",
+            [f"{each.sets}u, {each.ways}u, {each.safe_ways}u" for each in geometry.arrays],
+        ),
+    ]
+    structures = []
+    for number, each in enumerate(geometry.structures):
+        rows = "NULL"
+        if each.rows:
+            rows = f"tau_plan_tlb_rows_{number}"
+            lines += _words("uintptr_t", f"rows_{number}", (f"{row:#x}u" for row in each.rows))
+        role = f"TAU_TLB_COLOR_{each.role.upper()}"
+        structures.append(
+            f"{rows}, {each.constant}u, {role}, {log2(each.page_bytes)}u, {each.array}u"
+        )
+    lines += _array_of("struct tau_tlb_color_structure", "structures", structures)
+    lines += [
+        "static const struct tau_tlb_color_geometry tau_plan_tlb_geometry = {",
+        f"    tau_plan_tlb_arrays, tau_plan_tlb_structures, {len(geometry.arrays)}u,"
+        f" {len(geometry.structures)}u, {log2(geometry.page_bytes)}u}};",
+        "",
+    ]
+    for number, principal in enumerate(value.principals):
+        lines += _principal_lines(value, number, principal)
+    lines += _array_of(
+        "struct tau_tlb_color_principal",
+        "principals",
+        [
+            f"tau_plan_tlb_sets_{number}, tau_plan_tlb_windows_{number},"
+            f" {len(_windows(principal))}u"
+            for number, principal in enumerate(value.principals)
+        ],
+    )
+    lines += [
+        "static const struct tau_tlb_color_partition tau_plan_tlb_partition = {",
+        "    &tau_plan_tlb_geometry, tau_plan_tlb_principals, TAU_PLAN_TLB_PRINCIPALS_COUNT};",
+        "",
+    ]
+    return lines + _array_of(
+        "struct tau_tlb_color_request",
+        "requests",
+        [
+            f"{number}u, 0u, {_heap_pages(value, each)}u, {_mode(each)}"
+            for number, each in enumerate(value.principals)
+        ],
+    )
+
+
+def _principal_lines(value: Partition, number: int, principal: Principal) -> list[str]:
+    page_log2 = _log2(value.geometry.page_bytes)
+    name = re.sub("[^A-Z0-9]", "_", principal.name.upper())
+    lines = [f"#define TAU_PLAN_TLB_{name} {number}u  // of principals and requests"]
+    rows = []
+    for array, (facts, sets) in enumerate(
+        zip(value.geometry.arrays, principal.sets, strict=True)
+    ):
+        own = "NULL"
+        if sets:
+            own = f"tau_plan_tlb_owned_{number}_{array}"
+            bits = sum(1 << index for index in sets)
+            words = (bits >> 32 * word & 0xFFFFFFFF for word in range(-(-facts.sets // 32)))
+            lines += _words(
+                "uint32_t", f"owned_{number}_{array}", (f"{word:#x}u" for word in words)
+            )
+        rows.append(f"{own}, {principal.taken[array]}u")
+    lines += _array_of("struct tau_tlb_color_sets", f"sets_{number}", rows)
+    lines += _array_of(
+        "struct tau_tlb_color_window",
+        f"windows_{number}",
+        [f"{start:#x}u, {_log2(size)}u, {page_log2}u" for start, size in _windows(principal)],
+    )
+    for part in (STACK, GLOBALS, CODE):
+        runs = principal.runs_of(part)
+        if runs:
+            lines += [f"#define TAU_PLAN_TLB_{name}_{part.upper()}_RUNS {len(runs)}u"]
+            lines += _array_of(
+                "struct tau_tlb_color_run",
+                f"{part}_{number}",
+                [f"{run.start:#x}u, {run.size_bytes}u" for run in runs],
+            )
+    return [*lines, ""]
+
+
+def _windows(principal: Principal) -> list[tuple[int, int]]:
+    """The heap's half and the other one; without a heap, or without sets, the whole window."""
+    start, size, heap = (
+        *(principal.window_start, principal.window_bytes, principal.heap_window_bytes),
+    )
+    if not heap or principal.mode == UNCOLORED:
+        return [(start, size)]
+    return [(start, heap), (start + heap, size - heap)]
+
+
+def _heap_pages(value: Partition, principal: Principal) -> int:
+    if principal.mode == UNCOLORED:
+        return 0
+    return principal.bytes_of(HEAP) // value.geometry.page_bytes
+
+
+def _mode(principal: Principal) -> str:
+    mode = "ISOLATED" if principal.mode == UNCOLORED else principal.mode.upper().replace("-", "_")
+    return f"TAU_TLB_COLOR_{mode}"
+
+
+def _array_of(kind: str, name: str, rows: Iterable[str]) -> list[str]:
+    return [
+        f"static const {kind} tau_plan_tlb_{name}[] = {{",
+        *(f"    {{{row}}}," for row in rows),
+        "};",
+    ]
+
+
+def _words(kind: str, name: str, words: Iterable[str]) -> list[str]:
+    lines = [f"static const {kind} tau_plan_tlb_{name}[] = {{"]
+    found = list(words)
+    for start in range(0, len(found), 8):
+        lines.append(f"    {', '.join(found[start : start + 8])},")
+    return [*lines, "};"]
+
+
+def _log2(value: int) -> int:
+    """The logarithm of a power of two."""
+    return value.bit_length() - 1

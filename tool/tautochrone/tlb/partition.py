@@ -1,0 +1,120 @@
+"""A partition: who owns which TLB sets, and where each principal's pages are.
+
+It is what the planner finds and what the section [tlb] of a plan holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tautochrone.tlb import geometry as geometries
+from tautochrone.tlb.geometry import Geometry
+
+STACK, GLOBALS, CODE, HEAP = PARTS = ("stack", "globals", "code", "heap")
+ISOLATED, NO_MISS = "isolated", "no-miss"
+UNCOLORED = "uncolored"  # a principal without sets
+
+
+def role_of(part: str) -> str:
+    """How the pages of a part are accessed."""
+    return geometries.CODE if part == CODE else geometries.DATA
+
+
+@dataclass(frozen=True)
+class Run:
+    """Adjacent pages of one part."""
+
+    part: str
+    start: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Principal:
+    """A task or the kernel. `sets` and `taken` have an entry per array of the geometry.
+
+    `taken` is how many entries the pages outside the heap have in one set at most. The heap's
+    window is the lowest part of the window, `heap_window_bytes` long; 0 if there is no heap.
+    """
+
+    name: str
+    mode: str
+    sets: tuple[tuple[int, ...], ...]
+    taken: tuple[int, ...]
+    window_start: int
+    window_bytes: int
+    heap_window_bytes: int
+    runs: tuple[Run, ...]
+    largest_object_bytes: int
+
+    def runs_of(self, part: str) -> list[Run]:
+        """The runs of one part, as they are listed."""
+        return [run for run in self.runs if run.part == part]
+
+    def bytes_of(self, part: str) -> int:
+        """The bytes of a part's pages."""
+        return sum(run.size_bytes for run in self.runs_of(part))
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The principals of a geometry, on a processor with words of `word_bytes`."""
+
+    geometry: Geometry
+    word_bytes: int
+    principals: tuple[Principal, ...]
+
+    def entries(self, runs: Iterable[Run]) -> Counter[tuple[int, int]]:
+        """How many entries the pages of runs have in each set, (array, index)."""
+        numbers = {
+            (structure, address // structure.page_bytes)
+            for run in runs
+            for address in self.addresses(run)
+            for structure in self.geometry.translating(
+                self.geometry.page_bytes, role_of(run.part)
+            )
+        }
+        pages = self.geometry.page_bytes
+        return Counter(
+            (structure.array, structure.index(number * structure.page_bytes // pages))
+            for structure, number in numbers
+            if self.geometry.arrays[structure.array].is_colorable
+        )
+
+    def addresses(self, run: Run) -> Iterator[int]:
+        """The addresses of a run's pages."""
+        return iter(range(run.start, run.start + run.size_bytes, self.geometry.page_bytes))
+
+    def entries_used(self, principal: Principal) -> int:
+        """The entries of all pages of a principal."""
+        return self.entries(principal.runs).total()
+
+    def entries_safe(self, principal: Principal) -> int:
+        """How many live entries its sets hold safely, in all arrays."""
+        pairs = zip(self.geometry.arrays, principal.sets, strict=True)
+        return sum(array.safe_ways * len(sets) for array, sets in pairs)
+
+    @property
+    def mapped_bytes(self) -> int:
+        """Bytes of all pages."""
+        return sum(run.size_bytes for each in self.principals for run in each.runs)
+
+    @property
+    def address_space_bytes(self) -> int:
+        """Bytes of all windows."""
+        return sum(each.window_bytes for each in self.principals)
+
+    @property
+    def page_table_bytes(self) -> int:
+        """Bytes of those base pages of a page table that have the entry of a mapped page."""
+        page_bytes = self.geometry.page_bytes
+        covered = page_bytes // self.word_bytes * page_bytes
+        tables = {
+            address // covered
+            for each in self.principals
+            for run in each.runs
+            for address in self.addresses(run)
+        }
+        return len(tables) * page_bytes

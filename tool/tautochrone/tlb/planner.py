@@ -1,0 +1,322 @@
+"""Plans which principal owns which sets, and where its pages are [P4-4, P4-10].
+
+Each principal gets few shares and a small window: fewer shares need a larger one. Those that need
+most shares choose first, because ranges of a power of two must be aligned in some geometries. Cost:
+a few searches of the address range per principal and number of shares.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tautochrone.console.output import count
+from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.facts import tile_format
+from tautochrone.tlb.geometry import Geometry
+from tautochrone.tlb.partition import UNCOLORED, Partition, Principal
+from tautochrone.tlb.planning.demand import Demand, demands_of
+from tautochrone.tlb.planning.page_range import Bits, PageRange
+from tautochrone.tlb.planning.placement import Refusal, Search, place
+from tautochrone.tlb.planning.shares import Shares, divide
+from tautochrone.tlb.planning.uncolored import place_uncolored
+from tautochrone.tlb.tasks import FixedSets, TaskSet
+
+PAGES_MAX = 1 << 20  # of the address range
+RANGES_MAX = 4  # of as many shares, tried for one principal
+STEP = 8  # numbers of shares that are tried grow by this part of themselves
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A principal that got no place, and why."""
+
+    name: str
+    cause: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The partition of those that fit, in the file's order, those that do not, and what is left."""
+
+    partition: Partition
+    misfits: tuple[Misfit, ...]
+    shares_count: int
+    shares_free: int
+
+    def document(self) -> dict[str, Any]:
+        """The object for `tau tlb plan --json`, without the partition."""
+        return {
+            "shares": {"count": self.shares_count, "free": self.shares_free},
+            "not_fitting": [{"name": each.name, "cause": each.cause} for each in self.misfits],
+        }
+
+
+@dataclass
+class _Plan:
+    """What is given away so far."""
+
+    tasks: TaskSet
+    pages: PageRange
+    shares: Shares
+    used: Bits = field(init=False)
+    owners: list[str | None] = field(init=False)  # of each share
+    found: dict[str, Principal] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.used = np.zeros(self.pages.count, dtype=bool)
+        if self.tasks.window.start == tile_format.ADDRESS_WINDOW:
+            self.used[0] = True  # the tile has no page 0
+        self.owners = [None] * self.shares.count
+
+
+def plan_partition(tasks: TaskSet, geometry: Geometry, is_uncolored: bool = False) -> Planned:
+    """Plan the sets and pages of tasks and kernel. Raises TauError for a mistake of the user.
+
+    With `is_uncolored` nobody gets sets, whatever the file asks for.
+    """
+    pages = _pages(tasks, geometry)
+    demands = demands_of(tasks, geometry.page_bytes)
+    if is_uncolored:
+        demands = [replace(each, mode=UNCOLORED, fixed_sets=()) for each in demands]
+    plan = _Plan(tasks, pages, divide(pages))
+    fixed = {each.name: _fixed_range(plan, each) for each in demands}
+    _check_overlaps(plan, demands, fixed)
+    misfits: dict[str, str] = {}
+    needs: dict[str, Need] = {}
+    known: dict[Demand, Need | Refusal] = {}
+    for each in demands:
+        alike = replace(each, name="", place="")
+        if alike not in known:
+            known[alike] = _wanted(plan, each, fixed[each.name])
+        wanted = known[alike]
+        if isinstance(wanted, Refusal):
+            misfits[each.name] = wanted.cause
+        else:
+            needs[each.name] = wanted
+    order = sorted(
+        (each for each in demands if each.name in needs),
+        key=lambda each: (fixed[each.name][0] is None, -needs[each.name].shares),
+    )
+    refused: dict[Demand, Refusal] = {}  # less and less is free, so equals are refused, too
+    for each in order:
+        alike = replace(each, name="", place="")
+        refusal = refused.get(alike) or _give(plan, each, fixed[each.name], needs[each.name])
+        if refusal is not None:
+            misfits[each.name] = refusal.cause
+            refused[alike] = refusal
+    names = [each.name for each in demands]
+    principals = tuple(plan.found[name] for name in names if name in plan.found)
+    return Planned(
+        Partition(geometry, tasks.window.word_bytes, principals),
+        tuple(Misfit(name, misfits[name]) for name in names if name in misfits),
+        plan.shares.count,
+        plan.owners.count(None),
+    )
+
+
+def refuse_misfits(found: Planned) -> None:
+    """Raise TauError if a principal does not fit."""
+    if found.misfits:
+        first = found.misfits[0]
+        more = len(found.misfits) - 1
+        others = f" ({count(more, 'other')} as well)" if more else ""
+        raise TauError(
+            f"{first.name} does not fit{others}: {first.cause}",
+            "give it less memory, fewer tasks, another geometry, or mode isolated",
+            EXIT_LIMIT_EXCEEDED,
+        )
+
+
+def _pages(tasks: TaskSet, geometry: Geometry) -> PageRange:
+    window, page_bytes = tasks.window, geometry.page_bytes
+    if window.size_bytes < 4 * page_bytes:
+        raise tasks.fail(
+            "window.size_bytes",
+            f"{window.size_bytes} bytes are fewer than four pages of {page_bytes}",
+        )
+    if window.size_bytes > PAGES_MAX * page_bytes:
+        raise tasks.fail(
+            "window.size_bytes",
+            f"{count(window.size_bytes // page_bytes, 'page')} are too many to search",
+            f"give at most {PAGES_MAX * page_bytes:#x}",
+        )
+    return PageRange(geometry, window.start // page_bytes, window.size_bytes // page_bytes)
+
+
+# ---- sets that the user fixes -------------------------------------------------------------------
+
+Range = tuple[int | None, int | None]  # the first share and how many; None: the planner's choice
+
+
+def _fixed_range(plan: _Plan, demand: Demand) -> Range:
+    """The shares of the sets that the user gives a principal."""
+    first, number = None, None
+    for index, fixed in enumerate(demand.fixed_sets):
+        at, wanted = _shares_of_sets(plan, f"{demand.place}.sets[{index}]", fixed)
+        if (number not in (None, wanted)) or (at is not None and first not in (None, at)):
+            raise plan.tasks.fail(
+                f"{demand.place}.sets[{index}]",
+                f"{demand.name} gets other shares by its sets of {demand.fixed_sets[0].array}",
+                "name one array; the other sets follow from it",
+            )
+        first, number = at if at is not None else first, wanted
+    return first, number
+
+
+def _shares_of_sets(plan: _Plan, place: str, fixed: FixedSets) -> tuple[int | None, int]:
+    arrays, tasks = plan.pages.geometry.arrays, plan.tasks
+    names = [array.name for array in arrays]
+    colorable = [
+        array.name for array, shares in zip(arrays, plan.shares.share_of, strict=True)
+        if shares is not None
+    ]  # fmt: skip
+    if fixed.array not in colorable:
+        cause = (
+            f"nobody can own sets of {fixed.array}"
+            if fixed.array in names
+            else f"{plan.pages.geometry.name} has no array {fixed.array}"
+        )
+        raise tasks.fail(f"{place}.array", cause, f"use one of {', '.join(colorable)}")
+    number = names.index(fixed.array)
+    sets, share_of = arrays[number].sets, plan.shares.share_of[number]
+    assert share_of is not None
+    per_share = sets // plan.shares.count
+    if fixed.count + (fixed.first or 0) > sets:
+        cause = f"it asks for set {fixed.count + (fixed.first or 0) - 1}, but there are {sets}"
+        raise tasks.fail(place, f"{fixed.array}: {cause}")
+    if fixed.count % per_share:
+        raise tasks.fail(
+            f"{place}.count",
+            f"{fixed.count} sets of {fixed.array} are no multiple of {per_share}",
+            f"sets are given in shares: {per_share} of {fixed.array} each",
+        )
+    wanted = fixed.count // per_share
+    if fixed.first is None:
+        return None, wanted
+    given = share_of[fixed.first : fixed.first + fixed.count]
+    first = int(given.min())
+    if sorted(plan.shares.sets(number, first, wanted)) != list(
+        range(fixed.first, fixed.first + fixed.count)
+    ):
+        raise tasks.fail(
+            f"{place}.first",
+            f"sets {fixed.first} to {fixed.first + fixed.count - 1} of {fixed.array} are no range"
+            f" of shares, since they follow from another array's",
+            "give first in another array, or leave it out",
+        )
+    return first, wanted
+
+
+def _check_overlaps(plan: _Plan, demands: Sequence[Demand], fixed: dict[str, Range]) -> None:
+    for each in demands:
+        first, number = fixed[each.name]
+        if first is None or number is None:
+            continue
+        for share in range(first, first + number):
+            owner = plan.owners[share]
+            if owner is not None:
+                raise plan.tasks.fail(
+                    f"{each.place}.sets", f"{owner} owns some of these sets, too", "give each once"
+                )
+            plan.owners[share] = each.name
+    plan.owners = [None] * plan.shares.count
+
+
+# ---- sets that the planner chooses --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a principal gets if it can be had: shares, and pages of its window."""
+
+    shares: int
+    window_pages: int
+
+
+def _wanted(plan: _Plan, demand: Demand, fixed: Range) -> Need | Refusal:
+    """The shares and the window that a principal needs if it is alone.
+
+    Fewer shares need a larger window. Of both, it gets the pair whose larger part of what there is
+    is smallest.
+    """
+    alone = _Plan(plan.tasks, plan.pages, plan.shares)
+    refusal, best, best_part = Refusal("it has no pages"), None, 2.0
+    for number in _numbers(plan, demand, fixed):
+        if number / plan.shares.count >= best_part:
+            break
+        found = _try(alone, demand, fixed[0] or 0, number, plan.pages.count)
+        if isinstance(found, Refusal):
+            refusal = found
+            continue
+        pages = found.window_bytes // plan.pages.geometry.page_bytes
+        part = max(number / plan.shares.count, pages / plan.pages.count)
+        if part < best_part:
+            best, best_part = Need(number, pages), part
+    return best or refusal
+
+
+def _numbers(plan: _Plan, demand: Demand, fixed: Range) -> Iterator[int]:
+    """How many shares are tried, rising."""
+    if demand.mode == UNCOLORED:
+        yield 0
+        return
+    if fixed[1] is not None:
+        yield fixed[1]
+        return
+    number = 1
+    while number <= plan.shares.count:
+        yield number
+        number += max(1, number // STEP) if plan.shares.any_range else number
+
+
+def _give(plan: _Plan, demand: Demand, fixed: Range, need: Need) -> Refusal | None:
+    """Give a principal the lowest free shares with which it has a place."""
+    refusal = None
+    numbers = list(_numbers(plan, demand, fixed))
+    enough = [each for each in numbers if each >= need.shares]
+    tries = [(number, need.window_pages) for number in enough]
+    tries += [(number, plan.pages.count) for number in enough]
+    tries += [(number, plan.pages.count) for number in numbers if number < need.shares]
+    for number, pages_max in tries:
+        for first in itertools.islice(_free_ranges(plan, number, fixed[0]), RANGES_MAX):
+            found = _try(plan, demand, first, number, pages_max)
+            if isinstance(found, Principal):
+                _take(plan, demand, first, number, found)
+                return None
+            refusal = found
+    if refusal is not None:
+        return refusal
+    return Refusal(
+        f"it needs {count(need.shares, 'share')} of the sets in a row; of {plan.shares.count},"
+        f" {plan.owners.count(None)} are free"
+    )
+
+
+def _free_ranges(plan: _Plan, number: int, first: int | None) -> Iterator[int]:
+    """The first share of each free range of `number` shares, rising."""
+    step = 1 if plan.shares.any_range else max(number, 1)
+    starts = range(0, plan.shares.count - number + 1, step) if first is None else [first]
+    for start in starts:
+        if not any(plan.owners[start : start + number]):
+            yield start
+
+
+def _try(
+    plan: _Plan, demand: Demand, first: int, number: int, pages_max: int
+) -> Principal | Refusal:
+    fixed = plan.tasks.window.word_bytes, pages_max
+    search = Search(plan.pages, plan.shares, first, number, demand, plan.used, *fixed)
+    return place_uncolored(search) if demand.mode == UNCOLORED else place(search)
+
+
+def _take(plan: _Plan, demand: Demand, first: int, number: int, found: Principal) -> None:
+    plan.owners[first : first + number] = [demand.name] * number
+    page_bytes = plan.pages.geometry.page_bytes
+    start = found.window_start // page_bytes - plan.pages.first
+    plan.used[start : start + found.window_bytes // page_bytes] = True
+    plan.found[demand.name] = found

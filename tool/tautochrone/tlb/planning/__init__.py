@@ -1,0 +1,1 @@
+"""What the planner of TLB sets consists of."""

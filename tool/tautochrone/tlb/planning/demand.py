@@ -1,0 +1,134 @@
+"""What tasks and kernel need: pages of each part, and the calls that their heaps must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.facts.trace_format import OP_FREE, OP_REALLOC, OP_TOUCH
+from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
+from tautochrone.tlb.planning.run_heap import Call
+from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Task, TaskSet
+from tautochrone.trace.file import open_trace
+
+
+@dataclass(frozen=True)
+class Part:
+    """Pages with one use, in runs of at least `run_pages`, but for the last one."""
+
+    name: str
+    pages: int
+    run_pages: int
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A principal before it has sets. `heap_pages` is the least; `place` is where the file has it.
+
+    The heap must hold an object of `object_bytes`, and each recording's `calls`.
+    """
+
+    name: str
+    place: str
+    mode: str
+    parts: tuple[Part, ...]
+    heap_pages: int
+    object_bytes: int
+    calls: tuple[tuple[Call, ...], ...]
+    fixed_sets: tuple[FixedSets, ...]
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it is the kernel, not a task."""
+        return self.name == KERNEL
+
+    @property
+    def pages(self) -> int:
+        """All of them, the heap's included."""
+        return self.heap_pages + sum(part.pages for part in self.parts)
+
+
+def demands_of(tasks: TaskSet, page_bytes: int) -> list[Demand]:
+    """The principals: tasks in the file's order, then the kernel if it has pages."""
+    found = [
+        _of_task(tasks, f"task[{number}]", task, page_bytes)
+        for number, task in enumerate(tasks.tasks)
+    ]
+    return found + ([_of_kernel(tasks.kernel, page_bytes)] if tasks.kernel else [])
+
+
+def _parts(page_bytes: int, *rows: tuple[str, int, int]) -> tuple[Part, ...]:
+    """The parts that have pages, of their names, bytes, and bytes in a row."""
+    return tuple(
+        Part(name, -(-size // page_bytes), -(-run // page_bytes))
+        for name, size, run in rows
+        if size
+    )
+
+
+def _of_kernel(kernel: Kernel, page_bytes: int) -> Demand:
+    parts = _parts(
+        page_bytes,
+        (STACK, kernel.stack_bytes, kernel.stack_bytes),
+        (GLOBALS, kernel.data_bytes, kernel.data_run_bytes),
+        (CODE, kernel.code_bytes, kernel.code_run_bytes),
+    )
+    mode = kernel.mode if kernel.is_colored else UNCOLORED
+    return Demand(KERNEL, KERNEL, mode, parts, 0, 0, (), kernel.sets)
+
+
+def _of_task(tasks: TaskSet, place: str, task: Task, page_bytes: int) -> Demand:
+    parts = _parts(
+        page_bytes,
+        (STACK, task.stack_bytes, task.stack_bytes),
+        (GLOBALS, task.globals_bytes, task.globals_run_bytes),
+        (CODE, task.code_bytes, task.code_run_bytes),
+    )
+    calls = tuple(tuple(_calls(path, task.thread)) for path in task.recordings)
+    heap_bytes, object_bytes = task.heap_bytes or 0, task.largest_object_bytes or 0
+    if task.recordings:
+        if not any(calls):
+            which = "" if task.thread is None else f" of thread {task.thread}"
+            raise tasks.fail(
+                f"{place}.recordings", f"they have no call{which}", "name other recordings"
+            )
+        heap_bytes = max(_peak_bytes(each) for each in calls)
+        object_bytes = max(call.size_bytes for each in calls for call in each)
+    pages = max(-(-heap_bytes // page_bytes), 1 if calls else 0)
+    return Demand(
+        *(task.name, place, task.mode, parts, pages, object_bytes, calls, task.sets)
+    )
+
+
+def _calls(path: Path, thread: int | None) -> Iterator[Call]:
+    """The calls about objects that a thread allocated; of all threads if it is None."""
+    own: set[int] = set()
+    with open_trace(path) as reader:
+        for block in reader.columns(("size_bytes", "slot", "thread", "op", "flags", "align_log2")):
+            rows = zip(
+                *(block.op.tolist(), block.slot.tolist(), block.size_bytes.tolist()),
+                *(block.align_log2.tolist(), block.thread.tolist(), block.flags.tolist()),
+                strict=True,
+            )
+            for operation, slot, size_bytes, align_log2, by, flags in rows:
+                if flags or operation == OP_TOUCH:
+                    continue
+                if operation not in (OP_FREE, OP_REALLOC) and (thread is None or by == thread):
+                    own.add(slot)
+                if slot in own:
+                    yield Call(operation, slot, size_bytes, 1 << align_log2)
+                if operation == OP_FREE:
+                    own.discard(slot)
+
+
+def _peak_bytes(calls: tuple[Call, ...]) -> int:
+    """The most bytes that are live at a time."""
+    sizes: dict[int, int] = {}
+    live = peak = 0
+    for call in calls:
+        live += call.size_bytes - sizes.pop(call.slot, 0)
+        if call.operation != OP_FREE:
+            sizes[call.slot] = call.size_bytes
+        peak = max(peak, live)
+    return peak

@@ -1,0 +1,166 @@
+"""Bounds of misses and response times of tasks that share TLBs, under fixed priorities.
+
+docs/spec/tlb_color.md, [CLR-28] ... [CLR-32], has the formula and its conditions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tautochrone.errors import TauError
+from tautochrone.tlb.partition import Partition
+from tautochrone.tlb.tasks import KERNEL, TaskSet
+
+Place = tuple[int, int]  # array and set
+Entries = Mapping[Place, int]  # how many entries somebody has in each set
+
+
+@dataclass(frozen=True)
+class PeriodicTask:
+    """A task: C without TLB misses, its period, which is its deadline, and its entries."""
+
+    name: str
+    period_cycles: int
+    cost_cycles: int
+    entries: Entries
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a reloaded entry and a kernel entry cost at most; safe ways by array."""
+
+    miss_cycles: int
+    entry_cycles: int
+    safe_ways: Sequence[int]
+    kernel: Entries
+
+
+@dataclass(frozen=True)
+class Response:
+    """Bounds of each job of a task. `first_misses` come on top of `misses`, in the first job only.
+
+    All but `name` is None if there is no bound, for `reason`.
+    """
+
+    name: str
+    misses: int | None = None
+    first_misses: int | None = None
+    runs_of_others: int | None = None
+    kernel_entries: int | None = None
+    response_cycles: int | None = None
+    reason: str | None = None
+
+
+def responses_in(
+    tasks: TaskSet,
+    partition: Partition,
+    costs: Mapping[str, int],
+    miss_cycles: int,
+    entry_cycles: int,
+    is_cold: bool = True,
+) -> list[Response]:
+    """Bounds for the tasks of a file at the places of a partition. `costs` has C of each by name,
+    without misses in arrays that have sets. Raises TauError if a task has no place or no cost."""
+    entries = {each.name: partition.entries(each.runs) for each in partition.principals}
+    periodic = []
+    for each in tasks.by_priority():
+        if each.name not in entries:
+            raise TauError(f"the plan has no principal {each.name}", "plan these tasks again")
+        if each.name not in costs:
+            raise TauError(
+                f"{each.name} has no cost, so there is no bound", "give its cost_cycles"
+            )
+        cost = costs[each.name]
+        periodic.append(PeriodicTask(each.name, each.period_cycles, cost, entries[each.name]))
+    safe_ways = [array.safe_ways for array in partition.geometry.arrays]
+    machine = Machine(miss_cycles, entry_cycles, safe_ways, entries.get(KERNEL, {}))
+    return responses(periodic, machine, is_cold)
+
+
+def responses(
+    tasks: Sequence[PeriodicTask], machine: Machine, is_cold: bool = True
+) -> list[Response]:
+    """Bounds for tasks of falling priority; unless `is_cold`, for jobs after the first of each.
+
+    Cost: at most one step per cycle of a period; in practice a few.
+    """
+    total: Counter[Place] = Counter()
+    for entries in (machine.kernel, *(task.entries for task in tasks)):
+        total.update(entries)
+    full = {place for place, count in total.items() if count > machine.safe_ways[place[0]]}
+    found: list[Response] = []
+    for number in range(len(tasks)):
+        found.append(_Analysis(tasks, number, machine, full, found, is_cold).response())
+    return found
+
+
+def _count(entries: Entries, full: set[Place]) -> int:
+    return sum(count for place, count in entries.items() if place in full)
+
+
+class _Analysis:
+    """The fixed point of one task. `found` are the bounds of higher priorities, `full` the sets in
+    which all together have more entries than are safe."""
+
+    def __init__(
+        self,
+        tasks: Sequence[PeriodicTask],
+        number: int,
+        machine: Machine,
+        full: set[Place],
+        found: Sequence[Response],
+        is_cold: bool,
+    ) -> None:
+        self.task, self.machine, self.found = tasks[number], machine, found
+        self.higher, self.lower = tasks[:number], tasks[number + 1 :]
+        self.evicted = _count(self.task.entries, full)
+        self.kernel_evicted = _count(machine.kernel, full)
+        # If the kernel has entries beside the task's, each of its runs evicts, not only tasks'.
+        beside = full & {place for place, count in self.task.entries.items() if count}
+        self.is_kernel_beside = any(machine.kernel.get(place) for place in beside)
+        everyone = self.task.entries, machine.kernel, *(each.entries for each in self.higher)
+        loaded = [is_cold * (sum(each.values()) - _count(each, full)) for each in everyone]
+        self.first_misses, self.first_misses_of_all = loaded[0], sum(loaded)
+
+    def response(self) -> Response:
+        """The bounds, or why there are none."""
+        name = self.task.name
+        for who, entries in (("its own", self.task.entries), ("the kernel's", self.machine.kernel)):
+            safe_ways = self.machine.safe_ways
+            if any(count > safe_ways[place[0]] for place, count in entries.items()):
+                return Response(name, reason=f"{who} entries exceed the safe ways of a set")
+        if any(each.reason for each in self.found):
+            return Response(name, reason="a task of higher priority has no bound")
+        cycles = self.task.cost_cycles
+        while cycles <= self.task.period_cycles:
+            misses, runs, entries = self._during(cycles)
+            reached = self._cycles_with(cycles, misses, entries)
+            if reached == cycles:
+                return Response(name, misses, self.first_misses, runs, entries, cycles)
+            cycles = reached
+        return Response(name, reason="the fixed point exceeds the period")
+
+    def _during(self, cycles: int) -> tuple[int, int, int]:
+        """Misses, runs of others and kernel entries while a job takes `cycles`."""
+        preemptions = sum(_releases(each, cycles) for each in self.higher)
+        # Each job that preempts enters twice. Own release and end; one that had begun before.
+        entries = 3 + 2 * preemptions + sum(_releases(each, cycles) for each in self.lower)
+        runs = entries if self.is_kernel_beside else preemptions
+        return self.evicted * (1 + runs), runs, entries
+
+    def _cycles_with(self, cycles: int, misses: int, entries: int) -> int:
+        """What the job takes if it has these, and others are released for `cycles`."""
+        machine = self.machine
+        busy = self.task.cost_cycles + machine.miss_cycles * (misses + self.first_misses_of_all)
+        for each, bound in zip(self.higher, self.found, strict=True):
+            assert bound.misses is not None
+            one_job = each.cost_cycles + machine.miss_cycles * bound.misses
+            busy += _releases(each, cycles) * one_job
+        return busy + entries * (machine.entry_cycles + machine.miss_cycles * self.kernel_evicted)
+
+
+def _releases(task: PeriodicTask, cycles: int) -> int:
+    """At most, in as many cycles."""
+    return -(-cycles // task.period_cycles)

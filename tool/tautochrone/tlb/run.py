@@ -1,0 +1,311 @@
+"""What `tau tlb run` does: tasks of a file on the simulated tile, in the places of a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.tlb.geometry import Geometry
+from tautochrone.tlb.partition import (
+    CODE,
+    GLOBALS,
+    HEAP,
+    ISOLATED,
+    STACK,
+    UNCOLORED,
+    Partition,
+    Principal,
+)
+from tautochrone.tlb.response import responses_in
+from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
+from tautochrone.tlb.tile.entry_bound import entry_bound_cycles
+from tautochrone.tlb.tile.records import TLBS, Job, Records
+from tautochrone.tlb.tile.shape import Shape
+from tautochrone.tlb.tile.simulation import builder, simulate
+from tautochrone.tlb.tile.system import (
+    ARGUMENTS_MAX,
+    PAGE_BYTES,
+    TASKS_MAX,
+    Extent,
+    Heap,
+    Place,
+    System,
+    TileTask,
+)
+
+SWITCHES = ("color", "forget")
+RUN_CYCLES_MAX = 4_000_000_000  # the kernel's clock has 32 bits
+RUN_CYCLES_DEFAULT_MAX = 20_000_000
+KERNEL_BYTES = {GLOBALS: "data_bytes", STACK: "stack_bytes"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How tasks are run: for how many cycles (None: two hyperperiods), and how they share."""
+
+    run_cycles: int | None = None
+    seed: int = 1
+    switch: str = SWITCHES[0]
+    is_heap_shared: bool = False
+
+
+def run(
+    tasks: TaskSet, partition: Partition, shape: Shape, choice: Choice, folder: Path
+) -> dict[str, Any]:
+    """Run in FOLDER; return the command's document. Raises TauError."""
+    _check_geometry(partition.geometry, shape.geometry())
+    made = system_of(tasks, partition, choice)
+    building = builder(folder)
+    found = simulate(made, shape, building)
+    names = [task.name for task in made.tasks]
+    bounds = _bounds(tasks, partition, shape, choice, building.program_path)
+    is_colored = all(each.mode != UNCOLORED for each in _own(partition, tasks))
+    return {
+        "tasks": str(tasks.path),
+        "shape": shape.document(),
+        "seed": choice.seed,
+        "switch": choice.switch,
+        "is_colored": is_colored,
+        "is_heap_shared": choice.is_heap_shared,
+        "run_cycles": made.run_cycles,
+        "jobs": [
+            _job(names[job.task], TLBS[: len(shape.levels) + 1], job, bounds) for job in found.jobs
+        ],
+        "stopped": [
+            {"task": names[each.task], "cause": each.cause, "address": each.address, "pc": each.pc}
+            for each in found.faults
+        ],
+        "evictions": {"own": found.own_evictions, "cross": found.cross_evictions},
+        "evictions_by": _evictions(found, [KERNEL, *names]),
+        "kernel": _kernel(found),
+    }
+
+
+def _bounds(
+    tasks: TaskSet, partition: Partition, shape: Shape, choice: Choice, program: Path
+) -> dict[str, int | None]:
+    """The bound of each task's responses by name. Empty if the analysis does not know the costs, or
+    the places: heaps in one, a kernel that is in no plan, or a switch that forgets."""
+    costs = {task.name: task.cost_cycles for task in tasks.tasks if task.cost_cycles is not None}
+    is_known = len(costs) == len(tasks.tasks) and any(
+        each.name == KERNEL for each in partition.principals
+    )
+    if not is_known or choice.is_heap_shared or choice.switch != SWITCHES[0]:
+        return {}
+    found = responses_in(
+        tasks,
+        replace(partition, geometry=shape.geometry()),
+        costs,
+        shape.miss_cycles,
+        entry_bound_cycles(program),
+    )
+    return {each.name: each.response_cycles for each in found}
+
+
+def _job(
+    name: str, tlbs: Sequence[str], job: Job, bounds: dict[str, int | None]
+) -> dict[str, Any]:
+    return {
+        "task": name,
+        "number": job.number,
+        "misses": job.first_level_misses,
+        "misses_by_tlb": dict(zip(tlbs, job.misses, strict=False)),
+        "cycles": job.cycles,
+        "response_cycles": job.response_cycles,
+        "bound_cycles": bounds.get(name) if job.number > 0 else None,
+        "value": job.value,
+    }
+
+
+def _evictions(found: Records, names: list[str]) -> list[dict[str, Any]]:
+    return [
+        {"tlb": tlb, "by": names[by], "of": names[of], "count": count}
+        for (tlb, by, of), count in sorted(found.evictions.items())
+    ]
+
+
+def _kernel(found: Records) -> dict[str, int]:
+    """How often it was entered, and the longest way to another task and back to the same."""
+    same = [each.cycles for each in found.entries if each.before == each.task]
+    other = [each.cycles for each in found.entries if each.before != each.task]
+    return {
+        "entries": len(found.entries),
+        "cycles_max": max((*same, *other), default=0),
+        "switches": len(other),
+        "switch_cycles": sum(other),
+    }
+
+
+# ---- from a partition to a system ----------------------------------------------------------------
+
+
+def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
+    """The system of tasks at the places of a partition. Raises TauError if the tile has none."""
+    ordered = tasks.by_priority()
+    if len(ordered) > TASKS_MAX:
+        raise TauError(
+            f"{len(ordered)} tasks are more than the tile's {TASKS_MAX}", "run fewer", EXIT_USAGE
+        )
+    principals = {each.name: each for each in partition.principals}
+    made = []
+    for number, task in enumerate(ordered):
+        if task.name not in principals:
+            raise TauError(f"the plan has no principal {task.name}", "plan these tasks again")
+        place = _place(principals[task.name], partition.geometry)
+        if choice.is_heap_shared and number > 0 and place.heap is not None:
+            place = replace(place, heap=None, heap_of=0)
+        made.append(_task(tasks, task, place))
+    if choice.is_heap_shared:
+        made = _with_one_heap(made, principals, partition.geometry)
+    state, stack = _kernel_pages(principals.get(KERNEL), tasks, partition)
+    return System(
+        partition.geometry,
+        tuple(made),
+        state,
+        stack,
+        choice.run_cycles or _hyperperiods(ordered),
+        is_joint=all(principals[task.name].mode != UNCOLORED for task in ordered),
+        seed=choice.seed,
+        forgets=choice.switch == "forget",
+    )
+
+
+def _with_one_heap(
+    made: list[TileTask], principals: dict[str, Principal], geometry: Geometry
+) -> list[TileTask]:
+    """The first task's heap grows by what the others would have had."""
+    heap = made[0].place.heap
+    if heap is None:
+        raise TauError(f"{made[0].name} has no heap that others could share", "give it heap_bytes")
+    pages = sum(principals[task.name].bytes_of(HEAP) for task in made) // PAGE_BYTES
+    size_bytes = PAGE_BYTES << pages.bit_length()
+    end = max(each.window_start + each.window_bytes for each in principals.values())
+    window = Extent(-(-end // size_bytes) * size_bytes, size_bytes)
+    shared = replace(heap, window=window, pages=pages, owned=_all_sets(geometry), mode=ISOLATED)
+    return [replace(made[0], place=replace(made[0].place, heap=shared)), *made[1:]]
+
+
+def _own(partition: Partition, tasks: TaskSet) -> Iterable[Principal]:
+    names = {task.name for task in tasks.tasks}
+    return (each for each in partition.principals if each.name in names)
+
+
+def _all_sets(geometry: Geometry) -> tuple[int, ...]:
+    return tuple((1 << array.sets) - 1 for array in geometry.arrays)
+
+
+def _task(tasks: TaskSet, task: Task, place: Place) -> TileTask:
+    where = f"task[{tasks.tasks.index(task)}]"
+    if task.program is None:
+        raise tasks.fail(where, f"{task.name} has no program to run", "give it `program`")
+    if not task.program.is_file():
+        raise tasks.fail(f"{where}.program", f"there is no file {task.program}")
+    if len(task.arguments) > ARGUMENTS_MAX:
+        raise tasks.fail(f"{where}.arguments", f"there are at most {ARGUMENTS_MAX}")
+    return TileTask(
+        task.name, task.period_cycles, task.phase_cycles, task.program, task.arguments, place
+    )
+
+
+def _place(principal: Principal, geometry: Geometry) -> Place:
+    pages = principal.bytes_of(HEAP) // PAGE_BYTES
+    heap = None
+    if pages:
+        is_colored = principal.mode != UNCOLORED
+        owned = tuple(sum(1 << each for each in sets) for sets in principal.sets)
+        heap = Heap(
+            Extent(principal.window_start, principal.heap_window_bytes),
+            pages,
+            owned if is_colored else _all_sets(geometry),
+            principal.mode if is_colored else ISOLATED,
+            principal.taken,
+        )
+    code, data, stack = (_extent(principal, part) for part in (CODE, GLOBALS, STACK))
+    return Place(code, data, stack, heap)
+
+
+def _extent(principal: Principal, part: str) -> Extent:
+    runs = principal.runs_of(part)
+    if not runs:
+        raise TauError(f"{principal.name} has no {part}", f"give it {part}_bytes of a page or more")
+    if len(runs) > 1:
+        raise TauError(
+            f"the {part} of {principal.name} lie in {len(runs)} runs, and the tile's linker"
+            " script takes one",
+            f"set {part}_run_bytes to {part}_bytes",
+        )
+    return Extent(runs[0].start, runs[0].size_bytes)
+
+
+def _kernel_pages(
+    kernel: Principal | None, tasks: TaskSet, partition: Partition
+) -> tuple[int, int]:
+    """The kernel's page of state and of stack; without a plan for it, the lowest of the window."""
+    if kernel is None:
+        taken = [range(each.window_start, each.window_start + each.window_bytes)
+                 for each in partition.principals]  # fmt: skip
+        window = range(tasks.window.start + PAGE_BYTES, tasks.window.end, PAGE_BYTES)
+        free = (page for page in window if not any(page in each for each in taken))
+        return next(free), next(free)
+    for part, key in KERNEL_BYTES.items():
+        if not kernel.runs_of(part):
+            raise TauError(f"the kernel has no page for its {part}", f"give it {key} = 4096")
+    return kernel.runs_of(GLOBALS)[0].start, kernel.runs_of(STACK)[0].start
+
+
+def _hyperperiods(tasks: list[Task]) -> int:
+    """Two of them and the last first release, if that is not too long."""
+    cycles = 2 * lcm(*(task.period_cycles for task in tasks))
+    return min(cycles + max(task.phase_cycles for task in tasks), RUN_CYCLES_DEFAULT_MAX)
+
+
+def _check_geometry(planned: Geometry, simulated: Geometry) -> None:
+    """Refuse a plan for other sets; its safe ways may be others."""
+
+    def sets(geometry: Geometry) -> object:
+        return (
+            [array.sets for array in geometry.arrays],
+            [
+                (each.role, each.page_bytes, each.array, each.rows, each.constant)
+                for each in geometry.structures
+            ],
+        )
+
+    if sets(planned) != sets(simulated):
+        raise TauError(
+            f"the plan is for {planned.name}, whose sets are not those of {simulated.name}",
+            "run it on the shape that it was planned for",
+            EXIT_USAGE,
+        )
+
+
+# ---- for people ----------------------------------------------------------------------------------
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print for people."""
+    print(
+        f"{'task':<16} {'jobs':>6} {'misses: first':>14} {'later':>9} {'response at most':>17}"
+        f" {'bound':>9}"
+    )
+    names = list(dict.fromkeys(job["task"] for job in found["jobs"]))
+    for name in names:
+        jobs = [job for job in found["jobs"] if job["task"] == name]
+        later = jobs[1:]
+        least, most = (pick((job["misses"] for job in later), default=0) for pick in (min, max))
+        response = max((job["response_cycles"] for job in later), default=0)
+        span = f"{least:,}" if least == most else f"{least:,}-{most:,}"
+        bound = later[0]["bound_cycles"] if later else None
+        print(
+            f"{name:<16} {len(jobs):>6,} {jobs[0]['misses']:>14,} {span:>9} {response:>17,}"
+            f" {'none' if bound is None else format(bound, ','):>9}"
+        )
+    for each in found["stopped"]:
+        print(f"{each['task']} was stopped: cause {each['cause']} at {each['pc']:#x}")
+    evictions, kernel = found["evictions"], found["kernel"]
+    print(f"evictions: {evictions['own']:,} own, {evictions['cross']:,} cross")
+    print(f"kernel: {kernel['entries']:,} entries, {kernel['cycles_max']:,} cycles at most")

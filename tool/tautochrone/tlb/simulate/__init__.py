@@ -1,0 +1,1 @@
+"""Tasks on simulated TLBs: `tau tlb simulate`."""

@@ -1,0 +1,213 @@
+"""Reads tasks.toml: tasks that share a processor, each with TLB sets of its own.
+
+docs/spec/tasks.md defines the file. A message names the line. What needs the geometry or a
+recording is checked by the planner.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.errors import TauError
+from tautochrone.facts import tasks_format, tile_format
+from tautochrone.files.schema import Reader
+from tautochrone.files.toml_file import read_toml
+from tautochrone.tlb.partition import NO_MISS
+
+KERNEL = "kernel"
+NEXT_STEP = "see docs/spec/tasks.md, or the example in docs/tutorials/tlb-sets.md"
+TILE_WINDOW_BYTES = tile_format.ADDRESS_FRAMES - tile_format.ADDRESS_WINDOW
+Table = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FixedSets:
+    """`count` sets of an array that the user asks for, from `first` on if it is given."""
+
+    array: str
+    count: int
+    first: int | None
+
+
+@dataclass(frozen=True)
+class AddressRange:
+    """Addresses from `start` on that windows may use, of a processor with words of a size."""
+
+    start: int
+    size_bytes: int
+    word_bytes: int
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.start + self.size_bytes
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The kernel's pages, and whether it owns sets. Runs have at least some bytes in a row."""
+
+    is_colored: bool
+    stack_bytes: int
+    data_bytes: int
+    data_run_bytes: int
+    code_bytes: int
+    code_run_bytes: int
+    mode: str
+    sets: tuple[FixedSets, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task as the file has it. Either `heap_bytes` or `recordings`, which are whole paths."""
+
+    name: str
+    period_cycles: int
+    phase_cycles: int
+    program: Path | None
+    arguments: tuple[int, ...]
+    heap_bytes: int | None
+    largest_object_bytes: int | None
+    recordings: tuple[Path, ...]
+    thread: int | None
+    stack_bytes: int
+    globals_bytes: int
+    globals_run_bytes: int
+    code_bytes: int
+    code_run_bytes: int
+    mode: str
+    cost_cycles: int | None
+    sets: tuple[FixedSets, ...]
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """A file: `tasks` in its order. `reader` words errors about a place in it."""
+
+    path: Path
+    window: AddressRange
+    kernel: Kernel | None
+    tasks: tuple[Task, ...]
+    reader: Reader
+
+    def fail(self, place: str, text: str, next_step: str | None = None) -> TauError:
+        """The error `text` about `place`."""
+        return self.reader.fail(f"{place}: {text}", next_step, place)
+
+    def by_priority(self) -> list[Task]:
+        """The tasks, highest priority first: the shortest period, then the file's order."""
+        return sorted(self.tasks, key=lambda task: task.period_cycles)
+
+
+def read_tasks(path: Path) -> TaskSet:
+    """Read and check a file. Raises TauError with the line, the cause and the next step."""
+    _, document, reader = read_toml(path, "tasks", tasks_format.FILE_BYTES_MAX, NEXT_STEP)
+    tables = reader.table("", document, tasks_format.DOCUMENT)
+    _check_names(reader, tables["task"])
+    kernel = tables.get(KERNEL)
+    tasks = (
+        _task(reader, f"task[{number}]", path.parent, table)
+        for number, table in enumerate(tables["task"])
+    )
+    return TaskSet(
+        path,
+        _window(reader, tables.get("window")),
+        kernel and _kernel(reader, kernel),
+        tuple(tasks),
+        reader,
+    )
+
+
+def _fail(reader: Reader, place: str, text: str, next_step: str | None = None) -> TauError:
+    return reader.fail(f"{place}: {text}", next_step, place)
+
+
+def _check_names(reader: Reader, tables: list[Table]) -> None:
+    if not tables:
+        raise reader.fail("task: there is no task", "add a table [[task]]")
+    names = Counter([KERNEL])
+    for number, table in enumerate(tables):
+        name = table["name"].lower().replace("-", "_")  # what C and file names can hold
+        names[name] += 1
+        if names[name] > 1:
+            raise _fail(reader, f"task[{number}].name", f"the name {table['name']} is taken")
+
+
+def _window(reader: Reader, table: Table | None) -> AddressRange:
+    if table is None:
+        return AddressRange(tile_format.ADDRESS_WINDOW, TILE_WINDOW_BYTES, 4)
+    start, size_bytes = table["start"], table["size_bytes"]
+    if size_bytes.bit_count() != 1:
+        raise _fail(reader, "window.size_bytes", f"{size_bytes} is no power of two")
+    if start % size_bytes:
+        cause = f"{start:#x} is no multiple of the window's {size_bytes:#x} bytes"
+        raise _fail(reader, "window.start", cause)
+    word_bytes = table.get("word_bytes", 4)
+    if word_bytes not in (4, 8):
+        cause = f"there are no words of {word_bytes} bytes"
+        raise _fail(reader, "window.word_bytes", cause, "use 4 or 8")
+    return AddressRange(start, size_bytes, word_bytes)
+
+
+def _kernel(reader: Reader, table: Table) -> Kernel:
+    if "sets" in table and not table["colored"]:
+        raise _fail(reader, f"{KERNEL}.sets", "an uncolored kernel owns no sets")
+    return Kernel(
+        is_colored=table["colored"],
+        stack_bytes=table["stack_bytes"],
+        **_runs(reader, KERNEL, table, "data"),
+        **_runs(reader, KERNEL, table, "code"),
+        mode=table.get("mode", NO_MISS),
+        sets=_fixed_sets(reader, KERNEL, table),
+    )
+
+
+def _task(reader: Reader, place: str, folder: Path, table: Table) -> Task:
+    if ("heap_bytes" in table) == ("recordings" in table):
+        raise _fail(reader, place, "give either heap_bytes or recordings")
+    if table.get("recordings") == []:
+        raise _fail(reader, f"{place}.recordings", "give at least one file")
+    for key in ("thread", "largest_object_bytes"):
+        if key in table and ("recordings" in table) != (key == "thread"):
+            other = "recordings" if key == "thread" else "heap_bytes"
+            raise _fail(reader, f"{place}.{key}", f"it needs {other}")
+    if table.get("largest_object_bytes", 0) > table.get("heap_bytes", 0):
+        raise _fail(reader, f"{place}.largest_object_bytes", "it is larger than the heap")
+    program = table.get("program")
+    return Task(
+        name=table["name"],
+        period_cycles=table["period_cycles"],
+        phase_cycles=table.get("phase_cycles", 0),
+        program=folder / program if program is not None else None,
+        arguments=tuple(table.get("arguments", ())),
+        heap_bytes=table.get("heap_bytes"),
+        largest_object_bytes=table.get("largest_object_bytes"),
+        recordings=tuple(folder / each for each in table.get("recordings", ())),
+        thread=table.get("thread"),
+        stack_bytes=table["stack_bytes"],
+        **_runs(reader, place, table, "globals"),
+        **_runs(reader, place, table, "code"),
+        mode=table.get("mode", NO_MISS),
+        cost_cycles=table.get("cost_cycles"),
+        sets=_fixed_sets(reader, place, table),
+    )
+
+
+def _runs(reader: Reader, place: str, table: Table, part: str) -> dict[str, int]:
+    """The bytes of a part, and how many of them must be in a row."""
+    whole, run = f"{part}_bytes", f"{part}_run_bytes"
+    if table.get(run, 0) > table[whole]:
+        raise _fail(reader, f"{place}.{run}", f"it is more than {whole}, {table[whole]}")
+    return {whole: table[whole], run: table.get(run, min(table[whole], 1))}
+
+
+def _fixed_sets(reader: Reader, place: str, table: Table) -> tuple[FixedSets, ...]:
+    rows = table.get("sets", [])
+    names = [row["array"] for row in rows]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise _fail(reader, f"{place}.sets[{number}].array", f"{name} is named twice")
+    return tuple(FixedSets(row["array"], row["count"], row.get("first")) for row in rows)

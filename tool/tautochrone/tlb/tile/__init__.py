@@ -1,0 +1,1 @@
+"""Task sets on the simulated tile with the unit hw/tlb: placed, linked, run, counted."""

@@ -1,0 +1,130 @@
+"""The TLBs that the tile is simulated with: `16x4`, `16x4+128x4`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.console import output
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.replay.tile.program import build_module, hardware_folder
+from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure
+
+POLICIES = ("lru", "plru", "random")
+LEVEL = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,2})")
+SETS_MAX, WAYS_MAX = 1024, 16
+SECOND_LEVEL_UNUSED = (128, 4)  # what the unit's parameters are where there is none
+SECOND_LEVEL_CYCLES = 2  # of a lookup there
+PAGE_BITS = 18
+OWNER_BITS = 4
+LATENCIES_MAX = 16
+FIRST_LATENCIES = (1, 1)  # of tables that the unit does not read
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sets and ways of each level, replacement, and the cycles of the page table."""
+
+    levels: tuple[tuple[int, int], ...]
+    policy: str = "lru"
+    latency: int = 1
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return "+".join(f"{sets}x{ways}" for sets, ways in self.levels)
+
+    @property
+    def miss_cycles(self) -> int:
+        """What a reloaded entry costs at most (hw/tlb/doc/tlb.md)."""
+        return self.latency + (SECOND_LEVEL_CYCLES if len(self.levels) > 1 else 0)
+
+    def geometry(self) -> Geometry:
+        """Which set of which array an entry goes to. Safe ways as iface/geometry.toml says."""
+        names = ["data", "instructions", "second level"][: len(self.levels) + 1]
+        shapes = [self.levels[0], *self.levels]
+        arrays = [
+            Array(name, sets, ways, self._safe_ways(ways))
+            for name, (sets, ways) in zip(names, shapes, strict=True)
+        ]
+        used = [(DATA, 0), (CODE, 1), *((role, 2) for role in (DATA, CODE) if len(arrays) > 2)]
+        structures = [
+            Structure(role, 4096, number, _rows(arrays[number].sets), 0) for role, number in used
+        ]
+        return Geometry(
+            self.name, 4096, "user", "hw/tlb", None, tuple(arrays), tuple(structures)
+        )
+
+    def _safe_ways(self, ways: int) -> int:
+        safe = {"lru": ways, "plru": ways.bit_length(), "random": 1}
+        return min(ways, safe[self.policy])
+
+    def options(self) -> dict[str, Any]:
+        """The options of the simulator (hw/build.py)."""
+        second = self.levels[1] if len(self.levels) > 1 else SECOND_LEVEL_UNUSED
+        values = {
+            "Sets": self.levels[0][0],
+            "Ways": self.levels[0][1],
+            "Levels": len(self.levels),
+            "Sets2": second[0],
+            "Ways2": second[1],
+            "XorIndex": 0,
+            "Replacement": POLICIES.index(self.policy),
+            "OwnerBits": OWNER_BITS,
+        }
+        return {
+            "unit": "tlb",
+            "page_bits": PAGE_BITS,
+            "latencies": (*FIRST_LATENCIES, self.latency),
+            "unit_parameters": tuple(f"{name}={value}" for name, value in values.items()),
+        }
+
+    def simulator(self) -> Path:
+        """The simulator, built if needed. Raises TauError with the cause if the build fails."""
+        module = build_module(hardware_folder())
+        try:
+            path: Path = module.simulator(module.Options(**self.options()), True, output.note)
+        except module.BuildError as error:
+            raise TauError(
+                f"the simulator cannot be built: {error}",
+                error.next_step or "run `tau doctor` to see what is missing",
+            ) from error
+        return path
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"name": self.name, **asdict(self)}
+
+
+def _rows(sets: int) -> tuple[int, ...]:
+    return tuple(1 << bit for bit in range(sets.bit_length() - 1))
+
+
+def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
+    """The shape that TEXT names. Raises TauError (usage) if it names none that the unit has."""
+    levels = []
+    for word in text.split("+"):
+        found = LEVEL.fullmatch(word)
+        if found is None:
+            raise _wrong(text, f"{word!r} is no level")
+        sets, ways = int(found[1]), int(found[2])
+        if sets.bit_count() != 1 or ways.bit_count() != 1:
+            raise _wrong(text, f"{word}: sets and ways are powers of two")
+        if sets > SETS_MAX or ways > WAYS_MAX:
+            raise _wrong(text, f"{word}: at most {SETS_MAX} sets of {WAYS_MAX} ways")
+        levels.append((sets, ways))
+    if len(levels) > 2:
+        raise _wrong(text, f"{len(levels)} levels are more than the unit's two")
+    if policy not in POLICIES:
+        raise TauError(f"there is no policy {policy}", f"use {', '.join(POLICIES)}", EXIT_USAGE)
+    if not 1 <= latency <= LATENCIES_MAX:
+        raise TauError(
+            f"a latency of {latency} cycles", f"use 1 to {LATENCIES_MAX}", EXIT_USAGE
+        )
+    return Shape(tuple(levels), policy, latency)
+
+
+def _wrong(text: str, cause: str) -> TauError:
+    return TauError(f"the shape {text!r}: {cause}", "use 16x4, or 16x4+128x4", EXIT_USAGE)

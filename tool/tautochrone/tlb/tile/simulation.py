@@ -1,0 +1,41 @@
+"""Runs a system of tasks on the simulated tile."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tautochrone.errors import TauError
+from tautochrone.replay.tile.program import hardware_folder
+from tautochrone.tlb.tile.code import Builder
+from tautochrone.tlb.tile.records import Records, read
+from tautochrone.tlb.tile.shape import Shape
+from tautochrone.tlb.tile.system import System
+
+BOOT_CYCLES_MAX = 4_000_000  # more than the boot and all warm-ups take
+CYCLES_PER_SECOND_MIN = 100_000  # of a simulator on a machine that others use
+
+
+def builder(folder: Path) -> Builder:
+    """A builder of several systems in one folder."""
+    return Builder(hardware_folder().parent, folder)
+
+
+def simulate(system: System, shape: Shape, builder: Builder) -> Records:
+    """Build and run. Raises TauError if the kernel stops, or the simulator cannot be run."""
+    program = builder.program(system)
+    results = builder.folder / "results.bin"
+    cycles_max = BOOT_CYCLES_MAX + system.run_cycles
+    line = [str(shape.simulator()), "--program", str(program), "--results", str(results)]
+    line += ["--cycles-max", str(cycles_max)]
+    seconds = 60 + cycles_max // CYCLES_PER_SECOND_MIN
+    try:
+        done = subprocess.run(
+            line, capture_output=True, text=True, errors="backslashreplace", timeout=seconds
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TauError(f"the simulation took more than {seconds} s") from error
+    if done.returncode != 0:
+        said = (done.stdout.splitlines() or done.stderr.splitlines() or ["without a message"])[-1]
+        raise TauError(f"the tile stopped: {said}", said=done.stdout + done.stderr)
+    return read(results.read_bytes())

@@ -1,0 +1,56 @@
+"""The tutorial on TLB sets, from its text: files as it shows them, commands in order, what they
+print."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tautochrone.commands.tlb import command
+
+ROOT = Path(__file__).resolve().parents[3]
+TUTORIAL = ROOT / "docs/tutorials/tlb-sets.md"
+FILE = re.compile(r"`([\w.]+)`:\n\n```(?:c|toml)\n(.*?)```", re.DOTALL)
+SHELL = re.compile(r"```sh\n(.*?)```(?:[^`]*\n\n```\n(.*?)```)?", re.DOTALL)
+SECONDS_MAX = 300
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = line.split()
+    assert words[0] == "tau"
+    whole = [sys.executable, "-m", "tautochrone", *words[1:]]
+    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=SECONDS_MAX)
+
+
+def misses(text: str) -> list[str]:
+    """Tasks, jobs and misses, and the evictions."""
+    return re.findall(r"^(?:control|logger) +\d+ +\d+ +[\d-]+|^evictions.*", text, re.MULTILINE)
+
+
+def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+    text = TUTORIAL.read_text(encoding="utf-8")
+    files = dict(FILE.findall(text))
+    assert sorted(files) == ["control.c", "logger.c", "tasks.toml"]
+    for name, content in files.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    blocks = SHELL.findall(text)
+    assert len(blocks) == 5
+    for line, printed in blocks:
+        verb = line.split()[2]
+        if line.startswith("tau tlb") and verb not in command.commands:
+            continue
+        done = run(line, tmp_path)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        if verb == "run":  # cycles change with the kernel, misses and evictions do not
+            assert misses(done.stdout) == misses(printed)
+        else:
+            assert not printed or done.stdout == printed
+    tasks = files["tasks.toml"].replace(
+        'program = "control.c"', 'program = "control.c"\nsets = [{ array = "data", count = 15 }]'
+    )
+    (tmp_path / "tasks.toml").write_text(tasks, encoding="utf-8")
+    done = run("tau tlb plan tasks.toml --geometry tile-16x4", tmp_path)
+    (said,) = re.findall(r"tau: kernel does not fit.*\n", text)
+    assert done.returncode == 3 and said in done.stderr
