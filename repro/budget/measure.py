@@ -8,7 +8,6 @@ machine unless it says host.
 from __future__ import annotations
 
 import functools
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from repro.budget import workload
+from repro.results import Results
 from tautochrone.plan.file import Plan
 from tautochrone.plan.making import make_plan
 from tautochrone.replay.run import smallest_heap
@@ -24,8 +24,9 @@ from tautochrone.trace.file import OPS, TraceWriter
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
-OUT = REPOSITORY / "out" / "repro" / "budget"
-RESULTS = HERE / "results"
+_RESULTS = Results("budget")
+RESULTS, OUT = _RESULTS.folder, _RESULTS.out
+store, stored = _RESULTS.store, _RESULTS.stored
 
 
 def import_events(path: Path, events: Iterable[workload.Event]) -> Path:
@@ -60,17 +61,3 @@ def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = 
     if plan is not None and not plan.classes:
         system, plan = "tlsf", None
     return smallest_heap(trace, system, plan=plan, layout=layout)
-
-
-def store(stage: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Write a stage's result where the repository keeps it, and return it."""
-    RESULTS.mkdir(exist_ok=True)
-    text = json.dumps(result, indent=1, sort_keys=True)
-    (RESULTS / f"{stage}.json").write_text(text + "\n", encoding="utf-8")
-    return result
-
-
-def stored(stage: str) -> dict[str, Any]:
-    """A stage's result as it was last measured; an empty dictionary if it never was."""
-    path = RESULTS / f"{stage}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

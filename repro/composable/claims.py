@@ -7,16 +7,13 @@ is typed.
 
 from __future__ import annotations
 
-import tomllib
-from collections import Counter
 from typing import Any
 
+from repro import claims_page
 from repro.composable.measure import HERE, stored
-from repro.sentences import MISSING, document, filled, text_of
+from repro.sentences import MISSING, text_of
 
 STAGES = ("memory", "unit", "figure9", "figure10", "spread", "set_up", "shown", "table1", "meta")
-VERDICTS = ("shown", "differs", "not claimed")
-COLUMNS = ("theirs", "ours", "verdict", "where", "why")
 # What translation may cost, by the unit: bytes of the largest page, entries.
 OVERS_MAX = {"16384-4": 1.02, "4096-4": 1.05, "4096-8": 1.05}
 KINDS = {"ff": "flip-flops", "lut": "LUTs", "block_rams": "block RAMs"}
@@ -24,7 +21,7 @@ KINDS = {"ff": "flip-flops", "lut": "LUTs", "block_rams": "block RAMs"}
 
 def reasons() -> dict[str, Any]:
     """The sentences."""
-    return tomllib.loads((HERE / "reasons.toml").read_text(encoding="utf-8"))
+    return claims_page.sentences_of(HERE)
 
 
 def derived(results: dict[str, Any]) -> dict[str, Any]:
@@ -119,28 +116,18 @@ def claims_text(sentences: dict[str, Any], results: dict[str, Any]) -> str:
     """The whole of claims.md."""
     from repro.composable.table1 import PAPER
 
-    lines = [
-        "# Composable virtual memory (P2): each item, theirs and ours",
-        "",
-        "Made by `python -m repro.composable.run` from `results/` and `reasons.toml`; not edited.",
-        "",
-        f"Conditions: {filled(sentences['conditions'], results)}",
-        "",
-        "| item | theirs | ours | verdict | shown by | why |",
-        "|---|---|---|---|---|---|",
-    ]
-    for item in sentences["item"]:
-        row = [filled(str(item[key]), results) for key in COLUMNS]
-        lines.append(f"| {item['id']} {item['title']} | " + " | ".join(row) + " |")
-    tables = (
-        ("Table I", "table", table_lines(results["table1"], PAPER)),
-        ("By entries", "entries", entries_lines(results["table1"], results["figure10"])),
+    table, figure = results["table1"], results["figure10"]
+    sections = (
+        ("Table I", sentences["table"], table_lines(table, PAPER)),
+        ("By entries", sentences["entries"], entries_lines(table, figure)),
     )
-    for title, key, rows in tables:
-        lines += ["", f"## {title}", "", filled(sentences[key], results), "", *rows]
-    lines += ["", "## What differs, and limits", ""]
-    lines += [f"- {filled(text, results)}" for text in sentences["limits"]]
-    return document(lines)
+    return claims_page.page(
+        "Composable virtual memory (P2)",
+        "python -m repro.composable.run",
+        sentences,
+        results,
+        sections,
+    )
 
 
 def text_now() -> str:
@@ -155,5 +142,4 @@ def write() -> None:
 
 def verdict() -> str:
     """How many items have which verdict."""
-    counts = Counter(item["verdict"] for item in reasons()["item"])
-    return ", ".join(f"{counts[name]} {name}" for name in VERDICTS)
+    return claims_page.verdict(reasons())

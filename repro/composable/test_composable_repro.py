@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from repro import sentences
+from repro import claims_page, sentences
 from repro.composable import (
     claims,
     figure9,
@@ -179,7 +179,7 @@ def test_every_item_has_its_line() -> None:
     """Each item of the checklist, in order, and every figure comes from results/."""
     found = claims.reasons()
     assert [item["id"] for item in found["item"]] == [f"P2-{n}" for n in range(1, 28)]
-    assert {item["verdict"] for item in found["item"]} <= set(claims.VERDICTS)
+    assert {item["verdict"] for item in found["item"]} <= set(claims_page.VERDICTS)
     text = claims.text_now()
     assert (measure.HERE / "claims.md").read_text(encoding="utf-8") == text
     assert sentences.MISSING not in text

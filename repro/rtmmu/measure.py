@@ -6,14 +6,16 @@ of 4 KiB; the paper's are microseconds of its board, so only ratios can be compa
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from repro.results import Results
 from repro.rtmmu.workloads import HERE, OUT
 from tautochrone.replay.paging import page_replay
 
-RESULTS = HERE / "results"
+_RESULTS = Results("rtmmu")
+RESULTS = _RESULTS.folder
+store, stored = _RESULTS.store, _RESULTS.stored
 OURS, CONVENTIONAL, MAPPED_ONLY = "rtvm", "conventional", "conventional-mapped"
 SYSTEMS = (OURS, CONVENTIONAL, MAPPED_ONLY)
 ISAS = ("rv32", "rv32zbb")
@@ -21,20 +23,6 @@ MEASURES = ("instructions", "accesses")
 CALLS = ("malloc", "free", "fault")
 
 __all__ = ["HERE", "OUT", "RESULTS", "SYSTEMS", "cost", "replayed", "row_of", "store", "stored"]
-
-
-def store(stage: str, result: dict[str, Any], folder: Path = RESULTS) -> dict[str, Any]:
-    """Write a stage's result, where the repository keeps it or to FOLDER, and return it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(result, indent=1, sort_keys=True)
-    (folder / f"{stage}.json").write_text(text + "\n", encoding="utf-8")
-    return result
-
-
-def stored(stage: str) -> dict[str, Any]:
-    """A stage's result as it was last measured; an empty dictionary if it never was."""
-    path = RESULTS / f"{stage}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def replayed(trace: Path, system: str, isa: str = "rv32") -> Any:

@@ -1,0 +1,157 @@
+"""Who shares sets with whom, on the tile: noisy sets, Corollary 1, one color for equal periods, and
+coloring against forgetting [P4-5, P4-14, P4-25]."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from repro.tlb.benchmarks import PROGRAMS, WALKER, arguments
+from repro.tlb.experiment import Experiment, misses
+from repro.tlb.task_sets import FIGURE_9, TABLE_1, TaskSet
+from tautochrone.tlb.geometry import DATA, Geometry
+from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.system import PAGE_BYTES, Place, System, TileTask
+
+SHAPE, LATENCY, SETS, WAYS = "16x4", 2, 16, 4
+PERIOD = 20_000
+JOBS = 8
+OBJECT_BYTES, LAST_PAGE_BYTES = 3000, 2000  # beside the control block
+
+
+def run(
+    folder: Path, tasks: Sequence[TileTask], kernel_pages: Sequence[int], cycles: int
+) -> Records:
+    """Tasks beside a kernel whose two pages are these."""
+    tlb = shape.parsed(SHAPE, latency=LATENCY)
+    state, stack = kernel_pages
+    system = System(tlb.geometry(), tuple(tasks), state, stack, cycles, is_joint=False)
+    found = simulation.simulate(system, tlb, simulation.builder(folder))
+    if found.faults:
+        raise RuntimeError(f"a task was stopped: {found.faults[0]}")
+    return found
+
+
+def kernel_pages(geometry: Geometry, sets: Sequence[int]) -> list[int]:
+    """A page of the kernel in each of two sets."""
+    found: list[int] = []
+    for index in sets:
+        owned = placing.masks(geometry, (index,))
+        count = sum(page // PAGE_BYTES % SETS == index for page in found)
+        extents = placing.extents(geometry, owned, 0, ((DATA, 1),) * (count + 1))
+        found.append(extents[-1].start)
+    return found
+
+
+def walker(name: str, number: int, pages: int, place: Place) -> TileTask:
+    """A task that walks some pages of its heap."""
+    values = arguments(pages, OBJECT_BYTES, pages, 0, 10, 0)
+    return TileTask(name, PERIOD, number * PERIOD // 10, WALKER, values, place)
+
+
+def noise(folder: Path, kernel_sets: Sequence[int] = (5, 9), own_set: int = 12) -> dict[str, Any]:
+    """A task walks four pages of one set, for each set: it misses in the noisy ones alone."""
+    geometry = shape.parsed(SHAPE).geometry()
+    pages = kernel_pages(geometry, kernel_sets)
+    own = placing.masks(geometry, (own_set,))
+    found = []
+    for index in range(SETS):
+        heap = placing.masks(geometry, (index,))
+        place = placing.place(geometry, 1, own, heap, heap_pages=WAYS)
+        records = run(folder, [walker("t1", 0, WAYS, place)], pages, JOBS * PERIOD)
+        found.append(sum(misses(records, 0)[1:]))
+    return {
+        "kernel_sets": list(kernel_sets),
+        "own_set": own_set,
+        "misses": found,
+        "noisy_sets": [index for index, count in enumerate(found) if count],
+    }
+
+
+def corollary_1(folder: Path, sets: Sequence[int] = (1, 2, 3)) -> list[dict[str, Any]]:
+    """Tasks with an object of as many pages as there are shared sets, one more each time."""
+    geometry = shape.parsed(SHAPE).geometry()
+    heap = placing.masks(geometry, sets)
+    rows = []
+    for count in range(WAYS - 1, WAYS + 2):
+        tasks = []
+        for number in range(count):
+            own = placing.masks(geometry, (8 + number,))
+            place = placing.place(geometry, number + 1, own, heap, heap_pages=len(sets))
+            size = (len(sets) - 1) * PAGE_BYTES + LAST_PAGE_BYTES
+            strides = (size, 10, 1, len(sets))
+            tasks.append(
+                TileTask(
+                    f"t{number + 1}",
+                    PERIOD,
+                    number * PERIOD // 10,
+                    PROGRAMS / "strider.c",
+                    strides,
+                    place,
+                )
+            )
+        records = run(folder, tasks, kernel_pages(geometry, (0, 0)), JOBS * PERIOD)
+        behind = [sum(misses(records, task)[1:]) for task in range(count)]
+        rows.append(
+            {"objects": count, "misses": behind, "cross_evictions": records.cross_evictions}
+        )
+    return rows
+
+
+def equal_periods(folder: Path, pages: int = 3) -> dict[str, Any]:
+    """Two tasks of one period share a color: each loads its pages once an activation."""
+    geometry = shape.parsed(SHAPE).geometry()
+    heap = placing.masks(geometry, (3,))
+    tasks = []
+    for number in range(2):
+        own = placing.masks(geometry, (8 + number,))
+        place = placing.place(geometry, number + 1, own, heap, heap_pages=pages)
+        tasks.append(walker(f"t{number + 1}", number, pages, place))
+    records = run(folder, tasks, kernel_pages(geometry, (0, 0)), JOBS * PERIOD)
+    return {"pages": pages, "misses": [misses(records, task)[1:] for task in (0, 1)]}
+
+
+def switches(folder: Path, sets: dict[str, TaskSet], cycles_per_ms: int) -> dict[str, Any]:
+    """The same tasks on the same scheduler: own sets, one heap of all, forgetting at each switch.
+
+    For each: misses behind the warm-ups in all TLBs, cross evictions, cycles of a way through the
+    kernel at most, and of all jobs together.
+    """
+    found: dict[str, Any] = {}
+    for name, task_set in sets.items():
+        experiment = Experiment(task_set, cycles_per_ms, folder)
+        policies = {"coloring": (True, False), "malloc": (False, False), "forgetting": (True, True)}
+        found[name] = {
+            policy: _cost(experiment.run(colored, 1, 1, forgets), len(task_set.rows))
+            for policy, (colored, forgets) in policies.items()
+        }
+    return found
+
+
+def _cost(records: Records, tasks: int) -> dict[str, Any]:
+    jobs = [job for job in records.jobs if job.number > 0]
+    first = [[job.cycles for job in records.of(task)[1:]] for task in range(tasks)]
+    return {
+        "jobs": len(jobs),
+        "misses": sum(sum(job.misses[:2]) for job in jobs),
+        "cross_evictions": records.cross_evictions,
+        "entry_cycles_max": max(entry.cycles for entry in records.entries),
+        "entries": len(records.entries),
+        "job_cycles": sum(job.cycles for job in jobs),
+        "job_cycles_spread": [max(cycles) - min(cycles) for cycles in first],
+    }
+
+
+def measure() -> dict[str, Any]:
+    """All of them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        return {
+            "noise": noise(folder),
+            "corollary_1": corollary_1(folder),
+            "equal_periods": equal_periods(folder),
+            "switches": switches(folder, {"figure9": FIGURE_9, "table1-4": TABLE_1["4"]}, PERIOD),
+        }

@@ -1,0 +1,103 @@
+// Numbers spread over objects of a task's heap, each in a page of its own, and the task around a
+// benchmark: warm-up, then a job again and again.
+//
+// Arguments: objects, their bytes, how many of them hold numbers, the seed that chooses these (0:
+// the first ones), how often a job repeats its work, and the numbers in an object, as a power of
+// two. The value of a job is what its work came to, to be compared with a model.
+#ifndef TAU_TLB_PAGED_ARRAY_H
+#define TAU_TLB_PAGED_ARRAY_H
+
+#include "kernel/tasks/task.h"
+
+enum { PAGED_OBJECTS_MAX = 64 };
+enum {
+    PAGED_OBJECTS,
+    PAGED_OBJECT_BYTES,
+    PAGED_USED,
+    PAGED_SEED,
+    PAGED_REPEATS,
+    PAGED_NUMBERS_LOG2
+};
+
+struct paged_array {
+    int32_t *objects[PAGED_OBJECTS_MAX];
+    uint32_t log2;  // numbers in an object
+    uint32_t count;
+};
+
+// The benchmark: its work on the numbers of ARRAY, once.
+static uint32_t work(const struct paged_array *array);
+
+static inline int32_t *at(const struct paged_array *array, uint32_t index) {
+    return &array->objects[index >> array->log2][index & ((1u << array->log2) - 1)];
+}
+
+// Steps of a generator of Marsaglia's; never 0.
+static inline uint32_t next_random(uint32_t state) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    return state ^ state << 5;
+}
+
+// Fills the array with numbers of -2^15 up to 2^15 - 1, the same ones each time.
+static inline void fill(const struct paged_array *array) {
+    uint32_t state = 1;
+    for (uint32_t i = 0; i < array->count; i++) {  // bound: the numbers
+        state = next_random(state);
+        *at(array, i) = (int32_t)(state >> 16) - 32768;
+    }
+}
+
+// A checksum in which the place of a number matters.
+static inline uint32_t checksum(const struct paged_array *array) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < array->count; i++) {  // bound: the numbers
+        sum = sum * 31 + (uint32_t)*at(array, i);
+    }
+    return sum;
+}
+
+static bool paged_allocate(struct paged_array *array, struct tau_task *task) {
+    const uint32_t *const arguments = task->arguments;
+    const uint32_t total = arguments[PAGED_OBJECTS];
+    const uint32_t used = arguments[PAGED_USED];
+    if (total > PAGED_OBJECTS_MAX || used > total ||
+        arguments[PAGED_OBJECT_BYTES] >> arguments[PAGED_NUMBERS_LOG2] < sizeof(int32_t)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < total; i++) {  // bound: the objects
+        array->objects[i] = tau_tlb_color_malloc(task->heap, arguments[PAGED_OBJECT_BYTES]);
+        if (array->objects[i] == NULL) {
+            return false;
+        }
+    }
+    uint32_t state = arguments[PAGED_SEED];
+    for (uint32_t i = 0; state != 0 && i < used; i++) {  // bound: the objects
+        state = next_random(state);
+        const uint32_t other = i + state % (total - i);
+        int32_t *const object = array->objects[i];
+        array->objects[i] = array->objects[other];
+        array->objects[other] = object;
+    }
+    array->log2 = arguments[PAGED_NUMBERS_LOG2];
+    array->count = used << array->log2;
+    return true;
+}
+
+void tau_task_main(struct tau_task *task) {
+    static struct paged_array array;
+    if (!paged_allocate(&array, task)) {
+        return;
+    }
+    fill(&array);
+    uint32_t value = work(&array);
+    for (;;) {
+        tau_task_wait(value);
+        for (uint32_t turn = 0; turn < task->arguments[PAGED_REPEATS]; turn++) {  // bound: that
+            fill(&array);
+            value = work(&array);
+        }
+    }
+}
+
+#endif

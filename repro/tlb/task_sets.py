@@ -1,0 +1,85 @@
+"""The paper's task sets: phase, period and execution in milliseconds, and pages [P4-16 … P4-24].
+
+The first task has the highest priority. What the paper does not tell is chosen here: the execution
+of the tasks of Fig. 19, the pages of fft and adpcm (it says twenty in all) and of FIR (its 16 kB,
+and as much again), and how many numbers lie in a page.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+TLB_PAGES = 64
+
+
+@dataclass(frozen=True)
+class Row:
+    """A task: what it runs, when, and in how many pages; 2^numbers_log2 numbers in each."""
+
+    program: str
+    phase_ms: float
+    period_ms: float
+    execution_ms: float
+    pages: int
+    numbers_log2: int = 2
+
+
+@dataclass(frozen=True)
+class TaskSet:
+    """Tasks that share the processor, and the objects of a page that each allocates with malloc."""
+
+    rows: tuple[Row, ...]
+    objects: int
+
+    @property
+    def hyperperiod_ms(self) -> float:
+        """After so long, everything happens again."""
+        return float(math.lcm(*(int(row.period_ms) for row in self.rows)))
+
+
+def _of(*rows: Row) -> TaskSet:
+    return TaskSet(rows, math.ceil(TLB_PAGES / len(rows)))
+
+
+FIGURE_7 = TaskSet((Row("walker", 1, 2, 0.392, 4), Row("walker", 0, 16, 7.88, 4)), 4)
+FIGURE_9 = _of(Row("walker", 1, 2, 0.385, 14), Row("walker", 0, 16, 7.38, 14))
+TABLE_1 = {
+    "2": _of(
+        Row("bubble_sort", 1, 2, 0.4, 16, 1),
+        Row("insertion_sort", 0, 54, 27, 16),
+    ),
+    "3": _of(
+        Row("bubble_sort", 3, 2, 0.4, 4),
+        Row("insertion_sort", 2, 3, 0.9, 7),
+        Row("nth_largest", 0, 15, 3.2, 2, 4),
+    ),
+    "4": _of(
+        Row("bubble_sort", 3, 2, 0.2, 2),
+        Row("insertion_sort", 2, 3, 0.6, 2, 3),
+        Row("nth_largest", 1, 5, 1.1, 1, 4),
+        Row("statistics", 0, 15, 3.2, 2, 4),
+    ),
+}
+FIGURE_18 = _of(Row("fft", 1, 4, 2, 8, 4), Row("adpcm", 0, 20, 4.6, 12, 4))
+FIGURE_20 = _of(Row("fir", 1, 7, 2.5, 8, 4), Row("adpcm", 0, 14, 5.3, 2, 6))
+
+FIGURE_19_PROGRAMS = ("statistics", "nth_largest", "bubble_sort", "insertion_sort", "count")
+FIGURE_19_LEAST, FIGURE_19_MOST = 5, 10
+FIGURE_19_SHARE = 0.6  # of the processor, all tasks together
+
+
+def figure_19(tasks: int) -> TaskSet:
+    """Task i of 1 … TASKS has a period of 2^i ms, and up to four pages."""
+    last_phase = {5: 5, 6: 6}.get(tasks, 10)
+    rows = tuple(
+        Row(
+            FIGURE_19_PROGRAMS[(i - 1) % len(FIGURE_19_PROGRAMS)],
+            last_phase - i,
+            2**i,
+            FIGURE_19_SHARE / tasks * 2**i,
+            1 + i % 4,
+        )
+        for i in range(1, tasks + 1)
+    )
+    return _of(*rows)

@@ -1,0 +1,154 @@
+"""Small cases of the reproduction: its parts run, stored results hold together, and claims.md is
+not stale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from repro import claims_page, sentences
+from repro.tlb import (
+    claims,
+    discover,
+    experiment,
+    figure6,
+    figure19,
+    isolation,
+    measure,
+    report,
+    run,
+    shown,
+    table1,
+)
+from repro.tlb.task_sets import FIGURE_19_LEAST, FIGURE_19_MOST, TABLE_1, figure_19
+
+FIGURE_7 = [4, 4, 4, 4, 4, 4, 0, 0] * 2
+ITEMS = 27
+
+
+def test_colors_put_as_many_pages_into_each_set(tmp_path: Path) -> None:
+    """[P4-13] And malloc all of them into two, if objects have eight pages."""
+    program = figure6.built(tmp_path)
+    assert figure6.pages_per_set(program) == [4] * figure6.SETS
+    large = figure6.pages_per_set(program, "32768")
+    assert sum(large) == 64 and max(large) == 32
+
+
+def test_task_sets_are_those_of_the_paper() -> None:
+    """[P4-20] [P4-23] What the processor does in a hyperperiod, and pages that fit."""
+    for task_set in (*TABLE_1.values(), *(figure_19(count) for count in (5, 10))):
+        share = sum(row.execution_ms / row.period_ms for row in task_set.rows)
+        assert share < 0.9
+        periods = [row.period_ms for row in task_set.rows]
+        assert periods == sorted(periods)
+    assert figure_19(10).hyperperiod_ms == 2**10
+    assert [row.phase_ms for row in figure_19(5).rows] == [4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("tasks", range(1, FIGURE_19_MOST + 1))
+def test_no_set_is_dealt_twice(tasks: int) -> None:
+    """Neither beside another of the same task, so that a page has no neighbor in its heap."""
+    dealt = experiment.dealt_sets(tasks)
+    given = [index for sets in dealt for index in sets]
+    assert len(given) == len(set(given))
+    assert all(experiment.KERNEL_SET < index < experiment.SETS for index in given)
+    if tasks > 1:
+        assert all(abs(a - b) > 1 for sets in dealt for a in sets for b in sets if a != b)
+
+
+def test_colored_tasks_do_not_miss_and_others_do(tmp_path: Path) -> None:
+    """[P4-21] Two tasks of Table I, one hyperperiod."""
+    tried = experiment.Experiment(TABLE_1["3"], 20_000, tmp_path)
+    colored, shared = (tried.run(is_colored, 1, 1) for is_colored in (True, False))
+    for task in range(3):
+        assert set(experiment.misses(colored, task)) == {0}
+    assert colored.cross_evictions == 0 < shared.cross_evictions
+
+
+@pytest.mark.slow
+def test_noisy_sets_are_those_of_the_kernel(tmp_path: Path) -> None:
+    """[P4-14]"""
+    found = isolation.noise(tmp_path, (4, 11), 7)
+    assert found["noisy_sets"] == [4, 7, 11]
+
+
+@pytest.mark.slow
+def test_a_shape_is_found(tmp_path: Path) -> None:
+    """[P4-11]"""
+    found = discover.found_shape(discover.jobs_of("16x4", 2, tmp_path))
+    assert found == {"sets": 16, "ways": 4, "index_bits": [12, 13, 14, 15]}
+
+
+def test_stored_shapes_are_those_that_were_built() -> None:
+    """[P4-11] [P4-15] A miss costs the table's latency."""
+    for row in measure.stored("discover")["shapes"]:
+        first = row["shape"].partition("+")[0]
+        assert f"{row['sets']}x{row['ways']}" == first
+        if first == row["shape"]:
+            assert row["penalty_cycles"] == pytest.approx(row["latency"], rel=0.03)
+
+
+def test_stored_figures_of_the_synthetic_tasks() -> None:
+    """[P4-16] [P4-17] [P4-18] [P4-19]"""
+    found = measure.stored("synthetic")
+    for latency, row in found["figure7"].items():
+        assert row["same"]["misses"] == [FIGURE_7, [20, 24]]
+        assert {each for misses in row["other"]["misses"] for each in misses} == {0}
+        assert row["cycles_more"] == [misses * int(latency) for misses in FIGURE_7]
+    for task in found["figure9"]:
+        assert (task["colored"]["job_most"], task["colored"]["deviation"]) == (0, 0)
+        assert task["malloc"]["mean"] > 0 < task["malloc"]["deviation"]
+
+
+def test_stored_misses_of_the_benchmarks() -> None:
+    """[P4-21] [P4-22] [P4-23] [P4-24] Nobody misses, or is evicted, with colors."""
+    sets = {**measure.stored("table1")["sets"], **measure.stored("figure19")["tasks"]}
+    assert set(sets) == {
+        *table1.SETS,
+        *(str(count) for count in range(FIGURE_19_LEAST, FIGURE_19_MOST + 1)),
+    }
+    for rows in sets.values():
+        assert all(row["colored"]["job_most"] == 0 for row in rows)
+        assert all(sum(row["colored"]["cross_evictions"]) == 0 for row in rows)
+        assert any(row["malloc"]["job_most"] > 0 for row in rows)
+    assert measure.stored("figure19")["seeds"] == figure19.SEEDS
+
+
+def test_stored_sharing() -> None:
+    """[P4-5] [P4-14] [P4-25] Who shares a set misses, as often as the paper says."""
+    found = measure.stored("isolation")
+    noise = found["noise"]
+    assert noise["noisy_sets"] == sorted({*noise["kernel_sets"], noise["own_set"]})
+    *fitting, too_many = found["corollary_1"]
+    assert all(row["cross_evictions"] == 0 for row in fitting)
+    assert too_many["cross_evictions"] > 0 and min(too_many["misses"]) > 0
+    equal = found["equal_periods"]
+    assert {each for row in equal["misses"] for each in row} == {equal["pages"]}
+    for policies in found["switches"].values():
+        assert policies["coloring"]["misses"] == 0 < policies["malloc"]["misses"]
+        assert policies["forgetting"]["misses"] > policies["malloc"]["misses"]
+        assert policies["forgetting"]["cross_evictions"] == 0
+
+
+def test_claims_are_those_of_what_is_stored() -> None:
+    assert (measure.HERE / "claims.md").read_text(encoding="utf-8") == claims.text_now()
+    assert sentences.MISSING not in claims.text_now()
+
+
+def test_each_item_has_a_verdict() -> None:
+    found = claims.reasons()
+    assert [item["id"] for item in found["item"]] == [f"P4-{i}" for i in range(1, ITEMS + 1)]
+    assert {item["verdict"] for item in found["item"]} <= set(claims_page.VERDICTS)
+
+
+def test_stages_have_results_and_figures() -> None:
+    assert set(run.STAGES) | {"meta"} == set(claims.STAGES)
+    assert set(measure.stored("shown")) == set(shown.GROUPS)
+    assert all(group["holds"] for group in measure.stored("shown").values())
+    assert [panel.name for panel in report.panels()] == [
+        "figure6",
+        "figure7",
+        "figure9",
+        "figure14",
+    ]
