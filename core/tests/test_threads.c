@@ -1,5 +1,6 @@
 // Goal: several threads may make every public call of a heap at once, as core/port.h says. The hook
 // of refusals is called exactly once for each refused request, by the thread that made it. Method:
+// first one thread sees that each call takes the lock, so that no verdict hangs on luck. Then
 // threads with their own objects make random calls on one heap that is too small for all of them.
 // ThreadSanitizer detects memory that is accessed outside the lock. The test compares the contents
 // itself. Arguments: a seed, the calls of each thread.
@@ -266,6 +267,61 @@ static void play_all(const struct calls *calls, uint64_t seed, unsigned calls_co
     printf("%s: %u refused\n", calls->name, refusals_count);
 }
 
+// ---- Locks -------------------------------------------------------------------------------------
+
+#define EXPECT_LOCKED(call)                                                                        \
+    do {                                                                                           \
+        const unsigned locks_before = port_counts.locks;                                           \
+        (void)(call);                                                                              \
+        EXPECT(port_counts.locks > locks_before);                                                  \
+    } while (0)
+
+static bool lock_walk(const struct tau_tlsf *heap) {
+    size_t used_bytes = 0;
+    tau_tlsf_walk(heap, count_block, &used_bytes);
+    return used_bytes > 0;
+}
+
+static void see_locks(const struct calls *calls) {
+    void *object = NULL;
+    EXPECT_LOCKED(object = calls->allocate(100));
+    EXPECT_LOCKED(calls->look(object));
+    EXPECT_LOCKED(object = calls->resize(object, 300));
+    EXPECT_LOCKED(calls->release(object));
+    EXPECT_LOCKED(object = calls->clear(10, 10));
+    EXPECT_LOCKED(calls->release(object));
+    EXPECT_LOCKED(object = calls->align(64, 100));
+    EXPECT_LOCKED(calls->release(object));
+}
+
+static void see_locks_of_looks(void) {
+    void *const object = tau_tlsf_malloc(tlsf, 100);
+    EXPECT_LOCKED(tau_tlsf_usable_size(tlsf, object));
+    EXPECT_LOCKED(tau_tlsf_alignment(tlsf, object));
+    EXPECT_LOCKED(tau_tlsf_check_pointer(tlsf, object));
+    EXPECT_LOCKED(tau_tlsf_statistics(tlsf));
+    EXPECT_LOCKED(tau_tlsf_invariants_hold(tlsf));
+    EXPECT_LOCKED(lock_walk(tlsf));
+    EXPECT_LOCKED(tau_tlsf_free(tlsf, object));
+}
+
+static void see_locks_of_budget_looks(void) {
+    void *const object = tau_budget_malloc(budget, 100);
+    EXPECT_LOCKED(tau_budget_usable_size(budget, object));
+    EXPECT_LOCKED(tau_budget_statistics(budget));
+    EXPECT_LOCKED(tau_budget_class_statistics(budget, 0));
+    EXPECT_LOCKED(tau_budget_invariants_hold(budget));
+    EXPECT_LOCKED(tau_budget_free(budget, object));
+}
+
+static void see_locks_of_page_looks(void) {
+    void *const object = tau_page_heap_malloc(&paged, 100);
+    EXPECT_LOCKED(tau_page_heap_usable_size(&paged, object));
+    EXPECT_LOCKED(tau_page_heap_invariants_hold(&paged));
+    EXPECT_LOCKED(tau_page_heap_resize(&paged, object, 120));
+    EXPECT_LOCKED(tau_page_heap_free(&paged, object));
+}
+
 int main(int argc, char **argv) {
     static uint32_t tables[(5u << LOG2) + 256];
     static uint32_t links[FRAMES];
@@ -278,11 +334,15 @@ int main(int argc, char **argv) {
 
     tlsf = tau_tlsf_init(memory, HEAP_BYTES, 0);
     port_threads_add(tlsf);
+    see_locks(&every_heap[0]);
+    see_locks_of_looks();
     play_all(&every_heap[0], seed, calls_count);
 
     REQUIRE(tau_budget_init(&budget, memory, HEAP_BYTES, plan, 3) == TAU_OK);
     port_threads_add(budget);
     port_threads_add(tau_budget_shared(budget));
+    see_locks(&every_heap[1]);
+    see_locks_of_budget_looks();
     play_all(&every_heap[1], seed, calls_count);
 
     REQUIRE(tau_frames_init(&pool, links, FRAMES, frames_memory) == TAU_OK);
@@ -292,6 +352,8 @@ int main(int argc, char **argv) {
     REQUIRE(tau_page_heap_init(&paged, &space, (uintptr_t)pages, (struct tau_page){1}, 4,
                                UINT32_MAX) == TAU_OK);
     port_threads_add(paged.blocks);
+    see_locks(&every_heap[2]);
+    see_locks_of_page_looks();
     play_all(&every_heap[2], seed, calls_count);
     return test_failures_count > 0;
 }

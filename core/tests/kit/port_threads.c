@@ -44,6 +44,7 @@ static pthread_mutex_t *mutex_of(const void *heap) {
 
 void port_threads_lock(void *heap) {
     require(pthread_mutex_lock(mutex_of(heap)) == 0, "a lock entered twice");
+    port_counts.locks++;
 }
 
 void port_threads_unlock(void *heap) {

@@ -1,5 +1,5 @@
 // The port of the tests with threads: a mutex of its own for every heap, which aborts when it is
-// entered twice or left outside, and hooks that count for the thread that they are called in.
+// entered twice or left outside, and counts of locks and hooks for the thread that they happen in.
 // Built in with -DTAU_PORT_HEADER='"core/tests/kit/port_threads.h"'.
 #ifndef TAU_PORT_THREADS_H
 #define TAU_PORT_THREADS_H
@@ -9,6 +9,7 @@
 struct port_counts {
     unsigned out_of_memory;
     unsigned misuse;
+    unsigned locks;
 };
 
 // Of this thread.
