@@ -72,6 +72,10 @@ enum tau_status {
     TAU_WINDOW_FULL = 32,
     // a set would hold more live entries than its safe ways
     TAU_WAYS_EXCEEDED = 33,
+    // fewer frames than pages that must fit at the same time
+    TAU_FRAMES_TOO_FEW = 34,
+    // the page is pinned: it is never loaded
+    TAU_PAGE_PINNED = 35,
 };
 
 #endif

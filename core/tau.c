@@ -18,4 +18,6 @@
 
 #include "core/buddy.c"
 
+#include "core/code_cache.c"
+
 #include "core/tlb_color.c"

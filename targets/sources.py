@@ -18,6 +18,8 @@ CORE_FILES = {
     "pagetable": ("conventional/pagetable.c", "frames.c"),
     # Blocks of frames.
     "buddy": ("buddy.c",),
+    # Frames of cold code.
+    "code_cache": ("code_cache.c",),
     # Heaps on pages.
     **{name: heap.files for name, heap in heaps().items()},
     # The port to Sv39, with the linear unmap that it is measured against.

@@ -93,14 +93,20 @@ COLUMNS = tuple((isa, level) for isa in ("rv32", "m4") for level in (0, 1, 2))
 PAGED_SOURCES = tuple(
     dict.fromkeys(
         name
-        for system in (*heaps(), "hierarchy", "buddy", "tlb_color")
+        for system in (*heaps(), "hierarchy", "buddy", "code_cache", "tlb_color")
         for name in CORE_FILES[system]
     )
 )
 # Its paths do not zero a frame: one is ready, as in a reserved pool always.
 READY = ("tau_frames_clean_one",)
 # Headers that state costs, and of how many functions.
-COSTS_STATED = {"buddy.h": 2, "vspace.h": 3, "page_heap.h": 4, "conventional/break_heap.h": 2}
+COSTS_STATED = {
+    "buddy.h": 2,
+    "code_cache.h": 5,
+    "vspace.h": 3,
+    "page_heap.h": 4,
+    "conventional/break_heap.h": 2,
+}
 # What the row is called, the function, the calls that its paths do not make, the check levels.
 PAGED_ROWS = (
     ("`tau_region_tree_find`", "tau_region_tree_find", (), (0,)),
@@ -109,6 +115,11 @@ PAGED_ROWS = (
     ("`tau_region_tree_union`", "tau_region_tree_union", (), (0,)),
     ("`tau_buddy_take`", "tau_buddy_take", (), (0,)),
     ("`tau_buddy_give`", "tau_buddy_give", (), (0,)),
+    ("`tau_code_cache_fault`", "tau_code_cache_fault", (), (0,)),
+    ("`tau_code_cache_use`", "tau_code_cache_use", (), (0,)),
+    ("`tau_code_cache_age`", "tau_code_cache_age", (), (0,)),
+    ("`tau_code_cache_drop`", "tau_code_cache_drop", (), (0,)),
+    ("`tau_code_cache_pin`", "tau_code_cache_pin", (), (0,)),
     ("`tau_tlb_color_malloc`", "tau_tlb_color_malloc", (), (0, 1)),
     ("`tau_tlb_color_free`", "tau_tlb_color_free", (), (0, 1)),
     ("`tau_vspace_map_region`", "tau_vspace_map_region", (), (0,)),

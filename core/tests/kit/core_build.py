@@ -37,6 +37,7 @@ HEAP = [*sources_of(*heaps(), apart=("tlsf.c",)), *WALKS]
 HEAP += ["tests/checks/check_page_heap.c", "tests/checks/check_tlsf.c"]
 
 BUDDY = [*sources_of("buddy"), "tests/checks/check_buddy.c"]
+CODE_CACHE = [*sources_of("code_cache"), "tests/checks/check_code_cache.c"]
 
 THREADED = [*sources_of("page_heap", "budget"), "tests/kit/port_threads.c"]
 
@@ -71,6 +72,9 @@ COMPANIONS = {
     "test_buddy": BUDDY,
     "fuzz_buddy": BUDDY,
     "explore_buddy": BUDDY,
+    "test_code_cache": CODE_CACHE,
+    "fuzz_code_cache": CODE_CACHE,
+    "explore_code_cache": CODE_CACHE,
     "test_tlb_color": TLB_COLOR,
     "fuzz_tlb_color": TLB_COLOR,
     "explore_tlb_color": TLB_COLOR,

@@ -35,6 +35,8 @@ SETS_OUTSIDE = 30
 SETS_OWNED = 31
 WINDOW_FULL = 32
 WAYS_EXCEEDED = 33
+FRAMES_TOO_FEW = 34
+PAGE_PINNED = 35
 
 NAMES = (
     "OK",
@@ -71,6 +73,8 @@ NAMES = (
     "SETS_OWNED",
     "WINDOW_FULL",
     "WAYS_EXCEEDED",
+    "FRAMES_TOO_FEW",
+    "PAGE_PINNED",
 )
 MEANING = {
     OK: "done; with every other status, nothing was changed",
@@ -107,4 +111,6 @@ MEANING = {
     SETS_OWNED: "two principals own one set, or have windows that overlap",
     WINDOW_FULL: "the window has too few pages in the principal's sets",
     WAYS_EXCEEDED: "a set would hold more live entries than its safe ways",
+    FRAMES_TOO_FEW: "fewer frames than pages that must fit at the same time",
+    PAGE_PINNED: "the page is pinned: it is never loaded",
 }

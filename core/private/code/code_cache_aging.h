@@ -1,0 +1,44 @@
+// Aging: leaves the frames whose last use is longest ago, as far as the ages say.
+#ifndef TAU_CODE_CACHE_AGING_H
+#define TAU_CODE_CACHE_AGING_H
+
+#include "core/private/code/code_cache_flags.h"
+
+// The least number of used flag and age, its highest bit first.
+TAU_INLINE void code_cache_leave_oldest(const struct tau_code_cache *cache,
+                                        struct tau_code_cache_flags *left) {
+    TAU_ASSERT(cache->policy == TAU_CODE_CACHE_AGING);
+    (void)code_cache_narrow(left, &cache->used);
+#pragma GCC unroll 8
+    for (unsigned bit = TAU_CODE_CACHE_AGE_BITS; bit-- > 0;) {
+        (void)code_cache_narrow(left, &cache->ages[bit]);
+    }
+    TAU_ASSERT(code_cache_count(left) > 0);
+}
+
+// Halves each age, with the used flag on top.
+TAU_INLINE void code_cache_shift_ages(struct tau_code_cache *cache) {
+    TAU_ASSERT(cache->frames_count <= TAU_CODE_CACHE_FRAMES_MAX);
+#pragma GCC unroll 7
+    for (unsigned word = 0; word < TAU_CODE_CACHE_WORDS; word++) {
+#pragma GCC unroll 8
+        for (unsigned bit = 1; bit < TAU_CODE_CACHE_AGE_BITS; bit++) {
+            cache->ages[bit - 1].words[word] = cache->ages[bit].words[word];
+        }
+        cache->ages[TAU_CODE_CACHE_AGE_BITS - 1].words[word] = cache->used.words[word];
+        cache->used.words[word] = 0;
+    }
+    TAU_ASSERT(cache->used.words[0] == 0);
+}
+
+// A page that was just loaded was not used before.
+TAU_INLINE void code_cache_forget_age(struct tau_code_cache *cache, unsigned frame) {
+    TAU_ASSERT(frame < cache->frames_count);
+#pragma GCC unroll 8
+    for (unsigned bit = 0; bit < TAU_CODE_CACHE_AGE_BITS; bit++) {
+        code_cache_clear(&cache->ages[bit], frame);
+    }
+    TAU_ASSERT(!code_cache_has(&cache->ages[0], frame));
+}
+
+#endif
