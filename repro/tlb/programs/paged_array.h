@@ -7,6 +7,7 @@
 #ifndef TAU_TLB_PAGED_ARRAY_H
 #define TAU_TLB_PAGED_ARRAY_H
 
+#include "kernel/systems/tasks/random_choice.h"
 #include "kernel/tasks/task.h"
 
 enum { PAGED_OBJECTS_MAX = 64 };
@@ -20,7 +21,7 @@ enum {
 };
 
 struct paged_array {
-    int32_t *objects[PAGED_OBJECTS_MAX];
+    void *objects[PAGED_OBJECTS_MAX];
     uint32_t log2;  // numbers in an object
     uint32_t count;
 };
@@ -29,14 +30,8 @@ struct paged_array {
 static uint32_t work(const struct paged_array *array);
 
 static inline int32_t *at(const struct paged_array *array, uint32_t index) {
-    return &array->objects[index >> array->log2][index & ((1u << array->log2) - 1)];
-}
-
-// Steps of a generator of Marsaglia's; never 0.
-static inline uint32_t next_random(uint32_t state) {
-    state ^= state << 13;
-    state ^= state >> 17;
-    return state ^ state << 5;
+    int32_t *const numbers = array->objects[index >> array->log2];
+    return &numbers[index & ((1u << array->log2) - 1)];
 }
 
 // Fills the array with numbers of -2^15 up to 2^15 - 1, the same ones each time.
@@ -73,11 +68,7 @@ static bool paged_allocate(struct paged_array *array, struct tau_task *task) {
     }
     uint32_t state = arguments[PAGED_SEED];
     for (uint32_t i = 0; state != 0 && i < used; i++) {  // bound: the objects
-        state = next_random(state);
-        const uint32_t other = i + state % (total - i);
-        int32_t *const object = array->objects[i];
-        array->objects[i] = array->objects[other];
-        array->objects[other] = object;
+        state = choose(array->objects, total, i, state);
     }
     array->log2 = arguments[PAGED_NUMBERS_LOG2];
     array->count = used << array->log2;

@@ -127,7 +127,7 @@ def refuse_misfits(found: Planned) -> None:
         others = f" ({count(more, 'other')} as well)" if more else ""
         raise TauError(
             f"{first.name} does not fit{others}: {first.cause}",
-            "give it less memory, fewer tasks, another geometry, or mode isolated",
+            "give it less memory or more sets, plan fewer tasks, or use another geometry or mode",
             EXIT_LIMIT_EXCEEDED,
         )
 
@@ -188,7 +188,7 @@ def _shares_of_sets(plan: _Plan, place: str, fixed: FixedSets) -> tuple[int | No
     per_share = sets // plan.shares.count
     if fixed.count + (fixed.first or 0) > sets:
         cause = f"it asks for set {fixed.count + (fixed.first or 0) - 1}, but there are {sets}"
-        raise tasks.fail(place, f"{fixed.array}: {cause}")
+        raise tasks.fail(place, f"{fixed.array}: {cause}", f"use sets 0 to {sets - 1}")
     if fixed.count % per_share:
         raise tasks.fail(
             f"{place}.count",

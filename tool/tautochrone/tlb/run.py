@@ -28,6 +28,7 @@ from tautochrone.tlb.tile.shape import Shape
 from tautochrone.tlb.tile.simulation import builder, simulate
 from tautochrone.tlb.tile.system import (
     ARGUMENTS_MAX,
+    HEAP_PAGES_MAX,
     PAGE_BYTES,
     TASKS_MAX,
     Extent,
@@ -57,7 +58,6 @@ def run(
     tasks: TaskSet, partition: Partition, shape: Shape, choice: Choice, folder: Path
 ) -> dict[str, Any]:
     """Run in FOLDER; return the command's document. Raises TauError."""
-    _check_geometry(partition.geometry, shape.geometry())
     made = system_of(tasks, partition, choice)
     building = builder(folder)
     found = simulate(made, shape, building)
@@ -98,7 +98,7 @@ def _bounds(
         return {}
     found = responses_in(
         tasks,
-        replace(partition, geometry=shape.geometry()),
+        partition,
         costs,
         shape.miss_cycles,
         entry_bound_cycles(program),
@@ -161,6 +161,7 @@ def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
         made.append(_task(tasks, task, place))
     if choice.is_heap_shared:
         made = _with_one_heap(made, principals, partition.geometry)
+    _check_heaps(made)
     state, stack = _kernel_pages(principals.get(KERNEL), tasks, partition)
     return System(
         partition.geometry,
@@ -187,6 +188,18 @@ def _with_one_heap(
     window = Extent(-(-end // size_bytes) * size_bytes, size_bytes)
     shared = replace(heap, window=window, pages=pages, owned=_all_sets(geometry), mode=ISOLATED)
     return [replace(made[0], place=replace(made[0].place, heap=shared)), *made[1:]]
+
+
+def _check_heaps(made: list[TileTask]) -> None:
+    for task in made:
+        heap = task.place.heap
+        if heap is not None and heap.window.size_bytes > HEAP_PAGES_MAX * PAGE_BYTES:
+            raise TauError(
+                f"the heap of {task.name} has a window of"
+                f" {heap.window.size_bytes // PAGE_BYTES:,} pages, and the tile's kernel takes"
+                f" {HEAP_PAGES_MAX:,}",
+                "give it more sets, fewer heap_bytes, or a smaller [window]",
+            )
 
 
 def _own(partition: Partition, tasks: TaskSet) -> Iterable[Principal]:
@@ -261,26 +274,6 @@ def _hyperperiods(tasks: list[Task]) -> int:
     """Two of them and the last first release, if that is not too long."""
     cycles = 2 * lcm(*(task.period_cycles for task in tasks))
     return min(cycles + max(task.phase_cycles for task in tasks), RUN_CYCLES_DEFAULT_MAX)
-
-
-def _check_geometry(planned: Geometry, simulated: Geometry) -> None:
-    """Refuse a plan for other sets; its safe ways may be others."""
-
-    def sets(geometry: Geometry) -> object:
-        return (
-            [array.sets for array in geometry.arrays],
-            [
-                (each.role, each.page_bytes, each.array, each.rows, each.constant)
-                for each in geometry.structures
-            ],
-        )
-
-    if sets(planned) != sets(simulated):
-        raise TauError(
-            f"the plan is for {planned.name}, whose sets are not those of {simulated.name}",
-            "run it on the shape that it was planned for",
-            EXIT_USAGE,
-        )
 
 
 # ---- for people ----------------------------------------------------------------------------------

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from model import tlb
+from tautochrone.errors import EXIT_USAGE
+from tautochrone.facts.trace_format import OP_MALLOC
+from tautochrone.plan.file import load_any_plan
+from tautochrone.tlb.planning.demand import demands_of
+from tautochrone.tlb.planning.run_heap import Call
+from tautochrone.tlb.planning.unfulfilled import unfulfilled
+from tautochrone.tlb.tasks import read_tasks
+from tautochrone.tlb.tile.shape import PAGE_BITS, parsed
+from tautochrone.tlb.tile.system import PAGE_BYTES
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "kernel/systems/tasks"
@@ -119,10 +132,40 @@ def test_two_levels(tmp_path: Path) -> None:
     assert sum(job["misses"] for job in later(found)) == 0
 
 
+def test_a_hashed_index(tmp_path: Path) -> None:
+    """Sets of their own keep tasks apart there too, and without them some meet."""
+    more = {"arguments": [8, 3000, 8, 0, 2], "heap": 8 * 4096, "mode": "isolated"}
+    text = HEAD + "".join(task(number, **more) for number in range(8))
+    words = "--on", "16x4+128x4:xor", "--cycles", 300_000
+    uncolored = run(tmp_path, text, *words, "--uncolored")
+    assert uncolored["evictions"]["cross"] > 0
+    planned = tau(
+        tmp_path, "plan", "tasks.toml", "--geometry", "tile-16x4-128x4-xor", "-o", "plan.toml"
+    )
+    assert planned.returncode == 0, planned.stderr
+    found = run(tmp_path, text, *words, "--plan", "plan.toml")
+    assert found["shape"]["name"] == "16x4+128x4:xor" and found["shape"]["is_hashed"]
+    assert found["evictions"]["cross"] == 0
+
+
+@pytest.mark.parametrize("name", ["1x4", "16x4", "128x2", "16x4:xor", "1024x2:xor"])
+def test_the_index_is_that_of_the_unit(name: str) -> None:
+    """The geometry of a shape has each page in the set that the unit's model has it in."""
+    shape = parsed(name)
+    (sets, ways), chance = shape.levels[0], random.Random(name)
+    kind = tlb.XOR if shape.is_hashed else tlb.MODULO
+    level = tlb.Level(sets, ways, kind, tlb.LRU)
+    structure = shape.geometry().structures[0]
+    for page in (0, (1 << PAGE_BITS) - 1, *(chance.randrange(1 << PAGE_BITS) for _ in range(500))):
+        assert structure.index(page) == level.set_of(page)
+
+
 @pytest.mark.parametrize(
     ("text", "words", "message"),
     [
         (HEAD + task(1), ["--on", "16by4"], "'16by4' is no level"),
+        (HEAD + task(1), ["--on", "16x4:hash"], "'16x4:hash' is no level"),
+        (HEAD + task(1), ["--on", "16x4:xor+128x4"], "'16x4:xor' is no level"),
         (HEAD + task(1), ["--on", "12x4"], "sets and ways are powers of two"),
         (HEAD + task(1), ["--on", "16x4+16x4+16x4"], "3 levels are more"),
         (HEAD + task(1).replace("program", "# "), ["--on", "16x4"], "has no program"),
@@ -130,6 +173,11 @@ def test_two_levels(tmp_path: Path) -> None:
         (HEAD + "".join(map(task, range(16))), ["--on", "64x4"], "more than the tile's 15"),
         (HEAD + task(1, arguments=[2, 9000, 2, 0, 1]), ["--on", "16x4"], ""),
         (HEAD + task(1), ["--on", "16x4", "--plan", "none.toml"], "none.toml"),
+        (
+            HEAD + task(1, heap=819_200, mode="isolated") + 'sets = [{array = "data", count = 1}]',
+            ["--on", "16x4"],
+            "a window of 4,096 pages, and the tile's kernel takes 2,048",
+        ),
     ],
 )
 def test_bad_input(tmp_path: Path, text: str, words: list[str], message: str) -> None:
@@ -141,11 +189,109 @@ def test_bad_input(tmp_path: Path, text: str, words: list[str], message: str) ->
     assert "Traceback" not in done.stderr
 
 
-def test_a_plan_for_other_sets(tmp_path: Path) -> None:
-    """It is refused: its sets would mean nothing."""
-    (tmp_path / "tasks.toml").write_text(HEAD + task(1))
-    words = "plan", "tasks.toml", "--geometry", "tile-16x4-128x4", "-o", "plan.toml"
-    assert tau(tmp_path, *words).returncode == 0
-    done = tau(tmp_path, "run", "tasks.toml", "--on", "16x4", "--plan", "plan.toml")
-    assert done.returncode == 2
-    assert "whose sets are not those of 16x4" in done.stderr
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tasks.toml of two tasks and their plan.toml."""
+    folder = tmp_path_factory.mktemp("planned")
+    (folder / "tasks.toml").write_text(HEAD + task(1) + task(2))
+    done = tau(folder, "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "next_step"),
+    [
+        (["--on", "16x4+128x4"], "plan with --geometry tile-16x4-128x4"),
+        (["--on", "8x4"], "leave out --plan"),
+        (["--on", "16x2"], "leave out --plan"),
+        (["--on", "16x4", "--policy", "random"], "leave out --plan"),
+    ],
+)
+def test_a_plan_for_other_tlbs(planned: Path, words: list[str], next_step: str) -> None:
+    """It is refused: its sets would mean nothing, or its ways would not be safe."""
+    done = tau(planned, "run", "tasks.toml", "--plan", "plan.toml", *words)
+    assert done.returncode == EXIT_USAGE
+    assert "the plan is for tile-16x4, whose sets, ways or safe ways are not" in done.stderr
+    assert f"next: {next_step}" in done.stderr
+
+
+CHANGED = [  # tasks.toml after the plan was made, and what is said
+    (HEAD + task(1), "it also has t2"),
+    (HEAD + task(1) + task(2) + task(3), "it has no t3"),
+    (HEAD + task(1) + task(3), "it has no t3"),
+    (HEAD.partition("[kernel]")[0] + task(1) + task(2), "it also has kernel"),
+    (HEAD + task(1, heap=16384) + task(2), "t1 has 8,192 bytes of heap, not 16,384"),
+    (HEAD + task(1, heap=4096) + task(2), "t1 has 8,192 bytes of heap, not 4,096"),
+    (HEAD + task(1) + task(2, mode="isolated"), "t2 is no-miss, not isolated"),
+    (
+        HEAD + task(1) + task(2) + 'sets = [{ array = "data", count = 2 }]\n',
+        "t2 does not have its sets of data",
+    ),
+    (
+        HEAD + task(1) + task(2).replace("stack_bytes = 4096", "stack_bytes = 8192"),
+        "t2 has 4,096 bytes of stack, not 8,192",
+    ),
+    (
+        HEAD + task(1, heap="8192\nlargest_object_bytes = 5000") + task(2),
+        "t1 has objects up to 4,076 bytes, not 5,000",
+    ),
+    (
+        HEAD + task(1) + task(2) + "[window]\nstart = 0x8100_0000\nsize_bytes = 0x100_0000\n",
+        "t1 is at 0x80080000, outside the window of addresses",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), CHANGED, ids=[each[1] for each in CHANGED])
+def test_a_plan_for_other_tasks(tmp_path: Path, planned: Path, text: str, message: str) -> None:
+    """Or for these tasks before they were changed."""
+    (tmp_path / "tasks.toml").write_text(text)
+    words = "--on", "16x4", "--plan", planned / "plan.toml"
+    done = tau(tmp_path, "run", "tasks.toml", *words)
+    assert done.returncode == EXIT_USAGE
+    assert f"the plan is not for tasks.toml as it is now: {message}" in done.stderr
+    assert "next: make the plan again with `tau tlb plan`" in done.stderr
+
+
+EDITED = [  # what is replaced in the plan, by what, and what is said
+    ("safe_ways = 4", "safe_ways = 3", "geometry_sha256 is not that of its arrays"),
+    ('array = "data", owned = "1"', 'array = "data", owned = "0"', "set 0 of data belongs to t1"),
+    ('mode = "no-miss"', 'mode = "isolated"', "t1 is isolated, not no-miss"),
+    ('"stack", start = ', '"stack", start = 1', "[tlb]: page_table_bytes is 4096, but its"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), EDITED, ids=[each[2] for each in EDITED])
+def test_an_edited_plan(tmp_path: Path, planned: Path, old: str, new: str, message: str) -> None:
+    """It is refused where it breaks a rule, or does not give what the tasks ask for."""
+    text = (planned / "plan.toml").read_text()
+    assert old in text
+    (tmp_path / "plan.toml").write_text(text.replace(old, new, 1))
+    words = "--on", "16x4", "--plan", tmp_path / "plan.toml"
+    done = tau(planned, "run", "tasks.toml", *words)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "next: make the plan again with `tau" in done.stderr
+
+
+def test_a_recording_that_changed(tmp_path: Path, planned: Path) -> None:
+    """A heap for other recordings is refused, but may be larger than their peak."""
+    tasks = read_tasks(planned / "tasks.toml")
+    partition = load_any_plan(planned / "plan.toml").sections["tlb"]
+    (first, *others) = demands_of(tasks, PAGE_BYTES)
+    for sizes, message in (((3000,), ""), ((3000, 3000, 3000), "t1 has a heap in which its rec")):
+        calls = tuple(Call(OP_MALLOC, slot, size, 1) for slot, size in enumerate(sizes))
+        recorded = replace(first, heap_pages=1, calls=(calls,))
+        assert unfulfilled(partition, [recorded, *others]).startswith(message)
+        assert bool(unfulfilled(partition, [recorded, *others])) == bool(message)
+
+
+def test_tasks_for_other_addresses(tmp_path: Path) -> None:
+    """The tile has one window."""
+    window = "[window]\nstart = 0x1_0000_0000\nsize_bytes = 0x100_0000\n"
+    (tmp_path / "tasks.toml").write_text(HEAD + task(1) + window)
+    done = tau(tmp_path, "run", "tasks.toml", "--on", "16x4")
+    assert done.returncode != 0
+    assert "window: the tile has addresses 0x80000000 to" in done.stderr
+    assert "next: leave out [window]" in done.stderr

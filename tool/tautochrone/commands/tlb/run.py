@@ -17,7 +17,11 @@ SEEDS = click.IntRange(1, 65535)
 @click.command()
 @click.argument("tasks", type=FILE)
 @click.option(
-    "--on", "shape_name", required=True, metavar="SHAPE", help="The TLBs: 16x4, or 16x4+128x4."
+    "--on",
+    "shape_name",
+    required=True,
+    metavar="SHAPE",
+    help="The TLBs: 16x4, 16x4+128x4, or with a hashed index 16x4:xor, 16x4+128x4:xor.",
 )
 @click.option("--plan", "plan_path", type=FILE, help="Use the places of a plan (default: plan).")
 @click.option(
@@ -87,18 +91,21 @@ def command(
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB
     from tautochrone.tlb.planner import plan_partition, refuse_misfits
+    from tautochrone.tlb.refusals import check_plan, check_window
     from tautochrone.tlb.run import Choice, run, show
     from tautochrone.tlb.tasks import read_tasks
     from tautochrone.tlb.tile.shape import parsed
 
     shape = parsed(shape_name, policy, latency)
     task_set = read_tasks(tasks)
+    check_window(task_set)
     if plan_path is not None:
         partition = load_any_plan(plan_path).sections.get(TLB)
         if partition is None:
             raise TauError(
                 f"{plan_path}: a plan without [tlb]", "make one with `tau tlb plan`", EXIT_USAGE
             )
+        check_plan(task_set, partition, shape)
     else:
         is_uncolored = is_uncolored or shared_heap
         planned = plan_partition(task_set, shape.geometry(), is_uncolored)

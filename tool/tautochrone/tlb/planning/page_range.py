@@ -12,6 +12,15 @@ from tautochrone.tlb.geometry import CODE, DATA, Geometry, Structure
 Bits = np.ndarray
 
 
+def sets_of(numbers: np.ndarray, structure: Structure) -> np.ndarray:
+    """The set of each base page, given by its number, in a structure."""
+    index = np.full(numbers.size, structure.constant, dtype=np.uint16)
+    for bit, row in enumerate(structure.rows):
+        parity = np.bitwise_count(numbers & np.uint64(row)) & 1
+        index ^= parity.astype(np.uint16) << bit
+    return index
+
+
 @dataclass(frozen=True)
 class PageRange:
     """`count` base pages from page number `first` on. A page is named by its place in the range."""
@@ -32,14 +41,8 @@ class PageRange:
     def sets(self) -> dict[Structure, np.ndarray]:
         """The set of each page in each structure that translates it."""
         numbers = np.arange(self.first, self.first + self.count, dtype=np.uint64)
-        found = {}
-        for structure in dict.fromkeys(self.structures(DATA) + self.structures(CODE)):
-            index = np.full(self.count, structure.constant, dtype=np.uint16)
-            for bit, row in enumerate(structure.rows):
-                parity = np.bitwise_count(numbers & np.uint64(row)) & 1
-                index ^= parity.astype(np.uint16) << bit
-            found[structure] = index
-        return found
+        structures = dict.fromkeys(self.structures(DATA) + self.structures(CODE))
+        return {structure: sets_of(numbers, structure) for structure in structures}
 
     def address(self, place: int) -> int:
         """The address of a page."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.tlb.geometry import DATA, Geometry
+from tautochrone.tlb.planning.page_range import sets_of
 
 HOSTILE = 0  # the task that walks through all its pages
 TASK_PAGES = 24  # of any other task, if its window has as many
@@ -128,9 +129,5 @@ def _admissible(
     is_admissible = np.ones(numbers.size, np.bool_)
     for structure in geometry.translating(page_bytes):
         if geometry.arrays[structure.array].is_colorable:
-            index = np.full(numbers.size, structure.constant, np.uint32)
-            for bit, row in enumerate(structure.rows):
-                parity = np.bitwise_count(numbers & np.uint64(row)) & 1
-                index ^= parity.astype(np.uint32) << np.uint32(bit)
-            is_admissible &= owned[structure.array][index]
+            is_admissible &= owned[structure.array][sets_of(numbers, structure)]
     return pages[:-1][is_admissible]

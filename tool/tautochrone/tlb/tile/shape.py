@@ -1,4 +1,4 @@
-"""The TLBs that the tile is simulated with: `16x4`, `16x4+128x4`."""
+"""The TLBs that the tile is simulated with: `16x4`, `16x4+128x4`, `16x4:xor`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure
 
 POLICIES = ("lru", "plru", "random")
 LEVEL = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,2})")
+HASHED = ":xor"  # behind the last level
 SETS_MAX, WAYS_MAX = 1024, 16
 SECOND_LEVEL_UNUSED = (128, 4)  # what the unit's parameters are where there is none
 SECOND_LEVEL_CYCLES = 2  # of a lookup there
@@ -25,16 +26,21 @@ FIRST_LATENCIES = (1, 1)  # of tables that the unit does not read
 
 @dataclass(frozen=True)
 class Shape:
-    """Sets and ways of each level, replacement, and the cycles of the page table."""
+    """Sets and ways of each level, replacement, the cycles of the page table, and the index.
+
+    A hashed index is the exclusive or of all fields of the page number; otherwise it is the lowest.
+    """
 
     levels: tuple[tuple[int, int], ...]
     policy: str = "lru"
     latency: int = 1
+    is_hashed: bool = False
 
     @property
     def name(self) -> str:
         """As on the command line."""
-        return "+".join(f"{sets}x{ways}" for sets, ways in self.levels)
+        levels = "+".join(f"{sets}x{ways}" for sets, ways in self.levels)
+        return levels + (HASHED if self.is_hashed else "")
 
     @property
     def miss_cycles(self) -> int:
@@ -51,11 +57,17 @@ class Shape:
         ]
         used = [(DATA, 0), (CODE, 1), *((role, 2) for role in (DATA, CODE) if len(arrays) > 2)]
         structures = [
-            Structure(role, 4096, number, _rows(arrays[number].sets), 0) for role, number in used
+            Structure(role, 4096, number, self._rows(arrays[number].sets), 0)
+            for role, number in used
         ]
         return Geometry(
             self.name, 4096, "user", "hw/tlb", None, tuple(arrays), tuple(structures)
         )
+
+    def _rows(self, sets: int) -> tuple[int, ...]:
+        bits = sets.bit_length() - 1
+        end = PAGE_BITS if self.is_hashed else bits
+        return tuple(sum(1 << each for each in range(bit, end, bits)) for bit in range(bits))
 
     def _safe_ways(self, ways: int) -> int:
         safe = {"lru": ways, "plru": ways.bit_length(), "random": 1}
@@ -70,7 +82,7 @@ class Shape:
             "Levels": len(self.levels),
             "Sets2": second[0],
             "Ways2": second[1],
-            "XorIndex": 0,
+            "XorIndex": int(self.is_hashed),
             "Replacement": POLICIES.index(self.policy),
             "OwnerBits": OWNER_BITS,
         }
@@ -98,14 +110,10 @@ class Shape:
         return {"name": self.name, **asdict(self)}
 
 
-def _rows(sets: int) -> tuple[int, ...]:
-    return tuple(1 << bit for bit in range(sets.bit_length() - 1))
-
-
 def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
     """The shape that TEXT names. Raises TauError (usage) if it names none that the unit has."""
     levels = []
-    for word in text.split("+"):
+    for word in text.removesuffix(HASHED).split("+"):
         found = LEVEL.fullmatch(word)
         if found is None:
             raise _wrong(text, f"{word!r} is no level")
@@ -123,8 +131,8 @@ def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
         raise TauError(
             f"a latency of {latency} cycles", f"use 1 to {LATENCIES_MAX}", EXIT_USAGE
         )
-    return Shape(tuple(levels), policy, latency)
+    return Shape(tuple(levels), policy, latency, text.endswith(HASHED))
 
 
 def _wrong(text: str, cause: str) -> TauError:
-    return TauError(f"the shape {text!r}: {cause}", "use 16x4, or 16x4+128x4", EXIT_USAGE)
+    return TauError(f"the shape {text!r}: {cause}", "use 16x4, 16x4+128x4, or 16x4:xor", EXIT_USAGE)

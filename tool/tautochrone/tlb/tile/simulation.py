@@ -10,9 +10,10 @@ from tautochrone.replay.tile.program import hardware_folder
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.records import Records, read
 from tautochrone.tlb.tile.shape import Shape
-from tautochrone.tlb.tile.system import System
+from tautochrone.tlb.tile.system import PAGE_BYTES, System
 
-BOOT_CYCLES_MAX = 4_000_000  # more than the boot and all warm-ups take
+BOOT_CYCLES_MAX = 4_000_000  # more than all warm-ups take, and the boot without heaps
+HEAP_PAGE_CYCLES_MAX = 4000  # more than a heap takes per page of its window: indices are computed
 CYCLES_PER_SECOND_MIN = 100_000  # of a simulator on a machine that others use
 
 
@@ -21,11 +22,17 @@ def builder(folder: Path) -> Builder:
     return Builder(hardware_folder().parent, folder)
 
 
+def _boot_cycles_max(system: System) -> int:
+    heaps = (task.place.heap for task in system.tasks)
+    pages = sum(heap.window.size_bytes // PAGE_BYTES for heap in heaps if heap is not None)
+    return BOOT_CYCLES_MAX + HEAP_PAGE_CYCLES_MAX * pages
+
+
 def simulate(system: System, shape: Shape, builder: Builder) -> Records:
     """Build and run. Raises TauError if the kernel stops, or the simulator cannot be run."""
     program = builder.program(system)
     results = builder.folder / "results.bin"
-    cycles_max = BOOT_CYCLES_MAX + system.run_cycles
+    cycles_max = _boot_cycles_max(system) + system.run_cycles
     line = [str(shape.simulator()), "--program", str(program), "--results", str(results)]
     line += ["--cycles-max", str(cycles_max)]
     seconds = 60 + cycles_max // CYCLES_PER_SECOND_MIN

@@ -13,6 +13,7 @@ PAGE_BYTES = 4096
 READ, WRITE, EXECUTE = 1 << 27, 1 << 28, 1 << 29
 TASKS_MAX = 15
 ARGUMENTS_MAX = 16
+HEAP_PAGES_MAX = 2048  # of a heap's window: TAU_TASK_HEAP_PAGES_MAX of kernel/tasks/task.h
 MODES = {"isolated": "TAU_TLB_COLOR_ISOLATED", "no-miss": "TAU_TLB_COLOR_NO_MISS"}
 Words = dict[int, list[int]]  # of the pages of an executable, by address
 

@@ -1,0 +1,58 @@
+"""What `tau tlb run` refuses before it builds anything: other TLBs, tasks or addresses."""
+
+from __future__ import annotations
+
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import tile_format
+from tautochrone.tlb.geometry import known_geometry, known_names
+from tautochrone.tlb.partition import Partition
+from tautochrone.tlb.planning.demand import demands_of
+from tautochrone.tlb.planning.unfulfilled import unfulfilled
+from tautochrone.tlb.tasks import AddressRange, TaskSet
+from tautochrone.tlb.tile.shape import Shape
+
+
+def check_plan(tasks: TaskSet, partition: Partition, shape: Shape) -> None:
+    """Refuse a plan for other TLBs or tasks, or one that the tasks have changed since."""
+    digest = shape.geometry().digest()
+    if partition.geometry.digest() != digest:
+        names = known_names()
+        name = next((each for each in names if known_geometry(each).digest() == digest), None)
+        raise TauError(
+            f"the plan is for {partition.geometry.name}, whose sets, ways or safe ways are not"
+            f" those of {shape.name} with {shape.policy}",
+            f"plan with --geometry {name}" if name else "leave out --plan, so that tasks get"
+            " places for this shape",
+            EXIT_USAGE,
+        )
+    wrong = _outside(partition, tasks.window) or unfulfilled(
+        partition, demands_of(tasks, partition.geometry.page_bytes)
+    )
+    if wrong:
+        raise TauError(
+            f"the plan is not for {tasks.path} as it is now: {wrong}",
+            "make the plan again with `tau tlb plan`",
+            EXIT_USAGE,
+        )
+
+
+def _outside(partition: Partition, window: AddressRange) -> str:
+    """Which principal is not in the window, in words; empty if all are."""
+    if partition.word_bytes != window.word_bytes:
+        return f"it is for words of {partition.word_bytes} bytes"
+    for each in partition.principals:
+        if each.window_start < window.start or each.window_start + each.window_bytes > window.end:
+            return f"{each.name} is at {each.window_start:#x}, outside the window of addresses"
+    return ""
+
+
+def check_window(tasks: TaskSet) -> None:
+    """Refuse tasks for other addresses than the tile's."""
+    window = tasks.window
+    first, end = tile_format.ADDRESS_WINDOW, tile_format.ADDRESS_FRAMES
+    if not first <= window.start < window.end <= end or window.word_bytes != 4:
+        raise tasks.fail(
+            "window",
+            f"the tile has addresses {first:#x} to {end - 1:#x} and words of 4 bytes",
+            "leave out [window], or give a part of these addresses",
+        )
