@@ -364,7 +364,8 @@ enum tau_status tau_tlb_color_init(struct tau_tlb_color *heap,
     if (status != TAU_OK) {
         return status;
     }
-    if (pages == NULL || request->pages_count == 0 ||
+    if (heap == NULL || request == NULL || pages == NULL || request->pages_count == 0 ||
+        request->mode > TAU_TLB_COLOR_NO_MISS ||
         request->principal >= partition->principals_count ||
         request->window >= partition->principals[request->principal].windows_count) {
         return TAU_BAD_ARGUMENT;

@@ -3,6 +3,7 @@
 
 #include "core/private/bits.h"
 #include "core/private/check.h"
+#include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_largest.h"
 #include "core/private/inline.h"
 
@@ -21,10 +22,23 @@ static bool is_shape(const struct tau_tlb_malloc_shape *shape) {
            shape->page_log2 >= TLB_MALLOC_PAGE_LOG2_MIN && shape->page_log2 < 32;
 }
 
+// Whether each color is small enough for a TLSF, and the pool ends inside the address space.
+static bool has_room(const struct tau_tlb_malloc_shape *shape, const void *pool) {
+    const uint32_t pages_max = (uint32_t)((uint64_t)UINTPTR_MAX >> shape->page_log2 > UINT32_MAX
+                                              ? UINT32_MAX
+                                              : UINTPTR_MAX >> shape->page_log2);
+    const uint32_t color_pages = shape->reserved_count > 0 ? shape->reserved_count : 1;
+    TAU_ASSERT(is_shape(shape));
+    return color_pages <= POOL_MAX_BYTES >> shape->page_log2 &&
+           shape->sets_count <= pages_max / shape->ways &&
+           (uintptr_t)pool <= UINTPTR_MAX - TAU_TLB_MALLOC_POOL_BYTES(shape);
+}
+
 enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
                                     const struct tau_tlb_malloc_shape *shape, void *pool,
                                     struct tau_tlsf **heaps) {
     if (heap == NULL || shape == NULL || pool == NULL || heaps == NULL || !is_shape(shape) ||
+        !has_room(shape, pool) ||
         (uintptr_t)pool % ((uintptr_t)shape->sets_count << shape->page_log2) != 0) {
         return TAU_BAD_ARGUMENT;
     }

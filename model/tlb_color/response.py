@@ -3,7 +3,7 @@ the kernel. Cost: proportional to the cycles.
 
 A job works for its cycles, one access in each, in rounds through its entries; a miss adds cycles.
 The kernel is entered at each instant with releases and after each job. Nothing preempts the kernel;
-it accesses its own entries first. A job ends with the entry after it.
+it accesses its own entries first. A job ends when the entry after it has read the clock.
 """
 
 from __future__ import annotations
@@ -26,10 +26,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Machine:
-    """Cycles of a miss and of a kernel entry; ways by array, with LRU; the kernel's entries."""
+    """Cycles of a miss; of a kernel entry for releases, and after a job, in which the clock is read
+    after `reading` cycles. Ways by array, with LRU; the kernel's entries."""
 
     miss: int
-    entry: int
+    release: int
+    call: int
+    reading: int
     ways: Sequence[int]
     kernel: Sequence[Entry] = ()
 
@@ -66,27 +69,35 @@ class Tlb:
         return not is_there
 
 
-def simulate(tasks: Sequence[Task], machine: Machine, cycles: int) -> list[Job]:
-    """All jobs that are released in `cycles`, in the order of their releases."""
+def simulate(
+    tasks: Sequence[Task], machine: Machine, cycles: int, is_warm: bool = False
+) -> list[Job]:
+    """All jobs that are released in `cycles`, in the order of their releases.
+
+    With `is_warm` each task has accessed its entries once, in the order of priorities.
+    """
     tlb = Tlb(machine.ways)
+    for number, task in enumerate(tasks):
+        for entry in task.entries if is_warm else ():
+            tlb.misses(number, entry)
     jobs: list[Job] = []
     kernel_left = 0
-    is_called = False  # by a job that has ended
+    is_released = is_called = False  # for the kernel to know
     for now in range(cycles):
         for number, task in enumerate(tasks):
             if now >= task.phase and (now - task.phase) % task.period == 0:
                 jobs.append(Job(number, (now - task.phase) // task.period, now))
-                is_called = True
-        if kernel_left == 0 and is_called:
+                is_released = True
+        if kernel_left == 0 and (is_released or is_called):
             missed = [entry for entry in machine.kernel if tlb.misses(-1, entry)]
-            kernel_left, is_called = machine.entry + machine.miss * len(missed), False
-        is_in_kernel = kernel_left > 0
-        kernel_left -= is_in_kernel
-        if kernel_left == 0:
+            stall = machine.miss * len(missed)
+            kernel_left = stall + max(machine.release * is_released, machine.call * is_called)
             for job in jobs:
                 if job.end is None and job.done == tasks[job.task].cost:
-                    job.end = now + is_in_kernel
-        if is_in_kernel:
+                    job.end = now + stall + machine.reading
+            is_released = is_called = False
+        if kernel_left > 0:
+            kernel_left -= 1
             continue
         ready = [job for job in jobs if job.end is None]
         if not ready:

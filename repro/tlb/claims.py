@@ -9,10 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from repro import claims_page
+from repro.tlb import layouts
 from repro.tlb.measure import HERE, stored
 
 STAGES = (
-    *("figure6", "discover", "isolation", "synthetic", "table1", "figure19", "shown", "meta"),
+    *("figure6", "discover", "isolation", "synthetic", "table1", "figure19", "layouts", "bounds"),
+    "shown",
+    "meta",
 )
 
 
@@ -30,9 +33,8 @@ def all_results() -> dict[str, Any]:
 def derived(results: dict[str, Any]) -> dict[str, Any]:
     """Over all task sets: the most misses of a colored job, and the mean misses by task."""
     sets = {**results["table1"].get("sets", {})}
-    sets |= {
-        f"figure19-{name}": rows for name, rows in results["figure19"].get("tasks", {}).items()
-    }
+    figure19 = results["figure19"].get("tasks", {})
+    sets |= {f"figure19-{name}": rows for name, rows in figure19.items()}
     if rows := results["synthetic"].get("figure9"):
         sets["figure9"] = rows
     tasks = [row for rows in sets.values() for row in rows]
@@ -46,6 +48,10 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
         "colored_cross": sum(sum(rows[0]["colored"]["cross_evictions"]) for rows in sets.values()),
         "malloc_missing": sum(row["malloc"]["most"] > 0 for row in tasks),
         "tasks": len(tasks),
+        "figure19_colored_seeds": max(
+            (len(row["colored"]["cross_evictions"]) for rows in figure19.values() for row in rows),
+            default=0,
+        ),
     }
 
 
@@ -88,6 +94,17 @@ def table_lines(results: dict[str, Any]) -> list[str]:
     return lines
 
 
+def layout_lines(found: dict[str, Any]) -> list[str]:
+    """Each task set in other places."""
+    names = [*layouts.RUNS, "colored"]
+    lines = ["| task set | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    for name in layouts.SETS if found else ():
+        rows = [found[name][layout] for layout in names]
+        cells = [f"{row['median']:g} ({row['least']} … {row['most']})" for row in rows]
+        lines.append("| " + " | ".join([name, *cells]) + " |")
+    return lines
+
+
 def switch_lines(found: dict[str, Any]) -> list[str]:
     """Coloring beside forgetting and beside one heap."""
     lines = [
@@ -105,6 +122,21 @@ def switch_lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
+def bounds_lines(found: dict[str, Any]) -> list[str]:
+    """Bound ÷ longest response of random task sets."""
+    lines = [
+        "| task sets | how many | tasks with a bound, without | jobs | least | median | most |",
+        "|---" * 7 + "|",
+    ]
+    for name, row in found.items():
+        bounded = row["tasks"] - row["tasks_without_bound"]
+        lines.append(
+            f"| {name} | {row['sets']:,} | {bounded:,}, {row['tasks_without_bound']:,} |"
+            f" {row['jobs']:,} | {row['least']:.3f} | {row['median']:.3f} | {row['most']:.2f} |"
+        )
+    return lines
+
+
 def text_now() -> str:
     """claims.md from what is stored."""
     sentences, results = reasons(), all_results()
@@ -116,7 +148,17 @@ def text_now() -> str:
         results,
         (
             ("Misses by task", sentences["table"], table_lines(results)),
+            (
+                "The same tasks in other places",
+                sentences["layouts"],
+                layout_lines(results["layouts"].get("sets", {})),
+            ),
             ("Coloring and forgetting", sentences["switches"], switch_lines(switches)),
+            (
+                "Bounds and responses",
+                sentences["bounds"],
+                bounds_lines(results["bounds"].get("random", {})),
+            ),
         ),
     )
 

@@ -19,7 +19,7 @@ from typing import Any
 from tautochrone.tlb.geometry import DATA, Geometry
 from tautochrone.tlb.tile import placing, shape, simulation
 from tautochrone.tlb.tile.records import Records
-from tautochrone.tlb.tile.system import Place, System, TileTask
+from tautochrone.tlb.tile.system import Extent, Place, System, TileTask
 
 from repro.tlb.benchmarks import arguments, program
 from repro.tlb.task_sets import TaskSet
@@ -58,8 +58,7 @@ class Experiment:
 
     def run(self, colored: bool, seed: int, hyperperiods: int, forgets: bool = False) -> Records:
         """So many hyperperiods behind the warm-ups. FORGETS: each switch empties the TLBs."""
-        cycles = round(hyperperiods * self.task_set.hyperperiod_ms * self.cycles_per_ms)
-        return self._run(self.repeats, colored, seed, cycles, forgets)
+        return self._run(self.repeats, colored, seed, self.cycles_of(hyperperiods), forgets)
 
     def _run(
         self, repeats: list[int], colored: bool, seed: int, cycles: int, forgets: bool = False
@@ -74,12 +73,20 @@ class Experiment:
             self._task(number, repeats[number], places[number], colored, seed)
             for number in range(len(self.rows))
         ]
-        state, stack = placing.extents(self.geometry, kernel, 0, ((DATA, 1),) * 2)
+        return self.simulated(tasks, kernel_pages(self.geometry, kernel), cycles, forgets)
+
+    def simulated(
+        self,
+        tasks: Sequence[TileTask],
+        kernel: tuple[Extent, Extent],
+        cycles: int,
+        forgets: bool = False,
+    ) -> Records:
+        """A run of these tasks, beside a kernel whose state and stack are there."""
         system = System(
             self.geometry,
             tuple(tasks),
-            state.start,
-            stack.start,
+            *(each.start for each in kernel),
             cycles,
             is_joint=False,
             forgets=forgets,
@@ -88,6 +95,17 @@ class Experiment:
         if found.faults:
             raise RuntimeError(f"a task was stopped: {found.faults[0]}")
         return found
+
+    def cycles_of(self, hyperperiods: int) -> int:
+        """Of so many hyperperiods."""
+        return round(hyperperiods * self.task_set.hyperperiod_ms * self.cycles_per_ms)
+
+    def sharing_tasks(self, places: Sequence[Place], seed: int) -> list[TileTask]:
+        """The tasks at these places, as they are with one heap of all."""
+        return [
+            self._task(number, self.repeats[number], place, False, seed)
+            for number, place in enumerate(places)
+        ]
 
     def _task(self, number: int, repeats: int, place: Place, colored: bool, seed: int) -> TileTask:
         row = self.rows[number]
@@ -134,6 +152,12 @@ def dealt_sets(tasks: int) -> list[Sequence[int]]:
     """The sets of each task's heap: behind the kernel's, before those of stacks and globals."""
     heap_sets = range(KERNEL_SET + 1, SETS - -(-tasks // TASKS_IN_A_SET))
     return [heap_sets[number::tasks] for number in range(tasks)]
+
+
+def kernel_pages(geometry: Geometry, owned: placing.Masks) -> tuple[Extent, Extent]:
+    """The kernel's state and stack, in these sets."""
+    state, stack = placing.extents(geometry, owned, 0, ((DATA, 1),) * 2)
+    return state, stack
 
 
 def colored_places(geometry: Geometry, heap_sets: Sequence[Sequence[int]]) -> list[Place]:

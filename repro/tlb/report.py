@@ -98,6 +98,16 @@ def panels() -> list[Panel]:
                 *bars(rows, "misses"),
             )
         )
+    if drawn := stored("bounds").get("random"):
+        series = {name: drawn[name]["percentiles"] for name in ("colored", "uncolored")}
+        found.append(
+            Panel(
+                "bounds",
+                "Bound ÷ longest response of tasks, random task sets released at 0",
+                f"Least {drawn['all']['least']:.3f}, median {drawn['all']['median']:.3f}.",
+                *lines(series, "percentile, less one", "bound ÷ response"),
+            )
+        )
     return found
 
 

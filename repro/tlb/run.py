@@ -15,11 +15,13 @@ from typing import Any
 
 from repro.machine import first_line
 from repro.tlb import (
+    bounds,
     claims,
     discover,
     figure6,
     figure19,
     isolation,
+    layouts,
     measure,
     report,
     shown,
@@ -36,6 +38,8 @@ STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "synthetic": synthetic.measure,
     "table1": table1.measure,
     "figure19": figure19.measure,
+    "layouts": layouts.measure,
+    "bounds": bounds.measure,
     "shown": shown.measure,
 }
 

@@ -3,18 +3,22 @@ not stale."""
 
 from __future__ import annotations
 
+from operator import le
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from repro import claims_page, sentences
 from repro.tlb import (
+    bounds,
     claims,
     discover,
     experiment,
     figure6,
     figure19,
     isolation,
+    layouts,
     measure,
     report,
     run,
@@ -22,9 +26,11 @@ from repro.tlb import (
     table1,
 )
 from repro.tlb.task_sets import FIGURE_19_LEAST, FIGURE_19_MOST, TABLE_1, figure_19
+from tautochrone.tlb.tile import shape, simulation
 
 FIGURE_7 = [4, 4, 4, 4, 4, 4, 0, 0] * 2
 ITEMS = 27
+MEDIAN_MOST = 1.3  # of bound ÷ longest response
 
 
 def test_colors_put_as_many_pages_into_each_set(tmp_path: Path) -> None:
@@ -115,6 +121,47 @@ def test_stored_misses_of_the_benchmarks() -> None:
     assert measure.stored("figure19")["seeds"] == figure19.SEEDS
 
 
+def test_responses_stay_below_their_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One random set, with sets of its own or without, on a tile that other tests have built."""
+    tlb = shape.parsed(experiment.SHAPE, latency=experiment.LATENCY)
+    monkeypatch.setattr(bounds, "TLB", tlb)
+    building = simulation.builder(tmp_path)
+    rows = bounds.tried(0, bounds.costs(building), building)
+    assert len(rows) >= bounds.TASKS_LEAST
+    assert all(row.bound_cycles is None or row.response_cycles <= row.bound_cycles for row in rows)
+    assert bounds.summary(rows)["least"] >= 1
+
+
+@pytest.mark.slow
+def test_random_sets_and_figure_7_stay_below_their_bounds() -> None:
+    """[P4-16] Some of them. The stage tries more."""
+    expect_bounds(bounds.measure(30))
+
+
+def test_stored_bounds() -> None:
+    """[P4-16]"""
+    found = measure.stored("bounds")
+    expect_bounds(found)
+    kinds = found["random"]
+    assert kinds["all"]["sets"] == kinds["colored"]["sets"] + kinds["uncolored"]["sets"]
+    assert (found["seed"], found["sets_asked"]) == (bounds.SEED, bounds.SETS)
+
+
+def expect_bounds(found: dict[str, Any]) -> None:
+    """None is exceeded, most are near, and Fig. 7 is met."""
+    for row in found["random"].values():
+        assert row["least"] >= 1 and row["tasks_above_bound"] == 0
+        assert row["median"] <= MEDIAN_MOST
+        assert 10 * row["tasks_without_bound"] < row["tasks"]
+    for each in found["figure7"].values():
+        assert each["misses"] == each["misses_of_model"]
+        assert each["misses_bound"] == [max(jobs) for jobs in each["misses"]]
+        assert all(map(le, each["response_most"], each["response_bound"]))
+    assert found["figure7"]["same"]["misses"] == [FIGURE_7, [20, 24]]
+
+
 def test_stored_sharing() -> None:
     """[P4-5] [P4-14] [P4-25] Who shares a set misses, as often as the paper says."""
     found = measure.stored("isolation")
@@ -129,6 +176,25 @@ def test_stored_sharing() -> None:
         assert policies["coloring"]["misses"] == 0 < policies["malloc"]["misses"]
         assert policies["forgetting"]["misses"] > policies["malloc"]["misses"]
         assert policies["forgetting"]["cross_evictions"] == 0
+
+
+def test_stored_layouts() -> None:
+    """Colors are never beaten, and all pages in a row never miss: they fit the TLB."""
+    found = measure.stored("layouts")
+    assert set(found["sets"]) == set(layouts.SETS)
+    for name, rows in found["sets"].items():
+        assert set(rows) == {*layouts.RUNS, "colored"}
+        assert rows["colored"]["most"] == rows["packed, in order"]["most"] == 0, name
+        assert rows["malloc"]["median"] >= rows["packed"]["median"] >= 0, name
+
+
+def test_packed_pages_that_fit_never_miss(tmp_path: Path) -> None:
+    """Without any color, as colored; heaps that are shared do."""
+    tried = experiment.Experiment(TABLE_1["3"], 20_000, tmp_path)
+    found = {name: run(tried, 1) for name, run in layouts.RUNS.items()}
+    total = {name: layouts.summary([each], 3)["most"] for name, each in found.items()}
+    assert total["packed, in order"] == 0 < total["malloc"]
+    assert found["heap alone"].cross_evictions > 0
 
 
 def test_claims_are_those_of_what_is_stored() -> None:
@@ -151,4 +217,5 @@ def test_stages_have_results_and_figures() -> None:
         "figure7",
         "figure9",
         "figure14",
+        "bounds",
     ]

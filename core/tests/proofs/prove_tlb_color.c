@@ -185,11 +185,41 @@ static bool is_right(uintptr_t address) {
     return result;
 }
 
+// What else [CLR-2] ... [CLR-5] and [CLR-7] say: ways, rows, kinds of structures, and what
+// translates the pages of a window. The proofs of heaps hold without it.
+static bool is_by_the_rules(void) {
+    bool result = true, translates_windows = false;
+    for (unsigned i = 0; i < ARRAYS; i++) {
+        result = result && arrays[i].safe_ways > 0 && arrays[i].safe_ways <= arrays[i].ways;
+    }
+    for (unsigned i = 0; i < STRUCTURES; i++) {
+        const struct tau_tlb_color_structure *const own = &structures[i];
+        if (own->array >= ARRAYS || own->page_log2 < BASE_LOG2 || own->page_log2 >= 32) {
+            return false;
+        }
+        const uint32_t sets_count = arrays[own->array].sets_count;
+        const uintptr_t inside = ((uintptr_t)1 << (own->page_log2 - BASE_LOG2)) - 1;
+        result = result && own->role <= TAU_TLB_COLOR_CODE;
+        result = result && (sets_count == 1 || (rows[i][0] != 0 && (rows[i][0] & inside) == 0));
+        result = result && (sets_count <= 2 || (rows[i][1] != 0 && (rows[i][1] & inside) == 0));
+        result = result && (sets_count <= 2 || rows[i][0] != rows[i][1]);
+        for (unsigned other = 0; other < i; other++) {
+            result = result && !(structures[other].array == own->array &&
+                                 structures[other].role == own->role &&
+                                 structures[other].page_log2 == own->page_log2);
+        }
+        translates_windows = translates_windows || (own->role == TAU_TLB_COLOR_DATA &&
+                                                    own->page_log2 == PAGE_LOG2);
+    }
+    return result && translates_windows;
+}
+
 // A partition that is accepted is right: no set and no address has two owners.
 void prove_check(void) {
     any_partition();
     __CPROVER_assume(tau_tlb_color_check(&partition) == TAU_OK);
     __CPROVER_assert(is_right(nondet_number()), "check: what is accepted is right");
+    __CPROVER_assert(is_by_the_rules(), "check: geometry and pages are by the rules");
     reached();
 }
 

@@ -24,6 +24,8 @@ ROWS = [
     ("windows not aligned", "(window->start & (((uintptr_t)1 << size_log2) - 1)) != 0", "false"),
     ("windows of one page", "size_log2 <= window->page_log2", "size_log2 < window->page_log2"),
     ("windows not compared", "one->start >> larger != other->start >> larger", "larger < 99"),
+    ("windows compared by the smaller size", "one->size_log2 > other->size_log2 ? one",
+     "one->size_log2 < other->size_log2 ? one"),
     ("own windows not compared", "own == other && i == number", "own == other"),
     ("sets not compared", "(one->owned[word] & other->owned[word]) != 0", "word == 12345"),
     ("few sets compared", "word < (sets_count + 31) / 32;", "word < sets_count / 32;"),

@@ -149,6 +149,11 @@ static void wrong_principals_are_refused(void) {
     EXPECT_REFUSED(world.owned[0][2] = world.owned[1][2] = 3, TAU_OK);  // nobody owns one set
     EXPECT_REFUSED(world.sets[1][0].owned = NULL, TAU_OK);
     EXPECT_REFUSED(world.windows[1].start = world_start, TAU_SETS_OWNED);
+    EXPECT_REFUSED((world.windows[1].size_log2--, world.windows[1].start = world_start + size / 2),
+                   TAU_SETS_OWNED);
+    EXPECT_REFUSED((world.windows[0].size_log2--,
+                    world.windows[0].start = world.windows[1].start + size / 2),
+                   TAU_SETS_OWNED);
     EXPECT_REFUSED(world.windows[1].start += PAGE_BYTES, TAU_BAD_ARGUMENT);
     EXPECT_REFUSED(world.windows[1].size_log2 = 64, TAU_BAD_ARGUMENT);
     EXPECT_REFUSED(world.windows[1].size_log2 = PAGE_LOG2, TAU_BAD_ARGUMENT);
@@ -190,6 +195,13 @@ static void a_refused_init_changes_nothing(void) {
     }
     const struct tau_tlb_color_request one = {0, 0, 1, TAU_TLB_COLOR_ISOLATED};
     EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &one, NULL, WORDS_MAX),
+                 TAU_BAD_ARGUMENT);
+    EXPECT_EQUAL(tau_tlb_color_init(NULL, &world.partition, &one, bits[0], WORDS_MAX),
+                 TAU_BAD_ARGUMENT);
+    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, NULL, bits[0], WORDS_MAX),
+                 TAU_BAD_ARGUMENT);
+    const struct tau_tlb_color_request no_mode = {0, 0, 1, (enum tau_tlb_color_mode)2};
+    EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &no_mode, bits[0], WORDS_MAX),
                  TAU_BAD_ARGUMENT);
     EXPECT_EQUAL(tau_tlb_color_init(&heaps[0], &world.partition, &one, bits[0], 1),
                  TAU_BAD_ARGUMENT);

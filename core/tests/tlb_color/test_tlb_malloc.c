@@ -91,10 +91,28 @@ static void wrong_shapes_are_refused(void) {
     EXPECT(memcmp(&before, &heap, sizeof heap) == 0);
 }
 
+// Larger colors than a TLSF can hold, and pools behind the end of the address space. Only the shape
+// decides: no byte is touched.
+static void pools_that_are_too_large_are_refused(void) {
+    const struct tau_tlb_malloc_shape wrong[] = {{128, 1, 64, 31},
+                                                 {SETS, UINT32_MAX, 1, PAGE_LOG2}};
+    void *const last = (void *)((uintptr_t)0 - ((uintptr_t)SETS << PAGE_LOG2));
+    open_heap(1);
+    const struct tau_tlb_malloc before = heap;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const uintptr_t row = (uintptr_t)wrong[i].sets_count << wrong[i].page_log2;
+        void *const aligned = row == 0 ? pool : (void *)row;
+        EXPECT_EQUAL(tau_tlb_malloc_init(&heap, &wrong[i], aligned, heaps), TAU_BAD_ARGUMENT);
+    }
+    EXPECT_EQUAL(tau_tlb_malloc_init(&heap, &shape, last, heaps), TAU_BAD_ARGUMENT);
+    EXPECT(memcmp(&before, &heap, sizeof heap) == 0);
+}
+
 static const struct test tests[] = {
     TEST(objects_lie_in_the_sets_of_their_color),
     TEST(sizes_and_colors_have_limits),
     TEST(wrong_shapes_are_refused),
+    TEST(pools_that_are_too_large_are_refused),
 };
 
 TEST_MAIN(tests)

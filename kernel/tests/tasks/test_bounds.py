@@ -16,6 +16,7 @@ from tautochrone.tlb.planner import plan_partition
 from tautochrone.tlb.run import Choice, run
 from tautochrone.tlb.tasks import TaskSet, read_tasks
 from tautochrone.tlb.tile import shape
+from tautochrone.tlb.tile.simulation import builder
 
 from kernel.tests.tasks.task_sets import WALKER, walker_arguments
 
@@ -64,7 +65,7 @@ def with_costs(tasks: TaskSet, folder: Path) -> TaskSet:
     for task in tasks.tasks:
         alone = replace(tasks, tasks=(task,))
         planned = plan_partition(alone, TLB.geometry())
-        done = run(alone, planned.partition, TLB, Choice(task.period_cycles), folder)
+        done = run(alone, planned.partition, TLB, Choice(task.period_cycles), builder(folder))
         cost = max(job["cycles"] for job in done["jobs"] if job["number"] > 0)
         found.append(replace(task, cost_cycles=cost))
     return replace(tasks, tasks=tuple(found))
@@ -75,7 +76,7 @@ def ratios(tasks: TaskSet, folder: Path, uncolored: bool) -> list[float]:
     planned = plan_partition(tasks, TLB.geometry(), uncolored)
     assert planned.misfits == ()
     cycles = 2 * max(task.period_cycles for task in tasks.tasks)
-    done = run(tasks, planned.partition, TLB, Choice(cycles), folder)
+    done = run(tasks, planned.partition, TLB, Choice(cycles), builder(folder))
     found = []
     for task in tasks.tasks:
         jobs = [job for job in done["jobs"] if job["task"] == task.name and job["number"] > 0]

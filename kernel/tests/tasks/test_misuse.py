@@ -108,3 +108,13 @@ def test_the_kernel_refuses(
     made = change(two(["pointers.c"] * 2, [(0,), (0,)]))
     with pytest.raises(TauError, match=message):
         run(tmp_path, made)
+
+
+def test_releases_behind_the_run_never_come(tmp_path: Path) -> None:
+    """Also if their cycle needs more than 32 bits: then they would seem to be long ago."""
+    latest = (1 << 32) - 1
+    made = two(["pointers.c"] * 2, [(0,), (0,)])
+    found = run(tmp_path, with_task(made, 1, period_cycles=latest, phase_cycles=0))
+    assert [len(found.of(task)) for task in (0, 1)] == [4, 2]
+    found = run(tmp_path, with_task(made, 1, period_cycles=latest, phase_cycles=latest))
+    assert [len(found.of(task)) for task in (0, 1)] == [4, 1]

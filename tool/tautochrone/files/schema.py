@@ -7,6 +7,8 @@ a key means. iface/plan.toml says how a schema is written.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 from tautochrone.console.terminal import in_one_line
@@ -70,7 +72,8 @@ class Reader:
         keys = keys_of(facts)
         for key in table:
             if key not in keys:
-                raise self.fail(f"{place}{in_one_line(key)} is unknown", place=f"{place}{key}")
+                name = f"{place}{in_one_line(key)}"
+                raise self.fail(f"{name} is unknown{_meant(key, keys)}", place=f"{place}{key}")
         return {
             key: self.value(f"{place}{key}", table.get(key), fact)
             for key, fact in keys.items()
@@ -146,6 +149,13 @@ class Reader:
             )
 
 
+def _meant(key: str, keys: Iterable[str]) -> str:
+    """The known key that a user may have meant, as the end of a message."""
+    beginning = [each for each in keys if each.startswith(f"{key}_")]
+    near = [*beginning, *get_close_matches(key, keys)][:1]
+    return "".join(f"; is {each} meant?" for each in near)
+
+
 def _short(value: Any) -> str:
     if value is None:
         return "missing"
@@ -168,7 +178,11 @@ def _key_lines(key: str, value: Any, fact: Table) -> list[str]:
     if fact["type"] != "list":
         return [f"{key} = {_text_of(value, fact)}"]
     rows = (
-        ", ".join(f"{name} = {_text_of(row[name], each)}" for name, each in keys_of(fact).items())
+        ", ".join(
+            f"{name} = {_text_of(row[name], each)}"
+            for name, each in keys_of(fact).items()
+            if name in row
+        )
         for row in value
     )
     return [f"{key} = [", *(f"    {{ {row} }}," for row in rows), "]"]

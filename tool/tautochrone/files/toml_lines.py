@@ -17,7 +17,7 @@ def lines_of(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     counts: dict[str, int] = {}  # tables so far of each array of tables
     table = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         header = HEADER.fullmatch(stripped)
         if header:

@@ -1,4 +1,5 @@
-"""[bounds]: the bound of each operation of a plan's systems on each target.
+"""[bounds]: the bound of each operation of a plan's systems on each target, and of each task's
+response (responses.py).
 
 A bound is the longest path through the linked code (code/bounds.py). It depends on the core and the
 compiler, not on a recording, so the section holds a hash of the core. `tau check` recomputes all
@@ -10,14 +11,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.plan.sections import Basis
+from tautochrone.plan import responses
+from tautochrone.plan.responses import Responses
+from tautochrone.plan.sections import TLB, Basis
 
+NAME = "bounds"
 Pair = tuple[str, str]
 
 
@@ -36,6 +40,7 @@ class Bounds(NamedTuple):
 
     core_sha256: str
     operations: tuple[Bound, ...]
+    tasks: Responses | None = None
 
 
 def make(basis: Basis) -> Bounds | None:
@@ -98,7 +103,8 @@ def bounds_on(system: str, target: str) -> tuple[Bound, ...]:
 
 def from_table(table: dict[str, Any]) -> Bounds:
     """As Section."""
-    return Bounds(table["core_sha256"], tuple(Bound(**row) for row in table["operations"]))
+    operations = tuple(Bound(**row) for row in table["operations"])
+    return Bounds(table["core_sha256"], operations, responses.from_table(table))
 
 
 def to_table(value: Bounds) -> dict[str, Any]:
@@ -106,19 +112,20 @@ def to_table(value: Bounds) -> dict[str, Any]:
     return {
         "core_sha256": value.core_sha256,
         "operations": [row._asdict() for row in value.operations],
+        **(responses.to_table(value.tasks) if value.tasks else {}),
     }
 
 
 def rule_broken(value: Bounds) -> str:
-    """As Section: [PLAN-15]."""
-    if not value.operations:
+    """As Section: [PLAN-15], [PLAN-18]."""
+    if not value.operations and value.tasks is None:
         return "bounds.operations is empty"
     seen: set[str] = set()
     for row in value.operations:
         if _macro(row) in seen:
             return f"bounds.operations names {_said(row)} twice"
         seen.add(_macro(row))
-    return ""
+    return responses.broken_rule(value.tasks) if value.tasks else ""
 
 
 def document(value: Bounds) -> dict[str, Any]:
@@ -126,12 +133,13 @@ def document(value: Bounds) -> dict[str, Any]:
     return {
         "bounds": [row._asdict() for row in value.operations],
         "core_sha256": value.core_sha256,
+        **(responses.to_table(value.tasks) if value.tasks else {}),
     }
 
 
-def told(_value: Bounds) -> list[str]:
-    """As Section. `tau replay` prints the bounds beside the measured costs."""
-    return []
+def told(value: Bounds) -> list[str]:
+    """As Section. `tau replay` prints the bounds of calls beside the measured costs."""
+    return responses.told(value.tasks) if value.tasks else []
 
 
 def header(value: Bounds) -> list[str]:
@@ -140,6 +148,7 @@ def header(value: Bounds) -> list[str]:
         "// Bounds of each call, without payload, for the core with this SHA-256:",
         f'#define TAU_PLAN_CORE_SHA256 "{value.core_sha256}"',
         *(f"#define {_macro(row)} {row.bound}u" for row in value.operations),
+        *(responses.header(value.tasks) if value.tasks else ()),
     ]
 
 
@@ -152,8 +161,11 @@ def _said(row: Bound) -> str:
     return f"{row.operation} of {row.system} on {row.target}, in {row.unit}"
 
 
-def problems(value: Bounds, has_classes: bool, names: Collection[str]) -> list[str]:
-    """As Section: [PLAN-16] with the installed core and compilers."""
+def problems(value: Bounds, has_classes: bool, sections: Mapping[str, Any]) -> list[str]:
+    """As Section: [PLAN-16], [PLAN-18] with the installed core, kernel and compilers."""
+    of_tasks = _problems_of_tasks(value, sections)
+    if not value.operations:
+        return of_tasks
     ours = core_sha256()
     reason = (
         "made with another compiler"
@@ -163,9 +175,23 @@ def problems(value: Bounds, has_classes: bool, names: Collection[str]) -> list[s
     planned = {row[:4]: row for row in value.operations}
     told = dict.fromkeys((row.system, row.target) for row in value.operations)
     moved = [f"{reason}: {text}" for pair in told for text in _moved(pair, planned)]
-    offered = _pairs(has_classes, "pages" in names)
+    offered = _pairs(has_classes, "pages" in sections)
     missing = [pair for pair in offered if pair not in told and _computed(pair)]
-    return moved + [f"the plan has no bound of {system} on {target}" for system, target in missing]
+    moved += [f"the plan has no bound of {system} on {target}" for system, target in missing]
+    return moved + of_tasks
+
+
+def _problems_of_tasks(value: Bounds, sections: Mapping[str, Any]) -> list[str]:
+    """Those of the responses; a note if the kernel cannot be built."""
+    if value.tasks is None:
+        return []
+    try:
+        return responses.problems(value.tasks, sections.get(TLB))
+    except TauError as error:
+        output.note(
+            f"tau: the bounds of responses were not compared: {error.message}", error.next_step
+        )
+        return []
 
 
 def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:

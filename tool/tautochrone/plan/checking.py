@@ -26,8 +26,8 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     if plan.has_heap and "bounds" not in plan.sections:
         step = "to have them, make the plan again with `tau plan`"
         output.note(f"tau: {path}: it has no [bounds]", step)
-    has_classes, names = bool(plan.classes), plan.sections.keys()
+    has_classes = bool(plan.classes)
     for name, value in plan.sections.items():
-        found = section_named(name).problems(value, has_classes, names)
+        found = section_named(name).problems(value, has_classes, plan.sections)
         problems += [Problem(name, text) for text in found]
     return "plan", problems

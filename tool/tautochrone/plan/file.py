@@ -124,7 +124,7 @@ def load_plan(path: Path | str) -> Plan:
 
 def load_any_plan(path: Path | str) -> Plan:
     """Read and check a plan file, which may lack [heap]. Raises TauError as load_plan does."""
-    step = "give the path of a file that `tau plan -o` wrote"
+    step = "give the path of a plan, made with `tau plan -o` or `tau tlb plan -o`"
     data = input_file.read(Path(path), "plan", FILE_BYTES_MAX, step)
     if data.startswith(MAGIC.encode()):
         raise TauError(f"{path} is a trace, not a plan", f"tau plan {path} -o plan.toml")

@@ -13,7 +13,7 @@ Replay is imported late, so that reading a plan does not load it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -181,7 +181,7 @@ def header(value: Pages) -> list[str]:
     ]
 
 
-def problems(value: Pages, _has_classes: bool, _names: Collection[str]) -> list[str]:
+def problems(value: Pages, _has_classes: bool, _sections: Mapping[str, Any]) -> list[str]:
     """As Section: [PLAN-14]."""
     needed = table_bytes(value.heap_pages)
     if needed == value.table_bytes:

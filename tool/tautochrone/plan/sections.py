@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -64,10 +64,10 @@ class Section(Protocol):
     def header(self, value: Any) -> list[str]:
         """Return lines of the C header."""
 
-    def problems(self, value: Any, has_classes: bool, names: Collection[str]) -> list[str]:
+    def problems(self, value: Any, has_classes: bool, sections: Mapping[str, Any]) -> list[str]:
         """Return what the section lacks and how the installed core differs, for `tau check`.
 
-        `has_classes` and `names` are those of the plan: whether it has pools, and its sections.
+        `has_classes` and `sections` are those of the plan: whether it has pools, and the others.
         """
 
 

@@ -7,7 +7,7 @@ the geometry's file. The header is what core/tlb_color.h takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,7 @@ from tautochrone.files.schema import Reader
 from tautochrone.plan.sections import Basis
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import Geometry, geometry_of_table
-from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, STACK, UNCOLORED
+from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PAGES_MAX, STACK, UNCOLORED
 from tautochrone.tlb.partition import Partition, Principal, Run
 from tautochrone.tlb.planning.run_heap import RunHeap
 
@@ -48,6 +48,7 @@ def from_table(table: Table) -> Partition:
     for row in table["sets"]:
         if row["array"] not in arrays:
             raise TauError(f"[tlb]: sets names no array {row['array']}", NEXT_STEP)
+    _refuse_too_many_pages(table)
     found = Partition(
         geometry,
         table["word_bytes"],
@@ -60,6 +61,17 @@ def from_table(table: Table) -> Partition:
             NEXT_STEP,
         )
     return found
+
+
+def _refuse_too_many_pages(table: Table) -> None:
+    """What follows looks at every page of each run, and of windows."""
+    bytes_max = PAGES_MAX * table["page_bytes"]
+    for row in table["principals"]:
+        if row["window_bytes"] > bytes_max:
+            cause = f"the window of {row['name']} has more than {PAGES_MAX:,} pages"
+            raise TauError(f"[tlb]: {cause}", NEXT_STEP)
+    if sum(row["size_bytes"] for row in table["runs"]) > bytes_max:
+        raise TauError(f"[tlb]: the runs have more than {PAGES_MAX:,} pages", NEXT_STEP)
 
 
 def _geometry(table: Table) -> Geometry:
@@ -207,20 +219,26 @@ def told(value: Partition) -> list[str]:
     arrays = value.geometry.arrays
     lines = []
     for each in value.principals:
-        owned = ", ".join(
-            f"{array.name} {_ranges(sets)}"
-            for array, sets in zip(arrays, each.sets, strict=True)
-            if sets
-        )
         pages = sum(run.size_bytes for run in each.runs) // value.geometry.page_bytes
-        heap = f", objects up to {each.largest_object_bytes:,} bytes" if each.runs_of(HEAP) else ""
         lines.append(
             f"{each.name}: {each.mode}, {pages:,} pages in {each.window_start:#x} to"
-            f" {each.window_start + each.window_bytes - 1:#x}{heap}"
+            f" {each.window_start + each.window_bytes - 1:#x}"
         )
-        if owned:
-            used, safe = value.entries_used(each), value.entries_safe(each)
-            lines.append(f"  sets: {owned}; {used:,} of {safe:,} safe entries used")
+        if each.runs_of(HEAP):
+            lines.append(
+                f"  heap: {each.bytes_of(HEAP):,} bytes, objects up to"
+                f" {each.largest_object_bytes:,} bytes"
+            )
+        loads = value.entries(each.runs)
+        for number, (array, sets) in enumerate(zip(arrays, each.sets, strict=True)):
+            if sets:
+                own = [loads[number, index] for index in sets]
+                safe = array.safe_ways * len(sets)
+                used = f"{sum(own):,} of {safe:,} safe entries used"
+                if max(own) > array.safe_ways:
+                    used = f"{sum(own):,} entries, {safe:,} safe: it may evict its own"
+                which = "set" if len(sets) == 1 else "sets"
+                lines.append(f"  {array.name}: {which} {_ranges(sets)}; {used}")
     lines.append(
         f"{value.mapped_bytes:,} bytes mapped in windows of {value.address_space_bytes:,}; page"
         f" tables of {value.page_table_bytes:,} bytes"
@@ -228,7 +246,7 @@ def told(value: Partition) -> list[str]:
     return lines
 
 
-def problems(value: Partition, _has_classes: bool, _names: Collection[str]) -> list[str]:
+def problems(value: Partition, _has_classes: bool, _sections: Mapping[str, Any]) -> list[str]:
     """As Section: the largest objects with the installed core."""
     found = []
     for each in value.principals:

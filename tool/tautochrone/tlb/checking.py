@@ -50,6 +50,8 @@ def _broken_window(partition: Partition, principal: Principal) -> Iterator[str]:
         yield f"{principal.name}'s window is no power of two of two pages or more, or not aligned"
     if heap and (heap.bit_count() != 1 or not 2 * page_bytes <= heap <= size):
         yield f"the window of {principal.name}'s heap is no power of two of two pages or more"
+    if start == 0:
+        yield f"{principal.name}'s window has address 0, where no object can be"
     if bool(heap) != bool(principal.runs_of(HEAP)):
         yield f"{principal.name} has a heap without a window, or a window without a heap"
 
@@ -87,6 +89,9 @@ def _broken_runs(partition: Partition, principal: Principal) -> Iterator[str]:
         if pages & seen:
             yield f"two runs of {name} overlap at {min(pages & seen):#x}"
         seen |= pages
+    ends = {run.start + run.size_bytes for run in principal.runs}
+    if beside := [run for run in principal.runs if run.start in ends]:
+        yield f"a run of {name}'s {beside[0].part} follows another one without a gap"
     if len(principal.runs_of(STACK)) > 1:
         yield f"{name}'s stack is in several runs"
 

@@ -75,6 +75,20 @@ class Geometry:
             or (structure.role == DIRECTORY and structure.page_bytes > page_bytes)
         )
 
+    def has_sets_of(self, other: Geometry) -> bool:
+        """Whether each page goes to the same sets. Ways may differ."""
+
+        def sets(geometry: Geometry) -> object:
+            return (
+                [array.sets for array in geometry.arrays],
+                [
+                    (each.role, each.page_bytes, each.array, each.rows, each.constant)
+                    for each in geometry.structures
+                ],
+            )
+
+        return sets(self) == sets(other)
+
     def digest(self) -> str:
         """SHA-256 of what decides sets and ways; names and sources do not."""
         facts = asdict(self)

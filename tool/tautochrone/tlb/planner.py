@@ -8,6 +8,7 @@ a few searches of the address range per principal and number of shares.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +19,8 @@ from tautochrone.console.output import count
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import tile_format
 from tautochrone.tlb.geometry import Geometry
-from tautochrone.tlb.partition import UNCOLORED, Partition, Principal
+from tautochrone.tlb.partition import PAGES_MAX, UNCOLORED, Partition, Principal
+from tautochrone.tlb.planning.capacity import over_capacity
 from tautochrone.tlb.planning.demand import Demand, demands_of
 from tautochrone.tlb.planning.page_range import Bits, PageRange
 from tautochrone.tlb.planning.placement import Refusal, Search, place
@@ -26,8 +28,8 @@ from tautochrone.tlb.planning.shares import Shares, divide
 from tautochrone.tlb.planning.uncolored import place_uncolored
 from tautochrone.tlb.tasks import FixedSets, TaskSet
 
-PAGES_MAX = 1 << 20  # of the address range
 RANGES_MAX = 4  # of as many shares, tried for one principal
+OWNERS_MAX = 3  # named in a refusal
 STEP = 8  # numbers of shares that are tried grow by this part of themselves
 
 
@@ -37,6 +39,7 @@ class Misfit:
 
     name: str
     cause: str
+    next_step: str
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,17 @@ class Planned:
     misfits: tuple[Misfit, ...]
     shares_count: int
     shares_free: int
+    sets_per_share: tuple[tuple[str, int], ...]  # array and how many
+
+    def left(self) -> str:
+        """What is left, for people."""
+        sets = " and ".join(
+            f"{count(number, 'set')} of {array}" for array, number in self.sets_per_share
+        )
+        return (
+            f"{self.shares_free:,} of {count(self.shares_count, 'share')} of the sets free; a share"
+            f" is {sets}"
+        )
 
     def document(self) -> dict[str, Any]:
         """The object for `tau tlb plan --json`, without the partition."""
@@ -69,8 +83,8 @@ class _Plan:
 
     def __post_init__(self) -> None:
         self.used = np.zeros(self.pages.count, dtype=bool)
-        if self.tasks.window.start == tile_format.ADDRESS_WINDOW:
-            self.used[0] = True  # the tile has no page 0
+        if self.tasks.window.start in (0, tile_format.ADDRESS_WINDOW):
+            self.used[0] = True  # NULL is no object, and the tile has no page 0
         self.owners = [None] * self.shares.count
 
 
@@ -86,7 +100,7 @@ def plan_partition(tasks: TaskSet, geometry: Geometry, is_uncolored: bool = Fals
     plan = _Plan(tasks, pages, divide(pages))
     fixed = {each.name: _fixed_range(plan, each) for each in demands}
     _check_overlaps(plan, demands, fixed)
-    misfits: dict[str, str] = {}
+    misfits: dict[str, Refusal] = {}
     needs: dict[str, Need] = {}
     known: dict[Demand, Need | Refusal] = {}
     for each in demands:
@@ -95,7 +109,7 @@ def plan_partition(tasks: TaskSet, geometry: Geometry, is_uncolored: bool = Fals
             known[alike] = _wanted(plan, each, fixed[each.name])
         wanted = known[alike]
         if isinstance(wanted, Refusal):
-            misfits[each.name] = wanted.cause
+            misfits[each.name] = wanted
         else:
             needs[each.name] = wanted
     order = sorted(
@@ -107,15 +121,24 @@ def plan_partition(tasks: TaskSet, geometry: Geometry, is_uncolored: bool = Fals
         alike = replace(each, name="", place="")
         refusal = refused.get(alike) or _give(plan, each, fixed[each.name], needs[each.name])
         if refusal is not None:
-            misfits[each.name] = refusal.cause
+            misfits[each.name] = refusal
             refused[alike] = refusal
     names = [each.name for each in demands]
     principals = tuple(plan.found[name] for name in names if name in plan.found)
     return Planned(
         Partition(geometry, tasks.window.word_bytes, principals),
-        tuple(Misfit(name, misfits[name]) for name in names if name in misfits),
+        tuple(
+            Misfit(name, misfits[name].cause, misfits[name].next_step)
+            for name in names
+            if name in misfits
+        ),
         plan.shares.count,
         plan.owners.count(None),
+        tuple(
+            (array.name, array.sets // plan.shares.count)
+            for array, shares in zip(geometry.arrays, plan.shares.share_of, strict=True)
+            if shares is not None
+        ),
     )
 
 
@@ -127,7 +150,7 @@ def refuse_misfits(found: Planned) -> None:
         others = f" ({count(more, 'other')} as well)" if more else ""
         raise TauError(
             f"{first.name} does not fit{others}: {first.cause}",
-            "give it less memory or more sets, plan fewer tasks, or use another geometry or mode",
+            first.next_step,
             EXIT_LIMIT_EXCEEDED,
         )
 
@@ -257,7 +280,8 @@ def _wanted(plan: _Plan, demand: Demand, fixed: Range) -> Need | Refusal:
         part = max(number / plan.shares.count, pages / plan.pages.count)
         if part < best_part:
             best, best_part = Need(number, pages), part
-    return best or refusal
+    shares_count = fixed[1] or plan.shares.count
+    return best or over_capacity(plan.pages, plan.shares, demand, shares_count) or refusal
 
 
 def _numbers(plan: _Plan, demand: Demand, fixed: Range) -> Iterator[int]:
@@ -292,9 +316,18 @@ def _give(plan: _Plan, demand: Demand, fixed: Range, need: Need) -> Refusal | No
     if refusal is not None:
         return refusal
     return Refusal(
-        f"it needs {count(need.shares, 'share')} of the sets in a row; of {plan.shares.count},"
-        f" {plan.owners.count(None)} are free"
+        f"it needs {count(need.shares, 'share')} of sets in a row; {plan.owners.count(None)} of"
+        f" {plan.shares.count} are free{_most_shares(plan)}",
+        "give those less memory, smaller objects or mode isolated, or take another geometry",
     )
+
+
+def _most_shares(plan: _Plan) -> str:
+    """Who has most of the shares."""
+    owners = Counter(owner for owner in plan.owners if owner is not None)
+    most = ", ".join(f"{name} {number}" for name, number in owners.most_common(OWNERS_MAX))
+    more = ", ..." if len(owners) > OWNERS_MAX else ""
+    return f" ({most}{more})" if most else ""
 
 
 def _free_ranges(plan: _Plan, number: int, first: int | None) -> Iterator[int]:

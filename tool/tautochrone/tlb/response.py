@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tautochrone.errors import TauError
 from tautochrone.tlb.partition import Partition
@@ -15,6 +16,7 @@ from tautochrone.tlb.tasks import KERNEL, TaskSet
 
 Place = tuple[int, int]  # array and set
 Entries = Mapping[Place, int]  # how many entries somebody has in each set
+OTHER_ENTRIES = 2  # of the kernel: one that had begun before the release, and the job's own call
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,26 @@ class PeriodicTask:
     entries: Entries
 
 
+class EntryCycles(NamedTuple):
+    """What an entry of the kernel takes at most: for a release, and with a task's call, which ends
+    its job. `reading`: from that call to the clock that the response is read from."""
+
+    release: int
+    call: int
+    reading: int
+
+    @property
+    def most(self) -> int:
+        """Of any entry."""
+        return max(self.release, self.call)
+
+
 @dataclass(frozen=True)
 class Machine:
-    """What a reloaded entry and a kernel entry cost at most; safe ways by array."""
+    """What a reloaded entry and kernel entries cost at most; safe ways by array."""
 
     miss_cycles: int
-    entry_cycles: int
+    entry: EntryCycles
     safe_ways: Sequence[int]
     kernel: Entries
 
@@ -53,29 +69,47 @@ class Response:
     reason: str | None = None
 
 
-def responses_in(
-    tasks: TaskSet,
-    partition: Partition,
-    costs: Mapping[str, int],
-    miss_cycles: int,
-    entry_cycles: int,
-    is_cold: bool = True,
-) -> list[Response]:
-    """Bounds for the tasks of a file at the places of a partition. `costs` has C of each by name,
-    without misses in arrays that have sets. Raises TauError if a task has no place or no cost."""
-    entries = {each.name: partition.entries(each.runs) for each in partition.principals}
-    periodic = []
-    for each in tasks.by_priority():
-        if each.name not in entries:
-            raise TauError(f"the plan has no principal {each.name}", "plan these tasks again")
+@dataclass(frozen=True)
+class Timing:
+    """A task without its places."""
+
+    name: str
+    period_cycles: int
+    cost_cycles: int
+
+
+def timings_of(tasks: TaskSet, costs: Mapping[str, int]) -> list[Timing]:
+    """The tasks of a file, of falling priority. `costs` has C of each by name, without misses in
+    arrays that have sets. Raises TauError if a task has no cost."""
+    for each in tasks.tasks:
         if each.name not in costs:
             raise TauError(
                 f"{each.name} has no cost, so there is no bound", "give its cost_cycles"
             )
-        cost = costs[each.name]
-        periodic.append(PeriodicTask(each.name, each.period_cycles, cost, entries[each.name]))
+    return [
+        Timing(each.name, each.period_cycles, costs[each.name]) for each in tasks.by_priority()
+    ]
+
+
+def responses_in(
+    timings: Sequence[Timing],
+    partition: Partition,
+    miss_cycles: int,
+    entry: EntryCycles,
+    is_cold: bool = True,
+) -> list[Response]:
+    """Bounds for tasks of falling priority at the places of a partition. Raises TauError if a task
+    has no place."""
+    entries = {each.name: partition.entries(each.runs) for each in partition.principals}
+    periodic = []
+    for each in timings:
+        if each.name not in entries:
+            raise TauError(f"the plan has no principal {each.name}", "plan these tasks again")
+        periodic.append(
+            PeriodicTask(each.name, each.period_cycles, each.cost_cycles, entries[each.name])
+        )
     safe_ways = [array.safe_ways for array in partition.geometry.arrays]
-    machine = Machine(miss_cycles, entry_cycles, safe_ways, entries.get(KERNEL, {}))
+    machine = Machine(miss_cycles, entry, safe_ways, entries.get(KERNEL, {}))
     return responses(periodic, machine, is_cold)
 
 
@@ -136,7 +170,7 @@ class _Analysis:
         cycles = self.task.cost_cycles
         while cycles <= self.task.period_cycles:
             misses, runs, entries = self._during(cycles)
-            reached = self._cycles_with(cycles, misses, entries)
+            reached = self._cycles_with(cycles, misses)
             if reached == cycles:
                 return Response(name, misses, self.first_misses, runs, entries, cycles)
             cycles = reached
@@ -144,21 +178,27 @@ class _Analysis:
 
     def _during(self, cycles: int) -> tuple[int, int, int]:
         """Misses, runs of others and kernel entries while a job takes `cycles`."""
-        preemptions = sum(_releases(each, cycles) for each in self.higher)
-        # Each job that preempts enters twice. Own release and end; one that had begun before.
-        entries = 3 + 2 * preemptions + sum(_releases(each, cycles) for each in self.lower)
-        runs = entries if self.is_kernel_beside else preemptions
+        releases, calls = self._entries(cycles)
+        entries = OTHER_ENTRIES + releases + calls
+        runs = entries if self.is_kernel_beside else calls
         return self.evicted * (1 + runs), runs, entries
 
-    def _cycles_with(self, cycles: int, misses: int, entries: int) -> int:
+    def _entries(self, cycles: int) -> tuple[int, int]:
+        """Kernel entries for releases, and with calls of tasks that preempt."""
+        preemptions = sum(_releases(each, cycles) for each in self.higher)
+        return 1 + preemptions + sum(_releases(each, cycles) for each in self.lower), preemptions
+
+    def _cycles_with(self, cycles: int, misses: int) -> int:
         """What the job takes if it has these, and others are released for `cycles`."""
-        machine = self.machine
+        machine, entry = self.machine, self.machine.entry
         busy = self.task.cost_cycles + machine.miss_cycles * (misses + self.first_misses_of_all)
         for each, bound in zip(self.higher, self.found, strict=True):
             assert bound.misses is not None
             one_job = each.cost_cycles + machine.miss_cycles * bound.misses
             busy += _releases(each, cycles) * one_job
-        return busy + entries * (machine.entry_cycles + machine.miss_cycles * self.kernel_evicted)
+        releases, calls = self._entries(cycles)
+        busy += entry.most + releases * entry.release + calls * entry.call + entry.reading
+        return busy + (OTHER_ENTRIES + releases + calls) * machine.miss_cycles * self.kernel_evicted
 
 
 def _releases(task: PeriodicTask, cycles: int) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.facts import tile_format
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import (
     CODE,
@@ -20,15 +21,16 @@ from tautochrone.tlb.partition import (
     Partition,
     Principal,
 )
-from tautochrone.tlb.response import responses_in
+from tautochrone.tlb.response import Response, responses_in, timings_of
 from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
-from tautochrone.tlb.tile.entry_bound import entry_bound_cycles
+from tautochrone.tlb.tile.code import Builder
+from tautochrone.tlb.tile.entry_bound import entry_cycles
 from tautochrone.tlb.tile.records import TLBS, Job, Records
 from tautochrone.tlb.tile.shape import Shape
-from tautochrone.tlb.tile.simulation import builder, simulate
+from tautochrone.tlb.tile.simulation import simulate
 from tautochrone.tlb.tile.system import (
     ARGUMENTS_MAX,
-    HEAP_PAGES_MAX,
+    HEAP_WINDOW_PAGES_MAX,
     PAGE_BYTES,
     TASKS_MAX,
     Extent,
@@ -39,7 +41,6 @@ from tautochrone.tlb.tile.system import (
 )
 
 SWITCHES = ("color", "forget")
-RUN_CYCLES_MAX = 4_000_000_000  # the kernel's clock has 32 bits
 RUN_CYCLES_DEFAULT_MAX = 20_000_000
 KERNEL_BYTES = {GLOBALS: "data_bytes", STACK: "stack_bytes"}
 
@@ -55,14 +56,14 @@ class Choice:
 
 
 def run(
-    tasks: TaskSet, partition: Partition, shape: Shape, choice: Choice, folder: Path
+    tasks: TaskSet, partition: Partition, shape: Shape, choice: Choice, building: Builder
 ) -> dict[str, Any]:
-    """Run in FOLDER; return the command's document. Raises TauError."""
+    """Build and run; return the command's document. Raises TauError."""
     made = system_of(tasks, partition, choice)
-    building = builder(folder)
     found = simulate(made, shape, building)
     names = [task.name for task in made.tasks]
-    bounds = _bounds(tasks, partition, shape, choice, building.program_path)
+    unknown = _unknown_bound(tasks, partition, choice)
+    bounds = {} if unknown else _bounds(tasks, partition, shape, building.program_path)
     is_colored = all(each.mode != UNCOLORED for each in _own(partition, tasks))
     return {
         "tasks": str(tasks.path),
@@ -75,6 +76,8 @@ def run(
         "jobs": [
             _job(names[job.task], TLBS[: len(shape.levels) + 1], job, bounds) for job in found.jobs
         ],
+        "unbounded": [{"task": name, "cause": unknown} for name in names if unknown]
+        + [{"task": each.name, "cause": each.reason} for each in bounds.values() if each.reason],
         "stopped": [
             {"task": names[each.task], "cause": each.cause, "address": each.address, "pc": each.pc}
             for each in found.faults
@@ -85,29 +88,36 @@ def run(
     }
 
 
+def _unknown_bound(tasks: TaskSet, partition: Partition, choice: Choice) -> str | None:
+    """Why the analysis does not know what it needs of any task, if it does not."""
+    without = [task.name for task in tasks.tasks if task.cost_cycles is None]
+    if choice.switch != SWITCHES[0]:
+        return "the analysis does not cover a switch that forgets"
+    if choice.is_heap_shared:
+        return "the analysis does not cover a shared heap"
+    if without:
+        return f"cost_cycles is missing in {', '.join(without)}"
+    if all(each.name != KERNEL for each in partition.principals):
+        return "the file has no [kernel]"
+    return None
+
+
 def _bounds(
-    tasks: TaskSet, partition: Partition, shape: Shape, choice: Choice, program: Path
-) -> dict[str, int | None]:
-    """The bound of each task's responses by name. Empty if the analysis does not know the costs, or
-    the places: heaps in one, a kernel that is in no plan, or a switch that forgets."""
+    tasks: TaskSet, partition: Partition, shape: Shape, program: Path
+) -> dict[str, Response]:
+    """The bound of each task's responses by name."""
     costs = {task.name: task.cost_cycles for task in tasks.tasks if task.cost_cycles is not None}
-    is_known = len(costs) == len(tasks.tasks) and any(
-        each.name == KERNEL for each in partition.principals
-    )
-    if not is_known or choice.is_heap_shared or choice.switch != SWITCHES[0]:
-        return {}
     found = responses_in(
-        tasks,
-        partition,
-        costs,
+        timings_of(tasks, costs),
+        replace(partition, geometry=shape.geometry()),
         shape.miss_cycles,
-        entry_bound_cycles(program),
+        entry_cycles(program),
     )
-    return {each.name: each.response_cycles for each in found}
+    return {each.name: each for each in found}
 
 
 def _job(
-    name: str, tlbs: Sequence[str], job: Job, bounds: dict[str, int | None]
+    name: str, tlbs: Sequence[str], job: Job, bounds: dict[str, Response]
 ) -> dict[str, Any]:
     return {
         "task": name,
@@ -116,7 +126,7 @@ def _job(
         "misses_by_tlb": dict(zip(tlbs, job.misses, strict=False)),
         "cycles": job.cycles,
         "response_cycles": job.response_cycles,
-        "bound_cycles": bounds.get(name) if job.number > 0 else None,
+        "bound_cycles": bounds[name].response_cycles if bounds and job.number > 0 else None,
         "value": job.value,
     }
 
@@ -129,7 +139,7 @@ def _evictions(found: Records, names: list[str]) -> list[dict[str, Any]]:
 
 
 def _kernel(found: Records) -> dict[str, int]:
-    """How often it was entered, and the longest way to another task and back to the same."""
+    """How often it was entered and left without sleep, and the longest way."""
     same = [each.cycles for each in found.entries if each.before == each.task]
     other = [each.cycles for each in found.entries if each.before != each.task]
     return {
@@ -161,8 +171,8 @@ def system_of(tasks: TaskSet, partition: Partition, choice: Choice) -> System:
         made.append(_task(tasks, task, place))
     if choice.is_heap_shared:
         made = _with_one_heap(made, principals, partition.geometry)
-    _check_heaps(made)
-    state, stack = _kernel_pages(principals.get(KERNEL), tasks, partition)
+    _check_heap_windows(made)
+    state, stack = _kernel_pages(principals.get(KERNEL), partition)
     return System(
         partition.geometry,
         tuple(made),
@@ -188,18 +198,6 @@ def _with_one_heap(
     window = Extent(-(-end // size_bytes) * size_bytes, size_bytes)
     shared = replace(heap, window=window, pages=pages, owned=_all_sets(geometry), mode=ISOLATED)
     return [replace(made[0], place=replace(made[0].place, heap=shared)), *made[1:]]
-
-
-def _check_heaps(made: list[TileTask]) -> None:
-    for task in made:
-        heap = task.place.heap
-        if heap is not None and heap.window.size_bytes > HEAP_PAGES_MAX * PAGE_BYTES:
-            raise TauError(
-                f"the heap of {task.name} has a window of"
-                f" {heap.window.size_bytes // PAGE_BYTES:,} pages, and the tile's kernel takes"
-                f" {HEAP_PAGES_MAX:,}",
-                "give it more sets, fewer heap_bytes, or a smaller [window]",
-            )
 
 
 def _own(partition: Partition, tasks: TaskSet) -> Iterable[Principal]:
@@ -247,23 +245,37 @@ def _extent(principal: Principal, part: str) -> Extent:
         raise TauError(f"{principal.name} has no {part}", f"give it {part}_bytes of a page or more")
     if len(runs) > 1:
         raise TauError(
-            f"the {part} of {principal.name} lie in {len(runs)} runs, and the tile's linker"
+            f"{part} of {principal.name}: the plan has {len(runs)} runs, but the tile's linker"
             " script takes one",
-            f"set {part}_run_bytes to {part}_bytes",
+            f"set {part}_run_bytes = {principal.bytes_of(part)} in the tasks, and plan again",
         )
     return Extent(runs[0].start, runs[0].size_bytes)
 
 
-def _kernel_pages(
-    kernel: Principal | None, tasks: TaskSet, partition: Partition
-) -> tuple[int, int]:
+def _check_heap_windows(tasks: Iterable[TileTask]) -> None:
+    for task in tasks:
+        heap = task.place.heap
+        pages = heap.window.size_bytes // PAGE_BYTES if heap else 0
+        if pages > HEAP_WINDOW_PAGES_MAX:
+            raise TauError(
+                f"the heap of {task.name} has a window of {pages:,} pages; the tile's tasks have"
+                f" at most {HEAP_WINDOW_PAGES_MAX:,}",
+                "give it a smaller heap, or more sets",
+            )
+
+
+def _kernel_pages(kernel: Principal | None, partition: Partition) -> tuple[int, int]:
     """The kernel's page of state and of stack; without a plan for it, the lowest of the window."""
     if kernel is None:
         taken = [range(each.window_start, each.window_start + each.window_bytes)
                  for each in partition.principals]  # fmt: skip
-        window = range(tasks.window.start + PAGE_BYTES, tasks.window.end, PAGE_BYTES)
+        first = tile_format.ADDRESS_WINDOW + PAGE_BYTES
+        window = range(first, tile_format.ADDRESS_FRAMES, PAGE_BYTES)
         free = (page for page in window if not any(page in each for each in taken))
-        return next(free), next(free)
+        state, stack = next(free, None), next(free, None)
+        if state is None or stack is None:
+            raise TauError("no page is left for the kernel", "give the file a table [kernel]")
+        return state, stack
     for part, key in KERNEL_BYTES.items():
         if not kernel.runs_of(part):
             raise TauError(f"the kernel has no page for its {part}", f"give it {key} = 4096")
@@ -282,7 +294,7 @@ def _hyperperiods(tasks: list[Task]) -> int:
 def show(found: dict[str, Any]) -> None:
     """Print for people."""
     print(
-        f"{'task':<16} {'jobs':>6} {'misses: first':>14} {'later':>9} {'response at most':>17}"
+        f"{'task':<16} {'jobs':>6} {'misses: first':>14} {'later':>9} {'response (cycles)':>17}"
         f" {'bound':>9}"
     )
     names = list(dict.fromkeys(job["task"] for job in found["jobs"]))
@@ -297,8 +309,14 @@ def show(found: dict[str, Any]) -> None:
             f"{name:<16} {len(jobs):>6,} {jobs[0]['misses']:>14,} {span:>9} {response:>17,}"
             f" {'none' if bound is None else format(bound, ','):>9}"
         )
+    for cause in dict.fromkeys(each["cause"] for each in found["unbounded"]):
+        without = [each["task"] for each in found["unbounded"] if each["cause"] == cause]
+        print(f"no bound of {', '.join(without)}: {cause}")
     for each in found["stopped"]:
         print(f"{each['task']} was stopped: cause {each['cause']} at {each['pc']:#x}")
     evictions, kernel = found["evictions"], found["kernel"]
     print(f"evictions: {evictions['own']:,} own, {evictions['cross']:,} cross")
-    print(f"kernel: {kernel['entries']:,} entries, {kernel['cycles_max']:,} cycles at most")
+    print(
+        f"kernel: {kernel['cycles_max']:,} cycles at most from a trap to a task, in"
+        f" {kernel['entries']:,} entries without sleep"
+    )

@@ -56,3 +56,8 @@ fifos = [{ writer = "c" }]
 )
 def test_places_have_their_lines(place: str, line: int | None) -> None:
     assert line_of(lines_of(TEXT), place) == line
+
+
+def test_lines_end_as_toml_says() -> None:
+    """Not at what Python takes for the end of a line: form feeds and Unicode's separators."""
+    assert lines_of("# a\x85b\u2028c\x0cd\r\nkey = 1\n") == {"key": 2}

@@ -13,6 +13,14 @@ import pytest
 
 from model.tlb_color.simulator import ADVERSARIAL, LRU, Simulator
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.facts.tile_format import ADDRESS_WINDOW
+from tautochrone.facts.trace_format import (
+    FLAG_DOUBLE_FREE,
+    FLAG_INHERITED,
+    OP_FREE,
+    OP_MALLOC,
+    OP_REALLOC,
+)
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import (
     CODE,
@@ -26,7 +34,11 @@ from tautochrone.tlb.geometry import (
 )
 from tautochrone.tlb.partition import GLOBALS, HEAP, PARTS, STACK, UNCOLORED, Partition, role_of
 from tautochrone.tlb.planner import Planned, plan_partition, refuse_misfits
-from tautochrone.tlb.planning.run_heap import RunHeap
+from tautochrone.tlb.planning.demand import demands_of
+from tautochrone.tlb.planning.page_range import PageRange
+from tautochrone.tlb.planning.placement import runs_in
+from tautochrone.tlb.planning.run_heap import Call, RunHeap
+from tautochrone.tlb.planning.shares import divide
 from tautochrone.trace.file import TraceWriter
 from tool.tests.tlb.task_files import (
     KERNEL,
@@ -84,6 +96,7 @@ def test_fifteen_tasks_and_their_kernel_share_the_tile(tmp_path: Path, name: str
     partition = found.partition
     check_with_model(partition)
     assert len(partition.principals) == 16
+    assert min(each.window_start for each in partition.principals) > ADDRESS_WINDOW  # no page 0
     for each in partition.principals:
         assert [len(sets) for sets in each.sets] == [1, 1, 8][: len(each.sets)]
         assert each.mode == "no-miss"
@@ -99,6 +112,8 @@ def test_zen4_holds_eight_tasks(tmp_path: Path) -> None:
     check_with_model(found.partition)
     for each in found.partition.principals:
         assert {index % 2 for index in each.sets[1]} == {0, 1}
+        entries = found.partition.entries(each.runs)
+        assert {array for array, _ in entries} == {1}  # the first level is uncolorable
 
 
 @pytest.mark.parametrize("mode", ["isolated", "no-miss"])
@@ -215,6 +230,14 @@ def test_nobody_evicts_anybody(tmp_path: Path, name: str) -> None:
                 assert simulator.cross_count > 0
 
 
+def test_parts_do_not_meet_in_a_set_if_they_need_not(tmp_path: Path) -> None:
+    """Stack and globals in two sets; their code in the other array."""
+    own = 'sets = [{ array = "data", count = 2 }]'
+    found = planned(tmp_path, "tile-16x4", task("a", "heap_bytes = 0", own))
+    check_with_model(found.partition)
+    assert found.partition.principals[0].taken == (1, 1)
+
+
 def test_uncolored_tasks_have_the_lowest_pages_of_their_windows(tmp_path: Path) -> None:
     tasks = task_set(tmp_path, KERNEL, task("a"), task("b", "heap_bytes = 20000"))
     partition = plan_partition(tasks, known_geometry("tile-16x4"), is_uncolored=True).partition
@@ -241,7 +264,52 @@ def test_the_page_table_has_the_pages_with_entries_in_use(tmp_path: Path) -> Non
     assert partition.address_space_bytes == partition.principals[0].window_bytes
 
 
+COSTS = Path(__file__).resolve().parents[3] / "docs/design/tlb_color.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "heap"), [("tile-16x4", 2), ("tile-16x4", 64), ("skylake", 64), ("zen4", 64)]
+)
+def test_what_own_sets_cost_in_memory(tmp_path: Path, name: str, heap: int) -> None:
+    """The design's table: the same pages, but more addresses and page tables, and less in a row."""
+    own = f"heap_bytes = {heap * PAGE}", 'mode = "isolated"'
+    tasks = task_set(tmp_path, KERNEL, *(task(f"t{number}", *own) for number in range(8)))
+    colored, uncolored = (
+        plan_partition(tasks, known_geometry(name), is_uncolored).partition
+        for is_uncolored in (False, True)
+    )
+    assert colored.mapped_bytes == uncolored.mapped_bytes
+    pairs = [
+        (each.address_space_bytes >> 10, each.page_table_bytes // PAGE,
+         each.principals[0].largest_object_bytes)
+        for each in (colored, uncolored)
+    ]  # fmt: skip
+    cells = [f"{mine:,}; {others:,}" for mine, others in zip(*pairs, strict=True)]
+    row = f"| {name} | {heap} | {colored.mapped_bytes // PAGE} | {' | '.join(cells)} |"
+    assert row in COSTS.read_text(encoding="utf-8").splitlines(), row
+
+
 # ---- sets that the user fixes -------------------------------------------------------------------
+
+
+def test_shares_of_two_arrays_are_of_the_same_pages() -> None:
+    """Constants included: a page's sets in both have one share."""
+    geometry = Geometry(
+        *("constants", PAGE, "user", "", None),
+        (Array("first", 4, 4, 4), Array("second", 16, 4, 4)),
+        (Structure(DATA, PAGE, 0, (1, 2), 1), Structure(DATA, PAGE, 1, (1, 2, 4, 8), 6)),
+    )
+    pages = PageRange(geometry, 0, 64)
+    shares = divide(pages)
+    first, second = (shares.share_of[each.array][sets] for each, sets in pages.sets.items())
+    assert shares.count == 4 and (first == second).all()
+
+
+def test_shares_have_the_longest_runs() -> None:
+    """The main TLB of Cortex-A53 in blocks of 8 sets."""
+    pages = PageRange(known_geometry("cortex-a53"), 0, 1 << 14)
+    admissible = divide(pages).admissible(pages, 0, 1, [DATA])
+    assert max(length for _, length in runs_in(np.flatnonzero(admissible))) == 8
 
 
 def test_fixed_sets_are_given(tmp_path: Path) -> None:
@@ -252,6 +320,15 @@ def test_fixed_sets_are_given(tmp_path: Path) -> None:
     a, b = found.partition.principals
     assert a.sets[0] == (0, 1) and len(a.sets[2]) == 16
     assert b.sets[0] == (6, 7, 8, 9) and len(b.sets[2]) == 32
+
+
+def test_hashed_sets_are_given_in_aligned_ranges(tmp_path: Path) -> None:
+    """Set 1 is free, but a range of two would not have whole runs from there on."""
+    first = 'sets = [{ array = "data", count = 1, first = 0 }]'
+    two = 'sets = [{ array = "data", count = 2 }]'
+    found = planned(tmp_path, "tile-16x4-128x4-xor", task("a", more=first), task("b", more=two))
+    check_with_model(found.partition)
+    assert [each.sets[0] for each in found.partition.principals] == [(0,), (2, 3)]
 
 
 SETS = [
@@ -294,8 +371,14 @@ def test_nobody_owns_a_part_of_a_fully_associative_array(tmp_path: Path) -> None
 
 FEW = 'mode = "isolated"\nsets = [{ array = "data", count = 2 }]'
 MISFITS = [
-    ("tile-16x4", task("a", "heap_bytes = 300000"), "live entries, but 4 of its ways are safe"),
-    ("tile-16x4", task("a", f"heap_bytes = {1 << 30}"), "too few pages for it"),
+    ("tile-16x4", task("a", "heap_bytes = 300000"),
+     "take 76 entries of data, but all 16 sets with 4 safe ways hold 64"),
+    ("tile-16x4", task("a", "heap_bytes = 30000", FEW.replace("isolated", "no-miss")),
+     "take 10 entries of data, but its 2 sets with 4 safe ways hold 8"),
+    ("tile-16x4", task("a", f"heap_bytes = {60 * PAGE}"),
+     "live entries, but 4 of its ways are safe"),
+    ("tile-16x4", task("a", f"heap_bytes = {1 << 30}", 'mode = "isolated"'),
+     "too few pages for it"),
     ("tile-16x4", task("a", f"heap_bytes = {60 * PAGE}\nlargest_object_bytes = 9000", FEW),
      "an object of 9,000 bytes does not fit: the largest in a run of its sets has 8,172"),
     ("tile-16x4", task("a", more=FEW, stack=3 * PAGE),
@@ -321,7 +404,8 @@ def test_seventeen_tasks_are_too_many_for_sixteen_sets(tmp_path: Path) -> None:
     found = planned(tmp_path, "tile-16x4", *(task(f"t{number}") for number in range(17)))
     (misfit,) = found.misfits
     assert misfit.name == "t16"
-    assert misfit.cause == "it needs 1 share of the sets in a row; of 16, 0 are free"
+    owners = "t0 1, t1 1, t2 1, ..."
+    assert misfit.cause == f"it needs 1 share of sets in a row; 0 of 16 are free ({owners})"
 
 
 def test_a_small_window_is_full(tmp_path: Path) -> None:
@@ -340,6 +424,28 @@ def test_windows_have_limits(tmp_path: Path, size: str, said: str) -> None:
     with pytest.raises(TauError, match=said) as caught:
         planned(tmp_path, "tile-16x4", window, task("a"))
     assert "window.size_bytes" in caught.value.message and caught.value.next_step
+
+
+def test_nobody_gets_address_0(tmp_path: Path) -> None:
+    """The core has no object there."""
+    window = "[window]\nstart = 0\nsize_bytes = 0x1000000\n"
+    partition = planned(tmp_path, "tile-16x4", window, task("a"), task("b")).partition
+    check_with_model(partition)
+    assert min(each.window_start for each in partition.principals) > 0
+    first = replace(partition.principals[0], window_start=0)
+    assert "has address 0" in broken_rule(replace(partition, principals=(first,)))
+
+
+def test_pages_of_code_alone_are_refused(tmp_path: Path) -> None:
+    """The core has no heap there."""
+    rows = tuple(1 << bit for bit in range(4))
+    code = Geometry(
+        *("code", PAGE, "user", "", None),
+        (Array("all", 16, 8, 8),),
+        (Structure(CODE, PAGE, 0, rows, 0), Structure(DATA, PAGE << 4, 0, (16, 32, 64, 128), 0)),
+    )
+    with pytest.raises(TauError, match="no structure of role data translates pages of 4096"):
+        planned(tmp_path, code, task("a"))
 
 
 # ---- heaps from recordings ----------------------------------------------------------------------
@@ -371,12 +477,51 @@ def test_a_heap_holds_its_recordings(tmp_path: Path) -> None:
     assert small.principals[0].largest_object_bytes < 7000
 
 
+def test_a_heap_has_the_objects_of_its_thread(tmp_path: Path) -> None:
+    """[CLR-25] Whoever resizes and frees them; a slot that is taken again is another object."""
+    nobody = 0xFFFFFFFF
+    rows = [  # operation, slot, bytes, thread, flags
+        (OP_MALLOC, 0, 100, 0, 0),
+        (OP_MALLOC, 1, 200, 1, 0),
+        (OP_REALLOC, nobody, 400, 0, FLAG_INHERITED),
+        (OP_REALLOC, 0, 300, 1, 0),
+        (OP_REALLOC, 1, 250, 0, 0),
+        (OP_FREE, 0, 0, 1, 0),
+        (OP_FREE, nobody, 0, 0, FLAG_DOUBLE_FREE),
+        (OP_MALLOC, 0, 500, 1, 0),
+    ]
+    ops, slots, sizes, threads, flags = (np.array(column) for column in zip(*rows, strict=True))
+    with TraceWriter(tmp_path / "a.tau", {}) as writer:
+        writer.append(op=ops, slot=slots, size_bytes=sizes, thread=threads, flags=flags)
+    tasks = task_set(tmp_path, task("a", 'recordings = ["a.tau"]\nthread = 0'))
+    (demand,) = demands_of(tasks, PAGE)
+    (calls,) = demand.calls
+    assert [call[:3] for call in calls] == [
+        (OP_MALLOC, 0, 100),
+        (OP_REALLOC, 0, 300),
+        (OP_FREE, 0, 0),
+    ]
+    assert demand.object_bytes == 300
+
+
+def test_a_heap_may_have_all_pages_that_there_are(tmp_path: Path) -> None:
+    """126 of the 127 in its set, one object in each; the step before them is more than one."""
+    recording(tmp_path / "a.tau", {0: [3000] * 126})
+    window = "[window]\nstart = 0x90000000\nsize_bytes = 0x1000000\n"
+    own = 'mode = "isolated"\nsets = [{ array = "data", count = 1, first = 15 }]'
+    found = planned(tmp_path, "tile-16x4", window, task("a", 'recordings = ["a.tau"]', own))
+    assert found.misfits == ()
+    check_with_model(found.partition)
+    assert len(pages_of(found.partition, 0)) in (126, 127)
+
+
 def test_recordings_without_a_call_of_the_thread_are_refused(tmp_path: Path) -> None:
-    recording(tmp_path / "a.tau", {0: [100]})
+    recording(tmp_path / "a.tau", {0: [100], 1: [50]})
     heap = 'recordings = ["a.tau"]\nthread = 7'
-    with pytest.raises(TauError, match=r"they have no call of thread 7") as caught:
+    with pytest.raises(TauError, match=r"no allocation of thread 7") as caught:
         planned(tmp_path, "tile-16x4", task("a", heap))
-    assert "task[0].recordings" in caught.value.message
+    assert "task[0].thread" in caught.value.message
+    assert caught.value.next_step == "use one of 0, 1"
     with pytest.raises(TauError, match="no such file"):
         planned(tmp_path, "tile-16x4", task("a", 'recordings = ["b.tau"]'))
 
@@ -390,6 +535,14 @@ def test_the_largest_object_can_be_had(word_bytes: int) -> None:
     assert one < two < PAGE and long == two + 3 * PAGE
     assert two == PAGE - {4: 20, 8: 40}[word_bytes]
     assert not RunHeap([(0, 128)], word_bytes).is_started
+    alike = [(number << 20, pages * PAGE) for number, pages in enumerate((1, 1, 66, 65, 1))]
+    for runs in ([(0, PAGE)], alike):  # blocks of 65 and 66 pages have one class
+        largest = RunHeap(runs, word_bytes).largest_object_bytes()
+        served = [
+            RunHeap(runs, word_bytes).completes([Call(OP_MALLOC, 0, size, 1)])
+            for size in (largest, largest + 1)
+        ]
+        assert served == [True, False]
 
 
 # ---- what only looks finds what is wrong --------------------------------------------------------
@@ -413,6 +566,7 @@ def test_each_broken_rule_is_named(tmp_path: Path) -> None:
         "inside": (replace(stack, start=start + size - PAGE), *others),
         "whole": (replace(stack, size_bytes=100), *others),
         "overlap": (replace(globals_, part=STACK), *others),
+        "beside": (*a.runs, replace(stack, part=GLOBALS, start=stack.start + PAGE)),
         "several": (*a.runs, replace(stack, start=stack.start + 16 * PAGE + 2 * 16 * PAGE)),
         "others": (replace(stack, start=stack.start + PAGE), *others),
         "leaves": tuple(run for run in a.runs if run != heap[0]),
@@ -429,8 +583,10 @@ def test_each_broken_rule_is_named(tmp_path: Path) -> None:
         ("is not inside its window", broken(partition, runs=pages["inside"])),
         ("is not of whole pages", broken(partition, runs=pages["whole"])),
         ("two runs of a overlap", broken(partition, runs=pages["overlap"])),
+        ("a run of a's globals follows another one", broken(partition, runs=pages["beside"])),
         ("a's stack is in several runs", broken(partition, runs=pages["several"])),
         ("needs sets of others", broken(partition, runs=pages["others"])),
+        ("needs sets of others", broken(partition, sets=((0,), (5,)))),  # as code
         ("a's heap leaves out the page", broken(partition, runs=pages["leaves"])),
         ("take 2 entries of a set of data, not 1", broken(partition, taken=(1, 1))),
     ):

@@ -17,13 +17,22 @@ from model.tlb_color import response as naive
 from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.planner import plan_partition
-from tautochrone.tlb.response import Machine, PeriodicTask, Response, responses, responses_in
+from tautochrone.tlb.response import (
+    EntryCycles,
+    Machine,
+    PeriodicTask,
+    Response,
+    responses,
+    responses_in,
+    timings_of,
+)
 from tautochrone.tlb.tasks import read_tasks
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 TASK_SETS = 1000
 WAYS = (4, 2)
 SETS = (4, 2)
+FREE = EntryCycles(0, 0, 0)
 
 
 def bounds_of(tasks: Sequence[naive.Task], machine: naive.Machine) -> list[Response]:
@@ -34,7 +43,8 @@ def bounds_of(tasks: Sequence[naive.Task], machine: naive.Machine) -> list[Respo
         for number, (each, entries) in enumerate(zip(tasks, counted, strict=True))
     ]
     kernel = Counter(entry[:2] for entry in machine.kernel)
-    return responses(periodic, Machine(machine.miss, machine.entry, machine.ways, kernel))
+    entry = EntryCycles(machine.release, machine.call, machine.reading)
+    return responses(periodic, Machine(machine.miss, entry, machine.ways, kernel))
 
 
 def expect_bounded(
@@ -87,7 +97,9 @@ def random_set(dice: random.Random) -> tuple[list[naive.Task], naive.Machine]:
         tasks.append(naive.Task(period, cost, random_entries(dice, is_colored, number)))
     tasks.sort(key=lambda each: each.period)
     kernel = random_entries(dice, is_colored, 3) if dice.random() < 0.7 else []
-    return tasks, naive.Machine(dice.randint(0, 4), dice.randint(0, 4), WAYS, kernel)
+    call = dice.randint(0, 4)
+    entry = dice.randint(0, 4), call, dice.randint(0, call)
+    return tasks, naive.Machine(dice.randint(0, 4), *entry, WAYS, kernel)
 
 
 def test_random_task_sets_keep_their_bounds() -> None:
@@ -126,7 +138,8 @@ def test_every_tiny_task_set_keeps_its_bounds() -> None:
                     naive.Task(periods[1], costs[1], [other], phase),
                 ]
                 kernel = [shared] if phase % 4 == 0 else []
-                count += len(expect_bounded(tasks, naive.Machine(miss, entry, [1], kernel), 100))
+                machine = naive.Machine(miss, entry, entry, 0, [1], kernel)
+                count += len(expect_bounded(tasks, machine, 100))
     assert count > 1000
 
 
@@ -137,7 +150,7 @@ def test_figure_7s_misses_are_met() -> None:
         PeriodicTask("T1", 100_000, 19_600, entries),
         PeriodicTask("T2", 800_000, 394_000, entries),
     ]
-    machine = Machine(8, 0, [4], {})
+    machine = Machine(8, FREE, [4], {})
     assert [each.misses for each in responses(tasks, machine)] == [4, 24]
     colored = [tasks[0], replace(tasks[1], entries={(0, 1): 4})]
     found = responses(colored, machine)
@@ -152,7 +165,7 @@ def test_figure_7s_misses_are_met() -> None:
 def test_no_bound_says_why() -> None:
     """A task that does not fit, those below it, and what its own entries evict."""
     slow = [PeriodicTask("a", 100, 60, {}), PeriodicTask("b", 200, 90, {})]
-    free = Machine(0, 0, [4], {})
+    free = Machine(0, FREE, [4], {})
     found = responses([*slow, PeriodicTask("c", 300, 1, {})], free)
     assert [each.response_cycles for each in found] == [60, None, None]
     assert found[1].reason == "the fixed point exceeds the period"
@@ -189,6 +202,7 @@ globals_bytes = 4096
 code_bytes = 4096
 """
 COSTS = {"fast": 10_000, "slow": 50_000}
+ENTRY = EntryCycles(400, 500, 100)
 
 
 def test_a_planned_partition_is_bounded(tmp_path: Path) -> None:
@@ -197,20 +211,22 @@ def test_a_planned_partition_is_bounded(tmp_path: Path) -> None:
     file.write_text(TASKS)
     tasks, geometry = read_tasks(file), known_geometry("tile-16x4")
     colored = plan_partition(tasks, geometry).partition
-    found = responses_in(tasks, colored, COSTS, 16, 500)
+    timings = timings_of(tasks, COSTS)
+    found = responses_in(timings, colored, 16, ENTRY)
     assert [(each.name, each.misses, each.first_misses) for each in found] == [
         ("fast", 0, 7),
         ("slow", 0, 7),
     ]
-    entries = 3 + 2 * 2 + 0
-    expected = 50_000 + 2 * 10_000 + 16 * (7 + 7 + 2) + 500 * entries
+    preemptions = 2
+    expected = 50_000 + preemptions * 10_000 + 16 * (7 + 7 + 2)
+    expected += 500 + 400 * (1 + preemptions) + 500 * preemptions + 100
     assert found[1].response_cycles == expected
-    assert found[1].kernel_entries == entries
-    warm = responses_in(tasks, colored, COSTS, 16, 500, is_cold=False)
+    assert found[1].kernel_entries == 3 + 2 * preemptions
+    warm = responses_in(timings, colored, 16, ENTRY, is_cold=False)
     assert warm[1].response_cycles == expected - 16 * (7 + 7 + 2)
     one = colored.principals[1]
     crowded = [replace(each, runs=one.runs) for each in colored.principals]
-    found = responses_in(tasks, replace(colored, principals=tuple(crowded)), COSTS, 16, 500)
+    found = responses_in(timings, replace(colored, principals=tuple(crowded)), 16, ENTRY)
     assert all(each.misses for each in found)
 
 
@@ -221,8 +237,9 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     tasks, geometry = read_tasks(file), known_geometry("tile-16x4")
     colored = plan_partition(tasks, geometry).partition
     with pytest.raises(TauError, match="fast has no cost") as caught:
-        responses_in(tasks, colored, {"slow": 1}, 16, 500)
+        timings_of(tasks, {"slow": 1})
     assert caught.value.next_step == "give its cost_cycles"
     with pytest.raises(TauError, match="the plan has no principal slow"):
         kept = tuple(each for each in colored.principals if each.name != "slow")
-        responses_in(tasks, replace(colored, principals=kept), COSTS, 16, 500)
+        timings = timings_of(tasks, COSTS)
+        responses_in(timings, replace(colored, principals=kept), 16, ENTRY)

@@ -50,6 +50,19 @@ mode = "{mode}"
 cost_cycles = {cost}
 """
 FIFTEEN = 15
+SHORT = "--cycles", 100_000
+ELSEWHERE = """\
+format = "tautochrone tasks"
+version = 1
+window = { start = 0x1000000000, size_bytes = 0x1000000 }
+"""
+PROGRAM = """\
+#include "kernel/tasks/task.h"
+void tau_task_main(struct tau_task *task) {{
+    (void)task;
+    {0}
+}}
+"""
 
 
 def task(number: int, **more: object) -> str:
@@ -106,9 +119,36 @@ def test_fifteen_tasks_and_the_kernel(tmp_path: Path) -> None:
     assert planned.returncode == 0, planned.stderr
     again = run(tmp_path, text, *words, "--plan", "plan.toml")
     assert again == found
+    assert found["unbounded"] == []
     uncolored = run(tmp_path, text, *words, "--uncolored")
     assert sum(job["misses"] for job in later(uncolored)) > 0
     assert uncolored["evictions"]["cross"] > 0
+
+
+def test_tasks_without_heaps(tmp_path: Path) -> None:
+    """A system in which nobody has one."""
+    more = {"heap": 0, "arguments": [0, 0, 0, 0, 0]}
+    found = run(tmp_path, HEAD + task(1, **more) + task(2, **more), "--on", "16x4", *SHORT)
+    assert len(later(found)) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "cause"),
+    [
+        (HEAD + task(1).replace("cost_cycles = 800\n", ""), [], "cost_cycles is missing in t1"),
+        (HEAD.split("[kernel]")[0] + task(1), [], "the file has no [kernel]"),
+        (HEAD + task(1), ["--switch", "forget"], "a switch that forgets"),
+        (HEAD + task(1), ["--shared-heap"], "a shared heap"),
+        (HEAD + task(1, cost=300_000), [], "the fixed point exceeds the period"),
+    ],
+)
+def test_why_there_is_no_bound(tmp_path: Path, text: str, words: list[str], cause: str) -> None:
+    """It is said in the document, and below the table."""
+    (tmp_path / "tasks.toml").write_text(text)
+    line = ["run", "tasks.toml", "--on", "16x4", "--cycles", 50_000, *words]
+    (each,) = json.loads(tau(tmp_path, *line, "--json").stdout)["unbounded"]
+    assert each["task"] == "t1" and cause in each["cause"]
+    assert f"no bound of t1: {each['cause']}\n" in tau(tmp_path, *line).stdout
 
 
 def test_random_replacement_and_seeds(tmp_path: Path) -> None:
@@ -173,16 +213,21 @@ def test_the_index_is_that_of_the_unit(name: str) -> None:
         (HEAD + "".join(map(task, range(16))), ["--on", "64x4"], "more than the tile's 15"),
         (HEAD + task(1, arguments=[2, 9000, 2, 0, 1]), ["--on", "16x4"], ""),
         (HEAD + task(1), ["--on", "16x4", "--plan", "none.toml"], "none.toml"),
-        (
-            HEAD + task(1, heap=819_200, mode="isolated") + 'sets = [{array = "data", count = 1}]',
-            ["--on", "16x4"],
-            "a window of 4,096 pages, and the tile's kernel takes 2,048",
-        ),
+        (ELSEWHERE + task(1), ["--on", "16x4"], "the tile has addresses 0x80000000"),
+        (HEAD + task(1, heap=1 << 20, mode="isolated"), ["--on", "16x4"], "at most 2,048"),
+        (HEAD + task(1, program="endless.c"), ["--on", "16x4"], "tau_task_wait"),
+        (HEAD + task(1, program="large.c"), ["--on", "16x4"], "raise globals_bytes"),
+        (HEAD + task(1, program="large.txt"), ["--on", "16x4"], "raise globals_bytes"),
     ],
 )
 def test_bad_input(tmp_path: Path, text: str, words: list[str], message: str) -> None:
     """The cause is said, and no traceback."""
     (tmp_path / "tasks.toml").write_text(text)
+    (tmp_path / "endless.c").write_text(PROGRAM.format("for (;;) { }"))
+    for name in ("large.c", "large.txt"):
+        (tmp_path / name).write_text(
+            PROGRAM.format("static volatile int a[9000]; while (a[1] == 0) { }")
+        )
     done = tau(tmp_path, "run", "tasks.toml", "--cycles", "100", *words)
     assert done.returncode != 0
     assert message in done.stderr
@@ -295,3 +340,13 @@ def test_tasks_for_other_addresses(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "window: the tile has addresses 0x80000000 to" in done.stderr
     assert "next: leave out [window]" in done.stderr
+
+
+def test_a_program_without_its_main(tmp_path: Path) -> None:
+    """What the linker says is followed by what to do."""
+    (tmp_path / "empty.c").write_text("int other;\n")
+    (tmp_path / "tasks.toml").write_text(HEAD + task(1, program="empty.c"))
+    done = tau(tmp_path, "run", "tasks.toml", "--on", "16x4")
+    assert done.returncode == 1
+    assert "the program of t1 cannot be built" in done.stderr
+    assert "next: define tau_task_main as kernel/tasks/task.h says" in done.stderr

@@ -32,11 +32,11 @@ def misses(text: str) -> list[str]:
 def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     text = TUTORIAL.read_text(encoding="utf-8")
     files = dict(FILE.findall(text))
-    assert sorted(files) == ["control.c", "logger.c", "tasks.toml"]
+    assert sorted(files) == ["control.c", "logger.c", "own.toml", "tasks.toml"]
     for name, content in files.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     blocks = SHELL.findall(text)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     for line, printed in blocks:
         verb = line.split()[2]
         if line.startswith("tau tlb") and verb not in command.commands:

@@ -16,6 +16,7 @@ def command() -> None:
 
     \b
     tau tlb plan tasks.toml --geometry tile-16x4 -o plan.toml
+    tau tlb run tasks.toml --on 16x4 --plan plan.toml
 
     A file tasks.toml has the tasks: periods, and the bytes of heap, stack, globals and code.
     docs/tutorials/tlb-sets.md goes through an example; docs/spec/tasks.md defines the file.

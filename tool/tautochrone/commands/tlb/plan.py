@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tautochrone.commands.tlb.options import FILE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
+from tautochrone.facts.geometry_format import GEOMETRIES
 from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
     "geometry_name",
     required=True,
     metavar="NAME|FILE",
-    help="The processor's TLBs: a name of iface/geometry.toml, or a file like its tables.",
+    help="The processor's TLBs: a name that tau knows, or a file (the tutorial has an example)."
+    f" Known: {', '.join(GEOMETRIES)}.",
 )
 @click.option(
     "-o",
@@ -42,13 +46,21 @@ if TYPE_CHECKING:
     "--linker-scripts",
     "scripts_folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder to write a linker script NAME.ld of each principal to (default: none).",
+    help="Folder to write a linker script NAME.ld for each task and the kernel to; it is made if"
+    " it is missing (default: none).",
 )
 @click.option(
     "--uncolored",
     "is_uncolored",
     is_flag=True,
-    help="Give nobody sets: the lowest pages of aligned windows, to compare with.",
+    help="Plan without sets, to compare with: each task gets the lowest pages of its window.",
+)
+@click.option(
+    "--latency",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    help="Cycles of the tile's page table, for bounds of responses.",
 )
 @click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
 @JSON
@@ -59,6 +71,7 @@ def command(
     header_path: Path | None,
     scripts_folder: Path | None,
     is_uncolored: bool,
+    latency: int,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -70,15 +83,19 @@ def command(
     tau tlb plan tasks.toml --geometry own.toml --json
 
     Each task gets as many sets as its stack, globals, code and heap need, and a window of addresses
-    of its own. In mode no-miss no set has more live entries than its safe ways. In mode isolated a
-    task may evict its own entries. The result says for each task its sets, its window, its runs of
-    pages, and the largest object of its heap.
+    of its own. Sets are given in shares: sets of all arrays that the same pages need. In mode
+    no-miss no set has more live entries than its safe ways. In mode isolated a task may evict its
+    own entries. The result says for each task its window, its heap, the largest object of it, and
+    its sets. The plan and --json also have the runs of pages.
+
+    On a shape of the tile, and if TASKS has cost_cycles, the plan also bounds each task's response.
 
     Exit status 3 means that a task does not fit. It is named with the reason, and nothing is
     written.
     """
     from tautochrone.files import output_file
-    from tautochrone.plan import tlb as section
+    from tautochrone.plan import bounds, responses
+    from tautochrone.plan.sections import TLB, section_named
     from tautochrone.tlb.geometry import geometry_of
     from tautochrone.tlb.planner import plan_partition, refuse_misfits
     from tautochrone.tlb.tasks import read_tasks
@@ -87,29 +104,38 @@ def command(
     outputs = [path for path in (plan_path, header_path) if path is not None]
     for number, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
-    planned = plan_partition(read_tasks(tasks), geometry_of(geometry_name), is_uncolored)
+    task_set = read_tasks(tasks)
+    planned = plan_partition(task_set, geometry_of(geometry_name), is_uncolored)
     written: list[Path] = []
+    sections: dict[str, Any] = {TLB: planned.partition}
     if not planned.misfits:
         made_by = f"tau tlb plan {tasks.name} --geometry {geometry_name}"
         made_by += " --uncolored" if is_uncolored else ""
+        found = responses.make(task_set, planned.partition, latency, output.note)
+        if found is not None:
+            made_by += f" --latency {latency}"
+            sections[bounds.NAME] = bounds.Bounds(bounds.core_sha256(), (), found)
         written = _scripts(planned.partition, scripts_folder, force, [*inputs, *outputs])
-        _save(planned.partition, made_by, plan_path, header_path, force)
+        _save(sections, made_by, plan_path, header_path, force)
 
     def show() -> None:
-        for line in section.told(planned.partition):
-            print(line)
-        for path in (*outputs, *written) if not planned.misfits else ():
-            print(f"written: {path}")
+        lines = [section_named(name).told(sections[name]) for name in sections]
+        lines += [] if is_uncolored else [[planned.left()]]
+        paths = (*outputs, *written) if not planned.misfits else ()
+        print(*chain(*lines, (f"written: {path}" for path in paths)), sep="\n")
 
     if not any(map(output_file.is_stdout, outputs)):
-        found = section.document(planned.partition) | planned.document()
-        output.emit(as_json, "tlb plan", {"tasks": str(tasks), **found}, show)
+        document: dict[str, Any] = {"tasks": str(tasks)}
+        document |= section_named(TLB).document(planned.partition) | planned.document()
+        if bounds.NAME in sections:
+            document[bounds.NAME] = bounds.document(sections[bounds.NAME])
+        output.emit(as_json, "tlb plan", document, show)
     refuse_misfits(planned)
     return EXIT_DONE
 
 
 def _save(
-    partition: Partition,
+    sections: Mapping[str, Any],
     made_by: str,
     plan_path: Path | None,
     header_path: Path | None,
@@ -118,9 +144,8 @@ def _save(
     """Write the plan and the header."""
     from tautochrone.plan.file import save_plan, validate, without_heap
     from tautochrone.plan.header import save_header
-    from tautochrone.plan.sections import TLB
 
-    plan = without_heap({TLB: partition})
+    plan = without_heap(sections)
     validate(plan)
     if plan_path is not None:
         save_plan(plan, plan_path, made_by, force=force)
@@ -137,6 +162,7 @@ def _scripts(
 
     if folder is None:
         return []
+    folder.mkdir(parents=True, exist_ok=True)
     texts = {folder / f"{each.name}.ld": linker_script(each) for each in partition.principals}
     for path in texts:
         output_file.check(path, force, others)

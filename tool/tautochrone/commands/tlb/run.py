@@ -12,6 +12,8 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_USAGE, TauError
 
 SEEDS = click.IntRange(1, 65535)
+# The kernel's clock has 32 bits, and it adds a period, of at most a run, to the end.
+RUN_CYCLES = click.IntRange(1, 2_000_000_000)
 
 
 @click.command()
@@ -21,19 +23,32 @@ SEEDS = click.IntRange(1, 65535)
     "shape_name",
     required=True,
     metavar="SHAPE",
-    help="The TLBs: 16x4, 16x4+128x4, or with a hashed index 16x4:xor, 16x4+128x4:xor.",
+    help="Sets x ways of the TLBs, powers of two: 16x4, or 16x4+128x4 with a second level; 16x4:xor"
+    " with a hashed index.",
 )
-@click.option("--plan", "plan_path", type=FILE, help="Use the places of a plan (default: plan).")
 @click.option(
-    "--uncolored", "is_uncolored", is_flag=True, help="Plan without sets, to compare with."
+    "--plan",
+    "plan_path",
+    type=FILE,
+    help="Plan of `tau tlb plan` whose sets and pages are used (default: make one).",
 )
-@click.option("--shared-heap", is_flag=True, help="One heap for all tasks, as malloc has.")
+@click.option(
+    "--uncolored",
+    "is_uncolored",
+    is_flag=True,
+    help="Give no task sets of its own, to compare with.",
+)
+@click.option(
+    "--shared-heap",
+    is_flag=True,
+    help="One heap for all tasks, as malloc has; no task has sets of its own.",
+)
 @click.option(
     "--switch",
     type=click.Choice(["color", "forget"]),
     default="color",
     show_default=True,
-    help="What a switch of tasks does: nothing but tell who runs, or forget all translations.",
+    help="What a switch of tasks does to the TLBs: color: nothing; forget: empties them.",
 )
 @click.option(
     "--policy",
@@ -47,19 +62,19 @@ SEEDS = click.IntRange(1, 65535)
     type=click.IntRange(1, 16),
     default=1,
     show_default=True,
-    help="Cycles of the page table.",
+    help="Cycles that one access to the page table takes.",
 )
 @click.option(
     "--cycles",
-    type=click.IntRange(1, 4_000_000_000),
-    help="How long jobs are released (default: two hyperperiods, at most 20,000,000).",
+    type=RUN_CYCLES,
+    help="For how many cycles jobs are released (default: two hyperperiods, at most 20,000,000).",
 )
 @click.option(
     "--seed",
     type=SEEDS,
     default=1,
     show_default=True,
-    help="Of random replacement, and of programs that ask for it.",
+    help="Start of the random numbers of replacement, and of programs that ask for them.",
 )
 @JSON
 def command(
@@ -84,7 +99,11 @@ def command(
 
     The tile is an Ibex processor with a TLB of that shape. Tasks are released by their periods and
     preempt each other, the shortest period first. Before the first release each runs until it
-    waits: its warm-up, job 0. A program defines tau_task_main (kernel/tasks/task.h).
+    waits: its warm-up, job 0. A program defines tau_task_main (kernel/tasks/task.h). Warnings of
+    the compiler are errors.
+
+    The result has for each task the misses of the first and of later jobs, its longest response,
+    and the bound of it, or why there is none.
 
     Exit status 1 means that a task did something wrong and was stopped.
     """
@@ -95,6 +114,7 @@ def command(
     from tautochrone.tlb.run import Choice, run, show
     from tautochrone.tlb.tasks import read_tasks
     from tautochrone.tlb.tile.shape import parsed
+    from tautochrone.tlb.tile.simulation import builder
 
     shape = parsed(shape_name, policy, latency)
     task_set = read_tasks(tasks)
@@ -113,6 +133,6 @@ def command(
         partition = planned.partition
     choice = Choice(cycles, seed, switch, shared_heap)
     with scratch() as folder:
-        found = run(task_set, partition, shape, choice, folder)
+        found = run(task_set, partition, shape, choice, builder(folder))
     output.emit(as_json, "tlb run", found, lambda: show(found))
     return EXIT_FAILED if found["stopped"] else EXIT_DONE

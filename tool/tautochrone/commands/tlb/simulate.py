@@ -44,7 +44,7 @@ POLICIES = ("lru", "plru", "nru", "random", "adversarial")
     type=click.IntRange(0, (1 << 32) - 1),
     default=1,
     show_default=True,
-    help="Of the accesses and of random replacement.",
+    help="Start of the random numbers that choose accesses and, with random replacement, entries.",
 )
 @click.option(
     "--uncolored",
@@ -61,7 +61,7 @@ def command(
     uncolored: bool,
     as_json: bool,
 ) -> int:
-    """Simulate tasks on TLBs; count how often each evicts its own and others' translations.
+    """Simulate made-up tasks on TLBs; count how often each evicts its own and others' translations.
 
     \b
     tau tlb simulate --geometry zen4 --policy adversarial --tasks 16
@@ -70,7 +70,7 @@ def command(
     Each task owns an equal share of the sets, and has data pages in these only. The hostile task
     walks through all the pages that it can have; it runs every second turn. The others access 24
     pages at random. With --uncolored the tasks have as many pages, but the lowest of equally
-    aligned windows.
+    aligned windows. For tasks and programs of your own, see `tau tlb run`.
     """
     from tautochrone.tlb.simulate import evictions
     from tautochrone.tlb.simulate.shape import geometry_or_shape

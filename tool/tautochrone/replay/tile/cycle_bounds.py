@@ -139,16 +139,27 @@ class CyclePaths(LongestPath):
         Raises TauError if no code calls it.
         """
         called = self.code.symbols[name]
-        found = [self._block(site) for site in self._sites(called)]
+        found = [self._block(site) for site in self.sites(called)]
         if not found:
             raise TauError(f"nothing calls {name}")
         return max(found) + self.from_address(called)
 
-    def _sites(self, called: int) -> list[int]:
+    def sites(self, called: int) -> list[int]:
+        """The addresses of all calls of a function."""
         return [
             address
             for address, step in self._all().items()
             if step is not None and step.calls == called
+        ]
+
+    def leaving(self, function: range) -> list[int]:
+        """The addresses of a function's instructions that return, or jump out of it in any case."""
+        return [
+            address
+            for address, step in self._all().items()
+            if address in function
+            and step is not None
+            and all(target not in function for target in step.targets)
         ]
 
     @functools.cache  # noqa: B019

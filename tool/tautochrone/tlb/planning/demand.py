@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import OP_FREE, OP_REALLOC, OP_TOUCH
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
 from tautochrone.tlb.planning.run_heap import Call
 from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Task, TaskSet
 from tautochrone.trace.file import open_trace
+
+THREADS_SHOWN_MAX = 8  # in a message
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,7 @@ def _of_task(tasks: TaskSet, place: str, task: Task, page_bytes: int) -> Demand:
     heap_bytes, object_bytes = task.heap_bytes or 0, task.largest_object_bytes or 0
     if task.recordings:
         if not any(calls):
-            which = "" if task.thread is None else f" of thread {task.thread}"
-            raise tasks.fail(
-                f"{place}.recordings", f"they have no call{which}", "name other recordings"
-            )
+            raise _no_calls(tasks, place, task)
         heap_bytes = max(_peak_bytes(each) for each in calls)
         object_bytes = max(call.size_bytes for each in calls for call in each)
     pages = max(-(-heap_bytes // page_bytes), 1 if calls else 0)
@@ -101,22 +101,50 @@ def _of_task(tasks: TaskSet, place: str, task: Task, page_bytes: int) -> Demand:
     )
 
 
+def _no_calls(tasks: TaskSet, place: str, task: Task) -> TauError:
+    if task.thread is None:
+        return tasks.fail(
+            f"{place}.recordings", "they allocate nothing", "name others, or set heap_bytes = 0"
+        )
+    threads = sorted({thread for path in task.recordings for thread in _threads(path)})
+    shown = ", ".join(map(str, threads[:THREADS_SHOWN_MAX]))
+    more = " ..." if len(threads) > THREADS_SHOWN_MAX else ""
+    return tasks.fail(
+        f"{place}.thread",
+        f"the recordings have no allocation of thread {task.thread}",
+        f"use one of {shown}{more}" if threads else "name other recordings",
+    )
+
+
+def _threads(path: Path) -> set[int]:
+    """The threads that allocate; 0 is the first one."""
+    with open_trace(path) as reader:
+        return {
+            thread
+            for block in reader.columns(("thread", "op", "flags"))
+            for thread, operation, flags in zip(
+                *(block.thread.tolist(), block.op.tolist(), block.flags.tolist()), strict=True
+            )
+            if not flags and operation not in (OP_FREE, OP_REALLOC, OP_TOUCH)
+        }
+
+
 def _calls(path: Path, thread: int | None) -> Iterator[Call]:
     """The calls about objects that a thread allocated; of all threads if it is None."""
     own: set[int] = set()
     with open_trace(path) as reader:
-        for block in reader.columns(("size_bytes", "slot", "thread", "op", "flags", "align_log2")):
+        for block in reader.columns(("size_bytes", "slot", "thread", "op", "align_log2")):
             rows = zip(
                 *(block.op.tolist(), block.slot.tolist(), block.size_bytes.tolist()),
-                *(block.align_log2.tolist(), block.thread.tolist(), block.flags.tolist()),
+                *(block.align_log2.tolist(), block.thread.tolist()),
                 strict=True,
             )
-            for operation, slot, size_bytes, align_log2, by, flags in rows:
-                if flags or operation == OP_TOUCH:
+            for operation, slot, size_bytes, align_log2, by in rows:
+                if operation == OP_TOUCH:
                     continue
                 if operation not in (OP_FREE, OP_REALLOC) and (thread is None or by == thread):
                     own.add(slot)
-                if slot in own:
+                if slot in own:  # a flagged event names no slot
                     yield Call(operation, slot, size_bytes, 1 << align_log2)
                 if operation == OP_FREE:
                     own.discard(slot)

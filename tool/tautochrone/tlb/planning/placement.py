@@ -29,9 +29,10 @@ GROWTH = 16  # a heap that is too small for its recordings grows by this part of
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a principal has no place with these sets."""
+    """Why a principal has no place with these sets, and what its user can do."""
 
     cause: str
+    next_step: str = "give it less memory, fewer tasks, another geometry, or mode isolated"
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,7 @@ def _heap(
     """The pages of the heap, which are the lowest of `free`, and its largest object."""
     demand, page_bytes = search.demand, search.pages.geometry.page_bytes
     pages, largest = demand.heap_pages, 0
-    while pages <= len(free):
+    while True:  # bound: the pages that are free
         places = free[:pages]
         if refused := _over_safe_ways(search, _heap_entries(search, places), taken):
             return refused
@@ -241,7 +242,9 @@ def _heap(
             RunHeap(runs, search.word_bytes).completes(calls) for calls in demand.calls
         ):
             return places.tolist(), largest
-        pages += max(1, pages // GROWTH)
+        if pages == len(free):
+            break
+        pages = min(pages + max(1, pages // GROWTH), len(free))
     if demand.object_bytes > largest:
         return Refusal(_too_large(demand.object_bytes, largest))
     return Refusal(f"its recordings do not complete in a heap of {len(free)} pages")

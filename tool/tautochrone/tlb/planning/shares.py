@@ -63,10 +63,16 @@ class Shares:
 def divide(pages: PageRange) -> Shares:
     """The division into the most shares. Raises TauError if no array has sets to own."""
     geometry = pages.geometry
+    page_bytes = geometry.page_bytes
+    if not any(each.role == DATA for each in geometry.translating(page_bytes)):
+        raise TauError(
+            f"{geometry.name}: no structure of role data translates pages of {page_bytes} bytes",
+            "add such a structure, or choose another geometry",
+        )
     used = sorted({each.array for each in pages.sets})
     if not used:
         raise TauError(
-            f"{geometry.name}: each array that translates pages of {geometry.page_bytes} bytes has"
+            f"{geometry.name}: each array that translates pages of {page_bytes} bytes has"
             " one set, so nothing can be owned",
             "choose a geometry that has an array with sets",
         )

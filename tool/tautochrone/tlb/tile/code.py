@@ -11,22 +11,35 @@ from tautochrone.code.images import building
 from tautochrone.errors import TauError
 from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
 from tautochrone.targets.sources import CORE_FILES
-from tautochrone.tlb.tile.system import PAGE_BYTES, System, TileTask, Words, c_text
+from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, System, TileTask, Words, c_text
 
 MEMORY = "targets/programs/replay/memory.c"  # memset and memmove, which compiled code may call
 CORE = tuple(f"core/{name}" for name in CORE_FILES["tlb_color"])
 TASK = "kernel/systems/tasks"
-FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections")
+# What is too large for its pages may overlap another part: _words says which is.
+FLAGS = (
+    *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections"),
+    "-Wl,--no-check-sections",
+)
+MAIN = "tau_task_main"  # of a task's program
+NO_SYSTEM = """\
+#include "kernel/tasks/system.h"
+const struct tau_tasks_system tau_tasks_system = {0};
+"""
 KEPT = ("tau_tasks_timer", "tau_tasks_exception", "tau_tasks_first", "tau_tasks_unexpected")
 
 
 class Builder:
-    """Builds in a folder; each source is compiled once. ROOT holds core/, kernel/ and targets/."""
+    """Builds in a folder. Each source is compiled once, and linked once for the same addresses.
+
+    ROOT holds core/, kernel/ and targets/.
+    """
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root = root
         self.folder = folder
         self.objects: dict[tuple[Path, tuple[str, ...]], Path] = {}
+        self.images: dict[tuple[Path, Extent, Extent], tuple[Words, int]] = {}
 
     @property
     def program_path(self) -> Path:
@@ -35,9 +48,15 @@ class Builder:
 
     def image(self, task: TileTask) -> tuple[Words, int]:
         """The words of a task's pages by their address, and its entry."""
+        key = task.program.absolute(), task.place.code, task.place.globals
+        if key not in self.images:
+            self.images[key] = self._linked(task)
+        return self.images[key]
+
+    def _linked(self, task: TileTask) -> tuple[Words, int]:
         sources = [f"{TASK}/start.c", *CORE, MEMORY]
         objects = [self._object(self.root / source) for source in sources]
-        objects.append(self._object(task.program.absolute()))
+        objects.append(self._object(task.program.absolute(), ("-x", "c")))
         elf = self.folder / f"{task.name}.elf"
         symbols = {"code": task.place.code.start, "globals": task.place.globals.start}
         self._compile(
@@ -55,13 +74,21 @@ class Builder:
     def program(self, system: System) -> Path:
         """The program of the tile."""
         made = [self.image(task) for task in system.tasks]
-        source = self.folder / "system.c"
         text = c_text(system, [words for words, _ in made], [entry for _, entry in made])
-        source.write_text(text, encoding="utf-8")
         policy = "forget" if system.forgets else "color"
+        kernel = system.kernel_state, system.kernel_stack
+        return self._program(text, len(system.tasks), policy, *kernel)
+
+    def kernel(self, tasks_count: int, state: int, stack: int) -> Path:
+        """The program without its tasks: the code of a kernel for so many, with its two pages."""
+        return self._program(NO_SYSTEM, tasks_count, "color", state, stack)
+
+    def _program(self, text: str, tasks_count: int, policy: str, state: int, stack: int) -> Path:
+        source = self.folder / "system.c"
+        source.write_text(text, encoding="utf-8")
         flags = (
             f'-DTAU_MMU_SWITCH_HEADER="kernel/tasks/mmu_switch_{policy}.h"',
-            f"-DTAU_TASKS_COUNT={len(system.tasks)}u",
+            f"-DTAU_TASKS_COUNT={tasks_count}u",
         )
         sources = sorted((self.root / "kernel/tasks").glob("*.[cS]"))
         try:
@@ -75,8 +102,8 @@ class Builder:
                 ],
                 self.program_path,
                 [
-                    f"-Wl,--defsym=tau_tasks_state={system.kernel_state:#x}",
-                    f"-Wl,--defsym=tau_tasks_stack_end={system.kernel_stack + PAGE_BYTES:#x}",
+                    f"-Wl,--defsym=tau_tasks_state={state:#x}",
+                    f"-Wl,--defsym=tau_tasks_stack_end={stack + PAGE_BYTES:#x}",
                 ],
                 keep=list(KEPT),
             )
@@ -102,7 +129,9 @@ class Builder:
             errors="backslashreplace",
         )
         if done.returncode != 0:
-            raise TauError(f"{purpose} cannot be built", said=done.stderr)
+            is_missing = f"undefined reference to `{MAIN}'" in done.stderr
+            step = f"define {MAIN} as kernel/tasks/task.h says" if is_missing else None
+            raise TauError(f"{purpose} cannot be built", step, said=done.stderr)
 
 
 def _words(elf: Path, task: TileTask) -> tuple[Words, int]:

@@ -1,6 +1,6 @@
 """The bound of a way through the kernel of tasks: what one entry takes at most, in cycles.
 
-    entry_bound_cycles(program)   # K of the response-time analysis
+    entry_cycles(program)   # K of the response-time analysis
 
 An entry begins when the timer's cycle comes, or with the task's call or exception. At worst the
 core has just begun the longest instruction of a task: a division, or an access across two pages.
@@ -12,20 +12,24 @@ pages and of the task's instruction are not part of it: the analysis has them.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import capstone
+from elftools.elf.elffile import ELFFile
 
-from tautochrone.code.bounds import Code
+from tautochrone.code.bounds import NEVER, Code
 from tautochrone.errors import TauError
 from tautochrone.replay.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,
     TRAP_CYCLES,
     CyclePaths,
 )
+from tautochrone.tlb.response import EntryCycles
 
 VECTORS = "tau_tasks_vectors"
 TIMER_OFFSET_BYTES = 4 * 7
+HANDLER, REPORT = "tau_tasks_exception", "tau_tasks_report_job"
 WFI = (0x10500073).to_bytes(4, "little")
 WINDOW_ANSWER_CYCLES = 2  # a hit, and the frame
 INTERRUPT_CYCLES = 4  # from the timer's cycle to its handler, if no instruction is in the way
@@ -44,17 +48,48 @@ class EntryPaths(CyclePaths):
         return 1 + self.window_answer
 
 
-def entry_bound_cycles(program: Path) -> int:
+def entry_cycles(program: Path) -> EntryCycles:
     """The most cycles of an entry. Raises TauError if the program's kernel has no bound."""
+    with program.open("rb") as file:
+        text = ELFFile(file).get_section_by_name(".text")
+        return _entry_cycles(program, text.data() if text else b"")
+
+
+@functools.lru_cache(maxsize=32)
+def _entry_cycles(program: Path, _text: bytes) -> EntryCycles:
+    """Programs with the same text have the same paths, so they are computed once."""
     code = Code(program)
     if VECTORS not in code.symbols:
         raise TauError(f"{program} has no kernel of tasks")
     paths = EntryPaths(code)
-    naps = [address for address in range(*code.text, 2) if code.bytes_at(address) == WFI]
-    paths.charged |= dict.fromkeys(naps, 0)  # an entry ends there
+    paths.charged |= dict.fromkeys(_all_of(code, WFI), 0)  # an entry ends there
     instruction = max(*ARITHMETIC_CYCLES.values(), 1 + 2 * WINDOW_ANSWER_CYCLES)
     vectors = code.symbols[VECTORS]
     by_timer = instruction + INTERRUPT_CYCLES + paths.from_address(vectors + TIMER_OFFSET_BYTES)
-    by_task = TRAP_CYCLES + paths.from_address(vectors)
-    by_nap = [WAKE_CYCLES + paths.from_address(nap + len(WFI)) for nap in naps]
-    return max(by_timer, by_task, *by_nap) + FETCH_CYCLES
+    by_nap = [WAKE_CYCLES + paths.from_address(nap + len(WFI)) for nap in _all_of(code, WFI)]
+    return EntryCycles(
+        release=max(by_timer, *by_nap) + FETCH_CYCLES,
+        call=TRAP_CYCLES + paths.from_address(vectors) + FETCH_CYCLES,
+        reading=TRAP_CYCLES + _to_the_reading(code),
+    )
+
+
+def _to_the_reading(code: Code) -> int:
+    """From a task's call to that of the function that the clock's value is an argument of."""
+    paths = EntryPaths(code)
+    start = code.symbols[HANDLER]
+    end = min(address for address in code.names if address > start)
+    sites = paths.sites(code.symbols[REPORT])
+    if not all(start <= site < end for site in sites):
+        raise TauError(f"{REPORT} is not called by {HANDLER} itself")
+    ends = [site + paths.instruction(site).size for site in (*sites, *paths.sites(start))]
+    paths.charged |= dict.fromkeys([code.symbols[REPORT], *ends], 0)
+    # Other paths leave the handler, or come to a nap, without a report.
+    leaving = paths.leaving(range(start, end))
+    paths.charged |= dict.fromkeys([*leaving, *_all_of(code, WFI)], NEVER)
+    return paths.from_address(code.symbols[VECTORS])
+
+
+def _all_of(code: Code, encoded: bytes) -> list[int]:
+    """The addresses of an instruction."""
+    return [address for address in range(*code.text, 2) if code.bytes_at(address) == encoded]

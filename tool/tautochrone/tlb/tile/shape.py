@@ -134,5 +134,15 @@ def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
     return Shape(tuple(levels), policy, latency, text.endswith(HASHED))
 
 
+def shape_of(geometry: Geometry, latency: int) -> Shape | None:
+    """The shape with LRU whose sets are those of a geometry; None if the unit has none."""
+    text = "+".join(f"{each.sets}x{each.ways}" for each in geometry.arrays[1:])
+    try:
+        shape = parsed(text, latency=latency)
+    except TauError:
+        return None
+    return shape if shape.geometry().has_sets_of(geometry) else None
+
+
 def _wrong(text: str, cause: str) -> TauError:
     return TauError(f"the shape {text!r}: {cause}", "use 16x4, 16x4+128x4, or 16x4:xor", EXIT_USAGE)

@@ -14,6 +14,7 @@ from tautochrone.tlb.tile.system import PAGE_BYTES, System
 
 BOOT_CYCLES_MAX = 4_000_000  # more than all warm-ups take, and the boot without heaps
 HEAP_PAGE_CYCLES_MAX = 4000  # more than a heap takes per page of its window: indices are computed
+CYCLE_LIMIT = 3  # the simulator's exit status (hw/tile/sim/main.cpp)
 CYCLES_PER_SECOND_MIN = 100_000  # of a simulator on a machine that others use
 
 
@@ -42,6 +43,11 @@ def simulate(system: System, shape: Shape, builder: Builder) -> Records:
         )
     except subprocess.TimeoutExpired as error:
         raise TauError(f"the simulation took more than {seconds} s") from error
+    if done.returncode == CYCLE_LIMIT:
+        raise TauError(
+            f"the boot and the warm-ups took more than {_boot_cycles_max(system):,} cycles",
+            "let each task call tau_task_wait after its warm-up",
+        )
     if done.returncode != 0:
         said = (done.stdout.splitlines() or done.stderr.splitlines() or ["without a message"])[-1]
         raise TauError(f"the tile stopped: {said}", said=done.stdout + done.stderr)

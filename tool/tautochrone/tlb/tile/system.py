@@ -13,7 +13,7 @@ PAGE_BYTES = 4096
 READ, WRITE, EXECUTE = 1 << 27, 1 << 28, 1 << 29
 TASKS_MAX = 15
 ARGUMENTS_MAX = 16
-HEAP_PAGES_MAX = 2048  # of a heap's window: TAU_TASK_HEAP_PAGES_MAX of kernel/tasks/task.h
+HEAP_WINDOW_PAGES_MAX = 2048  # TAU_TASK_HEAP_PAGES_MAX of kernel/tasks/task.h
 MODES = {"isolated": "TAU_TLB_COLOR_ISOLATED", "no-miss": "TAU_TLB_COLOR_NO_MISS"}
 Words = dict[int, list[int]]  # of the pages of an executable, by address
 
@@ -94,7 +94,7 @@ def c_text(system: System, images: Sequence[Words], entries: Sequence[int]) -> s
     return "\n".join(
         [
             '#include "kernel/tasks/system.h"',
-            *_geometry(system.geometry),
+            *(_geometry(system.geometry) if _heaps(system) else []),
             *_partitions(system),
             *_pages(system, images),
             *_tasks(system, entries),
@@ -197,6 +197,8 @@ def _pages(system: System, images: Sequence[Words]) -> list[str]:
 
 
 def _tasks(system: System, entries: Sequence[int]) -> list[str]:
+    """The descriptions. A release after the run is one at its end, so that no cycle exceeds 32
+    bits: the kernel would take it for one in the past."""
     heap_numbers = {}
     for number, task in enumerate(system.tasks):
         if task.place.heap is not None:
@@ -204,6 +206,9 @@ def _tasks(system: System, entries: Sequence[int]) -> list[str]:
     lines = ["static const struct tau_tasks_description tasks[] = {"]
     for number, (task, entry) in enumerate(zip(system.tasks, entries, strict=True)):
         place = task.place
+        period_cycles, phase_cycles = (
+            min(cycles, system.run_cycles) for cycles in (task.period_cycles, task.phase_cycles)
+        )
         arguments = ", ".join(f"{value & 0xFFFFFFFF}u" for value in task.arguments) or "0"
         partition, request, heap_of = "0", "{0}", place.heap_of
         if place.heap is not None:
@@ -215,7 +220,7 @@ def _tasks(system: System, entries: Sequence[int]) -> list[str]:
                 f" {MODES[place.heap.mode]}}}"
             )
         lines += [
-            f"    {{{task.period_cycles}u, {task.phase_cycles}u, {entry:#x}u,",
+            f"    {{{period_cycles}u, {phase_cycles}u, {entry:#x}u,",
             f"     {place.stack.end:#x}u, (struct tau_task *){place.globals.start:#x}u,",
             f"     {{{arguments}}}, {partition}, {request},",
             f"     {number if heap_of is None else heap_of}u}},",

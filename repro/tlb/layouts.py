@@ -1,0 +1,121 @@
+"""Where else pages can lie: is it coloring that helps, or any better place than malloc's run has?
+
+*heap alone*: stacks, globals and kernel are colored; only the heap is one of all tasks, as the
+paper's malloc. *packed*: nothing is colored, but kernel, globals, stacks and heap are adjacent
+pages, as one linker places them. *packed, in order*: also each task allocates only the objects that
+it uses, so that all pages are adjacent.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from repro.tlb import synthetic, table1
+from repro.tlb.experiment import KERNEL_SET, Experiment, colored_places, kernel_pages, misses
+from repro.tlb.experiment import shared_places
+from repro.tlb.task_sets import FIGURE_9, FIGURE_18, FIGURE_20, TABLE_1, TaskSet, figure_19
+from tautochrone.tlb.tile import placing
+from tautochrone.tlb.tile.records import Records
+from tautochrone.tlb.tile.system import PAGE_BYTES, Extent
+
+SEEDS = 5
+HYPERPERIODS = 1
+SETS: dict[str, tuple[TaskSet, int]] = {
+    "Figs. 9 to 12": (FIGURE_9, synthetic.MS),
+    **{f"Table I, {name} tasks": (TABLE_1[name], table1.MS) for name in ("3", "4")},
+    "Fig. 18": (FIGURE_18, table1.MS),
+    "Fig. 20": (FIGURE_20, table1.MS),
+    "Fig. 19, 6 tasks": (figure_19(6), synthetic.MS),
+}
+CHOICE = 3  # the place of the seed among a program's arguments
+Run = Callable[[Experiment, int], Records]
+
+
+def as_measured(experiment: Experiment, seed: int) -> Records:
+    """One heap, all else in the lowest pages of equally aligned windows."""
+    return experiment.run(False, seed, HYPERPERIODS)
+
+
+def heap_alone(experiment: Experiment, seed: int) -> Records:
+    """One heap; all else as in a colored run."""
+    geometry = experiment.geometry
+    colored = colored_places(geometry, experiment.heap_sets)
+    shared = shared_places(geometry, len(colored))
+    places = [
+        replace(own, heap=one.heap, heap_of=one.heap_of)
+        for own, one in zip(colored, shared, strict=True)
+    ]
+    kernel = kernel_pages(geometry, placing.masks(geometry, (KERNEL_SET,)))
+    tasks = experiment.sharing_tasks(places, seed)
+    return experiment.simulated(tasks, kernel, experiment.cycles_of(HYPERPERIODS))
+
+
+def packed(experiment: Experiment, seed: int, is_in_order: bool = False) -> Records:
+    """One heap, in front of it the kernel's pages and the tasks' globals and stacks."""
+    shared = shared_places(experiment.geometry, len(experiment.rows))
+    assert shared[0].heap is not None
+    end = shared[0].heap.window.start
+    pages = [
+        Extent(start, PAGE_BYTES)
+        for start in range(end - (2 * len(shared) + 2) * PAGE_BYTES, end, PAGE_BYTES)
+    ]
+    state, stack, *own = pages
+    places = [
+        replace(each, globals=first, stack=second)
+        for each, first, second in zip(shared, own[::2], own[1::2], strict=True)
+    ]
+    tasks = experiment.sharing_tasks(places, seed)
+    if is_in_order:
+        used = (row.pages for row in experiment.rows)
+        tasks = [
+            replace(each, arguments=(count, *each.arguments[1:CHOICE], 0, *each.arguments[4:]))
+            for each, count in zip(tasks, used, strict=True)
+        ]
+    return experiment.simulated(tasks, (state, stack), experiment.cycles_of(HYPERPERIODS))
+
+
+def packed_in_order(experiment: Experiment, seed: int) -> Records:
+    """All pages that are used are adjacent."""
+    return packed(experiment, seed, is_in_order=True)
+
+
+RUNS: dict[str, Run] = {
+    "malloc": as_measured,
+    "heap alone": heap_alone,
+    "packed": packed,
+    "packed, in order": packed_in_order,
+}
+
+
+def summary(runs: list[Records], tasks: int) -> dict[str, Any]:
+    """Misses of all jobs behind the warm-ups, by seed."""
+    totals = [sum(sum(misses(found, task)) for task in range(tasks)) for found in runs]
+    return {
+        "median": median(totals),
+        "least": min(totals),
+        "most": max(totals),
+        "cross_evictions": median(found.cross_evictions for found in runs),
+    }
+
+
+def measure(seeds: int = SEEDS, names: tuple[str, ...] = tuple(SETS)) -> dict[str, Any]:
+    """Each task set in each layout."""
+    found: dict[str, Any] = {}
+    for name in names:
+        task_set, cycles_per_ms = SETS[name]
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = Experiment(task_set, cycles_per_ms, Path(folder))
+            found[name] = {
+                layout: summary(
+                    [run(experiment, seed) for seed in range(1, seeds + 1)], len(task_set.rows)
+                )
+                for layout, run in RUNS.items()
+            }
+            colored = [experiment.run(True, 1, HYPERPERIODS)]
+            found[name]["colored"] = summary(colored, len(task_set.rows))
+    return {"sets": found, "seeds": seeds, "hyperperiods": HYPERPERIODS}
