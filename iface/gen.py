@@ -22,24 +22,29 @@ Facts = dict[str, Any]
 Constant = tuple[str, int | str]
 
 
-def trace_constants(facts: Facts) -> list[Constant]:
-    """The names and values of iface/trace.toml, without a prefix, in the order of the file."""
-    constants: list[Constant] = [
-        ("MAGIC", facts["magic"]),
-        ("END_MAGIC", facts["end_magic"]),
-        ("CHUNK_MAGIC", facts["chunk_magic"]),
-        ("VERSION", _latest_version(facts)),
-    ]
-    for table in ("limits", "layout"):
-        constants += [(name.upper(), value) for name, value in facts[table].items()]
-    for table, prefix in (
-        ("clocks", "CLOCK_"),
-        ("ops", "OP_"),
-        ("flags", "FLAG_"),
-        ("chunks", "CHUNK_"),
-        ("streams", "STREAM_"),
-    ):
-        constants += [(prefix + name.upper(), value) for name, value in facts[table].items()]
+# What a constant's name begins with, by its table in the file of a recording's format.
+FORMAT_TABLES = {
+    "limits": "",
+    "layout": "",
+    "clocks": "CLOCK_",
+    "ops": "OP_",
+    "flags": "FLAG_",
+    "chunks": "CHUNK_",
+    "streams": "STREAM_",
+}
+
+
+def format_constants(facts: Facts) -> list[Constant]:
+    """The names and values of a recording's format, without a prefix, in the order of the file."""
+    constants: list[Constant] = []
+    for key, value in facts.items():
+        if key == "versions":
+            constants.append(("VERSION", _latest_version(facts)))
+        elif isinstance(value, dict):
+            prefix = FORMAT_TABLES[key]
+            constants += [(prefix + name.upper(), number) for name, number in value.items()]
+        else:
+            constants.append((key.upper(), value))
     return constants
 
 
@@ -287,7 +292,8 @@ def outputs() -> dict[Path, str]:
     if STATUS.exists():
         wanted |= status_outputs(_facts_of(STATUS))
     for name, prefix, constants_of, writers in (
-        ("trace", "TAU_TRACE_", trace_constants, {"iface/gen/tau_trace_format.h": c_header}),
+        ("trace", "TAU_TRACE_", format_constants, {"iface/gen/tau_trace_format.h": c_header}),
+        ("code", "TAU_CODE_", format_constants, {"iface/gen/tau_code_format.h": c_header}),
         ("plan", "TAU_PLAN_", plan_constants, {"iface/gen/tau_plan_format.h": c_header}),
         (
             *("tile", "TAU_TILE_", table_constants),

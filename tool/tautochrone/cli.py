@@ -20,7 +20,7 @@ from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = (
     *("record", "import", "info", "plan", "replay", "report", "export", "check", "compose"),
-    *("tlb", "doctor"),
+    *("tlb", "coldcode", "doctor"),
 )
 EXIT_STOPPED = 130
 # If this variable is set, an unexpected exception prints its traceback.

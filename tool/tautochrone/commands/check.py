@@ -1,4 +1,4 @@
-"""`tau check`: validates a whole trace or plan."""
+"""`tau check`: validates a whole trace, plan or code recording."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(file: Path, as_json: bool) -> int:
-    """Validate FILE, a trace or a plan, against every rule.
+    """Validate FILE, a trace, a plan or a code recording, against every rule.
 
     \b
     tau check program.tau && echo sound
@@ -33,11 +33,15 @@ def command(file: Path, as_json: bool) -> int:
     Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
     the bounds are those of the installed core.
 
+    Of a code recording it checks every checksum, that counts, touches and times agree, and whether
+    the kernel reached its steady state.
+
     Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
     places.
     """
     kind, checked = check_file(file)
     problems, ending = checked.problems, checked.ending
+    next_step = checked.next_step
     result: dict[str, Any] = {
         "file": str(file),
         "kind": kind,
@@ -58,6 +62,8 @@ def command(file: Path, as_json: bool) -> int:
         print(f"{file}: {kind}, {counted}{of_program}")
         if any(problem.place == "bounds" for problem in problems):
             print("next: make the plan again with `tau plan`, for the installed core and compilers")
+        if next_step:
+            print(f"next: {next_step}")
 
     output.emit(as_json, "check", result, human)
     if ending is not None and not problems:
@@ -66,12 +72,18 @@ def command(file: Path, as_json: bool) -> int:
 
 
 def check_file(file: Path) -> tuple[str, Checked]:
-    """Return ("trace" or "plan", the result). A file that is neither has one problem."""
+    """Return the kind of a file and the result. A file of no known kind has one problem."""
+    from tautochrone.coldcode.checking import problems_of
+    from tautochrone.coldcode.recording import is_code_recording
     from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan
-    from tautochrone.trace.checking import Checked, check_trace
+    from tautochrone.trace.checking import Checked, Problem, check_trace
     from tautochrone.trace.file import HEAD_BYTES
 
+    if is_code_recording(file):
+        found = problems_of(file)
+        problems = [Problem(one.place, one.cause) for one in found]
+        return "code recording", Checked(problems, next_step=found[0].next_step if found else None)
     checked = check_trace(file)
     if checked.ending is not None:
         return "trace", checked

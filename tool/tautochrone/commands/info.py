@@ -1,4 +1,4 @@
-"""`tau info`: what a trace holds, from its footer alone."""
+"""`tau info`: what a trace holds, from its footer alone, and what a code recording holds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from tautochrone.coldcode.recording import is_code_recording, load
+from tautochrone.commands import info_code
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
 from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
@@ -24,12 +26,18 @@ SIZES_SHOWN = 10
 def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
+    Of a code recording it prints the kernel, and how much of its code was executed.
+
     \b
     tau info program.tau
     tau info program.tau --json
 
-    Only the footer is read, so a long trace takes no longer than a short one.
+    Of a trace only the footer is read, so a long one takes no longer than a short one.
     """
+    if is_code_recording(trace):
+        code = info_code.result_of(load(trace))
+        output.emit(as_json, "info", code, lambda: info_code.print_result(code))
+        return
     with open_trace(trace) as reader:
         totals, header, sizes = reader.totals, reader.header, reader.sizes()
         ending = reader.ending

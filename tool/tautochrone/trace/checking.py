@@ -44,7 +44,7 @@ def _library() -> ctypes.CDLL:
 
 @dataclass(frozen=True)
 class Checked:
-    """The problems of a trace, how it ended, and the program's misuse.
+    """The problems of a file; of a trace, how it ended and the program's misuse.
 
     `ending` is None if the trace cannot be opened. `misuses` is empty if there are problems.
     """
@@ -52,6 +52,7 @@ class Checked:
     problems: list[Problem]
     ending: Ending | None = None
     misuses: tuple[Problem, ...] = ()
+    next_step: str | None = None
 
 
 def check_trace(path: Path) -> Checked:

@@ -23,7 +23,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.errors import TauError
-from tautochrone.facts import trace_format
+from tautochrone.facts import code_format, trace_format
 from tautochrone.facts.plan_format import FORMAT as PLAN_FORMAT
 from tautochrone.files import input_file, json_text
 from tautochrone.trace.ending import Ending, ending_of
@@ -166,9 +166,13 @@ class TraceReader:
         input_file.check(self.path, "trace", record)
         self._handle = library().tau_trace_reader_open(os.fsencode(path), ctypes.byref(status))
         if not self._handle:
-            if is_plan(input_file.read(self.path, "trace", HEAD_BYTES)):
+            head = input_file.read(self.path, "trace", HEAD_BYTES)
+            if is_plan(head):
                 step = f"tau check {path}, or name a trace"
                 raise TauError(f"{path} is a plan, not a trace", step)
+            if head.startswith(code_format.MAGIC.encode()):
+                step = f"tau info {path}, or name a trace"
+                raise TauError(f"{path} is a code recording, not a trace", step)
             raise status_error(status.value, path)
         self.totals: Totals = library().tau_trace_reader_totals(self._handle)[0].to_totals()
         self.header: dict[str, Any] = _parse_header(library().tau_trace_reader_header(self._handle))

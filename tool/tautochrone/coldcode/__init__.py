@@ -1,0 +1,1 @@
+"""Which code of a kernel is executed: recorded on QEMU, read, checked."""

@@ -1,0 +1,150 @@
+"""A kernel's executable: its functions, its code, and the hash that tells it from another one."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tautochrone.coldcode.functions import Functions
+from tautochrone.errors import TauError
+from tautochrone.facts import code_format as form
+from tautochrone.files import input_file
+
+CODE_FLAGS = 0x6  # SHF_ALLOC and SHF_EXECINSTR
+RELINK = "name the kernel's ELF file with its symbols, for Linux `vmlinux`"
+
+
+@dataclass(frozen=True)
+class Section:
+    """Code that is loaded together."""
+
+    start: int
+    content: bytes
+
+    @property
+    def end(self) -> int:
+        """The address behind it."""
+        return self.start + len(self.content)
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A symbol that begins a function. `rank` orders the names of one address: lowest is taken."""
+
+    address: int
+    rank: tuple[bool, bool, str] = field(compare=False)
+    name: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel. `code_sha256` covers every section of code and the functions [CODE-5]."""
+
+    path: Path
+    functions: Functions
+    sections: tuple[Section, ...]
+    symbols: dict[str, int]
+    code_sha256: str
+    build_id: str
+
+    def address_of(self, name: str) -> int:
+        """The address of a function; TauError if there is none."""
+        if name not in self.symbols:
+            raise TauError(f"{self.path} has no function {name}", f"choose one of: nm {self.path}")
+        return self.symbols[name]
+
+    def code_at(self, address: int, size_bytes: int) -> bytes:
+        """The code there; empty if it is not in one section."""
+        for section in self.sections:
+            if section.start <= address and address + size_bytes <= section.end:
+                offset = address - section.start
+                return section.content[offset : offset + size_bytes]
+        return b""
+
+
+def read_kernel(path: Path) -> Kernel:
+    """Read an ELF file. Raises TauError if it is none, or has no code or no symbols."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    input_file.check(path, "kernel")
+    try:
+        with open(path, "rb") as file:
+            elf = ELFFile(file)
+            sections = _sections_of(elf)
+            found = _symbols_of(elf, sections)
+            build_id = _build_id_of(elf)
+    except (ELFError, struct.error, ValueError, KeyError, UnicodeDecodeError) as error:
+        raise TauError(f"{path} is not a sound ELF file: {error}", RELINK) from error
+    if not sections or not found:
+        raise TauError(f"{path} has no {'symbols' if sections else 'code'}", RELINK)
+    functions = _functions_of(sections, found)
+    if len(functions.names) > form.FUNCTIONS_MAX:
+        raise TauError(f"{path} has more than {form.FUNCTIONS_MAX:,} functions")
+    digest = hashlib.sha256(functions.payload())
+    for section in sections:
+        digest.update(struct.pack("<QQ", section.start, len(section.content)) + section.content)
+    symbols = {symbol.name: symbol.address for symbol in reversed(found)}
+    return Kernel(path, functions, sections, symbols, digest.hexdigest(), build_id)
+
+
+def _sections_of(elf: Any) -> tuple[Section, ...]:
+    """The sections of code, by address."""
+    found = [
+        Section(section["sh_addr"], section.data())
+        for section in elf.iter_sections()
+        if section["sh_flags"] & CODE_FLAGS == CODE_FLAGS
+        and section["sh_type"] == "SHT_PROGBITS"
+        and section["sh_size"]
+    ]
+    found.sort(key=lambda section: section.start)
+    if any(before.end > after.start for before, after in zip(found, found[1:], strict=False)):
+        raise ValueError("sections of code overlap")
+    return tuple(found)
+
+
+def _symbols_of(elf: Any, sections: tuple[Section, ...]) -> list[Symbol]:
+    """Where functions begin: symbols of functions, and sized ones of assembly, in code."""
+    table = elf.get_section_by_name(".symtab")
+    found = []
+    for symbol in table.iter_symbols() if table is not None else ():
+        kind, address = symbol["st_info"]["type"], symbol["st_value"]
+        is_start = kind == "STT_FUNC" or (kind == "STT_NOTYPE" and symbol["st_size"] > 0)
+        if not is_start or not any(one.start <= address < one.end for one in sections):
+            continue
+        is_weak = symbol["st_info"]["bind"] != "STB_GLOBAL"
+        rank = (kind != "STT_FUNC", is_weak, symbol.name)
+        found.append(Symbol(address, rank, symbol.name))
+    return sorted(found, key=lambda symbol: (symbol.address, symbol.rank))
+
+
+def _functions_of(sections: tuple[Section, ...], symbols: list[Symbol]) -> Functions:
+    """One function from each address with a symbol to the next one, or the section's end."""
+    names: dict[int, str] = {}
+    for symbol in symbols:
+        names.setdefault(symbol.address, symbol.name)
+    for section in sections:
+        names.setdefault(section.start, "")
+    starts = np.array(sorted(names), np.uint64)
+    begins = np.array([section.start for section in sections], np.uint64)
+    section_ends = np.array([section.end for section in sections], np.uint64)
+    ends = section_ends[np.searchsorted(begins, starts, side="right") - 1]
+    ends[:-1] = np.minimum(ends[:-1], starts[1:])
+    sizes = ends - starts
+    if sizes.max() > form.FUNCTION_BYTES_MAX:
+        raise TauError(f"a function has more than {form.FUNCTION_BYTES_MAX:,} bytes", RELINK)
+    return Functions(starts, sizes, tuple(names[start] for start in starts.tolist()))
+
+
+def _build_id_of(elf: Any) -> str:
+    """The linker's build id in hexadecimal; empty if there is none."""
+    section = elf.get_section_by_name(".note.gnu.build-id") or elf.get_section_by_name(".notes")
+    for note in section.iter_notes() if hasattr(section, "iter_notes") else ():
+        if note["n_type"] == "NT_GNU_BUILD_ID":
+            return str(note["n_desc"])
+    return ""

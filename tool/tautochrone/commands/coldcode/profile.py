@@ -1,0 +1,69 @@
+"""`tau coldcode profile`: records on QEMU which code of a kernel is executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tautochrone.console import output
+from tautochrone.facts.code_format import TOUCHES_MAX_DEFAULT
+from tautochrone.files import output_file
+from tautochrone.files.paths import OutputPath
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--kernel",
+    "elf",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The kernel's ELF file with its symbols, for Linux vmlinux.",
+)
+@click.option("-o", "--output", "out", type=OutputPath(), required=True, help="File to write.")
+@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@click.option(
+    "--marker",
+    metavar="FUNCTION",
+    help="Its first execution ends boot, for Linux free_initmem (default: all is steady state).",
+)
+@click.option(
+    "--touches-max",
+    type=click.IntRange(min=1),
+    default=TOUCHES_MAX_DEFAULT,
+    show_default=True,
+    help="Touches after which a function is hot and the rest are left out.",
+)
+@click.option("--seconds", type=click.FloatRange(min=0.1), help="Time limit (default: none).")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] QEMU [ARGUMENTS]...")
+def command(
+    elf: Path,
+    out: Path,
+    force: bool,
+    marker: str | None,
+    touches_max: int,
+    seconds: float | None,
+    as_json: bool,
+    arguments: tuple[str, ...],
+) -> None:
+    """Run QEMU until it ends, and record which code of the kernel is executed, in which order.
+
+    \b
+    tau coldcode profile --kernel vmlinux --marker free_initmem -o boot.taucode -- \\
+        qemu-system-riscv64 -machine virt -nographic -no-reboot -kernel Image
+
+    The kernel is unmodified. The guest must power off, or QEMU be ended by SIGTERM: the counts are
+    written at the end. QEMU's output goes to stderr.
+    """
+    from tautochrone.coldcode.kernel import read_kernel
+    from tautochrone.coldcode.profile import How, profile
+    from tautochrone.commands import info_code
+
+    words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
+    if not words:
+        raise click.UsageError("name the command to record: … -- qemu-system-riscv64 …")
+    output_file.check(out, force, [elf], as_json)
+    how = How(marker, touches_max, seconds, force)
+    result = info_code.result_of(profile(words, read_kernel(elf), out, how))
+    output.emit(as_json, "coldcode profile", result, lambda: info_code.print_result(result))
