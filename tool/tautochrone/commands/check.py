@@ -74,21 +74,20 @@ def command(file: Path, as_json: bool) -> int:
 def check_file(file: Path) -> tuple[str, Checked]:
     """Return the kind of a file and the result. A file of no known kind has one problem."""
     from tautochrone.coldcode.checking import problems_of
-    from tautochrone.coldcode.recording import is_code_recording
-    from tautochrone.facts import trace_format
+    from tautochrone.facts import code_format, trace_format
     from tautochrone.plan.checking import check_plan
     from tautochrone.trace.checking import Checked, Problem, check_trace
     from tautochrone.trace.file import HEAD_BYTES
 
-    if is_code_recording(file):
-        found = problems_of(file)
-        problems = [Problem(one.place, one.cause) for one in found]
-        return "code recording", Checked(problems, next_step=found[0].next_step if found else None)
     checked = check_trace(file)
     if checked.ending is not None:
         return "trace", checked
     head = input_file.read(file, "trace or plan", HEAD_BYTES)
     if head.startswith(trace_format.MAGIC.encode()):
         return "trace", checked
+    if head.startswith(code_format.MAGIC.encode()):
+        found = problems_of(file)
+        problems = [Problem(one.place, one.cause) for one in found]
+        return "code recording", Checked(problems, next_step=found[0].next_step if found else None)
     kind, problems = check_plan(file, head)
     return kind, Checked(problems)

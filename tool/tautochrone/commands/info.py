@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from tautochrone.coldcode.recording import is_code_recording, load
+from tautochrone.coldcode.recording import load
 from tautochrone.commands import info_code
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
 from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
 from tautochrone.trace.ending import Ending
-from tautochrone.trace.file import OPS, Totals, open_trace
+from tautochrone.trace.file import OPS, CodeRecordingError, Totals, open_trace
 
 SIZES_SHOWN = 10
 
@@ -34,13 +34,14 @@ def command(trace: Path, as_json: bool) -> None:
 
     Of a trace only the footer is read, so a long one takes no longer than a short one.
     """
-    if is_code_recording(trace):
+    try:
+        with open_trace(trace) as reader:
+            totals, header, sizes = reader.totals, reader.header, reader.sizes()
+            ending = reader.ending
+    except CodeRecordingError:
         code = info_code.result_of(load(trace))
         output.emit(as_json, "info", code, lambda: info_code.print_result(code))
         return
-    with open_trace(trace) as reader:
-        totals, header, sizes = reader.totals, reader.header, reader.sizes()
-        ending = reader.ending
     result = _result(trace, totals, header, sizes) | {"ending": ending.document()}
     output.emit(as_json, "info", result, lambda: _print(result, totals, ending))
 
