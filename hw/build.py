@@ -241,8 +241,12 @@ def cache_folder() -> Path:
 def key(options: Options) -> str:
     """Return a name for everything that a simulator is made of."""
     digest = hashlib.sha256()
+    # Where things are is no part of it: an installed tool shares the simulators of its repository.
+    places = [package_folder(name, name.replace("-", "_")) for name in PACKAGES]
     for word in arguments(options, Path("build")):
-        digest.update(word.replace(str(ROOT), "").encode() + b"\n")
+        for place in (*places, ROOT):
+            word = word.replace(str(place), "")
+        digest.update(word.encode() + b"\n")
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
     ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *SOCKET.glob("*.svh")]

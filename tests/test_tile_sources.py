@@ -76,6 +76,18 @@ def test_without_a_simulator_the_doctor_says_how_to_build_it(installed: Path) ->
     assert tile_program.simulator(tile_program.tile_system("tile:rtmmu"), build=False) is None
 
 
+def test_an_installation_and_its_repository_share_simulators(installed: Path) -> None:
+    """Their name holds contents, no places."""
+    names = {
+        build.key(build.Options(unit="rtmmu", tiles=tiles))
+        for build in (
+            tile_program.build_module(folder) for folder in (installed / "hw", ROOT / "hw")
+        )
+        for tiles in (1, 2)
+    }
+    assert len(names) == 2
+
+
 @pytest.mark.parametrize("name", ["g++", "perl", "make", "riscv64-unknown-elf-gcc"])
 def test_a_missing_program_is_named(
     installed: Path, name: str, monkeypatch: pytest.MonkeyPatch

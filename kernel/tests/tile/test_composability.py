@@ -112,7 +112,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     return Parts(tmp_path_factory.mktemp("composable"))
 
 
-@pytest.mark.parametrize("tiles", [1, 2])
+# With two tiles in each check: `tau compose check` of tool/tests/compose.
+@pytest.mark.parametrize("tiles", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_neighbors_do_not_change_one_cycle(parts: Parts, tiles: int) -> None:
     """[P2-1, P2-18]: 0, in every event, on one tile and over the link of two."""
     alone, beside = parts.alone(tiles), parts.beside(tiles)

@@ -12,7 +12,7 @@ import pytest
 TAU = [sys.executable, "-m", "tautochrone", "compose", "check"]
 SECONDS_MAX = 3600
 # What of it `make check` tries; each of the others is a minute of simulation.
-QUICK = ("tlb", "dma", "page-mix")
+QUICK = ("tlb", "page-mix")
 LEAKS = {
     "tlb": "TLB",
     "gate": "gate",
