@@ -12,6 +12,7 @@ pythondata-cpu-ibex in the running Python, g++ and make.
 from __future__ import annotations
 
 import argparse
+import errno
 import fcntl
 import hashlib
 import importlib.metadata
@@ -19,6 +20,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -41,6 +43,7 @@ PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
 # As one file a model compiles in half the time: no header is compiled, or read, again and again.
 MAKE_FLAGS = "VM_PARALLEL_BUILDS=0"
 BUILD_SECONDS_MAX = 900
+FREE_BYTES_LEAST = 1 << 20  # a disk with less is full: a build writes 30 MB
 # Make cannot build in, or from, a folder whose path has a blank or a character that it reads.
 PATH_OF_MAKE = re.compile(r"[\w./+@,~-]+")
 SPECIAL_FRAME_BITS_MIN = 9  # kind, and a frame of the communication memory
@@ -307,6 +310,30 @@ def check_path(folder: Path, next_step: str) -> None:
         )
 
 
+def run_with_all_it_starts(
+    line: list[str], folder: Path, seconds_max: float
+) -> subprocess.CompletedProcess[str]:
+    """Run Verilator in FOLDER. If this ends early, by a signal or the time, so do the compilers.
+
+    Those that went on would write into the folder of the next build. Raises TimeoutExpired.
+    """
+    with subprocess.Popen(
+        line,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **compiler_cache(), "PATH": search_path()},
+        start_new_session=True,
+    ) as process:
+        try:
+            out, error = process.communicate(timeout=seconds_max)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(line, process.returncode, out, error)
+
+
 def build_in(options: Options, made: Path) -> None:
     """Build beside `made` and move only the finished simulator there.
 
@@ -315,17 +342,12 @@ def build_in(options: Options, made: Path) -> None:
     scratch = made.with_suffix(".building")
     shutil.rmtree(scratch, ignore_errors=True)
     try:
-        done = subprocess.run(
-            arguments(options, scratch),
-            capture_output=True,
-            text=True,
-            timeout=BUILD_SECONDS_MAX,
-            cwd=made.parent,
-            env={**os.environ, **compiler_cache(), "PATH": search_path()},
-        )
+        done = run_with_all_it_starts(arguments(options, scratch), made.parent, BUILD_SECONDS_MAX)
     except subprocess.TimeoutExpired as error:
         raise BuildError(f"not built after {BUILD_SECONDS_MAX} s") from error
     if done.returncode != 0:
+        if shutil.disk_usage(made.parent).free < FREE_BYTES_LEAST:  # Verilator does not say so
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(made.parent))
         said = (done.stdout + done.stderr).splitlines()
         shown = [line for line in said if "rror" in line or "***" in line]
         # Verilator repeats its command line, which fills the screen.

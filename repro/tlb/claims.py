@@ -48,10 +48,6 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
         "colored_cross": sum(sum(rows[0]["colored"]["cross_evictions"]) for rows in sets.values()),
         "malloc_missing": sum(row["malloc"]["most"] > 0 for row in tasks),
         "tasks": len(tasks),
-        "figure19_colored_seeds": max(
-            (len(row["colored"]["cross_evictions"]) for rows in figure19.values() for row in rows),
-            default=0,
-        ),
     }
 
 

@@ -187,21 +187,14 @@ def misses(found: Records, task: int) -> list[int]:
 
 
 def measured(
-    task_set: TaskSet,
-    cycles_per_ms: int,
-    seeds: int,
-    hyperperiods: int,
-    colored_seeds: int | None = None,
+    task_set: TaskSet, cycles_per_ms: int, seeds: int, hyperperiods: int
 ) -> list[dict[str, Any]]:
     """For each task: misses of its jobs by seed, colored and with malloc, and their cycles."""
     with tempfile.TemporaryDirectory() as folder:
         experiment = Experiment(task_set, cycles_per_ms, Path(folder))
         runs = {
-            name: [experiment.run(colored, seed, hyperperiods) for seed in range(1, count + 1)]
-            for name, colored, count in (
-                ("colored", True, colored_seeds or seeds),
-                ("malloc", False, seeds),
-            )
+            name: [experiment.run(colored, seed, hyperperiods) for seed in range(1, seeds + 1)]
+            for name, colored in (("colored", True), ("malloc", False))
         }
     return [
         {

@@ -8,7 +8,7 @@ from repro.tlb.experiment import measured
 from repro.tlb.task_sets import FIGURE_19_LEAST, FIGURE_19_MOST, figure_19
 
 MS = 20_000
-SEEDS, COLORED_SEEDS = 5, 2
+SEEDS = 5
 HYPERPERIODS = 1
 
 
@@ -17,7 +17,7 @@ def measure(
 ) -> dict[str, Any]:
     """Each number of tasks."""
     found = {
-        str(tasks): measured(figure_19(tasks), MS, seeds, HYPERPERIODS, COLORED_SEEDS)
+        str(tasks): measured(figure_19(tasks), MS, seeds, HYPERPERIODS)
         for tasks in range(least, most + 1)
     }
     return {"tasks": found, "seeds": seeds, "cycles_per_ms": MS}

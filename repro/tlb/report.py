@@ -1,4 +1,5 @@
-"""Draws Figs. 6, 7, 9 and 11, 14 to 20: out/repro/tlb/report.html in the look of `tau report`."""
+"""Draws Figs. 6, 7, 9 and 11, 14 to 20, and the same tasks in other places:
+out/repro/tlb/report.html in the look of `tau report`."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from typing import Any
 from bokeh.models import FactorRange
 from bokeh.plotting import figure
 
-from repro.tlb import claims
+from repro.tlb import claims, layouts
 from repro.tlb.measure import OUT, stored
 from tautochrone.report.page import page
-from tautochrone.report.panel import BLUE, GRAY, GREEN, ORANGE, Panel, plain_figure
+from tautochrone.report.panel import BLUE, GRAY, GREEN, ORANGE, RED, Panel, plain_figure
 
 PAGE = OUT / "report.html"
 Drawn = tuple[figure, dict[str, list[Any]]]
@@ -39,6 +40,24 @@ def bars(rows: dict[str, float], y_label: str) -> Drawn:
     return plot, {"task": list(rows), "misses": list(rows.values())}
 
 
+def bars_beside(series: dict[str, dict[str, float]], y_label: str) -> Drawn:
+    """For each task set the bars of all series, beside each other."""
+    names = list(next(iter(series.values())))
+    plot = plain_figure(x_range=FactorRange(*names), y_axis_label=y_label, tools="")
+    width = 0.8 / len(series)
+    columns: dict[str, list[Any]] = {"task set": names}
+    for place, (name, row) in enumerate(series.items()):
+        columns[name] = [row[each] for each in names]
+        middles = [(each, (place + 0.5) * width - 0.4) for each in names]
+        color = (BLUE, ORANGE, GREEN, RED, GRAY)[place]
+        plot.vbar(
+            middles, width, top=columns[name], color=color, line_color=GRAY, legend_label=name
+        )
+    plot.add_layout(plot.legend[0], "above")
+    plot.legend.orientation = "horizontal"
+    return plot, columns
+
+
 def medians() -> dict[str, float]:
     """Misses of a job with one heap, by task."""
     sets = {**stored("table1").get("sets", {})}
@@ -49,6 +68,20 @@ def medians() -> dict[str, float]:
         for name, rows in sets.items()
         for number, row in enumerate(rows, start=1)
     }
+
+
+def layouts_panel(sets: dict[str, Any]) -> Panel:
+    """The same tasks in other places."""
+    series = {
+        layout: {name: sets[name][layout]["median"] for name in layouts.SETS}
+        for layout in (*layouts.RUNS, "colored")
+    }
+    return Panel(
+        "layouts",
+        "The same tasks in other places: misses of all jobs, median of the seeds",
+        "Adjacent pages do not miss while all fit the TLB together. Colored ones never do.",
+        *bars_beside(series, "misses"),
+    )
 
 
 def panels() -> list[Panel]:
@@ -98,6 +131,8 @@ def panels() -> list[Panel]:
                 *bars(rows, "misses"),
             )
         )
+    if sets := stored("layouts").get("sets"):
+        found.append(layouts_panel(sets))
     if drawn := stored("bounds").get("random"):
         series = {name: drawn[name]["percentiles"] for name in ("colored", "uncolored")}
         found.append(

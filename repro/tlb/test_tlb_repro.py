@@ -118,7 +118,12 @@ def test_stored_misses_of_the_benchmarks() -> None:
         assert all(row["colored"]["job_most"] == 0 for row in rows)
         assert all(sum(row["colored"]["cross_evictions"]) == 0 for row in rows)
         assert any(row["malloc"]["job_most"] > 0 for row in rows)
-    assert measure.stored("figure19")["seeds"] == figure19.SEEDS
+    figures = measure.stored("figure19")
+    assert figures["seeds"] == figure19.SEEDS
+    for rows in figures["tasks"].values():
+        for row in rows:
+            seeds = {len(row[name]["cross_evictions"]) for name in ("colored", "malloc")}
+            assert seeds == {figure19.SEEDS}
 
 
 def test_responses_stay_below_their_bounds(
@@ -208,6 +213,16 @@ def test_each_item_has_a_verdict() -> None:
     assert {item["verdict"] for item in found["item"]} <= set(claims_page.VERDICTS)
 
 
+def test_each_layout_is_drawn() -> None:
+    """Each task set of the stage has a bar for each layout, as high as its median."""
+    (panel,) = (each for each in report.panels() if each.name == "layouts")
+    stored = measure.stored("layouts")["sets"]
+    assert panel.columns["task set"] == list(layouts.SETS)
+    for layout in (*layouts.RUNS, "colored"):
+        medians = [stored[name][layout]["median"] for name in layouts.SETS]
+        assert panel.columns[layout] == medians
+
+
 def test_stages_have_results_and_figures() -> None:
     assert set(run.STAGES) | {"meta"} == set(claims.STAGES)
     assert set(measure.stored("shown")) == set(shown.GROUPS)
@@ -217,5 +232,6 @@ def test_stages_have_results_and_figures() -> None:
         "figure7",
         "figure9",
         "figure14",
+        "layouts",
         "bounds",
     ]

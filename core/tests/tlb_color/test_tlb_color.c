@@ -226,6 +226,23 @@ static void the_largest_object_is_a_run_less_its_header(void) {
     world_unmap(0);
 }
 
+static void of_equal_runs_the_lowest_has_the_control_block(void) {
+    struct tau_tlb_color *const heap = start(FULL - 3);  // three runs of four pages
+    const uintptr_t highest = world_start + 32 * PAGE_BYTES;
+    EXPECT((uintptr_t)heap->blocks - world_start < PAGE_BYTES);
+    const uintptr_t first = (uintptr_t)tau_tlb_color_malloc(heap, 2 * PAGE_BYTES);
+    EXPECT(first - highest < 4 * PAGE_BYTES);
+    world_unmap(0);
+}
+
+static void of_equal_runs_the_highest_is_used_first(void) {
+    struct tau_tlb_color *const heap = start(FULL);  // a run of three pages behind those of four
+    const uintptr_t highest = world_start + 32 * PAGE_BYTES;
+    const uintptr_t first = (uintptr_t)tau_tlb_color_malloc(heap, 3 * PAGE_BYTES);
+    EXPECT(first - highest < 4 * PAGE_BYTES);
+    world_unmap(0);
+}
+
 static void a_heap_of_one_page_works(void) {
     struct tau_tlb_color *const heap = start(1);
     const size_t most = tau_tlb_color_object_max_bytes(heap);
@@ -352,6 +369,8 @@ static const struct test tests[] = {
     TEST(wrong_principals_are_refused),
     TEST(a_refused_init_changes_nothing),
     TEST(the_largest_object_is_a_run_less_its_header),
+    TEST(of_equal_runs_the_lowest_has_the_control_block),
+    TEST(of_equal_runs_the_highest_is_used_first),
     TEST(a_heap_of_one_page_works),
     TEST(every_page_is_used_and_then_no_more),
     TEST(only_own_objects_are_freed),

@@ -90,6 +90,42 @@ def test_no_simulator_is_left_behind(trace: Path, number: signal.Signals) -> Non
             time.sleep(0.02)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_no_compiler_is_left_behind(
+    trace: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Ended while a simulator is built: else compilers would go on in the folder of the next build.
+    No simulator is there that is not whole."""
+    line = [sys.executable, "-m", "tautochrone", "replay", str(trace), "--on", SYSTEM]
+    cache = tmp_path / "cache"
+    with subprocess.Popen(
+        line, env={**os.environ, "TAU_TILE_CACHE": str(cache)}, stderr=subprocess.DEVNULL
+    ) as command:
+        deadline = time.monotonic() + SECONDS_MAX
+        while not list(cache.glob("*.building/*.mk")):  # the compilers begin
+            assert command.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        assert started_in(cache)
+        os.kill(command.pid, number)
+        assert command.wait(timeout=SECONDS_MAX) != 0
+    time.sleep(1)
+    assert not started_in(cache), "compilers go on"
+    assert not list(cache.glob("*/tau_sim"))
+
+
+def started_in(folder: Path) -> list[int]:
+    """The processes that run in a folder, or below it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            there = entry.name.isdigit() and is_running(int(entry.name))
+            if there and Path(os.readlink(entry / "cwd")).is_relative_to(folder):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
 def test_a_simulator_that_dies(trace: Path) -> None:
     """The command says so at once."""
     with replaying(trace) as (command, simulated):

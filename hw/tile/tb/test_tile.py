@@ -13,9 +13,11 @@ import random
 import struct
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from hw import build
 from hw.build import BuildError, Options, simulator
 from testing.tile import TARGETS, compiled, run
 
@@ -246,6 +248,18 @@ def test_options_that_no_tile_has() -> None:
     ):
         with pytest.raises(BuildError):
             simulator(options)
+
+
+def test_a_build_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verilator says `No targets`; the cause and the next step are those of the disk."""
+    monkeypatch.setenv("TAU_TILE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "arguments", lambda *_: ["false"])
+    for free, cause in ((0, "cache: No space left on device"), (1 << 30, "Verilator or the comp")):
+        usage = SimpleNamespace(free=free)
+        monkeypatch.setattr(build.shutil, "disk_usage", lambda _, usage=usage: usage)
+        with pytest.raises(BuildError, match=cause) as caught:
+            simulator(PROBE)
+        assert (caught.value.next_step or "").startswith("set TAU_TILE_CACHE") == (free == 0)
 
 
 def test_a_simulator_is_built_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ PROGRAMS = ROOT / "kernel/tests/tasks"
 TLB = shape.parsed("16x4")
 GEOMETRY = TLB.geometry()
 PERIOD = 20_000
+WALKER = str(Path(__file__).resolve().parents[2] / "systems/tasks/walker.c")
 RUN_CYCLES = 3 * PERIOD
 LOAD_FAULT, STORE_FAULT, USER_CALL = 5, 7, 8
 
@@ -108,6 +110,20 @@ def test_the_kernel_refuses(
     made = change(two(["pointers.c"] * 2, [(0,), (0,)]))
     with pytest.raises(TauError, match=message):
         run(tmp_path, made)
+
+
+def test_jobs_that_are_late_count_from_their_own_release(tmp_path: Path) -> None:
+    """A task whose jobs take longer than its period: each ends later by what it takes less a
+    period. The one of lower priority never runs again, and is released meanwhile."""
+    made = two([WALKER] * 2, [(2, 3000, 2, 0, 900), (2, 3000, 2, 0, 1)])
+    found = run(tmp_path, replace(made, run_cycles=12 * PERIOD))
+    late = found.of(0)[1:]
+    assert len(late) > 5 and len(found.of(1)) == 1
+    assert PERIOD < late[0].cycles <= late[0].response_cycles
+    kernel = 3 * max(each.cycles for each in found.entries)
+    for before, after in pairwise(late):
+        later = after.response_cycles - before.response_cycles
+        assert after.cycles - PERIOD <= later <= after.cycles - PERIOD + kernel
 
 
 def test_releases_behind_the_run_never_come(tmp_path: Path) -> None:

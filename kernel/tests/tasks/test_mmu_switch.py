@@ -7,7 +7,6 @@ on the neighbor.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest

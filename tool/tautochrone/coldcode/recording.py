@@ -107,6 +107,14 @@ def prepared(kernel: Kernel, settings: Settings) -> bytes:
     return b"".join(parts)
 
 
+def is_code_recording(path: Path) -> bool:
+    """Whether a file says that it is a code recording. False if it cannot be read."""
+    try:
+        return path.is_file() and path.open("rb").read(len(form.MAGIC)) == form.MAGIC.encode()
+    except OSError:
+        return False
+
+
 def load(path: Path) -> CodeRecording:
     """Read a recording. Raises TauError with the place and the cause if it breaks a rule."""
     try:

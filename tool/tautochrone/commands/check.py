@@ -1,4 +1,4 @@
-"""`tau check`: validates a whole trace, plan or code recording."""
+"""`tau check`: validates a whole trace, plan, code recording or description."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(file: Path, as_json: bool) -> int:
-    """Validate FILE, a trace, a plan or a code recording, against every rule.
+    """Validate FILE against every rule: a trace, a plan, a code recording, or a description.
 
     \b
     tau check program.tau && echo sound
     tau check plan.toml --json
+    tau check tasks.toml
 
     Of a trace it checks every checksum, every event, and the footer against the events. It also
     reports events that are missing because recording stopped early or the file was cut, and the
@@ -35,6 +36,10 @@ def command(file: Path, as_json: bool) -> int:
 
     Of a code recording it checks every checksum, that counts, touches and times agree, and whether
     the kernel reached its steady state.
+
+    Descriptions are the tasks and geometries of `tau tlb`, and the systems of `tau compose`. The
+    first mistake that the planner would refuse is printed. Recordings that tasks name are read.
+    Whether tasks fit a geometry is what `tau tlb plan` says.
 
     Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
     places.
@@ -74,7 +79,9 @@ def command(file: Path, as_json: bool) -> int:
 def check_file(file: Path) -> tuple[str, Checked]:
     """Return the kind of a file and the result. A file of no known kind has one problem."""
     from tautochrone.coldcode.checking import problems_of
-    from tautochrone.facts import code_format, trace_format
+    from tautochrone.coldcode.recording import is_code_recording
+    from tautochrone.commands import described
+    from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan
     from tautochrone.trace.checking import Checked, Problem, check_trace
     from tautochrone.trace.file import HEAD_BYTES
@@ -85,9 +92,12 @@ def check_file(file: Path) -> tuple[str, Checked]:
     head = input_file.read(file, "trace or plan", HEAD_BYTES)
     if head.startswith(trace_format.MAGIC.encode()):
         return "trace", checked
-    if head.startswith(code_format.MAGIC.encode()):
+    if is_code_recording(file):
         found = problems_of(file)
         problems = [Problem(one.place, one.cause) for one in found]
         return "code recording", Checked(problems, next_step=found[0].next_step if found else None)
+    described_kind = described.kind_of(file)
+    if described_kind in described.CHECKS:
+        return described_kind, described.check(file, described_kind)
     kind, problems = check_plan(file, head)
     return kind, Checked(problems)

@@ -1,4 +1,4 @@
-"""`tau info`: what a trace holds, from its footer alone, and what a code recording holds."""
+"""`tau info`: what a trace holds, from its footer alone, and what files of other kinds hold."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from tautochrone.coldcode.recording import load
-from tautochrone.commands import info_code
+from tautochrone.coldcode.recording import is_code_recording, load
+from tautochrone.commands import info_code, info_tlb
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
+from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
 from tautochrone.trace.ending import Ending
-from tautochrone.trace.file import OPS, CodeRecordingError, Totals, open_trace
+from tautochrone.trace.file import OPS, Totals, open_trace
 
 SIZES_SHOWN = 10
 
@@ -26,24 +27,36 @@ SIZES_SHOWN = 10
 def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
-    Of a code recording it prints the kernel, and how much of its code was executed.
+    Of a code recording it prints the kernel, and how much of its code was executed. Of tasks, a
+    geometry or a plan of TLB sets (`tau tlb`) it prints the whole content.
 
     \b
     tau info program.tau
     tau info program.tau --json
+    tau info tasks.toml
 
     Of a trace only the footer is read, so a long one takes no longer than a short one.
     """
     try:
-        with open_trace(trace) as reader:
-            totals, header, sizes = reader.totals, reader.header, reader.sizes()
-            ending = reader.ending
-    except CodeRecordingError:
-        code = info_code.result_of(load(trace))
-        output.emit(as_json, "info", code, lambda: info_code.print_result(code))
+        opened = open_trace(trace)
+    except TauError:
+        if not _print_other(trace, as_json):
+            raise
         return
+    with opened as reader:
+        totals, header, sizes = reader.totals, reader.header, reader.sizes()
+        ending = reader.ending
     result = _result(trace, totals, header, sizes) | {"ending": ending.document()}
     output.emit(as_json, "info", result, lambda: _print(result, totals, ending))
+
+
+def _print_other(path: Path, as_json: bool) -> bool:
+    """Print what a file holds that is no trace, and return whether it is of a kind that has it."""
+    if is_code_recording(path):
+        code = info_code.result_of(load(path))
+        output.emit(as_json, "info", code, lambda: info_code.print_result(code))
+        return True
+    return path.is_file() and info_tlb.print_described(path, as_json)
 
 
 def _result(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import os
 import subprocess
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -155,7 +156,7 @@ def run(
     image.write_bytes(content)
     results = [folder / f"results-{number}.bin" for number in range(tiles)]
     line = [str(simulator), "--program", str(kernel), "--image", f"{image}@0"]
-    line += ["--cycles-max", str(cycles_max)]
+    line += ["--cycles-max", str(cycles_max), "--parent", str(os.getpid())]
     for path in results:
         line += ["--results", str(path)]
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,21 @@ def read_toml(
     if len(data) > bytes_max:
         raise TauError(f"{path}: larger than {bytes_max} bytes", next_step)
     try:
-        text = data.decode()
-        document = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        cause = str(error) or type(error).__name__
-        raise TauError(f"{path}: not TOML: {cause}", next_step) from error
+        text, document = parsed(data)
+    except ValueError as error:
+        raise TauError(f"{path}: not TOML: {error}", next_step) from error
     return text, document, Reader(str(path), next_step, lines=lines_of(text))
+
+
+def parsed(data: bytes) -> tuple[str, dict[str, Any]]:
+    """The text and the document of a file's bytes. Raises ValueError with the cause.
+
+    TOML is UTF-8. Some editors put a byte order mark in front of it, which says nothing.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError("it begins with the byte order mark of UTF-16; save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+        return text, tomllib.loads(text)
+    except (RecursionError, ValueError) as error:
+        raise ValueError(str(error) or type(error).__name__) from error

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.plan.file import load_any_plan
+from tautochrone.plan.file import Plan, load_any_plan
 from tautochrone.plan.remarks import plan_remarks
-from tautochrone.plan.sections import section_named
+from tautochrone.plan.sections import TLB, section_named
 from tautochrone.trace.checking import Problem
 from tautochrone.trace.file import is_plan
 
@@ -30,4 +30,11 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     for name, value in plan.sections.items():
         found = section_named(name).problems(value, has_classes, plan.sections)
         problems += [Problem(name, text) for text in found]
-    return "plan", problems
+    return _kind_of(plan), problems
+
+
+def _kind_of(plan: Plan) -> str:
+    """What a plan is of, where that is not a heap alone."""
+    if TLB not in plan.sections:
+        return "plan"
+    return "plan of a heap and of TLB sets" if plan.has_heap else "plan of TLB sets"

@@ -7,7 +7,6 @@ it refuses unknown keys, values out of range and wrong sums, and names the place
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -19,7 +18,7 @@ from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
-from tautochrone.files import input_file, output_file, schema
+from tautochrone.files import input_file, output_file, schema, toml_file
 from tautochrone.plan.sections import HEAP, TLB, section_named
 
 NEXT_STEP = "make the plan again with `tau plan`"
@@ -131,11 +130,9 @@ def load_any_plan(path: Path | str) -> Plan:
     if len(data) > FILE_BYTES_MAX:
         raise TauError(f"{path}: not a plan: larger than {FILE_BYTES_MAX} bytes", NEXT_STEP)
     try:
-        document = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise TauError(
-            f"{path}: not a plan: {str(error) or type(error).__name__}", NEXT_STEP
-        ) from error
+        _, document = toml_file.parsed(data)
+    except ValueError as error:
+        raise TauError(f"{path}: not a plan: {error}", NEXT_STEP) from error
     return _plan_of(schema.Reader(str(path), NEXT_STEP, NEWER_STEP), document)
 
 

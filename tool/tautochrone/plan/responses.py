@@ -50,7 +50,9 @@ def make(
     tasks: TaskSet, partition: Partition, latency: int, note: Callable[[str, str | None], None]
 ) -> Responses | None:
     """The responses of a file's tasks, with a page table of so many cycles. None without costs; a
-    note says why if some are there."""
+    note says why if some are there. Raises TauError if a period is within an entry of the kernel.
+    """
+    from tautochrone.tlb.refusals import check_periods
     from tautochrone.tlb.tile.shape import shape_of
 
     costs = {each.name: each.cost_cycles for each in tasks.tasks if each.cost_cycles is not None}
@@ -66,6 +68,7 @@ def make(
     except TauError as error:
         note(f"no bounds of responses: {error.message}", error.next_step)
         return None
+    check_periods(tasks, entry)
     found = responses_in(timings, partition, shape.miss_cycles, entry)
     return Responses(
         *(shape.miss_cycles, entry.release, entry.call, entry.reading),

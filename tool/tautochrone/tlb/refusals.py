@@ -1,4 +1,5 @@
-"""What `tau tlb run` refuses before it builds anything: other TLBs, tasks or addresses."""
+"""What `tau tlb run` refuses before it simulates: other TLBs, tasks or addresses, and periods that
+leave no time for tasks."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from tautochrone.tlb.geometry import known_geometry, known_names
 from tautochrone.tlb.partition import Partition
 from tautochrone.tlb.planning.demand import demands_of
 from tautochrone.tlb.planning.unfulfilled import unfulfilled
+from tautochrone.tlb.response import EntryCycles
 from tautochrone.tlb.tasks import AddressRange, TaskSet
 from tautochrone.tlb.tile.shape import Shape
 
@@ -56,3 +58,15 @@ def check_window(tasks: TaskSet) -> None:
             f"the tile has addresses {first:#x} to {end - 1:#x} and words of 4 bytes",
             "leave out [window], or give a part of these addresses",
         )
+
+
+def check_periods(tasks: TaskSet, entry: EntryCycles) -> None:
+    """Refuse a period in which the kernel may do nothing but release jobs."""
+    for number, task in enumerate(tasks.tasks):
+        if task.period_cycles <= entry.release:
+            raise tasks.fail(
+                f"task[{number}].period_cycles",
+                f"{task.period_cycles} cycles are within an entry into the kernel, which takes up"
+                f" to {entry.release} cycles, so tasks may never run",
+                f"give it at least {entry.release + 1}",
+            )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import lcm
-from pathlib import Path
 from typing import Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
@@ -21,13 +20,14 @@ from tautochrone.tlb.partition import (
     Partition,
     Principal,
 )
-from tautochrone.tlb.response import Response, responses_in, timings_of
+from tautochrone.tlb.refusals import check_periods
+from tautochrone.tlb.response import EntryCycles, Response, responses_in, timings_of
 from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.entry_bound import entry_cycles
 from tautochrone.tlb.tile.records import TLBS, Job, Records
 from tautochrone.tlb.tile.shape import Shape
-from tautochrone.tlb.tile.simulation import simulate
+from tautochrone.tlb.tile.simulation import simulated
 from tautochrone.tlb.tile.system import (
     ARGUMENTS_MAX,
     HEAP_WINDOW_PAGES_MAX,
@@ -60,10 +60,13 @@ def run(
 ) -> dict[str, Any]:
     """Build and run; return the command's document. Raises TauError."""
     made = system_of(tasks, partition, choice)
-    found = simulate(made, shape, building)
+    program = building.program(made)
+    entry = entry_cycles(program)
+    check_periods(tasks, entry)
+    found = simulated(program, made, shape, building)
     names = [task.name for task in made.tasks]
     unknown = _unknown_bound(tasks, partition, choice)
-    bounds = {} if unknown else _bounds(tasks, partition, shape, building.program_path)
+    bounds = {} if unknown else _bounds(tasks, partition, shape, entry)
     is_colored = all(each.mode != UNCOLORED for each in _own(partition, tasks))
     return {
         "tasks": str(tasks.path),
@@ -103,7 +106,7 @@ def _unknown_bound(tasks: TaskSet, partition: Partition, choice: Choice) -> str 
 
 
 def _bounds(
-    tasks: TaskSet, partition: Partition, shape: Shape, program: Path
+    tasks: TaskSet, partition: Partition, shape: Shape, entry: EntryCycles
 ) -> dict[str, Response]:
     """The bound of each task's responses by name."""
     costs = {task.name: task.cost_cycles for task in tasks.tasks if task.cost_cycles is not None}
@@ -111,7 +114,7 @@ def _bounds(
         timings_of(tasks, costs),
         replace(partition, geometry=shape.geometry()),
         shape.miss_cycles,
-        entry_cycles(program),
+        entry,
     )
     return {each.name: each for each in found}
 

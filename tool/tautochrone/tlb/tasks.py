@@ -97,6 +97,11 @@ class TaskSet:
         """The error `text` about `place`."""
         return self.reader.fail(f"{place}: {text}", next_step, place)
 
+    def paths(self) -> list[Path]:
+        """Programs and recordings that the file names."""
+        programs = [task.program for task in self.tasks if task.program is not None]
+        return programs + [path for task in self.tasks for path in task.recordings]
+
     def by_priority(self) -> list[Task]:
         """The tasks, highest priority first: the shortest period, then the file's order."""
         return sorted(self.tasks, key=lambda task: task.period_cycles)
@@ -104,7 +109,7 @@ class TaskSet:
 
 def read_tasks(path: Path) -> TaskSet:
     """Read and check a file. Raises TauError with the line, the cause and the next step."""
-    _, document, reader = read_toml(path, "tasks", tasks_format.FILE_BYTES_MAX, NEXT_STEP)
+    _, document, reader = read_toml(path, "file of tasks", tasks_format.FILE_BYTES_MAX, NEXT_STEP)
     tables = reader.table("", document, tasks_format.DOCUMENT)
     _check_names(reader, tables["task"])
     kernel = tables.get(KERNEL)

@@ -156,10 +156,6 @@ def is_plan(head: bytes) -> bool:
     return f'\nformat = "{PLAN_FORMAT}"'.encode() in head or head.startswith(b"# A heap plan:")
 
 
-class CodeRecordingError(TauError):
-    """The file is a code recording, not a trace."""
-
-
 class TraceReader:
     """An open trace; a context manager. It holds at most one block of events in memory."""
 
@@ -176,7 +172,7 @@ class TraceReader:
                 raise TauError(f"{path} is a plan, not a trace", step)
             if head.startswith(code_format.MAGIC.encode()):
                 step = f"tau info {path}, or name a trace"
-                raise CodeRecordingError(f"{path} is a code recording, not a trace", step)
+                raise TauError(f"{path} is a code recording, not a trace", step)
             raise status_error(status.value, path)
         self.totals: Totals = library().tau_trace_reader_totals(self._handle)[0].to_totals()
         self.header: dict[str, Any] = _parse_header(library().tau_trace_reader_header(self._handle))

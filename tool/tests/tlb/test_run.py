@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import re
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +17,15 @@ from typing import Any
 import pytest
 
 from model import tlb
-from tautochrone.errors import EXIT_USAGE
+from tautochrone.errors import EXIT_FAILED, EXIT_USAGE
 from tautochrone.facts.trace_format import OP_MALLOC
 from tautochrone.plan.file import load_any_plan
+from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.planning.demand import demands_of
 from tautochrone.tlb.planning.run_heap import Call
 from tautochrone.tlb.planning.unfulfilled import unfulfilled
 from tautochrone.tlb.tasks import read_tasks
-from tautochrone.tlb.tile.shape import PAGE_BITS, parsed
+from tautochrone.tlb.tile.shape import PAGE_BITS, parsed, shape_of
 from tautochrone.tlb.tile.system import PAGE_BYTES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -188,6 +193,35 @@ def test_a_hashed_index(tmp_path: Path) -> None:
     assert found["evictions"]["cross"] == 0
 
 
+def test_a_plan_for_a_hashed_index_has_bounds(tmp_path: Path) -> None:
+    """Those of the run, and no response is longer."""
+    text = HEAD + task(1) + task(2)
+    words = "--on", "16x4+128x4:xor", "--cycles", 300_000
+    (tmp_path / "tasks.toml").write_text(text)
+    plan = tmp_path / "plan.toml"
+    planned = tau(tmp_path, "plan", "tasks.toml", "--geometry", "tile-16x4-128x4-xor", "-o", plan)
+    assert planned.returncode == 0, planned.stderr
+    found = run(tmp_path, text, *words, "--plan", plan)
+    bounds = load_any_plan(plan).sections["bounds"]
+    of_plan = {row.task: row.response_cycles for row in bounds.tasks.responses}
+    of_run = {job["task"]: job["bound_cycles"] for job in later(found)}
+    assert of_run == of_plan and None not in of_run.values()
+    assert all(job["response_cycles"] <= job["bound_cycles"] for job in later(found))
+
+
+@pytest.mark.parametrize("latency", [1, 3])
+@pytest.mark.parametrize("name", ["16x4", "16x4+128x4", "16x4:xor", "16x4+128x4:xor", "4x2:xor"])
+def test_a_geometry_tells_its_shape(name: str, latency: int) -> None:
+    """Hashed or not; none if a row differs in a bit, or the unit has no such sets."""
+    shape = parsed(name, latency=latency)
+    geometry = shape.geometry()
+    assert shape_of(geometry, latency) == shape
+    first, *others = geometry.structures
+    wrong = replace(first, rows=(first.rows[0] ^ 1 << 17, *first.rows[1:]))
+    assert shape_of(replace(geometry, structures=(wrong, *others)), latency) is None
+    assert shape_of(known_geometry("zen4"), latency) is None
+
+
 @pytest.mark.parametrize("name", ["1x4", "16x4", "128x2", "16x4:xor", "1024x2:xor"])
 def test_the_index_is_that_of_the_unit(name: str) -> None:
     """The geometry of a shape has each page in the set that the unit's model has it in."""
@@ -198,6 +232,64 @@ def test_the_index_is_that_of_the_unit(name: str) -> None:
     structure = shape.geometry().structures[0]
     for page in (0, (1 << PAGE_BITS) - 1, *(chance.randrange(1 << PAGE_BITS) for _ in range(500))):
         assert structure.index(page) == level.set_of(page)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_no_simulator_is_left_behind(tmp_path: Path, number: signal.Signals) -> None:
+    """Interrupted, ended or killed: a long run would go on for hours."""
+    (tmp_path / "tasks.toml").write_text(HEAD + task(1))
+    words = ["tlb", "run", "tasks.toml", "--on", "16x4", "--cycles", "2000000000"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tautochrone", *words], cwd=tmp_path, stderr=subprocess.PIPE
+    ) as command:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while not (found := simulators_of(command.pid)):
+            assert command.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        os.kill(command.pid, number)
+        _, said = command.communicate(timeout=TIMEOUT_SECONDS)
+    assert command.returncode != 0 and b"Traceback" not in said
+    time.sleep(1)
+    still = [each for each in found if stat_of(each)[1:2] not in ([], ["Z"])]
+    for process in still:
+        os.kill(process, signal.SIGKILL)
+    assert not still, "the simulator goes on"
+
+
+def simulators_of(command: int) -> list[int]:
+    """The simulators that a process has started."""
+    there = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [each for each in there if stat_of(each)[:3:2] == ["tau_sim", str(command)]]
+
+
+def stat_of(process: int) -> list[str]:
+    """What /proc says of it: its name, its state, its parent, ...; nothing if it is gone."""
+    try:
+        name, _, others = Path(f"/proc/{process}/stat").read_text().rpartition(")")
+    except OSError:
+        return []
+    return [name.partition("(")[2], *others.split()]
+
+
+def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
+    """With the least one, which runs. Below it an entry into the kernel could end behind the next
+    release, and no task would ever run. A plan says the same."""
+    (tmp_path / "tasks.toml").write_text(HEAD + task(1) + task(2, period=100))
+    words = "run", "tasks.toml", "--on", "16x4", "--cycles", 20_000
+    plan = "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml"
+    causes = []
+    for done in (tau(tmp_path, *words), tau(tmp_path, *plan)):
+        assert done.returncode == EXIT_FAILED, done.stdout
+        assert "tasks.toml:22: task[1].period_cycles: 100 cycles are within an entry" in done.stderr
+        causes.append(done.stderr)
+    assert causes[0] == causes[1] and not (tmp_path / "plan.toml").exists()
+    (least,) = map(int, re.findall(r"give it at least (\d+)", causes[0]))
+    assert f"takes up to {least - 1} cycles" in causes[0]
+    for period, is_fine in ((least - 1, False), (least, True)):
+        (tmp_path / "tasks.toml").write_text(HEAD + task(1) + task(2, period=period))
+        done = tau(tmp_path, *words, "--json")
+        assert (done.returncode == 0) == is_fine, done.stderr
+    assert len([job for job in json.loads(done.stdout)["jobs"] if job["task"] == "t2"]) > 1
 
 
 @pytest.mark.parametrize(

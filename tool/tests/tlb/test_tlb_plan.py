@@ -18,6 +18,7 @@ from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_h
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
 from tautochrone.tlb.planner import plan_partition
+from testing.random_trace import MALLOC, write_events
 from tool.tests.tlb.task_files import HEAD, KERNEL, PAGE, task, task_set
 from tool.tests.tlb.test_geometry import GOOD as OWN_GEOMETRY
 
@@ -149,6 +150,43 @@ def test_existing_files_are_kept(tasks: Path) -> None:
     assert tau(*words, "--force").returncode == 0
     itself = tau("tlb", "plan", tasks, "--geometry", "tile-16x4", "-o", tasks, "--force")
     assert itself.returncode == EXIT_USAGE and "are the same file" in itself.stderr
+
+
+def recorded(folder: Path, cut_bytes: int = 0) -> tuple[Path, Path]:
+    """A file of two tasks that name one recording, and it, without its last bytes."""
+    trace = write_events(folder / "a.tau", [(MALLOC, slot, 100, 0) for slot in range(50)])
+    trace.write_bytes(trace.read_bytes()[: trace.stat().st_size - cut_bytes])
+    path = folder / "tasks.toml"
+    heap = 'recordings = ["a.tau"]'
+    path.write_text(HEAD + task("a", heap) + task("b", heap, 'program = "b.c"'), encoding="utf-8")
+    return path, trace
+
+
+def test_an_incomplete_recording_is_noted(tmp_path: Path) -> None:
+    """Once, however many tasks name it; by `tau check` too."""
+    plan = ("tlb", "plan", tmp_path / "tasks.toml", "--geometry", "tile-16x4")
+    for cut_bytes, words in ((0, ""), (1, "the footer is damaged; every event was recovered")):
+        path, trace = recorded(tmp_path, cut_bytes)
+        for done in (tau(*plan), tau("check", path)):
+            assert done.returncode == 0, done.stderr
+            assert done.stderr == (f"tau: {trace}: {words}\n" if words else "")
+    path, trace = recorded(tmp_path, 300)
+    for done in (tau(*plan), tau("check", path)):
+        assert done.returncode == EXIT_FAILED
+        assert f"tau: {trace}: the footer is missing or damaged: recovered up to" in done.stderr
+
+
+def test_what_tasks_name_is_no_output(tmp_path: Path) -> None:
+    """Recordings and programs are read, so they are never replaced."""
+    path, trace = recorded(tmp_path)
+    program = tmp_path / "b.c"
+    program.write_text("int a;")
+    before = trace.read_bytes()
+    for option, name in (("-o", trace), ("--header", program), ("-o", program)):
+        words = ("tlb", "plan", path, "--geometry", "tile-16x4", option, name, "--force")
+        done = tau(*words)
+        assert done.returncode == EXIT_USAGE and "are the same file" in done.stderr, done.stderr
+    assert trace.read_bytes() == before and program.read_text() == "int a;"
 
 
 def test_commands_that_need_a_heap_refuse_the_plan(tmp_path: Path) -> None:

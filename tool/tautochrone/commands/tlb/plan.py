@@ -100,11 +100,12 @@ def command(
     from tautochrone.tlb.planner import plan_partition, refuse_misfits
     from tautochrone.tlb.tasks import read_tasks
 
+    task_set = read_tasks(tasks)
     inputs = [tasks, *([Path(geometry_name)] if Path(geometry_name).exists() else [])]
+    inputs += [each for each in task_set.paths() if each.exists()]
     outputs = [path for path in (plan_path, header_path) if path is not None]
     for number, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
-    task_set = read_tasks(tasks)
     planned = plan_partition(task_set, geometry_of(geometry_name), is_uncolored)
     written: list[Path] = []
     sections: dict[str, Any] = {TLB: planned.partition}

@@ -11,6 +11,7 @@ from tautochrone.facts.trace_format import OP_FREE, OP_REALLOC, OP_TOUCH
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
 from tautochrone.tlb.planning.run_heap import Call
 from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Task, TaskSet
+from tautochrone.trace.ending import Ending, note_ending
 from tautochrone.trace.file import open_trace
 
 THREADS_SHOWN_MAX = 8  # in a message
@@ -53,9 +54,13 @@ class Demand:
 
 
 def demands_of(tasks: TaskSet, page_bytes: int) -> list[Demand]:
-    """The principals: tasks in the file's order, then the kernel if it has pages."""
+    """The principals: tasks in the file's order, then the kernel if it has pages.
+
+    A note says of which recordings events are missing.
+    """
+    endings: dict[Path, Ending] = {}
     found = [
-        _of_task(tasks, f"task[{number}]", task, page_bytes)
+        _of_task(tasks, f"task[{number}]", task, page_bytes, endings)
         for number, task in enumerate(tasks.tasks)
     ]
     return found + ([_of_kernel(tasks.kernel, page_bytes)] if tasks.kernel else [])
@@ -81,14 +86,16 @@ def _of_kernel(kernel: Kernel, page_bytes: int) -> Demand:
     return Demand(KERNEL, KERNEL, mode, parts, 0, 0, (), kernel.sets)
 
 
-def _of_task(tasks: TaskSet, place: str, task: Task, page_bytes: int) -> Demand:
+def _of_task(
+    tasks: TaskSet, place: str, task: Task, page_bytes: int, endings: dict[Path, Ending]
+) -> Demand:
     parts = _parts(
         page_bytes,
         (STACK, task.stack_bytes, task.stack_bytes),
         (GLOBALS, task.globals_bytes, task.globals_run_bytes),
         (CODE, task.code_bytes, task.code_run_bytes),
     )
-    calls = tuple(tuple(_calls(path, task.thread)) for path in task.recordings)
+    calls = tuple(tuple(_calls(path, task.thread, endings)) for path in task.recordings)
     heap_bytes, object_bytes = task.heap_bytes or 0, task.largest_object_bytes or 0
     if task.recordings:
         if not any(calls):
@@ -129,10 +136,13 @@ def _threads(path: Path) -> set[int]:
         }
 
 
-def _calls(path: Path, thread: int | None) -> Iterator[Call]:
+def _calls(path: Path, thread: int | None, endings: dict[Path, Ending]) -> Iterator[Call]:
     """The calls about objects that a thread allocated; of all threads if it is None."""
     own: set[int] = set()
     with open_trace(path) as reader:
+        if path not in endings:
+            endings[path] = reader.ending
+            note_ending(path, reader.ending)
         for block in reader.columns(("size_bytes", "slot", "thread", "op", "align_log2")):
             rows = zip(
                 *(block.op.tolist(), block.slot.tolist(), block.size_bytes.tolist()),

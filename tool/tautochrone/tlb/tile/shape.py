@@ -138,10 +138,10 @@ def shape_of(geometry: Geometry, latency: int) -> Shape | None:
     """The shape with LRU whose sets are those of a geometry; None if the unit has none."""
     text = "+".join(f"{each.sets}x{each.ways}" for each in geometry.arrays[1:])
     try:
-        shape = parsed(text, latency=latency)
+        shapes = [parsed(text + index, latency=latency) for index in ("", HASHED)]
     except TauError:
         return None
-    return shape if shape.geometry().has_sets_of(geometry) else None
+    return next((each for each in shapes if each.geometry().has_sets_of(geometry)), None)
 
 
 def _wrong(text: str, cause: str) -> TauError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -31,11 +32,15 @@ def _boot_cycles_max(system: System) -> int:
 
 def simulate(system: System, shape: Shape, builder: Builder) -> Records:
     """Build and run. Raises TauError if the kernel stops, or the simulator cannot be run."""
-    program = builder.program(system)
+    return simulated(builder.program(system), system, shape, builder)
+
+
+def simulated(program: Path, system: System, shape: Shape, builder: Builder) -> Records:
+    """Run the built program of a system, as `simulate` does."""
     results = builder.folder / "results.bin"
     cycles_max = _boot_cycles_max(system) + system.run_cycles
     line = [str(shape.simulator()), "--program", str(program), "--results", str(results)]
-    line += ["--cycles-max", str(cycles_max)]
+    line += ["--cycles-max", str(cycles_max), "--parent", str(os.getpid())]
     seconds = 60 + cycles_max // CYCLES_PER_SECOND_MIN
     try:
         done = subprocess.run(

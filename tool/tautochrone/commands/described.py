@@ -1,0 +1,68 @@
+"""Files that users write to describe tasks, a geometry or a system, told by their `format`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from tautochrone.errors import TauError
+from tautochrone.facts import geometry_format, plan_format, system_format, tasks_format
+from tautochrone.files import input_file
+from tautochrone.trace.checking import Checked, Problem
+
+PLAN, TASKS, GEOMETRY, SYSTEM = "plan", "tasks", "geometry", "system"
+KINDS = {
+    plan_format.FORMAT: PLAN,
+    **dict.fromkeys(tasks_format.DOCUMENT["format"]["values"], TASKS),
+    **dict.fromkeys(geometry_format.DOCUMENT["format"]["values"], GEOMETRY),
+    **dict.fromkeys(system_format.DOCUMENT["format"]["values"], SYSTEM),
+}
+BYTES_MAX = 1 << 20  # of these files
+FORMAT = re.compile(rb"""^(?:\xef\xbb\xbf)?[ \t]*format[ \t]*=[ \t]*["']([^"'\n]*)""", re.MULTILINE)
+LINE = re.compile(r":(\d+): (.*)", re.DOTALL)
+PAGE_BYTES = 4096  # to look at what tasks need; the geometry's are not known yet
+
+
+def kind_of(path: Path) -> str | None:
+    """PLAN or what is described; None if the file does not say that it is one of these."""
+    found = FORMAT.search(input_file.read(path, "trace or plan", BYTES_MAX))
+    return KINDS.get(found[1].decode(errors="replace")) if found else None
+
+
+def check(path: Path, kind: str) -> Checked:
+    """The first thing that the command for such a description would refuse."""
+    try:
+        CHECKS[kind](path)
+    except TauError as error:
+        text = error.message.removeprefix(str(path))
+        line = LINE.fullmatch(text)
+        place, cause = (f"line {line[1]}", line[2]) if line else (kind, text.removeprefix(": "))
+        return Checked([Problem(place, cause)], next_step=error.next_step)
+    return Checked([])
+
+
+def _check_tasks(path: Path) -> object:
+    from tautochrone.tlb.planning.demand import demands_of
+    from tautochrone.tlb.tasks import read_tasks
+
+    return demands_of(read_tasks(path), PAGE_BYTES)
+
+
+def _check_geometry(path: Path) -> object:
+    from tautochrone.tlb.geometry import read_geometry
+
+    return read_geometry(path)
+
+
+def _check_system(path: Path) -> object:
+    from tautochrone.compose.description import read_description
+
+    return read_description(path)
+
+
+CHECKS: dict[str, Callable[[Path], object]] = {
+    TASKS: _check_tasks,
+    GEOMETRY: _check_geometry,
+    SYSTEM: _check_system,
+}
