@@ -10,7 +10,7 @@
 #include "core/private/code/code_cache_round_robin.h"
 
 // What a byte says of a page that is in no frame.
-#define PAGE_ABSENT 0xffu
+#define PAGE_ABSENT TAU_CODE_CACHE_PAGE_ABSENT
 #define PAGE_PINNED 0xfeu
 
 _Static_assert(TAU_CODE_CACHE_FRAMES_MAX <= PAGE_PINNED,

@@ -29,6 +29,7 @@ extern "C" {
 #define TAU_CODE_CACHE_WORDS (TAU_CODE_CACHE_FRAMES_MAX / 32u)
 #define TAU_CODE_CACHE_PAGES_MAX UINT32_C(65535)
 #define TAU_CODE_CACHE_AGE_BITS 8u
+#define TAU_CODE_CACHE_PAGE_ABSENT 0xffu  // in page_frames
 
 // Cold pages that one instruction of RISC-V can need: its code and its operand, each on two.
 #define TAU_CODE_CACHE_INSTRUCTION_PAGES 4u

@@ -24,4 +24,6 @@ CORE_FILES = {
     **{name: heap.files for name, heap in heaps().items()},
     # The port to Sv39, with the linear unmap that it is measured against.
     "sv39": ("ports/sv39.c", "ports/sv39_linear.c", "frames.c"),
+    # Cold code on Sv39.
+    "sv39_code": ("ports/sv39_code.c", "code_cache.c"),
 }

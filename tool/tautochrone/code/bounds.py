@@ -10,8 +10,9 @@
 3. The result is the longest path to a return. Infeasible paths count too, so the bound may be above
    every cost that occurs, but never below one.
 
-Raises TauError for loops, recursion, and jumps and calls through registers. As in the emulator, a
-conditional instruction of Thumb counts whether or not its condition holds.
+Raises TauError for recursion, for jumps and calls through registers, and for loops, unless the
+caller says how often they are carried out. As in the emulator, a conditional instruction of Thumb
+counts whether or not its condition holds.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ PAYLOAD_CHARGES = {
 RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "blez", "bgez"}
 RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
 RISCV_ACCESSES = {"lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw", "lwsp", "swsp"}
+RISCV_ACCESSES |= {"ld", "lwu", "sd", "ldsp", "sdsp"}  # of RV64
 TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
 # Zbb's encodings: funct12 where the second operand is part of it, else funct7 and funct3.
 ZBB_UNARY = {(1, 0x600), (1, 0x601), (1, 0x602), (1, 0x604), (1, 0x605), (5, 0x287), (5, 0x698)}
@@ -91,16 +93,19 @@ class Code:
             mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
             self.decoder = capstone.Cs(capstone.CS_ARCH_ARM, mode)
         else:
-            mode = capstone.CS_MODE_RISCV32 | capstone.CS_MODE_RISCVC
-            self.decoder = capstone.Cs(capstone.CS_ARCH_RISCV, mode)
+            mode = capstone.CS_MODE_RISCV64 if elf.elfclass == 64 else capstone.CS_MODE_RISCV32
+            self.decoder = capstone.Cs(capstone.CS_ARCH_RISCV, mode | capstone.CS_MODE_RISCVC)
         self.decoder.detail = True
+
+    def function_at(self, address: int) -> int | None:
+        """The address of the symbol at or before ADDRESS."""
+        return max((known for known in self.names if known <= address), default=None)
 
     def place(self, address: int) -> str:
         """An address as text: the symbol at or before it, plus the offset."""
-        below = [known for known in self.names if known <= address]
-        if not below:
+        nearest = self.function_at(address)
+        if nearest is None:
             return f"{address:#x}"
-        nearest = max(below)
         return f"{self.names[nearest]}+{address - nearest:#x}"
 
     def bytes_at(self, address: int) -> bytes:
@@ -147,14 +152,25 @@ class Code:
         if name == "jal":
             # Calls of millicode link t0; all others link ra.
             return Step((following,), insn.address + operands[-1].imm)
-        if name in ("jr", "jalr", "ret", "mret"):
+        if name in ("jr", "jalr", "ret", "mret", "sret"):
             register = insn.reg_name(operands[0].reg) if operands else "ra"
-            if name in ("ret", "mret") or (name == "jr" and register in ("ra", "t0")):
+            if name in ("ret", "mret", "sret") or (name == "jr" and register in ("ra", "t0")):
                 return Step(())
-            raise self._refuse(insn)
+            return self._far(insn)
         if name in TRAPS:
             return Step(())
         return Step((following,), accesses=1 if name in RISCV_ACCESSES else 0)
+
+    def _far(self, insn: capstone.CsInsn) -> Step:
+        """A jump or call behind auipc of the same register, which compilers never part."""
+        word = int.from_bytes(insn.bytes, "little")
+        upper = int.from_bytes(self.bytes_at(insn.address - 4), "little")
+        if insn.size != 4 or upper & 0x7F != 0x17 or upper >> 7 & 31 != word >> 15 & 31:
+            raise self._refuse(insn)
+        distance = (upper & ~0xFFF) + ((word >> 20) ^ 0x800) - 0x800
+        target = insn.address - 4 + ((distance & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+        links = word >> 7 & 31
+        return Step((insn.address + 4,), target) if links else Step((target,))
 
     def _arm(self, insn: capstone.CsInsn, is_conditional: bool) -> Step:
         name = insn.mnemonic.removesuffix(".w").removesuffix(".n")
@@ -184,18 +200,27 @@ class Code:
 
 class LongestPath:
     """The longest paths of one file, each computed once. `charges` maps names to the cost of a
-    call.
+    call, `rounds` names of functions to the most rounds of their only loop.
 
     The charge NEVER excludes every path with this call. The length of a path is its number of
     instructions, or with `of_accesses` its number of loads and stores.
     """
 
-    def __init__(self, code: Code, charges: Mapping[str, int], of_accesses: bool = False) -> None:
+    def __init__(
+        self,
+        code: Code,
+        charges: Mapping[str, int],
+        of_accesses: bool = False,
+        rounds: Mapping[str, int] | None = None,
+    ) -> None:
         self.code = code
         self.of_accesses = of_accesses
         self.charged = {
             code.symbols[name]: charge for name, charge in charges.items() if name in code.symbols
         }
+        self.rounds = {code.symbols.get(name): most for name, most in (rounds or {}).items()}
+        self.heads: dict[int | None, tuple[int, int]] = {}  # of each function with a loop
+        self.back: set[tuple[tuple[int, int], tuple[int, int]]] = set()  # from a loop's end to it
         self.known: dict[tuple[int, int], int] = {}
 
     def from_address(self, start: int) -> int:
@@ -213,28 +238,59 @@ class LongestPath:
                 self.known[node] = self.charged[node[0]]
                 continue
             step, condition_left = self.code.step(*node)
-            needed = [(target, condition_left) for target in step.targets]
-            if step.calls is not None:
-                needed.append((step.calls, 0))
-            missing = [other for other in needed if other not in self.known]
+            targets = [(target, condition_left) for target in step.targets]
+            called = [] if step.calls is None else [(step.calls, 0)]
+            open_nodes.add(node)
+            for other in (*targets, *called):
+                if other in open_nodes and other not in self.known:
+                    self._note_loop(node, other, step)
+            onward = [other for other in targets if (node, other) not in self.back]
+            missing = [other for other in (*onward, *called) if other not in self.known]
             if missing:
-                open_nodes.add(node)
-                again = [other for other in missing if other in open_nodes]
-                if again:
-                    raise self._refuse(node[0], again[0][0], step)
                 stack.extend(missing)
                 continue
             open_nodes.discard(node)
             further = max(
-                (
-                    self.length(node[0], step, t) + self.known[(t, condition_left)]
-                    for t in step.targets
-                ),
+                (self.length(node[0], step, other[0]) + self.known[other] for other in onward),
                 default=self.length(node[0], step, None),
             )
-            called = self.known[(step.calls, 0)] if step.calls is not None else 0
-            self.known[node] = called + further
+            length = further + sum(self.known[other] for other in called)
+            if node in self.heads.values():
+                most = self.rounds[self.code.function_at(node[0])]
+                length += (most - 1) * self._round(node)
+            self.known[node] = length
         return self.known[root]
+
+    def _note_loop(self, node: tuple[int, int], head: tuple[int, int], step: Step) -> None:
+        """Control goes from NODE back to HEAD: refused unless it is the only loop, with a limit."""
+        function = self.code.function_at(head[0])
+        if (
+            step.calls == head[0]
+            or function not in self.rounds
+            or self.code.function_at(node[0]) != function
+            or self.heads.setdefault(function, head) != head
+        ):
+            raise self._refuse(node[0], head[0], step)
+        self.back.add((node, head))
+
+    def _round(self, head: tuple[int, int]) -> int:
+        """The longest path from the head of a loop back to it. All that it leads to is known."""
+        function = self.code.function_at(head[0])
+        to_head: dict[tuple[int, int], int] = {}
+        for node in (*self.known, head):  # each behind all that it leads to
+            if self.code.function_at(node[0]) != function:
+                continue
+            step, condition_left = self.code.step(*node)
+            ways = []
+            for other in ((target, condition_left) for target in step.targets):
+                if (node, other) in self.back:
+                    ways.append(self.length(node[0], step, other[0]))
+                elif other in to_head:
+                    ways.append(self.length(node[0], step, other[0]) + to_head[other])
+            if ways:
+                called = self.known[(step.calls, 0)] if step.calls is not None else 0
+                to_head[node] = called + max(ways)
+        return to_head[head]
 
     def length(self, address: int, step: Step, following: int | None) -> int:
         """The cost of the instruction at `address` if `following` is next, None if it returns."""
@@ -250,16 +306,24 @@ class LongestPath:
 
 @functools.lru_cache(maxsize=16)
 def _paths_of(
-    path: Path, charges: tuple[tuple[str, int], ...], of_accesses: bool = False
+    path: Path,
+    charges: tuple[tuple[str, int], ...],
+    of_accesses: bool,
+    rounds: tuple[tuple[str, int], ...],
 ) -> LongestPath:
     payload = dict.fromkeys(PAYLOAD_CHARGES, 0) if of_accesses else PAYLOAD_CHARGES
-    return LongestPath(Code(path), {**payload, **dict(charges)}, of_accesses)
+    return LongestPath(Code(path), {**payload, **dict(charges)}, of_accesses, dict(rounds))
 
 
 def _bound(
-    elf: str | Path, function: str, charges: Mapping[str, int] | None, of_accesses: bool
+    elf: str | Path,
+    function: str,
+    charges: Mapping[str, int] | None,
+    of_accesses: bool,
+    rounds: Mapping[str, int] | None,
 ) -> int:
-    paths = _paths_of(Path(elf), tuple(sorted((charges or {}).items())), of_accesses)
+    charged, repeated = (tuple(sorted((each or {}).items())) for each in (charges, rounds))
+    paths = _paths_of(Path(elf), charged, of_accesses, repeated)
     if function not in paths.code.symbols:
         raise TauError(f"{Path(elf).name} has no function {function}")
     if of_accesses and paths.code.is_arm:
@@ -271,24 +335,31 @@ def _bound(
 
 
 def bound_instructions(
-    elf: str | Path, function: str, charges: Mapping[str, int] | None = None
+    elf: str | Path,
+    function: str,
+    charges: Mapping[str, int] | None = None,
+    rounds: Mapping[str, int] | None = None,
 ) -> int:
     """The most instructions of a call of `function` over all paths, without payload.
 
-    `charges` maps functions to a fixed cost (for example the hooks of a port), or to NEVER. Raises
+    `charges` maps functions to a fixed cost (for example the hooks of a port), or to NEVER.
+    `rounds` maps functions to the most rounds of their only loop, which the caller knows. Raises
     TauError if the code has no such bound.
     """
-    return _bound(elf, function, charges, of_accesses=False)
+    return _bound(elf, function, charges, False, rounds)
 
 
 def bound_accesses(
-    elf: str | Path, function: str, charges: Mapping[str, int] | None = None
+    elf: str | Path,
+    function: str,
+    charges: Mapping[str, int] | None = None,
+    rounds: Mapping[str, int] | None = None,
 ) -> int:
     """The most loads and stores of a call of `function` over all paths, without payload.
 
     As bound_instructions. The path with the most accesses need not be the longest one.
     """
-    return _bound(elf, function, charges, of_accesses=True)
+    return _bound(elf, function, charges, True, rounds)
 
 
 def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:

@@ -31,6 +31,8 @@ RV32 = {
     "long side is the jump": ("bltu a0, a1, 1f\n ret\n1: nop\n j 2f\n nop\n2: ret", 4),
     "call": ("mv s0, ra\n call p_free\n mv ra, s0\n ret", 5),
     "tail call": ("nop\n tail p_free", 3),
+    "far call": (".option norelax\n mv s0, ra\n call p_free\n mv ra, s0\n ret", 6),
+    "far tail call": (".option norelax\n nop\n tail p_free", 4),
     "payload call": ("mv s0, ra\n call memset\n mv ra, s0\n ret", 4 + 3),
     "payload tail call": ("tail memmove", 1 + 3),
     "jump over a shared end": ("beqz a0, 1f\n nop\n1: beqz a1, 2f\n nop\n nop\n2: ret", 6),
@@ -66,6 +68,8 @@ REFUSED = {
         "recursion": "addi sp, sp, -16\n sw ra, 0(sp)\n call p_malloc\n lw ra, 0(sp)\n ret",
         "jumps to an unknown address": "jr a0",
         "jumps to an unknown address ": "mv s0, ra\n jalr a0\n jr s0",
+        "jumps to an unknown address  ": "auipc t1, 0\n jr 8(t2)",
+        "jumps to an unknown address   ": "auipc t1, 0\n nop\n jr 12(t1)",
     },
     "m4": {
         "a loop": "1: subs r0, r0, #1\n bne 1b\n bx lr",
@@ -87,6 +91,18 @@ ACCESSES = {
     "of a called function": ("sw ra, 0(sp)\n call p_init\n lw ra, 0(sp)\n ret", 2),
     "payload is none": ("sb a1, 0(a0)\n tail memmove", 1),
 }
+# Bodies of p_malloc with one loop, its most rounds, the longest path and the accesses on it.
+LOOPS = {
+    "one round": ("1: addi a0, a0, -1\n bnez a0, 1b\n ret", 1, 3, 0),
+    "many rounds": ("nop\n1: lw a1, 0(a0)\n addi a0, a0, -1\n bnez a0, 1b\n nop\n ret", 10, 33, 10),
+    "test at the start": ("1: beqz a0, 2f\n sb a1, 0(a0)\n j 1b\n2: nop\n nop\n ret", 4, 13, 4),
+    "a long way and a short one": (
+        "1: beqz a0, 2f\n lw a1, 0(a0)\n lw a1, 0(a0)\n nop\n2: bnez a0, 1b\n ret", 7, 36, 14,
+    ),
+    "left in the middle": ("1: beqz a0, 2f\n nop\n bnez a1, 1b\n2: nop\n nop\n ret", 3, 12, 0),
+    "two ways back": ("1: addi a0, a0, -1\n bltz a0, 1b\n nop\n bnez a0, 1b\n ret", 3, 13, 0),
+    "a call within": ("1: mv s0, ra\n call p_free\n mv ra, s0\n bnez a0, 1b\n ret", 5, 26, 0),
+}  # fmt: skip
 CASES = [("rv32", name) for name in RV32] + [("m4", name) for name in M4]
 
 
@@ -119,6 +135,31 @@ def test_code_without_a_bound_is_refused(tmp_path: Path, isa: str, cause: str) -
     elf = assembled(tmp_path, isa, REFUSED[isa][cause])
     with pytest.raises(TauError, match=cause.strip()):
         bound_instructions(elf, "p_malloc")
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_of_known_rounds_has_a_bound(tmp_path: Path, name: str) -> None:
+    """[BOUND-6]. A limit for another function changes nothing."""
+    body, rounds, instructions, accesses = LOOPS[name]
+    elf = assembled(tmp_path, "rv32", body)
+    assert bound_instructions(elf, "p_malloc", {}, {"p_malloc": rounds}) == instructions
+    assert bound_accesses(elf, "p_malloc", {}, {"p_malloc": rounds}) == accesses
+    with pytest.raises(TauError, match="a loop"):
+        bound_instructions(elf, "p_malloc", {}, {"p_free": rounds})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "1: addi a0, a0, -1\n bnez a0, 1b\n2: addi a1, a1, -1\n bnez a1, 2b\n ret",
+        "1: nop\n2: addi a1, a1, -1\n bnez a1, 2b\n bnez a0, 1b\n ret",
+        "addi sp, sp, -16\n sw ra, 0(sp)\n call p_malloc\n lw ra, 0(sp)\n ret",
+    ],
+    ids=["two loops", "nested loops", "recursion"],
+)
+def test_only_one_loop_can_have_a_bound(tmp_path: Path, body: str) -> None:
+    with pytest.raises(TauError, match="no bound"):
+        bound_instructions(assembled(tmp_path, "rv32", body), "p_malloc", {}, {"p_malloc": 5})
 
 
 def test_the_hand_counted_allocator(tmp_path: Path) -> None:

@@ -1,0 +1,275 @@
+// Cold code on Sv39. The steps of a load [SVC-3], of which no two may change places:
+//
+// 1. clear the entry of the page that leaves
+// 2. flush its address: nothing leads to the frame any more
+// 3. copy the page into the frame
+// 4. fence.i: what was fetched of the frame's old content is forgotten
+// 5. write the entry of the page
+// 6. flush its address, because the hart may keep that it was absent
+#include "core/ports/sv39_code.h"
+
+#include "core/private/bits.h"
+#include "core/private/check.h"
+#include "core/private/code/code_cache_flags.h"
+#include "core/private/inline.h"
+
+#define ENTRIES 512u
+#define ENTRY_NUMBER_SHIFT 10u
+#define ENTRY_ACCESSED_BIT 6u
+#define ENTRY_ACCESSED (UINT64_C(1) << ENTRY_ACCESSED_BIT)
+#define ENTRY_CODE UINT64_C(0x6b)  // V, R, X, G, A
+#define PHYSICAL_PAGES_MAX (UINT64_C(1) << 44)
+#define PAGE_WORDS (TAU_PAGE_BYTES / 8)
+#define WORDS_AT_ONCE 16u
+
+_Static_assert(TAU_PAGE_LOG2 == 12, "Sv39 has pages of 4 KiB");
+_Static_assert(PAGE_WORDS % WORDS_AT_ONCE == 0, "a page is copied in whole steps");
+_Static_assert(sizeof(uintptr_t) == 8, "Sv39 is for 64-bit harts");
+
+TAU_INLINE uint64_t *entry_of(const struct tau_sv39_code *code, uint32_t page) {
+    const uint32_t place = (uint32_t)(code->place.first >> TAU_PAGE_LOG2) % ENTRIES + page;
+    TAU_ASSERT(page < code->cache.pages_count);
+    return &code->place.tables[place / ENTRIES][place % ENTRIES];
+}
+
+TAU_INLINE uintptr_t address_of(const struct tau_sv39_code *code, uint32_t page) {
+    TAU_ASSERT(page < code->cache.pages_count);
+    return code->place.first + ((uintptr_t)page << TAU_PAGE_LOG2);
+}
+
+// Steps 1 and 2.
+TAU_INLINE void unmap(const struct tau_sv39_code *code, uint32_t page, uint64_t *entry) {
+    TAU_ASSERT(entry == entry_of(code, page));
+    *(volatile uint64_t *)entry = 0;
+    TAU_SV39_CODE_FLUSH(address_of(code, page));
+}
+
+static bool are_frames(const struct tau_sv39_code_frame *frames, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {  // bound: the frames
+        if (frames[i].memory == NULL || (uintptr_t)frames[i].memory % TAU_PAGE_BYTES != 0 ||
+            frames[i].number >= PHYSICAL_PAGES_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum tau_status tau_sv39_code_init(struct tau_sv39_code *code,
+                                   const struct tau_code_cache_settings *settings,
+                                   const struct tau_sv39_code_place *place, uint8_t *page_frames) {
+    const uintptr_t bytes = (uintptr_t)settings->pages_count << TAU_PAGE_LOG2;
+    if (place->first % TAU_PAGE_BYTES != 0 || place->first + (bytes - 1) < place->first ||
+        place->tables == NULL || place->frames == NULL || (uintptr_t)place->store % 8 != 0 ||
+        settings->frames_count > TAU_CODE_CACHE_FRAMES_MAX ||
+        !are_frames(place->frames, settings->frames_count)) {
+        return TAU_BAD_ARGUMENT;
+    }
+    const enum tau_status status = tau_code_cache_init(&code->cache, settings, page_frames);
+    if (status == TAU_OK) {
+        code->no_entry = 0;
+        for (uint32_t i = 0; i < settings->frames_count; i++) {  // bound: the frames
+            code->entries[i] = &code->no_entry;
+        }
+        // One by one, or compilers make this a call of memcpy.
+        code->place.first = place->first;
+        code->place.tables = place->tables;
+        code->place.store = place->store;
+        code->place.frames = place->frames;
+        TAU_ASSERT(tau_sv39_code_invariants_hold(code));
+    }
+    return status;
+}
+
+// Whether the page at ONE equals that at OTHER. Always reads all of both.
+static __attribute__((noinline)) bool are_equal(const uint64_t *one, const uint64_t *other) {
+    uint64_t difference = 0;
+    TAU_ASSERT((uintptr_t)one % 8 == 0);
+    TAU_ASSERT((uintptr_t)other % 8 == 0);
+    for (uint32_t i = 0; i < PAGE_WORDS; i += WORDS_AT_ONCE) {  // bound: a page
+#pragma GCC unroll 16
+        for (uint32_t j = 0; j < WORDS_AT_ONCE; j++) {
+            difference |= one[j] ^ other[j];
+        }
+        one += WORDS_AT_ONCE;
+        other += WORDS_AT_ONCE;
+    }
+    return difference == 0;
+}
+
+enum tau_status tau_sv39_code_release_page(struct tau_sv39_code *code, struct tau_page page,
+                                           const uint64_t *content) {
+    if (page.number >= code->cache.pages_count) {
+        return TAU_PAGE_OUTSIDE;
+    }
+    const unsigned found = code->cache.page_frames[page.number];
+    if (found != TAU_CODE_CACHE_PAGE_ABSENT) {
+        return found < TAU_CODE_CACHE_FRAMES_MAX ? TAU_PAGE_MAPPED : TAU_PAGE_PINNED;
+    }
+    uint64_t *const entry = entry_of(code, page.number);
+    if (*entry == 0) {
+        return TAU_FRAME_FREE;
+    }
+    if (!are_equal((const uint64_t *)address_of(code, page.number), content)) {
+        const enum tau_status status = tau_code_cache_pin(&code->cache, page);
+        TAU_ASSERT(status == TAU_OK);
+        (void)status;
+        return TAU_PAGE_PINNED;
+    }
+    unmap(code, page.number, entry);
+    return TAU_OK;
+}
+
+TAU_INLINE enum tau_status begin(struct tau_sv39_code *code, uintptr_t address, uint32_t access,
+                                 struct tau_sv39_code_load *load) {
+    struct tau_code_cache_answer answer;
+    const uintptr_t page = (address - code->place.first) >> TAU_PAGE_LOG2;
+    if (page >= code->cache.pages_count) {
+        return TAU_PAGE_OUTSIDE;
+    }
+    if ((access & TAU_WRITE) != 0) {
+        return TAU_ACCESS_DENIED;
+    }
+    load->page.number = (uint32_t)page;
+    const enum tau_status status = tau_code_cache_fault(&code->cache, load->page, &answer);
+    if (status != TAU_OK) {
+        return status;
+    }
+    TAU_ASSERT(answer.frame.number < code->cache.frames_count);
+    load->frame = answer.frame;
+    load->is_needed = answer.action != TAU_CODE_CACHE_RETRY;
+    if (ON_LONGEST_PATH(answer.action == TAU_CODE_CACHE_REPLACE)) {
+        unmap(code, answer.evicted.number, code->entries[answer.frame.number]);
+    }
+    return TAU_OK;
+}
+
+// Steps 4 to 6.
+TAU_INLINE void end(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
+    const uint64_t number = code->place.frames[load->frame.number].number;
+    uint64_t *const entry = entry_of(code, load->page.number);
+    TAU_ASSERT(number < PHYSICAL_PAGES_MAX);
+    code->entries[load->frame.number] = entry;
+    TAU_SV39_CODE_FETCH_ANEW();
+    *(volatile uint64_t *)entry = number << ENTRY_NUMBER_SHIFT | ENTRY_CODE;
+    TAU_SV39_CODE_FLUSH(address_of(code, load->page.number));
+}
+
+enum tau_status tau_sv39_code_begin(struct tau_sv39_code *code, uintptr_t address, uint32_t access,
+                                    struct tau_sv39_code_load *load) {
+    TAU_ASSERT(load != NULL);
+    return begin(code, address, access, load);
+}
+
+__attribute__((noinline)) void tau_sv39_code_read(struct tau_sv39_code *code,
+                                                  const struct tau_sv39_code_load *load) {
+    uint64_t *to = code->place.frames[load->frame.number].memory;
+    const uint64_t *from = code->place.store + (size_t)load->page.number * PAGE_WORDS;
+    TAU_ASSERT(load->is_needed);
+    for (uint32_t i = 0; i < PAGE_WORDS; i += WORDS_AT_ONCE) {  // bound: a page
+        uint64_t words[WORDS_AT_ONCE];
+        // All loads, then all stores. Held, or compilers make this a call of memcpy.
+#pragma GCC unroll 16
+        for (uint32_t j = 0; j < WORDS_AT_ONCE; j++) {
+            words[j] = tau_bits_hold(from[j]);
+        }
+#pragma GCC unroll 16
+        for (uint32_t j = 0; j < WORDS_AT_ONCE; j++) {
+            to[j] = words[j];
+        }
+        to += WORDS_AT_ONCE;
+        from += WORDS_AT_ONCE;
+    }
+}
+
+void tau_sv39_code_end(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
+    TAU_ASSERT(load->frame.number < code->cache.frames_count);
+    end(code, load);
+}
+
+void tau_sv39_code_cancel(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
+    TAU_ASSERT(load->is_needed);
+    const enum tau_status status = tau_code_cache_drop(&code->cache, load->frame);
+    TAU_ASSERT(status == TAU_OK);
+    (void)status;
+    code->entries[load->frame.number] = &code->no_entry;
+}
+
+enum tau_status tau_sv39_code_fault(struct tau_sv39_code *code, uintptr_t address,
+                                    uint32_t access) {
+    struct tau_sv39_code_load load;
+    TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
+    const enum tau_status status =
+        code->place.store == NULL ? TAU_BAD_ARGUMENT : begin(code, address, access, &load);
+    if (status != TAU_OK) {
+        return status;
+    }
+    if (ON_LONGEST_PATH(load.is_needed)) {
+        tau_sv39_code_read(code, &load);
+    }
+    end(code, &load);
+    TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
+    return TAU_OK;
+}
+
+// The accessed bits in COUNT of the ENTRIES, 1 to 32, the first one lowest.
+static __attribute__((noinline)) uint64_t accessed(uint64_t *const *entries, uint32_t count) {
+    uint64_t *const *next = entries + count;
+    uint64_t bits = 0;
+    TAU_ASSERT(count > 0 && count <= 32);
+    do {  // bound: 32
+        next--;
+        bits = bits << 1 | (*(const volatile uint64_t *)*next >> ENTRY_ACCESSED_BIT & 1);
+    } while (next != entries);
+    TAU_ASSERT(bits >> count == 0);
+    return bits;
+}
+
+static __attribute__((noinline)) void forget_accessed(uint64_t *const *entries, uint32_t count) {
+    uint64_t *const *const end_of_entries = entries + count;
+    TAU_ASSERT(count > 0);
+    TAU_ASSERT(count <= TAU_CODE_CACHE_FRAMES_MAX);
+    do {  // bound: the frames
+        volatile uint64_t *const entry = *entries++;
+        *entry = *entry & ~ENTRY_ACCESSED;
+    } while (entries != end_of_entries);
+}
+
+void tau_sv39_code_use(struct tau_sv39_code *code) {
+    const uint32_t count = code->cache.frames_count;
+    struct tau_code_cache_flags used;
+    TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
+#pragma GCC unroll 7
+    for (uint32_t word = 0; word < TAU_CODE_CACHE_WORDS; word++) {
+        const uint32_t first = 32 * word;
+        used.words[word] = 0;
+        if (count > first) {
+            const uint32_t left = count - first;
+            used.words[word] = (uint32_t)accessed(&code->entries[first], left < 32 ? left : 32);
+        }
+    }
+    TAU_ASSERT(code->no_entry == 0);
+    tau_code_cache_use(&code->cache, &used);
+}
+
+void tau_sv39_code_age(struct tau_sv39_code *code) {
+    tau_sv39_code_use(code);
+    forget_accessed(code->entries, code->cache.frames_count);
+    TAU_SV39_CODE_FLUSH_ALL();
+    tau_code_cache_age(&code->cache);
+    TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
+    TAU_ASSERT(code->no_entry == 0);
+}
+
+bool tau_sv39_code_invariants_hold(const struct tau_sv39_code *code) {
+    const struct tau_code_cache *const cache = &code->cache;
+    const uint32_t frame = cache->next_frame;
+    if (!tau_code_cache_invariants_hold(cache) || code->place.tables == NULL ||
+        code->place.frames == NULL) {
+        return false;
+    }
+    if (!code_cache_has(&cache->occupied, frame)) {
+        return code->entries[frame] == &code->no_entry && code->no_entry == 0;
+    }
+    return code->entries[frame] == entry_of(code, cache->frame_pages[frame]) &&
+           *code->entries[frame] >> ENTRY_NUMBER_SHIFT == code->place.frames[frame].number;
+}
