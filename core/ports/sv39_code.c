@@ -81,7 +81,7 @@ enum tau_status tau_sv39_code_init(struct tau_sv39_code *code,
 }
 
 // Whether the page at ONE equals that at OTHER. Always reads all of both.
-static __attribute__((noinline)) bool are_equal(const uint64_t *one, const uint64_t *other) {
+static __attribute__((__noinline__)) bool are_equal(const uint64_t *one, const uint64_t *other) {
     uint64_t difference = 0;
     TAU_ASSERT((uintptr_t)one % 8 == 0);
     TAU_ASSERT((uintptr_t)other % 8 == 0);
@@ -160,8 +160,8 @@ enum tau_status tau_sv39_code_begin(struct tau_sv39_code *code, uintptr_t addres
     return begin(code, address, access, load);
 }
 
-__attribute__((noinline)) void tau_sv39_code_read(struct tau_sv39_code *code,
-                                                  const struct tau_sv39_code_load *load) {
+__attribute__((__noinline__)) void tau_sv39_code_read(struct tau_sv39_code *code,
+                                                      const struct tau_sv39_code_load *load) {
     uint64_t *to = code->place.frames[load->frame.number].memory;
     const uint64_t *from = code->place.store + (size_t)load->page.number * PAGE_WORDS;
     TAU_ASSERT(load->is_needed);
@@ -212,7 +212,7 @@ enum tau_status tau_sv39_code_fault(struct tau_sv39_code *code, uintptr_t addres
 }
 
 // The accessed bits in COUNT of the ENTRIES, 1 to 32, the first one lowest.
-static __attribute__((noinline)) uint64_t accessed(uint64_t *const *entries, uint32_t count) {
+static __attribute__((__noinline__)) uint64_t accessed(uint64_t *const *entries, uint32_t count) {
     uint64_t *const *next = entries + count;
     uint64_t bits = 0;
     TAU_ASSERT(count > 0 && count <= 32);
@@ -224,7 +224,8 @@ static __attribute__((noinline)) uint64_t accessed(uint64_t *const *entries, uin
     return bits;
 }
 
-static __attribute__((noinline)) void forget_accessed(uint64_t *const *entries, uint32_t count) {
+static __attribute__((__noinline__)) void forget_accessed(uint64_t *const *entries,
+                                                          uint32_t count) {
     uint64_t *const *const end_of_entries = entries + count;
     TAU_ASSERT(count > 0);
     TAU_ASSERT(count <= TAU_CODE_CACHE_FRAMES_MAX);

@@ -96,10 +96,10 @@ enum tau_status tau_sv39_code_release_page(struct tau_sv39_code *code, struct ta
 // The fault handler: makes the page at ADDRESS present for ACCESS, which is TAU_EXECUTE or
 // TAU_READ.
 // Fails if and only if:
+// - there is no STORE (TAU_BAD_ARGUMENT)
 // - ADDRESS is in no page of the cache (TAU_PAGE_OUTSIDE): the fault is another handler's
 // - ACCESS is TAU_WRITE (TAU_ACCESS_DENIED): code is read only [P3-6]
 // - the page is pinned (TAU_PAGE_PINNED): it was unmapped by somebody else
-// - there is no STORE (TAU_BAD_ARGUMENT)
 // Cost: 442 instructions, and 1,143 of tau_sv39_code_read.
 enum tau_status tau_sv39_code_fault(struct tau_sv39_code *code, uintptr_t address, uint32_t access);
 

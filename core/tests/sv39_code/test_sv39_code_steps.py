@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from core.tests.sv39_code.steps import (
 )
 from model.code_cache import FRAMES_MAX, POLICIES
 from tautochrone.code.bounds import NEVER, bound_instructions
+from tautochrone.targets.build import TARGETS, compiler_of
 from testing.golden import pinned
 
 GOLDEN = Path(__file__).with_name("sv39_code_golden.json")
@@ -78,6 +80,20 @@ def test_bad_arguments_are_refused_and_change_nothing(elf: Path) -> None:
 
 def test_the_self_test_sees_an_entry_of_somebody_else(elf: Path) -> None:
     fault_by_hand(Hart(elf, PAGES, 4, 0))
+
+
+def test_nothing_outside_is_called(tmp_path: Path) -> None:
+    """The object needs only the code cache: a fault handler must not fault."""
+    made, source = tmp_path / "object.o", ROOT / "core/ports/sv39_code.c"
+    machine = TARGETS["sv39"].machine
+    for compiler in (["gcc"], ["clang-14"], [compiler_of("sv39"), *machine]):
+        for optimize in ("-O2", "-Os"):
+            command = [*compiler, "-std=c17", optimize, "-ffreestanding", f"-I{ROOT}", "-c"]
+            subprocess.run([*command, str(source), "-o", str(made)], check=True)
+            needed = subprocess.run(["nm", "-u", str(made)], capture_output=True, text=True)
+            names = {line.split()[-1] for line in needed.stdout.splitlines()}
+            assert {name for name in names if not name.startswith("tau_code_cache_")} == set()
+            assert "tau_code_cache_fault" in names
 
 
 # ---- Wrong on purpose

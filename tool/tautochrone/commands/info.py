@@ -15,8 +15,11 @@ from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
+from tautochrone.files import input_file
+from tautochrone.plan.file import FILE_BYTES_MAX, load_any_plan
+from tautochrone.plan.sections import section_named
 from tautochrone.trace.ending import Ending
-from tautochrone.trace.file import OPS, Totals, open_trace
+from tautochrone.trace.file import OPS, Totals, is_plan, open_trace
 
 SIZES_SHOWN = 10
 
@@ -28,7 +31,8 @@ def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
     Of a code recording it prints the kernel, and how much of its code was executed. Of tasks, a
-    geometry or a plan of TLB sets (`tau tlb`) it prints the whole content.
+    geometry or a plan of TLB sets (`tau tlb`) it prints the whole content, of another plan without
+    a heap its sections.
 
     \b
     tau info program.tau
@@ -56,7 +60,26 @@ def _print_other(path: Path, as_json: bool) -> bool:
         code = info_code.result_of(load(path))
         output.emit(as_json, "info", code, lambda: info_code.print_result(code))
         return True
-    return path.is_file() and info_tlb.print_described(path, as_json)
+    return path.is_file() and (
+        info_tlb.print_described(path, as_json) or _print_sections(path, as_json)
+    )
+
+
+def _print_sections(path: Path, as_json: bool) -> bool:
+    """Print the sections of a plan without a heap, and return whether it is one."""
+    if not is_plan(input_file.read(path, "plan", FILE_BYTES_MAX)):
+        return False
+    plan = load_any_plan(path)
+    if plan.has_heap:
+        return False
+    document = {name: section_named(name).document(value) for name, value in plan.sections.items()}
+
+    def show() -> None:
+        for name, value in plan.sections.items():
+            print(f"[{name}]", *section_named(name).told(value), sep="\n")
+
+    output.emit(as_json, "info", {"plan": str(path), "sections": document}, show)
+    return True
 
 
 def _result(

@@ -19,7 +19,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
 from tautochrone.files import input_file, output_file, schema, toml_file
-from tautochrone.plan.sections import HEAP, TLB, section_named
+from tautochrone.plan.sections import HEAP, TLB, WITHOUT_HEAP, section_named
 
 NEXT_STEP = "make the plan again with `tau plan`"
 NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
@@ -64,7 +64,7 @@ class Plan:
     """A heap's division, and the other sections by name (plan/sections.py).
 
     The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction. A plan of
-    tasks has no heap: only sections (without_heap).
+    tasks or of code has no heap: only sections (without_heap).
     """
 
     classes: tuple[PlanClass, ...]
@@ -123,7 +123,8 @@ def load_plan(path: Path | str) -> Plan:
 
 def load_any_plan(path: Path | str) -> Plan:
     """Read and check a plan file, which may lack [heap]. Raises TauError as load_plan does."""
-    step = "give the path of a plan, made with `tau plan -o` or `tau tlb plan -o`"
+    verbs = "`tau plan -o`, `tau tlb plan -o` or `tau coldcode plan -o`"
+    step = f"give the path of a plan, made with {verbs}"
     data = input_file.read(Path(path), "plan", FILE_BYTES_MAX, step)
     if data.startswith(MAGIC.encode()):
         raise TauError(f"{path} is a trace, not a plan", f"tau plan {path} -o plan.toml")
@@ -147,7 +148,7 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
         )
     _refuse_unknown(reader, document)
     _refuse_later(reader, document, version)
-    has_heap = HEAP in document or TLB not in document
+    has_heap = HEAP in document or not WITHOUT_HEAP.keys() & document.keys()
     is_heap = isinstance(document.get(HEAP), dict) or not has_heap
     if not is_heap or not isinstance(document.get("trace", []), list):
         raise reader.fail("it lacks [heap], or [[trace]] is no list of tables")
@@ -252,9 +253,7 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
     Equal plans and comments give equal bytes.
     """
     lines = [
-        "# A heap plan: give heap_bytes of memory and these pools to the budgeted allocator."
-        if plan.has_heap
-        else "# A plan of TLB sets: map these runs, and give each task's heap its window.",
+        f"# {_use_of(plan)}",
         f"# Made by tautochrone {__version__}: {comment(made_by)}",
     ]
     lines += [f"# {comment(note)}" for note in notes]
@@ -267,6 +266,14 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
         table = {key: value for key, value in asdict(trace).items() if key != "incomplete" or value}
         lines += ["", "[[trace]]", *schema.table_lines(table, plan_format.TRACE)]
     return "\n".join(lines) + "\n"
+
+
+def _use_of(plan: Plan) -> str:
+    if plan.has_heap:
+        return "A heap plan: give heap_bytes of memory and these pools to the budgeted allocator."
+    if TLB in plan.sections:
+        return "A plan of TLB sets: map these runs, and give each task's heap its window."
+    return "A plan of cold code: link the kernel with the fragment beside this file."
 
 
 def _version_lines(facts: dict[str, Any]) -> list[str]:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tautochrone.replay.opened import OpenTrace
 
 HEAP = "heap"  # every plan of recordings has this section; plan/file.py reads it
-TLB = "tlb"  # a plan of tasks has this one, and may have no heap
+TLB = "tlb"  # a plan of tasks has this one
+CODE = "code"  # a plan of a kernel's code has this one
+WITHOUT_HEAP = {TLB: "TLB sets", CODE: "cold code"}  # a plan with one of these may have no heap
 NAMES = tuple(name for name in SECTIONS if name != HEAP)
 
 

@@ -21,7 +21,7 @@ TAU = [sys.executable, "-m", "tautochrone"]
 TLB_FILES = Path(tlb.__file__).parent.glob("*.py")
 VERBS = "record import info plan replay report export check compose tlb coldcode doctor".split()
 VERBS_OF = {
-    "coldcode": ["profile"],
+    "coldcode": ["build", "plan", "profile", "replay", "run"],
     "compose": "build check link plan run".split(),
     "tlb": [path.stem for path in sorted(TLB_FILES) if path.stem not in ("__init__", "options")],
 }

@@ -18,6 +18,7 @@ import pytest
 from tautochrone.errors import TauError
 from tautochrone.plan import file as planning
 from tautochrone.plan.bounds import Bound, Bounds
+from tautochrone.plan.code.section import CodePlan, Recorded
 from tautochrone.plan.file import (
     Plan,
     PlanClass,
@@ -62,6 +63,23 @@ SECTIONS = {
                 largest_object_bytes=0,
             ),
         ),
+    ),
+    "code": CodePlan(
+        threshold=0.999,
+        planner="replayed",
+        policy="round-robin",
+        frames=16,
+        frames_least=4,
+        core_bytes=20_546,
+        base_bytes=86_156,
+        swappable_bytes=775_646,
+        pages=202,
+        expected_faults=34,
+        lower_bound_faults=19,
+        fault_instructions_max=2_000,
+        code_sha256="12" * 32,
+        fragment_sha256="34" * 32,
+        recordings=(Recorded("boot.taucode", "56" * 32),),
     ),
 }
 PLAN = Plan(
@@ -279,7 +297,8 @@ def test_what_is_newer_leads_to_a_newer_tool(tmp_path: Path) -> None:
 
 
 def test_each_section_of_the_schema_has_a_module_and_each_module_a_section() -> None:
-    """A section is one table and one file: neither is listed anywhere else."""
+    """A section is one table and one file, which may be in a folder of its own: neither is listed
+    anywhere else."""
     schema = tomllib.loads((ROOT / "iface" / "plan.toml").read_text())
     tables = [name for name, value in schema.items() if isinstance(value, dict)]
     assert tables == [HEAP, *NAMES, "trace"]
@@ -292,6 +311,7 @@ def test_each_section_of_the_schema_has_a_module_and_each_module_a_section() -> 
         assert section_named(name).from_table(table) == values[name]
     folder = ROOT / "tool" / "tautochrone" / "plan"
     modules = {path.stem for path in folder.glob("*.py") if "def rule_broken" in path.read_text()}
+    modules |= {path.parent.name for path in folder.glob("*/section.py")}
     assert modules - {"sections"} == set(NAMES)
 
 

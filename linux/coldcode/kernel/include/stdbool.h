@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#ifndef TAU_KERNEL_STDBOOL_H
+#define TAU_KERNEL_STDBOOL_H
+
+#include <linux/stddef.h>
+#include <linux/types.h>
+
+#endif

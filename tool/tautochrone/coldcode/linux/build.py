@@ -1,0 +1,219 @@
+"""Builds a Linux kernel with the code pager: compiled once, linked for each placement of its code.
+
+kernel = build(Wish("smallest"))                          # all code stays in RAM
+kernel = build(replace(wish, placement=Path("plan.lds")))  # only linked again
+
+Source, objects and each link are kept in the user's cache, each under a hash of all that it depends
+on. So a second call with the same wish builds nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone import native
+from tautochrone.coldcode.fragment import read_fragment
+from tautochrone.coldcode.linux import fault_path, flash, kept, source
+from tautochrone.errors import TauError
+
+PREFIX = "riscv64-linux-gnu-"
+COMPILERS = ("gcc-12", "gcc")
+PACKAGES = "apt install gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu flex bison bc"
+STEADY = {
+    "ARCH": "riscv",
+    "CROSS_COMPILE": PREFIX,
+    # The same input gives the same kernel, on every machine.
+    "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
+    "KBUILD_BUILD_USER": "tautochrone",
+    "KBUILD_BUILD_HOST": "tautochrone",
+    "LC_ALL": "C",
+    # Objects are the same whatever the name of the build folder.
+    "CCACHE_NOHASHDIR": "1",
+    "CCACHE_COMPILERCHECK": "content",
+}
+# What the user's shell could add to the kernel's make.
+UNWANTED = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "KBUILD_OUTPUT", "KCFLAGS", "O")
+FRAGMENT = "cold_code.lds"
+LINKER_SCRIPT = "arch/riscv/kernel/vmlinux.lds"
+IMAGE = "arch/riscv/boot/Image"
+LINKED = ("vmlinux", "vmlinux.map", IMAGE, ".config")
+SECONDS_MAX = 3 * 3600.0
+SAID_LINES = 30
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to build. `configuration` is the name of one of ours, or a file of options.
+
+    `placement` is a fragment of the linker script; None: all code stays in RAM.
+    """
+
+    configuration: str = "smallest"
+    placement: Path | None = None
+    archive: Path = source.ARCHIVE
+    seconds_max: float = SECONDS_MAX
+
+
+@dataclass(frozen=True)
+class Built:
+    """A linked kernel, in a folder that is kept."""
+
+    folder: Path
+
+    @property
+    def vmlinux(self) -> Path:
+        """The ELF file with symbols."""
+        return self.folder / "vmlinux"
+
+    @property
+    def link_map(self) -> Path:
+        """The linker's map."""
+        return self.folder / "vmlinux.map"
+
+    @property
+    def pages(self) -> Path:
+        """The page file for flash."""
+        return self.folder / "pages.bin"
+
+    @property
+    def image(self) -> Path:
+        """What a boot loader starts."""
+        return self.folder / "Image"
+
+
+def configurations_folder() -> Path:
+    """The folder of the configurations of this package."""
+    return native.sources() / "coldcode" / "configurations"
+
+
+def configurations() -> tuple[str, ...]:
+    """The names of our configurations."""
+    names = sorted(path.stem for path in configurations_folder().glob("*.config"))
+    return tuple(name for name in names if name != "required")
+
+
+def options_of(configuration: str) -> str:
+    """The text of a configuration, with what every kernel with cold code needs."""
+    path = configurations_folder() / f"{configuration}.config"
+    if configuration not in configurations():
+        path = Path(configuration)
+    if not path.is_file():
+        step = f"choose one of {', '.join(configurations())}, or a file of options"
+        raise TauError(f"there is no configuration {configuration}", step)
+    required = (configurations_folder() / "required.config").read_text()
+    return f"{path.read_text()}\n{required}"
+
+
+def build(wish: Wish) -> Built:
+    """Build what is missing. Raises TauError with the compiler's words if it cannot be built."""
+    options = options_of(wish.configuration)
+    text = ""
+    if wish.placement is not None:
+        read_fragment(wish.placement)
+        text = wish.placement.read_text()
+    tools = compiler_tools()
+    folder = source.prepared(wish.archive)
+    mark = kept.hash_of([options, *tools.values(), *STEADY.values()])
+    make = Make(folder, tools, wish.seconds_max)
+    objects = kept.folder(folder, "build", mark, lambda made: _compile(make, made, options))
+    link = kept.folder(
+        folder / "linked",
+        mark,
+        kept.hash_of([text]),
+        lambda made: _link(make, objects, text, made),
+    )
+    return Built(link)
+
+
+@dataclass(frozen=True)
+class Make:
+    """How the kernel's make is called."""
+
+    source: Path
+    tools: dict[str, str]
+    seconds_max: float
+
+    def run(self, folder: Path, *words: str, **variables: str) -> None:
+        """Make WORDS in a build folder. Raises TauError with the end of what it said."""
+        environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
+        environment |= STEADY | variables
+        launcher = "ccache " if shutil.which("ccache") else ""
+        command = ["make", "-C", str(self.source), f"O={folder.name}", f"-j{os.cpu_count() or 1}"]
+        command += [f"CC={launcher}{self.tools['compiler']}", f"HOSTCC={launcher}gcc", *words]
+        log = folder / "make.log"
+        with open(log, "a") as file:
+            try:
+                done = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    env=environment,
+                    timeout=self.seconds_max,
+                    check=False,
+                )
+            except FileNotFoundError as error:
+                raise TauError(f"{error.filename} is not installed", PACKAGES) from error
+            except subprocess.TimeoutExpired as error:
+                cause = f"the kernel was not built in {self.seconds_max:g} s"
+                raise TauError(cause, "give more time with --seconds") from error
+        if done.returncode:
+            said = "\n".join(log.read_text(errors="replace").splitlines()[-SAID_LINES:])
+            raise TauError("the kernel cannot be built", f"see {log}, or {PACKAGES}", said=said)
+
+
+def compiler_tools() -> dict[str, str]:
+    """The compiler, and what it and the linker say of themselves."""
+    linker = f"{PREFIX}ld"
+    for compiler in (PREFIX + name for name in COMPILERS):
+        if shutil.which(compiler) and shutil.which(linker):
+            return {
+                "compiler": compiler,
+                "compiler_version": _version(compiler),
+                "linker_version": _version(linker),
+            }
+    raise TauError("no compiler for riscv64 Linux is installed", PACKAGES)
+
+
+def _version(program: str) -> str:
+    command = [program, "--version"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+
+
+def _compile(make: Make, folder: Path, options: str) -> None:
+    """Configure and compile in a new folder."""
+    wished = folder / "wished.config"
+    wished.write_text(options)
+    make.run(folder, "allnoconfig", KCONFIG_ALLCONFIG=str(wished))
+    got = (folder / ".config").read_text().splitlines()
+    missing = [line for line in options.splitlines() if _is_set(line) and line not in got]
+    if missing:
+        step = "remove what excludes it: docs/design/code_pager.md says why cold code excludes some"
+        raise TauError(f"the kernel's configuration refuses {', '.join(missing)}", step)
+    (folder / FRAGMENT).touch()
+    make.run(folder, "vmlinux", "Image")
+
+
+def _is_set(line: str) -> bool:
+    return line.startswith("CONFIG_") and not line.endswith("=n")
+
+
+def _link(make: Make, objects: Path, text: str, made: Path) -> None:
+    """Link the objects with a fragment, and keep what comes out."""
+    with kept.locked(objects / "link.lock"):
+        (objects / FRAGMENT).write_text(text)
+        # make does not know what the linker script includes.
+        (objects / LINKER_SCRIPT).touch()
+        for name in ("vmlinux", IMAGE):
+            with contextlib.suppress(FileNotFoundError):
+                (objects / name).unlink()
+        make.run(objects, "vmlinux", "Image")
+        for name in LINKED:
+            shutil.copy2(objects / name, made / Path(name).name)
+    fault_path.check(made / "vmlinux")
+    (made / "pages.bin").write_bytes(flash.page_file_of(made / "vmlinux").content())

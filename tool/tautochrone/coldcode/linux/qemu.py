@@ -1,0 +1,118 @@
+"""Boots a kernel of ours in QEMU's machine `virt`, recorded or not, and reads what it prints."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.coldcode.kernel import read_kernel
+from tautochrone.coldcode.linux import flash
+from tautochrone.coldcode.linux.build import Built
+from tautochrone.coldcode.profile import QEMU_PACKAGE, How, profile
+from tautochrone.coldcode.recording import CodeRecording
+from tautochrone.errors import TauError
+
+EMULATOR = "qemu-system-riscv64"
+# The kernel calls it once, for the first program: it has booted, and the pager is at work.
+MARKER = "run_init_process"
+# Fixed, so that a run repeats to the instruction: 8 ns each, and no randomness.
+STEADY = "-icount shift=3,sleep=off -seed 1 -rtc base=2026-01-01,clock=vm".split()
+NANOSECONDS_PER_INSTRUCTION = 8
+MACHINE = "-machine virt -display none -monitor none -no-reboot".split()
+APPEND = "console=hvc0 panic=-1"
+LINE = re.compile(r"tau: (\w+)(?::|\b) *(\S+)(?: kB)?$")
+KEPT = "coldcode: "
+SAID_LINES = 25
+CONSOLE, CHIP = "console", "flash"
+
+
+@dataclass(frozen=True)
+class Boot:
+    """How a kernel is booted. `pages` is what flash holds; None: an empty flash."""
+
+    initramfs: Path
+    pages: bytes | None = None
+    options: tuple[str, ...] = ()
+    memory: str = "64M"
+    seconds_max: float = 600.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a kernel has printed: values by name, and what the pager said."""
+
+    console: str
+    values: dict[str, str]
+    pager: tuple[str, ...]
+
+    def number(self, name: str) -> int:
+        """A value that is a number; 0 if it was not printed."""
+        return int(self.values.get(name, "0"))
+
+
+def boot(built: Built, how: Boot) -> Seen:
+    """Boot, and read the console. Raises TauError if the first program did not get to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = _command(built, how, Path(folder))
+        try:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=how.seconds_max
+            )
+        except subprocess.TimeoutExpired as error:
+            said = _console(Path(folder))
+            cause = f"the kernel did not power off in {how.seconds_max:g} s"
+            raise TauError(cause, "give more time with --seconds", said=_end_of(said)) from error
+        said = _console(Path(folder)) + done.stderr.decode(errors="replace")
+    return seen(said)
+
+
+def boot_recorded(
+    built: Built, how: Boot, recording: Path, force: bool = False
+) -> tuple[Seen, CodeRecording]:
+    """The same, with a recording of what is executed once the kernel has booted."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = _command(built, how, Path(folder))
+        limits = How(MARKER, seconds_max=how.seconds_max, force=force)
+        recorded = profile(command, read_kernel(built.vmlinux), recording, limits)
+        return seen(_console(Path(folder))), recorded
+
+
+def seen(console: str) -> Seen:
+    """What a console shows."""
+    lines = console.replace("\r", "").splitlines()
+    if "tau: end" not in lines:
+        cause = "the kernel did not get to the end of its first program"
+        raise TauError(cause, "see its console above", said=_end_of(console))
+    rows = [row for row in map(LINE.match, lines) if row]
+    pager = tuple(line.partition(KEPT)[2] for line in lines if line.startswith(KEPT))
+    return Seen(console, {row[1]: row[2] for row in rows}, pager)
+
+
+def _command(built: Built, how: Boot, folder: Path) -> list[str]:
+    """The command of QEMU, whose console is a file in FOLDER, as are the flash's bytes."""
+    emulator = shutil.which(EMULATOR)
+    if emulator is None:
+        raise TauError(f"{EMULATOR} is not installed", QEMU_PACKAGE)
+    command = [emulator, *MACHINE, *STEADY, "-m", how.memory]
+    command += ["-serial", f"file:{folder / CONSOLE}", "-kernel", str(built.image)]
+    command += ["-initrd", str(how.initramfs), "-append", " ".join([APPEND, *how.options])]
+    if how.pages is not None:
+        with open(folder / CHIP, "wb") as file:
+            file.write(flash.chip_of(how.pages))
+            file.truncate(flash.CHIP_BYTES)
+        chip = str(folder / CHIP).replace(",", ",,")
+        command += ["-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={chip}"]
+    return command
+
+
+def _console(folder: Path) -> str:
+    path = folder / CONSOLE
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def _end_of(console: str) -> str:
+    return "\n".join(console.splitlines()[-SAID_LINES:])

@@ -1,0 +1,82 @@
+"""The source of Linux with the code pager in it: unpacked from Debian's package, and changed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from tautochrone import native
+from tautochrone.coldcode.linux import anchors, kept
+from tautochrone.errors import TauError
+
+ARCHIVE = Path("/usr/src/linux-source-6.12.tar.xz")
+PACKAGE = "apt install linux-source-6.12"
+TARGET = "arch/riscv/coldcode"
+# Large, and nothing that a kernel for riscv64 needs: 600 MB of 1.7 GB.
+LEFT_OUT = ("drivers/gpu/drm/amd/*.[ch]", "Documentation/*/*", "tools/testing/*")
+# What the kernel compiles of the core.
+CORE = ("code_cache.[ch]", "ports/sv39_code.[ch]", "page.h", "status.h", "config.h")
+CORE_PRIVATE = ("private/bits.h", "private/check.h", "private/inline.h", "private/code/*.h")
+UNPACK_SECONDS_MAX = 1800
+
+
+def pager_folder() -> Path:
+    """The folder of the kernel's files of ours."""
+    folder = native.sources() / "coldcode" / "kernel"
+    if not (folder / "anchors.toml").exists():
+        step = "reinstall with `pipx install .`, or `make build`"
+        raise TauError(f"{folder} is missing from this installation", step)
+    return folder
+
+
+def pager_files() -> dict[str, Path]:
+    """Each file that is put into the kernel's TARGET, with what it is a copy of."""
+    pager, core = pager_folder(), native.core_sources()
+    files = {str(path.relative_to(pager)): path for path in pager.rglob("*") if path.is_file()}
+    for pattern in (*CORE, *CORE_PRIVATE):
+        files |= {f"core/{path.relative_to(core)}": path for path in core.glob(pattern)}
+    return dict(sorted(files.items()))
+
+
+def prepared(archive: Path) -> Path:
+    """The folder with the changed source; it is made if needed."""
+    if not archive.is_file():
+        raise TauError(f"{archive} is missing", PACKAGE)
+    files = pager_files()
+    parts = [kept.file_hash(archive), *LEFT_OUT]
+    for name, path in files.items():
+        parts += [name, path.read_bytes()]
+
+    def make(folder: Path) -> None:
+        unpack(archive, folder)
+        put(folder)
+
+    return kept.folder(kept.cache_folder(), "source", kept.hash_of(parts), make)
+
+
+def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
+    """Unpack the archive's folder into FOLDER; only the files NAMES, if any is named."""
+    command = ["tar", "--extract", "--file", str(archive), "--directory", str(folder)]
+    command += ["--strip-components=1", "--wildcards", "--no-same-owner"]
+    command += [f"--exclude=*/{pattern}" for pattern in LEFT_OUT]
+    if names:
+        # The archive is left as soon as all are there.
+        command += ["--occurrence=1", "--no-wildcards-match-slash"]
+        command += [f"*/{name}" for name in names]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=UNPACK_SECONDS_MAX)
+    except subprocess.TimeoutExpired as error:
+        raise TauError(f"{archive} could not be unpacked in {error.timeout:g} s") from error
+    if done.returncode:
+        said = done.stderr.strip()
+        raise TauError(f"{archive} cannot be unpacked", PACKAGE, said=said)
+
+
+def put(folder: Path) -> None:
+    """Put our files, and what is inserted at anchors, into the kernel's source in FOLDER."""
+    anchors.apply(anchors.read_insertions(pager_folder() / "anchors.toml"), folder)
+    for name, path in pager_files().items():
+        target = folder / TARGET / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)

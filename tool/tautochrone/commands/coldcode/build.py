@@ -1,0 +1,47 @@
+"""`tau coldcode build`: a Linux kernel whose cold code can leave RAM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tautochrone.commands.coldcode.build_options import build_options
+from tautochrone.console import output
+
+
+@click.command()
+@build_options
+def command(
+    configuration: str, placement: Path | None, archive: Path | None, seconds: float, as_json: bool
+) -> None:
+    """Build a kernel, or find it in the cache, and print the folder that it is in.
+
+    \b
+    tau coldcode build
+    tau coldcode build --configuration my.config --placement plan.lds
+
+    Without a placement all code stays in RAM; record that kernel. The folder holds vmlinux,
+    vmlinux.map, Image, and pages.bin, which belongs into flash at 0x20001000.
+    """
+    from tautochrone.coldcode.linux.build import Wish, build
+    from tautochrone.coldcode.linux.run import sizes_of
+    from tautochrone.coldcode.linux.source import ARCHIVE
+
+    built = build(Wish(configuration, placement, archive or ARCHIVE, seconds))
+    sizes = sizes_of(built)
+    result = {
+        "configuration": configuration,
+        "kernel": str(built.folder),
+        "text_bytes": sizes.text,
+        "static_bytes": sizes.static,
+        "page_file_bytes": built.pages.stat().st_size,
+    }
+    output.emit(as_json, "coldcode build", result, lambda: _print(result))
+
+
+def _print(result: dict[str, Any]) -> None:
+    click.echo(f"kernel: {result['kernel']}")
+    click.echo(f"code: {result['text_bytes']:,} bytes")
+    click.echo(f"code and data: {result['static_bytes']:,} bytes")

@@ -1,0 +1,229 @@
+"""`tau coldcode plan`: decides which code of a kernel leaves RAM, and on which pages it lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY, Memory
+from tautochrone.console import output
+from tautochrone.errors import EXIT_DONE
+from tautochrone.facts.plan_format import SECTIONS
+from tautochrone.files.paths import OutputPath
+
+if TYPE_CHECKING:
+    from tautochrone.plan.code.making import Planned
+    from tautochrone.plan.code.pieces import Code
+    from tautochrone.plan.code.section import CodePlan
+
+PLANNERS = tuple(SECTIONS["code"]["planner"]["values"])
+THRESHOLD, FRAMES_COUNT = 0.999, 16
+
+
+@click.command()
+@click.argument("recordings", nargs=-1, required=True, type=FILE)
+@click.option(
+    "--kernel",
+    "elf",
+    type=FILE,
+    required=True,
+    help="The recorded kernel's ELF file with its symbols, for Linux vmlinux.",
+)
+@click.option(
+    "--map",
+    "map_path",
+    type=FILE,
+    required=True,
+    help="The map of its link, for Linux vmlinux.map (CONFIG_VMLINUX_MAP=y).",
+)
+@click.option(
+    "--sizes",
+    "other_maps",
+    type=FILE,
+    multiple=True,
+    help="The map of another link of it, of whose sizes the larger count; may be repeated.",
+)
+@click.option(
+    "--keep",
+    type=FILE,
+    help="A file with the names of functions that must stay in RAM, one per line (default: none).",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help=f"T, the part of all instructions that hot code has (default: {THRESHOLD}).",
+)
+@click.option("--frames", type=FRAMES, help=f"Frames of the cache (default: {FRAMES_COUNT}).")
+@click.option(
+    "--ram",
+    "ram_bytes",
+    type=Memory(),
+    help="Instead of T and frames: find those with the fewest faults whose resident code and frames"
+    " take so many bytes at most, for example 300K.",
+)
+@click.option(
+    "--faults",
+    "faults_max",
+    type=click.IntRange(min=0),
+    help="Instead of T and frames: find those with the least RAM and no more faults.",
+)
+@click.option(
+    "--planner",
+    type=click.Choice(PLANNERS),
+    default=PLANNERS[0],
+    show_default=True,
+    help="Who chooses the pages.",
+)
+@click.option(
+    "--policy",
+    type=POLICY,
+    default="round-robin",
+    show_default=True,
+    help="Which page leaves its frame.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "plan_path",
+    type=OutputPath(),
+    help="Plan file to write; the linker fragment with the pages is written beside it, as NAME.lds"
+    " (default: none).",
+)
+@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@JSON
+def command(
+    recordings: tuple[Path, ...],
+    elf: Path,
+    map_path: Path,
+    other_maps: tuple[Path, ...],
+    keep: Path | None,
+    threshold: float | None,
+    frames: int | None,
+    ram_bytes: int | None,
+    faults_max: int | None,
+    planner: str,
+    policy: str,
+    plan_path: Path | None,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Plan which code of a kernel leaves RAM, from RECORDINGS of it.
+
+    \b
+    tau coldcode plan boot.taucode --kernel vmlinux --map vmlinux.map --ram 300K -o plan.toml
+    tau coldcode plan boot.taucode --kernel vmlinux --map vmlinux.map --threshold 0.999 --frames 16
+
+    Hot code and what must stay are resident. The rest lies on pages, and a page is loaded into one
+    of a few frames when its code is executed. RAM is the resident code and the frames, without what
+    is freed after boot. The result says how many faults the recordings have, and how many no
+    placement and no policy can avoid.
+
+    Exit status 3 means that no plan keeps to --ram or --faults.
+    """
+    from tautochrone.coldcode.replay import Cache
+    from tautochrone.files import output_file
+    from tautochrone.plan.code import making
+    from tautochrone.plan.code.section import document, fragment_path, told
+
+    _refuse_both(threshold, frames, ram_bytes, faults_max)
+    inputs = [*recordings, elf, map_path, *other_maps, *([] if keep is None else [keep])]
+    outputs = [] if plan_path is None else [plan_path, fragment_path(plan_path)]
+    for number, path in enumerate(outputs):
+        output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
+    code = _code(recordings, elf, map_path, other_maps, keep)
+    cache = Cache(frames or FRAMES_COUNT, policy)
+    if ram_bytes is not None:
+        planned = making.for_ram(code, ram_bytes, planner, cache)
+    elif faults_max is not None:
+        planned = making.for_faults(code, faults_max, planner, cache)
+    else:
+        part = THRESHOLD if threshold is None else threshold
+        planned = making.for_part(code, part, planner, cache)
+    value = _section(planned)
+    if plan_path is not None:
+        _save(planned, value, plan_path, force)
+    result = document(value) | {"ram_bytes": value.ram_bytes}
+
+    def show() -> None:
+        print(*told(value), *(f"written: {path}" for path in outputs), sep="\n")
+        if plan_path is not None:
+            print(f"next: tau coldcode replay {recordings[0]} --plan {plan_path}")
+
+    output.emit(as_json, "coldcode plan", result, show)
+    return EXIT_DONE
+
+
+def _refuse_both(
+    threshold: float | None, frames: int | None, ram_bytes: int | None, faults_max: int | None
+) -> None:
+    """Raise UsageError for two ways to ask at once."""
+    if ram_bytes is not None and faults_max is not None:
+        raise click.UsageError("give --ram or --faults, not both")
+    if (ram_bytes, faults_max) != (None, None) and (threshold, frames) != (None, None):
+        raise click.UsageError("--ram and --faults find T and frames: leave these out")
+
+
+def _code(
+    recordings: tuple[Path, ...],
+    elf: Path,
+    map_path: Path,
+    other_maps: tuple[Path, ...],
+    keep: Path | None,
+) -> Code:
+    """Read all inputs."""
+    from tautochrone.coldcode.kernel import read_kernel
+    from tautochrone.coldcode.link_map import read_link_map
+    from tautochrone.coldcode.recording import load
+    from tautochrone.files import input_file
+    from tautochrone.plan.code.pieces import code_of
+
+    kernel, pieces = read_kernel(elf), read_link_map(map_path)
+    others = [piece for path in other_maps for piece in read_link_map(path)]
+    text = b"" if keep is None else input_file.read(keep, "list of functions", 1 << 24)
+    kept = text.decode("utf-8", "replace").split()
+    return code_of(kernel, pieces, [load(path) for path in recordings], kept, others)
+
+
+def _section(planned: Planned) -> CodePlan:
+    """The section of the plan file."""
+    from tautochrone.coldcode.fragment import sha256_of
+    from tautochrone.coldcode.replay import FRAMES_LEAST
+    from tautochrone.plan.code.pieces import sha256_of_file
+    from tautochrone.plan.code.section import CodePlan, Recorded
+
+    return CodePlan(
+        threshold=planned.threshold.part,
+        planner=planned.planner,
+        policy=planned.cache.policy,
+        frames=planned.cache.frames,
+        frames_least=FRAMES_LEAST,
+        core_bytes=planned.core_bytes,
+        base_bytes=planned.base_bytes,
+        swappable_bytes=planned.swappable_bytes,
+        pages=len(planned.pages),
+        expected_faults=planned.faults,
+        lower_bound_faults=planned.bound,
+        fault_instructions_max=None,  # the kernel is not linked yet
+        code_sha256=planned.code.kernel.code_sha256,
+        fragment_sha256=sha256_of(planned.page_pieces),
+        recordings=tuple(
+            Recorded(one.path.name, sha256_of_file(one.path)) for one in planned.code.recordings
+        ),
+    )
+
+
+def _save(planned: Planned, value: CodePlan, path: Path, force: bool) -> None:
+    """Write the fragment, then the plan that names its hash."""
+    from tautochrone.coldcode.fragment import fragment_text
+    from tautochrone.files import output_file
+    from tautochrone.plan.code.section import fragment_path
+    from tautochrone.plan.file import save_plan, without_heap
+    from tautochrone.plan.sections import CODE
+
+    with output_file.written(fragment_path(path), force) as partial:
+        partial.write_text(fragment_text(planned.page_pieces), encoding="utf-8")
+    names = " ".join(one.name for one in value.recordings)
+    made_by = f"tau coldcode plan {names} --planner {value.planner}"
+    save_plan(without_heap({CODE: value}), path, made_by, force=force)

@@ -1,0 +1,119 @@
+"""`tau coldcode replay`: how often a kernel would load pages of cold code, without a kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY_OR_BELADY
+from tautochrone.console import output
+from tautochrone.errors import EXIT_DONE, TauError
+
+if TYPE_CHECKING:
+    from tautochrone.coldcode.fragment import Fragment
+    from tautochrone.plan.code.section import CodePlan
+
+
+@click.command()
+@click.argument("recording", type=FILE)
+@click.option(
+    "--plan",
+    "plans",
+    type=FILE,
+    multiple=True,
+    required=True,
+    help="A plan with [code], and its fragment NAME.lds beside it; may be repeated.",
+)
+@click.option(
+    "--policy",
+    "policies",
+    type=POLICY_OR_BELADY,
+    multiple=True,
+    help="Which page leaves its frame; belady knows the future, to compare with; may be repeated"
+    " (default: the plan's).",
+)
+@click.option(
+    "--frames",
+    type=FRAMES,
+    multiple=True,
+    help="Frames of the cache; may be repeated (default: the plan's).",
+)
+@click.option(
+    "--map",
+    "map_path",
+    type=FILE,
+    help="The recorded kernel's map, if it was linked otherwise than the planned one: pieces are"
+    " then found by file and section (default: it is the planned kernel).",
+)
+@JSON
+def command(
+    recording: Path,
+    plans: tuple[Path, ...],
+    policies: tuple[str, ...],
+    frames: tuple[int, ...],
+    map_path: Path | None,
+    as_json: bool,
+) -> int:
+    """Replay RECORDING on plans: each with each policy and number of frames.
+
+    \b
+    tau coldcode replay boot.taucode --plan plan.toml
+    tau coldcode replay other.taucode --plan plan.toml --frames 8 --frames 16 --policy nru --json
+
+    The recording may be another one than the plan was made from, but of the same kernel. The core's
+    own code cache decides what is loaded and what leaves.
+    """
+    from tautochrone.coldcode.link_map import read_link_map
+    from tautochrone.coldcode.recording import load
+    from tautochrone.coldcode.replay import Cache, refuse_other_kernel, replay, touches_of
+    from tautochrone.plan.code.pieces import sha256_of_file
+
+    opened = [(path, *_opened(path)) for path in plans]
+    recorded = load(recording)
+    linked = None if map_path is None else read_link_map(map_path)
+    rows: list[dict[str, Any]] = []
+    for path, value, fragment in opened:
+        if linked is None:
+            refuse_other_kernel(recorded, value.code_sha256)
+        touches = touches_of(recorded, fragment, linked)
+        for policy in policies or (value.policy,):
+            for count in frames or (value.frames,):
+                counts = replay(touches, Cache(count, policy))
+                row = {"placement": value.planner, "policy": policy, "frames": count}
+                rows.append(row | counts.document() | {"plan": str(path)})
+    result = {
+        "recording": str(recording),
+        "recording_sha256": sha256_of_file(recording),
+        "replays": rows,
+    }
+    output.emit(as_json, "coldcode replay", result, lambda: _show(rows))
+    return EXIT_DONE
+
+
+def _opened(path: Path) -> tuple[CodePlan, Fragment]:
+    """A plan's section and its pages. Raises TauError if they are not of one another."""
+    from tautochrone.coldcode.fragment import PLAN_AGAIN, read_fragment
+    from tautochrone.plan.code.section import fragment_path, fragment_problem
+    from tautochrone.plan.file import load_any_plan
+    from tautochrone.plan.sections import CODE
+
+    value = load_any_plan(path).sections.get(CODE)
+    if value is None:
+        raise TauError(f"{path} has no [code]", "make a plan with `tau coldcode plan -o`")
+    fragment = read_fragment(fragment_path(path))
+    problem = fragment_problem(value, fragment)
+    if problem:
+        cause = f"{fragment_path(path)} is not the fragment of {path}: {problem}"
+        raise TauError(cause, PLAN_AGAIN)
+    return value, fragment
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    print(f"{'placement':<14} {'policy':<12} {'frames':>6} {'faults':>12} {'evictions':>12}")
+    for row in rows:
+        print(
+            f"{row['placement']:<14} {row['policy']:<12} {row['frames']:>6} {row['faults']:>12,}"
+            f" {row['evictions']:>12,}"
+        )

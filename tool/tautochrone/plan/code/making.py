@@ -1,0 +1,209 @@
+"""Makes a plan of cold code: what leaves RAM, on which pages it lies, and in how many frames.
+
+Asked for by T and frames as in the paper, or by what a user knows: RAM or faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tautochrone.coldcode.fragment import PAGE_BYTES, pages_of
+from tautochrone.coldcode.link_map import Piece
+from tautochrone.coldcode.replay import (
+    FRAMES_LEAST,
+    PAGES_MAX,
+    Cache,
+    PageTouches,
+    refuse_frames,
+    replay,
+)
+from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.plan.code import replayed
+from tautochrone.plan.code.cold import Cold, Pages, without_repeats
+from tautochrone.plan.code.control_flow import edges_of
+from tautochrone.plan.code.pieces import Code, Threshold, threshold_of, thresholds
+from tautochrone.plan.code.planners import PLANNERS, REPLAYED
+
+FRAMES_TRIED = (4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+CANDIDATES_SEARCHED = 3  # of the best by affinity alone
+TOUCHES_TRIED_MAX = 4_000_000  # a threshold with more touches of cold code is out of the question
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan with its pages: numbers of pieces. `faults` are those of `policy` at the recordings,
+    `bound` is what no placement and no policy comes below."""
+
+    code: Code
+    threshold: Threshold
+    planner: str
+    cache: Cache
+    is_cold: np.ndarray
+    pages: Pages
+
+    @cached_property
+    def page_pieces(self) -> list[list[Piece]]:
+        """The pages for the fragment: each piece with the size that was planned."""
+        pieces, sizes = self.code.pieces, self.code.sizes_bytes
+        return [
+            [replace(pieces[number], size_bytes=int(sizes[number])) for number in page]
+            for page in self.pages
+        ]
+
+    @property
+    def core_bytes(self) -> int:
+        """Code that must stay in RAM."""
+        return self.code.core_bytes
+
+    @property
+    def base_bytes(self) -> int:
+        """Hot code, which stays for speed."""
+        return self.code.resident_bytes(self.is_cold) - self.core_bytes
+
+    @property
+    def swappable_bytes(self) -> int:
+        """Cold code, without what pages are filled up with."""
+        return int(self.code.sizes_bytes[self.is_cold].sum())
+
+    @property
+    def ram_bytes(self) -> int:
+        """Code that stays, and the frames."""
+        return self.core_bytes + self.base_bytes + self.cache.frames * PAGE_BYTES
+
+    @cached_property
+    def faults(self) -> int:
+        """Loads in the replay of the recordings it was made from."""
+        return replay(self.touches, self.cache).loads
+
+    @cached_property
+    def bound(self) -> int:
+        """Loads that no placement of this cold code comes below, with any policy."""
+        return replayed.Touched(cold_of(self.code, self.is_cold, self.cache.frames)).bound()
+
+    @cached_property
+    def touches(self) -> PageTouches:
+        """The pages that the recordings touch."""
+        page_of = np.full(len(self.code.pieces), -1)
+        for page, numbers in enumerate(self.pages):
+            page_of[numbers] = page
+        pages = page_of[self.code.touches]
+        at = pages >= 0
+        columns = pages[at].astype(np.uint16), np.ascontiguousarray(self.code.times[at])
+        return PageTouches(*columns, len(self.pages))
+
+
+def cold_of(code: Code, is_cold: np.ndarray, frames: int) -> Cold:
+    """The question for a planner: the cold pieces that fit a page."""
+    is_small = is_cold & (code.sizes_bytes <= PAGE_BYTES)
+    return Cold(
+        [piece.address for piece in code.pieces],
+        code.sizes_bytes.tolist(),
+        is_small,
+        without_repeats(code.touches[is_small[code.touches]]),
+        frames,
+        lambda: edges_of(code),
+    )
+
+
+def planned(code: Code, threshold: Threshold, planner: str, cache: Cache) -> Planned:
+    """The plan for a threshold and frames. Raises TauError if it cannot be carried out."""
+    return _planned(code, threshold, planner, cache, PLANNERS[planner])
+
+
+def for_part(code: Code, part: float, planner: str, cache: Cache) -> Planned:
+    """The plan for T and frames as in the paper."""
+    refuse_frames(cache.frames)
+    return planned(code, threshold_of(code, part), planner, cache)
+
+
+def for_ram(code: Code, ram_bytes: int, planner: str, cache: Cache) -> Planned:
+    """The plan with the fewest faults whose resident code and frames fit into RAM_BYTES.
+
+    For each number of frames, as much code as fits is hot. Raises TauError if nothing fits.
+    """
+    found = []
+    known = [(each, code.cold_at(each.hot_count)) for each in thresholds(code)]
+    for frames in FRAMES_TRIED:
+        for threshold, is_cold in known:
+            if code.resident_bytes(is_cold) + frames * PAGE_BYTES > ram_bytes:
+                continue
+            if _touches_of(code, is_cold) <= TOUCHES_TRIED_MAX:
+                found.append(begun(code, threshold, planner, replace(cache, frames=frames)))
+            break
+    if not found:
+        least = min(code.resident_bytes(is_cold) for _, is_cold in known)
+        least += FRAMES_LEAST * PAGE_BYTES
+        raise TauError(
+            f"{ram_bytes:,} bytes are too few: {least:,} is what the coldest plan takes",
+            "give more RAM",
+            EXIT_LIMIT_EXCEEDED,
+        )
+    return _best_of(found, lambda plan: (plan.faults, plan.ram_bytes))
+
+
+def for_faults(code: Code, faults_max: int, planner: str, cache: Cache) -> Planned:
+    """The plan with the least RAM that has no more faults. Raises TauError if there is none."""
+    known = thresholds(code)
+    found = []
+    for frames in FRAMES_TRIED:
+        of_frames = replace(cache, frames=frames)
+        low, high = 0, len(known)  # known[0] is the hottest
+        best = None
+        while low < high:
+            middle = (low + high) // 2
+            is_cold = code.cold_at(known[middle].hot_count)
+            if _touches_of(code, is_cold) > TOUCHES_TRIED_MAX:
+                high = middle
+                continue
+            plan = begun(code, known[middle], planner, of_frames)
+            if plan.faults <= faults_max:
+                best, low = plan, middle + 1
+            else:
+                high = middle
+        found += [best] if best is not None else []
+    if not found:
+        raise TauError(
+            f"no plan has {faults_max:,} faults or fewer", "allow more", EXIT_LIMIT_EXCEEDED
+        )
+    return _best_of(found, lambda plan: (plan.faults > faults_max, plan.ram_bytes, plan.faults))
+
+
+def begun(code: Code, threshold: Threshold, planner: str, cache: Cache) -> Planned:
+    """As `planned`; our planner without its search."""
+    place = replayed.begun if planner == REPLAYED else PLANNERS[planner]
+    return _planned(code, threshold, planner, cache, place)
+
+
+def _best_of(found: Sequence[Planned], key: Callable[[Planned], tuple[int, ...]]) -> Planned:
+    """The best plan, after a search from the most promising ones."""
+    order = sorted(found, key=key)[:CANDIDATES_SEARCHED]
+    if order[0].planner != REPLAYED:
+        return order[0]
+    again = [planned(one.code, one.threshold, one.planner, one.cache) for one in order]
+    return min(again, key=key)
+
+
+def _planned(
+    code: Code,
+    threshold: Threshold,
+    planner: str,
+    cache: Cache,
+    place: Callable[[Cold], Pages],
+) -> Planned:
+    is_cold = code.cold_at(threshold.hot_count)
+    pages = [sorted(page) for page in place(cold_of(code, is_cold, cache.frames))]
+    for number in np.flatnonzero(is_cold & (code.sizes_bytes > PAGE_BYTES)).tolist():
+        piece = replace(code.pieces[number], size_bytes=int(code.sizes_bytes[number]))
+        empty = pages_of(piece) - 1
+        pages += [[number], *([] for _ in range(empty))]
+    if len(pages) > PAGES_MAX:
+        raise TauError(f"{len(pages):,} pages of cold code; at most {PAGES_MAX:,} are possible")
+    return Planned(code, threshold, planner, cache, is_cold, pages)
+
+
+def _touches_of(code: Code, is_cold: np.ndarray) -> int:
+    return int(np.count_nonzero(is_cold[code.touches]))

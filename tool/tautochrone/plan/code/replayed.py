@@ -1,0 +1,169 @@
+"""Our placement: the fewest faults in the replay of what was recorded.
+
+1. Pieces that were touched shortly after each other are *affine*: both among the last six that were
+   touched. The pairs that were so most often are merged, as long as they fit a page; what is left,
+   by best fit.
+2. A search moves and exchanges pieces, and replays the recording after each step on round robin
+   (tool/native/plan/code_placement.c).
+
+What was never executed is on pages of its own, in the order of the linker: code of one file is
+needed together, if at all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from tautochrone import native
+from tautochrone.coldcode.fragment import PAGE_BYTES
+from tautochrone.errors import TauError
+from tautochrone.plan.code.cold import Cold, Pages, best_fit
+from tautochrone.plan.code.link_order import in_order
+
+WINDOW = 6
+SPARE_PAGES = 2  # for the search to move pieces to
+STEPS_MAX = 200_000
+TOUCHES_MAX = 4_000_000_000  # of all steps together: some seconds
+SEED = 1
+PAIRS_MAX = 1 << 22
+FAILED = (1 << 64) - 1
+_U32, _U64, _POINTER = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+
+
+class _Sequence(ctypes.Structure):
+    _fields_ = (
+        ("touches", _POINTER),
+        ("sizes_bytes", _POINTER),
+        ("count", ctypes.c_size_t),
+        ("pieces_count", _U32),
+        ("page_bytes", _U32),
+    )
+
+
+class _Search(ctypes.Structure):
+    _fields_ = (
+        ("steps", _U64),
+        ("seed", _U64),
+        ("frames_count", _U32),
+        ("pages_count", _U32),
+    )
+
+
+class Touched:
+    """The touched pieces of a question, numbered from 0, and the calls that look at each touch."""
+
+    def __init__(self, cold: Cold) -> None:
+        self.numbers, touches = np.unique(cold.touches, return_inverse=True)
+        sizes = [cold.sizes_bytes[number] for number in self.numbers.tolist()]
+        self.frames = cold.frames
+        self._touches = np.ascontiguousarray(touches, np.uint32)
+        self._sizes = np.array(sizes, np.uint32)
+        self.count = len(self._touches)
+        self._sequence = _Sequence(
+            self._touches.ctypes.data,
+            self._sizes.ctypes.data,
+            self.count,
+            len(sizes),
+            PAGE_BYTES,
+        )
+
+    def affinity(self) -> list[tuple[int, int, int]]:
+        """(−times, piece, piece) of each pair that was among the last WINDOW, in rising order."""
+        pairs, counts = np.empty(PAIRS_MAX, np.uint64), np.empty(PAIRS_MAX, np.uint64)
+        function = native.library().tau_code_affinity
+        function.restype = _U64
+        function.argtypes = [_POINTER, _U32, _POINTER, _POINTER, _U64]
+        columns = pairs.ctypes.data, counts.ctypes.data, PAIRS_MAX
+        found = function(ctypes.byref(self._sequence), WINDOW, *columns)
+        if found == FAILED:
+            raise TauError("there is not enough memory for the affinity of so many pieces")
+        count = max(len(self.numbers), 1)
+        rows = zip(pairs[:found].tolist(), counts[:found].tolist(), strict=True)
+        return sorted((-times, pair // count, pair % count) for pair, times in rows)
+
+    def faults(self, page_of: np.ndarray, pages_count: int) -> int:
+        """Faults of round robin, with a page for each touched piece."""
+        function = native.library().tau_code_faults
+        function.restype, function.argtypes = _U64, [_POINTER, _POINTER, _U32, _U32]
+        arguments = page_of.ctypes.data, pages_count, self.frames
+        return _checked(function(ctypes.byref(self._sequence), *arguments))
+
+    def improved(self, page_of: np.ndarray, pages_count: int, steps: int) -> np.ndarray:
+        """A placement with as many faults or fewer, after so many steps."""
+        function = native.library().tau_code_improve
+        function.restype, function.argtypes = _U64, [_POINTER, _POINTER, _POINTER]
+        search = _Search(steps, SEED, self.frames, pages_count)
+        found = page_of.copy()
+        if self.count:
+            arguments = ctypes.byref(search), found.ctypes.data
+            _checked(function(ctypes.byref(self._sequence), *arguments))
+        return found
+
+    def bound(self) -> int:
+        """Faults that no placement and no policy comes below."""
+        function = native.library().tau_code_faults_bound
+        function.restype, function.argtypes = _U64, [_POINTER, _U32]
+        return _checked(function(ctypes.byref(self._sequence), self.frames))
+
+
+def _checked(value: int) -> int:
+    if value == FAILED:
+        raise TauError("there is not enough memory to plan from so many touches")
+    return int(value)
+
+
+def place(cold: Cold) -> Pages:
+    """Both steps, then the pages of what was never executed."""
+    touched = Touched(cold)
+    steps = min(STEPS_MAX, TOUCHES_MAX // max(touched.count, 1))
+    return _with_frozen(cold, searched(cold, touched, steps))
+
+
+def begun(cold: Cold) -> Pages:
+    """The first step alone, and the pages of what was never executed."""
+    return _with_frozen(cold, by_affinity(cold, Touched(cold)))
+
+
+def searched(cold: Cold, touched: Touched, steps: int) -> Pages:
+    """The pages of touched pieces after the search."""
+    pages = by_affinity(cold, touched)
+    pages_count = len(pages) + SPARE_PAGES
+    places = {number: place for place, number in enumerate(touched.numbers.tolist())}
+    page_of = np.zeros(len(places), np.uint16)
+    for page, numbers in enumerate(pages):
+        page_of[[places[number] for number in numbers]] = page
+    page_of = touched.improved(page_of, pages_count, steps)
+    found: Pages = [[] for _ in range(pages_count)]
+    for number, page in zip(touched.numbers.tolist(), page_of.tolist(), strict=True):
+        found[page].append(number)
+    return [page for page in found if page]
+
+
+def by_affinity(cold: Cold, touched: Touched) -> Pages:
+    """The pages of touched pieces after merging. Ties: the lowest addresses."""
+    numbers = touched.numbers.tolist()
+    group_of = list(range(len(numbers)))
+    groups = {place: [number] for place, number in enumerate(numbers)}
+    sizes = {place: cold.sizes_bytes[number] for place, number in enumerate(numbers)}
+    for _, one, other in touched.affinity():
+        key, gone = sorted((_root(group_of, one), _root(group_of, other)))
+        if key != gone and sizes[key] + sizes[gone] <= PAGE_BYTES:
+            group_of[gone] = key
+            groups[key] += groups.pop(gone)
+            sizes[key] += sizes.pop(gone)
+    return best_fit(list(groups.values()), cold.sizes_bytes)
+
+
+def _root(group_of: list[int], place: int) -> int:
+    while group_of[place] != place:
+        group_of[place] = group_of[group_of[place]]
+        place = group_of[place]
+    return place
+
+
+def _with_frozen(cold: Cold, pages: Pages) -> Pages:
+    executed = {number for page in pages for number in page}
+    frozen = [number for number in cold.numbers if number not in executed]
+    return [*pages, *in_order(frozen, cold)]

@@ -1,0 +1,251 @@
+"""`tau coldcode plan` and `replay` on a made kernel: what they answer, link, and refuse."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tautochrone.coldcode.fragment import PAGE_BYTES, misplaced, read_fragment
+from tautochrone.coldcode.kernel import Kernel
+from tautochrone.coldcode.link_map import read_link_map
+from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE
+from tautochrone.plan.file import FILE_BYTES_MAX
+from tool.tests.coldcode import made_kernel
+
+PLAN_KEYS = [
+    *("threshold", "planner", "frames", "core_bytes", "base_bytes", "swappable_bytes", "pages"),
+    *("expected_faults", "lower_bound_faults", "frames_least", "fault_instructions_max"),
+]
+REPLAY_KEYS = ["placement", "policy", "frames", "faults", "loads", "evictions"]
+PLANNERS = ("replayed", "profile-based", "entry-points", "link-order")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A kernel, its map, and two recordings of it."""
+
+    folder: Path
+    kernel: Kernel
+    map_path: Path
+    recording: Path
+    other: Path
+
+    @property
+    def inputs(self) -> list[str]:
+        """The arguments that name them."""
+        names = [str(self.recording), "--kernel", str(self.kernel.path)]
+        return [*names, "--map", str(self.map_path)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The kernel and its recordings."""
+    folder = tmp_path_factory.mktemp("kernel")
+    kernel, map_path = made_kernel.build(folder)
+    recordings = [made_kernel.record(kernel, folder / f"{seed}.taucode", seed) for seed in (1, 2)]
+    return Made(folder, kernel, map_path, *recordings)
+
+
+def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """A command of tau."""
+    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def document_of(*words: str | Path) -> dict[str, Any]:
+    """What it prints with --json."""
+    done = run(*words, "--json")
+    assert done.returncode == EXIT_DONE, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def refused(*words: str | Path, status: int = EXIT_FAILED) -> str:
+    """What a command that fails says; it must name a next step."""
+    done = run(*words)
+    assert done.returncode == status, done.stderr
+    assert status == EXIT_USAGE or "next:" in done.stderr, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_plan_is_written_and_replayed(made: Made, tmp_path: Path, planner: str) -> None:
+    plan = tmp_path / "plan.toml"
+    asked = ("--planner", planner, "--threshold", "0.9", "--frames", "4", "-o", plan)
+    planned = document_of("coldcode", "plan", *made.inputs, *asked)
+    assert set(PLAN_KEYS) <= set(planned) and planned["frames_least"] == 4
+    assert planned["swappable_bytes"] <= planned["pages"] * PAGE_BYTES
+    resident = planned["core_bytes"] + planned["base_bytes"]
+    assert planned["ram_bytes"] == resident + 4 * PAGE_BYTES
+    assert planned["lower_bound_faults"] <= planned["expected_faults"]
+    assert plan.stat().st_size < FILE_BYTES_MAX
+    answered = document_of("coldcode", "replay", made.recording, "--plan", plan)
+    (row,) = answered["replays"]
+    assert list(row)[:6] == REPLAY_KEYS
+    assert row["placement"] == planner and row["loads"] == planned["expected_faults"]
+    assert len(answered["recording_sha256"]) == 64
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+def test_a_kernel_is_linked_as_planned(made: Made, tmp_path: Path, planner: str) -> None:
+    """The linker's relaxation changes sizes, so the first link may differ; the next one does not.
+    """
+    plan = tmp_path / "plan.toml"
+    words = [*made.inputs, "--planner", planner, "--threshold", "0.9", "-o", plan, "--force"]
+    for number in range(4):
+        document_of("coldcode", "plan", *words)
+        text = plan.with_suffix(".lds").read_text()
+        _, map_path = made_kernel.build(tmp_path / f"linked{number}", text)
+        linked = read_link_map(map_path)
+        fragment = read_fragment(plan.with_suffix(".lds"))
+        if not misplaced(fragment.pages, linked, 0x80000000):
+            break
+        words += ["--sizes", map_path]
+    else:
+        pytest.fail("the sizes do not settle")
+    cold = {piece.name for piece in linked if piece.output == ".text.cold"}
+    assert cold == {one.name for page in fragment.pages for one in page}
+
+
+def test_the_section_is_checked_and_shown(made: Made, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    document_of("coldcode", "plan", *made.inputs, "-o", plan)
+    assert run("check", plan).returncode == EXIT_DONE
+    shown = run("info", plan)
+    assert shown.returncode == EXIT_DONE and "placed by replayed" in shown.stdout
+    assert document_of("info", plan)["sections"]["code"]["planner"] == "replayed"
+    text = plan.read_text()
+    plan.write_text(text.replace("frames = 16", "frames = 3"))
+    assert "frames" in run("check", plan).stdout
+    plan.write_text(text.replace("frames_least = 4", "frames_least = 20"))
+    assert "20 are the least" in run("check", plan).stdout
+
+
+def test_every_policy_and_number_of_frames_is_replayed(made: Made, tmp_path: Path) -> None:
+    plan, other = tmp_path / "plan.toml", tmp_path / "other.toml"
+    document_of("coldcode", "plan", *made.inputs, "--threshold", "0.5", "-o", plan)
+    words = ("--threshold", "0.5", "--planner", "link-order", "-o", other)
+    document_of("coldcode", "plan", *made.inputs, *words)
+    asked = ["--plan", plan, "--plan", other, "--frames", "4", "--frames", "8"]
+    for policy in ("round-robin", "random", "nru", "aging", "belady"):
+        asked += ["--policy", policy]
+    rows = document_of("coldcode", "replay", made.other, *asked)["replays"]
+    assert len(rows) == 2 * 5 * 2
+    for row in rows:
+        least = min(
+            one["loads"]
+            for one in rows
+            if (one["placement"], one["frames"]) == (row["placement"], row["frames"])
+        )
+        assert row["evictions"] == max(row["loads"] - row["frames"], 0) or row["loads"] >= least
+        assert row["policy"] != "belady" or row["loads"] == least
+
+
+def test_a_plan_is_asked_for_by_what_a_user_knows(made: Made) -> None:
+    by_paper = document_of("coldcode", "plan", *made.inputs, "--threshold", "0.9", "--frames", "6")
+    ram_bytes = by_paper["ram_bytes"]
+    by_ram = document_of("coldcode", "plan", *made.inputs, "--ram", str(ram_bytes))
+    assert by_ram["ram_bytes"] <= ram_bytes
+    assert by_ram["expected_faults"] <= by_paper["expected_faults"]
+    by_faults = document_of(
+        "coldcode", "plan", *made.inputs, "--faults", str(by_paper["expected_faults"])
+    )
+    assert by_faults["expected_faults"] <= by_paper["expected_faults"]
+    assert by_faults["ram_bytes"] <= ram_bytes
+    few = ("--ram", "10K")
+    said = refused("coldcode", "plan", *made.inputs, *few, status=EXIT_LIMIT_EXCEEDED)
+    assert "is what the coldest plan takes" in said
+
+
+def test_equal_input_is_an_equal_plan(made: Made, tmp_path: Path) -> None:
+    texts = []
+    for name in ("one", "two"):
+        plan = tmp_path / name / "plan.toml"
+        plan.parent.mkdir()
+        document_of("coldcode", "plan", *made.inputs, "-o", plan)
+        texts.append(plan.read_text() + plan.with_suffix(".lds").read_text())
+    assert texts[0] == texts[1]
+
+
+def test_functions_that_are_kept_stay(made: Made, tmp_path: Path) -> None:
+    """All functions of that name; the map of another link is read for its sizes."""
+    keep = tmp_path / "keep.txt"
+    keep.write_text("f7\nlarge\nno_such_function\n")
+    plan = tmp_path / "plan.toml"
+    words = ("--keep", keep, "--sizes", made.map_path, "-o", plan)
+    document_of("coldcode", "plan", *made.inputs, *words)
+    placed = [one.section for page in read_fragment(plan.with_suffix(".lds")).pages for one in page]
+    assert not {".text.f7", ".text.large", ".text"} & set(placed) and ".text.f8" in placed
+
+
+# ---- Bad input
+
+
+def test_two_ways_to_ask_at_once_are_refused(made: Made) -> None:
+    ram = ("--ram", "1M")
+    for words in ((*ram, "--faults", "1"), (*ram, "--frames", "8"), ("--ram", "x")):
+        refused("coldcode", "plan", *made.inputs, *words, status=EXIT_USAGE)
+    refused("coldcode", "plan", *made.inputs, "--frames", "3", status=EXIT_USAGE)
+
+
+def test_a_cut_recording_is_refused(made: Made, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.taucode"
+    cut.write_bytes(made.recording.read_bytes()[:-40])
+    said = refused("coldcode", "plan", cut, *made.inputs[1:])
+    assert "cut.taucode" in said
+
+
+def test_another_kernel_is_refused(made: Made, tmp_path: Path) -> None:
+    """Its recording, its ELF file, and its map."""
+    plan = tmp_path / "plan.toml"
+    document_of("coldcode", "plan", *made.inputs, "-o", plan)
+    text = plan.with_suffix(".lds").read_text()
+    kernel, map_path = made_kernel.build(tmp_path / "linked", text)
+    recording = made_kernel.record(kernel, tmp_path / "other.taucode", 3)
+    assert "another kernel" in refused("coldcode", "replay", recording, "--plan", plan)
+    assert "another kernel" in refused("coldcode", "plan", recording, *made.inputs[1:])
+    words = [made.recording, "--kernel", made.kernel.path, "--map", map_path]
+    assert "map is of another link" in refused("coldcode", "plan", *words)
+    assert document_of("coldcode", "replay", recording, "--plan", plan, "--map", map_path)
+    words = ["coldcode", "replay", recording, "--plan", plan, "--map", made.map_path]
+    assert "no function starts where" in refused(*words)
+
+
+def test_a_fragment_that_is_not_the_plans_is_refused(made: Made, tmp_path: Path) -> None:
+    plan, other = tmp_path / "plan.toml", tmp_path / "other.toml"
+    document_of("coldcode", "plan", *made.inputs, "-o", plan)
+    document_of("coldcode", "plan", *made.inputs, "--threshold", "0.5", "-o", other)
+    fragment = plan.with_suffix(".lds")
+    text = fragment.read_text()
+    fragment.write_text(other.with_suffix(".lds").read_text())
+    replay = ("coldcode", "replay", made.recording, "--plan", plan)
+    assert "is not the fragment of" in refused(*replay)
+    fragment.write_text(text[:-20])
+    assert "cut short or changed" in refused(*replay)
+    fragment.unlink()
+    assert "no such file" in refused(*replay)
+
+
+def test_a_plan_that_swaps_what_must_stay_is_refused(made: Made, tmp_path: Path) -> None:
+    from tautochrone.coldcode.fragment import fragment_text
+
+    plan = tmp_path / "plan.toml"
+    document_of("coldcode", "plan", *made.inputs, "-o", plan)
+    assembly = [one for one in read_link_map(made.map_path) if one.section == ".text"]
+    plan.with_suffix(".lds").write_text(fragment_text([assembly]))
+    said = refused("coldcode", "replay", made.recording, "--plan", plan)
+    assert "must stay in RAM" in said
+
+
+def test_a_plan_without_code_is_refused(made: Made, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    document_of("coldcode", "plan", *made.inputs, "-o", plan)
+    said = refused("plan", plan)
+    assert "is a plan, not a trace" in said
+    assert "without [heap]" in refused("replay", made.recording, "--plan", plan)

@@ -1,0 +1,62 @@
+"""Questions for planners of cold code, made from a seed: small ones, and long ones like a kernel's.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from tautochrone.coldcode.fragment import PAGE_BYTES
+from tautochrone.plan.code.cold import Cold, Edge, without_repeats
+
+
+def random_cold(seed: int, pieces: int = 12, touches: int = 40, frames: int = 2) -> Cold:
+    """A few pieces of up to a page, some of them hot, with calls between them."""
+    source = random.Random(seed)
+    largest = source.choice((PAGE_BYTES // 4, PAGE_BYTES // 2, PAGE_BYTES))
+    sizes = [2 * source.randint(1, largest // 2) for _ in range(pieces)]
+    addresses = np.cumsum([0x1000, *sizes[:-1]]).tolist()
+    is_cold = np.array([source.random() < 0.75 for _ in range(pieces)])
+    edges = [
+        Edge(source.randrange(pieces), source.randrange(pieces), source.choice((0, 0, 0, 1, 5)))
+        for _ in range(source.randint(0, 3 * pieces))
+    ]
+    cold = np.flatnonzero(is_cold)
+    sequence = source.choices(cold.tolist(), k=touches) if len(cold) else []
+    played = without_repeats(np.array(sequence, np.int64))
+    return Cold(addresses, sizes, is_cold, played, frames, lambda: edges)
+
+
+def phased_cold(seed: int, pieces: int, touches: int, frames: int) -> Cold:
+    """Cold code as a kernel's: paths of calls that are taken again and again, in phases.
+
+    A path is some functions from a few files, and each phase takes a few paths, most of them often.
+    Nine of ten pieces are never executed.
+    """
+    source = random.Random(seed)
+    sizes = [2 * max(2, min(int(source.lognormvariate(4, 1)), 2000)) for _ in range(pieces)]
+    addresses = np.cumsum([0x1000, *sizes[:-1]]).tolist()
+    used = source.sample(range(pieces), pieces // 10)
+    paths = []
+    for _ in range(max(len(used) // 8, 1)):
+        begins = [source.randrange(len(used)) for _ in range(3)]
+        paths.append(
+            [used[(begin + step) % len(used)] for begin in begins for step in range(4)]
+        )
+    edges = [
+        Edge(one, other, 1)
+        for path in paths
+        for one, other in zip(path, path[1:], strict=False)
+    ]
+    edges += [Edge(source.randrange(pieces), source.randrange(pieces), 0) for _ in range(pieces)]
+    sequence: list[int] = []
+    while len(sequence) < touches:
+        active = source.sample(paths, min(6, len(paths)))
+        for _ in range(source.randint(5, 40)):
+            path = source.choice(active)
+            sequence += path if source.random() < 0.9 else path[: source.randint(1, len(path))]
+            if source.random() < 0.2:
+                sequence.append(source.choice(used))
+    played = without_repeats(np.array(sequence[:touches], np.int64))
+    return Cold(addresses, sizes, np.ones(pieces, bool), played, frames, lambda: edges)
