@@ -18,7 +18,7 @@ build: .venv/stamp-build ## the command .venv/bin/tau
 demo: .venv/stamp-build ## record a compiler, plan its heap, replay it, write out/demo/report.html
 	$(PYTHON) scripts/demo.py
 
-check: .venv/stamp-check .venv/stamp-build ## every test that fits in ten minutes on two cores; T=words: those whose names match
+check: .venv/stamp-check .venv/stamp-build ## every test that fits in twenty minutes on two cores; T=words: those whose names match
 	$(PYTEST) -m 'not slow' $(NO_MATCH)
 
 check-all: .venv/stamp-check .venv/stamp-build ## every test

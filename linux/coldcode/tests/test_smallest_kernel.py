@@ -28,8 +28,9 @@ from tautochrone.coldcode.linux.run import POLICIES, STORES, How, run
 from tautochrone.errors import TauError
 from tautochrone.plan.code.placer import placer
 
-# `make check` builds the kernel, which takes minutes, and tries what needs hardly more.
-slow = pytest.mark.slow
+# One line decides whether `make check` builds a kernel: it takes minutes, which that does not have
+# yet.
+pytestmark = pytest.mark.slow
 
 CPU_SECONDS_MAX = 8 * 60
 SECONDS_MAX = 3600.0
@@ -125,7 +126,6 @@ def test_the_second_run_builds_nothing(kernels: Kernels, monkeypatch: pytest.Mon
     assert run(HOW) == kernels.first
 
 
-@slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_policy_gives_equal_results(kernels: Kernels, policy: str) -> None:
     seen = booted(kernels, kernels.paged.pages.read_bytes(), f"policy={policy}", "frames=16")
@@ -134,7 +134,6 @@ def test_every_policy_gives_equal_results(kernels: Kernels, policy: str) -> None
     assert seen.number("evictions") == seen.number("loads") - 16
 
 
-@slow
 @pytest.mark.parametrize("store", STORES)
 def test_every_store_gives_equal_results(kernels: Kernels, store: str) -> None:
     pages = kernels.paged.pages.read_bytes() if store == "flash" else None
@@ -145,13 +144,11 @@ def test_every_store_gives_equal_results(kernels: Kernels, store: str) -> None:
     assert (seen.number("pinned_pages") > 0) == (store == "flash")
 
 
-@slow
 def test_four_frames_are_enough(kernels: Kernels) -> None:
     seen = booted(kernels, kernels.paged.pages.read_bytes(), "frames=4")
     assert seen.number("loads") >= 100_000
 
 
-@slow
 def test_a_page_takes_as_long_as_told(kernels: Kernels) -> None:
     pages = kernels.paged.pages.read_bytes()
     seen = booted(kernels, pages, "delay_us=442", "frames=64")
@@ -159,7 +156,6 @@ def test_a_page_takes_as_long_as_told(kernels: Kernels) -> None:
     assert expected <= seen.number("page_microseconds") <= 1.01 * expected
 
 
-@slow
 def test_a_second_run_counts_the_same(kernels: Kernels) -> None:
     pages = kernels.paged.pages.read_bytes()
     runs = [booted(kernels, pages, "frames=32").values for _ in range(2)]
@@ -180,7 +176,6 @@ def damaged(content: bytes, how: str) -> bytes | None:
     return b"\xff" * len(content) if how == "erased" else content[: PAGE_BYTES // 2]
 
 
-@slow
 @pytest.mark.parametrize(
     ("how", "cause"),
     [
@@ -197,7 +192,6 @@ def test_without_a_sound_page_file_all_code_stays(kernels: Kernels, how: str, ca
     assert seen.number("MemTotal") > 0
 
 
-@slow
 def test_pages_that_differ_stay(kernels: Kernels) -> None:
     content = bytearray(kernels.paged.pages.read_bytes())
     sound = booted(kernels, bytes(content), "frames=64").number("pinned_pages")
@@ -211,7 +205,6 @@ def test_pages_that_differ_stay(kernels: Kernels) -> None:
     assert booted(kernels, half, "frames=64").number("pinned_pages") >= pages // 2
 
 
-@slow
 @pytest.mark.parametrize(
     ("option", "cause"),
     [
@@ -230,7 +223,6 @@ def test_a_wrong_option_keeps_all_code(kernels: Kernels, option: str, cause: str
     assert seen.pager == (f"all code stays in RAM: {cause}",)
 
 
-@slow
 def test_a_value_that_is_no_number_is_named(kernels: Kernels) -> None:
     seen = booted(kernels, kernels.paged.pages.read_bytes(), "frames=many")
     assert "`many' invalid for parameter `coldcode.frames'" in seen.console
@@ -240,7 +232,6 @@ def test_a_value_that_is_no_number_is_named(kernels: Kernels) -> None:
 # ---- Bad input: the tool says what is wrong
 
 
-@slow
 def test_a_half_done_folder_is_made_again(kernels: Kernels, tmp_path: Path) -> None:
     folder = kernels.paged.folder
     (folder / kept.COMPLETE).unlink()
@@ -250,7 +241,6 @@ def test_a_half_done_folder_is_made_again(kernels: Kernels, tmp_path: Path) -> N
     assert (folder / "Image").stat().st_size > PAGE_BYTES
 
 
-@slow
 def test_excluded_options_are_named(kernels: Kernels, tmp_path: Path) -> None:
     options = (building.configurations_folder() / "smallest.config").read_text()
     wrong = tmp_path / "wrong.config"
