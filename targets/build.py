@@ -154,11 +154,22 @@ def link(
     are left out, except those in KEEP. Raises BuildError with the compiler's output.
     """
     recipe, compiler = TARGETS[target], compiler_of(target)
-    command = [compiler, *_compile_flags(target, root, flags), *LINK_FLAGS]
+    purpose = f"building {made.stem} for {recipe.title}"
+    compile_flags = _compile_flags(target, root, flags)
+    command = [compiler, *compile_flags, *LINK_FLAGS]
     command += ["-T", str(root / "targets" / recipe.script), "-o", str(made)]
     command += [f"-Wl,-u,{name}" for name in keep]
-    command += [str(path) for path in (*_files(target, root, sources), *libraries)]
-    _run([*command, _libgcc(compiler, recipe.library)], f"building {made.stem} for {recipe.title}")
+    with tempfile.TemporaryDirectory() as scratch:
+        # Each by itself: a compiler that keeps objects, as ccache does, compiles a file once.
+        for number, path in enumerate(_files(target, root, sources)):
+            if path.suffix in (".c", ".S"):
+                made_object = f"{scratch}/{number}-{path.stem}.o"
+                _run([compiler, *compile_flags, "-c", str(path), "-o", made_object], purpose)
+                command.append(made_object)
+            else:
+                command.append(str(path))
+        command += [*map(str, libraries), _libgcc(compiler, recipe.library)]
+        _run(command, purpose)
     return made
 
 

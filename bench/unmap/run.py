@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from testing import sv39_unmap_cost
+from testing.sv39 import unmap_cost as sv39_unmap_cost
 from testing import table_cost as costs
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -336,6 +336,7 @@ GROUPS = [
         "port",
         ["hw/tile/tb/test_port.py::test_port_answers_in_order"],
         mutants_of("hw/tile/rtl", PORT),
+        slow=True,
     ),
     Group(
         "tile",

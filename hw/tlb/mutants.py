@@ -78,5 +78,6 @@ GROUPS = [
         "tlb",
         ["hw/tlb/tb/test_tlb.py::test_shape"],
         mutants_of("hw/tlb/rtl", TLB),
+        slow=True,
     ),
 ]

@@ -95,9 +95,7 @@ def application(image: Image, page_bytes: int, iterations: int) -> Application:
     """The same iterations as an application."""
     name = f"iterations-{image.name}-{page_bytes}-{iterations}"
     files = [PROGRAMS / "iterations_application.c", *sources(image)]
-    made = code.application(
-        REPOSITORY, name, files, base(), BUILT, flags(iterations), page_bytes
-    )
+    made = code.application(REPOSITORY, name, files, base(), BUILT, flags(iterations), page_bytes)
     return Application("decoder", made, ("main",), page_bytes, page_bytes)
 
 
@@ -121,7 +119,9 @@ def never_ending(
         user_slot_cycles=max(int(bank * MARGINS[entries]) + 100_000, LOAD_CYCLES),
         os_slot_cycles=OS_SLOT,
     )
-    run = simulated(system, 4, unit_parameters=(f"Entries={entries}",))
+    # With the default it is the simulator of all other systems.
+    parameters = () if entries == ENTRIES_DEFAULT else (f"Entries={entries}",)
+    run = simulated(system, 4, unit_parameters=parameters)
     begin, end = interval(run)
     slot = next(slot for slot in run.tiles[0].slots if slot.first_cycle <= begin <= slot.last_cycle)
     if end > slot.last_cycle:

@@ -14,7 +14,7 @@ from repro.rtmmu.measure import ISAS
 from tautochrone import native
 from tautochrone.code.bounds import bound_instructions
 from tautochrone.code.calls import core_code
-from testing import sv39_unmap_cost
+from testing.sv39 import unmap_cost as sv39_unmap_cost
 
 PAGES_LOG2 = 20
 WORD_BYTES = 4

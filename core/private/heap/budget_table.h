@@ -1,5 +1,5 @@
-// The tables of a budgeted heap and the two lookups in them. Only core/budget.c and its tests
-// include this.
+// The tables of a budgeted heap and the two lookups in them. Only core/budget.c, its tests and
+// linux/runtime include this.
 #ifndef TAU_BUDGET_TABLE_H
 #define TAU_BUDGET_TABLE_H
 

@@ -1,5 +1,6 @@
 // A heap's layout: the control block, the blocks, their headers. Only core/tlsf.c, the heaps on
-// pages and tests include this. docs/spec/tlsf.md draws a block and numbers the invariants.
+// pages, linux/runtime and tests include this. docs/spec/tlsf.md draws a block and numbers the
+// invariants.
 #ifndef TAU_TLSF_BLOCK_H
 #define TAU_TLSF_BLOCK_H
 

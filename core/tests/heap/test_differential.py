@@ -23,7 +23,15 @@ SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 WALK_EVERY = 64  # calls between two comparisons of all blocks
 
 
-@pytest.fixture(scope="module", params=[(32, 1), (64, 1), (32, 2), (64, 0)], ids=str)
+BUILDS = [(32, 2), (64, 1)]
+MORE_BUILDS = [(32, 1), (64, 0)]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*BUILDS, *(pytest.param(each, marks=pytest.mark.slow) for each in MORE_BUILDS)],
+    ids=str,
+)
 def core(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[CDLL, int, int]:

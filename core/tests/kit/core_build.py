@@ -122,11 +122,13 @@ class CompileError(Exception):
     """The compiler refused; the message is its output."""
 
 
-def compile_c(build: Build, sources: list[Path], output: Path, extra: list[str]) -> Path:
+def compile_c(
+    build: Build, sources: list[Path], output: Path, extra: list[str], root: Path = ROOT
+) -> Path:
     """Compiles SOURCES into OUTPUT and returns it. Raises CompileError with the compiler's words.
 
-    Each source by itself: programs share files of the core, which ccache, if it is there, compiles
-    once.
+    Each source by itself, named as from ROOT, where the compiler runs: programs share files of the
+    core, which ccache, if it is there, compiles once. So do copies of the core with a mutant.
     """
     compiler = shutil.which(build.compiler)
     if compiler is None:
@@ -137,19 +139,25 @@ def compile_c(build: Build, sources: list[Path], output: Path, extra: list[str])
     with tempfile.TemporaryDirectory(dir=output.parent) as folder:
         objects = [f"{folder}/{number}.o" for number in range(len(sources))]
         for source, made in zip(sources, objects, strict=True):
-            _call([*cache, *flags, "-c", str(source), "-o", made])
-        _call([*flags, *objects, "-o", str(output)])
+            name = source.relative_to(root) if source.is_relative_to(root) else source
+            _call([*cache, *flags, "-c", str(name), "-o", made], root)
+        _call([*flags, *objects, "-o", str(output)], root)
     return output
 
 
-def _call(command: list[str]) -> None:
-    """Run a compiler. A CPATH of the caller must not decide what is tested, so it is left out."""
+def _call(command: list[str], folder: Path) -> None:
+    """Run a compiler in FOLDER, which ccache does not care about.
+
+    A CPATH of the caller must not decide what is tested, so it is left out.
+    """
+    given = {name: value for name, value in os.environ.items() if name != "CPATH"}
     done = subprocess.run(
         command,
         capture_output=True,
         text=True,
         timeout=COMPILE_SECONDS_MAX,
-        env={name: value for name, value in os.environ.items() if name != "CPATH"},
+        env=given | {"CCACHE_NOHASHDIR": "1"},
+        cwd=folder,
         check=False,
     )
     if done.returncode != 0:
@@ -169,16 +177,16 @@ def build_program(
     (own,) = (core / "tests").rglob(f"{name}.c")
     sources = [own, *(core / source for source in COMPANIONS[name])]
     port = "port_threads" if threaded else "port_test"
-    arguments = [f"-I{core.parent}", f'-DTAU_PORT_HEADER="core/tests/kit/{port}.h"']
+    arguments = ["-I.", f'-DTAU_PORT_HEADER="core/tests/kit/{port}.h"']
     arguments += ["-fsanitize=thread", "-pthread"] if threaded else []
-    return compile_c(build, sources, folder / name, [*arguments, *extra])
+    return compile_c(build, sources, folder / name, [*arguments, *extra], core.parent)
 
 
 def build_library(build: Build, folder: Path, core: Path = CORE) -> Path:
     """The core as a shared library in FOLDER, for ctypes."""
     sources = [core / "tau.c"]
     output = folder / f"core-{build}.so"
-    return compile_c(build, sources, output, [f"-I{core.parent}", "-shared", "-fPIC"])
+    return compile_c(build, sources, output, ["-I.", "-shared", "-fPIC"], core.parent)
 
 
 def run_program(program: Path, arguments: list[str], seconds_max: int) -> str:

@@ -1,4 +1,4 @@
-// What testing/sv39_unmap_cost.py calls beside the port: pools, spaces and regions with many pages,
+// What testing/sv39/unmap_cost.py calls beside the port: pools, spaces and regions with many pages,
 // made at the emulator's speed. Frames of pages have no memory: their pool is reserved and never
 // looks at them.
 #include <stddef.h>

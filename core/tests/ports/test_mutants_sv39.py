@@ -8,7 +8,7 @@ import pytest
 
 from core.tests.ports.mutants_sv39 import MUTANTS, Mutant
 from core.tests.ports.test_sv39 import DIRECTED, random_script
-from testing import sv39_build
+from testing.sv39 import build as sv39_build
 
 RUN_SECONDS_MAX = 20
 RANDOM_SEEDS = range(6)

@@ -12,7 +12,7 @@ import pytest
 
 from core.tests.ports import script_sv39
 from model import sv39
-from testing import sv39_build
+from testing.sv39 import build as sv39_build
 
 READ, WRITE, EXECUTE = sv39.READ, sv39.WRITE, sv39.EXECUTE
 SMALL, LARGE, SPACE = sv39.SMALL_PAGES, sv39.LARGE_PAGES, sv39.SPACE_PAGES

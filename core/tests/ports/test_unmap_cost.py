@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import unicorn
 
-from testing import sv39_build
-from testing.sv39_bounds import bound
-from testing.sv39_unmap_cost import LARGE, SMALL, Machine, rows
+from testing.sv39 import build as sv39_build
+from testing.sv39.bounds import bound
+from testing.sv39.unmap_cost import LARGE, SMALL, Machine, rows
 
 HEADER = (sv39_build.ROOT / "core" / "ports" / "sv39.h").read_text().replace("\n// ", " ")
 UNMAP_INSTRUCTIONS, UNMAP_ACCESSES = 85, 37

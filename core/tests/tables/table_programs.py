@@ -35,7 +35,7 @@ def build(
     tests = [f"tables/{name}.c", f"checks/check_{mechanism}.c", "checks/check_frames.c"]
     sources = [core / "tests" / source for source in tests]
     sources += [core / source for source in CORE_FILES[mechanism]]
-    return compile_c(build_of, sources, folder / name, [f"-I{core.parent}", *extra])
+    return compile_c(build_of, sources, folder / name, ["-I.", *extra], core.parent)
 
 
 def examples_pass(build_of: Build, mechanism: str, folder: Path) -> None:

@@ -68,7 +68,8 @@ MUTANTS = [Mutant(name, file, old, new) for name, file, old, new in ROWS]
 def program(build: Build, folder: Path, core: Path = CORE, extra: tuple[str, ...] = ()) -> Path:
     """The C tests of CORE, which may be a changed copy, compiled into FOLDER."""
     sources = [core / source for source in SOURCES]
-    return compile_c(build, sources, folder / "test_region_tree", [f"-I{core.parent}", *extra])
+    made = folder / "test_region_tree"
+    return compile_c(build, sources, made, ["-I.", *extra], core.parent)
 
 
 @pytest.mark.parametrize(

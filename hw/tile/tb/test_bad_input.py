@@ -22,7 +22,7 @@ from testing.tile import TARGETS, compiled, run
 
 PROBE = Options(unit="probe")
 UNTABLED = ("bare", "probe")  # no MMU, and the unit of all other tests here
-SMALL = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8, optimize=False)
+SMALL = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8)
 PARALLEL = (1, 1, 2)
 # The units with tables of pages of 4 KiB, which `hostile.c` and `borders.c` fill.
 TABLED = [

@@ -14,6 +14,7 @@ from collections import deque
 from pathlib import Path
 
 import cocotb
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
@@ -24,7 +25,7 @@ from testing.cocotb_run import Design, run, simulated
 TESTS = "hw.tile.tb.test_port"
 PAGE_BITS, FRAME_BITS = 6, 5
 WINDOW = 0x8000_0000
-CYCLES = 6000
+CYCLES = int(os.environ.get("TAU_TEST_CYCLES", "6000"))
 
 
 def frame_of(page: int) -> tuple[int, int]:
@@ -153,8 +154,16 @@ class Bench:
     async def run(self, cycles: int) -> None:
         """Simulate `cycles` after a reset; nothing may be left waiting at the end."""
         dut = self.dut
-        for name in ("core_req_i", "result_valid_i", "lookup_ready_i", "local_gnt_i",
-                     "frame_gnt_i", "result_fault_i", "result_cause_i", "last_hit_i"):
+        for name in (
+            "core_req_i",
+            "result_valid_i",
+            "lookup_ready_i",
+            "local_gnt_i",
+            "frame_gnt_i",
+            "result_fault_i",
+            "result_cause_i",
+            "last_hit_i",
+        ):
             getattr(dut, name).value = 0
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         dut.rst_ni.value = 1
@@ -244,11 +253,13 @@ def design() -> Design:
     return Design(source.stem, [HW / STATUS_PACKAGE, source], sizes)
 
 
-def test_port_answers_in_order(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cycles", [1500, pytest.param(6000, marks=pytest.mark.slow)])
+def test_port_answers_in_order(tmp_path: Path, cycles: int) -> None:
     """The scoreboard agrees with the port in every mood of its partners."""
     seed = int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32)))
     print(f"TAU_TEST_SEED={seed}")
-    run(design(), TESTS, tmp_path, TAU_TEST_SEED=str(seed))
+    values = {"TAU_TEST_SEED": str(seed), "TAU_TEST_CYCLES": str(cycles)}
+    run(design(), TESTS, tmp_path, **values)
 
 
 def test_port_refuses_an_answer_nobody_asked_for(tmp_path: Path) -> None:

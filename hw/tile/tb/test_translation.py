@@ -111,8 +111,11 @@ class Oracle:
 
 
 def check(
-    folder: Path, options: Options, model: composable.Composable | tlb.Tlb,
-    commands: list[Command], *words: object,
+    folder: Path,
+    options: Options,
+    model: composable.Composable | tlb.Tlb,
+    commands: list[Command],
+    *words: object,
 ) -> tuple[Run, dict[str, set[int]]]:
     """Run commands on the tile and hold them against the model; cycles of loads by their kind."""
     done = run(folder, options, "--program", compiled(folder, *PROGRAM), *words, commands=commands)
@@ -245,21 +248,32 @@ def tlb_commands(seed: int, count: int, shape: tlb.Shape) -> list[Command]:
 def composable_options(entries: int, **more: object) -> Options:
     """A tile with the composable unit."""
     return Options(
-        unit="composable", page_bits=PAGE_BITS, frame_bits=FRAME_BITS,
-        unit_parameters=(f"Entries={entries}",), **more,
+        unit="composable",
+        page_bits=PAGE_BITS,
+        frame_bits=FRAME_BITS,
+        unit_parameters=(f"Entries={entries}",),
+        **more,
     )
 
 
 def tlb_options(shape: tlb.Shape, **more: object) -> Options:
     """A tile with that TLB."""
     values = {
-        "Sets": shape.sets, "Ways": shape.ways, "Levels": shape.levels, "Sets2": shape.sets2,
-        "Ways2": shape.ways2, "XorIndex": shape.index, "Replacement": shape.replacement,
+        "Sets": shape.sets,
+        "Ways": shape.ways,
+        "Levels": shape.levels,
+        "Sets2": shape.sets2,
+        "Ways2": shape.ways2,
+        "XorIndex": shape.index,
+        "Replacement": shape.replacement,
         "OwnerBits": shape.owner_bits,
     }
     return Options(
-        unit="tlb", page_bits=PAGE_BITS, frame_bits=FRAME_BITS,
-        unit_parameters=tuple(f"{name}={value}" for name, value in values.items()), **more,
+        unit="tlb",
+        page_bits=PAGE_BITS,
+        frame_bits=FRAME_BITS,
+        unit_parameters=tuple(f"{name}={value}" for name, value in values.items()),
+        **more,
     )
 
 
@@ -296,15 +310,15 @@ def tlb_runs(folder: Path, shape: tlb.Shape, count: int, **more: object) -> None
 
 
 def test_composable(tmp_path: Path) -> None:
-    """Four entries. Built without optimization."""
-    composable_runs(tmp_path, 4, 600, optimize=False)
+    """Four entries."""
+    composable_runs(tmp_path, 4, 600)
 
 
 def test_the_same_page_costs_nothing(tmp_path: Path) -> None:
     """A loop in the window takes the cycles it takes in the banks, and one more for each access to
     another page in the TLB, unless one page is read and the other is written."""
     program = compiled(tmp_path, *AT_ONCE)
-    done = run(tmp_path, composable_options(4, optimize=False), "--program", program)
+    done = run(tmp_path, composable_options(4), "--program", program)
     assert done.code == 0, done.console + done.messages
     banks, one_page, two_pages, copy_in_banks, copy = (
         int(line.split()[-1]) for line in done.console.splitlines()
@@ -315,9 +329,9 @@ def test_the_same_page_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_tlb(tmp_path: Path) -> None:
-    """Two levels of LRU. Built without optimization."""
+    """Two levels of LRU."""
     shape = tlb.Shape(PAGE_BITS, FRAME_BITS, 4, 2, 2, 4, 4)
-    tlb_runs(tmp_path, shape, 900, optimize=False)
+    tlb_runs(tmp_path, shape, 900)
 
 
 class ForgetsHalf(composable.Composable):
@@ -334,7 +348,7 @@ class ForgetsHalf(composable.Composable):
 def test_a_wrong_model_is_noticed(tmp_path: Path) -> None:
     """The commands of test_composable tell it from the right one."""
     commands = composable_commands(int(SEED) + 4, 600)
-    options = composable_options(4, optimize=False)
+    options = composable_options(4)
     with pytest.raises(AssertionError, match="refused for|not"):
         check(tmp_path, options, ForgetsHalf(PAGE_BITS, FRAME_BITS, 4), commands)
 

@@ -20,9 +20,9 @@ SPEED_CYCLES_PER_CPU_SECOND_MIN = 2_000_000
 def test_two_tiles_side_by_side(tmp_path: Path) -> None:
     """Two programs with their own memories, mailboxes and exit codes in one simulation.
 
-    Each takes the cycles it takes alone, in a larger window too. Built without optimization.
+    Each takes the cycles it takes alone, in a larger window too.
     """
-    options = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8, optimize=False)
+    options = Options(unit="probe", tiles=2, page_bits=8, frame_bits=8)
     hello = compiled(tmp_path, TARGETS / "programs/hello.c")
     faults = compiled(tmp_path, *FAULTS)
     alone = Options(unit="probe")
@@ -49,9 +49,7 @@ def test_two_tiles_side_by_side(tmp_path: Path) -> None:
         ("rtmmu", (3, 2, 5)),
     ],
 )
-def test_faults_with_each_unit(
-    tmp_path: Path, unit: str, latencies: tuple[int, int, int]
-) -> None:
+def test_faults_with_each_unit(tmp_path: Path, unit: str, latencies: tuple[int, int, int]) -> None:
     """What the probe passes, the units pass: same program, same traps, with stalls too."""
     options = Options(unit=unit, latencies=latencies)
     program = compiled(tmp_path, *FAULTS)

@@ -21,7 +21,7 @@ from model.mmu_cycle import DATA, EXECUTE, INSTR, READ, WRITE, Inputs, Lookup, O
 from testing.cocotb_run import run, unit, unit_parameters
 
 PAGE_BITS, FRAME_BITS = 8, 7
-CYCLES = 4000
+CYCLES = int(os.environ.get("TAU_TEST_CYCLES", "4000"))
 SEEDS = 3
 NAMES = ("Sets", "Ways", "Levels", "Sets2", "Ways2", "XorIndex", "Replacement", "OwnerBits")
 QUICK = [
@@ -205,23 +205,25 @@ async def colors_keep_apart(dut) -> None:
     assert set(again) == {1} and set(cycles[len(mine) + 1 :: 2]) != {1}
 
 
-def run_shape(folder: Path, values: tuple[int, ...], seed: int) -> None:
+def run_shape(folder: Path, values: tuple[int, ...], cycles: int) -> None:
     """Build and run all cocotb tests on one shape."""
     parameters = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
     parameters |= dict(zip(NAMES, values, strict=True))
+    seed = os.environ.get("TAU_TEST_SEED", str(random.randrange(1 << 32)))
     print(f"{parameters}, TAU_TEST_SEED={seed}")
-    design = unit("tlb", **parameters)
-    run(design, "hw.tlb.tb.test_tlb", folder, TAU_TEST_SEED=str(seed))
+    given = {"TAU_TEST_SEED": seed, "TAU_TEST_CYCLES": str(cycles)}
+    run(unit("tlb", **parameters), "hw.tlb.tb.test_tlb", folder, **given)
 
 
+@pytest.mark.parametrize("cycles", [1000, pytest.param(4000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("values", QUICK)
-def test_shape(tmp_path: Path, values: tuple[int, ...]) -> None:
+def test_shape(tmp_path: Path, values: tuple[int, ...], cycles: int) -> None:
     """One and two levels, and each replacement."""
-    run_shape(tmp_path, values, int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32))))
+    run_shape(tmp_path, values, cycles)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", SHAPES)
 def test_more_shapes(tmp_path: Path, values: tuple[int, ...]) -> None:
     """Every index function, replacement, one way, one set, up to sixteen owners."""
-    run_shape(tmp_path, values, int(os.environ.get("TAU_TEST_SEED", random.randrange(1 << 32))))
+    run_shape(tmp_path, values, 4000)

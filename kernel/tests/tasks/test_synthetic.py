@@ -67,7 +67,7 @@ def test_figure_7(tmp_path: Path) -> None:
     assert other.evictions == {}
 
 
-@pytest.mark.parametrize("latency", [2, 8])
+@pytest.mark.parametrize("latency", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_figure_8(tmp_path: Path, latency: int) -> None:
     """A job of T1 takes as much longer as the page table for four pages, and no cycle more."""
     same = [job.cycles for job in run(tmp_path, SAME, latency).of(0)[1:]]

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 TUTORIAL = ROOT / "docs/tutorials/composable-system.md"
 FILE = re.compile(r"`([\w.]+)`:\n\n```(?:c|toml)\n(.*?)```", re.DOTALL)
@@ -21,7 +23,11 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=SECONDS_MAX)
 
 
-def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "more", [" --neighbors 1", pytest.param("", marks=pytest.mark.slow)], ids=["short", "whole"]
+)
+def test_the_tutorial_does_what_it_says(tmp_path: Path, more: str) -> None:
+    """Every command; where neighbors are tried, one run of them or as many as it says."""
     text = TUTORIAL.read_text(encoding="utf-8")
     files = dict(FILE.findall(text))
     assert sorted(files) == ["controller.c", "logger.c", "system.toml"]
@@ -30,7 +36,7 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     lines = [line for block in SHELL.findall(text) for line in block.splitlines()]
     assert len(lines) == 7
     for line in lines:
-        done = run(line, tmp_path)
+        done = run(line + more if " check " in line else line, tmp_path)
         assert done.returncode == (3 if "--leak" in line else 0), f"{line}\n{done.stderr}"
         if " build " in line:
             assert "everything fits" in done.stdout

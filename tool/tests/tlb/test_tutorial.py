@@ -36,12 +36,14 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     for name, content in files.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     blocks = SHELL.findall(text)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     for line, printed in blocks:
         verb = line.split()[2]
         if line.startswith("tau tlb") and verb not in command.commands:
             continue
         done = run(line, tmp_path)
+        if verb == "discover" and "could not be verified" in done.stderr:
+            continue  # on a machine that is too loud, or has no such TLB
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         if verb == "run":  # cycles change with the kernel, misses and evictions do not
             assert misses(done.stdout) == misses(printed)

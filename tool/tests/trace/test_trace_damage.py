@@ -29,6 +29,9 @@ SOURCES = [
 ]
 
 
+MANY_ROUNDS = ((40, 1500), (3000, 600), (70_000, 25))
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> tuple[Path, dict[str, np.ndarray]]:
     """A trace of a few hundred bytes with sites, misuse and wide values, and its events."""
@@ -66,14 +69,16 @@ def test_every_cut_is_refused_or_recovered(small: tuple[Path, dict[str, np.ndarr
     assert recovered_all > 0
 
 
+# Each place of a bit in a byte, in one byte of seven; or every bit.
+@pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_flipped_bit_is_noticed_or_harmless(
-    small: tuple[Path, dict[str, np.ndarray]],
+    small: tuple[Path, dict[str, np.ndarray]], step: int
 ) -> None:
     path, events = small
     whole = bytearray(path.read_bytes())
     assert len(whole) < 2000
     sound = 0
-    for bit in range(len(whole) * 8):
+    for bit in range(0, len(whole) * 8, step):
         whole[bit // 8] ^= 1 << bit % 8
         path.write_bytes(whole)
         whole[bit // 8] ^= 1 << bit % 8
@@ -130,7 +135,13 @@ def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_fuzzer("trace/fuzz_trace", tmp_path_factory.mktemp("fuzz"))
 
 
-@pytest.mark.parametrize(("events", "rounds"), [(40, 1500), (3000, 600), (70_000, 25)])
+@pytest.mark.parametrize(
+    ("events", "rounds"),
+    [
+        *((40, 300), (3000, 120), (70_000, 5)),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in MANY_ROUNDS),
+    ],
+)
 def test_fuzzed_traces_never_crash(fuzzer: Path, tmp_path: Path, events: int, rounds: int) -> None:
     seed = time.time_ns() % 2**32
     print("seed", seed)
@@ -144,8 +155,16 @@ def test_fuzzed_traces_never_crash(fuzzer: Path, tmp_path: Path, events: int, ro
     assert int(run.stdout) < 400_000, "KiB: more memory than a block and its tables need"
 
 
+@pytest.fixture(scope="module")
+def import_fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fuzzer of the importer."""
+    return build_fuzzer("convert/fuzz_import", tmp_path_factory.mktemp("fuzz"))
+
+
 @pytest.mark.parametrize("form", ["csv", "heaptrack"])
-def test_fuzzed_texts_never_crash_the_importer(tmp_path: Path, form: str) -> None:
+def test_fuzzed_texts_never_crash_the_importer(
+    import_fuzzer: Path, tmp_path: Path, form: str
+) -> None:
     seed = time.time_ns() % 2**32
     print("seed", seed)
     text = tmp_path / "text"
@@ -155,10 +174,9 @@ def test_fuzzed_texts_never_crash_the_importer(tmp_path: Path, form: str) -> Non
         text.write_text(text.read_text() + 'malloc,"a,""b",1,,99999999999999,0,"m,+0x1",\n')
     else:
         text.write_bytes(HEAPTRACK)
-    fuzzer = build_fuzzer("convert/fuzz_import", tmp_path)
     number = str(("csv", "heaptrack").index(form))
     run = subprocess.run(
-        [fuzzer, text, tmp_path / "scratch.tau", number, str(seed), "250"],
+        [import_fuzzer, text, tmp_path / "scratch.tau", number, str(seed), "250"],
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert run.returncode == 0, f"seed {seed}\n{run.stderr[-4000:]}"

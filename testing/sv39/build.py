@@ -10,7 +10,7 @@ from tautochrone.targets.build import TARGETS, link
 from tautochrone.targets.sources import CORE_FILES
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+ROOT = HERE.parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 # What the numbers are of; QEMU's program has the registers of supervisor mode too.
@@ -55,7 +55,7 @@ def build_qemu(made: Path, core: Path = ROOT / "core", assert_level: int = 0) ->
 
 
 def build_emulated(made: Path) -> Path:
-    """The port as it is measured, linked with what sv39_unmap_cost.py needs."""
+    """The port as it is measured, linked with what unmap_cost.py needs."""
     recipe = TARGETS["sv39"]
     flags = [*recipe.machine, MARCH, *recipe.flags, recipe.optimize, "-nostdlib"]
     layout = ["-Wl,-Ttext=0x10000", "-Wl,-e,0"]

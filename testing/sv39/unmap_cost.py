@@ -25,8 +25,8 @@ import unicorn
 from elftools.elf.elffile import ELFFile
 from unicorn import riscv_const
 
-from testing.sv39_bounds import bound
-from testing.sv39_build import build_emulated
+from testing.sv39.bounds import bound
+from testing.sv39.build import build_emulated
 
 SEED = 20261120
 PLACEMENTS = 256

@@ -1,0 +1,69 @@
+"""Runs programs on plans, as a user would, with the command.
+
+The fixtures of linux/runtime/tests, whose conftest.py imports them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tautochrone.plan.file import Plan, PlanClass, save_plan
+from testing.recorded import Tau
+
+MADE_BY = "a test"
+
+
+@dataclass
+class Run:
+    """What one `tau run` did: its exit status and output, and the JSON; empty if none was made."""
+
+    status: int
+    stdout: str
+    stderr: str
+    document: dict[str, Any]
+
+
+MakePlan = Callable[..., Path]
+RunProgram = Callable[..., Run]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> MakePlan:
+    """Write a plan with a heap of some bytes and some (size, count)."""
+
+    def write(heap_bytes: int, *classes: tuple[int, int], layout: str = "host") -> Path:
+        path = tmp_path / "plan.toml"
+        made = Plan(
+            tuple(PlanClass(*pair) for pair in classes), heap_bytes, "replayed", 0.0, layout=layout
+        )
+        save_plan(made, path, MADE_BY, force=True)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def run(tau: Tau, tmp_path: Path) -> RunProgram:
+    """Run a command line by `tau run --json`; `options` go before it, `env` is added."""
+
+    def start(
+        *words: object, options: tuple[object, ...] = (), env: dict[str, str] | None = None
+    ) -> Run:
+        out = tmp_path / "run.json"
+        out.unlink(missing_ok=True)
+        environment = dict(os.environ) | (env or {})
+        done: subprocess.CompletedProcess[str] = tau(
+            "run", "--json", out, *options, "--", *words, env=environment
+        )
+        document = json.loads(out.read_text()) if out.exists() else {}
+        return Run(done.returncode, done.stdout, done.stderr, document)
+
+    return start
