@@ -88,7 +88,9 @@ TAU_INLINE unsigned victim_of(struct tau_code_cache *cache) {
             code_cache_leave_oldest(cache, &left);
         }
     }
-    return code_cache_victim_at_random(cache, &left);
+    // Choosing one at random takes as long as finding the oldest, which few frames are.
+    return cache->policy == TAU_CODE_CACHE_AGING ? code_cache_lowest(&left)
+                                                 : code_cache_victim_at_random(cache, &left);
 }
 
 // Makes FRAME the latest of the recent frames; the oldest is a candidate again.

@@ -15,6 +15,7 @@ PAGES_MAX = 65535
 FRAMES_MAX = 64
 INSTRUCTION_PAGES = 4
 AGE_BITS = 8
+VISITED = 4
 POLICIES = ("round_robin", "random", "nru", "aging")
 RETRY, LOAD, REPLACE = "retry", "load", "replace"
 MASK = 0xFFFFFFFF
@@ -131,12 +132,34 @@ class CodeCache:
 
     def _victim(self) -> int:
         left = self.candidates()
-        if self.policy == "round_robin":
+        if self.policy in ("round_robin", "aging"):
             return left[0]
         self.random ^= self.random << 13 & MASK
         self.random ^= self.random >> 17
         self.random ^= self.random << 5 & MASK
         return left[self.random * len(left) >> 32]
+
+
+class Visits:
+    """The visits of tau_sv39_code_visit: some frames at each fault."""
+
+    def __init__(self, cache: CodeCache) -> None:
+        """The first one begins at frame 0."""
+        self.cache, self.first, self.left = cache, 0, cache.frames_count
+
+    def visit(self, accessed: set[int]) -> None:
+        """The frames ACCESSED have that bit. It is cleared in those that are visited."""
+        self.left -= 1
+        if self.left == 0:
+            self.left = self.cache.frames_count
+            self.cache.age()
+            return
+        visited = set(range(self.first, self.first + VISITED))
+        self.cache.use(visited & accessed)
+        accessed -= visited
+        self.first += VISITED
+        if self.first >= self.cache.frames_count:
+            self.first = 0
 
 
 # ---- How many frames are needed -----------------------------------------------------------------
@@ -176,9 +199,7 @@ class Stalled:
                 yield (*cache[:place], *cache[place + 1 :], page)
 
 
-def longest_stall(
-    stalled: Stalled, caches: Collection[tuple[int, ...]], guard: int
-) -> int | None:
+def longest_stall(stalled: Stalled, caches: Collection[tuple[int, ...]], guard: int) -> int | None:
     """The most loads in a row from one of CACHES during which no thread ends its instruction.
 
     None: there is no limit. A depth-first search over all caches that can be reached; a cache that

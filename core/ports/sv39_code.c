@@ -25,6 +25,7 @@
 _Static_assert(TAU_PAGE_LOG2 == 12, "Sv39 has pages of 4 KiB");
 _Static_assert(PAGE_WORDS % WORDS_AT_ONCE == 0, "a page is copied in whole steps");
 _Static_assert(sizeof(uintptr_t) == 8, "Sv39 is for 64-bit harts");
+_Static_assert(32 % TAU_SV39_CODE_VISITED == 0, "the frames of a visit have flags in one word");
 
 TAU_INLINE uint64_t *entry_of(const struct tau_sv39_code *code, uint32_t page) {
     const uint32_t place = (uint32_t)(code->place.first >> TAU_PAGE_LOG2) % ENTRIES + page;
@@ -67,7 +68,9 @@ enum tau_status tau_sv39_code_init(struct tau_sv39_code *code,
     const enum tau_status status = tau_code_cache_init(&code->cache, settings, page_frames);
     if (status == TAU_OK) {
         code->no_entry = 0;
-        for (uint32_t i = 0; i < settings->frames_count; i++) {  // bound: the frames
+        code->next_visited = 0;
+        code->visits_left = settings->frames_count;
+        for (uint32_t i = 0; i < TAU_CODE_CACHE_FRAMES_MAX; i++) {  // bound: the frames
             code->entries[i] = &code->no_entry;
         }
         // One by one, or compilers make this a call of memcpy.
@@ -250,6 +253,32 @@ void tau_sv39_code_use(struct tau_sv39_code *code) {
     }
     TAU_ASSERT(code->no_entry == 0);
     tau_code_cache_use(&code->cache, &used);
+}
+
+void tau_sv39_code_visit(struct tau_sv39_code *code) {
+    const uint32_t first = code->next_visited;
+    const uint32_t behind = first + TAU_SV39_CODE_VISITED;
+    uint64_t *const *const entries = &code->entries[first];
+    uint32_t bits = 0;
+    if (--code->visits_left == 0) {
+        code->visits_left = code->cache.frames_count;
+        tau_code_cache_age(&code->cache);
+        return;
+    }
+    TAU_ASSERT(first % TAU_SV39_CODE_VISITED == 0);
+    TAU_ASSERT(first < code->cache.frames_count);
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < TAU_SV39_CODE_VISITED; i++) {
+        volatile uint64_t *const entry = entries[i];
+        const uint64_t value = *entry;
+        *entry = value & ~ENTRY_ACCESSED;
+        bits |= (uint32_t)(value >> ENTRY_ACCESSED_BIT & 1) << i;
+    }
+    // Four addresses would take fifteen instructions more.
+    TAU_SV39_CODE_FLUSH_ALL();
+    // Of the frames behind the last one nothing is set: they have no_entry.
+    code_cache_set_some(&code->cache.used, first, bits);
+    code->next_visited = behind < code->cache.frames_count ? behind : 0;
 }
 
 void tau_sv39_code_age(struct tau_sv39_code *code) {

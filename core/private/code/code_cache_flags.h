@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/code_cache.h"
+#include "core/private/bits.h"
 #include "core/private/check.h"
 #include "core/private/inline.h"
 
@@ -21,6 +22,14 @@ TAU_INLINE bool code_cache_has(const struct tau_code_cache_flags *flags, unsigne
 TAU_INLINE void code_cache_set(struct tau_code_cache_flags *flags, unsigned frame) {
     TAU_ASSERT(frame < TAU_CODE_CACHE_FRAMES_MAX);
     flags->words[frame / 32] |= UINT32_C(1) << frame % 32;
+}
+
+// Sets those of the frames from FIRST on that are in BITS; all are in one word.
+TAU_INLINE void code_cache_set_some(struct tau_code_cache_flags *flags, unsigned first,
+                                    uint32_t bits) {
+    TAU_ASSERT(first < TAU_CODE_CACHE_FRAMES_MAX);
+    TAU_ASSERT(bits << first % 32 >> first % 32 == bits);
+    flags->words[first / 32] |= bits << first % 32;
 }
 
 TAU_INLINE void code_cache_clear(struct tau_code_cache_flags *flags, unsigned frame) {
@@ -46,6 +55,22 @@ TAU_INLINE bool code_cache_narrow(struct tau_code_cache_flags *left,
         left->words[word] = narrowed.words[word];
     }
     return true;
+}
+
+// The lowest frame in FLAGS, which are not empty.
+TAU_INLINE unsigned code_cache_lowest(const struct tau_code_cache_flags *flags) {
+    unsigned first = 0;
+    uint32_t chosen = flags->words[0];
+#pragma GCC unroll 7
+    for (unsigned word = 1; word < TAU_CODE_CACHE_WORDS; word++) {
+        if (chosen != 0) {
+            break;
+        }
+        chosen = flags->words[word];
+        first = 32 * word;
+    }
+    TAU_ASSERT(chosen != 0);
+    return first + tau_bits_lowest(chosen);
 }
 
 // Set bits of each pair, nibble, byte and half of a word, as fields of that width.

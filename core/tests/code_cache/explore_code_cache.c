@@ -150,7 +150,8 @@ static uint32_t victims(void) {
         }
         found |= is_victim ? 1u << frame : 0;
     }
-    return found;
+    // Of several, aging takes the lowest frame.
+    return settings.policy == TAU_CODE_CACHE_AGING ? found & -found : found;
 }
 
 static void try_fault(const struct state *state, uint32_t page) {

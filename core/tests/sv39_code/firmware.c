@@ -52,7 +52,7 @@ static struct ticks ticks;
 static uint64_t round_ticks;
 static uint64_t tick_time;
 static uint64_t ticks_max;
-static bool uses_at_fault;
+static uint64_t uses_at_fault;
 static uint64_t nesting;
 static uint64_t nesting_max;
 static uint64_t fault_instructions_max;
@@ -128,7 +128,9 @@ bool load_cold_page(uint64_t cause, uint64_t address) {
     const uint32_t access = cause == CAUSE_FETCH_FAULT  ? TAU_EXECUTE
                             : cause == CAUSE_LOAD_FAULT ? TAU_READ
                                                         : TAU_WRITE;
-    if (uses_at_fault) {
+    if (uses_at_fault == USES_SOME && page < code.cache.pages_count) {
+        tau_sv39_code_visit(&code);
+    } else if (uses_at_fault == USES_ALL) {
         tau_sv39_code_use(&code);
     }
     const enum tau_status status = tau_sv39_code_fault(&code, address, access);
@@ -205,7 +207,7 @@ static enum tau_status activate(const struct settings *settings) {
 
 // A function of its own, so that the recorder of touches sees it.
 __attribute__((noinline)) void end_period(void) {
-    if (code.cache.pages_count != 0) {
+    if (code.cache.pages_count != 0 && uses_at_fault != USES_SOME) {
         tau_sv39_code_age(&code);
     }
 }
@@ -293,7 +295,7 @@ void supervisor_main(void) {
     }
     tick_time = settings->tick_time;
     ticks_max = settings->ticks_max;
-    uses_at_fault = settings->uses_at_fault != 0 && settings->is_paged != 0;
+    uses_at_fault = settings->is_paged != 0 ? settings->uses_at_fault : USES_NONE;
     if (tick_time != 0) {
         set_tick();
         __asm__ volatile("csrs sie, %0" : : "r"(UINT64_C(1) << TIMER));

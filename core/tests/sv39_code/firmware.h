@@ -10,6 +10,10 @@
 #define FIRMWARE_MAGIC UINT64_C(0x3130444c4f435441)
 #define PAGES_MAX 64u
 
+// The frames whose accessed bits a fault passes on. At a period's end those of all are; but with
+// USES_SOME each fault visits the next ones, and ends periods.
+enum { USES_NONE, USES_ALL, USES_SOME };
+
 struct settings {
     uint64_t magic;
     uint64_t is_paged;  // 0: all code stays where the boot loader put it
@@ -18,11 +22,11 @@ struct settings {
     uint64_t frames_least;
     uint64_t seed;
     uint64_t rounds;
-    uint64_t age_rounds;    // a period of the policy is so many rounds
-    uint64_t uses_at_fault;  // accessed bits are read at each fault too, not only at a period's end
-    uint64_t tick_time;     // between two interrupts, in units of 100 instructions; 0: none
-    uint64_t patched_page;  // number of a page whose last word is changed at boot; or PAGES_MAX
-    uint64_t ticks_max;     // interrupts in one round that are too many: no progress
+    uint64_t age_rounds;     // a period of the policy is so many rounds
+    uint64_t uses_at_fault;  // of how many frames a fault reads the accessed bits
+    uint64_t tick_time;      // between two interrupts, in units of 100 instructions; 0: none
+    uint64_t patched_page;   // number of a page whose last word is changed at boot; or PAGES_MAX
+    uint64_t ticks_max;      // interrupts in one round that are too many: no progress
 };
 
 struct ticks {

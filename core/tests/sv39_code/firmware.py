@@ -28,6 +28,7 @@ FLASH_BYTES = 32 << 20  # what QEMU wants, to the byte
 FLASH_START = bytes.fromhex("8542fe028282")
 INTERRUPT_PAGES = 2  # cold pages of the interrupt's handler
 PATCH_NONE = 64
+USES_NONE, USES_ALL, USES_SOME = range(3)
 LEAST = frames_least(1, 0)
 SECONDS_MAX = 60
 
@@ -44,7 +45,7 @@ class Settings:
     seed: int = 1
     rounds: int = 300
     age_rounds: int = 8
-    uses_at_fault: bool = True
+    uses_at_fault: int = USES_ALL
     tick_time: int = 0
     patched_page: int = PATCH_NONE
     ticks_max: int = 10_000

@@ -17,7 +17,7 @@ from elftools.elf.elffile import ELFFile
 from unicorn import riscv_const
 
 from core.tests.sv39_code.firmware import ROOT
-from model.code_cache import AGE_BITS, POLICIES, RETRY, CodeCache
+from model.code_cache import AGE_BITS, POLICIES, RETRY, CodeCache, Visits
 from tautochrone.facts.status_format import NAMES as STATUS
 from tautochrone.targets.build import TARGETS, compiler_of
 from tautochrone.targets.sources import CORE_FILES
@@ -59,6 +59,7 @@ class Hart:
         """Load ELF, and call init."""
         self.pages, self.frames = pages, frames
         self.model = CodeCache(pages, frames, 4, POLICIES[policy], seed)
+        self.visits = Visits(self.model)
         self.uc = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV64)
         self.uc.mem_map(PAGE_BYTES, MEMORY_BYTES - PAGE_BYTES)  # NULL is nothing
         self.uc.mem_map(FIRST, pages * PAGE_BYTES)
@@ -156,9 +157,7 @@ class Hart:
 
     def release(self, page: int) -> str:
         """Release a page, and reuse its frame if that is allowed."""
-        status = STATUS[
-            self.call("release_page", self.code, page, self.store + page * PAGE_BYTES)
-        ]
+        status = STATUS[self.call("release_page", self.code, page, self.store + page * PAGE_BYTES)]
         if status == "OK":
             assert self.kept[page] == {0}, "the frame can still be reached"
             self.uc.mem_write(self.boot + page * PAGE_BYTES, b"\xff" * PAGE_BYTES)
@@ -207,6 +206,16 @@ class Hart:
             self.model.age()
             for page in range(self.pages):
                 assert not any(kept & ACCESSED for kept in self.kept[page] if page in self.held)
+
+    def visit(self) -> None:
+        """Reading the accessed bits of some frames, which are then clear."""
+        holds = enumerate(self.model.holds)
+        accessed = {frame for frame, p in holds if p is not None and self.is_accessed(p)}
+        before = set(accessed)
+        self.visits.visit(accessed)
+        self.call("visit", self.code)
+        for frame in before - accessed:
+            assert not any(kept & ACCESSED for kept in self.kept[self.model.holds[frame]])
 
     @property
     def held(self) -> set[int]:
@@ -357,7 +366,10 @@ def run_all(hart: Hart, faults_count: int, choose: object) -> None:
         for used in sorted(hart.held):
             if choose.random() < 0.2:
                 hart.access(used)
-        hart.use(is_period_end=number % PERIODS == 0)
+        if number % 2:
+            hart.visit()
+        else:
+            hart.use(is_period_end=number % PERIODS == 0)
         hart.walk()
     if hart.held:
         assert hart.release(min(hart.held)) == "PAGE_MAPPED"

@@ -22,6 +22,8 @@ from core.tests.sv39_code.firmware import (
     LEAST,
     PAGE_BYTES,
     SECONDS_MAX,
+    USES_NONE,
+    USES_SOME,
     Firmware,
     Outcome,
     Settings,
@@ -136,7 +138,14 @@ def test_results_are_equal_and_counts_are_the_models(
 
 @pytest.mark.parametrize("policy", ["nru", "aging"])
 def test_accessed_bits_are_read_at_the_end_of_a_period_only(world: World, policy: str) -> None:
-    settings = replace(world.settings.of(policy, 13), uses_at_fault=False)
+    settings = replace(world.settings.of(policy, 13), uses_at_fault=USES_NONE)
+    check(world, world.run(settings, world.flash), replay(world.touches, settings))
+
+
+@pytest.mark.parametrize("frames", [4, 13, 24, 64])
+@pytest.mark.parametrize("policy", ["nru", "aging"])
+def test_some_frames_are_visited_at_each_fault(world: World, policy: str, frames: int) -> None:
+    settings = replace(world.settings.of(policy, frames), uses_at_fault=USES_SOME)
     check(world, world.run(settings, world.flash), replay(world.touches, settings))
 
 

@@ -38,7 +38,7 @@ SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1 << 32))
 READ = "tau_sv39_code_read"
 # Rounds of the loops, each the only one of its function.
 ROUNDS = {READ: 32, "are_equal": 32, "accessed": 32, "forget_accessed": FRAMES_MAX}
-CALLS = ("fault", "begin", "read", "end", "cancel", "release_page", "use", "age")
+CALLS = ("fault", "begin", "read", "end", "cancel", "release_page", "use", "visit", "age")
 # One fault beside reading the page, and with it.
 FAULT_MAX, LOAD_MAX = 500, 1600
 PAGES = 12
@@ -142,9 +142,7 @@ def test_no_mutant_survives(mutant: Mutant, tmp_path: Path) -> None:
 
 def costs(elf: Path) -> dict[str, object]:
     """The longest path of each call, and the most instructions that full caches have shown."""
-    bounds = {
-        name: bound_instructions(elf, f"tau_sv39_code_{name}", {}, ROUNDS) for name in CALLS
-    }
+    bounds = {name: bound_instructions(elf, f"tau_sv39_code_{name}", {}, ROUNDS) for name in CALLS}
     without_read = bound_instructions(elf, "tau_sv39_code_fault", {READ: 0}, ROUNDS)
     most: dict[str, int] = {}
     by_policy: dict[str, int] = {}
@@ -195,7 +193,7 @@ def test_the_header_says_what_a_call_costs() -> None:
     text = HEADER.read_text().replace("\n// ", " ")
     parts = f"{golden['bound_fault_without_reading']:,} instructions, and {bounds['read']:,} of"
     assert f"Cost: {parts} tau_sv39_code_read." in text
-    for name in ("use", "age"):
+    for name in ("use", "visit", "age"):
         before = text[: text.index(f"void tau_sv39_code_{name}(")]
         assert re.findall(r"Cost: at most ([\d,]+) inst", before)[-1] == f"{bounds[name]:,}", name
 
@@ -204,7 +202,8 @@ def test_the_design_says_what_a_call_costs() -> None:
     golden = pinned(GOLDEN, {})["rv64"]
     text = (ROOT / "docs/design/sv39_code.md").read_text()
     bounds, most = golden["bound_instructions"], golden["max_instructions"]
-    rows = {f"`{name}`": (bounds[name], most[name]) for name in ("read", "fault", "use", "age")}
+    names = ("read", "fault", "use", "visit", "age")
+    rows = {f"`{name}`": (bounds[name], most[name]) for name in names}
     rows["a trap of the firmware, beside reading"] = golden["firmware_trap_without_reading"], "–"
     rows["a trap of the firmware"] = golden["firmware_trap"], "–"
     rows["`release_page`"] = bounds["release_page"], most["release_page"]

@@ -10,8 +10,18 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.tests.sv39_code.firmware import HERE, ROOT, WARNINGS, Firmware, Outcome, Settings, run
-from model.code_cache import POLICIES, CodeCache
+from core.tests.sv39_code.firmware import (
+    HERE,
+    ROOT,
+    USES_ALL,
+    USES_SOME,
+    WARNINGS,
+    Firmware,
+    Outcome,
+    Settings,
+    run,
+)
+from model.code_cache import POLICIES, CodeCache, Visits
 
 
 @dataclass
@@ -82,6 +92,15 @@ def use(cache: CodeCache, accessed: set[int]) -> None:
     cache.use({frame for frame, page in enumerate(cache.holds) if page in accessed})
 
 
+def visit(visits: Visits, accessed: set[int]) -> None:
+    """As tau_sv39_code_visit, if just the pages ACCESSED have that bit."""
+    holds = visits.cache.holds
+    frames = {frame for frame, page in enumerate(holds) if page in accessed}
+    before = set(frames)
+    visits.visit(frames)
+    accessed.difference_update(holds[frame] for frame in before - frames)
+
+
 def replay(touches: Touches, settings: Settings, pinned: tuple[int, ...] = ()) -> CodeCache:
     """The cache after the recording. A fault that was recorded is one at a page that is absent."""
     cache = CodeCache(
@@ -94,14 +113,22 @@ def replay(touches: Touches, settings: Settings, pinned: tuple[int, ...] = ()) -
     for page in pinned:
         assert cache.pin(page) == "OK"
     accessed: set[int] = set()
+    visits = Visits(cache)
     for kind, pages in touches.events:
-        # Each try accesses what comes before the missing page.
+        # Each try accesses what comes before the missing page. A recorded fault is one try: an
+        # interrupt may come before the next, whose faults are recorded, too.
         while missing := [p for p in pages if p not in cache.holds and p not in cache.pinned]:
             accessed |= set(pages[: pages.index(missing[0])])
-            use(cache, accessed if settings.uses_at_fault else set())
+            if settings.uses_at_fault == USES_SOME:
+                visit(visits, accessed)
+            elif settings.uses_at_fault == USES_ALL:
+                use(cache, accessed)
             assert cache.fault(missing[0])[0] == "OK"
+            accessed.add(missing[0])  # a new entry says so
+            if kind == "f":
+                break
         accessed |= set(pages if kind == "t" else ())
-        if kind == "p":
+        if kind == "p" and settings.uses_at_fault != USES_SOME:
             use(cache, accessed)
             cache.age()
             accessed.clear()

@@ -299,8 +299,8 @@ SECTIONS = {'heap': {'version': 1,
                                      'least': 1,
                                      'most': 4294967295,
                                      'optional': True,
-                                     'meaning': 'of a fault in the linked kernel, with reading '
-                                                'the page; absent until it is linked'},
+                                     'meaning': 'of a fault with reading the page from flash; '
+                                                'absent if the kernel has no pager of ours'},
           'code_sha256': {'type': 'text',
                           'pattern': '[0-9a-f]{64}',
                           'expected': '64 lower-case hexadecimal digits',

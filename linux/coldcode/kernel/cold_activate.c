@@ -19,6 +19,7 @@ static bool off;
 static char *policy = "round-robin";
 static char *store = "flash";
 static unsigned int frames = 16;
+static unsigned int frames_least = TAU_COLD_FRAMES_LEAST;
 static unsigned int delay_us;
 static unsigned int seed = 1;
 static ulong flash = CONFIG_COLD_CODE_FLASH_ADDRESS;
@@ -26,6 +27,7 @@ module_param(off, bool, 0444);
 module_param(policy, charp, 0444);
 module_param(store, charp, 0444);
 module_param(frames, uint, 0444);
+module_param(frames_least, uint, 0444);
 module_param(delay_us, uint, 0444);
 module_param(seed, uint, 0444);
 module_param(flash, ulong, 0444);
@@ -71,7 +73,10 @@ static const char *check_settings(void) {
     if (match_string(policies, ARRAY_SIZE(policies), policy) < 0) {
         return "coldcode.policy is not round-robin, random, nru or aging";
     }
-    if (frames < TAU_COLD_FRAMES_LEAST || frames > TAU_CODE_CACHE_FRAMES_MAX) {
+    if (frames_least < TAU_COLD_FRAMES_LEAST) {
+        return "coldcode.frames_least is too small";
+    }
+    if (frames < frames_least || frames > TAU_CODE_CACHE_FRAMES_MAX) {
         return "coldcode.frames is too small or too large";
     }
     return pages_count() > TAU_CODE_CACHE_PAGES_MAX ? "too many cold pages" : NULL;
@@ -101,7 +106,7 @@ static const char *open_cache(u8 *page_frames) {
     const struct tau_code_cache_settings settings = {
         .pages_count = pages_count(),
         .frames_count = frames,
-        .frames_least = TAU_COLD_FRAMES_LEAST,
+        .frames_least = frames_least,
         .policy = match_string(policies, ARRAY_SIZE(policies), policy),
         .seed = seed,
     };
@@ -118,7 +123,6 @@ static const char *open_cache(u8 *page_frames) {
     place.tables = tables;
     tau_cold_pager.is_aging =
         settings.policy == TAU_CODE_CACHE_NRU || settings.policy == TAU_CODE_CACHE_AGING;
-    tau_cold_pager.loads_until_age = frames;
     tau_cold_pager.delay_ticks = (u64)delay_us * riscv_timebase / USEC_PER_SEC;
     const enum tau_status status =
         tau_sv39_code_init(&tau_cold_pager.code, &settings, &place, page_frames);

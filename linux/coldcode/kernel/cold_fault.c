@@ -13,7 +13,9 @@
 
 struct tau_cold_pager tau_cold_pager;
 
-static __always_inline void read_packed(const struct tau_sv39_code_load *load) {
+// These three are functions of their own, so that the longest path is known with each and without.
+
+noinstr void tau_cold_read_packed(const struct tau_sv39_code_load *load) {
     const struct tau_cold_store *store = &tau_cold_pager.store;
     const u32 *offset = &store->offsets[load->page.number];
     u64 *page = tau_cold_pager.frames[load->frame.number].memory;
@@ -29,25 +31,23 @@ static __always_inline void read_packed(const struct tau_sv39_code_load *load) {
     }
 }
 
-static __always_inline void read_page(const struct tau_sv39_code_load *load) {
-    const u64 begin = csr_read(CSR_TIME);
-    if (tau_cold_pager.store.offsets) {
-        read_packed(load);
-    } else {
-        tau_sv39_code_read(&tau_cold_pager.code, load);
-    }
+noinstr void tau_cold_wait(u64 begin) {
     while (csr_read(CSR_TIME) - begin < tau_cold_pager.delay_ticks) {
         cpu_relax();
     }
-    tau_cold_pager.counts.page_ticks += csr_read(CSR_TIME) - begin;
 }
 
-// A period has as many loads as there are frames.
-static __always_inline void end_period(struct tau_sv39_code *code) {
-    if (--tau_cold_pager.loads_until_age == 0) {
-        tau_cold_pager.loads_until_age = code->cache.frames_count;
-        tau_sv39_code_age(code);
+noinstr void tau_cold_read_page(const struct tau_sv39_code_load *load) {
+    const u64 begin = csr_read(CSR_TIME);
+    if (tau_cold_pager.store.offsets) {
+        tau_cold_read_packed(load);
+    } else {
+        tau_sv39_code_read(&tau_cold_pager.code, load);
     }
+    if (tau_cold_pager.delay_ticks) {
+        tau_cold_wait(begin);
+    }
+    tau_cold_pager.counts.page_ticks += csr_read(CSR_TIME) - begin;
 }
 
 static __always_inline void note_instructions(u64 beside, u64 reading) {
@@ -71,13 +71,15 @@ bool noinstr tau_cold_fault(struct pt_regs *regs) {
     struct tau_sv39_code *code = &tau_cold_pager.code;
     struct tau_sv39_code_load load;
     u64 reading = 0;
+    // Its address is computed once.
+    OPTIMIZER_HIDE_VAR(code);
     // Most faults are of programs: they cost three instructions here.
     if (user_mode(regs) || regs->badaddr < code->place.first) {
         return false;
     }
     const u64 begin = csr_read(CSR_INSTRET);
     if (tau_cold_pager.is_aging) {
-        tau_sv39_code_use(code);
+        tau_sv39_code_visit(code);
     }
     if (tau_sv39_code_begin(code, regs->badaddr, access_of(regs), &load) != TAU_OK) {
         return false;
@@ -85,13 +87,10 @@ bool noinstr tau_cold_fault(struct pt_regs *regs) {
     tau_cold_pager.counts.interrupts_off += !(regs->status & SR_PIE);
     if (load.is_needed) {
         const u64 read_begin = csr_read(CSR_INSTRET);
-        read_page(&load);
+        tau_cold_read_page(&load);
         reading = csr_read(CSR_INSTRET) - read_begin;
     }
     tau_sv39_code_end(code, &load);
-    if (tau_cold_pager.is_aging && load.is_needed) {
-        end_period(code);
-    }
     note_instructions(csr_read(CSR_INSTRET) - begin - reading, reading);
     return true;
 }

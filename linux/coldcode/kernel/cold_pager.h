@@ -27,7 +27,6 @@ struct tau_cold_counts {
 struct tau_cold_pager {
     struct tau_sv39_code code;  // all zero until it serves faults
     bool is_aging;              // the policy asks which pages were used
-    u32 loads_until_age;
     u64 delay_ticks;
     struct tau_cold_store store;
     struct tau_cold_counts counts;
@@ -35,5 +34,10 @@ struct tau_cold_pager {
 };
 
 extern struct tau_cold_pager tau_cold_pager;
+
+// Reads the page of LOAD into its frame, from any store; a packed one. Waits as told since BEGIN.
+void tau_cold_read_page(const struct tau_sv39_code_load *load);
+void tau_cold_read_packed(const struct tau_sv39_code_load *load);
+void tau_cold_wait(u64 begin);
 
 #endif

@@ -109,6 +109,7 @@ def test_a_console_is_read() -> None:
     lines = [
         "Kernel command line: console=hvc0 coldcode.frames=4",
         "coldcode: 9 pages, 1 pinned, 4 frames, aging, store flash",
+        "tau: hash of one 4567cdef",
         "tau: hash 0123abcd",
         "tau: MemTotal:          62600 kB",
         "tau: Active(anon):          0 kB",
@@ -118,12 +119,13 @@ def test_a_console_is_read() -> None:
     seen = qemu.seen("\r\n".join(lines))
     assert seen.pager == ("9 pages, 1 pinned, 4 frames, aging, store flash",)
     assert seen.values == {"hash": "0123abcd", "MemTotal": "62600", "faults": "12"}
+    assert seen.results == ("tau: hash of one 4567cdef", "tau: hash 0123abcd")
     assert seen.number("faults") == 12
     assert seen.number("loads") == 0
 
 
 def test_a_kernel_that_did_not_get_to_the_end_is_told_from_one_that_did() -> None:
-    with pytest.raises(TauError, match="did not get to the end") as raised:
+    with pytest.raises(TauError, match="did not print `tau: end`") as raised:
         qemu.seen("Oops\ntau: hash 0123abcd")
     assert "Oops" in raised.value.said
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ports/sv39_code.h"
+
 #define WORD_BITS 32u
 #define ABSENT UINT8_MAX
 #define NEVER SIZE_MAX
@@ -13,7 +15,8 @@ struct replay {
     struct tau_code_cache cache;
     struct tau_code_cache_flags accessed;  // the bits that the processor sets
     uint8_t *frame_of;                     // per page; ABSENT
-    uint64_t period_end;
+    uint32_t next_visited;
+    uint32_t visits_left;
 };
 
 static void access_frame(struct replay *replay, uint32_t frame) {
@@ -21,23 +24,32 @@ static void access_frame(struct replay *replay, uint32_t frame) {
     replay->accessed.words[frame / WORD_BITS] |= UINT32_C(1) << frame % WORD_BITS;
 }
 
-// The port clears the accessed bits at the end of each period. More periods than an age has bits
-// change nothing.
-static void end_periods(struct replay *replay, uint64_t now, uint64_t period) {
-    assert(period > 0);
-    assert(now >= replay->period_end);
-    const uint64_t ended = 1 + (now - replay->period_end) / period;
-    replay->calls->use(&replay->cache, &replay->accessed);
-    replay->accessed = (struct tau_code_cache_flags){0};
-    for (uint64_t i = 0; i < ended && i <= TAU_CODE_CACHE_AGE_BITS; i++) {
+// As tau_sv39_code_visit.
+static void visit(struct replay *replay) {
+    struct tau_code_cache_flags used = {0};
+    const uint32_t frames = replay->cache.frames_count;
+    const uint32_t word = replay->next_visited / WORD_BITS;
+    const uint32_t mask = ((UINT32_C(1) << TAU_SV39_CODE_VISITED) - 1)
+                          << replay->next_visited % WORD_BITS;
+    assert(replay->visits_left > 0);
+    assert(replay->next_visited < frames);
+    if (--replay->visits_left == 0) {
+        replay->visits_left = frames;
         replay->calls->age(&replay->cache);
+        return;
     }
-    replay->period_end += ended * period;
+    used.words[word] = replay->accessed.words[word] & mask;
+    replay->accessed.words[word] &= ~mask;
+    replay->calls->use(&replay->cache, &used);
+    replay->next_visited += TAU_SV39_CODE_VISITED;
+    if (replay->next_visited >= frames) {
+        replay->next_visited = 0;
+    }
 }
 
 static bool load(struct replay *replay, uint16_t page) {
     struct tau_code_cache_answer answer = {0};
-    replay->calls->use(&replay->cache, &replay->accessed);
+    visit(replay);
     if (replay->calls->fault(&replay->cache, (struct tau_page){page}, &answer) != TAU_OK) {
         return false;
     }
@@ -54,9 +66,6 @@ static bool load(struct replay *replay, uint16_t page) {
 static bool replay_touches(struct replay *replay, const struct tau_code_touches *touches) {
     for (size_t i = 0; i < touches->count; i++) {  // bound: the touches
         const uint16_t page = touches->pages[i];
-        if (touches->period > 0 && touches->times[i] >= replay->period_end) {
-            end_periods(replay, touches->times[i], touches->period);
-        }
         if (replay->frame_of[page] != ABSENT) {
             access_frame(replay, replay->frame_of[page]);
         } else if (!load(replay, page)) {
@@ -79,7 +88,7 @@ bool tau_code_cache_replay(const struct tau_code_cache_calls *calls,
     if (is_done) {
         replay->calls = calls;
         replay->frame_of = memset(frame_of, ABSENT, UINT16_MAX + 1u);
-        replay->period_end = touches->count > 0 ? touches->times[0] + touches->period : 0;
+        replay->visits_left = settings->frames_count;
         is_done = calls->init(&replay->cache, settings, page_frames) == TAU_OK &&
                   replay_touches(replay, touches);
         *counts = replay->cache.counts;

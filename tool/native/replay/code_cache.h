@@ -1,8 +1,8 @@
 // A recording's touches of cold pages, replayed on the core's own code cache, and on the policy
 // that knows the future.
 //
-// docs/spec/code_plan.md ([CPLAN-7], [CPLAN-8]) defines what a touch does. Time: linear in touches,
-// and in frames at each load of the second. One thread per call.
+// docs/spec/code_plan.md ([CPLAN-18]) defines what a touch does. Time: linear in touches, and in
+// frames at each load of the second. One thread per call.
 #ifndef TAU_TOOL_CODE_CACHE_H
 #define TAU_TOOL_CODE_CACHE_H
 
@@ -23,12 +23,10 @@ struct tau_code_cache_calls {
     void (*age)(struct tau_code_cache *cache);
 };
 
-// Pages in the order of their touches, with the times of these.
+// Pages in the order of their touches.
 struct tau_code_touches {
     const uint16_t *pages;
-    const uint64_t *times;
     size_t count;
-    uint64_t period;  // of time, after which accessed bits are cleared; 0: never
 };
 
 // Replays TOUCHES. Fails (false) if and only if the core refuses the settings or a page, or memory

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import capstone
+import capstone.x86
 from elftools.elf.elffile import ELFFile
 
 from tautochrone.code.images import Image
@@ -37,6 +38,8 @@ RISCV_BRANCHES = {"beq", "bne", "blt", "bge", "bltu", "bgeu", "beqz", "bnez", "b
 RISCV_BRANCHES |= {"bltz", "bgtz", "bgt", "ble", "bgtu", "bleu"}
 RISCV_ACCESSES = {"lb", "lh", "lw", "lbu", "lhu", "sb", "sh", "sw", "lwsp", "swsp"}
 RISCV_ACCESSES |= {"ld", "lwu", "sd", "ldsp", "sdsp"}  # of RV64
+X86_BYTES_MAX = 15
+X86_TRAPS = {"ud2", "hlt", "int3"}
 TRAPS = {"ebreak", "unimp", "udf", "bkpt"}
 # Zbb's encodings: funct12 where the second operand is part of it, else funct7 and funct3.
 ZBB_UNARY = {(1, 0x600), (1, 0x601), (1, 0x602), (1, 0x604), (1, 0x605), (5, 0x287), (5, 0x698)}
@@ -76,6 +79,7 @@ class Code:
         with path.open("rb") as file:
             elf = ELFFile(file)
             self.is_arm = elf["e_machine"] == "EM_ARM"
+            self.is_x86 = elf["e_machine"] == "EM_X86_64"
             self.segments = [
                 (segment["p_vaddr"], segment.data())
                 for segment in elf.iter_segments()
@@ -83,13 +87,20 @@ class Code:
             ]
             text = elf.get_section_by_name(".text")
             self.text = (text["sh_addr"], text["sh_addr"] + text["sh_size"]) if text else (0, 0)
-            self.symbols = {
-                symbol.name: int(symbol["st_value"]) & (~1 if self.is_arm else -1)
+            pairs = [
+                (symbol.name, int(symbol["st_value"]) & (~1 if self.is_arm else -1))
                 for symbol in elf.get_section_by_name(".symtab").iter_symbols()
                 if symbol.name and symbol["st_shndx"] != "SHN_UNDEF" and symbol.name[0] != "$"
-            }
-        self.names = {address: name for name, address in self.symbols.items()}
-        if self.is_arm:
+            ]
+        self.symbols = dict(pairs)
+        self.names = {address: name for name, address in pairs}
+        self.copies = {name: {address} for name, address in self.symbols.items()}
+        # In a library, several files may have functions of one name, and parts of them.
+        for name, address in pairs if self.is_x86 else ():
+            self.copies.setdefault(name.split(".")[0], set()).add(address)
+        if self.is_x86:
+            self.decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+        elif self.is_arm:
             mode = capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS
             self.decoder = capstone.Cs(capstone.CS_ARCH_ARM, mode)
         else:
@@ -110,9 +121,10 @@ class Code:
 
     def bytes_at(self, address: int) -> bytes:
         """Enough bytes for one instruction; on M4 also for the IT before it (see step)."""
+        most = X86_BYTES_MAX if self.is_x86 else 4
         for start, data in self.segments:
             if start <= address < start + len(data):
-                return data[address - start : address - start + 4]
+                return data[address - start : address - start + most]
         raise TauError(f"control leaves the code at {address:#x}")
 
     def step(self, address: int, condition_left: int = 0) -> tuple[Step, int]:
@@ -124,10 +136,13 @@ class Code:
         # The decoder forgets an IT block between calls, so the condition is tracked here.
         encoded = self.bytes_at(address)
         decoded = list(self.decoder.disasm(encoded, address, 1))
-        if not decoded and not self.is_arm and is_zbb(int.from_bytes(encoded, "little")):
+        is_riscv = not self.is_arm and not self.is_x86
+        if not decoded and is_riscv and is_zbb(int.from_bytes(encoded, "little")):
             return Step((address + 4,)), 0
         if not decoded:
             raise TauError(f"no instruction can be decoded at {self.place(address)}")
+        if self.is_x86:
+            return self._x86(decoded[0]), 0
         step = self._arm(decoded[0], condition_left > 0) if self.is_arm else self._riscv(decoded[0])
         name = decoded[0].mnemonic
         if self.is_arm and name.startswith("it") and set(name[2:]) <= set("te"):
@@ -171,6 +186,22 @@ class Code:
         target = insn.address - 4 + ((distance & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
         links = word >> 7 & 31
         return Step((insn.address + 4,), target) if links else Step((target,))
+
+    def _x86(self, insn: capstone.CsInsn) -> Step:
+        following = insn.address + insn.size
+        if insn.group(capstone.CS_GRP_RET):
+            return Step(())
+        if insn.mnemonic in X86_TRAPS:
+            return Step(())
+        is_call = insn.group(capstone.CS_GRP_CALL)
+        if not is_call and not insn.group(capstone.CS_GRP_JUMP):
+            return Step((following,))
+        if insn.operands[0].type != capstone.x86.X86_OP_IMM:
+            raise self._refuse(insn)
+        target = insn.operands[0].imm
+        if is_call:
+            return Step((following,), target)
+        return Step((target,) if insn.mnemonic == "jmp" else (following, target))
 
     def _arm(self, insn: capstone.CsInsn, is_conditional: bool) -> Step:
         name = insn.mnemonic.removesuffix(".w").removesuffix(".n")
@@ -216,7 +247,9 @@ class LongestPath:
         self.code = code
         self.of_accesses = of_accesses
         self.charged = {
-            code.symbols[name]: charge for name, charge in charges.items() if name in code.symbols
+            address: charge
+            for name, charge in charges.items()
+            for address in code.copies.get(name, ())
         }
         self.rounds = {code.symbols.get(name): most for name, most in (rounds or {}).items()}
         self.heads: dict[int | None, tuple[int, int]] = {}  # of each function with a loop
@@ -238,6 +271,9 @@ class LongestPath:
                 self.known[node] = self.charged[node[0]]
                 continue
             step, condition_left = self.code.step(*node)
+            if step.calls is not None and self.charged.get(step.calls) == NEVER:
+                self.known[node] = NEVER  # also if it never returns, and no code of ours follows
+                continue
             targets = [(target, condition_left) for target in step.targets]
             called = [] if step.calls is None else [(step.calls, 0)]
             open_nodes.add(node)
@@ -326,7 +362,7 @@ def _bound(
     paths = _paths_of(Path(elf), charged, of_accesses, repeated)
     if function not in paths.code.symbols:
         raise TauError(f"{Path(elf).name} has no function {function}")
-    if of_accesses and paths.code.is_arm:
+    if of_accesses and (paths.code.is_arm or paths.code.is_x86):
         raise TauError("accesses are bounded on RISC-V only")
     bound = paths.from_address(paths.code.symbols[function])
     if bound < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import struct
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from tautochrone.facts import code_format as form
 from tautochrone.files import input_file
 
 CODE_FLAGS = 0x6  # SHF_ALLOC and SHF_EXECINSTR
+NEAR_MAX = 3
 RELINK = "name the kernel's ELF file with its symbols, for Linux `vmlinux`"
 
 
@@ -55,8 +57,14 @@ class Kernel:
     def address_of(self, name: str) -> int:
         """The address of a function; TauError if there is none."""
         if name not in self.symbols:
-            raise TauError(f"{self.path} has no function {name}", f"choose one of: nm {self.path}")
+            raise TauError(f"{self.path} has no function {name}", self.near(name))
         return self.symbols[name]
+
+    def near(self, name: str) -> str:
+        """The next step after a name that the kernel does not have."""
+        found = difflib.get_close_matches(name, self.symbols, NEAR_MAX)
+        step = f"correct {name}: `nm {self.path}` lists all functions"
+        return f"{step}, near it is {', '.join(found)}" if found else step
 
     def code_at(self, address: int, size_bytes: int) -> bytes:
         """The code there; empty if it is not in one section."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,6 @@ BELADY = "belady"  # the policy that knows the future, to compare with
 FRAMES_LEAST: int = FACTS["frames"]["least"]  # TAU_CODE_CACHE_FRAMES_LEAST(1, 0)
 FRAMES_MAX: int = FACTS["frames"]["most"]  # TAU_CODE_CACHE_FRAMES_MAX
 PAGES_MAX: int = FACTS["pages"]["most"]  # TAU_CODE_CACHE_PAGES_MAX
-PERIOD_INSTRUCTIONS = 1_250_000  # 10 ms at 8 ns an instruction
 _U32, _U64 = ctypes.c_uint32, ctypes.c_uint64
 
 
@@ -41,12 +40,18 @@ class PageTouches:
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache of cold code. The port clears accessed bits at the end of each period."""
+    """A cache of cold code. The seed is that of random victims. Interrupts at any rate load at most
+    `interrupt_pages` together; 0: they leave time for a retry."""
 
     frames: int
     policy: str = "round-robin"
     seed: int = 1
-    period_instructions: int = PERIOD_INSTRUCTIONS
+    interrupt_pages: int = 0
+
+    @property
+    def frames_least(self) -> int:
+        """Frames with which some instruction always ends: TAU_CODE_CACHE_FRAMES_LEAST."""
+        return FRAMES_LEAST + self.interrupt_pages
 
 
 @dataclass(frozen=True)
@@ -77,26 +82,23 @@ class _Calls(ctypes.Structure):
 
 
 class _Touches(ctypes.Structure):
-    _fields_ = (
-        ("pages", ctypes.c_void_p),
-        ("times", ctypes.c_void_p),
-        ("count", ctypes.c_size_t),
-        ("period", _U64),
-    )
+    _fields_ = (("pages", ctypes.c_void_p), ("count", ctypes.c_size_t))
 
 
 class _Counts(ctypes.Structure):
-    _fields_ = tuple(
-        (name, _U32) for name in ("faults", "loads", "evictions", "drops", "pinned")
-    )
+    _fields_ = tuple((name, _U32) for name in ("faults", "loads", "evictions", "drops", "pinned"))
 
 
-def refuse_frames(frames: int) -> None:
+def refuse_frames(cache: Cache) -> None:
     """Raise TauError if the core's cache cannot have so many frames."""
-    if not FRAMES_LEAST <= frames <= FRAMES_MAX:
-        cause = "one instruction can need four" if frames < FRAMES_LEAST else "the core has no more"
-        step = f"give {FRAMES_LEAST} to {FRAMES_MAX} frames"
-        raise TauError(f"{frames} frames: {cause}", step, EXIT_USAGE)
+    least = cache.frames_least
+    if not least <= cache.frames <= FRAMES_MAX:
+        cause = "the core has no more"
+        if cache.frames < least:
+            cause = "one instruction can need four"
+            cause += f", interrupts {cache.interrupt_pages}" if cache.interrupt_pages else ""
+        step = f"give {least} to {FRAMES_MAX} frames"
+        raise TauError(f"{cache.frames} frames: {cause}", step, EXIT_USAGE)
 
 
 def replay(touches: PageTouches, cache: Cache) -> Counts:
@@ -105,7 +107,7 @@ def replay(touches: PageTouches, cache: Cache) -> Counts:
         loads = _fewest_loads(touches, cache.frames)
         held = min(cache.frames, len(np.unique(touches.pages)))
         return Counts(loads, loads, loads - held)
-    refuse_frames(cache.frames)
+    refuse_frames(cache)
     if not touches.pages_count:
         return Counts(0, 0, 0)
     library, core = native.library(), native.library("libtau_core64.so")
@@ -113,8 +115,8 @@ def replay(touches: PageTouches, cache: Cache) -> Counts:
     calls = _Calls(*(ctypes.cast(each, ctypes.c_void_p) for each in functions))
     policy = POLICIES.index(cache.policy)
     frames = cache.frames
-    settings = _Settings(touches.pages_count, frames, FRAMES_LEAST, policy, cache.seed)
-    rows, counts = _touches(touches, cache.period_instructions), _Counts()
+    settings = _Settings(touches.pages_count, frames, cache.frames_least, policy, cache.seed)
+    rows, counts = _touches(touches), _Counts()
     library.tau_code_cache_replay.restype = ctypes.c_bool
     arguments = (calls, settings, rows, counts)
     if not library.tau_code_cache_replay(*map(ctypes.byref, arguments)):
@@ -126,14 +128,12 @@ def _fewest_loads(touches: PageTouches, frames: int) -> int:
     """Loads of the policy that evicts the page whose next touch is furthest away."""
     function = native.library().tau_code_cache_fewest_loads
     function.restype, function.argtypes = _U64, [ctypes.POINTER(_Touches), _U32, _U32]
-    return int(function(ctypes.byref(_touches(touches, 0)), touches.pages_count, frames))
+    return int(function(ctypes.byref(_touches(touches)), touches.pages_count, frames))
 
 
-def _touches(touches: PageTouches, period: int) -> _Touches:
-    assert touches.pages.dtype == np.uint16 and touches.times.dtype == np.uint64
-    assert touches.pages.flags.c_contiguous and touches.times.flags.c_contiguous
-    columns = touches.pages.ctypes.data, touches.times.ctypes.data
-    return _Touches(*columns, len(touches.pages), period)
+def _touches(touches: PageTouches) -> _Touches:
+    assert touches.pages.dtype == np.uint16 and touches.pages.flags.c_contiguous
+    return _Touches(touches.pages.ctypes.data, len(touches.pages))
 
 
 # ---- A recording on a placement
@@ -160,12 +160,19 @@ def touches_of(
     return PageTouches(*columns, len(fragment.pages))
 
 
+def until(recording: CodeRecording, function: str) -> CodeRecording:
+    """The recording up to the first touch of FUNCTION; all of it if there is none."""
+    names = recording.functions.names
+    numbers = [number for number, name in enumerate(names) if name == function]
+    places = np.flatnonzero(np.isin(recording.touches, numbers))
+    end = int(places[0]) if len(places) else len(recording.touches)
+    return replace(recording, touches=recording.touches[:end], times=recording.times[:end])
+
+
 def _pages_of_functions(
     functions: Functions, fragment: Fragment, linked: Sequence[Piece] | None, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first page of each function, NONE if it stays in RAM, and how many pages its piece has.
-
-    """
+    """The first page of each function, NONE if it stays in RAM, and its number of pages."""
     there = None if linked is None else {piece.name: piece for piece in linked}
     starts, ends, pages, spans = [], [], [], []
     for number, page in enumerate(fragment.pages):

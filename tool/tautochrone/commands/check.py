@@ -32,7 +32,9 @@ def command(file: Path, as_json: bool) -> int:
     first event of each kind of misuse: a double free, or a free of an unknown object.
 
     Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
-    the bounds are those of the installed core.
+    the bounds are those of the installed core. Of a plan of code it also compares the files beside
+    it: its fragment NAME.lds, the recordings that it names, and vmlinux. Recordings and kernel may
+    be elsewhere; a note says what was not compared.
 
     Of a code recording it checks every checksum, that counts, touches and times agree, and whether
     the kernel reached its steady state.

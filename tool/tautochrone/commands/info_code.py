@@ -67,6 +67,6 @@ def print_result(result: dict[str, Any]) -> None:
     hot = output.count(result["hot_functions"], "hot function")
     print(
         f"touches      {result['touches']:,} of {result['touched_functions']:,} functions; {hot}"
-        f" with {result['touches_max']:,}, whose later ones were left out"
+        f" with {result['touches_max']:,}, later ones left out"
     )
     print(f"next: tau check {result['recording']}")

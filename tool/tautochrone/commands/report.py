@@ -1,15 +1,16 @@
-"""`tau report`: writes one HTML file that shows a recording, its plan and its replays."""
+"""`tau report`: writes one HTML file that shows recordings, their plan and their replays."""
 
 from __future__ import annotations
 
 import platform
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -29,12 +30,45 @@ if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.replay.entry import Entry
     from tautochrone.replay.system import Options
+    from tautochrone.report.page import Part
     from tautochrone.trace.file import TraceReader
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(dir_okay=False, path_type=Path)
 FACT_CHARACTERS_MAX = 200
 REPLAY_BYTES_MAX = 1 << 26
 ISA_NAMES = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
+PAGE_US = 442.0  # 4 KiB of the paper's NOR flash [P3-21]
+CODE_OPTIONS = (
+    click.option(
+        "--kernel",
+        type=PATH,
+        help="Code recordings: the recorded kernel's ELF file, from which other placements are"
+        " planned (default: the path that the recording names, if it is still that kernel).",
+    ),
+    click.option(
+        "--map",
+        "link_map",
+        type=PATH,
+        help="Code recordings: the map of its link (default: the kernel's path with .map).",
+    ),
+    click.option(
+        "--threshold",
+        "thresholds",
+        type=click.FloatRange(0, 1),
+        multiple=True,
+        help="Code recordings: a threshold T to plan for; may be repeated (default: seven from 1"
+        " to 0.98).",
+    ),
+    click.option(
+        "--delay",
+        "page_us",
+        type=click.FloatRange(min=0, max=1e6),
+        default=PAGE_US,
+        show_default=True,
+        help="Code recordings: microseconds that loading a page takes.",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -49,9 +83,22 @@ class Replays:
     remarks: tuple[str, ...] = ()
 
 
+def code_options(command: Command) -> Command:
+    """Add the options of CODE_OPTIONS to a command, in their order."""
+    for option in reversed(CODE_OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command()
-@click.argument("trace", type=PATH)
-@click.option("--plan", "plan_path", type=PATH, help="Plan that `tau plan` wrote (default: none).")
+@click.argument("recordings", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--plan",
+    "plan_path",
+    type=PATH,
+    help="Plan of `tau plan` or `tau coldcode plan`; of code, with NAME.lds beside it (default:"
+    " none).",
+)
 @click.option(
     "--replay",
     "replay_paths",
@@ -65,6 +112,7 @@ class Replays:
     help="Systems to replay on now, as in tlsf,budget,glibc (default: none).",
 )
 @replay_options
+@code_options
 @click.option(
     "-o",
     "--output",
@@ -79,7 +127,7 @@ class Replays:
     type=OutputPath(),
     help="PNG file for a picture of the report's top (default: none).",
 )
-@click.option("--title", help="Heading of the report (default: the recorded command).")
+@click.option("--title", help="Heading of the report (default: the recorded command or kernel).")
 @click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
 @click.option(
     "--json",
@@ -88,41 +136,33 @@ class Replays:
     help="Print the report's content as one JSON document.",
 )
 def command(
-    trace: Path,
+    recordings: tuple[Path, ...],
     plan_path: Path | None,
-    replay_paths: tuple[Path, ...],
-    on: str | None,
     path: Path,
     picture: Path | None,
     title: str | None,
     force: bool,
     as_json: bool,
-    events: int | None,
     **given: Any,
 ) -> None:
-    """Write a report about TRACE: one HTML file that needs no network.
+    """Write a report: one HTML file that needs no network.
 
     \b
     tau report program.tau --plan plan.toml --on tlsf,budget,glibc -o report.html
     tau report program.tau --plan plan.toml --replay replay.json -o report.html
+    tau report boot.taucode --plan plan.toml -o report.html
 
-    With --on, the options of `tau replay` say how to replay. With --events, the whole report is
-    about the first N events of the trace.
+    RECORDINGS are a trace of a program, recordings of a kernel's code (`tau coldcode profile`), or
+    both; the plan then has both parts. With --on, the options of `tau replay` say how to replay.
+    With --events, the report is about the first N events of the trace.
+
+    Recordings of code are shown with the placements of all planners: RAM against faults, and both
+    by threshold, number of frames and policy. Planning them takes a minute or more.
     """
-    from tautochrone.plan.file import load_plan
-
-    read = [trace, *replay_paths, *([plan_path] if plan_path else [])]
+    read = [*recordings, *given["replay_paths"], *([plan_path] if plan_path else [])]
     _check_outputs(path, picture, force, read, as_json)
-    plan = load_plan(plan_path) if plan_path else None
-    options = options_of(plan, **given)
-    with beginning_of(trace, events) as reader:
-        replays = _read_replays(replay_paths, reader)
-        if on:
-            now = _replay_now(reader, on, options)
-            isa = options.isa or replays.isa
-            replays = replace(replays, entries=replays.entries + now, isa=isa)
-        result, html = build(reader, plan_path, replays, title)
-    result["trace"] = str(trace)
+    parts = _parts(recordings, plan_path, given)
+    result, html = _page(parts, plan_path, title)
     with output_file.written(path, force, read) as partial:
         partial.write_text(html, encoding="utf-8")
     result["report"] = str(path)
@@ -143,6 +183,93 @@ def command(
         output.note(f"tau: {remark}")
 
 
+def _parts(
+    recordings: Sequence[Path], plan_path: Path | None, given: Mapping[str, Any]
+) -> list[Part]:
+    """Return what each kind of recording contributes: a trace first, then the kernel's code."""
+    from tautochrone.coldcode.recording import is_code_recording
+
+    parts, of_code = [], []
+    with ExitStack() as opened:
+        traces = []
+        for recording in recordings:
+            try:
+                reader = opened.enter_context(beginning_of(recording, given["events"]))
+                traces.append((recording, reader))
+            except TauError:
+                if not is_code_recording(recording):
+                    raise
+                of_code.append(recording)
+        _refuse_useless(len(traces), len(of_code), given)
+        for trace, reader in traces:
+            parts.append(_program(trace, reader, plan_path, given))
+    if of_code:
+        from tautochrone.commands.coldcode.report import Asked, part_of
+
+        named = (given["kernel"], given["link_map"], given["thresholds"], given["page_us"])
+        parts.append(part_of(of_code, plan_path, Asked(*named)))
+    return parts
+
+
+def _refuse_useless(traces: int, of_code: int, given: Mapping[str, Any]) -> None:
+    """Raise UsageError for two traces, or for options of a kind of recording that is not given."""
+    if traces > 1:
+        raise click.UsageError("name one trace: a report is about one program")
+    if not traces and (given["on"] or given["replay_paths"] or given["events"]):
+        raise click.UsageError("--on, --replay and --events need a trace")
+    if not of_code and (given["kernel"] or given["link_map"] or given["thresholds"]):
+        raise click.UsageError("--kernel, --map and --threshold need a recording of code")
+
+
+def _program(
+    trace: Path, reader: TraceReader, plan_path: Path | None, given: Mapping[str, Any]
+) -> Part:
+    """Return what a program's trace contributes, with its replays."""
+    from tautochrone.plan.file import load_plan
+
+    plan = load_plan(plan_path) if plan_path else None
+    options = options_of(plan, **given)
+    replays = _read_replays(given["replay_paths"], reader)
+    if given["on"]:
+        now = _replay_now(reader, given["on"], options)
+        isa = options.isa or replays.isa
+        replays = replace(replays, entries=replays.entries + now, isa=isa)
+    part = build(reader, plan_path, replays)
+    return replace(part, document={**part.document, "trace": str(trace)})
+
+
+def _page(
+    parts: Sequence[Part], plan_path: Path | None, title: str | None
+) -> tuple[dict[str, Any], str]:
+    """Return the report's content as a JSON document, and the report itself as HTML."""
+    from tautochrone.report import page
+
+    sentences = [sentence for part in parts for sentence in part.sentences]
+    remarks = [remark for part in parts for remark in part.remarks]
+    panels = [panel for part in parts for panel in part.panels]
+    facts = {name: _short(text) for part in parts for name, text in part.facts.items() if text}
+    provenance = {name: text for part in parts for name, text in part.provenance.items()}
+    result: dict[str, Any] = {}
+    for part in parts:
+        result |= part.document
+    result |= {
+        "verdict": " ".join(sentences),
+        "sentences": sentences,
+        "remarks": remarks,
+        "panels": [panel.name for panel in panels],
+    }
+    html = page.page(
+        title or parts[0].title,
+        " ".join(sentences),
+        facts,
+        panels,
+        plan_path.read_text("utf-8") if plan_path else None,
+        _made() | provenance,
+        remarks,
+    )
+    return result, html
+
+
 def _check_outputs(
     path: Path, picture: Path | None, force: bool, read: list[Path], as_json: bool
 ) -> None:
@@ -160,15 +287,14 @@ def _check_outputs(
     output_file.check(path, force, read, as_json)
 
 
-def build(
-    reader: TraceReader, plan_path: Path | None, replays: Replays, title: str | None
-) -> tuple[dict[str, Any], str]:
-    """Return the report's content as a JSON document, and the report itself as HTML."""
+def build(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part:
+    """Return what a trace and its replays contribute to a report."""
     from tautochrone.plan.file import ALIGNMENT_BYTES, bucket_bytes, load_plan
     from tautochrone.plan.remarks import plan_remarks
-    from tautochrone.report import classes, footprints, instructions, live_bytes, page, pages, sizes
+    from tautochrone.report import classes, footprints, instructions, live_bytes, pages, sizes
     from tautochrone.report.comparison import heaps
     from tautochrone.report.curves import COLUMNS, curves_of
+    from tautochrone.report.page import Part
 
     plan = load_plan(plan_path) if plan_path else None
     layout = plan.layout if plan else "32"
@@ -200,27 +326,22 @@ def build(
     remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan)]
     remarks += replays.remarks
-    result = {
+    document = {
         "trace": str(trace),
         "events": totals.events,
         "peak_live_bytes": curves.peak_bytes,
-        "verdict": " ".join(sentences),
-        "sentences": sentences,
         "systems": [_listed(entry) for entry in replays.entries],
         "ending": reader.ending.document(),
-        "remarks": remarks,
-        "panels": [panel.name for panel in panels],
     }
-    html = page.page(
-        title or Path(str(header.get("program") or trace.name)).name,
-        " ".join(sentences),
+    return Part(
+        Path(str(header.get("program") or trace.name)).name,
+        sentences,
         _facts(header, totals, reader.is_timed),
         panels,
-        plan_path.read_text("utf-8") if plan_path else None,
         _provenance(reader, plan),
         remarks,
+        document,
     )
-    return result, html
 
 
 def _listed(entry: Entry) -> dict[str, Any]:
@@ -272,7 +393,7 @@ def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, 
     misuse = totals.unknown_count + totals.double_free_count
     if misuse:
         facts["events of misuse"] = f"{misuse:,} (left out)"
-    return {name: _short(value) for name, value in facts.items() if value}
+    return facts
 
 
 def _date(unix_ns: int) -> str:
@@ -290,17 +411,20 @@ def _short(text: str) -> str:
     return text if len(text) <= FACT_CHARACTERS_MAX else f"{text[:half]} … {text[-half:]}"
 
 
-def _provenance(reader: TraceReader, plan: Any) -> dict[str, str]:
-    """Return how the report was made: versions, command line and the trace's hash."""
+def _made() -> dict[str, str]:
+    """Return how the report was made: command line and versions."""
     import bokeh
 
-    made = {
+    return {
         "command line": shlex.join(["tau", *sys.argv[1:]]),
-        "trace": reader.path.name,
-        "SHA-256 of the trace": reader.sha256(),
         "versions": f"tautochrone {__version__}, Bokeh {bokeh.__version__},"
         f" Python {platform.python_version()}",
     }
+
+
+def _provenance(reader: TraceReader, plan: Any) -> dict[str, str]:
+    """Return what the report was made from: the trace's hash, and the planner."""
+    made = {"trace": reader.path.name, "SHA-256 of the trace": reader.sha256()}
     if plan is not None:
         made["planner"] = f"{plan.planner}{_distance(plan)}"
     return made

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, load_any_plan
 from tautochrone.plan.remarks import plan_remarks
-from tautochrone.plan.sections import TLB, section_named
+from tautochrone.plan.sections import CODE, WITHOUT_HEAP, section_named
 from tautochrone.trace.checking import Problem
 from tautochrone.trace.file import is_plan
+
+if TYPE_CHECKING:
+    from tautochrone.plan.code.section import CodePlan
 
 
 def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
@@ -30,11 +34,24 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     for name, value in plan.sections.items():
         found = section_named(name).problems(value, has_classes, plan.sections)
         problems += [Problem(name, text) for text in found]
+    if CODE in plan.sections:
+        problems += [Problem(CODE, text) for text in _problems_of_code(path, plan.sections[CODE])]
     return _kind_of(plan), problems
+
+
+def _problems_of_code(path: Path, value: CodePlan) -> list[str]:
+    """How the files beside a plan of code differ from it; a note names those that are not there."""
+    from tautochrone.plan.code.beside import problems_of
+
+    problems, missing = problems_of(path, value)
+    if missing:
+        step = f"to have them compared, put them into the folder of {path.name}"
+        output.note(f"tau: {path}: not there to be compared: {', '.join(missing)}", step)
+    return problems
 
 
 def _kind_of(plan: Plan) -> str:
     """What a plan is of, where that is not a heap alone."""
-    if TLB not in plan.sections:
-        return "plan"
-    return "plan of a heap and of TLB sets" if plan.has_heap else "plan of TLB sets"
+    parts = ["a heap"] if plan.has_heap else []
+    parts += [noun for name, noun in WITHOUT_HEAP.items() if name in plan.sections]
+    return "plan" if parts == ["a heap"] else f"plan of {' and of '.join(parts)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -17,6 +18,19 @@ from tautochrone.report.panel import Panel
 
 HERE = Path(__file__).parent
 silence(MISSING_RENDERERS)  # the figures of a recording without events are empty
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a recording contributes to a report; `document` is for --json."""
+
+    title: str
+    sentences: Sequence[str]
+    facts: Mapping[str, str]
+    panels: Sequence[Panel]
+    provenance: Mapping[str, str]
+    remarks: Sequence[str]
+    document: Mapping[str, Any]
 
 
 def page(

@@ -23,7 +23,12 @@ from tool.tests.coldcode.code_forge import touches_payload
 FILES, FUNCTIONS = 4, 40
 SCRIPT = """SECTIONS {
     . = 0x80000000;
-    .text.cold : { INCLUDE cold.lds }
+    .text.cold : {
+        tau_cold_start = .;
+        INCLUDE cold.lds
+        . = ALIGN(4096);
+        tau_cold_end = .;
+    }
     .text : { *(.text .text.*) }
     .init.text : { *(.init.text) }
 }

@@ -1,5 +1,4 @@
-"""The replay of touches on a placement: against the model, against all policies, and its refusals.
-"""
+"""The replay of touches on a placement: against the model and all policies; its refusals."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.code_cache import RETRY, CodeCache
+from model.code_cache import RETRY, CodeCache, Visits
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment, Page
 from tautochrone.coldcode.link_map import Piece
 from tautochrone.coldcode.recording import CodeRecording, load
@@ -24,6 +23,7 @@ from tautochrone.coldcode.replay import (
     refuse_other_kernel,
     replay,
     touches_of,
+    until,
 )
 from tautochrone.errors import TauError
 from tool.tests.coldcode import code_forge as forge
@@ -42,19 +42,14 @@ def random_touches(seed: int, pages: int = 24, count: int = 400) -> PageTouches:
 
 
 def model_counts(touches: PageTouches, cache: Cache) -> Counts:
-    """The model, with accessed bits that are cleared at the end of each period [CPLAN-8]."""
+    """The model, with accessed bits that are passed on by visits [CPLAN-18]."""
     policy = cache.policy.replace("-", "_")
     model = CodeCache(touches.pages_count, cache.frames, FRAMES_LEAST, policy, cache.seed)
+    visits = Visits(model)
     accessed: set[int] = set()
-    end = int(touches.times[0]) + cache.period_instructions
-    for page, time in zip(touches.pages.tolist(), touches.times.tolist(), strict=True):
-        while cache.period_instructions and time >= end:
-            model.use(accessed)
-            accessed = set()
-            model.age()
-            end += cache.period_instructions
+    for page in touches.pages.tolist():
         if page not in model.holds:
-            model.use(accessed)
+            visits.visit(accessed)
             status, answer = model.fault(page)
             assert status == "OK" and answer is not None and answer.action != RETRY
         accessed.add(model.holds.index(page))
@@ -65,10 +60,9 @@ def model_counts(touches: PageTouches, cache: Cache) -> Counts:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_replay_is_that_of_the_model(policy: str, seed: int) -> None:
     touches = random_touches(seed)
-    for frames in (4, 5, 11):
-        for period in (0, 3, 400, 10**12):
-            cache = Cache(frames, policy, seed + 1, period)
-            assert replay(touches, cache) == model_counts(touches, cache)
+    for frames in (4, 5, 11, 17):
+        cache = Cache(frames, policy, seed + 1)
+        assert replay(touches, cache) == model_counts(touches, cache)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -109,6 +103,13 @@ def test_a_number_of_frames_that_the_core_refuses_is_refused(frames: int) -> Non
     assert refused.value.next_step == "give 4 to 64 frames"
 
 
+def test_pages_of_interrupts_need_frames_of_their_own() -> None:
+    with pytest.raises(TauError, match="can need four, interrupts 3") as refused:
+        replay(random_touches(1), Cache(6, interrupt_pages=3))
+    assert refused.value.next_step == "give 7 to 64 frames"
+    assert replay(random_touches(1), Cache(7, interrupt_pages=3)).loads > 0
+
+
 # ---- A recording on a placement: three functions at 0x1000, 0x1020 and 0x2000
 
 
@@ -142,6 +143,15 @@ def test_each_page_of_a_large_piece_is_touched(tmp_path: Path) -> None:
     fragment = fragment_of((large,), (), (), (piece(0x1000, 0x20, "start"),))
     touches = touches_of(recording_of(tmp_path), fragment)
     assert touches.pages.tolist() == [3, 0, 1, 2] and touches.times.tolist() == [14, 19, 19, 19]
+
+
+def test_a_recording_ends_where_a_function_is_first_touched(tmp_path: Path) -> None:
+    recording = recording_of(tmp_path)
+    names = recording.functions.names
+    ends = ((names[2], [1, 0, 1]), (names[0], [1]), (names[1], []), ("none", [1, 0, 1, 2]))
+    for name, touches in ends:
+        cut = until(recording, name)
+        assert cut.touches.tolist() == touches and len(cut.times) == len(touches)
 
 
 def test_another_kernel_needs_its_map(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ PLAN_KEYS = [
     *("expected_faults", "lower_bound_faults", "frames_least", "fault_instructions_max"),
 ]
 REPLAY_KEYS = ["placement", "policy", "frames", "faults", "loads", "evictions"]
+START = 0x80000000  # of the made kernel's cold code
 PLANNERS = ("replayed", "profile-based", "entry-points", "link-order")
 
 
@@ -94,8 +96,7 @@ def test_a_plan_is_written_and_replayed(made: Made, tmp_path: Path, planner: str
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_a_kernel_is_linked_as_planned(made: Made, tmp_path: Path, planner: str) -> None:
-    """The linker's relaxation changes sizes, so the first link may differ; the next one does not.
-    """
+    """Relaxation changes sizes, so the first link may differ; the next one does not."""
     plan = tmp_path / "plan.toml"
     words = [*made.inputs, "--planner", planner, "--threshold", "0.9", "-o", plan, "--force"]
     for number in range(4):
@@ -104,7 +105,7 @@ def test_a_kernel_is_linked_as_planned(made: Made, tmp_path: Path, planner: str)
         _, map_path = made_kernel.build(tmp_path / f"linked{number}", text)
         linked = read_link_map(map_path)
         fragment = read_fragment(plan.with_suffix(".lds"))
-        if not misplaced(fragment.pages, linked, 0x80000000):
+        if not misplaced(fragment.pages, linked, START):
             break
         words += ["--sizes", map_path]
     else:
@@ -125,6 +126,19 @@ def test_the_section_is_checked_and_shown(made: Made, tmp_path: Path) -> None:
     assert "frames" in run("check", plan).stdout
     plan.write_text(text.replace("frames_least = 4", "frames_least = 20"))
     assert "20 are the least" in run("check", plan).stdout
+
+
+def test_pages_of_interrupts_need_frames(made: Made, tmp_path: Path) -> None:
+    plan, asked = tmp_path / "plan.toml", ("--interrupt-pages", "3")
+    said = refused("coldcode", "plan", *made.inputs, *asked, "--frames", "6", status=EXIT_USAGE)
+    assert "can need four, interrupts 3" in said
+    planned = document_of("coldcode", "plan", *made.inputs, *asked, "--faults", "9999", "-o", plan)
+    assert planned["frames_least"] == 7 <= planned["frames"]
+    said = refused("coldcode", "replay", made.recording, "--plan", plan, "--frames", "6",
+                   status=EXIT_USAGE)  # fmt: skip
+    assert "give 7 to 64 frames" in said
+    said = refused("coldcode", "run", "--plan", plan, "--frames", "6", status=EXIT_USAGE)
+    assert "give 7 to 64 frames" in said
 
 
 def test_every_policy_and_number_of_frames_is_replayed(made: Made, tmp_path: Path) -> None:
@@ -176,7 +190,7 @@ def test_equal_input_is_an_equal_plan(made: Made, tmp_path: Path) -> None:
 def test_functions_that_are_kept_stay(made: Made, tmp_path: Path) -> None:
     """All functions of that name; the map of another link is read for its sizes."""
     keep = tmp_path / "keep.txt"
-    keep.write_text("f7\nlarge\nno_such_function\n")
+    keep.write_text("f7\nlarge\nasm\n")
     plan = tmp_path / "plan.toml"
     words = ("--keep", keep, "--sizes", made.map_path, "-o", plan)
     document_of("coldcode", "plan", *made.inputs, *words)
@@ -184,7 +198,94 @@ def test_functions_that_are_kept_stay(made: Made, tmp_path: Path) -> None:
     assert not {".text.f7", ".text.large", ".text"} & set(placed) and ".text.f8" in placed
 
 
+# ---- `tau check` looks at the files beside a plan
+
+
+def beside(made: Made, folder: Path) -> Path:
+    """A plan of a folder that also has its recording and its kernel."""
+    plan = folder / "plan.toml"
+    document_of("coldcode", "plan", *made.inputs, "--threshold", "0.9", "-o", plan)
+    shutil.copy(made.recording, folder)
+    shutil.copy(made.kernel.path, folder / "vmlinux")
+    return plan
+
+
+def checked(plan: Path) -> str:
+    """The only problem that `tau check` prints of a plan."""
+    done = run("check", plan)
+    assert done.returncode == EXIT_FAILED and "1 problem" in done.stdout, done.stdout
+    return done.stdout
+
+
+def test_the_files_beside_a_plan_are_compared(made: Made, tmp_path: Path) -> None:
+    plan = beside(made, tmp_path)
+    done = run("check", plan)
+    assert done.returncode == EXIT_DONE and not done.stderr, done.stderr
+    assert "plan of cold code, no problems" in done.stdout
+    (tmp_path / "vmlinux").unlink()
+    done = run("check", plan)
+    assert done.returncode == EXIT_DONE
+    assert "not there to be compared: vmlinux" in done.stderr and "next:" in done.stderr
+
+
+def test_each_file_that_differs_is_named(made: Made, tmp_path: Path) -> None:
+    plan = beside(made, tmp_path)
+    recording, fragment = tmp_path / made.recording.name, plan.with_suffix(".lds")
+    text, recorded = fragment.read_text(), recording.read_bytes()
+    shutil.copy(made.other, recording)
+    said = checked(plan)
+    assert f"{recording} is not the recording that was planned from" in said
+    assert "plan again" in said
+    recording.write_bytes(recorded)
+    fragment.write_text(text[:-20])
+    assert f"{fragment} was cut short or changed" in checked(plan)
+    fragment.unlink()
+    assert f"{fragment} is missing: put it beside the plan" in checked(plan)
+    other = tmp_path / "other.toml"
+    document_of("coldcode", "plan", *made.inputs, "--threshold", "0.5", "-o", other)
+    shutil.copy(other.with_suffix(".lds"), fragment)
+    assert f"{fragment} is not the plan's: its hash is" in checked(plan)
+    fragment.write_text(text)
+    kernel, _ = made_kernel.build(tmp_path / "linked", text)
+    shutil.copy(kernel.path, tmp_path / "vmlinux")
+    said = checked(plan)
+    assert f"{tmp_path / 'vmlinux'} is another kernel than the plan's" in said and "record" in said
+    (tmp_path / "vmlinux").write_text("no kernel")
+    assert "vmlinux is not a sound ELF file" in checked(plan)
+
+
+def test_a_recording_of_another_kernel_is_a_problem(made: Made, tmp_path: Path) -> None:
+    """Its hash is the plan's, but the kernel's hash was changed by hand."""
+    plan = beside(made, tmp_path)
+    (tmp_path / "vmlinux").unlink()
+    plan.write_text(plan.read_text().replace(made.kernel.code_sha256, "ab" * 32))
+    assert "is a recording of another kernel than the plan's: code" in checked(plan)
+
+
+def test_a_kernel_that_was_linked_as_planned_is_no_problem(made: Made, tmp_path: Path) -> None:
+    """With the symbols that Linux has around its cold code."""
+    plan = beside(made, tmp_path)
+    text = plan.with_suffix(".lds").read_text()
+    kernel, map_path = made_kernel.build(tmp_path / "linked", text)
+    shutil.copy(kernel.path, tmp_path / "vmlinux")
+    shutil.copy(map_path, tmp_path / "vmlinux.map")
+    moved = misplaced(read_fragment(plan.with_suffix(".lds")).pages, read_link_map(map_path), START)
+    done = run("check", plan)
+    assert ("was not linked as the plan says" in done.stdout) == bool(moved), done.stdout
+    assert done.returncode == (EXIT_FAILED if moved else EXIT_DONE)
+
+
 # ---- Bad input
+
+
+def test_an_unknown_function_to_keep_is_refused(made: Made, tmp_path: Path) -> None:
+    keep = tmp_path / "keep.txt"
+    keep.write_text("f7\nlarg\n")
+    said = refused("coldcode", "plan", *made.inputs, "--keep", keep)
+    assert "has no function larg\n" in said and "near it is large" in said
+    keep.write_text("".join(f"zz{number}\n" for number in range(5)))
+    said = refused("coldcode", "plan", *made.inputs, "--keep", keep)
+    assert "zz0, zz1, zz2 and 2 more" in said
 
 
 def test_two_ways_to_ask_at_once_are_refused(made: Made) -> None:

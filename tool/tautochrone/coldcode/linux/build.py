@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from tautochrone import native
 from tautochrone.coldcode.fragment import read_fragment
-from tautochrone.coldcode.linux import fault_path, flash, kept, source
+from tautochrone.coldcode.linux import fault_path, flash, kept, patching, source
 from tautochrone.errors import TauError
 
 PREFIX = "riscv64-linux-gnu-"
@@ -38,6 +39,7 @@ STEADY = {
 }
 # What the user's shell could add to the kernel's make.
 UNWANTED = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "KBUILD_OUTPUT", "KCFLAGS", "O")
+COLD_CODE = "CONFIG_COLD_CODE"
 FRAGMENT = "cold_code.lds"
 LINKER_SCRIPT = "arch/riscv/kernel/vmlinux.lds"
 IMAGE = "arch/riscv/boot/Image"
@@ -193,10 +195,21 @@ def _compile(make: Make, folder: Path, options: str) -> None:
     got = (folder / ".config").read_text().splitlines()
     missing = [line for line in options.splitlines() if _is_set(line) and line not in got]
     if missing:
-        step = "remove what excludes it: docs/design/code_pager.md says why cold code excludes some"
-        raise TauError(f"the kernel's configuration refuses {', '.join(missing)}", step)
+        _refuse(missing, got)
     (folder / FRAGMENT).touch()
     make.run(folder, "vmlinux", "Image")
+
+
+def _refuse(missing: list[str], got: list[str]) -> None:
+    """Raise TauError for options that do not hold, with what keeps a kernel from cold code."""
+    kconfig = (source.pager_folder() / "Kconfig").read_text()
+    excluded = [f"CONFIG_{name}=y" for name in re.findall(r"!(\w+)", kconfig)]
+    found = [line for line in excluded if line in got]
+    if found and f"{COLD_CODE}=y" in missing:
+        cause = f"a kernel with cold code cannot have {', '.join(found)}"
+        raise TauError(cause, "remove it: docs/design/code_pager.md says why")
+    step = "correct the name, or add the options that it depends on"
+    raise TauError(f"the kernel's configuration does not get {', '.join(missing)}", step)
 
 
 def _is_set(line: str) -> bool:
@@ -216,4 +229,5 @@ def _link(make: Make, objects: Path, text: str, made: Path) -> None:
         for name in LINKED:
             shutil.copy2(objects / name, made / Path(name).name)
     fault_path.check(made / "vmlinux")
+    patching.check(made / "vmlinux")
     (made / "pages.bin").write_bytes(flash.page_file_of(made / "vmlinux").content())

@@ -12,19 +12,23 @@ from pathlib import Path
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.linux import flash
 from tautochrone.coldcode.linux.build import Built
+from tautochrone.coldcode.linux.root import Root
 from tautochrone.coldcode.profile import QEMU_PACKAGE, How, profile
 from tautochrone.coldcode.recording import CodeRecording
 from tautochrone.errors import TauError
 
 EMULATOR = "qemu-system-riscv64"
-# The kernel calls it once, for the first program: it has booted, and the pager is at work.
-MARKER = "run_init_process"
-# Fixed, so that a run repeats to the instruction: 8 ns each, and no randomness.
-STEADY = "-icount shift=3,sleep=off -seed 1 -rtc base=2026-01-01,clock=vm".split()
+# The kernel calls it once. Its cold code leaves RAM at its end, with a message that loads pages.
+MARKER = "free_initmem"
+# Fixed, so that a run repeats to the instruction: 8 ns each, and randomness by a seed.
+STEADY = "-icount shift=3,sleep=off -rtc base=2026-01-01,clock=vm".split()
 NANOSECONDS_PER_INSTRUCTION = 8
 MACHINE = "-machine virt -display none -monitor none -no-reboot".split()
 APPEND = "console=hvc0 panic=-1"
+APPEND_CHARACTERS_MAX = 1023
+MEMORY_BYTES = 64 << 20
 LINE = re.compile(r"tau: (\w+)(?::|\b) *(\S+)(?: kB)?$")
+RESULT = "tau: hash "
 KEPT = "coldcode: "
 SAID_LINES = 25
 CONSOLE, CHIP = "console", "flash"
@@ -32,21 +36,26 @@ CONSOLE, CHIP = "console", "flash"
 
 @dataclass(frozen=True)
 class Boot:
-    """How a kernel is booted. `pages` is what flash holds; None: an empty flash."""
+    """How a kernel is booted. `pages` is what flash holds; None: an empty flash.
 
-    initramfs: Path
+    `options` are words of the kernel's command line. The seed is that of all randomness.
+    """
+
+    root: Root
     pages: bytes | None = None
     options: tuple[str, ...] = ()
-    memory: str = "64M"
+    memory_bytes: int = MEMORY_BYTES
+    seed: int = 1
     seconds_max: float = 600.0
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a kernel has printed: values by name, and what the pager said."""
+    """What a kernel has printed: values by name, results, and what the pager said."""
 
     console: str
     values: dict[str, str]
+    results: tuple[str, ...]
     pager: tuple[str, ...]
 
     def number(self, name: str) -> int:
@@ -85,11 +94,12 @@ def seen(console: str) -> Seen:
     """What a console shows."""
     lines = console.replace("\r", "").splitlines()
     if "tau: end" not in lines:
-        cause = "the kernel did not get to the end of its first program"
+        cause = "the first program did not print `tau: end`"
         raise TauError(cause, "see its console above", said=_end_of(console))
     rows = [row for row in map(LINE.match, lines) if row]
     pager = tuple(line.partition(KEPT)[2] for line in lines if line.startswith(KEPT))
-    return Seen(console, {row[1]: row[2] for row in rows}, pager)
+    results = tuple(line for line in lines if line.startswith(RESULT))
+    return Seen(console, {row[1]: row[2] for row in rows}, results, pager)
 
 
 def _command(built: Built, how: Boot, folder: Path) -> list[str]:
@@ -97,9 +107,14 @@ def _command(built: Built, how: Boot, folder: Path) -> list[str]:
     emulator = shutil.which(EMULATOR)
     if emulator is None:
         raise TauError(f"{EMULATOR} is not installed", QEMU_PACKAGE)
-    command = [emulator, *MACHINE, *STEADY, "-m", how.memory]
+    how.root.refuse(how.memory_bytes)
+    words = " ".join([APPEND, *how.root.kernel_options(how.memory_bytes), *how.options])
+    if len(words) > APPEND_CHARACTERS_MAX:
+        cause = f"the kernel's command line has {len(words):,} characters"
+        raise TauError(cause, f"shorten --append: at most {APPEND_CHARACTERS_MAX:,} fit")
+    command = [emulator, *MACHINE, *STEADY, "-seed", str(how.seed)]
     command += ["-serial", f"file:{folder / CONSOLE}", "-kernel", str(built.image)]
-    command += ["-initrd", str(how.initramfs), "-append", " ".join([APPEND, *how.options])]
+    command += ["-append", words, *how.root.options(how.memory_bytes)]
     if how.pages is not None:
         with open(folder / CHIP, "wb") as file:
             file.write(flash.chip_of(how.pages))

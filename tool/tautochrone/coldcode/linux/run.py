@@ -13,18 +13,34 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tautochrone.coldcode.fragment import fragment_text, read_fragment
+from tautochrone.coldcode.fragment import fragment_text, misplaced, read_fragment
+from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map
 from tautochrone.coldcode.linux import flash, kept
 from tautochrone.coldcode.linux.build import Built, Wish, build, compiler_tools
 from tautochrone.coldcode.linux.initramfs import initramfs
-from tautochrone.coldcode.linux.qemu import NANOSECONDS_PER_INSTRUCTION, Boot, Seen, boot_recorded
+from tautochrone.coldcode.linux.qemu import (
+    MEMORY_BYTES,
+    NANOSECONDS_PER_INSTRUCTION,
+    Boot,
+    Seen,
+    boot_recorded,
+)
+from tautochrone.coldcode.linux.root import Root, open_root
 from tautochrone.coldcode.recording import CodeRecording
+from tautochrone.coldcode.replay import Cache, replay, touches_of, until
+from tautochrone.errors import TauError
 
 POLICIES = ("round-robin", "random", "nru", "aging")
 STORES = ("flash", "compressed", "ram")
 PAGE_BYTES = flash.PAGE_BYTES
 KIB = 1024
+# A link takes about eight CPU seconds.
+LINKS_MAX = 6
+# What the kernel calls for the first program, once the pager is at work.
+FIRST_PROGRAM = "run_init_process"
+# The kernel's function that shows the counters: what is executed later, they do not count.
+COUNTED_UNTIL = "counters_show"
 # Places the code of a kernel on pages, from a recording of it, and the pieces of other links of it.
 Planner = Callable[[Built, CodeRecording, Sequence[Piece]], Sequence[Sequence[Piece]]]
 
@@ -33,29 +49,46 @@ Planner = Callable[[Built, CodeRecording, Sequence[Piece]], Sequence[Sequence[Pi
 class How:
     """What to run. Without a placement in `wish`, `planner` makes one for `threshold`.
 
-    The recording of the kernel with all code in RAM is kept at `recording`, if that is a path.
+    `code_sha256` is the code that the placement was planned for; None: nobody knows. `root` holds
+    the programs; None: ours. `append` goes to the kernel's command line. The recording of the
+    kernel with all code in RAM is kept at `recording`, if that is a path.
     """
 
     planner: Planner
-    threshold: float
+    threshold: float | None
     wish: Wish = field(default_factory=Wish)
+    code_sha256: str | None = None
+    root: Path | None = None
+    append: str = ""
     frames: int = 16
     policy: str = "round-robin"
+    interrupt_pages: int = 0
     store: str = "flash"
     delay_us: int = 0
-    memory: str = "64M"
+    memory_bytes: int = MEMORY_BYTES
+    seed: int = 1
     seconds_max: float = 600.0
     recording: Path | None = None
     force: bool = False
+
+    @property
+    def cache(self) -> Cache:
+        """As the kernel is told."""
+        return Cache(self.frames, self.policy, interrupt_pages=self.interrupt_pages)
 
 
 def run(how: How) -> dict[str, Any]:
     """Build, boot both kernels, and compare."""
     baseline = build(replace(how.wish, placement=None))
-    how_boot = Boot(
-        initramfs(compiler_tools()["compiler"]), memory=how.memory, seconds_max=how.seconds_max
-    )
+    _refuse_other_kernel(baseline, how)
     with tempfile.TemporaryDirectory() as folder:
+        how_boot = Boot(
+            _root(how, Path(folder)),
+            options=tuple(how.append.split()),
+            memory_bytes=how.memory_bytes,
+            seed=how.seed,
+            seconds_max=how.seconds_max,
+        )
         recording = how.recording or Path(folder) / "baseline.taucode"
         plain = boot_recorded(baseline, how_boot, recording, how.force)
         wish = how.wish
@@ -63,24 +96,54 @@ def run(how: How) -> dict[str, Any]:
             wish = replace(wish, placement=placed(how, baseline, plain[1]))
         built = build(wish)
         options = [f"frames={how.frames}", f"policy={how.policy}", f"store={how.store}"]
-        options.append(f"delay_us={how.delay_us}")
+        options += [f"delay_us={how.delay_us}", f"frames_least={how.cache.frames_least}"]
         paged_boot = replace(
             how_boot,
             pages=built.pages.read_bytes() if how.store == "flash" else None,
-            options=tuple(f"coldcode.{option}" for option in options),
+            options=(*how_boot.options, *(f"coldcode.{option}" for option in options)),
         )
         paged = boot_recorded(built, paged_boot, Path(folder) / "paged.taucode")
     return compared(how, wish, Run(baseline, *plain), Run(built, *paged))
 
 
+def _root(how: How, folder: Path) -> Root:
+    """Where programs come from."""
+    if how.root is None:
+        return Root(initramfs(compiler_tools()["compiler"]))
+    return open_root(how.root, folder)
+
+
+def _refuse_other_kernel(baseline: Built, how: How) -> None:
+    """Raise TauError if the placement was planned for another kernel than this configuration's."""
+    code_sha256 = read_kernel(baseline.vmlinux).code_sha256
+    if how.code_sha256 not in (None, code_sha256):
+        raise TauError(
+            f"the plan is of another kernel: code {how.code_sha256[:16]}, and that of"
+            f" {how.wish.configuration} is {code_sha256[:16]}",
+            "name its --configuration and --source, or plan again from `tau coldcode run"
+            " --recording`",
+        )
+
+
 def placed(how: How, baseline: Built, recording: CodeRecording) -> Path:
-    """The planner's fragment. Planned and linked twice, since sizes change with places."""
+    """The planner's fragment, linked until every piece is on its page: sizes change with places.
+
+    It is planned again with the largest sizes of all links so far, at most LINKS_MAX times. The
+    last plan runs in any case: a piece on another page costs loads, but is no error.
+    """
     folder = kept.cache_folder() / "placements"
     folder.mkdir(parents=True, exist_ok=True)
-    path = _written(folder, fragment_text(how.planner(baseline, recording, ())))
-    linked = build(replace(how.wish, placement=path))
-    pages = how.planner(baseline, recording, read_link_map(linked.link_map))
-    return _written(folder, fragment_text(pages))
+    linked: list[Piece] = []
+    path = _written(folder, fragment_text(how.planner(baseline, recording, linked)))
+    for _ in range(LINKS_MAX):
+        built = build(replace(how.wish, placement=path))
+        there = read_link_map(built.link_map)
+        start = flash.symbols_of(built.vmlinux)[flash.START].address
+        if not misplaced(read_fragment(path).pages, there, start):
+            break
+        linked += there
+        path = _written(folder, fragment_text(how.planner(baseline, recording, linked)))
+    return path
 
 
 def _written(folder: Path, text: str) -> Path:
@@ -118,9 +181,11 @@ class Run:
 
     @property
     def system_instructions(self) -> int:
-        """Instructions of the kernel's code since it had booted."""
-        begin = self.recording.marker_time
-        return 0 if begin is None else self.recording.end_time - begin
+        """Instructions of the kernel's code for programs, without reading pages."""
+        before = until(self.recording, FIRST_PROGRAM)
+        begin = int(self.recording.times[len(before.times)])
+        reading = self.seen.number("page_microseconds") * 1000 // NANOSECONDS_PER_INSTRUCTION
+        return self.recording.end_time - begin - reading
 
 
 def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
@@ -135,7 +200,7 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
     assert wish.placement is not None
     return {
         "configuration": wish.configuration,
-        "threshold": None if how.wish.placement else how.threshold,
+        "threshold": how.threshold,
         "placement": read_fragment(wish.placement).sha256,
         "policy": how.policy,
         "store": how.store,
@@ -153,16 +218,28 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
         "faults": seen.number("faults"),
         "loads": seen.number("loads"),
         "evictions": seen.number("evictions"),
+        "replayed_loads": replayed_loads(how, wish.placement, baseline.recording),
         "faults_interrupts_off": seen.number("faults_interrupts_off"),
         "page_microseconds": seen.number("page_microseconds"),
         "worst_fault_instructions": _instructions(seen, "worst_fault_instructions"),
         "worst_load_instructions": _instructions(seen, "worst_load_instructions"),
         "system_instructions": paged.system_instructions,
         "baseline_system_instructions": baseline.system_instructions,
-        "outputs_equal": seen.values.get("hash") == plain.values.get("hash"),
+        "outputs_equal": seen.results == plain.results,
+        "seed": how.seed,
         "pager": list(seen.pager),
         "kernel": str(paged.built.folder),
     }
+
+
+def replayed_loads(how: How, placement: Path, recording: CodeRecording) -> int | None:
+    """What the loads are in a replay of the kernel with all code in RAM. None: the placement is of
+    another link."""
+    try:
+        touches = touches_of(until(recording, COUNTED_UNTIL), read_fragment(placement))
+    except TauError:
+        return None
+    return replay(touches, how.cache).loads
 
 
 def _instructions(seen: Seen, name: str) -> int:

@@ -42,7 +42,7 @@ def pager_files() -> dict[str, Path]:
 def prepared(archive: Path) -> Path:
     """The folder with the changed source; it is made if needed."""
     if not archive.is_file():
-        raise TauError(f"{archive} is missing", PACKAGE)
+        raise TauError(f"{archive} is missing", PACKAGE if archive == ARCHIVE else "check the path")
     files = pager_files()
     parts = [kept.file_hash(archive), *LEFT_OUT]
     for name, path in files.items():

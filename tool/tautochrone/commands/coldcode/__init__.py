@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import click
 
+from tautochrone.commands import report
 from tautochrone.commands.coldcode import build, plan, profile, replay, run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Record which code a kernel executes, and plan what of it leaves RAM.
+    """Keep only the hot code of a kernel in RAM, and load the rest when it is executed.
 
     \b
-    tau coldcode profile --kernel vmlinux -o boot.taucode -- qemu-system-riscv64 -kernel Image
-    tau coldcode plan boot.taucode --kernel vmlinux --map vmlinux.map --ram 300K -o plan.toml
-    tau coldcode replay boot.taucode --plan plan.toml
     tau coldcode run
+    tau coldcode build --configuration own.config
+    tau coldcode profile --kernel vmlinux -o day.taucode -- qemu-system-riscv64 -kernel Image
+    tau coldcode plan day.taucode --kernel vmlinux --map vmlinux.map --ram 300K -o plan.toml
+    tau coldcode replay day.taucode --plan plan.toml
+    tau coldcode report day.taucode --plan plan.toml -o report.html
+    tau coldcode run --configuration own.config --plan plan.toml
 
-    docs/spec/code_recording.md and docs/spec/code_plan.md define the files.
+    The first command does all of it with a kernel and programs of ours. docs/tutorials/cold-code.md
+    goes through the others. docs/spec/code_recording.md, code_plan.md and code_pager.md define the
+    files.
     """
 
 
@@ -26,3 +32,4 @@ command.add_command(plan.command, "plan")
 command.add_command(replay.command, "replay")
 command.add_command(build.command, "build")
 command.add_command(run.command, "run")
+command.add_command(report.command, "report")

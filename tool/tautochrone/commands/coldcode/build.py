@@ -16,14 +16,15 @@ from tautochrone.console import output
 def command(
     configuration: str, placement: Path | None, archive: Path | None, seconds: float, as_json: bool
 ) -> None:
-    """Build a kernel, or find it in the cache, and print the folder that it is in.
+    """Build a Linux kernel, and print its folder.
 
     \b
     tau coldcode build
-    tau coldcode build --configuration my.config --placement plan.lds
+    tau coldcode build --configuration own.config --placement plan.lds
 
-    Without a placement all code stays in RAM; record that kernel. The folder holds vmlinux,
-    vmlinux.map, Image, and pages.bin, which belongs into flash at 0x20001000.
+    Without a placement all code stays in RAM; record that kernel. The folder is kept in the user's
+    cache, so that the same call builds nothing again. It holds vmlinux, vmlinux.map, Image, and
+    pages.bin, which belongs into flash at 0x20001000.
     """
     from tautochrone.coldcode.linux.build import Wish, build
     from tautochrone.coldcode.linux.run import sizes_of

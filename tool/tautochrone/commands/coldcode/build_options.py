@@ -15,25 +15,27 @@ OPTIONS: tuple[Decorator, ...] = (
         default="smallest",
         show_default=True,
         metavar="NAME|FILE",
-        help="smallest, embedded, or a file of the kernel's options.",
+        help="smallest, embedded, or a file of the kernel's options, one per line as in .config;"
+        " what cold code needs is added.",
     ),
     click.option(
         "--placement",
         type=click.Path(path_type=Path),
-        help="What of the code is cold: a .lds file that `tau coldcode plan` writes.",
+        help="Which code is cold, and on which pages: a .lds file that `tau coldcode plan` writes"
+        " (default: none).",
     ),
     click.option(
         "--source",
         "archive",
         type=click.Path(path_type=Path),
-        help="The kernel's source (default: that of Debian's linux-source-6.12).",
+        help="Archive of the kernel's source (default: that of Debian's linux-source-6.12).",
     ),
     click.option(
         "--seconds",
         type=click.FloatRange(min=1),
         default=10800.0,
         show_default=True,
-        help="Time limit of each step.",
+        help="Time limit of each step, in seconds: configuring, compiling, linking, a boot.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document."),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from tautochrone.plan.code.making import Planned
     from tautochrone.plan.code.pieces import Code
     from tautochrone.plan.code.section import CodePlan
+    from tautochrone.plan.file import Plan
 
 PLANNERS = tuple(SECTIONS["code"]["planner"]["values"])
 THRESHOLD, FRAMES_COUNT = 0.999, 16
+FRAMES_LEAST, FRAMES_MAX = (SECTIONS["code"]["frames"][key] for key in ("least", "most"))
 
 
 @click.command()
@@ -43,7 +46,8 @@ THRESHOLD, FRAMES_COUNT = 0.999, 16
     "other_maps",
     type=FILE,
     multiple=True,
-    help="The map of another link of it, of whose sizes the larger count; may be repeated.",
+    help="The map of another link of the kernel: of each function the largest size counts; may be"
+    " repeated (default: none).",
 )
 @click.option(
     "--keep",
@@ -61,27 +65,36 @@ THRESHOLD, FRAMES_COUNT = 0.999, 16
     "ram_bytes",
     type=Memory(),
     help="Instead of T and frames: find those with the fewest faults whose resident code and frames"
-    " take so many bytes at most, for example 300K.",
+    " take so many bytes at most, for example 300K (default: T and frames).",
 )
 @click.option(
     "--faults",
     "faults_max",
     type=click.IntRange(min=0),
-    help="Instead of T and frames: find those with the least RAM and no more faults.",
+    help="Instead of T and frames: find those with the least RAM that have no more faults in the"
+    " recordings (default: T and frames).",
 )
 @click.option(
     "--planner",
     type=click.Choice(PLANNERS),
     default=PLANNERS[0],
     show_default=True,
-    help="Who chooses the pages.",
+    help="Who chooses the pages: replayed searches for the fewest faults, the others are to compare"
+    " with.",
 )
 @click.option(
     "--policy",
     type=POLICY,
     default="round-robin",
     show_default=True,
-    help="Which page leaves its frame.",
+    help="Which page leaves its frame for another one.",
+)
+@click.option(
+    "--interrupt-pages",
+    type=click.IntRange(0, FRAMES_MAX - FRAMES_LEAST),
+    default=0,
+    help="Cold pages that the handlers of all interrupts need together, if these may come at any"
+    " rate; each needs a frame more (default: interrupts leave time for a retry).",
 )
 @click.option(
     "-o",
@@ -90,6 +103,12 @@ THRESHOLD, FRAMES_COUNT = 0.999, 16
     type=OutputPath(),
     help="Plan file to write; the linker fragment with the pages is written beside it, as NAME.lds"
     " (default: none).",
+)
+@click.option(
+    "--with",
+    "heap_path",
+    type=FILE,
+    help="Plan of `tau plan`, whose heap the new one has, too (default: none).",
 )
 @click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
 @JSON
@@ -105,20 +124,22 @@ def command(
     faults_max: int | None,
     planner: str,
     policy: str,
+    interrupt_pages: int,
     plan_path: Path | None,
+    heap_path: Path | None,
     force: bool,
     as_json: bool,
 ) -> int:
-    """Plan which code of a kernel leaves RAM, from RECORDINGS of it.
+    """Plan which code of a kernel leaves RAM.
 
     \b
     tau coldcode plan boot.taucode --kernel vmlinux --map vmlinux.map --ram 300K -o plan.toml
     tau coldcode plan boot.taucode --kernel vmlinux --map vmlinux.map --threshold 0.999 --frames 16
 
-    Hot code and what must stay are resident. The rest lies on pages, and a page is loaded into one
-    of a few frames when its code is executed. RAM is the resident code and the frames, without what
-    is freed after boot. The result says how many faults the recordings have, and how many no
-    placement and no policy can avoid.
+    RECORDINGS are of one kernel. Hot code and what must stay are resident. The rest lies on pages,
+    and a page is loaded into one of a few frames when its code is executed. RAM is the resident
+    code and the frames, without what is freed after boot. The result says how many faults the
+    recordings have, and how many no placement and no policy can avoid.
 
     Exit status 3 means that no plan keeps to --ram or --faults.
     """
@@ -126,14 +147,17 @@ def command(
     from tautochrone.files import output_file
     from tautochrone.plan.code import making
     from tautochrone.plan.code.section import document, fragment_path, told
+    from tautochrone.plan.file import load_plan
 
     _refuse_both(threshold, frames, ram_bytes, faults_max)
-    inputs = [*recordings, elf, map_path, *other_maps, *([] if keep is None else [keep])]
+    others = [path for path in (keep, heap_path) if path is not None]
+    inputs = [*recordings, elf, map_path, *other_maps, *others]
     outputs = [] if plan_path is None else [plan_path, fragment_path(plan_path)]
     for number, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
+    beside = None if heap_path is None else load_plan(heap_path)
     code = _code(recordings, elf, map_path, other_maps, keep)
-    cache = Cache(frames or FRAMES_COUNT, policy)
+    cache = Cache(frames or FRAMES_COUNT, policy, interrupt_pages=interrupt_pages)
     if ram_bytes is not None:
         planned = making.for_ram(code, ram_bytes, planner, cache)
     elif faults_max is not None:
@@ -143,7 +167,7 @@ def command(
         planned = making.for_part(code, part, planner, cache)
     value = _section(planned)
     if plan_path is not None:
-        _save(planned, value, plan_path, force)
+        _save(planned, value, plan_path, beside, force)
     result = document(value) | {"ram_bytes": value.ram_bytes}
 
     def show() -> None:
@@ -175,6 +199,7 @@ def _code(
     """Read all inputs."""
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.link_map import read_link_map
+    from tautochrone.coldcode.linux.patching import patched_while_booting
     from tautochrone.coldcode.recording import load
     from tautochrone.files import input_file
     from tautochrone.plan.code.pieces import code_of
@@ -183,29 +208,31 @@ def _code(
     others = [piece for path in other_maps for piece in read_link_map(path)]
     text = b"" if keep is None else input_file.read(keep, "list of functions", 1 << 24)
     kept = text.decode("utf-8", "replace").split()
+    kept += patched_while_booting(kernel)
     return code_of(kernel, pieces, [load(path) for path in recordings], kept, others)
 
 
 def _section(planned: Planned) -> CodePlan:
     """The section of the plan file."""
     from tautochrone.coldcode.fragment import sha256_of
-    from tautochrone.coldcode.replay import FRAMES_LEAST
+    from tautochrone.plan.code.fault_bound import fault_bound
     from tautochrone.plan.code.pieces import sha256_of_file
     from tautochrone.plan.code.section import CodePlan, Recorded
 
+    bound = fault_bound(planned.code.kernel, planned.cache.policy)
     return CodePlan(
         threshold=planned.threshold.part,
         planner=planned.planner,
         policy=planned.cache.policy,
         frames=planned.cache.frames,
-        frames_least=FRAMES_LEAST,
+        frames_least=planned.cache.frames_least,
         core_bytes=planned.core_bytes,
         base_bytes=planned.base_bytes,
         swappable_bytes=planned.swappable_bytes,
         pages=len(planned.pages),
         expected_faults=planned.faults,
         lower_bound_faults=planned.bound,
-        fault_instructions_max=None,  # the kernel is not linked yet
+        fault_instructions_max=None if bound is None else bound.with_reading,
         code_sha256=planned.code.kernel.code_sha256,
         fragment_sha256=sha256_of(planned.page_pieces),
         recordings=tuple(
@@ -214,8 +241,8 @@ def _section(planned: Planned) -> CodePlan:
     )
 
 
-def _save(planned: Planned, value: CodePlan, path: Path, force: bool) -> None:
-    """Write the fragment, then the plan that names its hash."""
+def _save(planned: Planned, value: CodePlan, path: Path, beside: Plan | None, force: bool) -> None:
+    """Write the fragment, then the plan that names its hash, with what another plan has."""
     from tautochrone.coldcode.fragment import fragment_text
     from tautochrone.files import output_file
     from tautochrone.plan.code.section import fragment_path
@@ -226,4 +253,6 @@ def _save(planned: Planned, value: CodePlan, path: Path, force: bool) -> None:
         partial.write_text(fragment_text(planned.page_pieces), encoding="utf-8")
     names = " ".join(one.name for one in value.recordings)
     made_by = f"tau coldcode plan {names} --planner {value.planner}"
-    save_plan(without_heap({CODE: value}), path, made_by, force=force)
+    plan = without_heap({}) if beside is None else beside
+    plan = replace(plan, sections={**plan.sections, CODE: value})
+    save_plan(plan, path, made_by, force=force)

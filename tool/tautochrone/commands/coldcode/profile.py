@@ -20,12 +20,13 @@ from tautochrone.files.paths import OutputPath
     required=True,
     help="The kernel's ELF file with its symbols, for Linux vmlinux.",
 )
-@click.option("-o", "--output", "out", type=OutputPath(), required=True, help="File to write.")
+@click.option("-o", "--output", "out", type=OutputPath(), required=True, help="Recording to write.")
 @click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
 @click.option(
     "--marker",
     metavar="FUNCTION",
-    help="Its first execution ends boot, for Linux free_initmem (default: all is steady state).",
+    help="Function whose first execution ends boot, for Linux run_init_process or free_initmem"
+    " (default: none: all is steady state).",
 )
 @click.option(
     "--touches-max",
@@ -34,7 +35,11 @@ from tautochrone.files.paths import OutputPath
     show_default=True,
     help="Touches after which a function is hot and the rest are left out.",
 )
-@click.option("--seconds", type=click.FloatRange(min=0.1), help="Time limit (default: none).")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0.1),
+    help="Time limit in seconds (default: none).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] QEMU [ARGUMENTS]...")
 def command(
@@ -47,14 +52,15 @@ def command(
     as_json: bool,
     arguments: tuple[str, ...],
 ) -> None:
-    """Run QEMU until it ends, and record which code of the kernel is executed, in which order.
+    """Record on QEMU which code of a kernel is executed.
 
     \b
     tau coldcode profile --kernel vmlinux --marker free_initmem -o boot.taucode -- \\
         qemu-system-riscv64 -machine virt -nographic -no-reboot -kernel Image
 
-    The kernel is unmodified. The guest must power off, or QEMU be ended by SIGTERM: the counts are
-    written at the end. QEMU's output goes to stderr.
+    QEMU runs until it ends; the order of functions is recorded, too. The kernel is unmodified. The
+    guest must power off, or QEMU be ended by SIGTERM: the counts are written at the end. QEMU's
+    output goes to stderr.
     """
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.profile import How, profile

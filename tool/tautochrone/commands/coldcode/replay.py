@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY_OR_BELADY
 from tautochrone.console import output
-from tautochrone.errors import EXIT_DONE, TauError
-
-if TYPE_CHECKING:
-    from tautochrone.coldcode.fragment import Fragment
-    from tautochrone.plan.code.section import CodePlan
+from tautochrone.errors import EXIT_DONE
 
 
 @click.command()
@@ -56,31 +52,34 @@ def command(
     map_path: Path | None,
     as_json: bool,
 ) -> int:
-    """Replay RECORDING on plans: each with each policy and number of frames.
+    """Count how often a plan loads pages, without a kernel.
 
     \b
     tau coldcode replay boot.taucode --plan plan.toml
     tau coldcode replay other.taucode --plan plan.toml --frames 8 --frames 16 --policy nru --json
 
-    The recording may be another one than the plan was made from, but of the same kernel. The core's
-    own code cache decides what is loaded and what leaves.
+    Each plan is replayed with each policy and number of frames. RECORDING may be another one than
+    the plan was made from, but of the same kernel. The core's own code cache decides what is loaded
+    and what leaves.
     """
     from tautochrone.coldcode.link_map import read_link_map
     from tautochrone.coldcode.recording import load
     from tautochrone.coldcode.replay import Cache, refuse_other_kernel, replay, touches_of
+    from tautochrone.plan.code.opened import opened
     from tautochrone.plan.code.pieces import sha256_of_file
 
-    opened = [(path, *_opened(path)) for path in plans]
+    opened_plans = [(path, opened(path)) for path in plans]
     recorded = load(recording)
     linked = None if map_path is None else read_link_map(map_path)
     rows: list[dict[str, Any]] = []
-    for path, value, fragment in opened:
+    for path, (value, fragment, _) in opened_plans:
         if linked is None:
             refuse_other_kernel(recorded, value.code_sha256)
         touches = touches_of(recorded, fragment, linked)
         for policy in policies or (value.policy,):
             for count in frames or (value.frames,):
-                counts = replay(touches, Cache(count, policy))
+                cache = Cache(count, policy, interrupt_pages=value.interrupt_pages)
+                counts = replay(touches, cache)
                 row = {"placement": value.planner, "policy": policy, "frames": count}
                 rows.append(row | counts.document() | {"plan": str(path)})
     result = {
@@ -90,24 +89,6 @@ def command(
     }
     output.emit(as_json, "coldcode replay", result, lambda: _show(rows))
     return EXIT_DONE
-
-
-def _opened(path: Path) -> tuple[CodePlan, Fragment]:
-    """A plan's section and its pages. Raises TauError if they are not of one another."""
-    from tautochrone.coldcode.fragment import PLAN_AGAIN, read_fragment
-    from tautochrone.plan.code.section import fragment_path, fragment_problem
-    from tautochrone.plan.file import load_any_plan
-    from tautochrone.plan.sections import CODE
-
-    value = load_any_plan(path).sections.get(CODE)
-    if value is None:
-        raise TauError(f"{path} has no [code]", "make a plan with `tau coldcode plan -o`")
-    fragment = read_fragment(fragment_path(path))
-    problem = fragment_problem(value, fragment)
-    if problem:
-        cause = f"{fragment_path(path)} is not the fragment of {path}: {problem}"
-        raise TauError(cause, PLAN_AGAIN)
-    return value, fragment
 
 
 def _show(rows: list[dict[str, Any]]) -> None:

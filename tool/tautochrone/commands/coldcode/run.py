@@ -3,50 +3,51 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from tautochrone.commands.coldcode.build_options import build_options
+from tautochrone.commands.coldcode.options import FILE, FRAMES, POLICY, Memory
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 
-POLICIES = ("round-robin", "random", "nru", "aging")
 STORES = ("flash", "compressed", "ram")
-THRESHOLD = 0.999
+THRESHOLD, FRAMES_COUNT, POLICY_NAME = 0.999, 16, "round-robin"
 
 
 @click.command()
 @build_options
 @click.option(
+    "--plan",
+    "plan_path",
+    type=FILE,
+    help="What of the code is cold, with frames and policy: a plan with [code], and its fragment"
+    " NAME.lds beside it (default: none).",
+)
+@click.option(
     "--frames",
-    type=click.IntRange(min=4, max=64),
-    default=16,
-    show_default=True,
-    help="Pages of cold code that are in RAM at the same time.",
+    type=FRAMES,
+    help="Pages of cold code that are in RAM at the same time (default: the plan's, or"
+    f" {FRAMES_COUNT}).",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
-    default=THRESHOLD,
-    show_default=True,
-    help="Without a placement: T, the part of all instructions that hot code has.",
+    help="Without a plan: T, the part of all instructions that hot code has (default:"
+    f" {THRESHOLD}).",
 )
 @click.option(
-    "--policy",
-    type=click.Choice(POLICIES),
-    default=POLICIES[0],
-    show_default=True,
-    help="Which page leaves.",
+    "--policy", type=POLICY, help=f"Which page leaves (default: the plan's, or {POLICY_NAME})."
 )
 @click.option(
     "--store",
     type=click.Choice(STORES),
     default=STORES[0],
     show_default=True,
-    help="Where cold code lies.",
+    help="Where cold code lies: in flash, or in RAM, compressed or as it is.",
 )
 @click.option(
     "--delay",
@@ -56,9 +57,38 @@ THRESHOLD = 0.999
     help="Microseconds that reading a page takes at least (default: what copying takes).",
 )
 @click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    help="The programs: a folder or cpio archive that the kernel unpacks and whose init it starts,"
+    " or an ext4 image that is put into memory (default: a program that calls the kernel in many"
+    " ways).",
+)
+@click.option(
+    "--append",
+    default="",
+    metavar="TEXT",
+    help="More of the kernel's command line, for example init=/work.sh (default: none).",
+)
+@click.option(
+    "--memory",
+    "memory_bytes",
+    type=Memory(),
+    default="64M",
+    show_default=True,
+    help="RAM of the machine, without an ext4 image.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=1,
+    show_default=True,
+    help="Of all randomness, as that of addresses. The same seed gives the same run.",
+)
+@click.option(
     "--recording",
     type=OutputPath(),
-    help="Also keep the recording of the kernel with all code in RAM, to plan from.",
+    help="Also keep the recording of the kernel with all code in RAM, to plan from (default: do not"
+    " keep it).",
 )
 @click.option("--force", is_flag=True, help="Replace an existing recording (default: refuse).")
 def command(
@@ -67,49 +97,117 @@ def command(
     archive: Path | None,
     seconds: float,
     as_json: bool,
-    frames: int,
-    threshold: float,
-    policy: str,
+    plan_path: Path | None,
+    frames: int | None,
+    threshold: float | None,
+    policy: str | None,
     store: str,
     delay_us: int,
+    root: Path | None,
+    append: str,
+    memory_bytes: int,
+    seed: int,
     recording: Path | None,
     force: bool,
 ) -> None:
-    """Boot a kernel with cold code, and the same kernel with all code in RAM; compare them.
+    """Boot a kernel with cold code, and compare it with the same kernel without.
 
     \b
     tau coldcode run --recording boot.taucode
-    tau coldcode run --placement plan.lds --frames 32 --policy nru --delay 442
+    tau coldcode run --plan plan.toml --policy nru --delay 442
+    tau coldcode run --root root.img --append init=/work.sh --memory 128M
 
-    What is missing is built first; that takes minutes, once. Without a placement, one is planned
-    as by `tau coldcode plan`, from a recording of the second kernel. QEMU's clock counts
+    What is missing is built first; that takes minutes, once. Without a plan or placement, one is
+    planned as by `tau coldcode plan`, from a recording of the second kernel. QEMU's clock counts
     instructions, so that a run repeats exactly. The command fails if the kernels' results differ.
+
+    A first program of yours prints, each on a line: `tau: hash` and what is to be compared, as
+    often as it likes; /proc/meminfo and coldcode/counters of debugfs, with `tau: ` before each
+    line; `tau: end`. Then it powers off.
     """
     from tautochrone.coldcode.linux.build import Wish
     from tautochrone.coldcode.linux.run import How, run
     from tautochrone.coldcode.linux.source import ARCHIVE
     from tautochrone.plan.code.placer import placer
 
-    wish = Wish(configuration, placement, archive or ARCHIVE, seconds)
     if recording is not None:
         output_file.check(recording, force, [], as_json)
+    chosen = _chosen(placement, plan_path, threshold, frames, policy)
+    part = THRESHOLD if chosen.threshold is None else chosen.threshold
     how = How(
-        placer(threshold, frames, policy),
-        threshold,
-        wish,
-        frames=frames,
-        policy=policy,
+        placer(part, chosen.frames, chosen.policy),
+        chosen.threshold,
+        Wish(configuration, chosen.placement, archive or ARCHIVE, seconds),
+        code_sha256=chosen.code_sha256,
+        root=root,
+        append=append,
+        frames=chosen.frames,
+        policy=chosen.policy,
+        interrupt_pages=chosen.interrupt_pages,
         store=store,
         delay_us=delay_us,
+        memory_bytes=memory_bytes,
+        seed=seed,
         seconds_max=seconds,
         recording=recording,
         force=force,
     )
     result = run(how)
+    result |= _bounds(Path(result["kernel"]), chosen.policy)
     output.emit(as_json, "coldcode run", result, lambda: _print(result))
     if not result["outputs_equal"]:
         cause = "the kernel with cold code gave other results than the one without"
         raise TauError(cause, f"compare the runs of {result['kernel']}")
+
+
+class Chosen(NamedTuple):
+    """What is run. Without a threshold, nobody knows that of the placement."""
+
+    placement: Path | None
+    code_sha256: str | None
+    threshold: float | None
+    frames: int
+    policy: str
+    interrupt_pages: int = 0
+
+
+def _chosen(
+    placement: Path | None,
+    plan_path: Path | None,
+    threshold: float | None,
+    frames: int | None,
+    policy: str | None,
+) -> Chosen:
+    """What the options say, then the plan. Raises UsageError if both say the same."""
+    from tautochrone.coldcode.replay import Cache, refuse_frames
+    from tautochrone.plan.code.opened import opened
+
+    if placement is not None and plan_path is not None:
+        raise click.UsageError("give --plan or --placement, not both")
+    if threshold is not None and (placement, plan_path) != (None, None):
+        raise click.UsageError("a plan or placement has its threshold: leave --threshold out")
+    if plan_path is not None:
+        plan = opened(plan_path)
+        said = plan.value
+        placed = plan.fragment_path, said.code_sha256, said.threshold
+        cache = Cache(frames or said.frames, policy or said.policy, 1, said.interrupt_pages)
+        refuse_frames(cache)
+        return Chosen(*placed, cache.frames, cache.policy, cache.interrupt_pages)
+    if placement is None and threshold is None:
+        threshold = THRESHOLD
+    return Chosen(placement, None, threshold, frames or FRAMES_COUNT, policy or POLICY_NAME)
+
+
+def _bounds(built: Path, policy: str) -> dict[str, int | None]:
+    """The longest paths of the pager in the kernel that is kept there."""
+    from tautochrone.coldcode.kernel import read_kernel
+    from tautochrone.plan.code.fault_bound import fault_bound
+
+    bound = fault_bound(read_kernel(built / "vmlinux"), policy)
+    return {
+        "fault_instructions_max": None if bound is None else bound.beside,
+        "load_instructions_max": None if bound is None else bound.with_reading,
+    }
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -122,5 +220,7 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"out of RAM:           {gone:>11,} bytes ({share})")
     loads = output.count(result["loads"], "load")
     click.echo(f"{output.count(result['faults'], 'fault')}, {loads}")
+    slower = result["system_instructions"] / result["baseline_system_instructions"] - 1
+    click.echo(f"system instructions, without reading pages: {output.percent(slower)} more")
     for line in result["pager"]:
         click.echo(f"kernel: {line}")

@@ -14,7 +14,6 @@ import numpy as np
 from tautochrone.coldcode.fragment import PAGE_BYTES, pages_of
 from tautochrone.coldcode.link_map import Piece
 from tautochrone.coldcode.replay import (
-    FRAMES_LEAST,
     PAGES_MAX,
     Cache,
     PageTouches,
@@ -111,12 +110,20 @@ def cold_of(code: Code, is_cold: np.ndarray, frames: int) -> Cold:
 
 def planned(code: Code, threshold: Threshold, planner: str, cache: Cache) -> Planned:
     """The plan for a threshold and frames. Raises TauError if it cannot be carried out."""
-    return _planned(code, threshold, planner, cache, PLANNERS[planner])
+    cold = cold_of(code, code.cold_at(threshold.hot_count), cache.frames)
+    return planned_from(code, threshold, planner, cache, cold)
+
+
+def planned_from(
+    code: Code, threshold: Threshold, planner: str, cache: Cache, cold: Cold
+) -> Planned:
+    """The same, where the planner's question is known."""
+    return _planned(code, threshold, planner, cache, PLANNERS[planner](cold))
 
 
 def for_part(code: Code, part: float, planner: str, cache: Cache) -> Planned:
     """The plan for T and frames as in the paper."""
-    refuse_frames(cache.frames)
+    refuse_frames(cache)
     return planned(code, threshold_of(code, part), planner, cache)
 
 
@@ -127,7 +134,7 @@ def for_ram(code: Code, ram_bytes: int, planner: str, cache: Cache) -> Planned:
     """
     found = []
     known = [(each, code.cold_at(each.hot_count)) for each in thresholds(code)]
-    for frames in FRAMES_TRIED:
+    for frames in _frames_tried(cache):
         for threshold, is_cold in known:
             if code.resident_bytes(is_cold) + frames * PAGE_BYTES > ram_bytes:
                 continue
@@ -136,7 +143,7 @@ def for_ram(code: Code, ram_bytes: int, planner: str, cache: Cache) -> Planned:
             break
     if not found:
         least = min(code.resident_bytes(is_cold) for _, is_cold in known)
-        least += FRAMES_LEAST * PAGE_BYTES
+        least += cache.frames_least * PAGE_BYTES
         raise TauError(
             f"{ram_bytes:,} bytes are too few: {least:,} is what the coldest plan takes",
             "give more RAM",
@@ -149,7 +156,7 @@ def for_faults(code: Code, faults_max: int, planner: str, cache: Cache) -> Plann
     """The plan with the least RAM that has no more faults. Raises TauError if there is none."""
     known = thresholds(code)
     found = []
-    for frames in FRAMES_TRIED:
+    for frames in _frames_tried(cache):
         of_frames = replace(cache, frames=frames)
         low, high = 0, len(known)  # known[0] is the hottest
         best = None
@@ -175,7 +182,8 @@ def for_faults(code: Code, faults_max: int, planner: str, cache: Cache) -> Plann
 def begun(code: Code, threshold: Threshold, planner: str, cache: Cache) -> Planned:
     """As `planned`; our planner without its search."""
     place = replayed.begun if planner == REPLAYED else PLANNERS[planner]
-    return _planned(code, threshold, planner, cache, place)
+    cold = cold_of(code, code.cold_at(threshold.hot_count), cache.frames)
+    return _planned(code, threshold, planner, cache, place(cold))
 
 
 def _best_of(found: Sequence[Planned], key: Callable[[Planned], tuple[int, ...]]) -> Planned:
@@ -188,14 +196,10 @@ def _best_of(found: Sequence[Planned], key: Callable[[Planned], tuple[int, ...]]
 
 
 def _planned(
-    code: Code,
-    threshold: Threshold,
-    planner: str,
-    cache: Cache,
-    place: Callable[[Cold], Pages],
+    code: Code, threshold: Threshold, planner: str, cache: Cache, placed: Pages
 ) -> Planned:
     is_cold = code.cold_at(threshold.hot_count)
-    pages = [sorted(page) for page in place(cold_of(code, is_cold, cache.frames))]
+    pages = [sorted(page) for page in placed]
     for number in np.flatnonzero(is_cold & (code.sizes_bytes > PAGE_BYTES)).tolist():
         piece = replace(code.pieces[number], size_bytes=int(code.sizes_bytes[number]))
         empty = pages_of(piece) - 1
@@ -203,6 +207,11 @@ def _planned(
     if len(pages) > PAGES_MAX:
         raise TauError(f"{len(pages):,} pages of cold code; at most {PAGES_MAX:,} are possible")
     return Planned(code, threshold, planner, cache, is_cold, pages)
+
+
+def _frames_tried(cache: Cache) -> list[int]:
+    least = cache.frames_least
+    return sorted({least, *(frames for frames in FRAMES_TRIED if frames > least)})
 
 
 def _touches_of(code: Code, is_cold: np.ndarray) -> int:

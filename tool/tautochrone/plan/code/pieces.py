@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from tautochrone.coldcode.link_map import Piece, alignment_bytes, with_larger_si
 from tautochrone.coldcode.recording import CodeRecording, refuse_other_kernel
 from tautochrone.errors import TauError
 
+UNKNOWN_SHOWN = 3  # names of functions in a message
 FREED = (".init", ".exit")  # sections of the kernel that leave RAM when it has booted
 
 
@@ -39,7 +41,7 @@ class Code:
     block_instructions: np.ndarray
     recordings: tuple[CodeRecording, ...]
 
-    @property
+    @cached_property
     def is_freed(self) -> np.ndarray:
         """Pieces of initialization, which leave RAM when the kernel has booted."""
         return np.array([piece.output.startswith(FREED) for piece in self.pieces])
@@ -127,12 +129,29 @@ def _refuse_other_map(kernel: Kernel, pieces: Sequence[Piece], numbers: np.ndarr
 
 
 def _numbers_named(kernel: Kernel, numbers: np.ndarray, kept: Collection[str]) -> list[int]:
-    """The pieces of the functions of these names. Static functions may share one."""
+    """The pieces of the functions of these names, which may be other names of one address. Static
+    functions may share a name.
+
+    Raises TauError for a name that the kernel does not have, with near ones.
+    """
     by_name: dict[str, list[int]] = {}
     for number, name in zip(numbers.tolist(), kernel.functions.names, strict=True):
-        if number >= 0:
-            by_name.setdefault(name, []).append(number)
-    return [number for name in kept for number in by_name.get(name, [])]
+        by_name.setdefault(name, []).append(number)
+    _refuse_unknown(kernel, sorted(set(kept) - kernel.symbols.keys() - by_name.keys()))
+    addresses = np.array([kernel.symbols[name] for name in kept if name in kernel.symbols])
+    at = kernel.functions.numbers_at(addresses.astype(np.uint64))
+    found = [number for name in kept for number in by_name.get(name, [])]
+    found += numbers[at].tolist()
+    return sorted({number for number in found if number >= 0})
+
+
+def _refuse_unknown(kernel: Kernel, names: list[str]) -> None:
+    """Raise TauError for names of functions that the kernel does not have, if there are any."""
+    if not names:
+        return
+    more = f" and {len(names) - UNKNOWN_SHOWN:,} more" if len(names) > UNKNOWN_SHOWN else ""
+    cause = f"{kernel.path} has no function {', '.join(names[:UNKNOWN_SHOWN])}{more}"
+    raise TauError(cause, f"in the list of --keep, {kernel.near(names[0])}")
 
 
 # ---- Hot and cold

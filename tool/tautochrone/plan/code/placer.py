@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map
 from tautochrone.coldcode.linux.build import Built
+from tautochrone.coldcode.linux.patching import patched_while_booting
 from tautochrone.coldcode.recording import CodeRecording
 from tautochrone.coldcode.replay import Cache
 from tautochrone.plan.code.making import for_part
@@ -23,7 +24,7 @@ def placer(
         built: Built, recording: CodeRecording, others: Sequence[Piece]
     ) -> Sequence[Sequence[Piece]]:
         kernel, pieces = read_kernel(built.vmlinux), read_link_map(built.link_map)
-        code = code_of(kernel, pieces, [recording], (), others)
+        code = code_of(kernel, pieces, [recording], patched_while_booting(kernel), others)
         planned = for_part(code, threshold, next(iter(PLANNERS)), Cache(frames, policy))
         return planned.page_pieces
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment
+from tautochrone.coldcode.replay import FRAMES_LEAST
 from tautochrone.plan.sections import Basis
 
 Table = dict[str, Any]
@@ -37,6 +38,11 @@ class CodePlan(NamedTuple):
     code_sha256: str
     fragment_sha256: str
     recordings: tuple[Recorded, ...]
+
+    @property
+    def interrupt_pages(self) -> int:
+        """Cold pages that interrupts at any rate need together."""
+        return self.frames_least - FRAMES_LEAST
 
     @property
     def ram_bytes(self) -> int:

@@ -1,0 +1,81 @@
+"""What a kernel's programs come from: folders, archives and images are told apart and put where the
+specification says, and what is none of them is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tautochrone.coldcode.linux import qemu, root
+from tautochrone.coldcode.linux.build import Built
+from tautochrone.coldcode.linux.qemu import Boot
+from tautochrone.coldcode.linux.root import open_root
+from tautochrone.errors import TauError
+
+MIB = 1 << 20
+
+
+def image(path: Path, size_bytes: int) -> Path:
+    """A file that says it is ext4."""
+    with open(path, "wb") as file:
+        file.seek(root.EXT4_MAGIC_PLACE)
+        file.write(root.EXT4_MAGIC)
+        file.truncate(size_bytes)
+    return path
+
+
+def test_a_folder_becomes_an_archive(tmp_path: Path) -> None:
+    (tmp_path / "root" / "bin").mkdir(parents=True)
+    (tmp_path / "root" / "bin" / "sh").write_bytes(b"program")
+    (tmp_path / "root" / "bin" / "sh").chmod(0o755)
+    (tmp_path / "root" / "init").symlink_to("bin/sh")
+    opened = open_root(tmp_path / "root", tmp_path)
+    assert not opened.is_disk
+    assert opened.kernel_options(64 * MIB) == []
+    (tmp_path / "out").mkdir()
+    command = ["cpio", "-i", "-d", "--quiet", "-F", str(opened.path)]
+    subprocess.run(command, cwd=tmp_path / "out", check=True)
+    assert (tmp_path / "out" / "init").readlink() == Path("bin/sh")
+    assert (tmp_path / "out" / "bin" / "sh").stat().st_mode & 0o777 == 0o755
+    assert open_root(opened.path, tmp_path) == opened
+
+
+def test_a_disk_lies_behind_the_kernels_memory(tmp_path: Path) -> None:
+    opened = open_root(image(tmp_path / "root,1.img", 3 * MIB + 1), tmp_path)
+    assert opened.is_disk
+    options = opened.options(128 * MIB)
+    assert options[:2] == ["-m", f"{256 + 4 + 16}M"]
+    assert "root,,1.img,addr=0x90000000,force-raw=on" in options[3]
+    words = opened.kernel_options(128 * MIB)
+    assert words[0] == "phram.phram=root,0x90000000,0x301000"
+    assert words[-1] == f"mem={128 * MIB}"
+
+
+def test_what_is_no_root_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("text")
+    with pytest.raises(TauError, match="is no root file system"):
+        open_root(tmp_path / "text", tmp_path)
+    with pytest.raises(TauError, match="cannot read .*none"):
+        open_root(tmp_path / "none", tmp_path)
+    (tmp_path / "root").mkdir()
+    os.mkfifo(tmp_path / "root" / "pipe")
+    with pytest.raises(TauError, match="pipe is no file, folder or link"):
+        open_root(tmp_path / "root", tmp_path)
+
+
+def test_what_does_not_fit_the_machine_is_refused(tmp_path: Path) -> None:
+    built = Built(tmp_path)
+    how = Boot(open_root(image(tmp_path / "large.img", 800 * MIB), tmp_path))
+    with pytest.raises(TauError, match="has 800 MiB, the machine room for 752"):
+        qemu.boot(built, how)
+    how = Boot(open_root(image(tmp_path / "root.img", MIB), tmp_path), memory_bytes=512 * MIB)
+    with pytest.raises(TauError, match="reach the image"):
+        qemu.boot(built, how)
+    long = replace(how, memory_bytes=64 * MIB, options=("x" * 1024,))
+    with pytest.raises(TauError, match="command line has"):
+        qemu.boot(built, long)

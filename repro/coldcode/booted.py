@@ -1,0 +1,72 @@
+"""Booted kernels with cold code: what is out of RAM, what it costs, and whether the kernel counts
+what replay has said."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import replace
+from typing import Any
+
+from repro.coldcode import goals, kernels, planned
+from repro.coldcode.kernels import PROGRAMS, Paging, Work
+from repro.coldcode.planned import Wanted
+from tautochrone.coldcode.linux.run import How, compared
+
+PART = 0.999
+FRAMES = (4, 8, 16, 32)
+SEEDS = (1, 2, 3, 4, 5)
+FOOTPRINT_BYTES = 64 << 20
+ROUND = replace(PROGRAMS, rounds=1)
+
+
+def row(wanted: Wanted, frames: int, work: Work = PROGRAMS) -> dict[str, Any]:
+    """A plan on a booted kernel, beside the kernel with all code in RAM, and in replay."""
+    made, fragment = planned.linked(wanted)
+    paging = Paging(fragment, frames)
+    plain, paged = kernels.run_of(work), kernels.run_of(work, paging)
+    how = How(_no_planner, made.plan.threshold.part, frames=frames, seed=work.seed)
+    found = compared(how, kernels.wish(paging), plain, paged)
+    del found["kernel"]
+    found["planner"] = wanted.planner
+    found["executed_by"] = {"rounds": work.rounds, "memory_bytes": work.memory_bytes}
+    if work.seed == PROGRAMS.seed:
+        touches = planned.touches_of(made.plan, work)
+        found["replayed_loads"] = planned.loads(touches, frames, paging.policy)
+    return found
+
+
+def frames_of(wanted: Wanted) -> int:
+    """The frames that a plan for RAM found."""
+    return planned.linked(wanted)[0].plan.cache.frames
+
+
+def _no_planner(*_: object) -> Any:
+    raise AssertionError("the placement is given")
+
+
+def seeds() -> dict[str, Any]:
+    """System instructions with paging against those without, by seed."""
+    rows = [row(Wanted(PART), 16, replace(ROUND, seed=seed)) for seed in SEEDS]
+    ratios = [one["system_instructions"] / one["baseline_system_instructions"] for one in rows]
+    plain = [one["baseline_system_instructions"] for one in rows]
+    return {
+        "rounds": ROUND.rounds,
+        "ratios": ratios,
+        "ratio_median": statistics.median(ratios),
+        "baseline_spread": max(plain) / min(plain) - 1,
+        "loads": [one["loads"] for one in rows],
+        "outputs_equal": all(one["outputs_equal"] for one in rows),
+    }
+
+
+def measure() -> dict[str, Any]:
+    """The paper's point by frames, the paper's placement, plans for RAM, and seeds."""
+    plans = goals.wanted()
+    return {
+        "point": row(plans["point"], 16),
+        "by_frames": {str(frames): row(plans["point"], frames, ROUND) for frames in FRAMES},
+        "same_ram": row(plans["same_ram"], frames_of(plans["same_ram"]), ROUND),
+        "profile_based": row(Wanted(PART, "profile-based"), 16, ROUND),
+        "small_memory": row(plans["point"], 16, replace(ROUND, memory_bytes=FOOTPRINT_BYTES)),
+        "seeds": seeds(),
+    }

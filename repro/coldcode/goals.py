@@ -1,0 +1,48 @@
+"""What a user asks for: a plan for so much RAM, beside the paper's point of T = 99.9 % with 16
+frames. T and frames are results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from repro.coldcode import kernels, planned
+from repro.coldcode.planned import Wanted
+from tautochrone.plan.code.making import cold_of
+from tautochrone.plan.code.replayed import Touched
+
+MORE_BYTES = 64 << 10
+PART, FRAMES = 0.999, 16
+
+
+def wanted() -> dict[str, Wanted]:
+    """The paper's point, a plan of its RAM as it is linked, and one of more."""
+    ram = planned.linked(Wanted(PART, frames=FRAMES))[0].plan.ram_bytes
+    return {
+        "point": Wanted(PART, frames=FRAMES),
+        "same_ram": Wanted(None, frames=FRAMES, ram_bytes=ram),
+        "more_ram": Wanted(None, frames=FRAMES, ram_bytes=ram + MORE_BYTES),
+    }
+
+
+def row(one: Wanted) -> dict[str, Any]:
+    """A plan, with its faults under the programs and under other inputs."""
+    made = planned.linked(one)[0]
+    plan, frames = made.plan, made.plan.cache.frames
+    held_out = planned.touches_of(plan, kernels.HELD_OUT)
+    cold = cold_of(planned.code_at(kernels.HELD_OUT), plan.is_cold, frames)
+    return {
+        "part": plan.threshold.part,
+        "frames": frames,
+        "pages": len(plan.pages),
+        "ram_bytes": plan.ram_bytes,
+        "seconds": made.seconds,
+        "loads": plan.faults,
+        "bound": plan.bound,
+        "held_out_loads": planned.loads(held_out, frames, plan.cache.policy),
+        "held_out_bound": Touched(cold).bound(),
+    }
+
+
+def measure() -> dict[str, Any]:
+    """Each plan."""
+    return {name: row(one) for name, one in wanted().items()}

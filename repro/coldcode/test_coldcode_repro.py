@@ -1,0 +1,196 @@
+"""Small cases of the reproduction: its parts run, stored results hold together, and claims.md is
+not stale. No kernel is built here, and nothing is fetched."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from repro import claims_page, sentences
+from repro.coldcode import claims, report, run, shown, workload
+from repro.coldcode.image import inputs, packages
+from repro.coldcode.measure import REPOSITORY, RESULTS, stored
+from tautochrone.errors import TauError
+
+ITEMS = 35
+SMALL = 4 << 20
+OUT_OF_RAM_LEAST, STATIC_LEAST = 0.85, 0.55
+REPLAY_ERROR_MOST = 0.05
+
+
+def test_inputs_are_drawn_alike(tmp_path: Path) -> None:
+    """[P3-22] Twice the same bytes: no time, no version, one thread."""
+    for name in ("one", "two"):
+        inputs.make("recorded", tmp_path / name)
+    files = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert files == sorted(["video.yuv", *inputs.VIDEOS, *inputs.PICTURES])
+    for file in files:
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_sets_of_inputs_differ() -> None:
+    """Held-out inputs have another size and show something else."""
+    recorded, held_out = (inputs.SETS[name] for name in ("recorded", "held-out"))
+    for field in ("video", "video_size", "picture", "picture_size"):
+        assert getattr(recorded, field) != getattr(held_out, field)
+
+
+def test_an_image_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal content gives an equal image, whenever and wherever it is made."""
+    monkeypatch.setattr(workload, "IMAGE_BYTES", SMALL)
+    images = []
+    for number in range(2):
+        tree = tmp_path / str(number)
+        (tree / "data").mkdir(parents=True)
+        names = ("b", "a") if number else ("a", "b")
+        for name in names:
+            (tree / "data" / name).write_text(name * 5000)
+        (tree / "data" / "init").write_text("#!")
+        (tree / "data" / "init").chmod(0o755)
+        (tree / "bin").symlink_to("data")
+        workload._write(tree, tmp_path / f"{number}.img")
+        images.append((tmp_path / f"{number}.img").read_bytes())
+    assert images[0] == images[1]
+    checker = shutil.which("e2fsck", path="/usr/sbin:/sbin")
+    assert checker is not None
+    subprocess.run([checker, "-fn", str(tmp_path / "0.img")], check=True, capture_output=True)
+
+
+def test_an_image_that_does_not_fit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workload, "IMAGE_BYTES", 1 << 20)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "large").write_bytes(bytes(range(256)) * 20_000)
+    with pytest.raises(TauError, match="image cannot be made"):
+        workload._write(tree, tmp_path / "root.img")
+
+
+def test_scripts_are_sound() -> None:
+    """A shell reads them, and they run every program."""
+    folder = workload.HERE / "image"
+    text = ""
+    for name in workload.SCRIPTS:
+        subprocess.run(["sh", "-n", str(folder / name)], check=True)
+        text += (folder / name).read_text()
+    for program in packages.PROGRAMS:
+        assert re.search(rf"\b{program}\b", text), program
+
+
+def test_what_cannot_be_run_is_named() -> None:
+    with pytest.raises(TauError, match="no-such-program is not installed"):
+        packages._run(["no-such-program"])
+    with pytest.raises(TauError, match="failed"):
+        packages._run(["false"])
+
+
+# ---- What is stored
+
+
+def item_ids() -> list[str]:
+    """The items of claims.md."""
+    return [item["id"] for item in claims.reasons()["item"]]
+
+
+def test_every_item_of_the_checklist_is_there() -> None:
+    assert item_ids() == [*(f"P3-{number}" for number in range(1, 34)), "G-8", "G-9"]
+    assert len(item_ids()) == ITEMS
+
+
+def test_claims_are_not_stale() -> None:
+    assert (claims.HERE / "claims.md").read_text(encoding="utf-8") == claims.text_now()
+
+
+def test_verdicts_are_known() -> None:
+    items = claims.reasons()["item"]
+    assert all(item["verdict"] in claims_page.VERDICTS for item in items)
+
+
+@pytest.mark.parametrize("stage", [name for name in run.STAGES])
+def test_every_stage_is_stored(stage: str) -> None:
+    assert stored(stage), f"make repro P=coldcode has not measured {stage}"
+
+
+def test_results_are_ordered_json() -> None:
+    for path in RESULTS.glob("*.json"):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        assert (
+            path.read_text(encoding="utf-8") == json.dumps(found, indent=1, sort_keys=True) + "\n"
+        )
+
+
+def test_percentages_are_those_of_the_kib() -> None:
+    """[G-8]"""
+    found = claims.paper_percentages()
+    assert found["static_percent"] == [37.4, 52.8]
+    assert found["code_percent"] == [50.7, 73.5]
+
+
+def test_no_placement_is_below_the_bound() -> None:
+    space = stored("design_space")
+    for row in space["rows"]:
+        for work, bounds in space["bounds"].items():
+            counts = [row[work][name] for name in ("round-robin", "random", "nru", "aging")]
+            assert bounds[str(row["frames"])] <= row[work]["belady"] <= min(counts)
+
+
+def test_ours_is_never_worse_than_the_papers() -> None:
+    """At every T and number of frames."""
+    rows: dict[tuple[float, int], dict[str, int]] = {}
+    for row in stored("sweep")["rows"]:
+        at = rows.setdefault((row["part"], row["frames"]), {})
+        at[row["planner"]] = row["loads"]["round-robin"]
+    assert all(at["replayed"] <= at["profile-based"] for at in rows.values())
+
+
+def test_colder_thresholds_need_less_ram_and_more_loads() -> None:
+    rows = stored("sweep")["sizes"]
+    resident = [row["resident_bytes"] for row in rows]
+    assert resident == sorted(resident, reverse=True)
+
+
+def test_booted_kernels_do_what_replay_says() -> None:
+    found: dict[str, Any] = claims.all_results()["derived"]
+    assert found["outputs_equal"]
+    point = found["booted"]["point"]
+    assert point["code_part"] >= OUT_OF_RAM_LEAST and point["static_part"] >= STATIC_LEAST
+    assert abs(point["replay_error"]) <= REPLAY_ERROR_MOST
+
+
+def test_shown_groups_hold() -> None:
+    found = stored("shown")
+    assert set(found) == set(shown.GROUPS)
+    assert all(group["holds"] for group in found.values())
+
+
+def test_nothing_in_the_claims_is_missing() -> None:
+    """But for what baselines have not been measured."""
+    results = claims.all_results()
+    for item in claims.reasons()["item"]:
+        for column in claims_page.COLUMNS:
+            text = str(item[column])
+            if "{baselines." not in text or results["baselines"]:
+                assert sentences.MISSING not in sentences.filled(text, results), item["id"]
+
+
+def test_the_report_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "PAGE", tmp_path / "report.html")
+    report.write()
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for number in range(4, 9):
+        assert f"figure{number}" in text
+
+
+def test_the_readme_says_what_was_measured() -> None:
+    """Of the paper's point, booted."""
+    point = claims.all_results()["derived"]["booted"]["point"]
+    said = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"has {100 * point['code_part']:.1f} % of its code out of RAM" in said
+    assert f"takes {100 * point['page_time_part']:.1f} % of the system time" in said

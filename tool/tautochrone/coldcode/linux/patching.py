@@ -1,0 +1,137 @@
+"""Code that must not be cold although no fault executes it: what is patched while the kernel runs,
+what runs with page tables of its own, and what is used by its physical address.
+
+    check(Path("vmlinux"))     # TauError names the function, and why
+
+A page that was given away is not where its code was linked. Whoever writes to it by its physical
+address changes the memory of somebody else, and whoever executes it by that or by other page tables
+executes that memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from tautochrone.coldcode.kernel import Kernel, read_kernel
+from tautochrone.coldcode.linux import flash
+from tautochrone.errors import TauError
+
+# The ends of tables of places that are patched while the kernel runs.
+TABLES = (
+    ("__start___jump_table", "__stop___jump_table"),
+    ("__start_static_call_sites", "__stop_static_call_sites"),
+    ("__start_mcount_loc", "__stop_mcount_loc"),
+)
+# They write code by its physical address; of others, these call them only while the kernel boots.
+PATCHERS = ("patch_insn_write", "patch_insn_set", "patch_text_nosync", "patch_text_set_nosync")
+PATCHERS += ("patch_text",)
+WHILE_BOOTING = ("riscv_alternative_fix_offsets",)
+# Tables of programs have the kernel's half, cold code too.
+SWITCHES = ("switch_mm", "set_mm", "set_mm_asid", "set_mm_noasid", "__switch_mm")
+# Firmware, or code without translation, jumps there.
+BY_PHYSICAL_ADDRESS = ("_start", "_start_kernel", "relocate_enable_mmu", "secondary_start_sbi")
+BY_PHYSICAL_ADDRESS += ("secondary_start_common", "__cpu_resume_enter", "riscv_kexec_relocate")
+BY_PHYSICAL_ADDRESS += ("riscv_kexec_norelocate", "hibernate_core_restore_code")
+# struct alt_entry: where the old code is, from here; the new code, vendor, size, and for what.
+ALTERNATIVE = np.dtype([("old", "<i4"), ("rest", "V12")])
+KEEP = "leave that function out of the cold code, with --keep, and link again"
+EXCLUDE = "exclude the option that patches code: docs/design/code_pager.md lists some"
+CSR_SATP = 0x180
+OPERATION_CSR, OPERATION_JAL, OPERATION_AUIPC, OPERATION_JALR = 0x73, 0x6F, 0x17, 0x67
+
+
+def check(vmlinux: Path) -> None:
+    """Raise TauError if any such code is cold in a linked kernel."""
+    symbols = flash.symbols_of(vmlinux)
+    refuse(read_kernel(vmlinux), {name: place.address for name, place in symbols.items()})
+
+
+def refuse(kernel: Kernel, addresses: Mapping[str, int]) -> None:
+    """The same; ADDRESSES are those of all symbols."""
+    cold = range(addresses["tau_cold_start"], addresses["tau_cold_end"])
+    for first, behind in TABLES:
+        size = addresses.get(behind, 0) - addresses.get(first, 0)
+        if size:
+            cause = f"the kernel patches code while it runs: {size:,} bytes from {first} on"
+            raise TauError(cause, EXCLUDE)
+    boot = range(addresses["__init_begin"], addresses["__init_end"])
+    patchers = [addresses[name] for name in PATCHERS if name in addresses]
+    for place, name in _callers(kernel, patchers):
+        if place not in boot and name not in (*PATCHERS, *WHILE_BOOTING):
+            raise TauError(f"the kernel patches code while it runs: {name} does", EXCLUDE)
+    for place, name in _writers_of_satp(kernel):
+        if place in cold and name not in SWITCHES:
+            raise TauError(f"{name} is cold, and changes to other page tables", KEEP)
+    for name in BY_PHYSICAL_ADDRESS:
+        if addresses.get(name, 0) in cold:
+            raise TauError(f"{name} is cold, and used by its physical address", KEEP)
+
+
+def patched_while_booting(kernel: Kernel) -> tuple[str, ...]:
+    """The functions that the kernel may patch while it boots, by its table of alternatives.
+
+    Were they cold, their pages would differ from flash, and stay in RAM as a whole.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    with open(kernel.path, "rb") as file:
+        section = ELFFile(file).get_section_by_name(".alternative")
+        if section is None:
+            return ()
+        start, table = section["sh_addr"], section.data()
+    rows = np.frombuffer(table, ALTERNATIVE)
+    places = (
+        start + number * ALTERNATIVE.itemsize + int(old) for number, old in enumerate(rows["old"])
+    )
+    names = dict.fromkeys(_name_at(kernel, place) for place in places)
+    return tuple(name for name in names if name)
+
+
+def _name_at(kernel: Kernel, address: int) -> str:
+    """The function that holds ADDRESS; empty if there is none."""
+    functions = kernel.functions
+    number = int(np.searchsorted(functions.starts, np.uint64(address), side="right")) - 1
+    if number < 0 or address >= int(functions.starts[number]) + int(functions.sizes_bytes[number]):
+        return ""
+    return functions.names[number]
+
+
+def _words(kernel: Kernel) -> Iterator[tuple[int, np.ndarray]]:
+    """Each section's address, and the four bytes at each place of an instruction."""
+    for section in kernel.sections:
+        halves = np.frombuffer(section.content[: len(section.content) // 2 * 2], "<u2")
+        yield section.start, halves[:-1].astype(np.int64) | halves[1:].astype(np.int64) << 16
+
+
+def _writers_of_satp(kernel: Kernel) -> Iterator[tuple[int, str]]:
+    """The places of instructions that write satp, each with its function."""
+    for start, words in _words(kernel):
+        is_csr = (words & 0x7F == OPERATION_CSR) & (words >> 20 == CSR_SATP)
+        # csrrs and csrrc of x0 only read.
+        kind, source = words >> 12 & 7, words >> 15 & 31
+        is_write = (kind & 3 == 1) | ((kind & 3 > 1) & (source != 0))
+        for half in np.flatnonzero(is_csr & is_write).tolist():
+            yield start + 2 * half, _name_at(kernel, start + 2 * half)
+
+
+def _callers(kernel: Kernel, targets: list[int]) -> Iterator[tuple[int, str]]:
+    """The places of direct calls of, and jumps to, one of TARGETS, each with its function."""
+    wanted = np.array(targets, np.uint64).astype(np.int64)
+    for start, words in _words(kernel):
+        # As signed numbers, as which addresses of a kernel are small.
+        places = np.int64(start - 2**64 if start >> 63 else start) + 2 * np.arange(len(words))
+        near = (words >> 31 << 20) | (words >> 12 & 0xFF) << 12 | (words >> 20 & 1) << 11
+        near |= (words >> 21 & 0x3FF) << 1
+        near = (near ^ 1 << 20) - (1 << 20)
+        is_near = (words & 0x7F == OPERATION_JAL) & np.isin(places + near, wanted)
+        behind = np.zeros_like(words)
+        behind[:-2] = words[2:]
+        upper = ((words >> 12 ^ 1 << 19) - (1 << 19)) << 12
+        far = places + upper + ((behind >> 20 ^ 1 << 11) - (1 << 11))
+        is_far = (words & 0x7F == OPERATION_AUIPC) & (behind & 0x7F == OPERATION_JALR)
+        is_far &= (words >> 7 & 31 == behind >> 15 & 31) & np.isin(far, wanted)
+        for half in np.flatnonzero(is_near | is_far).tolist():
+            yield start + 2 * half, _name_at(kernel, start + 2 * half)

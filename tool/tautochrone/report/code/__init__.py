@@ -1,0 +1,1 @@
+"""Figures and sentences of a report about a kernel's cold code."""
