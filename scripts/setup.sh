@@ -16,7 +16,7 @@ check_packages=(python3-dev zstd libnewlib-arm-none-eabi libstdc++-arm-none-eabi
     opensbi flex bison bc libelf-dev libssl-dev ccache cpio rsync xz-utils)
 # gcc-multilib would exclude the compiler for riscv64 Linux; gcc-12-multilib does not.
 # Rust's cross-compiled standard library is built from its source, for the peers in Rust.
-bench_packages=(rustc-web cargo-web rust-web-src)
+bench_packages=(rustc-web cargo-web rust-web-src redis-server)
 
 case "${1:-}" in
     demo) packages=("${demo_packages[@]}") extra="tile" ;;

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 
@@ -139,21 +140,27 @@ PAGED_ROWS = (
 )
 
 
+@functools.cache
+def heap_bound(
+    system: str, isa: str, level: int, optimize: str, verb: str, without: tuple[str, ...]
+) -> int | None:
+    """The bound of an operation of a heap: two tables and README have some of them in common."""
+    return bound_of_image(core_image(system, isa, level, optimize), verb, without)
+
+
 def table(optimize: str = "-O2", rows: tuple = ROWS) -> list[str]:
     """The lines of the first table, or of the one of a build for size, measured."""
     titles = {"rv32": "RV32IMC", "m4": "Cortex-M4"}
     heads = [f"{titles[isa]} level {level}" for isa, level in COLUMNS]
     lines = [f"| call | {' | '.join(heads)} |", "|---" * (len(COLUMNS) + 1) + "|"]
     for name, system, verb, without in rows:
-        bounds = [
-            bound_of_image(core_image(system, isa, level, optimize), verb, without)
-            for isa, level in COLUMNS
-        ]
+        bounds = [heap_bound(system, isa, level, optimize, verb, without) for isa, level in COLUMNS]
         assert None not in bounds, f"{name} has no bound"
         lines.append(f"| {name} | {' | '.join(map(str, bounds))} |")
     return lines
 
 
+@functools.cache
 def paged_table() -> list[str]:
     """The lines of the table of what is about pages, measured."""
     lines = [
@@ -210,9 +217,9 @@ def test_the_readme_says_what_a_build_for_size_costs() -> None:
         for small, fast in zip(*tables, strict=True)
         for column in (2, 2 + len(COLUMNS) // 2)
     ]
-    assert f"-Os takes up to {max(ratios):.1f} times as many" in (
-        REPOSITORY / "README.md"
-    ).read_text()
+    assert (
+        f"-Os takes up to {max(ratios):.1f} times as many" in (REPOSITORY / "README.md").read_text()
+    )
 
 
 def test_what_must_be_reached_is() -> None:

@@ -36,14 +36,18 @@ QUOTED_PAGE = re.compile(
 WITHOUT_SPECIFICATION = {"files", "house", "report"}
 WITHOUT_DESIGN = {"bounds"}
 PAPERS = ROOT / "docs" / "papers.md"
-# Their code is files, which repro/rtmmu/test_tutorial.py and test_tutorial.py in
-# tool/tests/{compose,tlb} write before the commands.
-TESTED_ELSEWHERE = ("real-time-virtual-memory.md", "composable-system.md", "tlb-sets.md")
+# Their code is files, which test_tutorial.py in repro/rtmmu, tool/tests/{compose,tlb} and
+# linux/coldcode/tests write before the commands.
+TESTED_ELSEWHERE = (
+    *("real-time-virtual-memory.md", "composable-system.md", "tlb-sets.md", "cold-code.md"),
+)
 TUTORIALS = [
     path
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.md"))
     if path.name not in TESTED_ELSEWHERE
 ]
+# A replay of a short program then takes half the cycles: most are the heap's, to be ready.
+SMALL_HEAP = " --heap 8388608"
 # Needs a device to be captured from; linux/recorder/tests has the whole way.
 LEFT_OUT = ("capture.bin",)
 # README's name of a workload, and that of repro/rtmmu.
@@ -87,8 +91,25 @@ def run(shell: Path, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("document", TUTORIALS, ids=lambda path: path.name)
-def test_a_tutorials_commands_work_in_order(document: Path, shell: Path) -> None:
+def whole(document: Path) -> bool:
+    """Whether `make check` runs a tutorial as it is: the tile needs a minute for its own."""
+    return "--on tile:" not in document.read_text()
+
+
+@pytest.mark.parametrize(
+    ("document", "more"),
+    [
+        *((document, "" if whole(document) else SMALL_HEAP) for document in TUTORIALS),
+        *(
+            pytest.param(document, "", marks=pytest.mark.slow)
+            for document in TUTORIALS
+            if not whole(document)
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else value.strip() or "whole",
+)
+def test_a_tutorials_commands_work_in_order(document: Path, more: str, shell: Path) -> None:
+    """As they are; MORE is what replays on the tile have beside."""
     lines = [line for block in blocks(document, "sh") for line in block.splitlines()]
     assert lines
     for line in lines:
@@ -97,7 +118,8 @@ def test_a_tutorials_commands_work_in_order(document: Path, shell: Path) -> None
         for word in shlex.split(line):
             if re.fullmatch(r"\w+day\.tau", word):
                 shutil.copy(shell / "program.tau", shell / word)
-        done = run(shell, line)
+        replays = line.startswith("tau replay ") and "tile:" in line
+        done = run(shell, line.replace(".tau ", f".tau{more} ", 1) if replays else line)
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     for code in blocks(document, "c"):
         (shell / "firmware" / "code.c").write_text(code)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from testing.golden import pinned
@@ -85,11 +86,13 @@ def measure(target: str, build: str, folder: Path) -> dict[str, dict[str, int]]:
     return {"linked": linked, "functions": dict(sorted(sizes.items()))}
 
 
-def table() -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-    """Return all sizes: target, build, linked or functions, name, bytes."""
+def table(
+    builds: Collection[str] = tuple(BUILDS),
+) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
+    """Return all sizes of BUILDS: target, build, linked or functions, name, bytes."""
     with tempfile.TemporaryDirectory() as folder:
         return {
-            target: {build: measure(target, build, Path(folder)) for build in BUILDS}
+            target: {build: measure(target, build, Path(folder)) for build in builds}
             for target in COMPILERS
         }
 
@@ -99,7 +102,7 @@ def differences(today: dict, golden: dict) -> list[str]:
     return [
         f"{target} {build} {kind} {name}: {then} bytes checked in, {now} today"
         for target in COMPILERS
-        for build in BUILDS
+        for build in today[target]
         for kind in ("linked", "functions")
         for name in today[target][build][kind] | golden.get(target, {}).get(build, {}).get(kind, {})
         if (now := today[target][build][kind].get(name))

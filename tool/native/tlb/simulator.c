@@ -13,6 +13,7 @@ struct tau_tlb_simulator {
     uint32_t owners_count;
     uint64_t *misses;
     uint64_t *evictions;
+    uint64_t lookups[2 * TAU_TLB_STRUCTURES_MAX];  // [structure][missed]
 };
 
 static bool are_arrays(const struct tau_tlb_geometry *geometry) {
@@ -117,7 +118,10 @@ static struct place place_of(const struct tau_tlb_simulator *simulator,
 static bool touch(struct tau_tlb_simulator *simulator, const struct tau_tlb_structure *structure,
                   uint64_t address) {
     const struct place place = place_of(simulator, structure, address);
-    return tau_tlb_level_touch(&simulator->levels[structure->array], place.set, place.key);
+    struct tau_tlb_level *const level = &simulator->levels[structure->array];
+    const bool is_hit = tau_tlb_level_touch(level, place.set, place.key);
+    simulator->lookups[2 * (structure - simulator->structures) + !is_hit]++;
+    return is_hit;
 }
 
 static void fill(struct tau_tlb_simulator *simulator, const struct tau_tlb_structure *structure,
@@ -197,6 +201,10 @@ bool tau_tlb_simulator_run(struct tau_tlb_simulator *simulator,
 
 const uint64_t *tau_tlb_simulator_misses(const struct tau_tlb_simulator *simulator) {
     return simulator->misses;
+}
+
+const uint64_t *tau_tlb_simulator_lookups(const struct tau_tlb_simulator *simulator) {
+    return simulator->lookups;
 }
 
 const uint64_t *tau_tlb_simulator_evictions(const struct tau_tlb_simulator *simulator) {

@@ -77,6 +77,9 @@ TAU_TRACE_EXPORT bool tau_tlb_simulator_run(struct tau_tlb_simulator *simulator,
 // The walks of each owner.
 TAU_TRACE_EXPORT const uint64_t *
 tau_tlb_simulator_misses(const struct tau_tlb_simulator *simulator);
+// At 2 * STRUCTURE: lookups in it that hit so far; at the next place, those that missed.
+TAU_TRACE_EXPORT const uint64_t *
+tau_tlb_simulator_lookups(const struct tau_tlb_simulator *simulator);
 // At BY * owners_count + OF: evictions of OF's entries by BY, in arrays with more than one set.
 TAU_TRACE_EXPORT const uint64_t *
 tau_tlb_simulator_evictions(const struct tau_tlb_simulator *simulator);

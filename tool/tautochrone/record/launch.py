@@ -28,6 +28,7 @@ ENOUGH = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 0.5
 POLL_S = 0.01
 PR_SET_CHILD_SUBREAPER = 36
+RECORDER = "libtau_record.so"
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ def preset_of(environment: dict[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def preloaded_library() -> Iterator[str]:
-    """Yield the recorder's path for LD_PRELOAD: without blanks and colons."""
-    library = native.DIRECTORY / "libtau_record.so"
+def preloaded_library(name: str = RECORDER) -> Iterator[str]:
+    """Yield the path of a library of ours for LD_PRELOAD: without blanks and colons."""
+    library = native.DIRECTORY / name
     if not library.exists():
         raise TauError(
-            "libtau_record.so is missing from this installation",
+            f"{name} is missing from this installation",
             "reinstall with `pipx install .`, or `make native`",
             EXIT_CANNOT_RECORD,
         )
@@ -102,7 +103,8 @@ def run(
         environment["TAU_RECORD_DIRECTORY"] = str(directory.resolve())
         environment["TAU_RECORD_TICKS_PER_SECOND"] = str(merge.ticks_per_second())
         environment["TAU_RECORD_SECCOMP_FILTERS"] = str(processes.seccomp_filters())
-        return run_in(command, environment, output_to_stderr, follow_children)
+        pid_variable = None if follow_children else "TAU_RECORD_ONLY_PID"
+        return run_in(command, environment, output_to_stderr, follow_children, pid_variable)
 
 
 def run_in(
@@ -110,14 +112,18 @@ def run_in(
     environment: dict[str, str],
     output_to_stderr: bool,
     follow_children: bool = True,
+    pid_variable: str | None = None,
 ) -> Ended:
-    """Run `command` to its end in an environment; errors, signals and waiting are as in run."""
+    """Run `command` to its end in an environment; errors, signals and waiting are as in run.
+
+    `pid_variable` is added to the environment, with the pid of the program.
+    """
     # A signal that is ignored (nohup) stays ignored.
     minded = [number for number in ENOUGH if signal.getsignal(number) != signal.SIG_IGN]
     if follow_children:
         # Orphans become our children, so that we know when they end.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    pid, failure = _start(command, environment, follow_children, output_to_stderr)
+    pid, failure = _start(command, environment, pid_variable, output_to_stderr)
     if failure:
         os.waitpid(pid, 0)
         code = EXIT_NOT_FOUND if failure == 2 else EXIT_CANNOT_RUN
@@ -127,7 +133,7 @@ def run_in(
 
 
 def _start(
-    command: list[str], environment: dict[str, str], follow_children: bool, output_to_stderr: bool
+    command: list[str], environment: dict[str, str], pid_variable: str | None, to_stderr: bool
 ) -> tuple[int, int]:
     """Fork and exec; return the child's pid and the errno of its exec, or 0."""
     read_end, write_end = os.pipe()
@@ -141,10 +147,10 @@ def _start(
         # Python ignores these two signals, and exec keeps a signal ignored.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-        if output_to_stderr:
+        if to_stderr:
             os.dup2(2, 1)
-        if not follow_children:
-            environment["TAU_RECORD_ONLY_PID"] = str(os.getpid())
+        if pid_variable is not None:
+            environment[pid_variable] = str(os.getpid())
         os.execvpe(command[0], command, environment)
     except OSError as error:
         os.write(write_end, str(error.errno).encode())

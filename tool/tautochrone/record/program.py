@@ -1,4 +1,4 @@
-"""Finds the program that a command line starts, and whether it can be recorded.
+"""Finds the program that a command line starts, and whether a library can be preloaded into it.
 
 A script is followed along its #! line to its interpreter.
 """
@@ -21,24 +21,30 @@ SCRIPT_DEPTH_MAX = 4  # the kernel's limit for a script whose interpreter is a s
 LINE_BYTES_MAX = 256
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
 SHIM = "core/ports/record.h (its header comment shows -Wl,--wrap=malloc)"
+# What `tau record` and `tau run` advise where nothing can be preloaded.
+INSTEAD = {
+    "record": f"link it with {SHIM} and import the stream",
+    "run": "let it call core/budget.h itself, with the plan's header (tau plan --header)",
+}
+PRELOADED = {"record": "recorder", "run": "allocator"}
 
 
-def check(command: list[str]) -> Path:
-    """Return the ELF program that `command` starts. Raises TauError if it cannot be recorded.
+def check(command: list[str], verb: str = "record") -> Path:
+    """Return the ELF program that `command` starts. Raises TauError if `tau VERB` cannot serve it.
 
-    The error's exit code is 127: not found, 126: cannot be run, 125: cannot be recorded.
+    The error's exit code is 127: not found, 126: cannot be run, 125: nothing can be preloaded.
     """
     path = _find(command[0])
     for _ in range(SCRIPT_DEPTH_MAX):
         head = _head(path)
         if head.startswith(b"\x7fELF"):
-            _check_privileges(path)
-            _check_elf(path)
+            _check_privileges(path, verb)
+            _check_elf(path, verb)
             return path
         if not head.startswith(b"#!"):
             raise TauError(
                 f"{path} is neither a program nor a script with a #! line",
-                f"name its interpreter, for example `tau record -- sh {path}`",
+                f"name its interpreter, for example `tau {verb} -- sh {path}`",
                 EXIT_CANNOT_RUN,
             )
         path = _interpreter(path, head)
@@ -93,7 +99,7 @@ def _interpreter(script: Path, head: bytes) -> Path:
     return Path(found)
 
 
-def _check_privileges(path: Path) -> None:
+def _check_privileges(path: Path, verb: str) -> None:
     """Refuse a program that gains privileges at its start, as LD_PRELOAD is then ignored."""
     status = path.stat()
     gains = []
@@ -106,7 +112,7 @@ def _check_privileges(path: Path) -> None:
     if gains:
         raise TauError(
             f"{path} is {' and '.join(gains)}: the system preloads no library into such a program",
-            f"record it as its own user (sudo tau record …), or record a plain copy: cp {path} .",
+            f"{verb} it as its own user (sudo tau {verb} …), or {verb} a plain copy: cp {path} .",
             EXIT_CANNOT_RECORD,
         )
 
@@ -118,7 +124,7 @@ def _attributes(path: Path) -> list[str]:
         return []  # the file system has no attributes
 
 
-def _check_elf(path: Path) -> None:
+def _check_elf(path: Path, verb: str) -> None:
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -139,19 +145,19 @@ def _check_elf(path: Path) -> None:
         raise TauError(
             f"{path} is a {bits}-bit program for {str(machine).removeprefix('EM_')}, "
             f"this machine is a 64-bit {here}",
-            f"record it on such a machine, or link it with {SHIM} and import the stream",
+            f"{verb} it on such a machine, or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
     if not interpreters:
         raise TauError(
             f"{path} is statically linked, so no library can be preloaded",
-            f"link it dynamically (without -static), or link it with {SHIM} and import the stream",
+            f"link it dynamically (without -static), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
     if "musl" in interpreters[0]:
         raise TauError(
-            f"{path} uses the C library musl, but the recorder is built for glibc",
-            f"build it for glibc (gcc, not musl-gcc), or link it with {SHIM} and import the stream",
+            f"{path} uses the C library musl, but the {PRELOADED[verb]} is built for glibc",
+            f"build it for glibc (gcc, not musl-gcc), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
     if brings_malloc:

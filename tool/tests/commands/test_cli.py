@@ -19,9 +19,9 @@ from tautochrone.trace.file import TraceWriter
 
 TAU = [sys.executable, "-m", "tautochrone"]
 TLB_FILES = Path(tlb.__file__).parent.glob("*.py")
-VERBS = "record import info plan replay report export check compose tlb coldcode doctor".split()
+VERBS = "record import info plan replay report run export check compose tlb coldcode doctor".split()
 VERBS_OF = {
-    "coldcode": ["build", "plan", "profile", "replay", "run"],
+    "coldcode": ["build", "plan", "profile", "replay", "report", "run"],
     "compose": "build check link plan run".split(),
     "tlb": [path.stem for path in sorted(TLB_FILES) if path.stem not in ("__init__", "options")],
 }

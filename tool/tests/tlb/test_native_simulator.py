@@ -42,7 +42,8 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """The simulator with its asserts."""
     library = tmp_path_factory.mktemp("native") / "simulator.so"
     sources = sorted((ROOT / "tool/native/tlb").glob("*.c"))
-    command = ["gcc", "-shared", "-fPIC", "-std=c17", "-Wall", "-Wextra", "-Werror", *STRICT]
+    command = ["gcc", "-shared", "-fPIC", "-std=c17", "-D_GNU_SOURCE"]
+    command += ["-Wall", "-Wextra", "-Werror", *STRICT]
     subprocess.run([*command, f"-I{ROOT}", *sources, "-o", library], check=True, timeout=60)
     return declare(ctypes.CDLL(str(library)))
 

@@ -255,9 +255,25 @@ int main(void) {
 """
 
 
+def compiled(source: Path, made: Path, *words: str | Path) -> Path:
+    """MADE from SOURCE, with every warning that our users may have turned on."""
+    warnings = ["-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    command = ["cc", *warnings, "-DTAU_WORD_BITS=32", f"-I{ROOT}", *map(str, words), str(source)]
+    subprocess.run([*command, "-o", str(made)], check=True, timeout=SECONDS_MAX)
+    return made
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The core's object file."""
+    return compiled(ROOT / "core/tau.c", tmp_path_factory.mktemp("core") / "tau.o", "-c")
+
+
 @pytest.mark.parametrize("is_uncolored", [False, True])
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_the_core_takes_the_header(tmp_path: Path, name: str, is_uncolored: bool) -> None:
+def test_the_core_takes_the_header(
+    tmp_path: Path, core: Path, name: str, is_uncolored: bool
+) -> None:
     """It accepts the partition, and finds the planned runs."""
     modes = THREE.replace("code_bytes = 4096", 'code_bytes = 4096\nmode = "isolated"')
     tasks = task_set(tmp_path, modes)
@@ -269,11 +285,7 @@ def test_the_core_takes_the_header(tmp_path: Path, name: str, is_uncolored: bool
         assert "kernel does not fit" in done.stderr  # which is no-miss, where one way is safe
         return
     (tmp_path / "user.c").write_text(USER, encoding="utf-8")
-    warnings = ["-std=c17", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
-    sources = [str(tmp_path / "user.c"), str(ROOT / "core/tau.c")]
-    program = tmp_path / "user"
-    command = ["cc", *warnings, "-DTAU_WORD_BITS=32", f"-I{ROOT}", f"-I{tmp_path}", *sources]
-    subprocess.run([*command, "-o", str(program)], check=True, timeout=SECONDS_MAX)
+    program = compiled(tmp_path / "user.c", tmp_path / "user", f"-I{tmp_path}", core)
     said = subprocess.run([str(program)], check=True, timeout=20, capture_output=True, text=True)
     wanted = ["check 0"]
     for number, each in enumerate(partition.principals):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-VERBS = ("plan", "run", "simulate")
+VERBS = ("discover", "plan", "run", "simulate")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -70,7 +70,7 @@ def declare(library: ctypes.CDLL) -> ctypes.CDLL:
     library.tau_tlb_simulator_delete.argtypes = [pointer]
     library.tau_tlb_simulator_run.restype = ctypes.c_bool
     library.tau_tlb_simulator_run.argtypes = [pointer, ctypes.POINTER(_Accesses)]
-    for name in ("misses", "evictions"):
+    for name in ("misses", "lookups", "evictions"):
         function = getattr(library, f"tau_tlb_simulator_{name}")
         function.restype, function.argtypes = counts, [pointer]
     return library
@@ -158,6 +158,11 @@ class Simulator:
         """The walks of each owner so far."""
         counts = self._library.tau_tlb_simulator_misses(self._handle)
         return np.ctypeslib.as_array(counts, (self.owners,)).copy()
+
+    def lookups(self) -> Numbers:
+        """[structure, 0]: lookups that hit so far; [structure, 1]: those that missed."""
+        counts = self._library.tau_tlb_simulator_lookups(self._handle)
+        return np.ctypeslib.as_array(counts, (len(self.geometry.structures), 2)).copy()
 
     def evictions(self) -> Numbers:
         """[by, of]: evictions so far, in arrays that have sets to own."""

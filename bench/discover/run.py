@@ -1,0 +1,229 @@
+"""How often `tau tlb discover` is right, on simulated processors and on this machine.
+
+Writes out/bench/discover.json, {simulated: [...], host: [...]}. Simulated: each known geometry with
+LRU, tree PLRU and random replacement; `index` is right, wrong or unknown. Host: runs beside a busy
+neighbor, a process on each other CPU that reads memory at random. What this machine has is what
+--truth names: a geometry that tau knows, or a file (default: what most runs found). Exits 1 if an
+index or a directory is wrong, if too many are unknown, or if a run takes too long.
+
+--quick takes few of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tautochrone.errors import TauError
+from tautochrone.tlb.discover.linear import reduced
+from tautochrone.tlb.discover.run import discovered_host, discovered_simulation
+from tautochrone.tlb.geometry import DATA, DIRECTORY, geometry_of, known_geometry, known_names
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OUT = ROOT / "out" / "bench" / "discover.json"
+POLICIES = ("lru", "plru", "random")
+RUNS, RUNS_QUICK = 20, 2
+CPU_SECONDS, CPU_SECONDS_MAX = 5.0, 6.0
+SIMULATED_RIGHT_MIN = 20 / 30
+INDEX_UNKNOWN_MAX, DIRECTORY_UNKNOWN_MAX = 2 / 20, 4 / 20
+ELSEWHERE_WALKS_MAX, SAME_RATIO_MIN = 0.5, 1.8
+NEIGHBOR = """
+import numpy
+memory = numpy.zeros(1 << 23)
+places = numpy.random.default_rng(1).integers(0, memory.size, 1 << 20)
+while True:
+    memory[places].sum()
+"""
+RIGHT, WRONG, UNKNOWN = "right", "wrong", "unknown"
+Row = dict[str, Any]
+
+
+def rows_of(document: Row, role: str) -> list[tuple[str, tuple[int, ...]] | None]:
+    """Array and rows of each structure of a role, None where unknown."""
+    found: list[tuple[str, tuple[int, ...]] | None] = []
+    for each in document["structures"]:
+        if each["role"] == role:
+            rows = each["rows"]["value"]
+            is_known = rows != UNKNOWN
+            found.append((each["array"], _rows(rows)) if is_known else None)
+    return found
+
+
+def _rows(texts: list[str]) -> tuple[int, ...]:
+    return tuple(reduced(int(each, 16) for each in texts))
+
+
+def verdict(found: list[tuple[str, tuple[int, ...]] | None], truth: list[tuple[int, ...]]) -> str:
+    """Right if all rows span what they must, unknown if one is missing and none is wrong."""
+    known = [each for each in zip(found, truth, strict=False) if each[0] is not None]
+    if any(rows != expected for (_, rows), expected in known):
+        return WRONG
+    return RIGHT if len(known) == len(truth) else UNKNOWN
+
+
+def simulated(names: list[str], policies: tuple[str, ...]) -> list[Row]:
+    """A row for each processor."""
+    found = []
+    for name in names:
+        truth = [
+            tuple(reduced(each.rows))
+            for each in known_geometry(name).structures
+            if each.role == DATA
+        ]
+        for policy in policies:
+            document = discovered_simulation(name, policy, 1, 600.0)
+            index = verdict(rows_of(document, DATA), truth)
+            found.append(
+                {
+                    "processor": name,
+                    "policy": policy,
+                    "index": index,
+                    "cpu_seconds": document["cpu_seconds"],
+                }
+            )
+    return found
+
+
+@contextmanager
+def busy_neighbors(cpu: int) -> Iterator[int]:
+    """A process that reads memory on each CPU but one; how many there are."""
+    others = [each for each in sorted(os.sched_getaffinity(0)) if each != cpu]
+    started = []
+    try:
+        for other in others:
+            process = subprocess.Popen([sys.executable, "-c", NEIGHBOR])
+            started.append(process)
+            os.sched_setaffinity(process.pid, {other})
+        yield len(others)
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def host(runs: int) -> list[Row]:
+    """A row for each run on this machine; empty with a note if it cannot be measured."""
+    cpu = max(os.sched_getaffinity(0))
+    found: list[Row] = []
+    with busy_neighbors(cpu) as neighbors:
+        for seed in range(1, runs + 1):
+            try:
+                document = discovered_host(cpu, seed, CPU_SECONDS)
+            except TauError as error:
+                print(f"skipped: {error.message}", file=sys.stderr)
+                return []
+            isolation = next((c for c in document["checks"] if c["name"] == "isolation"), None)
+            found.append(
+                {
+                    "rows": rows_of(document, DATA),
+                    "directory": _directory(document),
+                    "ways": [each["ways"]["value"] for each in document["arrays"]],
+                    "isolation": isolation,
+                    "is_verified": document["is_verified"],
+                    "unknown": document["unknown"],
+                    "cpu_seconds": document["cpu_seconds"],
+                    "wall_seconds": document["wall_seconds"],
+                    "neighbors": neighbors,
+                }
+            )
+    return found
+
+
+def _directory(document: Row) -> Any:
+    """Rows and constant of the directories, [] if they share nothing, None if unknown."""
+    for each in document["structures"]:
+        if each["role"] == DIRECTORY:
+            if each["is_shared"]["value"] is False:
+                return []
+            rows = each["rows"]["value"]
+            is_known = rows != UNKNOWN
+            return [*_rows(rows)] if is_known else None
+    return []
+
+
+def truth_of(name: str | None, rows: list[Row]) -> tuple[Any, Any]:
+    """Rows of data and of directories of a geometry, or what most runs found."""
+    if name is not None:
+        geometry = geometry_of(name)
+        data = [each for each in geometry.structures if each.role == DATA]
+        last = data[-1].array
+        directories = [
+            [*reduced(each.rows)]
+            for each in geometry.structures
+            if each.role == DIRECTORY and each.array == last
+        ]
+        return [tuple(reduced(each.rows)) for each in data], next(iter(directories), [])
+    known = [row for row in rows if None not in row["rows"]]
+    data_counts = Counter(tuple(rows for _, rows in row["rows"]) for row in known)
+    counts = Counter(tuple(row["directory"]) for row in rows if row["directory"] is not None)
+    most = data_counts.most_common(1)[0][0] if data_counts else ()
+    return list(most), list(counts.most_common(1)[0][0]) if counts else []
+
+
+def judge(rows: list[Row], truth: tuple[Any, Any]) -> None:
+    """Add `index_verdict` and `directory_verdict`."""
+    data, directory = truth
+    for row in rows:
+        row["index_verdict"] = verdict(row["rows"], data)
+        if row["directory"] is None:
+            row["directory_verdict"] = UNKNOWN
+        else:
+            row["directory_verdict"] = RIGHT if list(row["directory"]) == directory else WRONG
+
+
+def complaints(simulations: list[Row], runs: list[Row]) -> list[str]:
+    """What is not as it must be."""
+    found = []
+    index = Counter(row["index"] for row in simulations)
+    if index[WRONG] or index[RIGHT] < SIMULATED_RIGHT_MIN * len(simulations):
+        found.append(f"simulated: {dict(index)}")
+    for key, most in (
+        ("index_verdict", INDEX_UNKNOWN_MAX),
+        ("directory_verdict", DIRECTORY_UNKNOWN_MAX),
+    ):
+        counts = Counter(row[key] for row in runs)
+        if counts[WRONG] or counts[UNKNOWN] > most * len(runs):
+            found.append(f"host: {key} {dict(counts)}")
+    slow = [row["cpu_seconds"] for row in runs if row["cpu_seconds"] > CPU_SECONDS_MAX]
+    if slow:
+        found.append(f"host: {max(slow)} CPU seconds")
+    for row in runs:
+        isolation = row["isolation"]
+        if isolation is not None and not isolation["is_passed"]:
+            found.append(f"host: isolation {isolation}")
+    return found
+
+
+def main() -> int:
+    """Measure, write, complain."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--truth")
+    given = parser.parse_args()
+    names = known_names()[-3:] if given.quick else known_names()
+    simulations = simulated(names, POLICIES[:1] if given.quick else POLICIES)
+    runs = host(RUNS_QUICK if given.quick else RUNS)
+    judge(runs, truth_of(given.truth, runs))
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps({"simulated": simulations, "host": runs}, indent=2) + "\n")
+    print(f"simulated: index {dict(Counter(row['index'] for row in simulations))}")
+    for key in ("index_verdict", "directory_verdict"):
+        print(f"host: {key} {dict(Counter(row[key] for row in runs))}")
+    if runs:
+        seconds = [row["cpu_seconds"] for row in runs]
+        print(f"host: CPU seconds {sum(seconds) / len(seconds):.1f}, at most {max(seconds):.1f}")
+    found = complaints(simulations, runs)
+    print("\n".join(found) or "all as it must be")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

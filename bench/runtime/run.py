@@ -1,0 +1,178 @@
+"""What the preloaded heap costs real programs: CPU time and peak memory beside other allocators.
+
+Run `python -m bench.runtime.run [--quick]`; it writes out/bench/runtime.json. Runs with each
+allocator alternate; of each, the one with the least CPU time (user and system) counts, and the
+least peak memory, since the machine is shared. jemalloc and mimalloc come from packages and take
+their turn in every third round.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bench.runtime import server
+from bench.runtime.programs import HERE, ROOT, Allocator, allocators, built, programs
+
+OUT = ROOT / "out" / "bench"
+ROUNDS = 10
+PEERS_EVERY = 3  # rounds; the C library and we are in each
+SECONDS_MIN = 0.8
+SPARSE = ROOT / "linux/runtime/tests/programs/runtime_sparse.c"
+# A pool for each size of the microbenchmark that has one, in a heap with room for the rest.
+CALLS_PLAN = "268435456 64*1000 128*1000"
+MUST = {
+    "mean_seconds": 1.03,
+    "largest_seconds": 1.10,
+    "largest_peak": 1.10,
+    "mixed": 1.0,
+    "pairs": 1.6,
+    "sparse_peak_kib": 8192,
+    "server": 0.95,
+}
+
+
+def run_once(launcher: Path, command: list[str], one: Allocator) -> tuple[float, int]:
+    """CPU seconds and peak KiB of one run, children included; measure.c says how."""
+    quiet = subprocess.DEVNULL
+    result = launcher.with_suffix(".txt")
+    words = [str(launcher), str(result), one.variables["LD_PRELOAD"], *command]
+    subprocess.run(words, check=True, stdout=quiet, stderr=quiet)
+    seconds, peak_kib = result.read_text().split()
+    return float(seconds), int(peak_kib)
+
+
+def measure_program(
+    launcher: Path, command: list[str], compared: list[Allocator], rounds: int
+) -> dict[str, dict[str, float]]:
+    """The least seconds and KiB of each allocator."""
+    best = {one.name: {"seconds": float("inf"), "peak_kib": float("inf")} for one in compared}
+    for turn in range(rounds):
+        for one in compared[: None if turn % PEERS_EVERY == 0 else 2]:
+            seconds, peak_kib = run_once(launcher, command, one)
+            found = best[one.name]
+            found["seconds"] = min(found["seconds"], seconds)
+            found["peak_kib"] = min(found["peak_kib"], peak_kib)
+    return best
+
+
+def planned(command: list[str]) -> list[str]:
+    """The command on CALLS_PLAN, as `tau run` starts it: the variables name its pid."""
+    library = allocators()[1].variables["LD_PRELOAD"]
+    words = f'export TAU_RUN_PID=$$ TAU_RUN_PLAN="{CALLS_PLAN}" LD_PRELOAD={library}; exec "$@"'
+    return ["sh", "-c", words, "sh", *command]
+
+
+def measure_calls(folder: Path, compared: list[Allocator], rounds: int, scale: int) -> Any:
+    """Nanoseconds of a pair of calls, the least of the rounds."""
+    command = [str(built(folder, HERE / "calls.c", "calls")), str(scale)]
+    ways = {one.name: (command, one.variables) for one in compared}
+    ways["planned"] = (planned(command), {})
+    best: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, (words, variables) in ways.items():
+            environment = dict(os.environ) | variables
+            done = subprocess.run(
+                words, env=environment, check=True, capture_output=True, text=True
+            )
+            found = [float(word) for word in done.stdout.split()]
+            best[name] = [min(pair) for pair in zip(found, best.get(name, found), strict=True)]
+    return {name: {"pairs_ns": pair[0], "mixed_ns": pair[1]} for name, pair in best.items()}
+
+
+def print_head(names: list[str]) -> None:
+    """The columns: seconds and MiB with glibc, then the others' ratios to them."""
+    heads = "".join(f"{name + ' s':>12}{name + ' MiB':>14}" for name in names[1:])
+    print(f"{'÷ glibc':9}{'s':>7}{'MiB':>8}{heads}")
+
+
+def print_program(name: str, rows: dict[str, dict[str, float]], names: list[str]) -> None:
+    """One program's row."""
+    base = rows["glibc"]
+    line = f"{name:9}{base['seconds']:7.2f}{base['peak_kib'] / 1024:8.1f}"
+    for other in names[1:]:
+        row = rows[other]
+        line += f"{row['seconds'] / base['seconds']:12.3f}"
+        line += f"{row['peak_kib'] / base['peak_kib']:14.3f}"
+    print(line, flush=True)
+
+
+def ratios(rows: dict[str, dict[str, dict[str, float]]], key: str) -> list[float]:
+    """Ours divided by glibc's, of each program."""
+    return [row["ours"][key] / row["glibc"][key] for row in rows.values()]
+
+
+def judge(result: dict[str, Any]) -> dict[str, float]:
+    """The figures that MUST limits."""
+    calls = result["calls"]
+    found = {
+        "mean_seconds": statistics.mean(ratios(result["programs"], "seconds")),
+        "largest_seconds": max(ratios(result["programs"], "seconds")),
+        "largest_peak": max(ratios(result["programs"], "peak_kib")),
+        "mixed": calls["ours"]["mixed_ns"] / calls["glibc"]["mixed_ns"],
+        "pairs": calls["planned"]["pairs_ns"] / calls["glibc"]["pairs_ns"],
+        "sparse_peak_kib": result["sparse_kib"]["ours"],
+    }
+    if result["server"] is not None:
+        found["server"] = result["server"]["planned_to_glibc"]
+    return found
+
+
+def reached(found: dict[str, float]) -> dict[str, bool]:
+    """Which of MUST hold; the server's is a least, the others are most."""
+    return {
+        name: value >= MUST[name] if name == "server" else value <= MUST[name]
+        for name, value in found.items()
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, print tables, write the JSON."""
+    quick = "--quick" in arguments
+    rounds, scale = (1, 1) if quick else (ROUNDS, 10)
+    OUT.mkdir(parents=True, exist_ok=True)
+    compared = allocators()
+    names = [one.name for one in compared]
+    with tempfile.TemporaryDirectory(prefix="runtime-") as name:
+        folder = Path(name)
+        launcher = built(folder, HERE / "measure.c", "measure")
+        print_head(names)
+        found = {}
+        for program, command in programs(folder).items():
+            found[program] = measure_program(launcher, command, compared, rounds)
+            print_program(program, found[program], names)
+        calls = measure_calls(folder, compared, rounds, scale)
+        for way, row in calls.items():
+            print(f"{way:9} pairs {row['pairs_ns']:6.1f} ns, mixed {row['mixed_ns']:6.1f} ns")
+        command = [str(built(folder, SPARSE, "sparse"))]
+        sparse = {one.name: run_once(launcher, command, one)[1] for one in compared}
+        print(f"a sparse calloc, peak KiB: {sparse}", flush=True)
+        served = None
+        if server.is_here():
+            requests = 100_000 if quick else 2_000_000
+            served = server.measure(folder, compared, requests, 1 if quick else 2)
+            print(f"redis-server: {served}")
+    result = {"version": 1, "rounds": rounds, "programs": found, "calls": calls}
+    result |= {"sparse_kib": sparse, "server": served, "must": MUST}
+    result["figures"] = judge(result)
+    result["reached"] = reached(result["figures"])
+    result["conditions"] = {
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "short": [n for n, row in found.items() if row["glibc"]["seconds"] < SECONDS_MIN],
+    }
+    (OUT / "runtime.json").write_text(json.dumps(result, indent=2) + "\n")
+    for figure, value in result["figures"].items():
+        held = "reached" if result["reached"][figure] else "missed"
+        print(f"{figure} {value:.3f}, must {MUST[figure]:g}: {held}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,42 @@
+"""The bench measures what it says; times are only checked for sense.
+
+Method: one quick round of the smallest program and of the calls; limits are run.py's to report.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.runtime import run as bench
+from bench.runtime import server
+from bench.runtime.programs import HERE, allocators, built, programs
+
+
+def test_a_program_with_each_allocator(tmp_path: Path) -> None:
+    """Peak memory is that of the program, not of what starts it."""
+    compared = allocators()
+    assert [one.name for one in compared[:2]] == ["glibc", "ours"]
+    launcher = built(tmp_path, HERE / "measure.c", "measure")
+    found = bench.measure_program(launcher, ["true"], compared, rounds=1)
+    assert all(row["seconds"] < 5 and 500 < row["peak_kib"] < 30_000 for row in found.values())
+    assert set(programs(tmp_path)) == {"gcc", "g++", "python", "sqlite", "perl"}
+
+
+def test_calls_on_a_plan_are_cheaper_than_without(tmp_path: Path) -> None:
+    """Pairs of 64 bytes are served by the plan's pool; all ways give times that make sense."""
+    found = bench.measure_calls(tmp_path, allocators(), rounds=3, scale=1)
+    assert {"glibc", "ours", "planned"} <= found.keys()
+    assert all(0 < row["pairs_ns"] < 2000 and 0 < row["mixed_ns"] < 5000 for row in found.values())
+
+
+def test_limits_are_judged(tmp_path: Path) -> None:
+    """The server's limit is a least, the others are most."""
+    good = dict.fromkeys(bench.MUST, 1.0)
+    assert all(bench.reached(good).values())
+    assert not bench.reached(good | {"server": 0.9})["server"]
+    assert not bench.reached(good | {"pairs": 1.7})["pairs"]
+    if not server.is_here():
+        pytest.skip("no redis-server: setup.sh bench installs it")
+    assert server.free_port() > 1000

@@ -1,0 +1,37 @@
+// A second copy of the core's two heaps, without locks: what a lone thread calls. The hooks alone
+// would cost it a fifth of a call. Both copies work on the same heaps.
+#define TAU_PORT_ALONE
+#define tau_tlsf_add_pool tau_alone_tlsf_add_pool
+#define tau_tlsf_aligned_alloc tau_alone_tlsf_aligned_alloc
+#define tau_tlsf_alignment tau_alone_tlsf_alignment
+#define tau_tlsf_calloc tau_alone_tlsf_calloc
+#define tau_tlsf_check_locked tau_alone_tlsf_check_locked
+#define tau_tlsf_check_pointer tau_alone_tlsf_check_pointer
+#define tau_tlsf_control_bytes tau_alone_tlsf_control_bytes
+#define tau_tlsf_free tau_alone_tlsf_free
+#define tau_tlsf_init tau_alone_tlsf_init
+#define tau_tlsf_invariants_hold tau_alone_tlsf_invariants_hold
+#define tau_tlsf_invariants_hold_locked tau_alone_tlsf_invariants_hold_locked
+#define tau_tlsf_malloc tau_alone_tlsf_malloc
+#define tau_tlsf_realloc tau_alone_tlsf_realloc
+#define tau_tlsf_realloc_or tau_alone_tlsf_realloc_or
+#define tau_tlsf_refuse tau_alone_tlsf_refuse
+#define tau_tlsf_statistics tau_alone_tlsf_statistics
+#define tau_tlsf_usable_size tau_alone_tlsf_usable_size
+#define tau_tlsf_walk tau_alone_tlsf_walk
+#define tau_budget_aligned_alloc tau_alone_budget_aligned_alloc
+#define tau_budget_calloc tau_alone_budget_calloc
+#define tau_budget_class_statistics tau_alone_budget_class_statistics
+#define tau_budget_free tau_alone_budget_free
+#define tau_budget_init tau_alone_budget_init
+#define tau_budget_invariants_hold tau_alone_budget_invariants_hold
+#define tau_budget_malloc tau_alone_budget_malloc
+#define tau_budget_realloc tau_alone_budget_realloc
+#define tau_budget_shared tau_alone_budget_shared
+#define tau_budget_size tau_alone_budget_size
+#define tau_budget_statistics tau_alone_budget_statistics
+#define tau_budget_usable_size tau_alone_budget_usable_size
+
+#include "core/tlsf.c"
+
+#include "core/budget.c"

@@ -1,0 +1,322 @@
+// malloc's family. Results and errno are those of the C library, except where it has none to give:
+// what no heap can hold is refused with ENOMEM.
+#include "linux/runtime/calls.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "linux/interpose/boot.h"
+#include "linux/runtime/misuse.h"
+#include "linux/runtime/notes.h"
+
+#define PAGE_BYTES ((size_t)4096)
+// At the end of a block that was never used a free block may have left its size.
+#define FOOTER_BYTES ((size_t)64)
+
+TAU_EXPORT void free_sized(void *pointer, size_t size);
+TAU_EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size);
+
+// ---- Allocating ----
+
+void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site) {
+    if (!tau_calls_enter()) {
+        return tau_reentry_allocate(16, size_bytes);
+    }
+    size_bytes += size_bytes == 0;
+    void *pointer = tau_heap.planned != NULL ? tau_budget_malloc(tau_heap.planned, size_bytes)
+                                             : tau_tlsf_malloc(tau_heap.spill, size_bytes);
+    if (TAU_UNLIKELY(pointer == NULL)) {
+        pointer = tau_heap_spill(16, size_bytes, site);
+    }
+    tau_lock_leave();
+    return pointer;
+}
+
+TAU_EXPORT void *malloc(size_t size) {
+    return tau_calls_allocate(size, TAU_CALLS_SITE);
+}
+
+// Clears what was handed out before. The rest is as the kernel gave it.
+static void clear(unsigned char *object, size_t size_bytes) {
+    const uintptr_t start = (uintptr_t)object;
+    const uintptr_t fresh = size_bytes < TAU_NOTES_LARGE_BYTES ? UINTPTR_MAX : tau_notes_fresh;
+    if (TAU_LIKELY(start + size_bytes <= fresh)) {
+        memset(object, 0, size_bytes);
+        return;
+    }
+    if (start < fresh) {
+        memset(object, 0, fresh - start);
+    }
+    memset(object + size_bytes - FOOTER_BYTES, 0, FOOTER_BYTES);
+}
+
+TAU_EXPORT void *calloc(size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        bytes = SIZE_MAX;  // refused, and counted
+    }
+    void *const pointer = tau_calls_allocate(bytes, TAU_CALLS_SITE);
+    if (pointer != NULL && !TAU_UNLIKELY(tau_boot_owns(pointer))) {
+        clear(pointer, bytes);
+    }
+    return pointer;
+}
+
+void *tau_calls_allocate_aligned(size_t alignment, size_t size_bytes, uintptr_t site) {
+    if (!tau_calls_enter()) {
+        return tau_reentry_allocate(alignment, size_bytes);
+    }
+    size_bytes += size_bytes == 0;
+    void *pointer = tau_heap.planned != NULL
+                        ? tau_budget_aligned_alloc(tau_heap.planned, alignment, size_bytes)
+                        : tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
+    if (pointer == NULL) {
+        pointer = tau_heap_spill(alignment, size_bytes, site);
+    }
+    tau_lock_leave();
+    return pointer;
+}
+
+// The next power of two, as the C library takes it; 0 if there is none.
+static size_t power_of_two(size_t alignment) {
+    if (alignment <= 16) {
+        return 16;
+    }
+    if (alignment > SIZE_MAX / 2 + 1) {
+        return 0;
+    }
+    return (size_t)1 << (64 - __builtin_clzl(alignment - 1));
+}
+
+static void *aligned(size_t alignment, size_t size, uintptr_t site) {
+    const size_t power = power_of_two(alignment);
+    if (power == 0) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return tau_calls_allocate_aligned(power, size, site);
+}
+
+TAU_EXPORT void *memalign(size_t alignment, size_t size) {
+    return aligned(alignment, size, TAU_CALLS_SITE);
+}
+
+TAU_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+    return aligned(alignment, size, TAU_CALLS_SITE);
+}
+
+TAU_EXPORT int posix_memalign(void **result, size_t alignment, size_t size) {
+    if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) {
+        return EINVAL;
+    }
+    const int error = errno;
+    void *const pointer = aligned(alignment, size, TAU_CALLS_SITE);
+    errno = error;
+    if (pointer == NULL) {
+        return ENOMEM;
+    }
+    *result = pointer;
+    return 0;
+}
+
+TAU_EXPORT void *valloc(size_t size) {
+    return aligned(PAGE_BYTES, size, TAU_CALLS_SITE);
+}
+
+TAU_EXPORT void *pvalloc(size_t size) {
+    size_t bytes;
+    if (__builtin_add_overflow(size, PAGE_BYTES - 1, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return aligned(PAGE_BYTES, bytes & ~(PAGE_BYTES - 1), TAU_CALLS_SITE);
+}
+
+// ---- Freeing ----
+
+// In neither heap: of the boot arena, which keeps it, or no object.
+static void refuse_foreign(const void *pointer) {
+    if (!tau_boot_owns(pointer)) {
+        tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
+    }
+}
+
+static __attribute__((noinline)) void free_shared(void *pointer) {
+    if (TAU_UNLIKELY(!tau_calls_enter())) {
+        tau_reentry_free(pointer);
+        return;
+    }
+    if (tau_heap_is_planned(pointer)) {
+        (void)tau_budget_free(tau_heap.planned, pointer);
+    } else if (TAU_LIKELY(tau_heap_is_spilled(pointer))) {
+        (void)tau_tlsf_free(tau_heap.spill, pointer);
+    } else {
+        refuse_foreign(pointer);
+    }
+    tau_lock_leave();
+}
+
+TAU_EXPORT void free(void *pointer) {
+    if (pointer == NULL) {
+        return;
+    }
+    if (TAU_UNLIKELY(!tau_lock_enter_alone())) {
+        free_shared(pointer);
+        return;
+    }
+    if (tau_heap_is_planned(pointer)) {
+        (void)tau_alone_budget_free(tau_heap.planned, pointer);
+    } else if (TAU_LIKELY(tau_heap_is_spilled(pointer))) {
+        (void)tau_alone_tlsf_free(tau_heap.spill, pointer);
+    } else {
+        refuse_foreign(pointer);
+    }
+    tau_lock_leave_alone();
+}
+
+TAU_EXPORT void free_sized(void *pointer, size_t size) {
+    (void)size;
+    free(pointer);
+}
+
+TAU_EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size) {
+    (void)alignment;
+    (void)size;
+    free(pointer);
+}
+
+// ---- Resizing ----
+
+// The planned heap refused: the object goes to the spill heap, if that has room.
+static void *move_to_spill(void *pointer, size_t size, uintptr_t site) {
+    const size_t old_bytes = tau_heap_usable(pointer);
+    void *const copy = tau_heap_spill(16, size, site);
+    if (copy != NULL) {
+        memcpy(copy, pointer, old_bytes < size ? old_bytes : size);
+        (void)tau_budget_free(tau_heap.planned, pointer);
+    }
+    return copy;
+}
+
+static void *copy_from_boot(const void *pointer, size_t size, uintptr_t site) {
+    const size_t old_bytes = tau_boot_size(pointer);
+    void *const copy = tau_calls_allocate(size, site);
+    if (copy != NULL) {
+        memcpy(copy, pointer, old_bytes < size ? old_bytes : size);
+    }
+    return copy;
+}
+
+static void *resize(void *pointer, size_t size, uintptr_t site) {
+    if (pointer == NULL) {
+        return tau_calls_allocate(size, site);
+    }
+    if (size == 0) {
+        free(pointer);
+        return NULL;
+    }
+    if (TAU_UNLIKELY(tau_boot_owns(pointer))) {
+        return copy_from_boot(pointer, size, site);
+    }
+    if (!tau_calls_enter()) {
+        return tau_heap_refuse();  // a handler interrupted the allocator: it cannot be resized now
+    }
+    void *moved;
+    if (tau_heap_is_planned(pointer)) {
+        moved = tau_budget_realloc(tau_heap.planned, pointer, size);
+        if (TAU_UNLIKELY(moved == NULL)) {
+            moved = move_to_spill(pointer, size, site);
+        }
+    } else {
+        if (TAU_UNLIKELY(!tau_heap_is_spilled(pointer))) {
+            tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
+        }
+        moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
+        if (TAU_UNLIKELY(moved == NULL)) {
+            moved = tau_heap_refuse();
+        }
+    }
+    tau_lock_leave();
+    return moved;
+}
+
+TAU_EXPORT void *realloc(void *pointer, size_t size) {
+    return resize(pointer, size, TAU_CALLS_SITE);
+}
+
+TAU_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        return tau_heap_refuse();
+    }
+    return resize(pointer, bytes, TAU_CALLS_SITE);
+}
+
+// ---- Looking, and settings of the C library's own heap ----
+
+TAU_EXPORT size_t malloc_usable_size(void *pointer) {
+    if (tau_heap_is_planned(pointer) || tau_heap_is_spilled(pointer)) {
+        return tau_heap_usable(pointer);
+    }
+    return tau_boot_owns(pointer) ? tau_boot_size(pointer) : 0;
+}
+
+// The heaps keep what they have: nothing is returned.
+TAU_EXPORT int malloc_trim(size_t pad) {
+    (void)pad;
+    return 0;
+}
+
+// Accepted, and without effect.
+TAU_EXPORT int mallopt(int parameter, int value) {
+    (void)parameter;
+    (void)value;
+    return 1;
+}
+
+TAU_EXPORT struct mallinfo2 mallinfo2(void) {
+    struct mallinfo2 info = {0};
+    if (!tau_calls_enter()) {
+        return info;
+    }
+    if (tau_heap.planned != NULL) {
+        const struct tau_tlsf_statistics shared = tau_budget_statistics(tau_heap.planned).shared;
+        info.arena = tau_heap.planned_bytes;
+        info.uordblks = shared.used_bytes;
+    }
+    if (tau_heap.spill != NULL) {
+        const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
+        info.arena += spill.peak_used_bytes;
+        info.uordblks += spill.used_bytes;
+    }
+    tau_lock_leave();
+    info.fordblks = info.arena - info.uordblks;
+    return info;
+}
+
+static int as_int(size_t value) {
+    return value > (size_t)INT32_MAX ? INT32_MAX : (int)value;
+}
+
+TAU_EXPORT struct mallinfo mallinfo(void) {
+    const struct mallinfo2 info = mallinfo2();
+    return (struct mallinfo){
+        .arena = as_int(info.arena),
+        .uordblks = as_int(info.uordblks),
+        .fordblks = as_int(info.fordblks),
+    };
+}
+
+// ---- The C library's own names of the same functions ----
+
+#define SAME_AS(name) __attribute__((alias(#name), copy(name), visibility("default")))
+
+SAME_AS(malloc) void *__libc_malloc(size_t size);
+SAME_AS(calloc) void *__libc_calloc(size_t count, size_t size);
+SAME_AS(realloc) void *__libc_realloc(void *pointer, size_t size);
+SAME_AS(free) void __libc_free(void *pointer);
+SAME_AS(memalign) void *__libc_memalign(size_t alignment, size_t size);
+SAME_AS(valloc) void *__libc_valloc(size_t size);
+SAME_AS(pvalloc) void *__libc_pvalloc(size_t size);

@@ -1,0 +1,139 @@
+#include "linux/runtime/heap.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "core/private/heap/budget_table.h"
+#include "core/private/heap/tlsf_block.h"
+#include "linux/runtime/notes.h"
+#include "linux/runtime/sites.h"
+
+#define PAGE_BYTES ((size_t)4096)
+// From a TLSF's handle to bytes that init did not write: the bitmap, a header, links.
+#define BEHIND_HANDLE_BYTES 512u
+
+struct tau_heap tau_heap;
+struct tau_notes tau_notes = {.spill_start = UINTPTR_MAX};
+__thread uintptr_t tau_notes_fresh;
+
+// Large classes, and up to where their buckets were ever handed out.
+static struct {
+    size_t bucket_bytes;
+    uintptr_t fresh;
+} large[TAU_BUDGET_CLASSES_MAX];
+static size_t large_count;
+
+static size_t rounded(size_t bytes, size_t unit) {
+    return (bytes + unit - 1) & ~(unit - 1);
+}
+
+// heap_bytes was measured without checks. Their in-use bits come on top, and so do the tables of an
+// empty plan, which was measured as a plain TLSF.
+static size_t check_bytes(const struct tau_heap_plan *plan) {
+    size_t bytes = 0;
+    if (plan->classes_count == 0) {
+        return tau_budget_size(NULL, 0, 0);
+    }
+    for (size_t index = 0; index < plan->classes_count; index++) {
+        bytes += ((size_t)plan->classes[index].count + 31) / 32 * sizeof(uint32_t);
+    }
+    return rounded(bytes, 16);
+}
+
+// One mapping, the planned heap in front. *SPILL_BYTES is halved while there is no room.
+static void *reserve(size_t planned_bytes, size_t *spill_bytes, bool populate) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (populate ? MAP_POPULATE : MAP_NORESERVE);
+    for (;;) {
+        void *const found =
+            mmap(NULL, planned_bytes + *spill_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+        if (found != MAP_FAILED || populate || *spill_bytes <= TAU_HEAP_SPILL_MIN_BYTES) {
+            return found;
+        }
+        *spill_bytes = rounded(*spill_bytes / 2, PAGE_BYTES);
+    }
+}
+
+static const char *make_planned(const struct tau_heap_plan *plan, void *memory, size_t bytes) {
+    const enum tau_status status =
+        tau_budget_init(&tau_heap.planned, memory, bytes, plan->classes, plan->classes_count);
+    if (status != TAU_OK) {
+        return status == TAU_PLAN_TOO_LARGE ? "the plan's pools do not fit its heap_bytes"
+                                            : "the plan's classes are invalid";
+    }
+    tau_heap.planned_start = (uintptr_t)memory;
+    tau_heap.planned_bytes = bytes;
+    tau_notes.shared_fresh = (uintptr_t)tau_budget_shared(tau_heap.planned) + BEHIND_HANDLE_BYTES;
+    for (size_t index = 0; index < plan->classes_count; index++) {
+        const size_t bucket_bytes = rounded(plan->classes[index].size_bytes, 16);
+        if (bucket_bytes >= TAU_NOTES_LARGE_BYTES) {
+            large[large_count++].bucket_bytes = bucket_bytes;
+        }
+    }
+    return NULL;
+}
+
+const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate) {
+    const size_t heap_bytes = plan->heap_bytes != 0 ? plan->heap_bytes + check_bytes(plan) : 0;
+    const size_t planned_bytes = rounded(heap_bytes, PAGE_BYTES);
+    spill_bytes = rounded(spill_bytes, PAGE_BYTES);
+    unsigned char *const memory = reserve(planned_bytes, &spill_bytes, populate);
+    if (memory == MAP_FAILED) {
+        return "the system gives no memory for the heap";
+    }
+    const char *const failure = heap_bytes != 0 ? make_planned(plan, memory, heap_bytes) : NULL;
+    if (failure != NULL || spill_bytes == 0) {
+        return failure;
+    }
+    tau_heap.spill = tau_tlsf_init(memory + planned_bytes, spill_bytes, 0);
+    if (tau_heap.spill == NULL) {
+        return "the spill heap is too small or too large";
+    }
+    tau_heap.spill_start = (uintptr_t)memory + planned_bytes;
+    tau_heap.spill_bytes = spill_bytes;
+    tau_notes.spill_start = tau_heap.spill_start;
+    tau_notes.spill_fresh = (uintptr_t)tau_heap.spill + BEHIND_HANDLE_BYTES;
+    return NULL;
+}
+
+void tau_notes_large_bucket(const void *pointer, size_t size_bytes) {
+    const size_t bucket_bytes = rounded(size_bytes, 16);
+    for (size_t index = 0; index < large_count; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
+        if (large[index].bucket_bytes == bucket_bytes) {
+            tau_notes_fresh = large[index].fresh;
+            if ((uintptr_t)pointer + bucket_bytes > large[index].fresh) {
+                large[index].fresh = (uintptr_t)pointer + bucket_bytes;
+            }
+        }
+    }
+}
+
+void *tau_heap_refuse(void) {
+    __atomic_fetch_add(&tau_heap.refusals, 1, __ATOMIC_RELAXED);
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
+    void *const pointer = tau_heap.planned != NULL && tau_heap.spill != NULL
+                              ? tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes)
+                              : NULL;
+    if (pointer == NULL) {
+        return tau_heap_refuse();
+    }
+    __atomic_fetch_add(&tau_heap.spilled_objects, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&tau_heap.spilled_bytes, size_bytes, __ATOMIC_RELAXED);
+    tau_sites_note(site, size_bytes);
+    return pointer;
+}
+
+// Of a block: all but its header, and the last word of one with an alignment of its own.
+static size_t block_usable(const tau_word *payload) {
+    return size_of(payload) - WORD_BYTES - ((payload[-1] & ALIGNED) != 0 ? WORD_BYTES : 0);
+}
+
+size_t tau_heap_usable(const void *pointer) {
+    uintptr_t offset;
+    return tau_heap.planned != NULL && is_dedicated(tau_heap.planned, pointer, &offset)
+               ? owner_of(tau_heap.planned, pointer, offset)->bucket_bytes
+               : block_usable(pointer);
+}

@@ -1,0 +1,62 @@
+// The heaps of this process: the planned one, which has exactly the plan's memory, and the spill
+// heap behind it, in reserved address space. Without a plan everything is in the spill heap.
+#ifndef TAU_LINUX_RUNTIME_HEAP_H
+#define TAU_LINUX_RUNTIME_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/budget.h"
+#include "core/config.h"
+#include "core/tlsf.h"
+
+// Control structures of the spill heap and a little to give.
+#define TAU_HEAP_SPILL_MIN_BYTES ((size_t)1 << 20)
+
+struct tau_heap {
+    struct tau_budget *planned;  // NULL without a plan
+    uintptr_t planned_start;
+    size_t planned_bytes;
+    struct tau_tlsf *spill;  // NULL with --strict
+    uintptr_t spill_start;
+    size_t spill_bytes;
+    uint64_t spilled_objects;
+    uint64_t spilled_bytes;
+    uint64_t refusals;
+};
+
+extern struct tau_heap tau_heap;
+
+// The plan, as settings.c reads it. No class: all of it is shared.
+struct tau_heap_plan {
+    size_t heap_bytes;  // 0: no plan
+    size_t classes_count;
+    struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
+};
+
+// Makes both heaps in one mapping; the spill heap has SPILL_BYTES, or less where the address space
+// is limited, and none if that is 0. POPULATE: every page is there at once. Returns NULL, or what
+// was impossible.
+const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate);
+
+// What the planned heap refused: from the spill heap, or NULL with errno ENOMEM. SITE is where the
+// program called.
+void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site);
+
+// Counts a refusal; returns NULL with errno ENOMEM.
+void *tau_heap_refuse(void);
+
+// Bytes of the object at POINTER, which is alive and in one of the heaps. Takes no lock: nobody
+// else changes them.
+size_t tau_heap_usable(const void *pointer);
+
+static inline bool tau_heap_is_planned(const void *pointer) {
+    return (uintptr_t)pointer - tau_heap.planned_start < tau_heap.planned_bytes;
+}
+
+static inline bool tau_heap_is_spilled(const void *pointer) {
+    return (uintptr_t)pointer - tau_heap.spill_start < tau_heap.spill_bytes;
+}
+
+#endif

@@ -1,0 +1,88 @@
+// A futex with priority inheritance, and what fork does to it.
+#include "linux/runtime/lock.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Two threads that meet seldom need the kernel: a call is shorter than a system call.
+#define SPINS_COUNT 100
+
+struct tau_lock_gate tau_lock_gate = {.closed = TAU_LOCK_BUSY};
+_Atomic uint32_t tau_lock_threads;
+
+uint32_t tau_lock_word;
+__thread uint32_t tau_lock_my_id;
+// Whether the fork under way was made by a handler that interrupted the lock's owner.
+static bool fork_is_nested;
+
+_Static_assert(TAU_LOCK_ID_MASK == FUTEX_TID_MASK, "the owner's bits are the kernel's");
+
+static bool try_take(uint32_t id) {
+    uint32_t expected = 0;
+    return __atomic_compare_exchange_n(&tau_lock_word, &expected, id, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+// A kernel without such futexes has no inheritance either: then the lock is polled.
+__attribute__((cold)) void tau_lock_wait(void) {
+    const int error = errno;
+    if (tau_lock_my_id == 0) {
+        tau_lock_my_id = (uint32_t)syscall(SYS_gettid);
+        __atomic_fetch_add(&tau_lock_threads, 1, __ATOMIC_RELAXED);
+    }
+    for (unsigned spin = 0; spin < SPINS_COUNT; spin++) {
+        if (__atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) == 0 && try_take(tau_lock_my_id)) {
+            errno = error;
+            return;
+        }
+        __builtin_ia32_pause();
+    }
+    while (syscall(SYS_futex, &tau_lock_word, FUTEX_LOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0) {
+        if (errno == ENOSYS) {
+            sched_yield();
+            if (try_take(tau_lock_my_id)) {
+                break;
+            }
+        }
+    }
+    errno = error;
+}
+
+__attribute__((cold)) void tau_lock_wake(void) {
+    const int error = errno;
+    if (syscall(SYS_futex, &tau_lock_word, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0) {
+        __atomic_store_n(&tau_lock_word, 0, __ATOMIC_RELEASE);  // no such futexes: nobody sleeps
+    }
+    errno = error;
+}
+
+bool tau_lock_is_mine(void) {
+    const uint32_t owner = __atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) & FUTEX_TID_MASK;
+    return tau_lock_gate.inside != 0 || (owner != 0 && owner == tau_lock_my_id);
+}
+
+void tau_lock_before_fork(void) {
+    const bool is_nested = tau_lock_is_mine();
+    if (!is_nested) {
+        tau_lock_take_shared();
+    }
+    fork_is_nested = is_nested;
+}
+
+void tau_lock_after_fork(void) {
+    if (!fork_is_nested) {
+        tau_lock_release_shared();
+    }
+}
+
+void tau_lock_in_child(void) {
+    const bool is_shared = tau_lock_gate.inside == 0;
+    tau_lock_my_id = (uint32_t)syscall(SYS_gettid);
+    __atomic_store_n(&tau_lock_threads, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&tau_lock_word, fork_is_nested && is_shared ? tau_lock_my_id : 0,
+                     __ATOMIC_RELAXED);
+}

@@ -1,0 +1,32 @@
+#include "linux/runtime/misuse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/status.h"
+#include "linux/runtime/report.h"
+
+static const char *words_of(int reason) {
+    switch (reason) {
+    case TAU_DOUBLE_FREE:
+        return "the object is already free";
+    case TAU_MISALIGNED_POINTER:
+        return "no object starts there: it is misaligned";
+    case TAU_OVERWRITTEN:
+        return "the object's header, or that of a neighbor, was overwritten";
+    default:
+        return "no object of this allocator starts there";
+    }
+}
+
+void tau_misuse_stop(const void *pointer, int reason) {
+    char text[256];
+    const int bytes =
+        snprintf(text, sizeof text, "tau run: %s[%d]: free or realloc of %p: %s\n",
+                 program_invocation_short_name, (int)getpid(), pointer, words_of(reason));
+    (void)!write(STDERR_FILENO, text, bytes > 0 ? (size_t)bytes : 0);
+    tau_report_misuse(words_of(reason));
+    abort();
+}

@@ -1,0 +1,14 @@
+// What the library tells `tau run` at the program's end. docs/spec/runtime.md has the lines.
+#ifndef TAU_LINUX_RUNTIME_REPORT_H
+#define TAU_LINUX_RUNTIME_REPORT_H
+
+// At the end of a program; writes once. Its children write nothing.
+void tau_report_end(void);
+// The program is stopped for a misuse of REASON.
+void tau_report_misuse(const char *reason);
+// The program was never run.
+void tau_report_refused(const char *reason);
+// In a forked child: the report is its parent's.
+void tau_report_forget(void);
+
+#endif

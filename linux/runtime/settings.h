@@ -1,0 +1,23 @@
+// What `tau run` decided, in the environment. docs/spec/runtime.md names the variables.
+#ifndef TAU_LINUX_RUNTIME_SETTINGS_H
+#define TAU_LINUX_RUNTIME_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "linux/runtime/heap.h"
+
+struct tau_settings {
+    struct tau_heap_plan plan;  // of this process; no heap_bytes without one
+    size_t spill_bytes;
+    bool is_locked;
+    char report[256];     // path of the file to write at the end, or empty
+    const char *failure;  // why they cannot be used, or NULL
+};
+
+extern struct tau_settings tau_settings;
+
+// ENVIRONMENT is that of the start. What is needed later is copied: a program may overwrite it.
+const struct tau_settings *tau_settings_read(char *const environment[]);
+
+#endif

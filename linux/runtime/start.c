@@ -1,0 +1,69 @@
+#include "linux/runtime/start.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "linux/runtime/heap.h"
+#include "linux/runtime/lock.h"
+#include "linux/runtime/realtime.h"
+#include "linux/runtime/report.h"
+#include "linux/runtime/settings.h"
+
+// As env and timeout: the program was not run.
+#define EXIT_CANNOT_RUN 125
+
+static bool is_starting;
+static bool is_started;
+
+static __attribute__((noreturn, cold)) void refuse(const char *failure) {
+    char text[256];
+    const int bytes = snprintf(text, sizeof text, "tau run: %s[%d]: %s; the program was not run\n",
+                               program_invocation_short_name, (int)getpid(), failure);
+    (void)!write(STDERR_FILENO, text, bytes > 0 ? (size_t)bytes : 0);
+    tau_report_refused(failure);
+    _exit(EXIT_CANNOT_RUN);
+}
+
+bool tau_start(void) {
+    if (is_started || is_starting || environ == NULL) {
+        return is_started;
+    }
+    const int error = errno;
+    is_starting = true;
+    const struct tau_settings *const settings = tau_settings_read(environ);
+    const char *failure = settings->failure;
+    if (failure == NULL) {
+        failure = tau_heap_make(&settings->plan, settings->spill_bytes, settings->is_locked);
+    }
+    if (failure != NULL) {
+        refuse(failure);
+    }
+    is_started = true;
+    tau_lock_gate.closed = 0;  // nobody else is there yet
+    errno = error;
+    return true;
+}
+
+static void in_child(void) {
+    tau_lock_in_child();
+    tau_report_forget();
+}
+
+static __attribute__((constructor)) void program_starts(void) {
+    if (!tau_start()) {
+        refuse("its environment is missing");
+    }
+    pthread_atfork(tau_lock_before_fork, tau_lock_after_fork, in_child);
+    if (tau_settings.is_locked) {
+        const char *const failure = tau_realtime_lock();
+        if (failure != NULL) {
+            refuse(failure);
+        }
+    }
+}
+
+static __attribute__((destructor)) void program_ends(void) {
+    tau_report_end();
+}

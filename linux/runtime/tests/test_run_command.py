@@ -1,0 +1,191 @@
+"""`tau run`: what it reports, and what it refuses, with cause, next step and exit status.
+
+Method: run small programs on plans whose outcome is known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testing.recorded import Build, Tau
+from testing.runtime import MakePlan, RunProgram
+
+KEYS = {
+    *("version", "command", "program", "plan_sha256", "is_complete", "calls", "threads"),
+    *("classes", "shared_bytes", "shared_peak", "spilled_objects", "spilled_bytes"),
+    *("spill_peak", "refusals", "sites", "exit_status", "signal"),
+}
+# Allocates COUNT objects of SIZE, frees none.
+OBJECTS = "import ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\n"
+
+
+def objects(count: int, size: int) -> tuple[str, ...]:
+    """A program that allocates so many objects of a size and keeps them."""
+    code = f"print(sum(m({size}) is not None for _ in range({count})))"
+    return ("python3", "-S", "-c", OBJECTS + code)
+
+
+def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
+    """Objects of a size that nothing else has: 100 fit their pool, some the shared region."""
+    options = ("--plan", plan(100 * 60_000, (40_000, 100)), "--preset", "none")
+    done = run(*objects(115, 40_000), options=options)
+    found = done.document
+    assert (done.status, done.stdout, found.keys()) == (0, "115\n", KEYS)
+    assert found["classes"] == [{"size_bytes": 40_000, "count": 100, "peak": 100}]
+    assert 600_000 < found["shared_peak"] <= found["shared_bytes"] < 2_000_000
+    assert (found["spilled_objects"], found["refusals"], found["exit_status"]) == (0, 0, 0)
+    assert "the plan held: nothing spilled" in done.stderr
+
+    done = run(*objects(500, 40_000), options=options)
+    found = done.document
+    assert (done.status, done.stdout) == (0, "500\n")
+    assert 340 <= found["spilled_objects"] <= 400
+    assert found["spilled_bytes"] >= 340 * 40_000
+    assert found["spill_peak"] >= found["spilled_bytes"]
+    assert sum(site["objects"] for site in found["sites"]) == found["spilled_objects"]
+    assert any("ffi" in site["module"] for site in found["sites"])
+    assert "were spilled" in done.stderr and "--margin" in done.stderr
+
+
+def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
+    """What does not fit is refused with ENOMEM, counted, and nothing is spilled."""
+    options = ("--plan", plan(100 * 60_000, (40_000, 100)), "--strict", "--preset", "none")
+    done = run(*objects(500, 40_000), options=options)
+    assert (done.status, done.document["spilled_objects"]) == (0, 0)
+    assert done.document["refusals"] == 500 - int(done.stdout)
+    assert 100 <= int(done.stdout) <= 160
+    assert "refused" in done.stderr
+
+
+def test_an_exhausted_spill_heap(run: RunProgram, plan: MakePlan) -> None:
+    """Beyond both heaps, requests are refused as without memory."""
+    options = ("--plan", plan(100 * 60_000), "--spill", 1 << 20, "--preset", "none")
+    done = run(*objects(500, 40_000), options=options)
+    assert done.status == 0
+    assert 20 <= done.document["spilled_objects"] <= 30
+    assert done.document["refusals"] == 500 - int(done.stdout) > 300
+
+
+def test_children_get_no_plan_unless_told(run: RunProgram, plan: MakePlan) -> None:
+    """A child has an unplanned heap, or the plan with --children. An exec hands the plan on."""
+    child = "import os; print('planned' if m(3_000_000) is None else 'free')"
+    program = ("python3", "-S", "-c", OBJECTS + child)
+    options = ("--plan", plan(2_500_000), "--strict", "--preset", "none")
+    words = shlex.join(program)
+    assert run(*program, options=options).stdout == "planned\n"
+    assert run("sh", "-c", f"exec {words}", options=options).stdout == "planned\n"
+    assert run("sh", "-c", f"{words}; true", options=options).stdout == "free\n"
+    done = run("sh", "-c", f"{words}; true", options=(*options, "--children"))
+    assert done.stdout == "planned\n"
+    assert done.document["program"].endswith("sh")
+
+
+def test_exit_status_and_signals(run: RunProgram) -> None:
+    """The program's own status; 128 + n if signal n killed it, which also leaves no counts."""
+    assert run("sh", "-c", "exit 7").status == 7
+    done = run("sh", "-c", "kill -9 $$")
+    assert (done.status, done.document["signal"]) == (137, "SIGKILL")
+    assert not done.document["is_complete"] and "killed by SIGKILL" in done.stderr
+
+
+def refused(done: subprocess.CompletedProcess[str], status: int, cause: str) -> None:
+    """The command failed with this status; stderr has the cause and a next step."""
+    assert done.returncode == status, done.stderr
+    assert re.search(cause, done.stderr), done.stderr
+    assert "next:" in done.stderr
+    assert done.stdout == ""
+
+
+def test_wrong_plans(tau: Tau, plan: MakePlan, tmp_path: Path) -> None:
+    """Another layout, a newer version, no plan at all, pools larger than the heap."""
+    path = plan(1 << 20, layout="32")
+    refused(tau("run", "--plan", path, "--", "echo"), 125, "for a 32-bit target")
+    path = plan(1 << 20)
+    path.write_text(path.read_text().replace("version = 3", "version = 99"))
+    refused(tau("run", "--plan", path, "--", "echo"), 125, "newer version")
+    path.write_text("[heap]\n")
+    refused(tau("run", "--plan", path, "--", "echo"), 125, "not a plan")
+    refused(tau("run", "--plan", tmp_path / "none.toml", "--", "echo"), 125, "none.toml")
+    # 64 tables do not fit into so few bytes, though their pools would.
+    path = plan(16 * 64 * 65 // 2, *((16 * size, 1) for size in range(1, 65)))
+    refused(tau("run", "--plan", path, "--", "echo"), 125, "do not fit")
+
+
+def test_programs_that_cannot_be_served(tau: Tau, tmp_path: Path) -> None:
+    """Static and set-user-ID programs, and names of nothing."""
+    source = tmp_path / "empty.c"
+    source.write_text("int main(void) { return 0; }\n")
+    static = tmp_path / "static"
+    subprocess.run(["gcc", "-static", "-o", static, source], check=True)
+    refused(tau("run", "--", static), 125, "statically linked")
+    refused(tau("run", "--", tmp_path / "nothing"), 127, "not found")
+    refused(tau("run", "--", source), 126, "not executable")
+    if os.getuid() == 0:
+        owned = tmp_path / "owned"
+        shutil.copy(shutil.which("true") or "true", owned)
+        os.chown(owned, 12345, 12345)
+        owned.chmod(0o4755)
+        refused(tau("run", "--", owned), 125, "setuid")
+
+
+def test_wrong_usage(tau: Tau, plan: MakePlan) -> None:
+    """Options that need a plan, and nothing to run."""
+    for option in (["--strict"], ["--lock"], ["--spill", "10000000"]):
+        done = tau("run", *option, "--", "echo")
+        assert (done.returncode, "needs --plan" in done.stderr) == (2, True)
+    assert tau("run").returncode == 2
+    both = ("--plan", plan(1 << 20), "--strict", "--spill", "10000000")
+    assert tau("run", *both, "--", "echo").returncode == 2
+
+
+def test_two_preloads(tau: Tau) -> None:
+    """Under the recorder it is refused; the other way around the recorder records our heap."""
+    inner = (sys.executable, "-m", "tautochrone", "run", "--", "true")
+    done = tau("record", "-o", "out.tau", "--", *inner)
+    assert (done.returncode, "recorder is preloaded already" in done.stderr) == (125, True)
+    recorder = (sys.executable, "-m", "tautochrone", "record", "-o", "in.tau", "--", "ls", "/")
+    done = tau("run", "--", *recorder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_existing_json_file_is_kept(tau: Tau, tmp_path: Path) -> None:
+    """It is refused before the program runs, and replaced with --force."""
+    out = tmp_path / "run.json"
+    out.write_text("mine")
+    refused(tau("run", "--json", out, "--", "echo", "ran"), 125, "exists")
+    assert out.read_text() == "mine"
+    done = tau("run", "--json", out, "--force", "--", "echo", "ran")
+    assert (done.stdout, out.read_text()[0]) == ("ran\n", "{")
+
+
+def test_limited_address_space(run: RunProgram) -> None:
+    """`ulimit -v` leaves room for the heap and for the program."""
+    words = f"ulimit -v 1000000; exec {sys.executable} -m tautochrone run -- seq 3"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "1\n2\n3\n"), done.stderr
+
+
+def test_no_fault_and_no_system_call(build: Build, run: RunProgram, plan: MakePlan) -> None:
+    """Under SCHED_FIFO, 200,000 calls on a locked heap: a system call would kill the program."""
+    program = build("runtime_realtime")
+    roomy = ("--plan", plan(1 << 24, (1008, 20), (64, 20)), "--lock")
+    done = run(program, options=roomy)
+    if done.status == 3:
+        pytest.skip("SCHED_FIFO is not allowed here")
+    if done.status == 125:
+        pytest.skip(f"memory cannot be locked here: {done.stderr}")
+    assert (done.status, done.stdout) == (0, "0 1 200000\n"), done.stderr
+    # In a plan that is too small, the spill heap is locked too.
+    small = ("--plan", plan(100_000), "--lock", "--spill", 1 << 21)
+    assert run(program, options=small).stdout == "0 1 200000\n"
+    # Without --lock pages come when they are used: the test can fail.
+    faults = int(run(program, options=roomy[:2]).stdout.split()[0])
+    assert faults > 50

@@ -1,0 +1,123 @@
+"""Programs behave on our heaps as on the C library's.
+
+Method: programs that check every result themselves run without a plan, on a plan that holds them,
+and on one that is far too small, so that both heaps and the way between them are used.
+"""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+
+import pytest
+
+from testing.recorded import Build
+from testing.runtime import MakePlan, RunProgram
+
+# Names of plans: heap bytes, then classes. In the small one most objects are spilled.
+PLANS = {
+    "none": None,
+    "roomy": (1 << 26, (64, 50), (32, 100), (1008, 20), (8192, 3)),
+    "small": (100_000, (64, 3), (32, 5), (1008, 2)),
+}
+
+
+@pytest.fixture(params=PLANS)
+def options(request: pytest.FixtureRequest, plan: MakePlan) -> tuple[object, ...]:
+    """The options of `tau run` for one of PLANS."""
+    sizes = PLANS[request.param]
+    return () if sizes is None else ("--plan", plan(sizes[0], *sizes[1:]))
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_random_calls(
+    build: Build, run: RunProgram, options: tuple[object, ...], threads: int
+) -> None:
+    """Objects keep content, alignment and size over random calls of the whole family."""
+    seed = secrets.randbits(32) + 1
+    done = run(build("runtime_random"), seed, 40_000, threads, options=options)
+    assert (done.status, done.stdout) == (0, "done\n"), f"seed {seed}: {done.stderr}"
+    assert done.document["threads"] == threads
+    assert done.document["calls"] > 40_000 * threads / 3
+    assert done.document["refusals"] == 0
+
+
+def test_the_family(build: Build, run: RunProgram, options: tuple[object, ...]) -> None:
+    """Results and errno are those that the same program finds with the C library's own."""
+    program = build("runtime_family")
+    plain = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (plain.returncode, plain.stdout) == (0, "")
+    done = run(program, options=options)
+    assert (done.status, done.stdout) == (0, ""), done.stderr
+    assert done.document["refusals"] > 10  # those near 2^63
+
+
+def test_operators(build: Build, run: RunProgram, options: tuple[object, ...]) -> None:
+    """All forms of operator new and delete, with new-handlers and exceptions."""
+    program = build("runtime_operators.cpp", "-std=c++17", compiler="g++")
+    done = run(program, options=options)
+    assert (done.status, done.stdout) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize("threads", [(), ("beside",)])
+def test_handlers_that_allocate(
+    build: Build, run: RunProgram, options: tuple[object, ...], threads: tuple[str, ...]
+) -> None:
+    """A handler interrupts the allocator, allocates, frees the program's objects, and forks."""
+    done = run(build("runtime_signals"), *threads, options=options)
+    assert (done.status, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_fork_while_others_allocate(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """The lock is held over a fork, so that each child has whole heaps and a free lock."""
+    done = run(build("runtime_fork"), options=options)
+    assert (done.status, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_a_sparse_calloc_is_not_resident(build: Build, run: RunProgram) -> None:
+    """1 GiB that was never handed out before is not cleared again; what was used is."""
+    resident_kib, wrong = map(int, run(build("runtime_sparse")).stdout.split())
+    assert (resident_kib < 3000, wrong) == (True, 0)
+
+
+@pytest.mark.parametrize("pool", [((1 << 30, 1),), ()])
+def test_a_sparse_calloc_in_a_plan(
+    build: Build, run: RunProgram, plan: MakePlan, pool: tuple[tuple[int, int], ...]
+) -> None:
+    """The same from a pool and from the shared region."""
+    options = ("--plan", plan((1 << 30) + (1 << 25), *pool))
+    resident_kib, wrong = map(int, run(build("runtime_sparse"), options=options).stdout.split())
+    assert (resident_kib < 3000, wrong) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("twice", "already free"),
+        ("resized", "already free"),
+        ("stack", "no object of this allocator starts there"),
+        ("inside", "no object of this allocator starts there"),
+        ("misaligned", "misaligned"),
+    ],
+)
+@pytest.mark.parametrize("is_in_pool", [False, True])
+def test_misuse_stops_the_program(
+    build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str, is_in_pool: bool
+) -> None:
+    """A pointer that is no object: one line that says what it is, and SIGABRT."""
+    options = ("--plan", plan(1 << 20, (64, 4)))
+    done = run(build("runtime_misuse"), kind, *("pool",) * is_in_pool, options=options)
+    assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
+    assert words in done.stderr
+    assert done.document["is_complete"]  # the counts are written all the same
+
+
+def test_real_programs(run: RunProgram, options: tuple[object, ...]) -> None:
+    """An interpreter, a shell with a pipe and a compiler do what they always do."""
+    code = "print(sum(len(str({i: [i]})) for i in range(3000)))"
+    assert run("python3", "-c", code, options=options).stdout.strip().isdigit()
+    assert run("sh", "-c", "seq 1000 | sort -R | wc -l", options=options).stdout.strip() == "1000"
+    assert run("perl", "-e", "print scalar keys %{{map {$_ => 1} 1..5000}}").stdout == "5000"
+    assert run("gcc", "--version", options=options).stdout.startswith("gcc")

@@ -1,0 +1,198 @@
+"""`tau run`: runs a program on its planned heap."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tautochrone.console import output
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.files import output_file
+from tautochrone.files.paths import OutputPath
+from tautochrone.plan.file import Plan, load_plan
+from tautochrone.record import launch as record_launch
+from tautochrone.record import program
+from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
+from tautochrone.run import launch
+from tautochrone.run.launch import How, Ran
+from tautochrone.run.report import Report, read_report, refuse_unrun, say
+
+HOST = "host"
+
+
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog="Exit status: the program's own; 128 + n if signal n killed it; 125 if tau cannot "
+    "run it so; 126 if it cannot be run; 127 if it is not found.",
+)
+@click.option(
+    "--plan",
+    "plan_path",
+    type=click.Path(path_type=Path),
+    help="Plan of the program's heap, made with --layout host (default: one heap without a plan).",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse what does not fit the plan (default: serve it from a spill heap, and count it).",
+)
+@click.option(
+    "--spill",
+    "spill_bytes",
+    type=click.IntRange(min=launch.SPILL_MIN_BYTES, max=launch.RESERVED_BYTES),
+    metavar="BYTES",
+    help="Size of the spill heap (default: what can be reserved; with --lock an eighth of the "
+    "plan's heap).",
+)
+@click.option(
+    "--lock",
+    is_flag=True,
+    help="Map and lock all memory before the program starts, so that malloc and free make no page "
+    "fault and no system call.",
+)
+@click.option(
+    "--children",
+    is_flag=True,
+    help="Give the plan to child processes too (default: to the program only).",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(["auto", "none"]),
+    default="auto",
+    show_default=True,
+    help="auto: with a plan, make PHP, Python and GLib allocate through malloc, as `tau record` "
+    "does. none: change nothing.",
+)
+@click.option(
+    "--json",
+    "json_path",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write the result to FILE as one JSON document.",
+)
+@click.option("--force", is_flag=True, help="Replace an existing FILE (default: refuse).")
+@click.argument(
+    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]..."
+)
+def command(
+    plan_path: Path | None,
+    strict: bool,
+    spill_bytes: int | None,
+    lock: bool,
+    children: bool,
+    preset: str,
+    json_path: Path | None,
+    force: bool,
+    arguments: tuple[str, ...],
+) -> int:
+    """Run PROGRAM with its heap in exactly the memory of its plan.
+
+    \b
+    tau run --plan plan.toml -- ./program --its arguments
+    tau run --plan plan.toml --lock --json run.json -- ./program
+    tau run -- ./program
+
+    What the plan's heap refuses goes to a spill heap, is counted, and said at the end.
+    """
+    words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
+    if not words:
+        raise click.UsageError("name the program to run: tau run -- PROGRAM [ARGUMENTS]...")
+    for name, is_given in (("--strict", strict), ("--lock", lock), ("--spill", spill_bytes)):
+        if is_given and plan_path is None:
+            raise click.UsageError(f"{name} needs --plan: only a planned heap has a size")
+    if strict and spill_bytes:
+        raise click.UsageError("--strict has no spill heap: leave out --spill")
+    try:
+        plan, plan_hash = _plan_of(plan_path) if plan_path is not None else (None, None)
+        inputs = [program.check(words, "run"), Path(shutil.which(words[0]) or words[0])]
+        if json_path is not None:
+            output_file.check(json_path, force, inputs, False)
+    except TauError as error:
+        if error.exit_code < EXIT_CANNOT_RUN_SO:
+            error.exit_code = EXIT_CANNOT_RUN_SO
+        raise
+    use_preset = preset == "auto" and plan is not None
+    variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
+    how = How(plan, spill_bytes, strict, lock, children, variables)
+    _refuse_locking(how)
+    ran = launch.run(words, how)
+    report = read_report(ran.report)
+    refuse_unrun(report, EXIT_CANNOT_RUN_SO)
+    _say(report, ran, plan, Path(words[0]).name)
+    if json_path is not None:
+        document = _document(report, ran, words[0], plan_hash)
+        with output_file.written(json_path, force, inputs) as partial:
+            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    return ran.ended.exit_status
+
+
+def _plan_of(path: Path) -> tuple[Plan, str]:
+    """Return the plan and its file's hash. Raises TauError if it is not for this machine."""
+    plan = load_plan(path)
+    if plan.layout != HOST:
+        raise TauError(
+            f"{path} is a plan for a {plan.layout}-bit target, not for programs of this machine",
+            "plan the recording again with `tau plan --layout host`",
+            EXIT_USAGE,
+        )
+    if plan.heap_bytes > launch.RESERVED_BYTES:
+        raise TauError(
+            f"{path}: a heap of {plan.heap_bytes:,} bytes; at most {launch.RESERVED_BYTES:,}",
+            "plan fewer recordings at once",
+            EXIT_USAGE,
+        )
+    return plan, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _refuse_locking(how: How) -> None:
+    """Raise TauError if the limit on locked memory is below the heap."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if not how.is_locked or how.plan is None or os.geteuid() == 0:
+        return
+    wanted_bytes = how.plan.heap_bytes + launch.spill_bytes(how, launch.reserved_bytes())
+    if limit != resource.RLIM_INFINITY and wanted_bytes > limit:
+        raise TauError(
+            f"--lock needs {wanted_bytes:,} bytes of locked memory and more for code and stacks; "
+            f"the limit is {limit:,}",
+            "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)",
+            EXIT_CANNOT_RUN_SO,
+        )
+
+
+def _say(report: Report | None, ran: Ran, plan: Plan | None, name: str) -> None:
+    if report is not None:
+        say(report, plan, name)
+        return
+    if ran.ended.signal_name is not None:
+        output.warn(
+            f"tau: {name} was killed by {ran.ended.signal_name} before its end, so it left no "
+            "counts",
+            "let it end by itself, or by a signal that it handles",
+        )
+    else:
+        output.warn(
+            f"tau: {name} left no counts: it ended without its exit handlers, or could not write "
+            "them",
+            "see that it keeps LD_PRELOAD and TAU_RUN_REPORT, and ends by exit",
+        )
+
+
+def _document(report: Report | None, ran: Ran, name: str, plan_hash: str | None) -> dict[str, Any]:
+    found = report or Report()
+    return {
+        "version": output.JSON_VERSION,
+        "command": "run",
+        "program": found.program or name,
+        "plan_sha256": plan_hash,
+        "is_complete": report is not None,
+        **found.document(),
+        "exit_status": ran.ended.exit_status,
+        "signal": ran.ended.signal_name,
+    }

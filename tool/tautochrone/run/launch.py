@@ -1,0 +1,130 @@
+"""Starts a program with the allocator preloaded; docs/spec/runtime.md has the variables."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.errors import TauError
+from tautochrone.plan.file import Plan
+from tautochrone.record import launch
+from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
+
+LIBRARY = "libtau_run.so"
+REPORT_NAME = "report"
+PAGE_BYTES = 4096
+# Of the core: the largest pool of a TLSF with words of 64 bits.
+RESERVED_BYTES = 1 << 36
+SPILL_MIN_BYTES = 1 << 20
+# Of what is left where address space is limited or accounted for: stacks and libraries need some.
+LIMITED_PART = 4
+LOCKED_PART = 8
+OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
+MEMORY = Path("/proc/meminfo")
+
+
+@dataclass(frozen=True)
+class How:
+    """What the user asked for; `spill_bytes` None: as much as is reserved."""
+
+    plan: Plan | None = None
+    spill_bytes: int | None = None
+    is_strict: bool = False
+    is_locked: bool = False
+    with_children: bool = False
+    variables: dict[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How the program ended, and the lines of its report; empty if it left none."""
+
+    ended: launch.Ended
+    report: str
+
+
+def plan_text(plan: Plan) -> str:
+    """Return the plan as the allocator reads it from its environment."""
+    pairs = [f"{item.size_bytes}*{item.count}" for item in plan.classes]
+    return " ".join([str(plan.heap_bytes), *pairs])
+
+
+def reserved_bytes() -> int:
+    """The address space for objects outside a plan: as much as a heap can have, if that is free."""
+    found = RESERVED_BYTES
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        found = min(found, limit // LIMITED_PART)
+    if OVERCOMMIT.exists() and OVERCOMMIT.read_text().strip() == "2":
+        fields = dict(line.split(":") for line in MEMORY.read_text().splitlines())
+        left_kib = int(fields["CommitLimit"].split()[0]) - int(fields["Committed_AS"].split()[0])
+        found = min(found, max(0, left_kib) * 1024 // LIMITED_PART)
+    return max(SPILL_MIN_BYTES, found // PAGE_BYTES * PAGE_BYTES)
+
+
+def spill_bytes(how: How, reserved: int) -> int:
+    """The bytes of the spill heap beside the plan's."""
+    if how.is_strict:
+        return 0
+    if how.spill_bytes is not None:
+        return how.spill_bytes
+    if how.is_locked and how.plan is not None:
+        return max(SPILL_MIN_BYTES, how.plan.heap_bytes // LOCKED_PART)
+    return reserved
+
+
+def variables_of(how: How, report: Path) -> dict[str, str]:
+    """The variables of the preloaded allocator."""
+    reserved = reserved_bytes()
+    found = {"TAU_RUN_REPORT": str(report), "TAU_RUN_RESERVE": str(reserved)}
+    if how.plan is not None:
+        found["TAU_RUN_PLAN"] = plan_text(how.plan)
+        found["TAU_RUN_SPILL"] = str(spill_bytes(how, reserved))
+    if how.is_locked:
+        found["TAU_RUN_LOCK"] = "1"
+    if how.with_children:
+        found["TAU_RUN_CHILDREN"] = "1"
+    return found
+
+
+def preloaded_before(environment: dict[str, str]) -> str:
+    """LD_PRELOAD without this library. Raises TauError if the recorder is in it."""
+    names = environment.get("LD_PRELOAD", "").replace(":", " ").split()
+    if any(Path(name).name == launch.RECORDER for name in names):
+        raise TauError(
+            "the recorder is preloaded already, and both would serve malloc",
+            "let `tau run` start it: tau run -- tau record -- PROGRAM; or run the program alone",
+            EXIT_CANNOT_RUN_SO,
+        )
+    return ":".join(name for name in names if Path(name).name != LIBRARY)
+
+
+def run(words: list[str], how: How) -> Ran:
+    """Run a program to its end. Raises TauError with exit code 125 to 127 if it cannot be run."""
+    environment = dict(os.environ)
+    before = preloaded_before(environment)
+    environment = {
+        name: value for name, value in environment.items() if not name.startswith("TAU_RUN_")
+    } | (how.variables or {})
+    with launch.preloaded_library(LIBRARY) as library, _report_file() as report:
+        environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
+        environment |= variables_of(how, report)
+        ended = launch.run_in(words, environment, False, False, "TAU_RUN_PID")
+        return Ran(ended, report.read_text(errors="replace"))
+
+
+@contextlib.contextmanager
+def _report_file() -> Iterator[Path]:
+    """Yield an empty file that the program can write, also as another user."""
+    with tempfile.TemporaryDirectory(prefix="tau-run-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        report = folder / REPORT_NAME
+        report.touch()
+        report.chmod(0o622)
+        yield report

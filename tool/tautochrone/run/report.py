@@ -1,0 +1,168 @@
+"""Reads what the allocator wrote at the program's end, and says what it means for the next plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tautochrone.console import output
+from tautochrone.errors import TauError
+from tautochrone.plan.file import Plan
+
+SITES_SHOWN_MAX = 5
+MARGIN_STEP = 100  # an advised margin is a whole percentage
+
+
+class Class(NamedTuple):
+    """One pool of the plan, and the most of its buckets in use at once."""
+
+    size_bytes: int
+    count: int
+    peak: int
+
+
+class Site(NamedTuple):
+    """Where spilled objects came from."""
+
+    module: str
+    offset: int
+    objects: int
+    size_bytes: int
+
+    def __str__(self) -> str:
+        """Return the place as `tau info` prints one."""
+        return f"{Path(self.module).name}+{self.offset:#x}" if self.module else f"{self.offset:#x}"
+
+
+@dataclass
+class Report:
+    """The lines of a report; zeros where there is none."""
+
+    program: str = ""
+    calls: int = 0
+    threads: int = 0
+    classes: list[Class] = field(default_factory=list)
+    shared_bytes: int = 0
+    shared_peak: int = 0
+    spilled_objects: int = 0
+    spilled_bytes: int = 0
+    spill_peak: int = 0
+    refusals: int = 0
+    sites: list[Site] = field(default_factory=list)
+    end: str = ""
+    reason: str = ""
+
+    def document(self) -> dict[str, Any]:
+        """Return its part of the JSON."""
+        return {
+            "calls": self.calls,
+            "threads": self.threads,
+            "classes": [item._asdict() for item in self.classes],
+            "shared_bytes": self.shared_bytes,
+            "shared_peak": self.shared_peak,
+            "spilled_objects": self.spilled_objects,
+            "spilled_bytes": self.spilled_bytes,
+            "spill_peak": self.spill_peak,
+            "refusals": self.refusals,
+            "sites": [site._asdict() for site in self.sites],
+        }
+
+
+def read_report(text: str) -> Report | None:
+    """The report in these lines; None if the program left none."""
+    head, _, maps = text.partition("maps\n")
+    report = Report()
+    raw_sites: list[tuple[int, int, int]] = []
+    for line in head.splitlines():
+        key, _, rest = line.partition(" ")
+        words = rest.split()
+        match key:
+            case "program":
+                report.program = rest
+            case "calls" | "threads" | "refusals":
+                setattr(report, key, int(rest))
+            case "class":
+                report.classes.append(Class(*map(int, words)))
+            case "shared":
+                report.shared_bytes, report.shared_peak = map(int, words)
+            case "spilled":
+                report.spilled_objects, report.spilled_bytes = map(int, words)
+            case "spill":
+                report.spill_peak = int(words[1])
+            case "site":
+                raw_sites.append((int(words[0], 16), int(words[1]), int(words[2])))
+            case "ended" | "misuse" | "refused":
+                report.end, report.reason = key, rest.strip()
+    report.sites = _sites_of(raw_sites, maps.splitlines())
+    return report if report.end else None
+
+
+def _sites_of(raw: Iterable[tuple[int, int, int]], maps: list[str]) -> list[Site]:
+    """The sites with their modules, the one with the most bytes first."""
+    rows = []
+    for line in maps:
+        words = line.split(maxsplit=5)
+        if len(words) == 6 and words[5].startswith("/"):
+            start, end = (int(word, 16) for word in words[0].split("-"))
+            rows.append((start, end, int(words[2], 16), words[5]))
+    found = []
+    for address, objects, size_bytes in raw:
+        site = Site("", address, objects, size_bytes)
+        for start, end, offset, path in rows:
+            if start <= address < end:
+                site = Site(path, address - start + offset, objects, size_bytes)
+        found.append(site)
+    return sorted(found, key=lambda site: -site.size_bytes)
+
+
+def refuse_unrun(report: Report | None, exit_code: int) -> None:
+    """Raise TauError if the allocator ended the program before it began."""
+    if report is not None and report.end == "refused":
+        step = "see `ulimit -v` and `ulimit -l`; `tau check PLAN` says what is wrong with a plan"
+        raise TauError(f"the heap could not be made: {report.reason}", step, exit_code)
+
+
+# ---- what it means ----
+
+
+def advised_margin(plan: Plan, report: Report) -> float:
+    """The margin with which the plan's heap would have had room for what was spilled."""
+    measured_bytes = plan.heap_bytes / (1 + plan.margin)
+    wanted = (plan.heap_bytes + report.spill_peak) / measured_bytes - 1
+    return (int(wanted * MARGIN_STEP) + 1) / MARGIN_STEP
+
+
+def say(report: Report, plan: Plan | None, name: str) -> None:
+    """Print what the heap did, and what follows for the next plan, on stderr."""
+    threads = output.count(report.threads, "thread")
+    calls = output.count(report.calls, "call")
+    if plan is None:
+        output.note(
+            f"tau: {name}: {calls} of the allocator, {threads}; one heap, "
+            f"{report.spill_peak:,} bytes at its peak"
+        )
+        return
+    full = sum(item.peak == item.count for item in report.classes)
+    output.note(
+        f"tau: {name}: {calls} of the allocator, {threads}; {full} of "
+        f"{output.count(len(report.classes), 'pool')} full at their peak, "
+        f"{report.shared_peak:,} of {report.shared_bytes:,} shared bytes used"
+    )
+    if report.refusals:
+        output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused")
+    if report.spilled_objects == 0:
+        verdict = "the plan did not hold" if report.refusals else "the plan held: nothing spilled"
+        output.note(f"tau: {name}: {verdict}")
+        return
+    output.warn(
+        f"tau: {name}: {output.count(report.spilled_objects, 'object')} with "
+        f"{report.spilled_bytes:,} bytes did not fit the plan and were spilled; the spill heap "
+        f"had {report.spill_peak:,} bytes at its peak",
+        "record this run too and plan from both recordings, or plan with "
+        f"--margin {advised_margin(plan, report):g}; or is it a plan for another program?",
+    )
+    for site in report.sites[:SITES_SHOWN_MAX]:
+        objects = output.count(site.objects, "object")
+        output.warn(f"  {objects}, {site.size_bytes:,} bytes from {site}")

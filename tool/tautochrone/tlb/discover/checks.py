@@ -1,0 +1,83 @@
+"""Hold-out checks of an index: differences that no step before has asked for.
+
+docs/spec/discover.md, [DISC-14].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tautochrone.tlb.discover.groups import Groups
+from tautochrone.tlb.discover.index import Index
+from tautochrone.tlb.discover.linear import is_in, lowest
+from tautochrone.tlb.discover.meter import Meter
+from tautochrone.tlb.discover.processors.oracle import Unknown
+
+DIFFERENCES = 20  # of each kind
+TRIES = 3  # of each: a neighbor may disturb one
+DRAWS = 16
+
+
+@dataclass(frozen=True)
+class Check:
+    """What was asked how often, and how often the answer was right.
+
+    `margin`: how far the nearest answer was from the middle between fits (−0.5) and conflicts.
+    """
+
+    name: str
+    right: int
+    count: int
+    margin: float
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether every answer was right."""
+        return self.right == self.count
+
+
+def checks_of(meter: Meter, groups: Groups, index: Index) -> list[Check]:
+    """Differences in the kernel, which also say that it is closed under sums; such that change one
+    bit of the index; and any others."""
+    high = groups.block.level.block_log2
+    every = [1 << bit for bit in range(meter.oracle.facts.page_bits)]
+    near = [lowest(row) for row in index.rows]
+
+    def draw(vectors: Sequence[int]) -> int:
+        found = 0
+        for vector in vectors:
+            found ^= vector if groups.dice.random() < 0.5 else 0
+        return found
+
+    def drawn(vectors: Sequence[int], offsets: Sequence[int], is_same: bool) -> list[int]:
+        """Differences that reach beyond the block, and are of a kernel or are not."""
+        many = (draw(vectors) ^ each for _ in range(DRAWS) for each in offsets)
+        kernel = index.kernel
+        return [e for e in many if e >> high and is_in(e, kernel) == is_same][:DIFFERENCES]
+
+    zeros = [0] * DIFFERENCES
+    near = near * -(-DIFFERENCES // max(1, len(near)))
+    kinds = (
+        ("pages of one set", True, drawn(index.kernel, zeros, True)),
+        ("sets that differ in one bit", False, drawn(index.kernel, near, False)),
+        ("any other sets", False, drawn(every, zeros, False)),
+    )
+    return [_check(meter, groups, *kind) for kind in kinds if kind[2]]
+
+
+def _check(
+    meter: Meter, groups: Groups, name: str, expected: bool, differences: list[int]
+) -> Check:
+    right, margin = 0, 0.5
+    for difference in differences:
+        for _ in range(TRIES):
+            try:
+                found, place = groups.join(meter, difference)
+            except Unknown:
+                continue
+            if found == expected:
+                right += 1
+                margin = min(margin, abs(place - 0.5))
+                break
+    return Check(name, right, len(differences), margin)

@@ -1,0 +1,1 @@
+"""Processors that can be asked: this machine, simulated ones, and the tile."""

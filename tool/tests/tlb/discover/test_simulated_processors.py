@@ -1,0 +1,254 @@
+"""`tau tlb discover` on simulated processors: what it finds is what they have, or unknown.
+
+Method: the ten known geometries with three policies, geometries at random beside the naive model,
+clocks that are worse, and policies that no manual names. A simulated clock has a step, and
+interrupts some bursts.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from model.tlb_color import discovery
+from tautochrone.files.schema import Reader
+from tautochrone.tlb.discover.document import document_of
+from tautochrone.tlb.discover.linear import reduced, span
+from tautochrone.tlb.discover.procedure import Found, discover
+from tautochrone.tlb.discover.processors.oracle import Pages, Ticks
+from tautochrone.tlb.discover.processors.simulated import Costs, SimulatedProcessor
+from tautochrone.tlb.geometry import (
+    DATA,
+    DIRECTORY,
+    Array,
+    Geometry,
+    Structure,
+    geometry_of_table,
+    known_geometry,
+    known_names,
+)
+from tautochrone.tlb.simulate.shape import geometry_or_shape
+from tautochrone.tlb.simulate.simulator import Simulator
+
+SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
+POLICIES = ("lru", "plru", "random")
+ALL = [(name, policy) for name in known_names() for policy in POLICIES]
+QUICK = [
+    *(("tile-16x4", "random"), ("skylake", "plru"), ("u74", "plru"), ("cva6", "random")),
+]
+CPU_SECONDS = 20.0
+
+
+def found_on(geometry: Geometry, policy: str, costs: Costs | None = None) -> Found:
+    """What the procedure finds."""
+    with SimulatedProcessor(geometry, policy, SEED, costs) as processor:
+        return discover(processor, SEED, CPU_SECONDS)
+
+
+def data_structures(geometry: Geometry) -> list[Structure]:
+    """Those of data, the first level in front."""
+    return [each for each in geometry.structures if each.role == DATA]
+
+
+def verdict(geometry: Geometry, found: Found) -> str:
+    """Whether all indices are right, one is wrong, or one is unknown."""
+    truth = data_structures(geometry)
+    levels = [each.level for each in found.arrays if each.is_verified]
+    for level, structure in zip(levels, truth, strict=False):
+        assert level is not None
+        if reduced(level.index.rows) != reduced(structure.rows):
+            return "wrong"
+    return "right" if len(levels) == len(truth) else "unknown"
+
+
+def safe_truth(ways: int, policy: str) -> int:
+    """What nobody can evict, as iface/geometry.toml says."""
+    return {"lru": ways, "plru": (ways - 1).bit_length() + 1, "random": 1}[policy]
+
+
+def check(geometry: Geometry, policy: str, found: Found) -> None:
+    """Everything that was found is true."""
+    truth = data_structures(geometry)
+    for array, structure in zip(found.arrays, truth, strict=False):
+        if array.level is None or array.unknown:
+            continue
+        real = geometry.arrays[structure.array]
+        ways = array.level.ways
+        # Directory entries may take a way of their own.
+        assert ways.least <= real.ways <= ways.most, (array, real)
+        if array.safe is not None:
+            assert array.safe.count <= safe_truth(real.ways, policy), (array.safe, real)
+    if found.sharing is None:
+        return
+    last = truth[-1].array
+    shared = [each for each in geometry.structures if each.role == DIRECTORY and each.array == last]
+    assert bool(found.sharing.rows) == bool(shared)
+
+
+@pytest.mark.parametrize(("name", "policy"), QUICK)
+def test_a_known_processor_is_found(name: str, policy: str) -> None:
+    geometry = known_geometry(name)
+    found = found_on(geometry, policy)
+    assert verdict(geometry, found) == "right", (found.unknown, found.arrays)
+    check(geometry, policy, found)
+    assert found.is_verified, document_of_simulated(geometry, policy, found)["unknown"]
+
+
+@pytest.mark.slow
+def test_of_thirty_processors_at_least_twenty_are_right_and_none_is_wrong() -> None:
+    verdicts = []
+    for name, policy in ALL:
+        geometry = known_geometry(name)
+        found = found_on(geometry, policy)
+        verdicts.append(verdict(geometry, found))
+        print(f"{name}, {policy}: {verdicts[-1]}, {found.cpu_seconds:.1f} CPU seconds")
+        check(geometry, policy, found)
+    assert verdicts.count("right") >= 20 and verdicts.count("wrong") == 0
+
+
+def document_of_simulated(geometry: Geometry, policy: str, found: Found) -> dict:
+    """The document."""
+    with SimulatedProcessor(geometry, policy, SEED) as processor:
+        return document_of(found, processor.facts)
+
+
+def test_the_table_is_a_geometry_with_the_same_sets() -> None:
+    """Also the directories': which of their sets is which data set."""
+    truth = known_geometry("zen4")
+    found = found_on(truth, "lru")
+    table = document_of_simulated(truth, "lru", found)["geometry"]
+    geometry = geometry_of_table("found", table, Reader("found", ""))
+    assert geometry.has_sets_of(truth)
+    assert geometry.source == "measured"
+
+
+def random_geometry(dice: random.Random) -> tuple[Geometry, int]:
+    """One array whose rows are sums of any bits, and the bits of its page numbers."""
+    rank = dice.randint(1, 3)
+    bits = dice.randint(rank + 3, 7)  # so that a set has more pages than ways
+    rows: list[int] = []
+    while len(rows) < rank:
+        row = dice.randrange(1, 1 << bits)
+        if len(reduced([*rows, row])) > len(rows):
+            rows.append(row)
+    sets, ways = 1 << rank, dice.choice([1, 2, 3, 4])
+    array = Array("a", sets, ways, 1)
+    structure = Structure(DATA, 4096, 0, tuple(rows), 0)
+    return Geometry("random", 4096, "user", "a test", None, (array,), (structure,)), bits
+
+
+def mates_by_model(geometry: Geometry, bits: int) -> tuple[int, list[int]]:
+    """Ways and mates of page 0, as the naive model finds them."""
+
+    def walks(pages: Sequence[int]) -> int:
+        with Simulator(geometry, "lru", 1, 2) as simulator:
+            owners = np.zeros(len(pages), np.uint32)
+            owners[-1] = 1
+            simulator.run(owners, np.array(pages, np.uint64) * 4096)
+            return int(simulator.misses()[1])
+
+    return discovery.mates(walks, 1 << bits)
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + 6))
+def test_any_linear_index_is_the_models(seed: int) -> None:
+    """Rows with any number of bits. The model knows nothing of rows: it only tries pages."""
+    geometry, bits = random_geometry(random.Random(seed))
+    ways, mates = mates_by_model(geometry, bits)
+    assert ways == geometry.arrays[0].ways
+    found = found_on(geometry, "lru")
+    (array,) = found.arrays
+    assert array.level is not None and not array.unknown, array.unknown
+    same = [page for page in range(1 << bits) if array.level.index.of(page) == 0]
+    assert same == mates
+    assert array.level.ways.least == array.level.ways.most == ways
+
+
+@pytest.mark.parametrize(
+    ("shape", "policy"),
+    [("64x8:xor", "nru"), ("32x1", "lru"), ("16x12:xor", "lru"), ("2x3", "nru")],
+)
+def test_one_level_of_any_shape(shape: str, policy: str) -> None:
+    geometry = geometry_or_shape(shape)
+    found = found_on(geometry, policy)
+    assert verdict(geometry, found) == "right", found.arrays[0].unknown
+
+
+def test_a_loud_neighbor_makes_values_unknown_at_most() -> None:
+    geometry = known_geometry("cva6")
+    found = found_on(geometry, "lru", Costs(interrupted=0.8))
+    assert verdict(geometry, found) != "wrong"
+    check(geometry, "lru", found)
+
+
+class StandingClock:
+    """A processor whose clock stands still."""
+
+    def __init__(self, processor: SimulatedProcessor) -> None:
+        self.facts = processor.facts
+
+    def walk(self, pages: Pages, shuffles: int) -> Ticks:
+        """No time passes."""
+        return np.zeros(shuffles) * pages.size
+
+    def after(self, before: Pages, pages: Pages) -> float:
+        """No time passes."""
+        return 0.0 * (before.size + pages.size)
+
+    def baseline(self, count: int, fitting: int) -> float:
+        """No time passes."""
+        return 0.0 * (count + fitting)
+
+
+def test_a_clock_that_stands_still_is_named() -> None:
+    with SimulatedProcessor(known_geometry("cva6"), "lru") as processor:
+        standing = StandingClock(processor)
+        found = discover(standing, SEED, CPU_SECONDS)
+        document = document_of(found, standing.facts)
+    assert not found.is_verified and "clock stands still" in found.unknown
+    assert document["geometry"] is None and document["arrays"] == []
+    assert document["costs"]["access"]["value"] == "unknown"
+
+
+def test_without_a_visible_tlb_nothing_is_claimed() -> None:
+    """The positive control: if many pages cost no more than few, nothing is said to be shared."""
+    geometry = known_geometry("cva6")
+    found = found_on(geometry, "lru", Costs(miss=0.0, walk=0.0))
+    assert not found.is_verified and "no TLB is visible" in found.unknown
+
+
+def test_directories_that_cost_nothing_stay_unknown() -> None:
+    """No set suffers, but no directory entry is seen to miss either."""
+    geometry = known_geometry("cortex-a53")
+    found = found_on(geometry, "lru", Costs(directory=0.0))
+    assert verdict(geometry, found) == "right"
+    assert found.sharing is None and "blind" in found.directory_unknown
+    assert not found.is_verified
+
+
+def test_a_limit_of_cpu_seconds_keeps_what_was_found() -> None:
+    geometry = known_geometry("zen4")
+    with SimulatedProcessor(geometry, "lru", SEED) as processor:
+        found = discover(processor, SEED, 0.4)
+    assert not found.is_verified
+    causes = (found.unknown, found.directory_unknown, *(each.unknown for each in found.arrays))
+    assert any("CPU seconds" in cause for cause in causes)
+    assert verdict(geometry, found) != "wrong"
+
+
+def test_a_fully_associative_processor_has_nothing_to_own() -> None:
+    array = Array("all", 1, 24, 1)
+    structure = Structure(DATA, 4096, 0, (), 0)
+    geometry = Geometry("fa", 4096, "user", "a test", None, (array,), (structure,))
+    found = found_on(geometry, "lru")
+    assert verdict(geometry, found) == "right" and found.is_verified
+    level = found.arrays[0].level
+    assert level is not None and (level.index.sets, level.ways.least) == (1, 24)
+
+
+def test_spans_are_all_sums() -> None:
+    assert sorted(span([1, 6]).tolist()) == [0, 1, 6, 7]
