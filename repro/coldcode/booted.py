@@ -24,7 +24,7 @@ def row(wanted: Wanted, frames: int, work: Work = PROGRAMS) -> dict[str, Any]:
     made, fragment = planned.linked(wanted)
     paging = Paging(fragment, frames)
     plain, paged = kernels.run_of(work), kernels.run_of(work, paging)
-    how = How(_no_planner, made.plan.threshold.part, frames=frames, seed=work.seed)
+    how = How(_no_planner, made.plan.split.part, frames=frames, seed=work.seed)
     found = compared(how, kernels.wish(paging), plain, paged)
     del found["kernel"]
     found["planner"] = wanted.planner

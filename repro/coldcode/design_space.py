@@ -13,7 +13,7 @@ from repro.coldcode.planned import OTHERS, Wanted
 from tautochrone.coldcode.replay import BELADY, POLICIES
 from tautochrone.plan.code.making import cold_of
 from tautochrone.plan.code.planners import REPLAYED
-from tautochrone.plan.code.replayed import Touched
+from tautochrone.plan.code.planners.replayed import Touched
 
 PART = 0.999
 FRAMES = (8, 16, 32, 64)
@@ -36,7 +36,7 @@ def row(planner: str, frames: int) -> dict[str, Any]:
 def bound(name: str, frames: int) -> int:
     """Loads that no placement and no policy comes below."""
     is_cold = planned.made(Wanted(PART)).plan.is_cold
-    return Touched(cold_of(planned.code_at(WORKS[name]), is_cold, frames)).bound()
+    return Touched(cold_of(planned.code_at(WORKS[name]), is_cold, frames)).faults_bound()
 
 
 def measure() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from repro.coldcode import kernels, planned
 from repro.coldcode.planned import Wanted
 from tautochrone.plan.code.making import cold_of
-from tautochrone.plan.code.replayed import Touched
+from tautochrone.plan.code.planners.replayed import Touched
 
 MORE_BYTES = 64 << 10
 PART, FRAMES = 0.999, 16
@@ -31,7 +31,7 @@ def row(one: Wanted) -> dict[str, Any]:
     held_out = planned.touches_of(plan, kernels.HELD_OUT)
     cold = cold_of(planned.code_at(kernels.HELD_OUT), plan.is_cold, frames)
     return {
-        "part": plan.threshold.part,
+        "part": plan.split.part,
         "frames": frames,
         "pages": len(plan.pages),
         "ram_bytes": plan.ram_bytes,
@@ -39,7 +39,7 @@ def row(one: Wanted) -> dict[str, Any]:
         "loads": plan.faults,
         "bound": plan.bound,
         "held_out_loads": planned.loads(held_out, frames, plan.cache.policy),
-        "held_out_bound": Touched(cold).bound(),
+        "held_out_bound": Touched(cold).faults_bound(),
     }
 
 

@@ -22,7 +22,7 @@ from tautochrone.coldcode.linux.build import build
 from tautochrone.coldcode.recording import CodeRecording, patched_blocks
 from tautochrone.coldcode.replay import Cache, PageTouches, replay
 from tautochrone.plan.code.making import Planned, for_ram, planned
-from tautochrone.plan.code.pieces import Code, code_of, threshold_of
+from tautochrone.plan.code.pieces import Code, Split, code_of, split_of
 from tautochrone.plan.code.planners import REPLAYED
 
 OTHERS = ("profile-based", "entry-points", "link-order")  # placements that do not ask for frames
@@ -89,8 +89,8 @@ def made(wanted: Wanted, sizes_of: str = "") -> Made:
         start = time.process_time()
         plan = _planned(code, wanted)
         document = {
-            "part": plan.threshold.part,
-            "hot_count": plan.threshold.hot_count,
+            "part": plan.split.part,
+            "cold": np.flatnonzero(plan.is_cold).tolist(),
             "frames": plan.cache.frames,
             "pages": plan.pages,
             "seconds": time.process_time() - start,
@@ -99,10 +99,10 @@ def made(wanted: Wanted, sizes_of: str = "") -> Made:
 
     folder = kept.folder(kept.cache_folder(), "plan", kept.hash_of(parts), make)
     row = json.loads((folder / RESULT).read_text(encoding="utf-8"))
-    threshold = replace(threshold_of(code, 1.0), part=row["part"], hot_count=row["hot_count"])
-    is_cold = code.cold_at(threshold.hot_count)
-    cache = Cache(row["frames"])
-    plan = Planned(code, threshold, wanted.planner, cache, is_cold, row["pages"])
+    is_cold = np.zeros(len(code.pieces), bool)
+    is_cold[row["cold"]] = True
+    split, cache = Split(row["part"], is_cold), Cache(row["frames"])
+    plan = Planned(code, split, wanted.planner, cache, row["pages"])
     return Made(plan, row["seconds"])
 
 
@@ -129,12 +129,12 @@ def _planned(code: Code, wanted: Wanted) -> Planned:
     if wanted.ram_bytes is not None:
         return for_ram(code, wanted.ram_bytes, wanted.planner, cache)
     assert wanted.part is not None
-    return planned(code, threshold_of(code, wanted.part), wanted.planner, cache)
+    return planned(code, split_of(code, wanted.part), wanted.planner, cache)
 
 
 def _planners_hash() -> str:
     """Of what decides where code goes."""
-    files = [*(REPOSITORY / "tool" / "tautochrone" / "plan" / "code").glob("*.py")]
+    files = [*(REPOSITORY / "tool" / "tautochrone" / "plan" / "code").rglob("*.py")]
     files += [*(REPOSITORY / "tool" / "native" / "plan").glob("code_*.[ch]")]
     return kept.hash_of([path.read_bytes() for path in sorted(files)])
 

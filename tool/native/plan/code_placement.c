@@ -405,12 +405,12 @@ static void bound_from(const struct tau_code_sequence *sequence, struct window *
     }
 }
 
-uint64_t tau_code_faults_bound(const struct tau_code_sequence *sequence, uint32_t frames_count) {
+uint64_t tau_code_faults_bound(const struct tau_code_sequence *sequence, uint64_t held_bytes,
+                               bool is_empty) {
     uint64_t all_bytes = 0;
     for (uint32_t piece = 0; piece < sequence->pieces_count; piece++) {
         all_bytes += sequence->sizes_bytes[piece];
     }
-    const uint64_t held_bytes = (uint64_t)frames_count * sequence->page_bytes;
     const uint64_t more_bytes = all_bytes > held_bytes ? all_bytes - held_bytes : 0;
     const uint32_t windows_count =
         (uint32_t)((more_bytes + sequence->page_bytes - 1) / sequence->page_bytes);
@@ -421,7 +421,8 @@ uint64_t tau_code_faults_bound(const struct tau_code_sequence *sequence, uint32_
     uint32_t *const counts = calloc((windows_count + (size_t)1) * pieces_count, sizeof *counts);
     uint64_t *const bounds = calloc(sequence->count + 1, sizeof *bounds);
     uint64_t bound = UINT64_MAX;
-    if (windows != NULL && counts != NULL && bounds != NULL && bound_first(sequence, bounds)) {
+    if (windows != NULL && counts != NULL && bounds != NULL &&
+        (!is_empty || bound_first(sequence, bounds))) {
         for (uint32_t i = 0; i < windows_count; i++) {
             windows[i].counts = counts + i * pieces_count;
             windows[i].limit_bytes = held_bytes + (uint64_t)i * sequence->page_bytes;

@@ -45,8 +45,10 @@ TAU_TRACE_EXPORT uint64_t tau_code_faults(const struct tau_code_sequence *sequen
 TAU_TRACE_EXPORT uint64_t tau_code_improve(const struct tau_code_sequence *sequence,
                                            const struct tau_code_search *search, uint16_t *pages);
 
-// A number of faults below which no placement and no policy comes. UINT64_MAX if memory is short.
+// A number of loads below which nobody comes who has HELD_BYTES for these pieces and loads them by
+// pages, whatever the placement and policy. IS_EMPTY: nothing is loaded at the first touch.
+// UINT64_MAX if memory is short.
 TAU_TRACE_EXPORT uint64_t tau_code_faults_bound(const struct tau_code_sequence *sequence,
-                                                uint32_t frames_count);
+                                                uint64_t held_bytes, bool is_empty);
 
 #endif

@@ -221,7 +221,7 @@ def _section(planned: Planned) -> CodePlan:
 
     bound = fault_bound(planned.code.kernel, planned.cache.policy)
     return CodePlan(
-        threshold=planned.threshold.part,
+        threshold=planned.split.part,
         planner=planned.planner,
         policy=planned.cache.policy,
         frames=planned.cache.frames,

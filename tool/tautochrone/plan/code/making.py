@@ -21,15 +21,15 @@ from tautochrone.coldcode.replay import (
     replay,
 )
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
-from tautochrone.plan.code import replayed
+from tautochrone.plan.code import residence
 from tautochrone.plan.code.cold import Cold, Pages, without_repeats
 from tautochrone.plan.code.control_flow import edges_of
-from tautochrone.plan.code.pieces import Code, Threshold, threshold_of, thresholds
-from tautochrone.plan.code.planners import PLANNERS, REPLAYED
+from tautochrone.plan.code.pieces import Code, Split, split_of, thresholds
+from tautochrone.plan.code.planners import PLANNERS, REPLAYED, replayed
 
 FRAMES_TRIED = (4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 CANDIDATES_SEARCHED = 3  # of the best by affinity alone
-TOUCHES_TRIED_MAX = 4_000_000  # a threshold with more touches of cold code is out of the question
+TOUCHES_TRIED_MAX = 4_000_000  # of cold code: more are out of the question
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,15 @@ class Planned:
     `bound` is what no placement and no policy comes below."""
 
     code: Code
-    threshold: Threshold
+    split: Split
     planner: str
     cache: Cache
-    is_cold: np.ndarray
     pages: Pages
+
+    @property
+    def is_cold(self) -> np.ndarray:
+        """The pieces that leave RAM."""
+        return self.split.is_cold
 
     @cached_property
     def page_pieces(self) -> list[list[Piece]]:
@@ -60,7 +64,7 @@ class Planned:
 
     @property
     def base_bytes(self) -> int:
-        """Hot code, which stays for speed."""
+        """Other code that stays, since it would be loaded too often."""
         return self.code.resident_bytes(self.is_cold) - self.core_bytes
 
     @property
@@ -81,7 +85,7 @@ class Planned:
     @cached_property
     def bound(self) -> int:
         """Loads that no placement of this cold code comes below, with any policy."""
-        return replayed.Touched(cold_of(self.code, self.is_cold, self.cache.frames)).bound()
+        return replayed.Touched(cold_of(self.code, self.is_cold, self.cache.frames)).faults_bound()
 
     @cached_property
     def touches(self) -> PageTouches:
@@ -108,41 +112,40 @@ def cold_of(code: Code, is_cold: np.ndarray, frames: int) -> Cold:
     )
 
 
-def planned(code: Code, threshold: Threshold, planner: str, cache: Cache) -> Planned:
-    """The plan for a threshold and frames. Raises TauError if it cannot be carried out."""
-    cold = cold_of(code, code.cold_at(threshold.hot_count), cache.frames)
-    return planned_from(code, threshold, planner, cache, cold)
+def planned(code: Code, split: Split, planner: str, cache: Cache) -> Planned:
+    """The plan for code that leaves RAM and frames. Raises TauError if it cannot be carried out."""
+    cold = cold_of(code, split.is_cold, cache.frames)
+    return planned_from(code, split, planner, cache, cold)
 
 
-def planned_from(
-    code: Code, threshold: Threshold, planner: str, cache: Cache, cold: Cold
-) -> Planned:
+def planned_from(code: Code, split: Split, planner: str, cache: Cache, cold: Cold) -> Planned:
     """The same, where the planner's question is known."""
-    return _planned(code, threshold, planner, cache, PLANNERS[planner](cold))
+    return _planned(code, split, planner, cache, PLANNERS[planner](cold))
 
 
 def for_part(code: Code, part: float, planner: str, cache: Cache) -> Planned:
     """The plan for T and frames as in the paper."""
     refuse_frames(cache)
-    return planned(code, threshold_of(code, part), planner, cache)
+    return planned(code, split_of(code, part), planner, cache)
 
 
 def for_ram(code: Code, ram_bytes: int, planner: str, cache: Cache) -> Planned:
     """The plan with the fewest faults whose resident code and frames fit into RAM_BYTES.
 
-    For each number of frames, as much code as fits is hot. Raises TauError if nothing fits.
+    For each number of frames as much code as fits stays: what a threshold says is hot, or what
+    would be loaded most often. Raises TauError if nothing fits.
     """
     found = []
-    known = [(each, code.cold_at(each.hot_count)) for each in thresholds(code)]
+    hottest_first = _by_threshold(code)
     for frames in _frames_tried(cache):
-        for threshold, is_cold in known:
-            if code.resident_bytes(is_cold) + frames * PAGE_BYTES > ram_bytes:
-                continue
-            if _touches_of(code, is_cold) <= TOUCHES_TRIED_MAX:
-                found.append(begun(code, threshold, planner, replace(cache, frames=frames)))
-            break
+        room = ram_bytes - frames * PAGE_BYTES
+        fitting = (one for one in hottest_first if code.resident_bytes(one.is_cold) <= room)
+        of_misses = residence.Splits(code, frames).fitting(room)
+        for split in (next(fitting, None), of_misses):
+            if split is not None and _is_tried(code, split):
+                found.append(begun(code, split, planner, replace(cache, frames=frames)))
     if not found:
-        least = min(code.resident_bytes(is_cold) for _, is_cold in known)
+        least = min(code.resident_bytes(one.is_cold) for one in hottest_first)
         least += cache.frames_least * PAGE_BYTES
         raise TauError(
             f"{ram_bytes:,} bytes are too few: {least:,} is what the coldest plan takes",
@@ -154,24 +157,19 @@ def for_ram(code: Code, ram_bytes: int, planner: str, cache: Cache) -> Planned:
 
 def for_faults(code: Code, faults_max: int, planner: str, cache: Cache) -> Planned:
     """The plan with the least RAM that has no more faults. Raises TauError if there is none."""
-    known = thresholds(code)
+    hottest_first = _by_threshold(code)
     found = []
     for frames in _frames_tried(cache):
         of_frames = replace(cache, frames=frames)
-        low, high = 0, len(known)  # known[0] is the hottest
-        best = None
-        while low < high:
-            middle = (low + high) // 2
-            is_cold = code.cold_at(known[middle].hot_count)
-            if _touches_of(code, is_cold) > TOUCHES_TRIED_MAX:
-                high = middle
-                continue
-            plan = begun(code, known[middle], planner, of_frames)
-            if plan.faults <= faults_max:
-                best, low = plan, middle + 1
-            else:
-                high = middle
-        found += [best] if best is not None else []
+
+        def plan_of(split: Split, cache: Cache = of_frames) -> Planned | None:
+            """The plan, if it keeps to the faults."""
+            plan = begun(code, split, planner, cache) if _is_tried(code, split) else None
+            return plan if plan is not None and plan.faults <= faults_max else None
+
+        for splits in (hottest_first, residence.Splits(code, frames)):
+            best = _coldest_of(splits, plan_of)
+            found += [best] if best is not None else []
     if not found:
         raise TauError(
             f"no plan has {faults_max:,} faults or fewer", "allow more", EXIT_LIMIT_EXCEEDED
@@ -179,11 +177,32 @@ def for_faults(code: Code, faults_max: int, planner: str, cache: Cache) -> Plann
     return _best_of(found, lambda plan: (plan.faults > faults_max, plan.ram_bytes, plan.faults))
 
 
-def begun(code: Code, threshold: Threshold, planner: str, cache: Cache) -> Planned:
+def _by_threshold(code: Code) -> list[Split]:
+    """What each threshold leaves, the one with the most hot code first."""
+    return [Split(each.part, code.cold_at(each.hot_count)) for each in thresholds(code)]
+
+
+def _coldest_of(
+    splits: Sequence[Split], plan_of: Callable[[Split], Planned | None]
+) -> Planned | None:
+    """The plan of the last of SPLITS that has one, as long as those before it have one, too."""
+    low, high = 0, len(splits)
+    best = None
+    while low < high:
+        middle = (low + high) // 2
+        plan = plan_of(splits[middle])
+        if plan is None:
+            high = middle
+        else:
+            best, low = plan, middle + 1
+    return best
+
+
+def begun(code: Code, split: Split, planner: str, cache: Cache) -> Planned:
     """As `planned`; our planner without its search."""
     place = replayed.begun if planner == REPLAYED else PLANNERS[planner]
-    cold = cold_of(code, code.cold_at(threshold.hot_count), cache.frames)
-    return _planned(code, threshold, planner, cache, place(cold))
+    cold = cold_of(code, split.is_cold, cache.frames)
+    return _planned(code, split, planner, cache, place(cold))
 
 
 def _best_of(found: Sequence[Planned], key: Callable[[Planned], tuple[int, ...]]) -> Planned:
@@ -191,22 +210,19 @@ def _best_of(found: Sequence[Planned], key: Callable[[Planned], tuple[int, ...]]
     order = sorted(found, key=key)[:CANDIDATES_SEARCHED]
     if order[0].planner != REPLAYED:
         return order[0]
-    again = [planned(one.code, one.threshold, one.planner, one.cache) for one in order]
+    again = [planned(one.code, one.split, one.planner, one.cache) for one in order]
     return min(again, key=key)
 
 
-def _planned(
-    code: Code, threshold: Threshold, planner: str, cache: Cache, placed: Pages
-) -> Planned:
-    is_cold = code.cold_at(threshold.hot_count)
+def _planned(code: Code, split: Split, planner: str, cache: Cache, placed: Pages) -> Planned:
     pages = [sorted(page) for page in placed]
-    for number in np.flatnonzero(is_cold & (code.sizes_bytes > PAGE_BYTES)).tolist():
+    for number in np.flatnonzero(split.is_cold & (code.sizes_bytes > PAGE_BYTES)).tolist():
         piece = replace(code.pieces[number], size_bytes=int(code.sizes_bytes[number]))
         empty = pages_of(piece) - 1
         pages += [[number], *([] for _ in range(empty))]
     if len(pages) > PAGES_MAX:
         raise TauError(f"{len(pages):,} pages of cold code; at most {PAGES_MAX:,} are possible")
-    return Planned(code, threshold, planner, cache, is_cold, pages)
+    return Planned(code, split, planner, cache, pages)
 
 
 def _frames_tried(cache: Cache) -> list[int]:
@@ -214,5 +230,5 @@ def _frames_tried(cache: Cache) -> list[int]:
     return sorted({least, *(frames for frames in FRAMES_TRIED if frames > least)})
 
 
-def _touches_of(code: Code, is_cold: np.ndarray) -> int:
-    return int(np.count_nonzero(is_cold[code.touches]))
+def _is_tried(code: Code, split: Split) -> bool:
+    return int(np.count_nonzero(split.is_cold[code.touches])) <= TOUCHES_TRIED_MAX

@@ -26,7 +26,8 @@ class Code:
 
     `most` is the largest number of executions of a block of the piece in steady state, 0 if it was
     not executed. `touches` are pieces in the order of execution; those of a piece that is
-    `truncated` are not all there. `sizes_bytes` are rounded up to the alignment.
+    `truncated` are not all there. `sizes_bytes` are rounded up to the alignment. A block's piece is
+    -1 if it is in none.
     """
 
     kernel: Kernel
@@ -37,6 +38,7 @@ class Code:
     truncated: np.ndarray
     touches: np.ndarray
     times: np.ndarray
+    block_pieces: np.ndarray
     block_counts: np.ndarray
     block_instructions: np.ndarray
     recordings: tuple[CodeRecording, ...]
@@ -59,6 +61,11 @@ class Code:
         """
         is_small = (self.sizes_bytes <= PAGE_BYTES) | (self.most == 0)
         return ~self.must_stay & ~self.truncated & (self.most < hot_count) & is_small
+
+    @property
+    def coldest(self) -> np.ndarray:
+        """All pieces that can leave RAM."""
+        return self.cold_at(int(self.most.max(initial=0)) + 1)
 
     def resident_bytes(self, is_cold: np.ndarray) -> int:
         """Code that stays in RAM after boot."""
@@ -88,7 +95,8 @@ def code_of(
     must_stay = ~swappable
     must_stay[_numbers_named(kernel, numbers, kept)] = True
     most, truncated = np.zeros(len(pieces), np.uint64), np.zeros(len(pieces), bool)
-    touches, times, counts, instructions, elapsed = [], [], [], [], 0
+    touches, times, elapsed = [], [], 0
+    owners, counts, instructions = [], [], []
     for recording in recordings:
         refuse_other_kernel(recording, kernel)
         blocks = recording.blocks
@@ -101,12 +109,14 @@ def code_of(
         touches.append(touched[touched >= 0])
         times.append(recording.times[touched >= 0] + np.uint64(elapsed))
         elapsed += recording.end_time
+        owners.append(at)
         counts.append(blocks["steady"].astype(np.int64))
         instructions.append(blocks["instructions"].astype(np.int64))
     return Code(
         *(kernel, tuple(pieces), -(-sizes // alignment) * alignment, must_stay, most, truncated),
         *(np.concatenate(touches), np.concatenate(times)),
-        *(np.concatenate(counts), np.concatenate(instructions), tuple(recordings)),
+        *(np.concatenate(owners), np.concatenate(counts), np.concatenate(instructions)),
+        tuple(recordings),
     )
 
 
@@ -163,6 +173,27 @@ class Threshold:
 
     part: float
     hot_count: int
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which pieces leave RAM, and T. With a threshold it is that of the threshold; otherwise the
+    part of all instructions that was executed in code that stays."""
+
+    part: float
+    is_cold: np.ndarray
+
+
+def split_of(code: Code, part: float) -> Split:
+    """What the threshold for PART leaves."""
+    return Split(part, code.cold_at(threshold_of(code, part).hot_count))
+
+
+def part_of(code: Code, is_cold: np.ndarray) -> float:
+    """The part of all instructions that pieces execute which stay."""
+    instructions = code.block_counts * code.block_instructions
+    is_leaving = (code.block_pieces >= 0) & is_cold[code.block_pieces]
+    return 1 - float(instructions[is_leaving].sum()) / max(float(instructions.sum()), 1.0)
 
 
 def threshold_of(code: Code, part: float) -> Threshold:

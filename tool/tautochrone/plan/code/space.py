@@ -18,19 +18,19 @@ import numpy as np
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.coldcode.replay import POLICIES, Cache, PageTouches, replay
 from tautochrone.console import output
-from tautochrone.plan.code import replayed
-from tautochrone.plan.code.cold import Cold, Edge
+from tautochrone.plan.code.cold import Edge, without_repeats
 from tautochrone.plan.code.control_flow import edges_of
 from tautochrone.plan.code.making import Planned, cold_of, planned_from
-from tautochrone.plan.code.pieces import Code, Threshold, threshold_of, thresholds
+from tautochrone.plan.code.pieces import Code, Split, Threshold, threshold_of
 from tautochrone.plan.code.planners import PLANNERS, REPLAYED
+from tautochrone.plan.code.sequence import Sequenced
 
 PARTS = (1.0, 0.9999, 0.9995, 0.999, 0.995, 0.99, 0.98)
 PARTS_OF_FOOTPRINTS = (*PARTS, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
 FRAMES = (4, 8, 16, 32, 64)
 FRAMES_OF_POLICIES = (16, 32, 64)  # the paper's
 FLOOR_STEPS = 24  # of RAM
-FRAMES_OF_FLOOR = (4, 6, 8, 12, 16, 24, 32, 48, 64)
+SMALL_QUEUE = 4  # a part of the RAM that frames and hot code have
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def explore(code: Code, wanted: Wanted) -> Space:
                 continue
             if key not in known:
                 cold = replace(cold_of(code, is_cold, frames), edges=edges_once)
-                known[key] = planned_from(code, threshold, planner, cache, cold)
+                known[key] = planned_from(code, Split(part, is_cold), planner, cache, cold)
             faults = replay(known[key].touches, cache).loads
             points.append(_point(part, planner, cache, resident, faults))
             if part == wanted.part and frames in FRAMES_OF_POLICIES:
@@ -128,7 +128,7 @@ def explore(code: Code, wanted: Wanted) -> Space:
         points,
         policies,
         [(part, _resident(code, threshold_of(code, part))) for part in PARTS_OF_FOOTPRINTS],
-        list(floor_of(code, min(point.ram_bytes for point in points))),
+        list(floor_of(code)),
     )
 
 
@@ -161,33 +161,21 @@ def _resident(code: Code, threshold: Threshold) -> int:
 # ---- The lower bound
 
 
-def floor_of(code: Code, least_bytes: int) -> Iterator[tuple[int, int]]:
-    """Pairs of RAM from LEAST_BYTES on, and faults that no plan in so much RAM comes below.
+def floor_of(code: Code) -> Iterator[tuple[int, int]]:
+    """Pairs of RAM, and faults that no plan in so much RAM comes below: from one frame beside what
+    must stay, to all code that was executed.
 
-    A plan with N frames keeps what is hotter than some threshold. Of the thresholds that fit, the
-    hottest leaves the least cold code, so its bound is below those of the others. Of the N between
-    two that are looked at, the larger has the lower bound, and the smaller the more room.
+    It does not matter which code stays and how many frames there are: what is not core is in the
+    rest of RAM, or is loaded by pages. Touches that a small queue of pieces does not miss are left
+    out: they hardly change the bound, and fewer touches never raise it.
     """
-    known = [(each, code.cold_at(each.hot_count)) for each in thresholds(code)]
-    residents = [code.resident_bytes(is_cold) for _, is_cold in known]
-    bounds: dict[tuple[int, int], int] = {}
-    most_bytes = max(residents) + PAGE_BYTES * FRAMES_OF_FLOOR[0]
-    step = max((most_bytes - least_bytes) // FLOOR_STEPS, 1)
-    for ram_bytes in range(least_bytes, most_bytes + step, step):
-        found = []
-        fewest = FRAMES_OF_FLOOR[0]
-        for frames in FRAMES_OF_FLOOR:
-            room = ram_bytes - fewest * PAGE_BYTES
-            fewest = frames + 1
-            place = next((at for at, bytes_ in enumerate(residents) if bytes_ <= room), None)
-            if place is None:
-                continue
-            if (place, frames) not in bounds:
-                bounds[place, frames] = _bound(cold_of(code, known[place][1], frames))
-            found.append(bounds[place, frames])
-        if found:
-            yield ram_bytes, min(found)
-
-
-def _bound(cold: Cold) -> int:
-    return replayed.Touched(cold).bound()
+    is_cold = code.coldest
+    resident = code.resident_bytes(is_cold)
+    executed = int(code.sizes_bytes[is_cold & (code.most > 0)].sum())
+    touches = without_repeats(code.touches[is_cold[code.touches]])
+    step = max((executed - PAGE_BYTES) // FLOOR_STEPS, 1)
+    for held_bytes in range(PAGE_BYTES, executed + step, step):
+        queue_bytes = max(held_bytes // SMALL_QUEUE, PAGE_BYTES)
+        missed = Sequenced(touches, code.sizes_bytes).missed(queue_bytes)
+        bound = Sequenced(missed, code.sizes_bytes).bound(held_bytes, is_empty=False)
+        yield resident + held_bytes, bound

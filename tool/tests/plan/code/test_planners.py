@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.plan.code import entry_points, fragmentation, link_order, profile_based, replayed
+from tautochrone.plan.code.planners import (
+    entry_points,
+    fragmentation,
+    link_order,
+    profile_based,
+    replayed,
+)
 from tautochrone.plan.code.cold import Cold, Edge, Pages, best_fit, without_repeats
 from tautochrone.plan.code.planners import PLANNERS
 from tool.tests.plan.code import naive_planners as naive
@@ -187,14 +193,14 @@ def test_no_placement_and_no_policy_is_below_the_bound(seed: int) -> None:
     for frames in (1, 2):
         cold = random_cold(seed, pieces=6, touches=24, frames=frames)
         least = min(naive.fewest_faults(cold, pages) for pages in naive.placements(cold))
-        assert replayed.Touched(cold).bound() <= least
+        assert replayed.Touched(cold).faults_bound() <= least
 
 
 def test_the_bound_is_reached_where_pages_are_full() -> None:
     """Three pieces of a page each in two frames, in turn: each window of three costs a load."""
     touches = np.array([0, 1, 2] * 8)
     cold = replace(cold_of([4096] * 3, []), touches=touches, frames=2)
-    assert replayed.Touched(cold).bound() == 3 + 7
+    assert replayed.Touched(cold).faults_bound() == 3 + 7
     least = naive.fewest_faults(cold, [[0], [1], [2]])
     assert least == 13
 
@@ -217,7 +223,51 @@ def naive_bound(cold: Cold) -> int:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_bound_is_as_its_definition(seed: int) -> None:
     cold = random_cold(seed, pieces=12, touches=60, frames=1 + seed % 3)
-    assert replayed.Touched(cold).bound() == naive_bound(cold)
+    assert replayed.Touched(cold).faults_bound() == naive_bound(cold)
+
+
+def naive_missed(cold: Cold, held_bytes: int) -> list[int]:
+    """What a queue of pieces misses, from its definition [CPLAN-25]."""
+    queue: list[int] = []
+    missed = []
+    for piece in cold.touches.tolist():
+        if piece not in queue:
+            queue.append(piece)
+            missed.append(piece)
+            while cold.bytes_of(queue) > held_bytes:
+                queue.pop(0)
+    return missed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_queue_of_pieces_misses_what_its_definition_says(seed: int) -> None:
+    cold = random_cold(seed, pieces=12, touches=60)
+    touched = replayed.Touched(cold)
+    for held_bytes in (PAGE_BYTES, 2 * PAGE_BYTES, 1 << 40):
+        missed = naive_missed(cold, held_bytes)
+        assert touched.numbers[touched.missed(held_bytes)].tolist() == missed
+        counts = [missed.count(number) for number in touched.numbers.tolist()]
+        assert touched.misses(held_bytes).tolist() == counts
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nobody_with_so_much_ram_is_below_its_bound(seed: int) -> None:
+    """Whatever stays, wherever the rest lies, and however many frames there are."""
+    cold = random_cold(seed, pieces=6, touches=24)
+    touched = replayed.Touched(cold)
+    for pages in (1, 2, 3):
+        bound = touched.bound(pages * PAGE_BYTES, is_empty=False)
+        for stays in range(1 << 6):
+            is_cold = np.array([bool(place & ~stays) for place in (1 << at for at in range(6))])
+            is_cold &= cold.is_cold
+            room = pages * PAGE_BYTES - cold.bytes_of(np.flatnonzero(cold.is_cold & ~is_cold))
+            if room < PAGE_BYTES:
+                continue
+            frames = room // PAGE_BYTES
+            touches = without_repeats(cold.touches[is_cold[cold.touches]])
+            rest = replace(cold, is_cold=is_cold, touches=touches, frames=frames)
+            least = min(naive.fewest_faults(rest, pages) for pages in naive.placements(rest))
+            assert bound <= least
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -231,5 +281,7 @@ def test_ours_has_fewer_faults_than_the_papers_on_phases(
     for name in ("profile-based", "replayed", "link-order"):
         pages = [[one for one in page if one in touched] for page in PLANNERS[name](cold)]
         faults[name] = naive.round_robin_faults(cold, pages)
-    assert replayed.Touched(cold).bound() <= faults["replayed"] < 0.8 * faults["profile-based"]
+    assert (
+        replayed.Touched(cold).faults_bound() <= faults["replayed"] < 0.8 * faults["profile-based"]
+    )
     assert faults["profile-based"] < faults["link-order"]

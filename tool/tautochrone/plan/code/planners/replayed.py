@@ -16,11 +16,17 @@ import ctypes
 
 import numpy as np
 
-from tautochrone import native
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.errors import TauError
 from tautochrone.plan.code.cold import Cold, Pages, best_fit
-from tautochrone.plan.code.link_order import in_order
+from tautochrone.plan.code.planners.link_order import in_order
+from tautochrone.plan.code.sequence import (
+    POINTER,
+    U32,
+    U64,
+    Sequenced,
+    checked,
+    function_of,
+)
 
 WINDOW = 6
 SPARE_PAGES = 2  # for the search to move pieces to
@@ -28,90 +34,53 @@ STEPS_MAX = 200_000
 TOUCHES_MAX = 4_000_000_000  # of all steps together: some seconds
 SEED = 1
 PAIRS_MAX = 1 << 22
-FAILED = (1 << 64) - 1
-_U32, _U64, _POINTER = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
-
-
-class _Sequence(ctypes.Structure):
-    _fields_ = (
-        ("touches", _POINTER),
-        ("sizes_bytes", _POINTER),
-        ("count", ctypes.c_size_t),
-        ("pieces_count", _U32),
-        ("page_bytes", _U32),
-    )
 
 
 class _Search(ctypes.Structure):
     _fields_ = (
-        ("steps", _U64),
-        ("seed", _U64),
-        ("frames_count", _U32),
-        ("pages_count", _U32),
+        ("steps", U64),
+        ("seed", U64),
+        ("frames_count", U32),
+        ("pages_count", U32),
     )
 
 
-class Touched:
+class Touched(Sequenced):
     """The touched pieces of a question, numbered from 0, and the calls that look at each touch."""
 
     def __init__(self, cold: Cold) -> None:
         self.numbers, touches = np.unique(cold.touches, return_inverse=True)
-        sizes = [cold.sizes_bytes[number] for number in self.numbers.tolist()]
+        sizes = np.array([cold.sizes_bytes[number] for number in self.numbers.tolist()])
+        super().__init__(touches, sizes)
         self.frames = cold.frames
-        self._touches = np.ascontiguousarray(touches, np.uint32)
-        self._sizes = np.array(sizes, np.uint32)
-        self.count = len(self._touches)
-        self._sequence = _Sequence(
-            self._touches.ctypes.data,
-            self._sizes.ctypes.data,
-            self.count,
-            len(sizes),
-            PAGE_BYTES,
-        )
 
     def affinity(self) -> list[tuple[int, int, int]]:
         """(−times, piece, piece) of each pair that was among the last WINDOW, in rising order."""
         pairs, counts = np.empty(PAIRS_MAX, np.uint64), np.empty(PAIRS_MAX, np.uint64)
-        function = native.library().tau_code_affinity
-        function.restype = _U64
-        function.argtypes = [_POINTER, _U32, _POINTER, _POINTER, _U64]
+        function = function_of("tau_code_affinity", POINTER, U32, POINTER, POINTER, U64)
         columns = pairs.ctypes.data, counts.ctypes.data, PAIRS_MAX
-        found = function(ctypes.byref(self._sequence), WINDOW, *columns)
-        if found == FAILED:
-            raise TauError("there is not enough memory for the affinity of so many pieces")
+        found = checked(function(self.pointer, WINDOW, *columns))
         count = max(len(self.numbers), 1)
         rows = zip(pairs[:found].tolist(), counts[:found].tolist(), strict=True)
         return sorted((-times, pair // count, pair % count) for pair, times in rows)
 
     def faults(self, page_of: np.ndarray, pages_count: int) -> int:
         """Faults of round robin, with a page for each touched piece."""
-        function = native.library().tau_code_faults
-        function.restype, function.argtypes = _U64, [_POINTER, _POINTER, _U32, _U32]
-        arguments = page_of.ctypes.data, pages_count, self.frames
-        return _checked(function(ctypes.byref(self._sequence), *arguments))
+        function = function_of("tau_code_faults", POINTER, POINTER, U32, U32)
+        return checked(function(self.pointer, page_of.ctypes.data, pages_count, self.frames))
 
     def improved(self, page_of: np.ndarray, pages_count: int, steps: int) -> np.ndarray:
         """A placement with as many faults or fewer, after so many steps."""
-        function = native.library().tau_code_improve
-        function.restype, function.argtypes = _U64, [_POINTER, _POINTER, _POINTER]
+        function = function_of("tau_code_improve", POINTER, POINTER, POINTER)
         search = _Search(steps, SEED, self.frames, pages_count)
         found = page_of.copy()
         if self.count:
-            arguments = ctypes.byref(search), found.ctypes.data
-            _checked(function(ctypes.byref(self._sequence), *arguments))
+            checked(function(self.pointer, ctypes.byref(search), found.ctypes.data))
         return found
 
-    def bound(self) -> int:
-        """Faults that no placement and no policy comes below."""
-        function = native.library().tau_code_faults_bound
-        function.restype, function.argtypes = _U64, [_POINTER, _U32]
-        return _checked(function(ctypes.byref(self._sequence), self.frames))
-
-
-def _checked(value: int) -> int:
-    if value == FAILED:
-        raise TauError("there is not enough memory to plan from so many touches")
-    return int(value)
+    def faults_bound(self) -> int:
+        """Faults that no placement and no policy comes below, if no page is loaded at first."""
+        return self.bound(self.frames * PAGE_BYTES, is_empty=True)
 
 
 def place(cold: Cold) -> Pages:

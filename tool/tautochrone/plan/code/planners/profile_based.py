@@ -20,8 +20,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.plan.code import fragmentation
 from tautochrone.plan.code.cold import Cold, Pages, best_fit
+from tautochrone.plan.code.planners import fragmentation
 
 TIES_MANY = 32  # of more edges of one weight, the common weights are kept
 Pair = tuple[int, int]

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.plan.code import fragmentation
 from tautochrone.plan.code.cold import Cold, Pages
+from tautochrone.plan.code.planners import fragmentation
 
 Page = tuple[int, int]  # bytes, the lowest piece
 WORD_BITS = 64

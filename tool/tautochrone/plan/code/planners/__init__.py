@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tautochrone.plan.code import entry_points, link_order, profile_based, replayed
 from tautochrone.plan.code.cold import Cold, Pages
+from tautochrone.plan.code.planners import (
+    entry_points,
+    link_order,
+    profile_based,
+    replayed,
+)
 
 REPLAYED = "replayed"
 PLANNERS: Mapping[str, Callable[[Cold], Pages]] = {
