@@ -34,8 +34,9 @@ SECONDS_MAX = 600
 
 
 def append(work: str = "programs", of: str = "recorded", rounds: int = ROUNDS) -> str:
-    """The words of the kernel's command line."""
-    return f"init=/data/init work={work} inputs={of} rounds={rounds}"
+    """The words of the kernel's command line. Addresses of programs are not random, so that kernels
+    with cold code and without do the same."""
+    return f"norandmaps init=/data/init work={work} inputs={of} rounds={rounds}"
 
 
 def image() -> Path:

@@ -173,7 +173,6 @@ struct improvement {
     const struct tau_code_search *search;
     struct queue queue;
     uint16_t *pages;
-    uint16_t *best;
     uint32_t *used_bytes;  // per page
     uint32_t *members;     // pieces that are placed
     uint32_t *places;      // touches that fault now
@@ -263,50 +262,38 @@ static void unmake(struct improvement *state, const struct step *step) {
     }
 }
 
-// Threshold accepting: a step may cost some faults, fewer and fewer, and none in the last half.
+// Only steps with fewer faults are made. Others would undo what affinity has put together, for
+// nothing that the recording shows, and other inputs would pay for it.
 static uint64_t improve(struct improvement *state, uint16_t *pages) {
-    const uint64_t steps = state->search->steps;
-    const size_t bytes = state->sequence->pieces_count * sizeof *pages;
-    uint64_t best = queue_faults(&state->queue, state->sequence, pages, UINT64_MAX - 1, NULL);
-    const uint64_t slack = best / 256;
-    state->faults = queue_faults(&state->queue, state->sequence, pages, best, state->places);
-    memcpy(state->best, pages, bytes);
-    for (uint64_t i = 0; i < steps; i++) {  // bound: the steps
+    const struct tau_code_sequence *const sequence = state->sequence;
+    state->faults = queue_faults(&state->queue, sequence, pages, UINT64_MAX - 1, state->places);
+    for (uint64_t i = 0; i < state->search->steps && state->faults > 0; i++) {  // bound: the steps
         struct step step = {0};
         if (!choose(state, &step)) {
             continue;
         }
-        const uint64_t allowed = 2 * i < steps ? slack * (steps - 2 * i) / steps : 0;
         make(state, &step);
-        const uint64_t limit = state->faults + allowed;
-        const uint64_t faults =
-            queue_faults(&state->queue, state->sequence, pages, limit, state->places);
+        const uint64_t limit = state->faults - 1;
+        const uint64_t faults = queue_faults(&state->queue, sequence, pages, limit, state->places);
         if (faults > limit) {
             // The places are those of the step, a sample that serves as well.
             unmake(state, &step);
-            continue;
-        }
-        state->faults = faults;
-        if (faults < best) {
-            best = faults;
-            memcpy(state->best, pages, bytes);
+        } else {
+            state->faults = faults;
         }
     }
-    memcpy(pages, state->best, bytes);
-    return best;
+    return state->faults;
 }
 
 static bool improvement_open(struct improvement *state) {
     const struct tau_code_sequence *const sequence = state->sequence;
     const uint32_t pages_count = state->search->pages_count;
     const size_t pieces_count = (size_t)sequence->pieces_count + 1;
-    state->best = malloc(pieces_count * sizeof *state->best);
     state->used_bytes = calloc((size_t)pages_count + 1, sizeof *state->used_bytes);
     state->members = malloc(pieces_count * sizeof *state->members);
     state->places = malloc((sequence->count + 2) * sizeof *state->places);
     if (!queue_open(&state->queue, pages_count, state->search->frames_count) ||
-        state->best == NULL || state->used_bytes == NULL || state->members == NULL ||
-        state->places == NULL) {
+        state->used_bytes == NULL || state->members == NULL || state->places == NULL) {
         return false;
     }
     for (uint32_t piece = 0; piece < sequence->pieces_count; piece++) {
@@ -332,7 +319,6 @@ uint64_t tau_code_improve(const struct tau_code_sequence *sequence,
         faults = improve(&state, pages);
     }
     queue_close(&state.queue);
-    free(state.best);
     free(state.used_bytes);
     free(state.members);
     free(state.places);
