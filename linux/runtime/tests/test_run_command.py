@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.commands.plan import Margin
 from testing.recorded import Build, Tau
 from testing.runtime import MakePlan, RunProgram
 
@@ -52,7 +53,18 @@ def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
     assert found["spill_peak"] >= found["spilled_bytes"]
     assert sum(site["objects"] for site in found["sites"]) == found["spilled_objects"]
     assert any("ffi" in site["module"] for site in found["sites"])
-    assert "were spilled" in done.stderr and "--margin" in done.stderr
+    assert "were spilled" in done.stderr
+
+
+def test_the_advised_margin_is_one_that_plan_takes(run: RunProgram, plan: MakePlan) -> None:
+    """It is a percentage, also above 100 %. Beyond the largest margin there is no such advice."""
+    options = ("--plan", plan(100 * 60_000), "--preset", "none")
+    done = run(*objects(500, 40_000), options=options)
+    (advised,) = re.findall(r"--margin (\S+);", done.stderr)
+    needed = done.document["spill_peak"] / (100 * 60_000)
+    assert 1 < needed < Margin().convert(advised, None, None) <= needed + 0.01
+    done = run(*objects(2000, 40_000), options=options)
+    assert "plan from both recordings; or" in done.stderr and "--margin" not in done.stderr
 
 
 def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
@@ -63,6 +75,8 @@ def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
     assert done.document["refusals"] == 500 - int(done.stdout)
     assert 100 <= int(done.stdout) <= 160
     assert "refused" in done.stderr
+    done = run("sh", "-c", "kill -SEGV $$", options=options)
+    assert "without --strict to see what does not fit" in done.stderr
 
 
 def test_an_exhausted_spill_heap(run: RunProgram, plan: MakePlan) -> None:

@@ -30,7 +30,7 @@ HOST = "host"
 @click.command(
     context_settings={"allow_interspersed_args": False},
     epilog="Exit status: the program's own; 128 + n if signal n killed it; 125 if tau cannot "
-    "run it so; 126 if it cannot be run; 127 if it is not found.",
+    "run it with this plan; 126 if it cannot be run; 127 if it is not found.",
 )
 @click.option(
     "--plan",
@@ -55,7 +55,7 @@ HOST = "host"
     "--lock",
     is_flag=True,
     help="Map and lock all memory before the program starts, so that malloc and free make no page "
-    "fault and no system call.",
+    "fault and no system call (default: map a page when it is used).",
 )
 @click.option(
     "--children",
@@ -75,7 +75,7 @@ HOST = "host"
     "json_path",
     type=OutputPath(),
     metavar="FILE",
-    help="Write the result to FILE as one JSON document.",
+    help="Write the result to FILE as one JSON document (default: none).",
 )
 @click.option("--force", is_flag=True, help="Replace an existing FILE (default: refuse).")
 @click.argument(
@@ -125,7 +125,7 @@ def command(
     ran = launch.run(words, how)
     report = read_report(ran.report)
     refuse_unrun(report, EXIT_CANNOT_RUN_SO)
-    _say(report, ran, plan, Path(words[0]).name)
+    _say(report, ran, plan, Path(words[0]).name, strict)
     if json_path is not None:
         document = _document(report, ran, words[0], plan_hash)
         with output_file.written(json_path, force, inputs) as partial:
@@ -166,7 +166,9 @@ def _refuse_locking(how: How) -> None:
         )
 
 
-def _say(report: Report | None, ran: Ran, plan: Plan | None, name: str) -> None:
+def _say(
+    report: Report | None, ran: Ran, plan: Plan | None, name: str, is_strict: bool
+) -> None:
     if report is not None:
         say(report, plan, name)
         return
@@ -174,7 +176,9 @@ def _say(report: Report | None, ran: Ran, plan: Plan | None, name: str) -> None:
         output.warn(
             f"tau: {name} was killed by {ran.ended.signal_name} before its end, so it left no "
             "counts",
-            "let it end by itself, or by a signal that it handles",
+            "run it without --strict to see what does not fit the plan; with it, malloc returns NULL"
+            if is_strict
+            else "let it end by itself, or by a signal that it handles",
         )
     else:
         output.warn(

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.plan.file import Plan
+from tautochrone.plan.file import MARGIN_MAX, Plan
 
 SITES_SHOWN_MAX = 5
-MARGIN_STEP = 100  # an advised margin is a whole percentage
 
 
 class Class(NamedTuple):
@@ -127,11 +126,11 @@ def refuse_unrun(report: Report | None, exit_code: int) -> None:
 # ---- what it means ----
 
 
-def advised_margin(plan: Plan, report: Report) -> float:
+def advised_percent(plan: Plan, report: Report) -> int:
     """The margin with which the plan's heap would have had room for what was spilled."""
     measured_bytes = plan.heap_bytes / (1 + plan.margin)
     wanted = (plan.heap_bytes + report.spill_peak) / measured_bytes - 1
-    return (int(wanted * MARGIN_STEP) + 1) / MARGIN_STEP
+    return int(wanted * 100) + 1
 
 
 def say(report: Report, plan: Plan | None, name: str) -> None:
@@ -156,12 +155,14 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
         verdict = "the plan did not hold" if report.refusals else "the plan held: nothing spilled"
         output.note(f"tau: {name}: {verdict}")
         return
+    percent = advised_percent(plan, report)
+    margin = f", or plan with --margin {percent}%" if percent <= 100 * MARGIN_MAX else ""
     output.warn(
         f"tau: {name}: {output.count(report.spilled_objects, 'object')} with "
         f"{report.spilled_bytes:,} bytes did not fit the plan and were spilled; the spill heap "
         f"had {report.spill_peak:,} bytes at its peak",
-        "record this run too and plan from both recordings, or plan with "
-        f"--margin {advised_margin(plan, report):g}; or is it a plan for another program?",
+        f"record this run too and plan from both recordings{margin}; or is it a plan for another "
+        "program?",
     )
     for site in report.sites[:SITES_SHOWN_MAX]:
         objects = output.count(site.objects, "object")
