@@ -32,7 +32,7 @@ class Heap:
     `tau_<space>_unmap_region` gives back. `calls`: the
     functions that are not called `tau_<heap>_<call>`; `fault` maps a page. `emulated`: the systems
     that run it in emulated code, and what is defined for each. `tile`: the systems that run it on
-    the tile, and the unit of each.
+    the tile, and the unit of each. `differs`: what one of these systems has and the others do not.
     """
 
     name: str
@@ -42,6 +42,11 @@ class Heap:
     calls: Mapping[str, str]
     emulated: Mapping[str, Sequence[str]]
     tile: Mapping[str, str]
+    differs: Mapping[str, str]
+
+    def about_of(self, system: str) -> str:
+        """What a system with this heap does, in one line."""
+        return "; ".join((self.about, *filter(None, [self.differs.get(system)])))
 
     def call(self, kind: str) -> str:
         """The function of a call: malloc, aligned_alloc, resize, free or fault."""

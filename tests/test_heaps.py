@@ -41,3 +41,4 @@ def test_what_a_description_names_is_there(heap) -> None:
     wanted += [f"targets/programs/replay/system_{heap.name}.h"]
     assert [name for name in wanted if not (ROOT / name).is_file()] == []
     assert heap.emulated and heap.tile
+    assert heap.differs.keys() <= heap.emulated.keys() | heap.tile.keys()

@@ -465,6 +465,8 @@ def test_help_lists_every_system_and_a_typo_is_guessed(trace: Path) -> None:
     told = tau("replay", "--help").stdout.split("Systems:")[1]
     for name, system in registry.systems().items():
         assert re.search(rf"^  {re.escape(name)} +{re.escape(system.about[:12])}", told, re.M), name
+    abouts = [system.about for system in registry.systems().values()]
+    assert len(set(abouts)) == len(abouts)
     done = tau("replay", trace, "--on", "rtmv")
     assert done.returncode == EXIT_USAGE and "did you mean rtvm?" in done.stderr
     assert "Did you mean 'replay'?" in tau("repley", trace).stderr

@@ -165,7 +165,7 @@ def _operation(kind: str, calls: PageCalls, with_zbb: PageCalls) -> Operation:
 
 
 SYSTEMS = tuple(
-    Paged(name, CONVENTIONAL if heap.is_conventional else OURS, heap.about)
+    Paged(name, CONVENTIONAL if heap.is_conventional else OURS, heap.about_of(name))
     for heap in heaps().values()
     for name in heap.emulated
 )

@@ -149,7 +149,7 @@ def _role(pair: Pair) -> str:
 
 
 def _about(pair: Pair) -> str:
-    return f"on the simulated tile, in cycles: {pair.heap.about}"
+    return f"on the simulated tile, in cycles: {pair.heap.about_of(pair.name)}"
 
 
 SYSTEMS = tuple(Tile(PREFIX + pair.name, _role(pair), _about(pair)) for pair in PAIRS)
