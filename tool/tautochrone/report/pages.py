@@ -65,12 +65,13 @@ def draw(entries: Sequence[Entry], recording: str = "") -> list[Panel]:
 
 def draw_table(entries: Sequence[Entry]) -> Panel:
     """Return a table of all costs by operation, so that systems can be compared."""
-    head = ("operation", "system", "count", "99.9th percentile", "maximum", "bound", "unit")
+    numbers = ("count", "mean", "99.9th percentile", "maximum", "bound")
+    head = ("operation", "system", *numbers, "unit")
     rows: list[tuple[Any, ...]] = []
     for entry in entries:
         assert entry.pages is not None
-        mean, most = entry.pages.mean, entry.pages.peak
-        rows.append(("pages mapped", entry.name, None, None, most, None, f"mean {mean:,.1f}"))
+        mean, most = round(entry.pages.mean, 1), entry.pages.peak
+        rows.append(("pages mapped", entry.name, None, mean, None, most, None, "pages"))
     for name in dict.fromkeys(name for entry in entries for name in entry.operations):
         for entry in entries:
             operation, unit = entry.operations.get(name), entry.unit
@@ -78,8 +79,8 @@ def draw_table(entries: Sequence[Entry]) -> Panel:
             if not operation or not counted or not operation.count:
                 continue
             bound = operation.grows if counted.bound is None else counted.bound
-            numbers = (operation.count, counted.p999, counted.max, bound)
-            rows.append((name, entry.name, *numbers, unit))
+            costs = (operation.count, counted.mean, counted.p999, counted.max, bound)
+            rows.append((name, entry.name, *costs, unit))
     caption = (
         "The same heaps as software, in instructions, and on the tile with a memory management"
         " unit, in cycles. On the tile, real faults map pages. Load and store are single accesses,"

@@ -25,9 +25,11 @@ from tautochrone.replay.entry import (
     Entry,
     Measure,
     Operation,
+    Pages,
 )
 from tautochrone.report import classes, footprints, instructions, live_bytes, page, picture, sizes
 from tautochrone.report.curves import Curves, curves_of
+from tautochrone.report.pages import draw_table
 from tautochrone.report.verdict import verdict
 
 HOSTILE = 'a</script><img src="http://hostile.invalid/x.png"> & "b"'
@@ -197,3 +199,12 @@ def test_each_small_figure_names_its_axes() -> None:
     titles = {(one.xaxis[0].axis_label, one.yaxis[0].axis_label) for one in small}
     assert len(small) == 2 and titles == {(curves.x_label, "objects")}
     assert curves.x_label == "time (µs)"
+
+
+def test_a_table_of_pages_and_costs_has_a_unit_in_each_row() -> None:
+    pages = Pages(827, 469.629, 474, 2916, 9, "recorded", 1024, {}, 2048, None)
+    entry = replace(entries()[0], name="rtvm", pages=pages)
+    columns = draw_table([entry]).columns
+    assert columns["operation"] == ["pages mapped", "malloc"]
+    assert columns["unit"] == ["pages", "instructions"]
+    assert columns["mean"] == [469.6, None]
