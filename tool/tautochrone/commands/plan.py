@@ -70,7 +70,7 @@ class Margin(click.ParamType):
     type=click.Choice(PLANNERS),
     default="replayed",
     show_default=True,
-    help="How to choose the pools; see below.",
+    help="How to choose the pools; the planners are described above.",
 )
 @click.option(
     "--classes-max",
@@ -83,7 +83,7 @@ class Margin(click.ParamType):
     "--margin",
     type=Margin(),
     default=0.0,
-    help="Part of the measured heap to add to it, as in 10% (default: 0%).",
+    help="Percentage of the measured heap to add to it, as in 10% (default: 0%).",
 )
 @click.option(
     "--layout",

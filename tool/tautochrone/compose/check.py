@@ -41,7 +41,7 @@ def slots_of(run: Run, place: int, application: int) -> list[Slot]:
 def mark_name(mark: Mark) -> tuple[str, int]:
     """What the mark says: start or end of an iteration of a task, and which."""
     what = "end of iteration" if mark.value & 1 else "start of iteration"
-    return f"{what}, task {mark.value >> 24}", mark.value >> 1 & 0x7FFFFF
+    return f"task {mark.value >> 24}: {what}", mark.value >> 1 & 0x7FFFFF
 
 
 def marks_of(run: Run, place: int, application: int) -> dict[tuple[str, int], Mark]:

@@ -13,7 +13,9 @@ from tautochrone.errors import EXIT_DONE
 
 @click.command()
 @click.argument("system", type=FILE)
-@click.option("-o", "--output", "out", type=FOLDER, help="Keep the files in this folder.")
+@click.option(
+    "-o", "--output", "out", type=FOLDER, help="Folder to keep the files in (default: none)."
+)
 @click.option("--force", is_flag=True, help="Replace existing files (default: refuse).")
 @JSON
 def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:

@@ -26,13 +26,23 @@ LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-tabl
     type=click.IntRange(1, 100_000),
     default=10,
     show_default=True,
-    help="At least so many random neighbors come and go, over all runs.",
+    help="Least number of random neighbors that come and go, over all runs.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of the neighbors.")
 @click.option(
-    "--application", "only", help="Compare this application, alone at first (default: all)."
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Start of the random numbers that choose the neighbors.",
 )
-@click.option("--leak", type=click.Choice(LEAKS), help="Build in a leak, which has to be found.")
+@click.option(
+    "--application", "only", help="Application to run alone, and to compare (default: each one)."
+)
+@click.option(
+    "--leak",
+    type=click.Choice(LEAKS),
+    help="Build in this leak, which the check has to find (default: none).",
+)
 @FRAMES
 @JSON
 def command(

@@ -13,18 +13,26 @@ from tautochrone.errors import EXIT_DONE
 
 @click.command()
 @click.argument("sources", type=FILE, nargs=-1, required=True)
-@click.option("-o", "--output", "out", type=FILE, required=True, help="The executable to write.")
+@click.option("-o", "--output", "out", type=FILE, required=True, help="Executable to write.")
 @click.option(
     "--page-bytes",
     type=click.IntRange(1024, 1 << 24),
     default=16384,
     show_default=True,
-    help="Data begin at a multiple of it.",
+    help="Largest page to link for, in bytes: data start at a multiple of it.",
 )
 @click.option(
-    "--address", default="0x80100000", show_default=True, help="Where the application begins."
+    "--address",
+    default="0x80100000",
+    show_default=True,
+    help="First address of the application.",
 )
-@click.option("-D", "defines", multiple=True, help="A macro for the sources, as in -DSIZE=4.")
+@click.option(
+    "-D",
+    "defines",
+    multiple=True,
+    help="Macro for the sources, as in -DSIZE=4; may be repeated (default: none).",
+)
 @click.option("--force", is_flag=True, help="Replace an existing file (default: refuse).")
 @JSON
 def command(

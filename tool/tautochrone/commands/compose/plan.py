@@ -14,10 +14,12 @@ from tautochrone.errors import EXIT_DONE
 @click.command()
 @click.argument("executable", type=FILE)
 @click.option(
-    "-o", "--output", "out", type=FILE, help="Write the reservation, a part of system.toml."
+    "-o", "--output", "out", type=FILE, help="File for the reservation, a part of system.toml (default: none)."
 )
 @click.option(
-    "--page-bytes", type=click.IntRange(1024, 1 << 24), help="The largest page to reserve."
+    "--page-bytes",
+    type=click.IntRange(1024, 1 << 24),
+    help="Largest page to reserve, in bytes (default: the one that takes the least memory).",
 )
 @click.option("--force", is_flag=True, help="Replace an existing file (default: refuse).")
 @JSON

@@ -222,7 +222,7 @@ def _set_of(search: Search, base: int, near: int) -> int:
     number = search.struck_of(list(range(sets)), base)
     if number is not None:
         return number
-    raise Unknown(f"directory entries from page {base:#x} on are in no set, though others are")
+    raise Unknown(f"the set of the directory entry of page {base:#x} was not found, others were")
 
 
 def _miss_walks(search: Search, kernel: list[int]) -> float:
