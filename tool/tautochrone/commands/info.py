@@ -31,8 +31,8 @@ def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 
     Of a code recording it prints the kernel, and how much of its code was executed. Of tasks, a
-    geometry or a plan of TLB sets (`tau tlb`) it prints the whole content, of another plan without
-    a heap its sections.
+    geometry or a plan of TLB sets (`tau tlb`) it prints the whole content. Of another plan it
+    prints the sections, unless it has a heap: such a plan is a text to read as it is.
 
     \b
     tau info program.tau

@@ -99,7 +99,7 @@ def command(
     tau run --plan plan.toml --lock --json run.json -- ./program
     tau run -- ./program
 
-    What the plan's heap refuses goes to a spill heap, is counted, and said at the end.
+    What does not fit the plan is served from a spill heap, counted, and reported at the end.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
@@ -176,7 +176,7 @@ def _say(
         output.warn(
             f"tau: {name} was killed by {ran.ended.signal_name} before its end, so it left no "
             "counts",
-            "run it without --strict to see what does not fit the plan; with it, malloc returns NULL"
+            "run it without --strict, which tells what does not fit the plan"
             if is_strict
             else "let it end by itself, or by a signal that it handles",
         )

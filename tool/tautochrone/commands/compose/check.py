@@ -60,12 +60,13 @@ def command(
     tau compose check system.toml --neighbors 30
     tau compose check --leak tlb
 
-    Without SYSTEM it takes an example: a JPEG decoder on two tiles, or one with DMA or fragmented
-    memory for these leaks. The neighbors run in idle
-    slots. They divide, miss, store across pages, call the kernel, sleep and fail, and they are
-    loaded and unloaded meanwhile. Compared are releases, first and last instruction of each slot,
-    start and end of each iteration, and what is printed. On a difference the first event is named,
-    and the resource that was shared.
+    Without SYSTEM it takes an example: a JPEG decoder on two tiles. For the leaks dma and page-mix
+    the example has DMA or fragmented memory.
+
+    The neighbors run in idle slots. They divide, miss in the TLB, store across pages, call the
+    kernel, sleep and fail, and they are loaded and unloaded meanwhile. The check compares the
+    release of each slot, its first and last instruction, start and end of each iteration, and the
+    output. If an event moved, it names the first one, and the resource that was shared.
 
     Exit status 3 means that a cycle moved.
     """

@@ -14,7 +14,11 @@ from tautochrone.errors import EXIT_DONE
 @click.command()
 @click.argument("executable", type=FILE)
 @click.option(
-    "-o", "--output", "out", type=FILE, help="File for the reservation, a part of system.toml (default: none)."
+    "-o",
+    "--output",
+    "out",
+    type=FILE,
+    help="File for the reservation, a part of system.toml (default: none).",
 )
 @click.option(
     "--page-bytes",

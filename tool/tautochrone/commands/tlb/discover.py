@@ -30,7 +30,7 @@ NEXT_STEP = "run it again when the machine is quieter, or with another --cpu"
     type=click.Choice(POLICIES),
     default="lru",
     show_default=True,
-    help="Which entry of a full set goes, in a simulated processor.",
+    help="Simulated processor: which entry of a full set is evicted.",
 )
 @click.option("--cpu", type=click.IntRange(0), help="CPU to measure on (default: the last one).")
 @click.option(

@@ -55,7 +55,7 @@ RUN_CYCLES = click.IntRange(1, 2_000_000_000)
     type=click.Choice(["lru", "plru", "random"]),
     default="lru",
     show_default=True,
-    help="Which entry of a full set goes.",
+    help="Which entry of a full set is evicted.",
 )
 @click.option(
     "--latency",

@@ -23,7 +23,7 @@ POLICIES = ("lru", "plru", "nru", "random", "adversarial")
     type=click.Choice(POLICIES),
     default="lru",
     show_default=True,
-    help="Which entry of a full set goes; adversarial: another task's, if there is one.",
+    help="Which entry of a full set is evicted; adversarial: another task's, if there is one.",
 )
 @click.option(
     "--tasks",
@@ -61,7 +61,7 @@ def command(
     uncolored: bool,
     as_json: bool,
 ) -> int:
-    """Simulate made-up tasks on TLBs; count how often each evicts its own and others' translations.
+    """Simulate synthetic tasks on TLBs; count evictions of their own and others' translations.
 
     \b
     tau tlb simulate --geometry zen4 --policy adversarial --tasks 16

@@ -16,7 +16,7 @@ import pytest
 
 from model.tlb_color import discovery
 from tautochrone.files.schema import Reader
-from tautochrone.tlb.discover.document import document_of
+from tautochrone.tlb.discover.document import document_of, show
 from tautochrone.tlb.discover.linear import reduced, span
 from tautochrone.tlb.discover.procedure import Found, discover
 from tautochrone.tlb.discover.processors.oracle import Pages, Ticks
@@ -230,7 +230,7 @@ def test_directories_that_cost_nothing_stay_unknown() -> None:
     assert not found.is_verified
 
 
-def test_a_limit_of_cpu_seconds_keeps_what_was_found() -> None:
+def test_a_limit_of_cpu_seconds_keeps_what_was_found(capsys: pytest.CaptureFixture[str]) -> None:
     geometry = known_geometry("zen4")
     with SimulatedProcessor(geometry, "lru", SEED) as processor:
         found = discover(processor, SEED, 0.4)
@@ -238,6 +238,8 @@ def test_a_limit_of_cpu_seconds_keeps_what_was_found() -> None:
     causes = (found.unknown, found.directory_unknown, *(each.unknown for each in found.arrays))
     assert any("CPU seconds" in cause for cause in causes)
     assert verdict(geometry, found) != "wrong"
+    show(document_of_simulated(geometry, "lru", found))
+    assert "what is unknown could not be checked" in capsys.readouterr().out
 
 
 def test_a_fully_associative_processor_has_nothing_to_own() -> None:
