@@ -365,7 +365,7 @@ def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
         return
     threads = output.count(merged.threads, "thread")
     end = f"killed by {ended.signal_name}" if ended.signal_name else f"exit {ended.exit_status}"
-    each = f" ({first.size_bytes / merged.events:.2f} B an event)" if merged.events else ""
+    each = f" ({first.size_bytes / merged.events:.2f} B per event)" if merged.events else ""
     output.note(
         f"tau: {merged.events:,} events of {who} in {output.duration(merged.duration_ns)}, "
         f"{threads}; "

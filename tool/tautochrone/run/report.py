@@ -156,11 +156,11 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
         output.note(f"tau: {name}: {verdict}")
         return
     percent = advised_percent(plan, report)
-    margin = f", or plan with --margin {percent}%" if percent <= 100 * MARGIN_MAX else ""
+    margin = f", or plan with --margin {percent}% or more" if percent <= 100 * MARGIN_MAX else ""
     output.warn(
         f"tau: {name}: {output.count(report.spilled_objects, 'object')} with "
-        f"{report.spilled_bytes:,} bytes did not fit the plan and were spilled; the spill heap "
-        f"had {report.spill_peak:,} bytes at its peak",
+        f"{report.spilled_bytes:,} bytes did not fit the plan; the spill heap had "
+        f"{report.spill_peak:,} bytes at its peak",
         f"record this run too and plan from both recordings{margin}; or is it a plan for another "
         "program?",
     )
