@@ -6,10 +6,13 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 // Two threads that meet seldom need the kernel: a call is shorter than a system call.
 #define SPINS_COUNT 100
+#define WAIT_NS 10000000
+#define SECOND_NS 1000000000
 
 struct tau_lock_gate tau_lock_gate = {.closed = TAU_LOCK_BUSY};
 _Atomic uint32_t tau_lock_threads;
@@ -27,6 +30,19 @@ static bool try_take(uint32_t id) {
                                        __ATOMIC_RELAXED);
 }
 
+// The end of one wait in the kernel. An owner whose id is not its own cannot wake who sleeps: a
+// child of vfork has its parent's, and so has one of a clone without fork handlers.
+static struct timespec soon(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    time.tv_nsec += WAIT_NS;
+    if (time.tv_nsec >= SECOND_NS) {
+        time.tv_nsec -= SECOND_NS;
+        time.tv_sec++;
+    }
+    return time;
+}
+
 // A kernel without such futexes has no inheritance either: then the lock is polled.
 __attribute__((cold)) void tau_lock_wait(void) {
     const int error = errno;
@@ -41,13 +57,13 @@ __attribute__((cold)) void tau_lock_wait(void) {
         }
         __builtin_ia32_pause();
     }
-    while (syscall(SYS_futex, &tau_lock_word, FUTEX_LOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0) {
-        if (errno == ENOSYS) {
-            sched_yield();
-            if (try_take(tau_lock_my_id)) {
-                break;
-            }
+    struct timespec until = soon();
+    while (syscall(SYS_futex, &tau_lock_word, FUTEX_LOCK_PI_PRIVATE, 0, &until, NULL, 0) != 0) {
+        sched_yield();
+        if (try_take(tau_lock_my_id)) {
+            break;
         }
+        until = soon();
     }
     errno = error;
 }
@@ -55,7 +71,8 @@ __attribute__((cold)) void tau_lock_wait(void) {
 __attribute__((cold)) void tau_lock_wake(void) {
     const int error = errno;
     if (syscall(SYS_futex, &tau_lock_word, FUTEX_UNLOCK_PI_PRIVATE, 0, NULL, NULL, 0) != 0) {
-        __atomic_store_n(&tau_lock_word, 0, __ATOMIC_RELEASE);  // no such futexes: nobody sleeps
+        __atomic_store_n(&tau_lock_word, 0,
+                         __ATOMIC_RELEASE);  // no such futexes, or not the owner it knows
     }
     errno = error;
 }
@@ -79,10 +96,11 @@ void tau_lock_after_fork(void) {
     }
 }
 
+// A child that has to hold no lock learns its id when it takes one: until then it may have become
+// another process by a clone that runs no fork handlers.
 void tau_lock_in_child(void) {
-    const bool is_shared = tau_lock_gate.inside == 0;
-    tau_lock_my_id = (uint32_t)syscall(SYS_gettid);
-    __atomic_store_n(&tau_lock_threads, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&tau_lock_word, fork_is_nested && is_shared ? tau_lock_my_id : 0,
-                     __ATOMIC_RELAXED);
+    const bool is_owner = fork_is_nested && tau_lock_gate.inside == 0;
+    tau_lock_my_id = is_owner ? (uint32_t)syscall(SYS_gettid) : 0;
+    __atomic_store_n(&tau_lock_threads, is_owner, __ATOMIC_RELAXED);
+    __atomic_store_n(&tau_lock_word, tau_lock_my_id, __ATOMIC_RELAXED);
 }
