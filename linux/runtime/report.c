@@ -1,97 +1,119 @@
 #include "linux/runtime/report.h"
 
-#include <errno.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <link.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
 #include "linux/runtime/notes.h"
-#include "linux/runtime/settings.h"
 #include "linux/runtime/sites.h"
 
+static char *report;  // the file's mapping; NULL: none to write
+static size_t used_bytes;
 static bool is_written;
+static char program[PATH_MAX];
 
-static __attribute__((format(printf, 2, 3))) void line(int file, const char *format, ...) {
-    char text[512];
+void tau_report_open(const char *path) {
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0) {
+        return;
+    }
+    void *const found = mmap(NULL, TAU_REPORT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (found == MAP_FAILED) {
+        return;
+    }
+    report = found;
+    const ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[bytes > 0 ? bytes : 0] = '\0';
+}
+
+static __attribute__((format(printf, 1, 2))) void text(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    const int bytes = vsnprintf(text, sizeof text, format, arguments);
+    const size_t left_bytes = TAU_REPORT_BYTES - used_bytes;
+    const int bytes = vsnprintf(report + used_bytes, left_bytes, format, arguments);
     va_end(arguments);
-    (void)!write(file, text, bytes < (int)sizeof text ? (size_t)bytes : sizeof text - 1);
+    used_bytes += bytes > 0 && (size_t)bytes < left_bytes ? (size_t)bytes : 0;
 }
 
-// The whole file at PATH behind the report.
-static void copy_file(int file, const char *path) {
-    char text[4096];
-    const int from = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes;
-    while (from >= 0 && (bytes = read(from, text, sizeof text)) > 0) {
-        (void)!write(file, text, (size_t)bytes);
+// PATH in one line: a newline and a backslash as in /proc/self/mountinfo.
+static void write_path(const char *path) {
+    for (; *path != '\0'; path++) {
+        text(*path == '\n' || *path == '\\' ? "\\%03o" : "%c", (unsigned char)*path);
     }
-    if (from >= 0) {
-        close(from);
-    }
+    text("\n");
 }
 
-static void write_planned(int file) {
+static void write_planned(void) {
     const struct tau_budget_statistics statistics = tau_budget_statistics(tau_heap.planned);
     for (size_t index = 0; index < statistics.classes_count; index++) {
         const struct tau_budget_class_statistics class =
             tau_budget_class_statistics(tau_heap.planned, index);
-        line(file, "class %u %u %u\n", class.size_bytes, class.count, class.peak_used_count);
+        text("class %u %u %u\n", class.size_bytes, class.count, class.peak_used_count);
     }
-    line(file, "shared %zu %zu\n", statistics.shared.capacity_bytes,
-         statistics.shared.peak_used_bytes);
+    text("shared %zu %zu\n", statistics.shared.capacity_bytes, statistics.shared.peak_used_bytes);
 }
 
-static void write_sites(int file) {
-    for (unsigned index = 0; index <= TAU_SITES_COUNT_MAX; index++) {
-        const struct tau_site *const site = &tau_sites[index];
-        if (site->objects != 0) {
-            line(file, "site %lx %lu %lu\n", site->address, site->objects, site->bytes);
+// Where ADDRESS lies in the file of the module FOUND, whose first mapping begins with the header.
+static uintptr_t offset_in_file(uintptr_t address, const struct dl_find_object *found) {
+    const ElfW(Ehdr) *const header = found->dlfo_map_start;
+    const ElfW(Phdr) *const rows = (const void *)((const char *)header + header->e_phoff);
+    const uintptr_t linked = address - found->dlfo_link_map->l_addr;
+    for (unsigned index = 0; index < header->e_phnum; index++) {
+        if (rows[index].p_type == PT_LOAD && linked - rows[index].p_vaddr < rows[index].p_memsz) {
+            return linked - rows[index].p_vaddr + rows[index].p_offset;
         }
     }
+    return address - (uintptr_t)found->dlfo_map_start;
 }
 
-static void write_all(int file, const char *end, const char *reason) {
-    char path[512];
-    const ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[bytes > 0 ? bytes : 0] = '\0';
-    line(file, "program %s\n", path);
-    line(file, "calls %lu\n", tau_notes.calls_count);
-    line(file, "threads %u\n", tau_lock_threads > 1 ? tau_lock_threads : 1);
-    line(file, "spilled %lu %lu\n", tau_heap.spilled_objects, tau_heap.spilled_bytes);
-    line(file, "refusals %lu\n", tau_heap.refusals);
+static void write_site(const struct tau_site *site) {
+    struct dl_find_object found;
+    const char *module = "";
+    uintptr_t offset = site->address;
+    if (_dl_find_object((void *)site->address, &found) == 0) {
+        module = found.dlfo_link_map->l_name[0] != '\0' ? found.dlfo_link_map->l_name : program;
+        offset = offset_in_file(site->address, &found);
+    }
+    text("site %lx %lu %lu ", offset, site->objects, site->bytes);
+    write_path(module);
+}
+
+static void write_all(const char *end, const char *reason) {
+    text("program ");
+    write_path(program);
+    text("calls %lu\n", tau_notes.calls_count);
+    text("threads %u\n", tau_lock_threads > 1 ? tau_lock_threads : 1);
+    text("spilled %lu %lu\n", tau_heap.spilled_objects, tau_heap.spilled_bytes);
+    text("refusals %lu\n", tau_heap.refusals);
     if (tau_heap.planned != NULL) {
-        write_planned(file);
+        write_planned();
     }
     if (tau_heap.spill != NULL) {
         const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
-        line(file, "spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
+        text("spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
     }
-    write_sites(file);
-    line(file, "%s %s\nmaps\n", end, reason);
-    if (tau_heap.spilled_objects != 0) {
-        copy_file(file, "/proc/self/maps");
+    for (unsigned index = 0; index <= TAU_SITES_COUNT_MAX; index++) {
+        if (tau_sites[index].objects != 0) {
+            write_site(&tau_sites[index]);
+        }
     }
+    text("%s %s\n", end, reason);
 }
 
 static void write_report(const char *end, const char *reason) {
-    if (is_written || tau_settings.report[0] == '\0') {
-        return;
+    if (!is_written && report != NULL) {
+        is_written = true;
+        write_all(end, reason);
     }
-    const int error = errno;
-    const int file = open(tau_settings.report, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    is_written = true;
-    if (file >= 0) {
-        write_all(file, end, reason);
-        close(file);
-    }
-    errno = error;
 }
 
 void tau_report_end(void) {
@@ -107,5 +129,5 @@ void tau_report_refused(const char *reason) {
 }
 
 void tau_report_forget(void) {
-    tau_settings.report[0] = '\0';
+    report = NULL;
 }

@@ -2,6 +2,13 @@
 #ifndef TAU_LINUX_RUNTIME_REPORT_H
 #define TAU_LINUX_RUNTIME_REPORT_H
 
+#include <stddef.h>
+
+// The length of its file: more than 65 sites with the longest paths take.
+#define TAU_REPORT_BYTES ((size_t)1 << 19)
+
+// Maps the file at PATH. Later a program may have no right to open or to write files.
+void tau_report_open(const char *path);
 // At the end of a program; writes once. Its children write nothing.
 void tau_report_end(void);
 // The program is stopped for a misuse of REASON.

@@ -75,10 +75,7 @@ const struct tau_settings *tau_settings_read(char *const environment[]) {
     const bool is_first = is_program(environment);
     const bool is_planned = is_first || value_of(environment, "TAU_RUN_CHILDREN") != NULL;
     const char *const plan = is_planned ? value_of(environment, "TAU_RUN_PLAN") : NULL;
-    const char *const report = is_first ? value_of(environment, "TAU_RUN_REPORT") : NULL;
-    if (report != NULL && strlen(report) < sizeof settings->report) {
-        strcpy(settings->report, report);
-    }
+    settings->report = is_first ? value_of(environment, "TAU_RUN_REPORT") : NULL;
     settings->spill_bytes = bytes_of(environment, "TAU_RUN_RESERVE", RESERVED_BYTES);
     if (plan != NULL) {
         settings->is_locked = is_first && value_of(environment, "TAU_RUN_LOCK") != NULL;

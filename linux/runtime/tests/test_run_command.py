@@ -180,6 +180,25 @@ def test_an_existing_json_file_is_kept(tau: Tau, tmp_path: Path) -> None:
     assert (done.stdout, out.read_text()[0]) == ("ran\n", "{")
 
 
+def test_a_json_file_that_cannot_be_written(tau: Tau, plan: MakePlan) -> None:
+    """The exit status is not one of the program's; what was counted is on stderr."""
+    done = tau("run", "--json", "/dev/full", "--plan", plan(1 << 20), "--", "echo", "ran")
+    assert (done.returncode, done.stdout) == (125, "ran\n")
+    assert "No space left" in done.stderr and "the plan held" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["a\nclass x", "b\nrefused by", "c\\012\n", "n\udcff", "n" * 200])
+def test_names_that_need_care(run: RunProgram, tmp_path: Path, name: str) -> None:
+    """A newline in the program's path, a byte that is no UTF-8, and a path of 800 bytes."""
+    folder = tmp_path.joinpath(*[name] * (4 if len(name) > 100 else 1))
+    folder.mkdir(parents=True)
+    shutil.copy(shutil.which("echo") or "echo", folder / "echo")
+    done = run(folder / "echo", "ran")
+    assert (done.status, done.stdout) == (0, "ran\n"), done.stderr
+    assert done.document["program"] == str(folder / "echo")
+    assert done.document["calls"] > 0
+
+
 def test_limited_address_space(run: RunProgram) -> None:
     """`ulimit -v` leaves room for the heap and for the program."""
     words = f"ulimit -v 1000000; exec {sys.executable} -m tautochrone run -- seq 3"

@@ -6,6 +6,7 @@ and on one that is far too small, so that both heaps and the way between them ar
 
 from __future__ import annotations
 
+import os
 import secrets
 import subprocess
 
@@ -74,6 +75,26 @@ def test_fork_while_others_allocate(
     """The lock is held over a fork, so that each child has whole heaps and a free lock."""
     done = run(build("runtime_fork"), options=options)
     assert (done.status, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_children_with_the_thread_id_of_another(build: Build, run: RunProgram) -> None:
+    """Of vfork, and of a clone without fork handlers: nobody sleeps for good at the lock."""
+    done = run(build("runtime_clone"))
+    assert (done.status, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.parametrize("right", ["calls", "files", "descriptors", "folder"])
+def test_a_program_that_gives_up_rights(
+    build: Build, run: RunProgram, plan: MakePlan, right: str
+) -> None:
+    """It ends as without us, and its counts and sites are told all the same."""
+    if right == "folder" and os.getuid() != 0:
+        pytest.skip("chroot needs root")
+    done = run(build("runtime_confined"), right, options=("--plan", plan(100_000)))
+    assert (done.status, done.document["is_complete"]) == (7, True), done.stderr
+    sites = done.document["sites"]
+    assert 80 <= done.document["spilled_objects"] == sum(site["objects"] for site in sites)
+    assert {site["module"] for site in sites} == {done.document["program"]}
 
 
 def test_a_sparse_calloc_is_not_resident(build: Build, run: RunProgram) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import resource
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,15 +111,11 @@ def command(
             raise click.UsageError(f"{name} needs --plan: only a planned heap has a size")
     if strict and spill_bytes:
         raise click.UsageError("--strict has no spill heap: leave out --spill")
-    try:
+    with _own_status():
         plan, plan_hash = _plan_of(plan_path) if plan_path is not None else (None, None)
         inputs = [program.check(words, "run"), Path(shutil.which(words[0]) or words[0])]
         if json_path is not None:
             output_file.check(json_path, force, inputs, False)
-    except TauError as error:
-        if error.exit_code < EXIT_CANNOT_RUN_SO:
-            error.exit_code = EXIT_CANNOT_RUN_SO
-        raise
     use_preset = preset == "auto" and plan is not None
     variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
     how = How(plan, spill_bytes, strict, lock, children, variables)
@@ -127,10 +125,23 @@ def command(
     refuse_unrun(report, EXIT_CANNOT_RUN_SO)
     _say(report, ran, plan, Path(words[0]).name, strict)
     if json_path is not None:
-        document = _document(report, ran, words[0], plan_hash)
-        with output_file.written(json_path, force, inputs) as partial:
-            partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        _write(_document(report, ran, words[0], plan_hash), json_path, force, inputs)
     return ran.ended.exit_status
+
+
+@contextlib.contextmanager
+def _own_status() -> Iterator[None]:
+    """Errors inside have an exit status that is not taken for the program's."""
+    try:
+        yield
+    except TauError as error:
+        error.exit_code = max(error.exit_code, EXIT_CANNOT_RUN_SO)
+        raise
+
+
+def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]) -> None:
+    with _own_status(), output_file.written(path, force, inputs) as partial:
+        partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 def _plan_of(path: Path) -> tuple[Plan, str]:

@@ -17,6 +17,7 @@ from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 
 LIBRARY = "libtau_run.so"
 REPORT_NAME = "report"
+REPORT_BYTES = 1 << 19  # TAU_REPORT_BYTES of linux/runtime/report.h
 PAGE_BYTES = 4096
 # Of the core: the largest pool of a TLSF with words of 64 bits.
 RESERVED_BYTES = 1 << 36
@@ -115,16 +116,26 @@ def run(words: list[str], how: How) -> Ran:
         environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
         environment |= variables_of(how, report)
         ended = launch.run_in(words, environment, False, False, "TAU_RUN_PID")
-        return Ran(ended, report.read_text(errors="replace"))
+        return Ran(ended, os.fsdecode(report.read_bytes().partition(b"\0")[0]))
 
 
 @contextlib.contextmanager
 def _report_file() -> Iterator[Path]:
-    """Yield an empty file that the program can write, also as another user."""
-    with tempfile.TemporaryDirectory(prefix="tau-run-") as name:
-        folder = Path(name)
-        folder.chmod(0o711)
-        report = folder / REPORT_NAME
-        report.touch()
-        report.chmod(0o622)
+    """Yield a file that the program can map and write, also as another user.
+
+    All of it is on the disk: a program that writes to a mapped hole of a full one is killed.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tau-run-")))
+            folder.chmod(0o711)
+            report = folder / REPORT_NAME
+            report.write_bytes(bytes(REPORT_BYTES))
+            report.chmod(0o666)
+        except OSError as error:
+            raise TauError(
+                f"cannot write {REPORT_BYTES:,} bytes to {tempfile.gettempdir()}: {error.strerror}",
+                "name another folder with TMPDIR, or raise the limit (ulimit -f)",
+                EXIT_CANNOT_RUN_SO,
+            ) from error
         yield report

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,15 +72,13 @@ class Report:
 
 def read_report(text: str) -> Report | None:
     """The report in these lines; None if the program left none."""
-    head, _, maps = text.partition("maps\n")
     report = Report()
-    raw_sites: list[tuple[int, int, int]] = []
-    for line in head.splitlines():
+    for line in text.split("\n"):
         key, _, rest = line.partition(" ")
         words = rest.split()
         match key:
             case "program":
-                report.program = rest
+                report.program = _path(rest)
             case "calls" | "threads" | "refusals":
                 setattr(report, key, int(rest))
             case "class":
@@ -91,29 +90,23 @@ def read_report(text: str) -> Report | None:
             case "spill":
                 report.spill_peak = int(words[1])
             case "site":
-                raw_sites.append((int(words[0], 16), int(words[1]), int(words[2])))
+                report.sites.append(_site(rest))
             case "ended" | "misuse" | "refused":
                 report.end, report.reason = key, rest.strip()
-    report.sites = _sites_of(raw_sites, maps.splitlines())
+    report.sites.sort(key=lambda site: -site.size_bytes)
     return report if report.end else None
 
 
-def _sites_of(raw: Iterable[tuple[int, int, int]], maps: list[str]) -> list[Site]:
-    """The sites with their modules, the one with the most bytes first."""
-    rows = []
-    for line in maps:
-        words = line.split(maxsplit=5)
-        if len(words) == 6 and words[5].startswith("/"):
-            start, end = (int(word, 16) for word in words[0].split("-"))
-            rows.append((start, end, int(words[2], 16), words[5]))
-    found = []
-    for address, objects, size_bytes in raw:
-        site = Site("", address, objects, size_bytes)
-        for start, end, offset, path in rows:
-            if start <= address < end:
-                site = Site(path, address - start + offset, objects, size_bytes)
-        found.append(site)
-    return sorted(found, key=lambda site: -site.size_bytes)
+def _site(text: str) -> Site:
+    offset, objects, size_bytes, module = text.split(" ", 3)
+    module = _path(module)
+    place = os.path.realpath(module) if module.startswith("/") else module
+    return Site(place, int(offset, 16), int(objects), int(size_bytes))
+
+
+def _path(text: str) -> str:
+    """The path that the allocator wrote in one line."""
+    return re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), text)
 
 
 def refuse_unrun(report: Report | None, exit_code: int) -> None:
