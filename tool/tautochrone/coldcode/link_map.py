@@ -18,6 +18,7 @@ from tautochrone.files import input_file
 
 FILE_BYTES_MAX = 1 << 30
 BEGINNING = "Linker script and memory map"
+ENDING = "OUTPUT("  # behind all code
 STEP = "build the kernel with CONFIG_VMLINUX_MAP=y, and name vmlinux.map"
 OUTPUT_SECTION = re.compile(r"(\.[\w.]+)(?:\s+0x[0-9a-f]+\s+0x[0-9a-f]+.*)?$")
 PIECE = re.compile(r" ([.\w][^\s*()]*)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$")
@@ -58,10 +59,12 @@ class Piece:
 
 def read_link_map(path: Path) -> tuple[Piece, ...]:
     """The pieces of code by address. Raises TauError if it is no map of a kernel."""
-    data = input_file.read(path, "link map", FILE_BYTES_MAX)
-    pieces = sorted(_pieces_of(data.decode("utf-8", "replace").splitlines()))
+    lines = input_file.read(path, "link map", FILE_BYTES_MAX).decode("utf-8", "replace").split("\n")
+    pieces = sorted(_pieces_of(lines))
     if not pieces:
         raise TauError(f"{path} is no link map of GNU ld, or has no code", STEP)
+    if not any(line.startswith(ENDING) for line in lines):
+        raise TauError(f"{path} is no whole link map: it ends before {ENDING}…)", STEP)
     for before, after in zip(pieces, pieces[1:], strict=False):
         if before.address + before.size_bytes > after.address:
             cause = f"{before.section} and {after.section} overlap"

@@ -22,6 +22,7 @@ from tautochrone.commands.replay_options import (
     replay_options,
 )
 from tautochrone.console import output
+from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import input_file, json_text, output_file
 from tautochrone.files.paths import OutputPath
@@ -55,7 +56,7 @@ CODE_OPTIONS = (
     click.option(
         "--threshold",
         "thresholds",
-        type=click.FloatRange(0, 1),
+        type=FiniteRange(0, 1),
         multiple=True,
         help="Code recordings: a threshold T to plan for; may be repeated (default: seven from 1"
         " to 0.98).",
@@ -63,7 +64,7 @@ CODE_OPTIONS = (
     click.option(
         "--delay",
         "page_us",
-        type=click.FloatRange(min=0, max=1e6),
+        type=FiniteRange(min=0, max=1e6),
         default=PAGE_US,
         show_default=True,
         help="Code recordings: microseconds that loading a page takes.",

@@ -295,6 +295,12 @@ def test_two_ways_to_ask_at_once_are_refused(made: Made) -> None:
     refused("coldcode", "plan", *made.inputs, "--frames", "3", status=EXIT_USAGE)
 
 
+@pytest.mark.parametrize("stream", ["-", "/dev/null"])
+def test_a_stream_has_no_fragment_beside_it(made: Made, stream: str) -> None:
+    said = refused("coldcode", "plan", *made.inputs, "-o", stream, status=EXIT_USAGE)
+    assert "no file" in said and not Path(f"{stream}.lds").exists()
+
+
 def test_a_cut_recording_is_refused(made: Made, tmp_path: Path) -> None:
     cut = tmp_path / "cut.taucode"
     cut.write_bytes(made.recording.read_bytes()[:-40])

@@ -54,6 +54,7 @@ Linker script and memory map
  .init.text     0xffffffff80003000       0x10 init/main.o
 .data           0xffffffff80004000       0x10
  .data          0xffffffff80004000       0x10 init/main.o
+OUTPUT(vmlinux elf64-littleriscv)
 """
 BASE = 0xFFFFFFFF80000000
 
@@ -92,6 +93,13 @@ def test_overlapping_pieces_and_other_files_are_refused(tmp_path: Path) -> None:
     for text in ("", "ELF", MAP.split(".head.text  ")[0], overlapping):
         with pytest.raises(TauError, match="link map"):
             pieces_of(tmp_path, text)
+
+
+@pytest.mark.parametrize("line", [-2, 20, 12])
+def test_a_map_that_is_cut_is_refused(tmp_path: Path, line: int) -> None:
+    """Else a plan of a part of the kernel would be made, and called one of the kernel."""
+    with pytest.raises(TauError, match="no whole link map"):
+        pieces_of(tmp_path, "\n".join(MAP.split("\n")[:line]))
 
 
 def test_the_larger_of_both_sizes_is_taken() -> None:

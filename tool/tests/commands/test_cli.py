@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
+from tautochrone.cli import verbs
 from tautochrone.commands import tlb
 from tautochrone.console import output
 from tautochrone.trace.file import TraceWriter
@@ -71,6 +74,27 @@ def test_a_failure_names_its_cause_on_stderr_only(missing: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("tau: ") and str(missing) in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def options_of(group: click.Group) -> Iterator[click.Parameter]:
+    """The options of all commands."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from options_of(command)
+        else:
+            yield from command.params
+
+
+def test_no_number_is_nan() -> None:
+    """nan is neither below nor above a limit."""
+    ranges = [item for item in options_of(verbs) if isinstance(item.type, click.FloatRange)]
+    assert len(ranges) > 5
+    for item in ranges:
+        with pytest.raises(click.BadParameter, match="finite"):
+            item.type.convert("nan", item, None)
 
 
 @pytest.mark.parametrize("words", [("nonsense",), ("info",), ("--color", "sometimes", "info")])

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tautochrone.console.numbers import FiniteRange
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 OPTIONS: tuple[Decorator, ...] = (
     click.option(
@@ -32,7 +33,7 @@ OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option(
         "--seconds",
-        type=click.FloatRange(min=1),
+        type=FiniteRange(min=1),
         default=10800.0,
         show_default=True,
         help="Time limit of each step, in seconds: configuring, compiling, linking, a boot.",

@@ -10,6 +10,7 @@ import click
 
 from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY, Memory
 from tautochrone.console import output
+from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_DONE
 from tautochrone.facts.plan_format import SECTIONS
 from tautochrone.files.paths import OutputPath
@@ -56,7 +57,7 @@ FRAMES_LEAST, FRAMES_MAX = (SECTIONS["code"]["frames"][key] for key in ("least",
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     help=f"T, the part of all instructions that hot code has (default: {THRESHOLD}).",
 )
 @click.option("--frames", type=FRAMES, help=f"Frames of the cache (default: {FRAMES_COUNT}).")
@@ -152,6 +153,9 @@ def command(
     _refuse_both(threshold, frames, ram_bytes, faults_max)
     others = [path for path in (keep, heap_path) if path is not None]
     inputs = [*recordings, elf, map_path, *other_maps, *others]
+    if plan_path is not None and output_file.is_stream(plan_path):
+        cause = f"-o {plan_path} is no file: the fragment is written beside the plan"
+        raise click.UsageError(cause)
     outputs = [] if plan_path is None else [plan_path, fragment_path(plan_path)]
     for number, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:number]], as_json)

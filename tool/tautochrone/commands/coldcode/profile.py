@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tautochrone.console import output
+from tautochrone.console.numbers import FiniteRange
 from tautochrone.facts.code_format import TOUCHES_MAX_DEFAULT
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
@@ -37,7 +38,7 @@ from tautochrone.files.paths import OutputPath
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0.1),
+    type=FiniteRange(min=0.1),
     help="Time limit in seconds (default: none).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")

@@ -10,6 +10,7 @@ import click
 from tautochrone.commands.coldcode.build_options import build_options
 from tautochrone.commands.coldcode.options import FILE, FRAMES, POLICY, Memory
 from tautochrone.console import output
+from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
@@ -35,7 +36,7 @@ THRESHOLD, FRAMES_COUNT, POLICY_NAME = 0.999, 16, "round-robin"
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     help="Without a plan: T, the part of all instructions that hot code has (default:"
     f" {THRESHOLD}).",
 )

@@ -8,6 +8,7 @@ import click
 
 from tautochrone.commands.tlb.options import JSON
 from tautochrone.console import output
+from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_DONE, TauError
 from tautochrone.files.paths import OutputPath
 
@@ -35,7 +36,7 @@ NEXT_STEP = "run it again when the machine is quieter, or with another --cpu"
 @click.option("--cpu", type=click.IntRange(0), help="CPU to measure on (default: the last one).")
 @click.option(
     "--cpu-seconds",
-    type=click.FloatRange(0.1, 600),
+    type=FiniteRange(0.1, 600),
     default=5.0,
     show_default=True,
     help="CPU time after which what is left stays unknown.",
