@@ -43,7 +43,11 @@ class Block:
 
 def block_of(meter: Meter, level: Level) -> Block:
     """The kernel of a level's block. Raises Unknown."""
-    bits = level.block_log2
+    bits, scale = level.block_log2, level.scale
+    if scale.conflicts <= scale.fits:
+        raise Unknown(
+            f"{1 << bits} pages cost {scale.conflicts:.2f} an access, half of them {scale.fits:.2f}"
+        )
     masks = [1 << bit for bit in range(bits) if _holds_kernel(meter, level, [1 << bit])]
     used = [bit for bit in range(bits) if 1 << bit not in masks]
     leaders: list[int] = []

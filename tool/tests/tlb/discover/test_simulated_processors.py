@@ -16,11 +16,14 @@ import pytest
 
 from model.tlb_color import discovery
 from tautochrone.files.schema import Reader
+from tautochrone.tlb.discover.capacity import Level
 from tautochrone.tlb.discover.document import document_of, show
 from tautochrone.tlb.discover.linear import reduced, span
+from tautochrone.tlb.discover.meter import Meter, Scale
 from tautochrone.tlb.discover.procedure import Found, discover
-from tautochrone.tlb.discover.processors.oracle import Pages, Ticks
+from tautochrone.tlb.discover.processors.oracle import Pages, Ticks, Unknown
 from tautochrone.tlb.discover.processors.simulated import Costs, SimulatedProcessor
+from tautochrone.tlb.discover.sets import block_of
 from tautochrone.tlb.geometry import (
     DATA,
     DIRECTORY,
@@ -124,6 +127,15 @@ def test_the_table_is_a_geometry_with_the_same_sets() -> None:
     geometry = geometry_of_table("found", table, Reader("found", ""))
     assert geometry.has_sets_of(truth)
     assert geometry.source == "measured"
+
+
+@pytest.mark.parametrize("conflicts", [7.03, 6.9])
+def test_a_block_that_costs_no_more_than_its_half_is_unknown(conflicts: float) -> None:
+    """A baseline that is measured too high makes a level of it; its scale has no length."""
+    with SimulatedProcessor(known_geometry("tile-16x4"), "lru", SEED) as processor:
+        level = Level(0, 4, Scale(7.03, conflicts))
+        with pytest.raises(Unknown, match=f"16 pages cost {conflicts:.2f} .*, half of them 7.03"):
+            block_of(Meter(processor), level)
 
 
 def random_geometry(dice: random.Random) -> tuple[Geometry, int]:
