@@ -66,11 +66,14 @@ class Search:
         """Attackers below the directories from `base` on, in another set than the victims."""
         index = self.level.index
         moved = index.of(base)
-        start = next(
+        starts = (
             each
             for each in range(1, index.sets)
             if index.page_in(each) < 1 << self.directory_bits and each ^ moved != victims
         )
+        start = next(starts, None)
+        if start is None:
+            raise Unknown("too few sets differ within a directory's pages")
         return span(self.vectors) ^ np.uint64(index.page_in(start) ^ base)
 
     def ticks(self, number: int, base: int = 0, trials: int = TRIALS) -> float:

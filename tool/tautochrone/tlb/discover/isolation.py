@@ -11,7 +11,7 @@ import numpy as np
 
 from tautochrone.tlb.discover.directory import Sharing
 from tautochrone.tlb.discover.meter import Meter, low_mean
-from tautochrone.tlb.discover.processors.oracle import Pages, pages_of
+from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
 from tautochrone.tlb.discover.victims import Level
 
 TRIES = 8
@@ -50,11 +50,14 @@ def _try(meter: Meter, level: Level, sharing: Sharing, tries: int) -> Isolation:
     victims = level.pages_in(number, level.live)
     count = ATTACKERS * level.live
     same = level.pages_in(number, level.live + count)[level.live :]
-    other = next(
+    apart = (
         each
         for each in dice.permutation(sets).tolist()
         if each != number and number not in _directory_sets(level.pages_in(each, count), sharing)
     )
+    other = next(apart, None)
+    if other is None:
+        raise Unknown(f"directories of every other set's pages are in set {number}")
     elsewhere = level.pages_in(other, count)
     flushers = level.flushers({number, other}, count)
     # As many pages in each case, so that the data cache makes no difference.

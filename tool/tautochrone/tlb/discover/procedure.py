@@ -64,6 +64,7 @@ class Found:
             bool(self.arrays)
             and all(each.is_verified for each in self.arrays)
             and self.sharing is not None
+            and not self.directory_unknown
             and (self.isolation is None or self.isolation.is_passed)
         )
 
@@ -92,6 +93,8 @@ def _array(meter: Meter, size: LevelSize, front: int, seed: int) -> Array:
     array = Array(size)
     for attempt in range(LEVEL_TRIES):
         try:
+            if attempt:
+                array.size = measured_again(meter, size)
             groups = groups_of(meter, block_of(meter, array.size), front, seed + attempt)
             index = index_of(meter, groups)
             array.checks = checks_of(meter, groups, index)
@@ -105,7 +108,6 @@ def _array(meter: Meter, size: LevelSize, front: int, seed: int) -> Array:
         except Unknown as error:
             array.unknown = str(error)
             time.sleep(PAUSE_SECONDS if meter.oracle.facts.is_shared else 0)
-            array.size = measured_again(meter, size)
     return array
 
 

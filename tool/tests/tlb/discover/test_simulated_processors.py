@@ -16,6 +16,7 @@ import pytest
 
 from model.tlb_color import discovery
 from tautochrone.files.schema import Reader
+from tautochrone.tlb.discover import isolation, procedure
 from tautochrone.tlb.discover.capacity import Level
 from tautochrone.tlb.discover.document import document_of, show
 from tautochrone.tlb.discover.linear import reduced, span
@@ -136,6 +137,48 @@ def test_a_block_that_costs_no_more_than_its_half_is_unknown(conflicts: float) -
         level = Level(0, 4, Scale(7.03, conflicts))
         with pytest.raises(Unknown, match=f"16 pages cost {conflicts:.2f} .*, half of them 7.03"):
             block_of(Meter(processor), level)
+
+
+def unknown(*_arguments: object) -> None:
+    """A step that cannot tell."""
+    raise Unknown("a neighbor is loud")
+
+
+@pytest.mark.parametrize("name", ["tile-16x4", "zen4"])
+def test_nothing_is_verified_without_the_check_of_isolation(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(procedure, "isolation_of", unknown)
+    geometry = known_geometry(name)
+    found = found_on(geometry, "lru")
+    document = document_of_simulated(geometry, "lru", found)
+    assert verdict(geometry, found) == "right" and found.isolation is None
+    assert not document["is_verified"] and document["geometry"] is None
+    assert document["unknown"] == ["a neighbor is loud"]
+
+
+def test_a_level_that_cannot_be_measured_again_stays_a_level(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else the level in front would pass for the last one, and be verified."""
+    monkeypatch.setattr(procedure, "measured_again", unknown)
+    monkeypatch.setattr(
+        procedure, "block_of", lambda *each: unknown() if each[1].number else block_of(*each)
+    )
+    found = found_on(known_geometry("zen4"), "lru")
+    first, second = found.arrays
+    assert first.is_verified and second.unknown == "a neighbor is loud"
+    assert not found.is_verified and found.sharing is None
+
+
+@pytest.mark.parametrize("sets", [2, 4])
+def test_when_every_set_walks_into_the_victims_isolation_is_unknown(
+    sets: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their directories' entries are in all sets."""
+    monkeypatch.setattr(isolation, "_directory_sets", lambda *_: set(range(sets)))
+    found = found_on(geometry_or_shape(f"{sets}x4"), "lru")
+    assert not found.is_verified and "directories of every other set" in found.directory_unknown
 
 
 def random_geometry(dice: random.Random) -> tuple[Geometry, int]:
