@@ -23,10 +23,14 @@ static const char *words_of(int reason) {
 
 void tau_misuse_stop(const void *pointer, int reason) {
     char text[256];
-    const int bytes =
-        snprintf(text, sizeof text, "tau run: %s[%d]: free or realloc of %p: %s\n",
-                 program_invocation_short_name, (int)getpid(), pointer, words_of(reason));
+    char call[64] = "malloc";
+    const char *const words = pointer != NULL ? words_of(reason) : "a free block was overwritten";
+    if (pointer != NULL) {
+        (void)snprintf(call, sizeof call, "free or realloc of %p", pointer);
+    }
+    const int bytes = snprintf(text, sizeof text, "tau run: %s[%d]: %s: %s\n",
+                               program_invocation_short_name, (int)getpid(), call, words);
     (void)!write(STDERR_FILENO, text, bytes > 0 ? (size_t)bytes : 0);
-    tau_report_misuse(words_of(reason));
+    tau_report_misuse(words);
     abort();
 }

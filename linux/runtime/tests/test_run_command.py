@@ -67,6 +67,35 @@ def test_the_advised_margin_is_one_that_plan_takes(run: RunProgram, plan: MakePl
     assert "plan from both recordings; or" in done.stderr and "--margin" not in done.stderr
 
 
+RESIZED = """
+m.argtypes = [ctypes.c_size_t]
+r, f = ctypes.CDLL(None).realloc, ctypes.CDLL(None).free
+r.restype, r.argtypes, f.argtypes = m.restype, [m.restype, *m.argtypes], [m.restype]
+for _ in range(100):
+    f(r(m(400_000), 3_000_000))
+"""
+
+
+def test_what_moves_to_the_spill_heap_leaves_the_planned_one(
+    run: RunProgram, plan: MakePlan
+) -> None:
+    """The plan holds the small objects, again and again, and never one that has grown."""
+    options = ("--plan", plan(2_500_000), "--preset", "none")
+    done = run("python3", "-S", "-c", OBJECTS + RESIZED, options=options)
+    assert done.status == 0, done.stderr
+    assert done.document["spilled_objects"] == 100
+
+
+def test_checks_take_nothing_from_the_plan(run: RunProgram, plan: MakePlan) -> None:
+    """In-use bits of a pool lie beside heap_bytes: what the plan shares is what it said."""
+    pool_bytes = 64_000 * 16
+    full, half = (
+        run("true", options=("--plan", plan(2 * pool_bytes, (16, count)))).document["shared_bytes"]
+        for count in (64_000, 32_000)
+    )
+    assert abs(half - full - pool_bytes // 2) < 500  # the bits are 4,000 bytes more
+
+
 def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
     """What does not fit is refused with ENOMEM, counted, and nothing is spilled."""
     options = ("--plan", plan(100 * 60_000, (40_000, 100)), "--strict", "--preset", "none")

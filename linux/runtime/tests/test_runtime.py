@@ -7,6 +7,7 @@ and on one that is far too small, so that both heaps and the way between them ar
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import subprocess
 
@@ -45,10 +46,11 @@ def test_random_calls(
 
 def test_the_family(build: Build, run: RunProgram, options: tuple[object, ...]) -> None:
     """Results and errno are those that the same program finds with the C library's own."""
-    program = build("runtime_family")
+    # Compilers know that posix_memalign leaves errno alone, and would not look.
+    program = build("runtime_family", "-fno-builtin")
     plain = subprocess.run([program], capture_output=True, text=True, check=False)
     assert (plain.returncode, plain.stdout) == (0, "")
-    done = run(program, options=options)
+    done = run(program, "ours", options=options)
     assert (done.status, done.stdout) == (0, ""), done.stderr
     assert done.document["refusals"] > 10  # those near 2^63
 
@@ -113,6 +115,17 @@ def test_a_sparse_calloc_in_a_plan(
     assert (resident_kib < 3000, wrong) == (True, 0)
 
 
+def test_calloc_clears_what_a_free_block_left_at_the_end(
+    build: Build, run: RunProgram, plan: MakePlan
+) -> None:
+    """The last bytes of a heap were never handed out, and are not zero."""
+    options = ("--plan", plan(100_000), "--strict", "--preset", "none")
+    done = run(build("runtime_end"), options=options)
+    assert done.status == 0, done.stderr
+    malloc, calloc = map(int, done.stdout.split())
+    assert (malloc > 0, calloc) == (True, 0)
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
@@ -121,18 +134,35 @@ def test_a_sparse_calloc_in_a_plan(
         ("stack", "no object of this allocator starts there"),
         ("inside", "no object of this allocator starts there"),
         ("misaligned", "misaligned"),
+        ("resized-stack", "no object of this allocator starts there"),
     ],
 )
-@pytest.mark.parametrize("is_in_pool", [False, True])
+@pytest.mark.parametrize("more", [(), ("pool",), ("beside",)])
 def test_misuse_stops_the_program(
-    build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str, is_in_pool: bool
+    build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str, more: tuple[str, ...]
 ) -> None:
     """A pointer that is no object: one line that says what it is, and SIGABRT."""
     options = ("--plan", plan(1 << 20, (64, 4)))
-    done = run(build("runtime_misuse"), kind, *("pool",) * is_in_pool, options=options)
+    done = run(build("runtime_misuse"), kind, *more, options=options)
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
     assert words in done.stderr
     assert done.document["is_complete"]  # the counts are written all the same
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("overrun", r"free or realloc of 0x\w+: the object's header, or that of a neighbor, was"),
+        ("overrun-then-malloc", "malloc: a free block was"),
+    ],
+)
+def test_an_overwritten_header_stops_the_program(
+    build: Build, run: RunProgram, plan: MakePlan, kind: str, words: str
+) -> None:
+    """Whoever finds it: the free of the object in front, or a request."""
+    done = run(build("runtime_misuse"), kind, options=("--plan", plan(1 << 20)))
+    assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
+    assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
 
 
 def test_real_programs(run: RunProgram, options: tuple[object, ...]) -> None:

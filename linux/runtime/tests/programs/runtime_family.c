@@ -1,5 +1,5 @@
 // Each function of the family: results and errno for good and bad arguments, as the C library's own
-// give them. Prints nothing unless one differs.
+// give them. Prints nothing unless one differs. With an argument it runs on ours.
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int failures;
+static int failures, is_ours;
 
 #define EXPECT(condition)                                                                          \
     do {                                                                                           \
@@ -41,7 +41,8 @@ static void refuses(void) {
     EXPECT(aligned_alloc(64, everything) == NULL && errno == ENOMEM);
     EXPECT(valloc(everything) == NULL && errno == ENOMEM);
     EXPECT(pvalloc(everything) == NULL && errno == ENOMEM);
-    EXPECT(posix_memalign(&pointer, 64, nearly) == ENOMEM && errno == 0);
+    // The manual says that it leaves errno alone; the C library does not.
+    EXPECT(posix_memalign(&pointer, 64, nearly) == ENOMEM && (errno == 0 || !is_ours));
     EXPECT(posix_memalign(&pointer, 0, 8) == EINVAL);
     EXPECT(posix_memalign(&pointer, 4, 8) == EINVAL);
     EXPECT(posix_memalign(&pointer, 24, 8) == EINVAL && pointer == &pointer);
@@ -86,7 +87,9 @@ static void looks(void) {
     EXPECT(malloc_trim(0) == 0 || errno == 0);
 }
 
-int main(void) {
+int main(int count, char **words) {
+    (void)words;
+    is_ours = count > 1;
     refuses();
     allocates();
     looks();

@@ -1,11 +1,24 @@
-// One kind of misuse, by name; the allocator should stop the program at it.
+// One kind of misuse, by name; the allocator should stop the program at it. A second word is "pool"
+// (the object is of a pool's size) or "beside" (there was a second thread).
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static void *beside(void *argument) {
+    free(malloc(10));
+    return argument;
+}
+
 int main(int count, char **words) {
-    char *volatile object = malloc(count > 2 ? 64 : 1000);
+    const char *const more = count > 2 ? words[2] : "";
+    if (strcmp(more, "beside") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, beside, NULL);
+        pthread_join(thread, NULL);
+    }
+    char *volatile object = malloc(strcmp(more, "pool") == 0 ? 64 : 1000);
     char *volatile other = malloc(1000);
     char local[64] = "";
     other[0] = local[0];
@@ -21,9 +34,20 @@ int main(int count, char **words) {
     } else if (strcmp(words[1], "resized") == 0) {
         free(object);
         object = realloc(object, 3000);
+    } else if (strcmp(words[1], "resized-stack") == 0) {
+        object = realloc(&local[16], 3000);
     } else if (strcmp(words[1], "overrun") == 0) {
-        memset(object, 'x', malloc_usable_size(object) + 8);
+        const size_t bytes = malloc_usable_size(object);
+        free(other);
+        memset(object, 0xff, bytes + 32);
         free(object);
+    } else if (strcmp(words[1], "overrun-then-malloc") == 0) {
+        const size_t bytes = malloc_usable_size(object);
+        free(other);
+        memset(object, 0xff, bytes + 32);
+        for (int calls = 0; calls < 4; calls++) {
+            object = malloc(bytes);
+        }
     }
     puts("not seen");
     return 0;

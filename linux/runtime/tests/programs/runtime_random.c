@@ -46,9 +46,10 @@ static size_t size_of(uint64_t *state) {
                        : next(state) % 300000;
 }
 
+// All that may be used, not only what was asked for.
 static void fill(struct object *object, uint64_t *state) {
     object->pattern = (unsigned char)next(state);
-    memset(object->bytes, object->pattern, object->size);
+    memset(object->bytes, object->pattern, malloc_usable_size(object->bytes));
 }
 
 static void check(const struct object *object, size_t bytes) {

@@ -1,5 +1,7 @@
-// A timer's handler allocates, frees and forks while the program allocates: nothing hangs, and no
-// object is damaged. With an argument there is a second thread all the while.
+// A timer's handler allocates, resizes, frees and forks while the program allocates: nothing hangs,
+// no object is damaged, and at the end the heaps hold as much as before. With an argument there is
+// a second thread all the while; what that one leaves in the C library is not looked at.
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +15,8 @@
 
 static volatile sig_atomic_t ticks;
 static char *volatile handed[TICKS + 1];
+static char *volatile made[TICKS + 1];
+static char *volatile grown;
 static volatile int is_done;
 
 static void tick(int number) {
@@ -26,6 +30,9 @@ static void tick(int number) {
     if (ticks < TICKS) {
         free(handed[ticks]);
         handed[ticks] = NULL;
+        made[ticks] = strdup("a handler's");
+        char *const larger = realloc(grown, 100 + 10 * ticks);
+        grown = larger != NULL ? larger : grown;
     }
     if (ticks % 50 == 0) {
         const pid_t child = fork();
@@ -48,7 +55,7 @@ static void *beside(void *argument) {
 
 int main(int count, char **words) {
     (void)words;
-    const struct itimerval every = {{0, 1000}, {0, 1000}};
+    const struct itimerval every = {{0, 1000}, {0, 1000}}, never = {0};
     pthread_t thread;
     sigset_t none, alarms;
     sigemptyset(&alarms);
@@ -57,6 +64,8 @@ int main(int count, char **words) {
     if (count > 1) {
         pthread_create(&thread, NULL, beside, NULL);
     }
+    const size_t used_bytes = mallinfo2().uordblks;
+    grown = strdup("the program's");
     for (unsigned index = 0; index < TICKS; index++) {
         handed[index] = malloc(50 + index);
     }
@@ -74,6 +83,24 @@ int main(int count, char **words) {
         }
         free(object);
         calls++;
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    for (unsigned index = 0; index < TICKS; index++) {
+        char *const larger = made[index] != NULL ? realloc(made[index], 5000) : NULL;
+        if (larger != NULL && strcmp(larger, "a handler's") != 0) {
+            puts("an object of a handler was damaged");
+            return 1;
+        }
+        free(larger);
+    }
+    if (strcmp(grown, "the program's") != 0) {
+        puts("an object that a handler resized was damaged");
+        return 1;
+    }
+    free(grown);
+    if (count == 1 && mallinfo2().uordblks != used_bytes) {
+        puts("an object was not freed");
+        return 1;
     }
     is_done = 1;
     if (count > 1) {
