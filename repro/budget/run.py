@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import platform
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,9 +25,9 @@ from repro.budget import (
     table1,
 )
 from repro.budget.measure import OUT, REPOSITORY, import_events, store
+from repro import stages
 from repro.machine import first_line
 from tautochrone import __version__
-from tautochrone.console.output import note
 
 
 def measure_figure3() -> dict[str, Any]:
@@ -69,13 +68,7 @@ def conditions() -> dict[str, str]:
 
 def main(chosen: list[str]) -> None:
     """Run the chosen stages (all if none), then write claims and report."""
-    unknown = [name for name in chosen if name not in STAGES]
-    if unknown:
-        sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(STAGES)}")
-    for name in chosen or STAGES:
-        started = time.monotonic()
-        store(name, STAGES[name]())
-        note(f"{name}: {time.monotonic() - started:.0f} s")
+    stages.measure(STAGES, chosen, store)
     store("meta", {"conditions": conditions()})
     claims.write()
     budget_report.write()

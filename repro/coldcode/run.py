@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import platform
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,11 +26,11 @@ from repro.coldcode import (
     shown,
     sweep,
 )
+from repro import stages
 from repro.machine import first_line
 from tautochrone import __version__
 from tautochrone.coldcode.linux.build import compiler_tools
 from tautochrone.coldcode.linux.qemu import EMULATOR
-from tautochrone.console.output import note
 
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "recorded": recorded.measure,
@@ -58,13 +57,7 @@ def conditions() -> dict[str, str]:
 
 def main(arguments: list[str]) -> None:
     """Run the chosen stages (all if none), then write claims and report."""
-    unknown = [name for name in arguments if name not in STAGES]
-    if unknown:
-        sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(STAGES)}")
-    for name in arguments or STAGES:
-        started = time.monotonic()
-        measure.store(name, STAGES[name]())
-        note(f"{name}: {time.monotonic() - started:.0f} s")
+    stages.measure(STAGES, arguments, measure.store)
     measure.store("meta", {"conditions": conditions()})
     claims.write()
     report.write()

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import platform
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
+from repro import stages
 from repro.machine import first_line
 from repro.rtmmu import (
     claims,
@@ -32,7 +32,6 @@ from repro.rtmmu import (
     tried,
 )
 from tautochrone import __version__
-from tautochrone.console.output import note
 
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "table1": table1.measure,
@@ -72,18 +71,12 @@ def main(arguments: list[str]) -> None:
     """Run the chosen stages (all if none), then write claims and report."""
     quick = "--quick" in arguments
     chosen = [name for name in arguments if name != "--quick"]
-    stages = QUICK if quick else STAGES
-    unknown = [name for name in chosen if name not in stages]
-    if unknown:
-        sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(stages)}")
+    known = QUICK if quick else STAGES
     folder = measure.OUT / "quick" / "results" if quick else measure.RESULTS
-    for name in chosen or stages:
-        started = time.monotonic()
-        measure.store(name, stages[name](), folder)
-        note(f"{name}: {time.monotonic() - started:.0f} s")
+    stages.measure(known, chosen, lambda *each: measure.store(*each, folder))
     measure.store("meta", {"conditions": conditions()}, folder)
     if quick:
-        print(f"{', '.join(chosen or stages)}: see {folder}")
+        print(f"{', '.join(chosen or known)}: see {folder}")
         return
     claims.write()
     report.write()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import platform
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
+from repro import stages
 from repro.machine import first_line
 from repro.tlb import (
     bounds,
@@ -29,7 +29,6 @@ from repro.tlb import (
     table1,
 )
 from tautochrone import __version__
-from tautochrone.console.output import note
 
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "figure6": figure6.measure,
@@ -58,13 +57,7 @@ def conditions() -> dict[str, str]:
 
 def main(arguments: list[str]) -> None:
     """Run the chosen stages (all if none), then write claims and report."""
-    unknown = [name for name in arguments if name not in STAGES]
-    if unknown:
-        sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(STAGES)}")
-    for name in arguments or STAGES:
-        started = time.monotonic()
-        measure.store(name, STAGES[name]())
-        note(f"{name}: {time.monotonic() - started:.0f} s")
+    stages.measure(STAGES, arguments, measure.store)
     measure.store("meta", {"conditions": conditions()})
     claims.write()
     report.write()
