@@ -17,10 +17,10 @@ def packed(page: bytes, random: Random) -> bytes:
         if length < MATCH_BYTES_MIN:
             place += 1
             continue
-        block += _sequence(page[begin:place], distance, length)
+        block += sequence(page[begin:place], distance, length)
         place += length
         begin = place
-    return block + _sequence(page[begin:], 0, 0)
+    return block + sequence(page[begin:], 0, 0)
 
 
 def unpacked(block: bytes) -> bytes | None:
@@ -57,7 +57,8 @@ def _match(page: bytes, place: int, random: Random) -> tuple[int, int]:
     return distance, length
 
 
-def _sequence(literals: bytes, distance: int, length: int) -> bytes:
+def sequence(literals: bytes, distance: int, length: int) -> bytes:
+    """Literals, then a match; a length of 0 is none."""
     first, first_more = _split(len(literals))
     second, second_more = _split(length - MATCH_BYTES_MIN) if length else (0, b"")
     block = bytes([first << 4 | second]) + first_more + literals

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from linux.coldcode.tests.lz4_model import PAGE_BYTES, packed, unpacked
+from linux.coldcode.tests.lz4_model import PAGE_BYTES, packed, sequence, unpacked
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = ROOT / "linux/coldcode/tests/programs/unpack_main.c"
@@ -72,3 +72,18 @@ def test_damaged_blocks_do_no_harm(program: Path) -> None:
             damaged[random.randrange(len(block))] ^= 1 << random.randrange(8)
             blocks.append(bytes(damaged))
     assert unpack_all(program, blocks) == [unpacked(block) for block in blocks]
+
+
+@pytest.mark.parametrize("done", [1, 14, 15, 16, 270, 271, PAGE_BYTES - 5])
+def test_the_first_byte_outside_is_refused(program: Path, done: int) -> None:
+    """Behind `done` bytes: the farthest match, the longest one, the last literal, and one more."""
+    literals = b"a" * done
+    blocks = []
+    for more in (0, 1):
+        rest = PAGE_BYTES - done
+        blocks.append(sequence(literals, done + more, 4) + sequence(b"b" * (rest - 4), 0, 0))
+        blocks.append(sequence(literals, 1, rest + more) + sequence(b"", 0, 0))
+        blocks.append(sequence(literals, 1, 4) + sequence(b"b" * (rest - 4 + more), 0, 0))
+    wanted = [unpacked(block) for block in blocks]
+    assert [page is not None for page in wanted] == [True] * 3 + [False] * 3
+    assert unpack_all(program, blocks) == wanted
