@@ -1,0 +1,94 @@
+"""Which pieces may leave RAM, and what stays. Method: pieces by hand; bounds of all plans."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tautochrone.coldcode.fragment import PAGE_BYTES
+from tautochrone.plan.code import replayed
+from tautochrone.plan.code.making import cold_of
+from tautochrone.plan.code.pieces import Code, Threshold, threshold_of, thresholds
+from tautochrone.plan.code.space import FRAMES_OF_FLOOR, floor_of
+from tool.tests.plan.code.cold_problems import random_cold
+
+
+NO_TOUCHES = np.empty(0, np.int64)
+
+
+def code_of(rows: list[tuple[int, int, str]], touches: np.ndarray = NO_TOUCHES) -> Code:
+    """Code of pieces: bytes, executions of the hottest block, and what is special about each."""
+    sizes, most, kinds = zip(*rows, strict=True)
+    starts = np.cumsum([0, *sizes])
+    pieces = [
+        SimpleNamespace(output=".init.text" if kind == "freed" else ".text", address=int(start))
+        for kind, start in zip(kinds, starts, strict=False)
+    ]
+    return Code(
+        kernel=None,
+        pieces=tuple(pieces),
+        sizes_bytes=np.array(sizes),
+        must_stay=np.array([kind in ("stays", "freed") for kind in kinds]),
+        most=np.array(most, np.uint64),
+        truncated=np.array([kind == "truncated" for kind in kinds]),
+        touches=touches,
+        times=np.arange(len(touches)),
+        block_counts=np.array(most, np.int64),
+        block_instructions=np.ones(len(rows), np.int64),
+        recordings=(),
+    )
+
+
+ROWS = [
+    (64, 9, ""),
+    (64, 10, ""),
+    (64, 0, "stays"),
+    (64, 3, "truncated"),
+    (PAGE_BYTES, 1, ""),
+    (PAGE_BYTES + 64, 1, ""),
+    (PAGE_BYTES + 64, 0, ""),
+    (128, 0, "freed"),
+]
+
+
+def test_what_may_leave() -> None:
+    """Less than H, all its touches known, and on one page or never executed."""
+    cold = code_of(ROWS).cold_at(10)
+    assert np.flatnonzero(cold).tolist() == [0, 4, 6]
+    assert cold_of(code_of(ROWS), cold, 4).numbers == [0, 4]
+
+
+def test_what_stays_is_counted_without_what_boot_frees() -> None:
+    code = code_of(ROWS)
+    assert code.core_bytes == 64
+    assert code.resident_bytes(code.cold_at(10)) == 3 * 64 + PAGE_BYTES + 64
+
+
+@pytest.mark.parametrize(("part", "hot_count"), [(0.5, 60), (0.6, 60), (0.61, 30), (1.0, 10)])
+def test_the_threshold_is_that_of_the_last_block(part: float, hot_count: int) -> None:
+    """Blocks in falling number, until they have the part of all 100 instructions."""
+    code = code_of([(64, count, "") for count in (10, 60, 30)])
+    assert threshold_of(code, part) == Threshold(part, hot_count)
+    assert [each.hot_count for each in thresholds(code)] == [10, 30, 60]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_plan_in_so_much_ram_comes_below_the_floor(seed: int) -> None:
+    """Plans with every threshold and number of frames."""
+    cold = random_cold(seed, pieces=12, touches=400, frames=4)
+    most = np.random.default_rng(seed).integers(1, 5, 12)
+    rows = [(size, int(each), "") for size, each in zip(cold.sizes_bytes, most, strict=True)]
+    code = code_of(rows, cold.touches)
+    plans = []
+    for threshold in thresholds(code):
+        is_cold = code.cold_at(threshold.hot_count)
+        for frames in FRAMES_OF_FLOOR:
+            bound = replayed.Touched(cold_of(code, is_cold, frames)).bound()
+            plans.append((code.resident_bytes(is_cold) + frames * PAGE_BYTES, bound))
+    floor = list(floor_of(code, min(ram_bytes for ram_bytes, _ in plans)))
+    assert len(floor) > 10
+    for ram_bytes, faults in floor:
+        assert faults <= min(bound for needed, bound in plans if needed <= ram_bytes)
+    assert floor[-1][1] == 0
