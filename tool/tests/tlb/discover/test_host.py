@@ -184,13 +184,18 @@ except TauError as error:
         (["--on", "nonsense"], 2, "there is no geometry nonsense"),
         (["--on", "16x4", "--policy", "fifo"], 2, "fifo"),
         (["--cpu-seconds", "0"], 2, "cpu-seconds"),
-        (["-o", "/nonexistent/a.toml"], 1, "/nonexistent"),
     ],
 )
 def test_wrong_usage_is_refused(words: list[str], status: int, text: str) -> None:
     done = tau("discover", *words)
     assert (done.returncode, done.stdout) == (status, "")
     assert text in done.stderr
+
+
+def test_a_folder_that_is_missing_is_named_at_once(tmp_path: Path) -> None:
+    done = tau("discover", "-o", tmp_path / "missing" / "a.toml")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"mkdir -p {tmp_path / 'missing'}" in done.stderr
 
 
 def test_an_existing_file_is_kept(tmp_path: Path) -> None:
