@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone import native
 from tautochrone.commands.plan import Margin
+from tautochrone.run import launch
 from testing.recorded import Build, Tau
 from testing.runtime import MakePlan, RunProgram
 
@@ -52,6 +54,7 @@ def test_peaks_and_spilled_objects(run: RunProgram, plan: MakePlan) -> None:
     assert found["spilled_bytes"] >= 340 * 40_000
     assert found["spill_peak"] >= found["spilled_bytes"]
     assert sum(site["objects"] for site in found["sites"]) == found["spilled_objects"]
+    assert sum(site["size_bytes"] for site in found["sites"]) == found["spilled_bytes"]
     assert any("ffi" in site["module"] for site in found["sites"])
     assert "did not fit the plan; the spill heap had" in done.stderr
 
@@ -83,7 +86,7 @@ def test_what_moves_to_the_spill_heap_leaves_the_planned_one(
     options = ("--plan", plan(2_500_000), "--preset", "none")
     done = run("python3", "-S", "-c", OBJECTS + RESIZED, options=options)
     assert done.status == 0, done.stderr
-    assert done.document["spilled_objects"] == 100
+    assert done.document["spilled_bytes"] == 100 * 3_000_000
 
 
 def test_checks_take_nothing_from_the_plan(run: RunProgram, plan: MakePlan) -> None:
@@ -160,6 +163,20 @@ def test_wrong_plans(tau: Tau, plan: MakePlan, tmp_path: Path) -> None:
     # 64 tables do not fit into so few bytes, though their pools would.
     path = plan(16 * 64 * 65 // 2, *((16 * size, 1) for size in range(1, 65)))
     refused(tau("run", "--plan", path, "--", "echo"), 125, "do not fit")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "x", "1000000 ", "1000000 64", "1000000 64*3x", "1000000 64*4294967296", "9" * 20],
+)
+def test_a_damaged_variable_ends_the_program(text: str) -> None:
+    """The library refuses what `tau run` would not have written."""
+    library = native.DIRECTORY / launch.LIBRARY
+    variables = {"LD_PRELOAD": str(library), "TAU_RUN_CHILDREN": "1", "TAU_RUN_PLAN": text}
+    command = ["/bin/echo", "ran"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "TAU_RUN_PLAN is damaged" in done.stderr
 
 
 def test_programs_that_cannot_be_served(tau: Tau, tmp_path: Path) -> None:
