@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.plan.code import replayed
 from tautochrone.plan.code.making import cold_of
 from tautochrone.plan.code.pieces import Code, Threshold, threshold_of, thresholds
-from tautochrone.plan.code.space import FRAMES_OF_FLOOR, floor_of
+from tautochrone.plan.code.planners.replayed import Touched
+from tautochrone.plan.code.space import floor_of
 from tool.tests.plan.code.cold_problems import random_cold
-
 
 NO_TOUCHES = np.empty(0, np.int64)
 
@@ -35,6 +34,7 @@ def code_of(rows: list[tuple[int, int, str]], touches: np.ndarray = NO_TOUCHES) 
         truncated=np.array([kind == "truncated" for kind in kinds]),
         touches=touches,
         times=np.arange(len(touches)),
+        block_pieces=np.arange(len(rows)),
         block_counts=np.array(most, np.int64),
         block_instructions=np.ones(len(rows), np.int64),
         recordings=(),
@@ -76,7 +76,7 @@ def test_the_threshold_is_that_of_the_last_block(part: float, hot_count: int) ->
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_plan_in_so_much_ram_comes_below_the_floor(seed: int) -> None:
-    """Plans with every threshold and number of frames."""
+    """Plans with every threshold and number of frames. The first is of one frame."""
     cold = random_cold(seed, pieces=12, touches=400, frames=4)
     most = np.random.default_rng(seed).integers(1, 5, 12)
     rows = [(size, int(each), "") for size, each in zip(cold.sizes_bytes, most, strict=True)]
@@ -84,11 +84,10 @@ def test_no_plan_in_so_much_ram_comes_below_the_floor(seed: int) -> None:
     plans = []
     for threshold in thresholds(code):
         is_cold = code.cold_at(threshold.hot_count)
-        for frames in FRAMES_OF_FLOOR:
-            bound = replayed.Touched(cold_of(code, is_cold, frames)).bound()
+        for frames in (1, 2, 4):
+            bound = Touched(cold_of(code, is_cold, frames)).faults_bound()
             plans.append((code.resident_bytes(is_cold) + frames * PAGE_BYTES, bound))
-    floor = list(floor_of(code, min(ram_bytes for ram_bytes, _ in plans)))
-    assert len(floor) > 10
+    floor = list(floor_of(code))
+    assert len(floor) > 10 and floor[0][1] > 0 == floor[-1][1]
     for ram_bytes, faults in floor:
-        assert faults <= min(bound for needed, bound in plans if needed <= ram_bytes)
-    assert floor[-1][1] == 0
+        assert faults <= min((bound for needed, bound in plans if needed <= ram_bytes), default=faults)

@@ -16,8 +16,9 @@ import pytest
 
 from model.tlb_color import discovery
 from tautochrone.files.schema import Reader
-from tautochrone.tlb.discover import isolation, procedure
+from tautochrone.tlb.discover import directory, isolation, procedure
 from tautochrone.tlb.discover.capacity import Level
+from tautochrone.tlb.discover.checks import Check
 from tautochrone.tlb.discover.document import document_of, show
 from tautochrone.tlb.discover.linear import reduced, span
 from tautochrone.tlb.discover.meter import Meter, Scale
@@ -171,6 +172,28 @@ def test_a_level_that_cannot_be_measured_again_stays_a_level(
     assert not found.is_verified and found.sharing is None
 
 
+def test_one_wrong_answer_of_a_check_is_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an index, and of directories."""
+    wrong = [Check("pages", 19, 20, 0.4)]
+    monkeypatch.setattr(directory, "_checks", lambda *_: wrong)
+    found = found_on(known_geometry("zen4"), "lru")
+    assert found.sharing is None and found.directory_unknown.endswith("right 19 times of 20")
+    monkeypatch.setattr(procedure, "checks_of", lambda *_: wrong)
+    found = found_on(known_geometry("tile-16x4"), "lru")
+    assert found.arrays[0].unknown.endswith("right 19 times of 20")
+    assert not found.is_verified
+
+
+@pytest.mark.parametrize(
+    ("elsewhere_walks", "same_ratio", "is_passed"),
+    [(0.1, 2.0, True), (0.6, 2.0, False), (0.1, 1.5, False)],
+)
+def test_isolation_needs_an_attack_that_works(
+    elsewhere_walks: float, same_ratio: float, is_passed: bool
+) -> None:
+    assert isolation.Isolation(elsewhere_walks, same_ratio, 1).is_passed == is_passed
+
+
 @pytest.mark.parametrize("sets", [2, 4])
 def test_when_every_set_walks_into_the_victims_isolation_is_unknown(
     sets: int, monkeypatch: pytest.MonkeyPatch
@@ -179,6 +202,15 @@ def test_when_every_set_walks_into_the_victims_isolation_is_unknown(
     monkeypatch.setattr(isolation, "_directory_sets", lambda *_: set(range(sets)))
     found = found_on(geometry_or_shape(f"{sets}x4"), "lru")
     assert not found.is_verified and "directories of every other set" in found.directory_unknown
+
+
+def test_directories_beyond_every_set_are_unknown() -> None:
+    """All sets differ in bits of directories only: attackers cannot be put beside the victims."""
+    rows = (1 << 9, 1 << 10, 1 << 11)
+    structures = (Structure(DATA, 4096, 0, rows, 0), Structure(DIRECTORY, 4096 << 9, 0, rows, 0))
+    geometry = Geometry("far", 4096, "user", "a test", None, (Array("a", 8, 4, 1),), structures)
+    found = found_on(geometry, "lru")
+    assert "too few sets differ" in found.directory_unknown and not found.is_verified
 
 
 def random_geometry(dice: random.Random) -> tuple[Geometry, int]:
