@@ -48,6 +48,11 @@ SOURCE = """
     function switch_mm
         csrrw a0, satp, a0
         ret
+    # The last half of the first instruction and the second one look like csrw satp, a0.
+    function seems_to_write
+        .4byte 0x107302b7
+        .2byte 0x1805
+        ret
     function secondary_start_sbi
         ret
     function patched
@@ -115,7 +120,8 @@ def test_a_table_of_patched_places_is_refused(kernel: Kernel, first: str, behind
         (("reads", "writes"), None),
         (("writes", "sets"), "writes"),
         (("sets", "switch_mm"), "sets"),
-        (("switch_mm", "secondary_start_sbi"), None),
+        (("switch_mm", "seems_to_write"), None),
+        (("seems_to_write", "secondary_start_sbi"), None),
     ],
 )
 def test_cold_code_that_changes_tables_is_named(

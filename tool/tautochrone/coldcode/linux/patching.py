@@ -92,15 +92,31 @@ def patched_while_booting(kernel: Kernel) -> tuple[str, ...]:
 
 def _name_at(kernel: Kernel, address: int) -> str:
     """The function that holds ADDRESS; empty if there is none."""
+    number = _number_at(kernel, address)
+    return "" if number is None else kernel.functions.names[number]
+
+
+def _number_at(kernel: Kernel, address: int) -> int | None:
     functions = kernel.functions
     number = int(np.searchsorted(functions.starts, np.uint64(address), side="right")) - 1
     if number < 0 or address >= int(functions.starts[number]) + int(functions.sizes_bytes[number]):
-        return ""
-    return functions.names[number]
+        return None
+    return number
+
+
+def _is_instruction(kernel: Kernel, address: int) -> bool:
+    """Whether an instruction starts at ADDRESS, as decoded from the start of its function. Where
+    no function is, it may be one."""
+    number = _number_at(kernel, address)
+    place = address if number is None else int(kernel.functions.starts[number])
+    while place < address:  # bound: the instructions of the function
+        is_compressed = kernel.code_at(place, 1)[0] & 3 != 3
+        place += 2 if is_compressed else 4
+    return place == address
 
 
 def _words(kernel: Kernel) -> Iterator[tuple[int, np.ndarray]]:
-    """Each section's address, and the four bytes at each place of an instruction."""
+    """Each section's address, and the four bytes at each place where an instruction may be."""
     for section in kernel.sections:
         halves = np.frombuffer(section.content[: len(section.content) // 2 * 2], "<u2")
         yield section.start, halves[:-1].astype(np.int64) | halves[1:].astype(np.int64) << 16
@@ -113,8 +129,7 @@ def _writers_of_satp(kernel: Kernel) -> Iterator[tuple[int, str]]:
         # csrrs and csrrc of x0 only read.
         kind, source = words >> 12 & 7, words >> 15 & 31
         is_write = (kind & 3 == 1) | ((kind & 3 > 1) & (source != 0))
-        for half in np.flatnonzero(is_csr & is_write).tolist():
-            yield start + 2 * half, _name_at(kernel, start + 2 * half)
+        yield from _named(kernel, start, is_csr & is_write)
 
 
 def _callers(kernel: Kernel, targets: list[int]) -> Iterator[tuple[int, str]]:
@@ -133,5 +148,12 @@ def _callers(kernel: Kernel, targets: list[int]) -> Iterator[tuple[int, str]]:
         far = places + upper + ((behind >> 20 ^ 1 << 11) - (1 << 11))
         is_far = (words & 0x7F == OPERATION_AUIPC) & (behind & 0x7F == OPERATION_JALR)
         is_far &= (words >> 7 & 31 == behind >> 15 & 31) & np.isin(far, wanted)
-        for half in np.flatnonzero(is_near | is_far).tolist():
-            yield start + 2 * half, _name_at(kernel, start + 2 * half)
+        yield from _named(kernel, start, is_near | is_far)
+
+
+def _named(kernel: Kernel, start: int, is_wanted: np.ndarray) -> Iterator[tuple[int, str]]:
+    """Those of the places from START on that are wanted, if an instruction is there."""
+    for half in np.flatnonzero(is_wanted).tolist():
+        address = start + 2 * half
+        if _is_instruction(kernel, address):
+            yield address, _name_at(kernel, address)

@@ -90,4 +90,6 @@ def test_no_plan_in_so_much_ram_comes_below_the_floor(seed: int) -> None:
     floor = list(floor_of(code))
     assert len(floor) > 10 and floor[0][1] > 0 == floor[-1][1]
     for ram_bytes, faults in floor:
-        assert faults <= min((bound for needed, bound in plans if needed <= ram_bytes), default=faults)
+        assert faults <= min(
+            (bound for needed, bound in plans if needed <= ram_bytes), default=faults
+        )
