@@ -106,8 +106,9 @@ static void open_files(void) {
     }
 }
 
-// Calls on another process are made on the caller: init would lose its limits or its memory.
-static void keep_init(long number, long *arguments) {
+// Calls on another process are made on the caller: init would lose its limits or its memory. A new
+// process sends no signal when it ends: whether its parent is still there is a matter of time.
+static void keep_outcome(long number, long *arguments) {
     enum {
         IO_PRIORITY = 30,
         TRACE = 117,
@@ -115,12 +116,23 @@ static void keep_init(long number, long *arguments) {
         SCHEDULER = 119,
         AFFINITY = 122,
         PRIORITY = 140,
+        CLONE = 220,
         LIMITS = 261,
         READ_MEMORY = 270,
         WRITE_MEMORY = 271,
-        ATTRIBUTES = 274
+        ATTRIBUTES = 274,
+        CLONE_BY_FIELDS = 435
     };
+    enum { SIGNAL_BITS = 0xff, SIGNAL_FIELD = 4 };
+    volatile long *const data = (volatile long *)DATA;
     switch (number) {
+    case CLONE:
+        arguments[0] &= ~(long)SIGNAL_BITS;
+        break;
+    case CLONE_BY_FIELDS:
+        data[SIGNAL_FIELD] = 0;      // of fields at DATA
+        data[SIGNAL_FIELD + 1] = 0;  // and at DATA + 8
+        break;
     case PARAMETERS:
     case SCHEDULER:
     case AFFINITY:
@@ -185,7 +197,7 @@ static unsigned long outcome_of(long number, long round) {
         for (int place = 0; place < 6; place++) {
             arguments[place] = random_value();
         }
-        keep_init(number, arguments);
+        keep_outcome(number, arguments);
         call_and_exit(number, arguments);
     }
     return end_of(child);
