@@ -133,12 +133,13 @@ def test_pkg_config(prefix: Path, tmp_path: Path, ending: str) -> None:
 
 
 def test_headers_and_ports_are_installed_and_no_tests(prefix: Path) -> None:
-    """The ports' sources are compiled there, so what they inline is there too."""
+    """The ports' sources are compiled there, so what they inline is there too. tau_task.h is for
+    programs under `tau run --colors`."""
     include = prefix / "include" / "tautochrone"
     installed = {str(path.relative_to(include)) for path in include.rglob("*.h")}
     paths = {*(ROOT / "core/private").rglob("*.h"), *(ROOT / "core").rglob("*_inline.h")}
     inlined = {str(path.relative_to(ROOT)) for path in paths}
-    assert installed == {*public_headers(), *inlined}
+    assert installed == {*public_headers(), *inlined, "tau_task.h"}
     sources = [path.name for path in prefix.rglob("*.c")]
     assert sorted(sources) == sorted(path.name for path in (ROOT / "core/ports").glob("*.c"))
 

@@ -101,6 +101,6 @@ def programs(folder: Path) -> dict[str, list[str]]:
 def built(folder: Path, source: Path, name: str) -> Path:
     """Compile one of our own programs."""
     out = folder / name
-    command = ["gcc", "-O2", "-w", "-fno-builtin-malloc", "-o", str(out), str(source), "-pthread"]
-    subprocess.run(command, check=True)
+    flags = ["-O2", "-w", "-fno-builtin-malloc", f"-I{ROOT}", "-pthread"]
+    subprocess.run(["gcc", *flags, "-o", str(out), str(source)], check=True)
     return out

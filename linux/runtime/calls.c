@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "linux/interpose/boot.h"
+#include "linux/runtime/colors/heaps.h"
+#include "linux/runtime/colors/threads.h"
 #include "linux/runtime/misuse.h"
 #include "linux/runtime/notes.h"
 
@@ -25,6 +27,10 @@ void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site) {
         return tau_reentry_allocate(16, size_bytes);
     }
     size_bytes += size_bytes == 0;
+    struct tau_colors_task *const task = tau_colors_current();
+    if (task != NULL) {
+        return tau_colors_allocate(task, 16, size_bytes, site);
+    }
     void *pointer = tau_heap.planned != NULL ? tau_budget_malloc(tau_heap.planned, size_bytes)
                                              : tau_tlsf_malloc(tau_heap.spill, size_bytes);
     if (TAU_UNLIKELY(pointer == NULL)) {
@@ -69,6 +75,10 @@ void *tau_calls_allocate_aligned(size_t alignment, size_t size_bytes, uintptr_t 
         return tau_reentry_allocate(alignment, size_bytes);
     }
     size_bytes += size_bytes == 0;
+    struct tau_colors_task *const task = tau_colors_current();
+    if (task != NULL) {
+        return tau_colors_allocate(task, alignment, size_bytes, site);
+    }
     void *pointer = tau_heap.planned != NULL
                         ? tau_budget_aligned_alloc(tau_heap.planned, alignment, size_bytes)
                         : tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
@@ -152,7 +162,7 @@ static __attribute__((noinline)) void free_shared(void *pointer) {
         (void)tau_budget_free(tau_heap.planned, pointer);
     } else if (TAU_LIKELY(tau_heap_is_spilled(pointer))) {
         (void)tau_tlsf_free(tau_heap.spill, pointer);
-    } else {
+    } else if (!tau_colors_free(pointer)) {
         refuse_foreign(pointer);
     }
     tau_lock_leave();
@@ -229,6 +239,8 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
         if (TAU_UNLIKELY(moved == NULL)) {
             moved = move_to_spill(pointer, size, site);
         }
+    } else if (tau_colors_owns(pointer)) {
+        moved = tau_colors_resize(pointer, size, site);
     } else {
         if (TAU_UNLIKELY(!tau_heap_is_spilled(pointer))) {
             tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
@@ -260,7 +272,7 @@ TAU_EXPORT size_t malloc_usable_size(void *pointer) {
     if (tau_heap_is_planned(pointer) || tau_heap_is_spilled(pointer)) {
         return tau_heap_usable(pointer);
     }
-    return tau_boot_owns(pointer) ? tau_boot_size(pointer) : 0;
+    return tau_boot_owns(pointer) ? tau_boot_size(pointer) : tau_colors_usable(pointer);
 }
 
 // The heaps keep what they have: nothing is returned.

@@ -114,7 +114,12 @@ void *tau_heap_refuse(void) {
 }
 
 void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
-    void *const pointer = tau_heap.planned != NULL && tau_heap.spill != NULL
+    return tau_heap.planned != NULL ? tau_heap_spill_over(alignment, size_bytes, site)
+                                    : tau_heap_refuse();
+}
+
+void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site) {
+    void *const pointer = tau_heap.spill != NULL
                               ? tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes)
                               : NULL;
     if (pointer == NULL) {

@@ -43,6 +43,8 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
 // What the planned heap refused: from the spill heap, or NULL with errno ENOMEM. SITE is where the
 // program called.
 void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site);
+// The same of what a heap of a task refused.
+void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site);
 
 // Counts a refusal; returns NULL with errno ENOMEM.
 void *tau_heap_refuse(void);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "linux/runtime/colors/partition.h"
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
 #include "linux/runtime/notes.h"
@@ -62,6 +63,22 @@ static void write_planned(void) {
     text("shared %zu %zu\n", statistics.shared.capacity_bytes, statistics.shared.peak_used_bytes);
 }
 
+static void write_colors(void) {
+    if (tau_colors.tasks_count != 0) {
+        text("checked %zu\n", tau_colors.pages_checked);
+    }
+    for (size_t index = 0; index < tau_colors.tasks_count; index++) {
+        const struct tau_colors_task *const task = &tau_colors.tasks[index];
+        struct tau_tlsf_statistics heap = {0};
+        if (task->heap.blocks != NULL) {
+            heap = tau_tlsf_statistics(task->heap.blocks);
+        }
+        text("task %s %zu %zu %lu %lu %u %u\n", task->name, heap.capacity_bytes,
+             heap.peak_used_bytes, task->objects, task->spilled_objects, task->threads,
+             task->stacks);
+    }
+}
+
 // Where ADDRESS lies in the file of the module FOUND, whose first mapping begins with the header.
 static uintptr_t offset_in_file(uintptr_t address, const struct dl_find_object *found) {
     const ElfW(Ehdr) *const header = found->dlfo_map_start;
@@ -101,6 +118,7 @@ static void write_all(const char *end, const char *reason) {
         const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
         text("spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
     }
+    write_colors();
     for (unsigned index = 0; index <= TAU_SITES_COUNT_MAX; index++) {
         if (tau_sites[index].objects != 0) {
             write_site(&tau_sites[index]);

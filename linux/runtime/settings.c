@@ -76,6 +76,7 @@ const struct tau_settings *tau_settings_read(char *const environment[]) {
     const bool is_planned = is_first || value_of(environment, "TAU_RUN_CHILDREN") != NULL;
     const char *const plan = is_planned ? value_of(environment, "TAU_RUN_PLAN") : NULL;
     settings->report = is_first ? value_of(environment, "TAU_RUN_REPORT") : NULL;
+    settings->colors = is_planned ? value_of(environment, "TAU_RUN_COLORS") : NULL;
     settings->spill_bytes = bytes_of(environment, "TAU_RUN_RESERVE", RESERVED_BYTES);
     if (plan != NULL) {
         settings->is_locked = is_first && value_of(environment, "TAU_RUN_LOCK") != NULL;

@@ -10,6 +10,7 @@
 struct tau_settings {
     struct tau_heap_plan plan;  // of this process; no heap_bytes without one
     size_t spill_bytes;
+    const char *colors;  // of this process, until its start ends; NULL without
     bool is_locked;
     const char *report;   // path of the file to write at the end, or NULL; of the start only
     const char *failure;  // why they cannot be used, or NULL

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "linux/runtime/colors/start.h"
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
 #include "linux/runtime/realtime.h"
@@ -40,11 +41,15 @@ bool tau_start(void) {
     if (failure == NULL) {
         failure = tau_heap_make(&settings->plan, settings->spill_bytes, settings->is_locked);
     }
+    if (failure == NULL && settings->colors != NULL) {
+        failure = tau_colors_start(settings->colors);
+    }
     if (failure != NULL) {
         refuse(failure);
     }
     is_started = true;
-    tau_lock_gate.closed = 0;  // nobody else is there yet
+    // Nobody else is there yet. Whether a thread has a task, only calls of several threads ask.
+    tau_lock_gate.closed = settings->colors != NULL ? TAU_LOCK_SHARED : 0;
     errno = error;
     return true;
 }

@@ -24,7 +24,7 @@ from testing.runtime import MakePlan, RunProgram
 KEYS = {
     *("version", "command", "program", "plan_sha256", "is_complete", "calls", "threads"),
     *("classes", "shared_bytes", "shared_peak", "spilled_objects", "spilled_bytes"),
-    *("spill_peak", "refusals", "sites", "exit_status", "signal"),
+    *("spill_peak", "refusals", "sites", "colors", "exit_status", "signal"),
 }
 # Allocates COUNT objects of SIZE, frees none.
 OBJECTS = "import ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\n"

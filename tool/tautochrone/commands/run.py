@@ -23,6 +23,7 @@ from tautochrone.record import launch as record_launch
 from tautochrone.record import program
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import launch
+from tautochrone.run.colors import STACK_MIN_BYTES, Colors, colors_of
 from tautochrone.run.launch import How, Ran
 from tautochrone.run.report import Report, read_report, refuse_unrun, say
 
@@ -39,6 +40,34 @@ HOST = "host"
     "plan_path",
     type=click.Path(path_type=Path),
     help="Plan of the program's heap, made with --layout host (default: one heap without a plan).",
+)
+@click.option(
+    "--colors",
+    "colors_path",
+    type=click.Path(path_type=Path),
+    metavar="PLAN",
+    help="Plan of `tau tlb plan`: heaps and stacks of its tasks lie in TLB sets of their own"
+    " (default: none).",
+)
+@click.option(
+    "--geometry",
+    "geometry_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="This machine's TLBs, as `tau tlb discover -o FILE` found them, to compare with --colors.",
+)
+@click.option(
+    "--unverified",
+    is_flag=True,
+    help="Take the geometry of --colors for that of this machine, without --geometry.",
+)
+@click.option(
+    "--thread",
+    "threads",
+    multiple=True,
+    metavar="N=TASK",
+    help="The Nth thread that the program creates runs TASK from the start (default: its"
+    " creator's task).",
 )
 @click.option(
     "--strict",
@@ -69,8 +98,8 @@ HOST = "host"
     type=click.Choice(["auto", "none"]),
     default="auto",
     show_default=True,
-    help="auto: with a plan, make PHP, Python and GLib allocate through malloc, as `tau record` "
-    "does. none: change nothing.",
+    help="auto: with --plan or --colors, make PHP, Python and GLib allocate through malloc, as `tau"
+    " record` does. none: change nothing.",
 )
 @click.option(
     "--json",
@@ -85,6 +114,10 @@ HOST = "host"
 )
 def command(
     plan_path: Path | None,
+    colors_path: Path | None,
+    geometry_path: Path | None,
+    unverified: bool,
+    threads: tuple[str, ...],
     strict: bool,
     spill_bytes: int | None,
     lock: bool,
@@ -99,6 +132,7 @@ def command(
     \b
     tau run --plan plan.toml -- ./program --its arguments
     tau run --plan plan.toml --lock --json run.json -- ./program
+    tau run --colors plan.toml --geometry host.toml -- ./program
     tau run -- ./program
 
     What does not fit the plan is served from a spill heap, counted, and reported at the end.
@@ -106,26 +140,38 @@ def command(
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
         raise click.UsageError("name the program to run: tau run -- PROGRAM [ARGUMENTS]...")
-    for name, is_given in (("--strict", strict), ("--lock", lock), ("--spill", spill_bytes)):
+    for name, is_given in (("--lock", lock), ("--spill", spill_bytes)):
         if is_given and plan_path is None:
             raise click.UsageError(f"{name} needs --plan: only a planned heap has a size")
+    if strict and plan_path is None and colors_path is None:
+        raise click.UsageError("--strict needs --plan or --colors: only planned heaps have a size")
+    _refuse_options(plan_path, colors_path, geometry_path, unverified, threads)
     if strict and spill_bytes:
         raise click.UsageError("--strict has no spill heap: leave out --spill")
     with _own_status():
         plan, plan_hash = _plan_of(plan_path) if plan_path is not None else (None, None)
+        colors = None
+        if colors_path is not None:
+            colors = colors_of(colors_path, geometry_path, list(map(_thread_of, threads)))
+            plan_hash = colors.plan_sha256
         inputs = [program.check(words, "run"), Path(shutil.which(words[0]) or words[0])]
         if json_path is not None:
             output_file.check(json_path, force, inputs, False)
-    use_preset = preset == "auto" and plan is not None
+    use_preset = preset == "auto" and (plan is not None or colors is not None)
     variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
-    how = How(plan, spill_bytes, strict, lock, children, variables)
+    how = How(plan, spill_bytes, strict, lock, children, variables, colors)
     _refuse_locking(how)
+    if colors is not None and (names := colors.without_stack()):
+        output.note(
+            f"tau: ordinary stacks for threads of {', '.join(names)}: the plan's stacks are below"
+            f" {STACK_MIN_BYTES:,} bytes"
+        )
     ran = launch.run(words, how)
     report = read_report(ran.report)
     refuse_unrun(report, EXIT_CANNOT_RUN_SO)
     _say(report, ran, plan, Path(words[0]).name, strict)
     if json_path is not None:
-        _write(_document(report, ran, words[0], plan_hash), json_path, force, inputs)
+        _write(_document(report, ran, words[0], plan_hash, colors), json_path, force, inputs)
     return ran.ended.exit_status
 
 
@@ -142,6 +188,37 @@ def _own_status() -> Iterator[None]:
 def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]) -> None:
     with _own_status(), output_file.written(path, force, inputs) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _refuse_options(
+    plan_path: Path | None,
+    colors_path: Path | None,
+    geometry_path: Path | None,
+    is_unverified: bool,
+    threads: tuple[str, ...],
+) -> None:
+    """Raise UsageError for options that do not go together."""
+    given = (("--geometry", geometry_path), ("--unverified", is_unverified), ("--thread", threads))
+    for name, is_given in given:
+        if is_given and colors_path is None:
+            raise click.UsageError(f"{name} needs --colors")
+    if colors_path is None:
+        return
+    if plan_path is not None:
+        raise click.UsageError("--colors and --plan exclude each other: a task has its own heap")
+    if (geometry_path is not None) == is_unverified:
+        raise click.UsageError(
+            "--colors needs either --geometry FILE, this machine's TLBs (tau tlb discover -o FILE),"
+            " or --unverified"
+        )
+
+
+def _thread_of(text: str) -> tuple[int, str]:
+    """The number and the task of a --thread."""
+    number, _, name = text.partition("=")
+    if not (number.isascii() and number.isdigit() and int(number) > 0 and name):
+        raise click.UsageError(f"--thread {text}: say N=TASK, as in --thread 1=control")
+    return int(number), name
 
 
 def _plan_of(path: Path) -> tuple[Plan, str]:
@@ -177,9 +254,7 @@ def _refuse_locking(how: How) -> None:
         )
 
 
-def _say(
-    report: Report | None, ran: Ran, plan: Plan | None, name: str, is_strict: bool
-) -> None:
+def _say(report: Report | None, ran: Ran, plan: Plan | None, name: str, is_strict: bool) -> None:
     if report is not None:
         say(report, plan, name)
         return
@@ -199,7 +274,9 @@ def _say(
         )
 
 
-def _document(report: Report | None, ran: Ran, name: str, plan_hash: str | None) -> dict[str, Any]:
+def _document(
+    report: Report | None, ran: Ran, name: str, plan_hash: str | None, colors: Colors | None
+) -> dict[str, Any]:
     found = report or Report()
     return {
         "version": output.JSON_VERSION,
@@ -208,6 +285,20 @@ def _document(report: Report | None, ran: Ran, name: str, plan_hash: str | None)
         "plan_sha256": plan_hash,
         "is_complete": report is not None,
         **found.document(),
+        "colors": None if colors is None else _colors_document(colors, found),
         "exit_status": ran.ended.exit_status,
         "signal": ran.ended.signal_name,
+    }
+
+
+def _colors_document(colors: Colors, report: Report) -> dict[str, Any]:
+    by_name = {task.name: task for task in report.tasks}
+    names = [task.name for task in colors.tasks]
+    geometry = colors.partition.geometry
+    return {
+        "geometry": geometry.name,
+        "geometry_sha256": geometry.digest(),
+        "is_verified": colors.is_verified,
+        "pages_checked": report.pages_checked,
+        "tasks": [by_name[name]._asdict() for name in names if name in by_name],
     }

@@ -14,6 +14,7 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan
 from tautochrone.record import launch
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
+from tautochrone.run.colors import Colors
 
 LIBRARY = "libtau_run.so"
 REPORT_NAME = "report"
@@ -39,6 +40,7 @@ class How:
     is_locked: bool = False
     with_children: bool = False
     variables: dict[str, str] | None = None
+    colors: Colors | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ def variables_of(how: How, report: Path) -> dict[str, str]:
     if how.plan is not None:
         found["TAU_RUN_PLAN"] = plan_text(how.plan)
         found["TAU_RUN_SPILL"] = str(spill_bytes(how, reserved))
+    if how.colors is not None:
+        found["TAU_RUN_COLORS"] = how.colors.text(how.is_strict)
     if how.is_locked:
         found["TAU_RUN_LOCK"] = "1"
     if how.with_children:

@@ -36,6 +36,18 @@ class Site(NamedTuple):
         return f"{Path(self.module).name}+{self.offset:#x}" if self.module else f"{self.offset:#x}"
 
 
+class Task(NamedTuple):
+    """One task in TLB sets of its own, and what its threads did."""
+
+    name: str
+    heap_bytes: int
+    heap_peak: int
+    objects: int
+    spilled_objects: int
+    threads: int
+    stacks: int
+
+
 @dataclass
 class Report:
     """The lines of a report; zeros where there is none."""
@@ -51,6 +63,8 @@ class Report:
     spill_peak: int = 0
     refusals: int = 0
     sites: list[Site] = field(default_factory=list)
+    pages_checked: int = 0
+    tasks: list[Task] = field(default_factory=list)
     end: str = ""
     reason: str = ""
 
@@ -91,6 +105,10 @@ def read_report(text: str) -> Report | None:
                 report.spill_peak = int(words[1])
             case "site":
                 report.sites.append(_site(rest))
+            case "checked":
+                report.pages_checked = int(rest)
+            case "task":
+                report.tasks.append(Task(words[0], *map(int, words[1:])))
             case "ended" | "misuse" | "refused":
                 report.end, report.reason = key, rest.strip()
     report.sites.sort(key=lambda site: -site.size_bytes)
@@ -130,6 +148,10 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
     """Print what the heap did, and what follows for the next plan, on stderr."""
     threads = output.count(report.threads, "thread")
     calls = output.count(report.calls, "call")
+    if report.tasks:
+        output.note(f"tau: {name}: {calls} of the allocator, {threads}")
+        _say_tasks(report, name)
+        return
     if plan is None:
         output.note(
             f"tau: {name}: {calls} of the allocator, {threads}; one heap, "
@@ -160,3 +182,29 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
     for site in report.sites[:SITES_SHOWN_MAX]:
         objects = output.count(site.objects, "object")
         output.warn(f"  {objects}, {site.size_bytes:,} bytes from {site}")
+
+
+def _say_tasks(report: Report, name: str) -> None:
+    """Print what each task's threads used, and what follows for the next plan."""
+    pages = output.count(report.pages_checked, "page")
+    output.note(f"tau: {name}: {pages} in the tasks' windows, each checked: in its task's sets")
+    for task in report.tasks:
+        output.note(
+            f"  {task.name}: {output.count(task.threads, 'thread')}, {task.stacks:,} on its stack;"
+            f" {output.count(task.objects, 'object')}, {task.heap_peak:,} of"
+            f" {task.heap_bytes:,} bytes used at the peak"
+        )
+    spilled = [task for task in report.tasks if task.spilled_objects]
+    if spilled:
+        counts = ", ".join(f"{task.name} {task.spilled_objects:,}" for task in spilled)
+        output.warn(
+            f"tau: {name}: objects outside the sets of their tasks, as these had no room: {counts}",
+            "give these tasks a larger heap_bytes or largest_object_bytes, and plan again",
+        )
+    elif report.refusals:
+        output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused")
+    if not any(task.threads for task in report.tasks):
+        output.warn(
+            f"tau: {name}: no thread ran a task",
+            "name threads as tasks, by pthread_setname_np, tau_task or --thread",
+        )

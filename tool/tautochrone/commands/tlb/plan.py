@@ -50,6 +50,13 @@ if TYPE_CHECKING:
     " it is missing (default: none).",
 )
 @click.option(
+    "--program-script",
+    "program_script_path",
+    type=OutputPath(),
+    help="Linker script to write for the globals of a Linux program (`tau run --colors`); - is"
+    " stdout (default: none).",
+)
+@click.option(
     "--uncolored",
     "is_uncolored",
     is_flag=True,
@@ -70,6 +77,7 @@ def command(
     plan_path: Path | None,
     header_path: Path | None,
     scripts_folder: Path | None,
+    program_script_path: Path | None,
     is_uncolored: bool,
     latency: int,
     force: bool,
@@ -98,36 +106,36 @@ def command(
     from tautochrone.plan.sections import TLB, section_named
     from tautochrone.tlb.geometry import geometry_of
     from tautochrone.tlb.planner import plan_partition, refuse_misfits
+    from tautochrone.tlb.program_script import program_script
     from tautochrone.tlb.tasks import read_tasks
 
     task_set = read_tasks(tasks)
-    inputs = [tasks, *([Path(geometry_name)] if Path(geometry_name).exists() else [])]
-    inputs += [each for each in task_set.paths() if each.exists()]
-    outputs = [path for path in (plan_path, header_path) if path is not None]
-    for number, path in enumerate(outputs):
-        output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
+    inputs = list(filter(Path.exists, (tasks, Path(geometry_name), *task_set.paths())))
+    outputs = [path for path in (plan_path, header_path, program_script_path) if path is not None]
+    _refuse_outputs(outputs, inputs, force, as_json)
     planned = plan_partition(task_set, geometry_of(geometry_name), is_uncolored)
-    written: list[Path] = []
-    sections: dict[str, Any] = {TLB: planned.partition}
+    written, sections = list[Path](), dict[str, Any]({TLB: planned.partition})
     if not planned.misfits:
         made_by = f"tau tlb plan {tasks.name} --geometry {geometry_name}"
-        made_by += " --uncolored" if is_uncolored else ""
+        made_by += is_uncolored * " --uncolored"
         found = responses.make(task_set, planned.partition, latency, output.note)
         if found is not None:
             made_by += f" --latency {latency}"
             sections[bounds.NAME] = bounds.Bounds(bounds.core_sha256(), (), found)
+        script = program_script(planned.partition) if program_script_path else ""
         written = _scripts(planned.partition, scripts_folder, force, [*inputs, *outputs])
         _save(sections, made_by, plan_path, header_path, force)
+        _write(script, program_script_path, force)
 
     def show() -> None:
         lines = [section_named(name).told(sections[name]) for name in sections]
         lines += [] if is_uncolored else [[planned.left()]]
-        paths = (*outputs, *written) if not planned.misfits else ()
-        print(*chain(*lines, (f"written: {path}" for path in paths)), sep="\n")
+        made = () if planned.misfits else (*outputs, *written)
+        print(*chain(*lines, (f"written: {path}" for path in made)), sep="\n")
 
     if not any(map(output_file.is_stdout, outputs)):
-        document: dict[str, Any] = {"tasks": str(tasks)}
-        document |= section_named(TLB).document(planned.partition) | planned.document()
+        facts = section_named(TLB).document(planned.partition)
+        document = {"tasks": str(tasks), **facts, **planned.document()}
         if bounds.NAME in sections:
             document[bounds.NAME] = bounds.document(sections[bounds.NAME])
         output.emit(as_json, "tlb plan", document, show)
@@ -154,6 +162,23 @@ def _save(
         save_header(plan, header_path, made_by, force)
 
 
+def _refuse_outputs(outputs: list[Path], inputs: list[Path], force: bool, as_json: bool) -> None:
+    """Raise TauError for an output that exists, is an input, or is another output."""
+    from tautochrone.files import output_file
+
+    for number, path in enumerate(outputs):
+        output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
+
+
+def _write(text: str, path: Path | None, force: bool) -> None:
+    """Write a text to a file, if there is one."""
+    from tautochrone.files import output_file
+
+    if path is not None:
+        with output_file.written(path, force) as partial:
+            partial.write_text(text, encoding="utf-8")
+
+
 def _scripts(
     partition: Partition, folder: Path | None, force: bool, others: list[Path]
 ) -> list[Path]:
@@ -168,6 +193,5 @@ def _scripts(
     for path in texts:
         output_file.check(path, force, others)
     for path, text in texts.items():
-        with output_file.written(path, force) as partial:
-            partial.write_text(text, encoding="utf-8")
+        _write(text, path, force)
     return list(texts)

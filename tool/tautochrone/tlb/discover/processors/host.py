@@ -12,6 +12,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.errors import TauError
+from tautochrone.tlb.discover.processors.cpuinfo import is_virtual_machine, processor_name
 from tautochrone.tlb.discover.processors.oracle import Facts, Pages, Ticks, pages_of
 
 PAGE_BYTES = 4096
@@ -78,7 +79,7 @@ class Host:
         # The event is that of the last level; a level in front has none of its own.
         self.counted_levels: tuple[int, ...] = (LAST_LEVEL,) if self._counter >= 0 else ()
         notes = ["bits of page numbers above 32 are not tested"]
-        if _is_virtual_machine():
+        if is_virtual_machine():
             notes.append(
                 "a virtual machine: costs of walks include the host's page tables, and other"
                 " machines may share the TLB"
@@ -87,7 +88,7 @@ class Host:
             cause = os.strerror(-self._counter)
             notes.append(f"misses cannot be counted ({cause}), so Algorithm 1 is left out")
         self.facts = Facts(
-            name=_processor_name(),
+            name=processor_name(),
             page_bytes=PAGE_BYTES,
             page_bits=PAGE_BITS,
             directory_bits=DIRECTORY_BITS,
@@ -194,20 +195,3 @@ def _runs(pages: list[int]) -> list[tuple[int, int]]:
         else:
             found.append((page, 1))
     return found
-
-
-def _cpuinfo() -> dict[str, str]:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            pairs = (line.split(":", 1) for line in file if ":" in line)
-            return {key.strip(): value.strip() for key, value in pairs}
-    except OSError:
-        return {}
-
-
-def _processor_name() -> str:
-    return _cpuinfo().get("model name") or platform.machine()
-
-
-def _is_virtual_machine() -> bool:
-    return "hypervisor" in _cpuinfo().get("flags", "").split()

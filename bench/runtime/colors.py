@@ -1,0 +1,247 @@
+"""One core walks over 7 pages of each of 16 threads: what allocators' layouts cost in the TLB.
+
+Run `python -m bench.runtime.colors [--quick] [--geometry FILE]`, or run.py, which ends with it; it
+writes out/bench/runtime-colors.json. The geometry is that of FILE, or what `tau tlb discover` finds
+now. If that cannot verify everything, but the index of pages, the layout is colored by that index
+and the result says so. Without an index nothing is measured, with the reason.
+
+`layout` is the reference: the pages of a plan for 16 tasks, mapped by the program itself. Each way
+alternates with all others, and its least time counts, since the machine is shared. At last
+attack.py says what an attacker costs a victim.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bench.runtime import attack
+from bench.runtime.programs import HERE, ROOT, allocators, built
+from bench.runtime.tasks import plan_of
+from tautochrone.errors import TauError
+from tautochrone.plan.file import load_any_plan
+from tautochrone.plan.sections import TLB
+from tautochrone.tlb.discover.document import UNKNOWN, toml_of
+from tautochrone.tlb.discover.run import discovered_host
+from tautochrone.tlb.geometry import DATA, Geometry, read_geometry
+from tautochrone.tlb.partition import HEAP, Partition
+
+OUT = ROOT / "out" / "bench" / "runtime-colors.json"
+THREADS, PAGES = 16, 7
+HEAP_PAGES = 16
+SHARE = 32  # of the sets that a task gets: half of all are left
+ROUNDS, ROUNDS_QUICK = 12, 2
+SEEDS = range(1, 7)
+CPU_SECONDS = 10.0
+MUST = {"ours": 1.1, "colored": 1.1, "glibc": 2.0}  # ÷ layout; glibc at least, the others at most
+
+
+# ---- the geometry -------------------------------------------------------------------------------
+
+
+def found_geometry(cpu: int, folder: Path, seeds: Iterable[int] = SEEDS) -> tuple[Path, bool] | str:
+    """A file with this machine's geometry, and whether all of it is verified; or why there is
+    none."""
+    path = folder / "host.toml"
+    partly, why = None, "no index was found"
+    for seed in seeds:
+        document = discovered_host(cpu, seed, CPU_SECONDS)
+        if document["is_verified"]:
+            path.write_text(toml_of(document["geometry"]))
+            return path, True
+        partly = partly or pages_only(document)
+        why = "; ".join(dict.fromkeys(document["unknown"]))
+    if partly is None:
+        return why
+    path.write_text(toml_of(partly))
+    return path, False
+
+
+def pages_only(document: dict[str, Any]) -> dict[str, Any] | None:
+    """The geometry of a document's pages without their directories; None if an index is unknown."""
+    rows = [each for each in document["structures"] if each["role"] == DATA]
+    arrays = document["arrays"]
+    known = [*(each["rows"] for each in rows), *(each["sets"] for each in arrays)]
+    if not rows or any(each["value"] == UNKNOWN for each in known):
+        return None
+    return {
+        "format": "tautochrone geometry",
+        "version": 1,
+        "page_bytes": document["page_bytes"],
+        "source": "user",
+        "reference": "pages as tau tlb discover found them; directories are unknown",
+        "array": [
+            {
+                "name": each["name"],
+                "sets": each["sets"]["value"],
+                "ways": each["ways"]["value"]["least"],
+                "safe_ways": 1,
+            }
+            for each in arrays
+        ],
+        "structure": [
+            {
+                "role": DATA,
+                "page_bytes": each["page_bytes"],
+                "array": each["array"],
+                "rows": each["rows"]["value"],
+            }
+            for each in rows
+        ],
+    }
+
+
+def last_array(geometry: Geometry) -> int | None:
+    """The number of the last array of data pages that has sets."""
+    found = [each.array for each in geometry.translating(geometry.page_bytes)]
+    colorable = [number for number in found if geometry.arrays[number].is_colorable]
+    return colorable[-1] if colorable else None
+
+
+# ---- the layouts --------------------------------------------------------------------------------
+
+
+def planned(folder: Path, geometry_path: Path, array: str, sets: int) -> Path:
+    """A plan of 16 tasks."""
+    count = max(1, sets // SHARE)
+    tasks = {f"t{number}": (HEAP_PAGES, count) for number in range(THREADS)}
+    return plan_of(folder, geometry_path, array, tasks)
+
+
+def layout_of(partition: Partition) -> list[str]:
+    """The addresses of the first pages of each task's heap."""
+    addresses = []
+    for task in partition.principals:
+        pages = [page for run in task.runs_of(HEAP) for page in partition.addresses(run)]
+        addresses += [f"{page:x}" for page in pages[:PAGES]]
+    return addresses
+
+
+def ways_of(program: Path, cpu: int, plan: Path, layout: list[str]) -> dict[str, Any]:
+    """The command and the variables of each way."""
+    plain = [str(program), str(cpu), "plain"]
+    found: dict[str, Any] = {
+        "layout": ([str(program), str(cpu), "layout", *layout], {}),
+    }
+    for one in allocators():
+        found[one.name] = (plain, one.variables)
+    found["glibc, one arena"] = (plain, allocators()[0].variables | {"MALLOC_ARENA_MAX": "1"})
+    run = [sys.executable, "-m", "tautochrone", "run", "--colors", str(plan), "--unverified"]
+    found["colored"] = ([*run, "--", str(program), str(cpu), "name"], {})
+    return found
+
+
+def crowding(geometry: Geometry, array: int, pages: list[int]) -> int:
+    """The most pages in one set."""
+    (structure,) = (
+        each
+        for each in geometry.translating(geometry.page_bytes, DATA)
+        if each.array == array and each.role == DATA
+    )
+    return max(Counter(structure.index(page // geometry.page_bytes) for page in pages).values())
+
+
+def measured(ways: dict[str, Any], rounds: int) -> dict[str, dict[str, Any]]:
+    """The least and the least median of ticks per access of each way, and its pages."""
+    best: dict[str, dict[str, Any]] = {}
+    for _ in range(rounds):
+        for name, (command, variables) in ways.items():
+            done = subprocess.run(
+                command,
+                env=dict(os.environ) | variables,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            words = done.stdout.split()
+            least, median = map(float, words[:2])
+            row = best.setdefault(name, {"ticks": least, "median": median, "pages": []})
+            row["median"] = min(row["median"], median)
+            if least <= row["ticks"]:
+                row |= {"ticks": least, "pages": [int(word, 16) for word in words[2:]]}
+    return best
+
+
+def reached(ratios: dict[str, float]) -> dict[str, bool]:
+    """Which of MUST hold."""
+    return {
+        name: ratios[name] >= most if name == "glibc" else ratios[name] <= most
+        for name, most in MUST.items()
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, print a table, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--geometry", type=Path)
+    given = parser.parse_args(arguments)
+    cpu = max(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="runtime-colors-") as name:
+        folder = Path(name)
+        try:
+            found = (given.geometry, True) if given.geometry else found_geometry(cpu, folder)
+        except TauError as error:
+            found = error.message
+        if isinstance(found, str):
+            print(f"skipped: {found}")
+            return 0
+        path, is_verified = found
+        geometry = read_geometry(path)
+        array = last_array(geometry)
+        if array is None:
+            print("skipped: no TLB of this machine has sets that could be owned")
+            return 0
+        facts = geometry.arrays[array]
+        plan = planned(folder, path, facts.name, facts.sets)
+        program = built(folder, HERE / "colors.c", "colors")
+        partition = load_any_plan(plan).sections[TLB]
+        ways = ways_of(program, cpu, plan, layout_of(partition))
+        rows = measured(ways, ROUNDS_QUICK if given.quick else ROUNDS)
+        attacked = attack.attacked(folder, attack.planned(folder, path, facts), cpu)
+    reference = rows["layout"]["ticks"]
+    print(f"{'':18}{'ticks':>7}{'median':>8}{'÷ layout':>10}{'pages in a set':>16}")
+    for way, row in rows.items():
+        row["pages_in_a_set"] = crowding(geometry, array, row.pop("pages"))
+        row["ratio"] = row["ticks"] / reference
+        print(
+            f"{way:18}{row['ticks']:7.2f}{row['median']:8.2f}{row['ratio']:10.3f}"
+            f"{row['pages_in_a_set']:16}"
+        )
+    held = reached({way: row["ratio"] for way, row in rows.items()})
+    for way, is_held in held.items():
+        print(f"{way}: must {MUST[way]:g}: {'reached' if is_held else 'missed'}")
+    print(
+        f"a victim's pass: {attacked.alone:.0f} ticks; attacker in other sets"
+        f" {attacked.elsewhere:.0f} ({attacked.elsewhere_walks:.2f} walks, must"
+        f" {attack.ELSEWHERE_WALKS_MAX}), in the same {attacked.same:.0f}"
+        f" ({attacked.same_ratio:.2f} times, must {attack.SAME_RATIO_MIN}):"
+        f" {'reached' if attacked.is_passed else 'missed'} in try {attacked.tries}"
+    )
+    result = {
+        "version": 1,
+        "geometry": geometry.digest(),
+        "is_verified": is_verified,
+        "sets": facts.sets,
+        "ways": facts.ways,
+        "rows": rows,
+        "must": MUST,
+        "reached": held,
+        "attack": attacked.document(),
+        "conditions": {"cores": os.cpu_count(), "load": os.getloadavg()[0]},
+    }
+    OUT.parent.mkdir(parents=True, exist_ok=True)
+    OUT.write_text(json.dumps(result, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,68 @@
+// The tasks of a plan, their sets and their pages, as TAU_RUN_COLORS says them.
+// docs/spec/run_colors.md has the records.
+#ifndef TAU_LINUX_RUNTIME_COLORS_PARTITION_H
+#define TAU_LINUX_RUNTIME_COLORS_PARTITION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/tlb_color.h"
+
+#define TAU_COLORS_TASKS_MAX 256u
+#define TAU_COLORS_ARRAYS_MAX 16u
+#define TAU_COLORS_STRUCTURES_MAX 16u
+#define TAU_COLORS_NAME_BYTES 32u
+#define TAU_COLORS_PARTS_MAX 4096u  // of all tasks
+
+enum tau_colors_kind { TAU_COLORS_STACK, TAU_COLORS_GLOBALS, TAU_COLORS_CODE };
+
+// Pages of a task in a row, outside its heap.
+struct tau_colors_part {
+    uintptr_t start;
+    size_t size_bytes;
+    enum tau_colors_kind kind;
+};
+
+struct tau_colors_task {
+    char name[TAU_COLORS_NAME_BYTES];
+    uintptr_t window_start;
+    size_t window_bytes;
+    enum tau_tlb_color_mode mode;
+    struct tau_tlb_color_window heap_window;
+    uint32_t heap_pages;     // 0: no heap
+    uint32_t thread_number;  // of --thread; 0: none
+    const struct tau_colors_part *parts;
+    size_t parts_count;
+    struct tau_tlb_color heap;  // heaps.c
+    _Atomic uint64_t objects;
+    _Atomic uint64_t spilled_objects;
+    _Atomic uint32_t threads;  // threads.c: times that one took up this task
+    _Atomic uint32_t stacks;   // stacks.c: threads on its stack
+    _Atomic bool is_stack_used;
+    _Atomic pthread_t stack_holder;  // 0 until its thread runs
+};
+
+struct tau_colors {
+    struct tau_tlb_color_geometry geometry;
+    struct tau_tlb_color_partition partition;  // principal i is task i
+    struct tau_colors_task *tasks;             // ascending by address
+    size_t tasks_count;                        // 0: nothing is colored
+    size_t pages_checked;
+    bool is_strict;
+};
+
+extern struct tau_colors tau_colors;
+
+// Reads TEXT into tau_colors. Returns NULL, or what is wrong.
+const char *tau_colors_read(const char *text);
+
+// The task whose window has ADDRESS, or NULL.
+struct tau_colors_task *tau_colors_task_at(uintptr_t address);
+// The task of this name, or NULL.
+struct tau_colors_task *tau_colors_task_named(const char *name);
+// The stack of a task, or NULL.
+const struct tau_colors_part *tau_colors_stack_of(const struct tau_colors_task *task);
+
+#endif

@@ -1,0 +1,26 @@
+#include "linux/runtime/colors/start.h"
+
+#include <stddef.h>
+
+#include "linux/runtime/colors/heaps.h"
+#include "linux/runtime/colors/ownership.h"
+#include "linux/runtime/colors/pages.h"
+#include "linux/runtime/heap.h"
+
+// Notes of what was handed out are for addresses below the spill heap, and above it.
+static const char *check_order(void) {
+    const struct tau_colors_task *const last = &tau_colors.tasks[tau_colors.tasks_count - 1];
+    return last->window_start + last->window_bytes <= tau_heap.spill_start
+               ? NULL
+               : "a task's window lies above the spill heap; plan with a [window] at lower "
+                 "addresses";
+}
+
+const char *tau_colors_start(const char *text) {
+    const char *failure = tau_colors_read(text);
+    failure = failure != NULL ? failure : check_order();
+    failure = failure != NULL ? failure : tau_colors_find_heaps();
+    failure = failure != NULL ? failure : tau_colors_map();
+    failure = failure != NULL ? failure : tau_colors_check_pages();
+    return failure != NULL ? failure : tau_colors_start_heaps();
+}

@@ -1,0 +1,142 @@
+"""What `tau run --colors` refuses before the program starts: cause, next step, exit status.
+
+Method: plans and geometry files that are wrong in one way each; the program must not run.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tautochrone.tlb.discover.document import toml_of
+from tautochrone.tlb.discover.processors.cpuinfo import processor_name
+from testing.recorded import Tau
+from testing.runtime import MakePlan
+
+TASKS = """
+format = "tautochrone tasks"
+version = 1
+{window}
+[[task]]
+name = "control"
+period_cycles = 50_000
+heap_bytes = 16384
+stack_bytes = 16384
+globals_bytes = {globals}
+code_bytes = 0
+"""
+WINDOW = "[window]\nstart = 0x100000000000\nsize_bytes = 0x80000000\nword_bytes = {}\n"
+
+
+@pytest.fixture
+def plan_tlb(tau: Tau, tmp_path: Path) -> MakePlan:
+    """Plan one task for a geometry; `window` is its table in the file, `options` are more."""
+
+    def write(*options: str, geometry: object = "zen4", window: str = WINDOW.format(8)) -> Path:
+        text = TASKS.format(window=window, globals=0)
+        (tmp_path / "tasks.toml").write_text(text)
+        words = ("tasks.toml", "--geometry", geometry, "-o", "plan.toml", "--force", *options)
+        done = tau("tlb", "plan", *words)
+        assert done.returncode == 0, done.stderr
+        return tmp_path / "plan.toml"
+
+    return write
+
+
+def geometry_file(path: Path, sets: int = 256, **facts: str) -> Path:
+    """A geometry as `tau tlb discover` writes it on this machine, but for the facts."""
+    rows = [f"{1 << bit:#x}" for bit in range(sets.bit_length() - 1)]
+    table = {
+        "format": "tautochrone geometry",
+        "version": 1,
+        "page_bytes": 4096,
+        "source": "measured",
+        "reference": f"tau tlb discover: timing on {processor_name()}",
+        "array": [{"name": "second level", "sets": sets, "ways": 8, "safe_ways": 4}],
+        "structure": [
+            {"role": "data", "page_bytes": 4096, "array": "second level", "rows": rows},
+        ],
+    }
+    path.write_text(toml_of({**table, **facts}))
+    return path
+
+
+def refused(tau: Tau, cause: str, *options: object) -> None:
+    """The command fails with status 125, the cause and a next step, and runs nothing."""
+    done = tau("run", *options, "--", "echo", "ran")
+    assert (done.returncode, done.stdout) == (125, ""), done.stderr
+    assert re.search(cause, done.stderr), done.stderr
+    assert "next:" in done.stderr
+
+
+def test_a_measured_geometry(tau: Tau, plan_tlb: MakePlan, tmp_path: Path) -> None:
+    """What this machine was measured to have; not what somebody says, or another processor has."""
+    known = geometry_file(tmp_path / "known.toml")
+    plan = plan_tlb(geometry=known)
+    done = tau("run", "--colors", plan, "--geometry", known, "--", "echo", "ran")
+    assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+    said = geometry_file(tmp_path / "said.toml", source="user")
+    refused(tau, "was not measured", "--colors", plan, "--geometry", said)
+    foreign = geometry_file(tmp_path / "foreign.toml", reference="timing on a 6502")
+    refused(tau, "of another processor", "--colors", plan, "--geometry", foreign)
+    other = geometry_file(tmp_path / "other.toml", sets=128)
+    refused(tau, "is for known, whose sets are not", "--colors", plan, "--geometry", other)
+    missing = tmp_path / "missing.toml"
+    refused(tau, "missing.toml", "--colors", plan, "--geometry", missing)
+
+
+def test_plans_without_pages_for_tasks(
+    tau: Tau, plan_tlb: MakePlan, plan: MakePlan, tmp_path: Path
+) -> None:
+    """No [tlb], no task, no sets, other words, a damaged file."""
+    refused(tau, r"has no \[tlb\]", "--colors", plan(1 << 20), "--unverified")
+    refused(tau, "gives control no TLB sets", "--colors", plan_tlb("--uncolored"), "--unverified")
+    path = plan_tlb(window="", geometry="tile-16x4")
+    refused(tau, "words of 4 bytes", "--colors", path, "--unverified")
+    path = plan_tlb()
+    text = path.read_text()
+    path.write_text(text.replace('"control"', '"kernel"'))
+    refused(tau, "has no tasks: only the kernel", "--colors", path, "--unverified")
+    path.write_text(text.replace("size_bytes = 16384", "size_bytes = 20480"))
+    refused(tau, "plan.toml", "--colors", path, "--unverified")
+    refused(tau, "none.toml", "--colors", tmp_path / "none.toml", "--unverified")
+    path.write_text(text)
+    refused(tau, "no task logger", "--colors", path, "--unverified", "--thread", "1=logger")
+
+
+def test_options_that_do_not_go_together(tau: Tau, plan_tlb: MakePlan, plan: MakePlan) -> None:
+    """Status 2, and nothing runs."""
+    colors = ("--colors", plan_tlb())
+    for options in (
+        colors,
+        (*colors, "--unverified", "--geometry", "x.toml"),
+        (*colors, "--unverified", "--plan", plan(1 << 20)),
+        (*colors, "--unverified", "--lock"),
+        (*colors, "--unverified", "--thread", "control"),
+        ("--geometry", "x.toml"),
+        ("--unverified",),
+        ("--thread", "1=control"),
+    ):
+        done = tau("run", *options, "--", "echo", "ran")
+        assert (done.returncode, done.stdout) == (2, ""), (options, done.stderr)
+
+
+def test_a_window_that_is_taken(tau: Tau, plan_tlb: MakePlan) -> None:
+    """Where something is mapped already, the program does not start."""
+    window = "[window]\nstart = 0x7ff000000000\nsize_bytes = 0x1000000000\nword_bytes = 8\n"
+    window = window.replace("0x1000000000", "0x80000000")
+    path = plan_tlb(window=window)
+    done = tau("run", "--colors", path, "--unverified", "--", "echo", "ran")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "lies above the spill heap" in done.stderr
+
+
+def test_a_program_script_out_of_reach(tau: Tau, tmp_path: Path) -> None:
+    """Globals at addresses that code does not reach: nothing is written."""
+    (tmp_path / "tasks.toml").write_text(TASKS.format(window=WINDOW.format(8), globals=64))
+    words = ("tasks.toml", "--geometry", "zen4", "-o", "p.toml", "--program-script", "g.ld")
+    done = tau("tlb", "plan", *words)
+    assert done.returncode == 2 and "below 0x80000000" in done.stderr and "next:" in done.stderr
+    assert not (tmp_path / "p.toml").exists() and not (tmp_path / "g.ld").exists()
