@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,6 +12,10 @@
 
 // Two threads that meet seldom need the kernel: a call is shorter than a system call.
 #define SPINS_COUNT 100
+// Who sleeps is handed the lock and wakes late, so that others come to sleep, too. So a thread that
+// shares the processor fairly lets the owner go on first. A real-time thread sleeps at once: only
+// then does the owner have its priority.
+#define YIELDS_COUNT 50
 #define WAIT_NS 10000000
 #define SECOND_NS 1000000000
 
@@ -28,6 +33,21 @@ static bool try_take(uint32_t id) {
     uint32_t expected = 0;
     return __atomic_compare_exchange_n(&tau_lock_word, &expected, id, false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
+}
+
+static bool spin_and_take(void) {
+    for (unsigned spin = 0; spin < SPINS_COUNT; spin++) {
+        if (__atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) == 0 && try_take(tau_lock_my_id)) {
+            return true;
+        }
+        __builtin_ia32_pause();
+    }
+    return false;
+}
+
+static bool is_fair(void) {
+    const int policy = sched_getscheduler(0);
+    return policy != SCHED_FIFO && policy != SCHED_RR && policy != SCHED_DEADLINE;
 }
 
 // The end of one wait in the kernel. An owner whose id is not its own cannot wake who sleeps: a
@@ -50,12 +70,14 @@ __attribute__((cold)) void tau_lock_wait(void) {
         tau_lock_my_id = (uint32_t)syscall(SYS_gettid);
         __atomic_fetch_add(&tau_lock_threads, 1, __ATOMIC_RELAXED);
     }
-    for (unsigned spin = 0; spin < SPINS_COUNT; spin++) {
-        if (__atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) == 0 && try_take(tau_lock_my_id)) {
-            errno = error;
-            return;
-        }
-        __builtin_ia32_pause();
+    bool is_taken = spin_and_take();
+    for (unsigned yield = 0; !is_taken && yield < YIELDS_COUNT && is_fair(); yield++) {
+        sched_yield();
+        is_taken = spin_and_take();
+    }
+    if (is_taken) {
+        errno = error;
+        return;
     }
     struct timespec until = soon();
     while (syscall(SYS_futex, &tau_lock_word, FUTEX_LOCK_PI_PRIVATE, 0, &until, NULL, 0) != 0) {

@@ -85,6 +85,12 @@ def test_children_with_the_thread_id_of_another(build: Build, run: RunProgram) -
     assert (done.status, done.stdout) == (0, "done\n"), done.stderr
 
 
+def test_threads_that_meet_seldom_sleep(build: Build, run: RunProgram) -> None:
+    """Of a million calls, few wait in the kernel. All did once one had slept."""
+    done = run(build("runtime_meeting"))
+    assert done.status == 0 and int(done.stdout) < 20_000, done.stdout
+
+
 @pytest.mark.parametrize("right", ["calls", "files", "descriptors", "folder"])
 def test_a_program_that_gives_up_rights(
     build: Build, run: RunProgram, plan: MakePlan, right: str
