@@ -7,6 +7,9 @@
 #define WINDOW_MAX 64u
 #define EMPTY UINT64_MAX
 #define NO_PAGE UINT16_MAX
+#define FAULTS_PER_DISTURBANCE 24u
+#define DISTURBED_REPLAYS 4u
+#define GOLDEN_RATIO UINT64_C(0x9E3779B97F4A7C15)
 
 // ---- Affinity ----------------------------------------------------------------------------------
 
@@ -28,7 +31,7 @@ static bool pairs_grow(struct pairs *pairs) {
     }
     for (uint64_t i = 0; is_made && i < old.slots; i++) {
         if (old.keys[i] != EMPTY) {
-            uint64_t slot = old.keys[i] * UINT64_C(0x9E3779B97F4A7C15) >> 20 & (pairs->slots - 1);
+            uint64_t slot = old.keys[i] * GOLDEN_RATIO >> 20 & (pairs->slots - 1);
             while (pairs->keys[slot] != EMPTY) {
                 slot = (slot + 1) & (pairs->slots - 1);
             }
@@ -44,7 +47,7 @@ static bool pairs_grow(struct pairs *pairs) {
 static bool pairs_count(struct pairs *pairs, uint64_t key) {
     assert(key != EMPTY);
     assert(pairs->used < pairs->slots);
-    uint64_t slot = key * UINT64_C(0x9E3779B97F4A7C15) >> 20 & (pairs->slots - 1);
+    uint64_t slot = key * GOLDEN_RATIO >> 20 & (pairs->slots - 1);
     while (pairs->keys[slot] != EMPTY && pairs->keys[slot] != key) {
         slot = (slot + 1) & (pairs->slots - 1);
     }
@@ -125,9 +128,17 @@ static void queue_close(struct queue *queue) {
     free(queue->held);
 }
 
-// Counts up to LIMIT; the touch of fault i is stored at PLACES[i], if there are any.
+static uint64_t next_random(uint64_t state) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^ state << 17;
+}
+
+// Counts up to LIMIT; the touch of fault i is stored at PLACES[i], if there are any. With a SEED,
+// some faults make two pages leave: as if an interrupt had loaded one that nobody else needs.
 static uint64_t queue_faults(const struct queue *queue, const struct tau_code_sequence *sequence,
-                             const uint16_t *pages, uint64_t limit, uint32_t *places) {
+                             const uint16_t *pages, uint64_t limit, uint32_t *places,
+                             uint64_t seed) {
     const uint32_t *const touches = sequence->touches;
     uint64_t faults = 0;
     uint32_t next = 0;
@@ -145,6 +156,12 @@ static uint64_t queue_faults(const struct queue *queue, const struct tau_code_se
         queue->held[next] = page;
         queue->is_loaded[page] = 1;
         next = next + 1 < queue->frames_count ? next + 1 : 0;
+        seed = next_random(seed);
+        if (seed != 0 && (seed >> 11) % FAULTS_PER_DISTURBANCE == 0) {
+            queue->is_loaded[queue->held[next]] = 0;
+            queue->held[next] = (uint16_t)queue->pages_count;
+            next = next + 1 < queue->frames_count ? next + 1 : 0;
+        }
         if (places != NULL) {
             places[faults] = (uint32_t)i;
         }
@@ -160,7 +177,7 @@ uint64_t tau_code_faults(const struct tau_code_sequence *sequence, const uint16_
     struct queue queue;
     uint64_t faults = UINT64_MAX;
     if (queue_open(&queue, pages_count, frames_count)) {
-        faults = queue_faults(&queue, sequence, pages, UINT64_MAX - 1, NULL);
+        faults = queue_faults(&queue, sequence, pages, UINT64_MAX - 1, NULL, 0);
     }
     queue_close(&queue);
     return faults;
@@ -177,7 +194,8 @@ struct improvement {
     uint32_t *members;     // pieces that are placed
     uint32_t *places;      // touches that fault now
     uint32_t members_count;
-    uint64_t faults;
+    uint64_t places_count;
+    uint64_t faults;  // of all replays
     uint64_t random;
 };
 
@@ -191,9 +209,7 @@ struct step {
 static uint64_t draw(struct improvement *state, uint64_t below) {
     assert(below > 0);
     assert(state->random != 0);
-    state->random ^= state->random << 13;
-    state->random ^= state->random >> 7;
-    state->random ^= state->random << 17;
+    state->random = next_random(state->random);
     return (state->random >> 11) % below;
 }
 
@@ -208,8 +224,8 @@ static bool fits(const struct improvement *state, uint16_t page, uint32_t leaves
 static bool choose(struct improvement *state, struct step *step) {
     const struct tau_code_sequence *const sequence = state->sequence;
     const uint32_t *const sizes = sequence->sizes_bytes;
-    if (state->faults > 0 && draw(state, 8) != 0) {
-        const uint32_t at = state->places[draw(state, state->faults)];
+    if (state->places_count > 0 && draw(state, 8) != 0) {
+        const uint32_t at = state->places[draw(state, state->places_count)];
         const uint64_t distance = 1 + draw(state, 12);
         const bool is_before = draw(state, 2) != 0;
         if (is_before ? at < distance : at + distance >= sequence->count) {
@@ -262,24 +278,34 @@ static void unmake(struct improvement *state, const struct step *step) {
     }
 }
 
+// Faults as recorded, and with disturbances. A booted kernel never repeats the recording exactly,
+// and a queue that just misses a page each time is a queue that just holds it after a small change.
+static uint64_t replayed_faults(struct improvement *state, const uint16_t *pages, uint64_t limit) {
+    const struct tau_code_sequence *const sequence = state->sequence;
+    uint64_t sum = queue_faults(&state->queue, sequence, pages, limit, state->places, 0);
+    state->places_count = sum;
+    for (uint64_t i = 1; i <= DISTURBED_REPLAYS && sum <= limit; i++) {
+        sum += queue_faults(&state->queue, sequence, pages, limit - sum, NULL, i * GOLDEN_RATIO);
+    }
+    return sum;
+}
+
 // Only steps with fewer faults are made. Others would undo what affinity has put together, for
 // nothing that the recording shows, and other inputs would pay for it.
 static uint64_t improve(struct improvement *state, uint16_t *pages) {
-    const struct tau_code_sequence *const sequence = state->sequence;
-    state->faults = queue_faults(&state->queue, sequence, pages, UINT64_MAX - 1, state->places);
+    state->faults = replayed_faults(state, pages, UINT64_MAX - 1);
     for (uint64_t i = 0; i < state->search->steps && state->faults > 0; i++) {  // bound: the steps
         struct step step = {0};
         if (!choose(state, &step)) {
             continue;
         }
         make(state, &step);
-        const uint64_t limit = state->faults - 1;
-        const uint64_t faults = queue_faults(&state->queue, sequence, pages, limit, state->places);
-        if (faults > limit) {
+        const uint64_t faults = replayed_faults(state, pages, state->faults - 1);
+        if (faults < state->faults) {
+            state->faults = faults;
+        } else {
             // The places are those of the step, a sample that serves as well.
             unmake(state, &step);
-        } else {
-            state->faults = faults;
         }
     }
     return state->faults;

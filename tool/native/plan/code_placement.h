@@ -40,8 +40,9 @@ TAU_TRACE_EXPORT uint64_t tau_code_faults(const struct tau_code_sequence *sequen
                                           const uint16_t *pages, uint32_t pages_count,
                                           uint32_t frames_count);
 
-// Moves and exchanges pieces between PAGES, and keeps the placement with the fewest faults. Answers
-// these; UINT64_MAX if memory is short. Equal input gives equal output.
+// Moves and exchanges pieces between PAGES, as long as the faults of round robin fall: the sum of
+// five replays, four of them with disturbances. Answers it; UINT64_MAX if memory is short. Equal
+// input gives equal output.
 TAU_TRACE_EXPORT uint64_t tau_code_improve(const struct tau_code_sequence *sequence,
                                            const struct tau_code_search *search, uint16_t *pages);
 

@@ -3,8 +3,8 @@
 1. Pieces that were touched shortly after each other are *affine*: both among the last six that were
    touched. The pairs that were so most often are merged, as long as they fit a page; what is left,
    by best fit.
-2. A search moves and exchanges pieces, and replays the recording after each step on round robin
-   (tool/native/plan/code_placement.c).
+2. A search moves and exchanges pieces, and replays the recording after each step on round robin, as
+   it is and with disturbances (tool/native/plan/code_placement.c).
 
 What was never executed is on pages of its own, in the order of the linker: code of one file is
 needed together, if at all.
@@ -30,8 +30,8 @@ from tautochrone.plan.code.sequence import (
 
 WINDOW = 6
 SPARE_PAGES = 2  # for the search to move pieces to
-STEPS_MAX = 200_000
-TOUCHES_MAX = 4_000_000_000  # of all steps together: some seconds
+STEPS_MAX = 100_000
+TOUCHES_MAX = 2_000_000_000  # of all steps together: some seconds
 SEED = 1
 PAIRS_MAX = 1 << 22
 
@@ -70,7 +70,7 @@ class Touched(Sequenced):
         return checked(function(self.pointer, page_of.ctypes.data, pages_count, self.frames))
 
     def improved(self, page_of: np.ndarray, pages_count: int, steps: int) -> np.ndarray:
-        """A placement with as many faults or fewer, after so many steps."""
+        """A placement with fewer faults in all replays together, if one was found in so many steps."""
         function = function_of("tau_code_improve", POINTER, POINTER, POINTER)
         search = _Search(steps, SEED, self.frames, pages_count)
         found = page_of.copy()
