@@ -190,6 +190,9 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
             row["loads"] - row["replayed_loads"] for row in booted["by_frames"].values()
         ]
         found["outputs_equal"] = all(row["outputs_equal"] for row in rows)
+        point = booted["point"]
+        stays = point["resident_text_bytes"] + point["cache_bytes"]
+        found["code_part_most"] = 1 - stays / point["text_bytes"]
     if goals:
         point, same, more = (goals[name] for name in ("point", "same_ram", "more_ram"))
         found["same_ram_ratio"] = same["loads"] / point["loads"]

@@ -7,20 +7,25 @@ from typing import Any
 
 from repro.coldcode import kernels, planned
 from repro.coldcode.planned import Wanted
+from tautochrone.coldcode.linux.run import sizes_of
 from tautochrone.plan.code.making import cold_of
 from tautochrone.plan.code.planners.replayed import Touched
 
 MORE_BYTES = 64 << 10
+OUT_OF_RAM, PAGER_BYTES = 0.86, 11 << 10  # a part of the code; the pager's variables and tables
 PART, FRAMES = 0.999, 16
 
 
 def wanted() -> dict[str, Wanted]:
-    """The paper's point, a plan of its RAM as it is linked, and one of more."""
+    """The paper's point, a plan of its RAM as it is linked, one of more, and one that leaves
+    OUT_OF_RAM of the code out of it."""
+    kept = int(sizes_of(kernels.baseline()).text * (1 - OUT_OF_RAM))
     ram = planned.linked(Wanted(PART, frames=FRAMES))[0].plan.ram_bytes
     return {
         "point": Wanted(PART, frames=FRAMES),
         "same_ram": Wanted(None, frames=FRAMES, ram_bytes=ram),
         "more_ram": Wanted(None, frames=FRAMES, ram_bytes=ram + MORE_BYTES),
+        "less_ram": Wanted(None, frames=FRAMES, ram_bytes=kept - PAGER_BYTES),
     }
 
 

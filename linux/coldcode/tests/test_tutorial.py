@@ -33,8 +33,10 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of each line, without numbers and paths, which depend on compiler and machine."""
-    lines = (re.sub(r"\S*/\S*|[\d,.]*\d", "#", line) for line in text.splitlines())
+    """The words of each line, without numbers, hashes and paths, which depend on compiler and
+    machine."""
+    numbers = r"\S*/\S*|\b[0-9a-f]{16}\b|[\d,.]*\d"
+    lines = (re.sub(numbers, "#", line) for line in text.splitlines())
     return [" ".join(line.split()) for line in lines]
 
 

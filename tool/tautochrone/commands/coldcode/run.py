@@ -222,6 +222,7 @@ def _print(result: dict[str, Any]) -> None:
     loads = output.count(result["loads"], "load")
     click.echo(f"{output.count(result['faults'], 'fault')}, {loads}")
     slower = result["system_instructions"] / result["baseline_system_instructions"] - 1
-    click.echo(f"system instructions, without reading pages: {output.percent(slower)} more")
+    change = f"{output.percent(abs(slower))} {'fewer' if slower < 0 else 'more'}"
+    click.echo(f"system instructions, without reading pages: {change}")
     for line in result["pager"]:
         click.echo(f"kernel: {line}")

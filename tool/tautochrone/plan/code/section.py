@@ -96,7 +96,7 @@ def told(value: CodePlan) -> list[str]:
     part = f", {100 * left / all_bytes:.1f} % less" if all_bytes else ""
     return [
         f"core       {value.core_bytes:>12,} bytes must stay in RAM",
-        f"base       {value.base_bytes:>12,} bytes stay because they are hot (T ="
+        f"base       {value.base_bytes:>12,} bytes stay because they are needed often (T ="
         f" {100 * value.threshold:.6g} %)",
         f"swappable  {value.swappable_bytes:>12,} bytes on {value.pages:,} pages, placed by"
         f" {value.planner}",

@@ -70,7 +70,7 @@ class Touched(Sequenced):
         return checked(function(self.pointer, page_of.ctypes.data, pages_count, self.frames))
 
     def improved(self, page_of: np.ndarray, pages_count: int, steps: int) -> np.ndarray:
-        """A placement with fewer faults in all replays together, if one was found in so many steps."""
+        """A placement with fewer faults in all replays, if one was found in so many steps."""
         function = function_of("tau_code_improve", POINTER, POINTER, POINTER)
         search = _Search(steps, SEED, self.frames, pages_count)
         found = page_of.copy()
