@@ -13,15 +13,17 @@ from typing import Any
 import pytest
 
 from repro import claims_page, sentences
-from repro.coldcode import claims, report, run, shown, workload
+from repro.coldcode import claims, goals, report, run, shown, workload
 from repro.coldcode.image import inputs, packages
 from repro.coldcode.measure import REPOSITORY, RESULTS, stored
 from tautochrone.errors import TauError
 
 ITEMS = 35
 SMALL = 4 << 20
-OUT_OF_RAM_LEAST, STATIC_LEAST = 0.85, 0.55
-REPLAY_ERROR_MOST = 0.05
+OUT_OF_RAM_LEAST, STATIC_LEAST = 0.84, 0.55
+# Of five rounds; of one, 3 % or three loads.
+REPLAY_ERROR_MOST, ROUND_ERROR_MOST, LOADS_ERROR_MOST = 0.1, 0.03, 3
+PAGE_TIME_MOST = 0.08
 
 
 def test_inputs_are_drawn_alike(tmp_path: Path) -> None:
@@ -162,6 +164,19 @@ def test_booted_kernels_do_what_replay_says() -> None:
     point = found["booted"]["point"]
     assert point["code_part"] >= OUT_OF_RAM_LEAST and point["static_part"] >= STATIC_LEAST
     assert abs(point["replay_error"]) <= REPLAY_ERROR_MOST
+    for row in claims.all_results()["booted"]["by_frames"].values():
+        missing = abs(row["loads"] - row["replayed_loads"])
+        assert missing <= max(ROUND_ERROR_MOST * row["loads"], LOADS_ERROR_MOST)
+
+
+def test_a_plan_for_less_ram_leaves_what_was_asked_for() -> None:
+    """The pager has no more than what was set aside for it."""
+    results = claims.all_results()
+    pager = results["booted"]["point"]["pager_bytes"]
+    kept = results["goals"]["less_ram"]["ram_bytes"] + pager
+    assert pager <= goals.PAGER_BYTES
+    assert kept <= (1 - goals.OUT_OF_RAM) * results["recorded"]["text_bytes"]
+    assert results["derived"]["page_time"]["less_ram"] <= PAGE_TIME_MOST
 
 
 def test_shown_groups_hold() -> None:
