@@ -1,0 +1,48 @@
+"""The embedded kernel, from nothing to the end of a program, as a user's command: network, file
+systems and drivers, which the smallest kernel does not have. The program is the tutorial's.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from linux.coldcode.tests.test_tutorial import FILE, TUTORIAL
+from tautochrone.coldcode.linux.build import compiler_tools
+
+# One line decides whether `make check` runs this: it builds a kernel, which takes ten minutes.
+pytestmark = pytest.mark.slow
+
+SECONDS_MAX = 7200
+OUT_OF_RAM_LEAST = 0.84  # less is hot under this program than under those of repro/coldcode
+
+
+def test_the_embedded_kernel_runs_with_its_cold_code_in_flash(tmp_path: Path) -> None:
+    files = dict(FILE.findall(TUTORIAL.read_text(encoding="utf-8")))
+    (tmp_path / "init.c").write_text(files["init.c"], encoding="utf-8")
+    (tmp_path / "root").mkdir()
+    command = [compiler_tools()["compiler"], "-static", "-Os", "init.c", "-o", "root/init"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "tautochrone",
+        "coldcode",
+        "run",
+        "--configuration",
+        "embedded",
+    ]
+    command += ["--root", str(tmp_path / "root"), "--frames", "16", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["outputs_equal"] and found["loads"] > 0 and found["pages"] > 400
+    assert found["worst_load_instructions"] <= found["load_instructions_max"] <= 2000
+    assert found["worst_fault_instructions"] <= found["fault_instructions_max"] <= 500
+    kept = found["resident_text_bytes"] + found["cache_bytes"] + found["pager_bytes"]
+    assert 1 - kept / found["text_bytes"] >= OUT_OF_RAM_LEAST
+    assert found["system_instructions"] < 1.02 * found["baseline_system_instructions"]
