@@ -12,7 +12,7 @@ from tautochrone.plan.code.making import cold_of
 from tautochrone.plan.code.planners.replayed import Touched
 
 MORE_BYTES = 64 << 10
-OUT_OF_RAM, PAGER_BYTES = 0.86, 11 << 10  # a part of the code; the pager's variables and tables
+OUT_OF_RAM, PAGER_BYTES = 0.86, 14 << 10  # a part of the code; the pager, and what a link adds
 PART, FRAMES = 0.999, 16
 
 
