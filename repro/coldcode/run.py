@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from repro import stages
 from repro.coldcode import (
     booted,
     claims,
@@ -26,7 +27,6 @@ from repro.coldcode import (
     shown,
     sweep,
 )
-from repro import stages
 from repro.machine import first_line
 from tautochrone import __version__
 from tautochrone.coldcode.linux.build import compiler_tools

@@ -63,7 +63,8 @@ def build_emulated(made: Path) -> Path:
     return _compile(recipe.compiler, flags + layout, ROOT / "core", sources, made)
 
 
-def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:
+def emulate(command: list[str], seconds_max: int) -> tuple[bool, str, str]:
+    """Whether an emulator's program ended well in time, what it printed, and all that was said."""
     try:
         done = subprocess.run(
             command,
@@ -75,8 +76,13 @@ def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        return False, f"more than {seconds_max} s\n{error.stdout!r}"
-    return done.returncode == 0 and done.stdout.startswith("ok:"), done.stdout + done.stderr
+        return False, "", f"more than {seconds_max} s\n{error.stdout!r}"
+    return done.returncode == 0, done.stdout, done.stdout + done.stderr
+
+
+def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:
+    is_done, printed, said = emulate(command, seconds_max)
+    return is_done and printed.startswith("ok:"), said
 
 
 def run_checker(program: Path) -> tuple[bool, str]:

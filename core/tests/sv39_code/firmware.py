@@ -14,6 +14,7 @@ from elftools.elf.elffile import ELFFile
 from model.code_cache import POLICIES, frames_least
 from tautochrone.targets.build import LINK_FLAGS, TARGETS, compiler_of
 from tautochrone.targets.sources import CORE_FILES
+from testing.sv39.build import emulate
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path("core/tests/sv39_code")
@@ -144,18 +145,7 @@ def run(
         command += ["-drive", f"if=pflash,unit=0,format=raw,readonly=on,file={flash}"]
     if plugin is not None:
         command += ["-plugin", plugin]
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds_max,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        return Outcome(False, {}, f"more than {seconds_max} s: {error.stdout!r}")
-    pairs = (line.split() for line in done.stdout.splitlines())
+    is_passed, printed, told = emulate(command, seconds_max)
+    pairs = (line.split() for line in printed.splitlines())
     said = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
-    return Outcome(done.returncode == 0, said, done.stdout + done.stderr)
+    return Outcome(is_passed, said, told)

@@ -103,13 +103,14 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernels]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "policy", "frames"),
-    [(1, "round-robin", 16), (SEED, "random", 32), (SEED, "nru", 32), (SEED, "aging", 32)],
+    ("is_fixed", "policy", "frames"),
+    [(True, "round-robin", 16), (False, "random", 32), (False, "nru", 32), (False, "aging", 32)],
 )
 def test_every_system_call_with_hostile_arguments(
-    kernels: Kernels, seed: int, policy: str, frames: int
+    kernels: Kernels, is_fixed: bool, policy: str, frames: int
 ) -> None:
     """Once with fixed arguments, then with others in each run of the test."""
+    seed = 1 if is_fixed else SEED
     options = (f"frames={frames}", f"policy={policy}", f"seed={seed % 1000 + 1}")
     expected, seen = kernels.compared(FUZZ, *options, seed=seed)
     calls = {name: value.rstrip(".").split(".") for name, value in results(expected).items()}
