@@ -6,7 +6,6 @@
 #include "calls.h"
 
 #define PAGE_BYTES 4096
-#define ROUNDS 3
 #define CALLS 463
 #define FNV_PRIME 1099511628211ul
 #define FNV_START 14695981039346656037ul
@@ -222,7 +221,7 @@ void _start(void) {
     call(CALL_MOUNT, (long)"proc", (long)"/proc", (long)"proc", 0);
     call(CALL_MOUNT, (long)"debugfs", (long)"/debug", (long)"debugfs", 0);
     print("tau: begin\n");
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < TAU_ROUNDS; round++) {
         use_proc();
         use_files();
         use_memory();

@@ -13,6 +13,7 @@ from tautochrone.errors import TauError
 
 FLAGS = "-static -nostdlib -ffreestanding -fno-stack-protector -Os -Wall -Wextra -Werror".split()
 SECONDS_MAX = 120
+ROUNDS = 3
 TRAILER = "TRAILER!!!"
 EXECUTABLE, FOLDER = 0o100755, 0o040755
 
@@ -26,16 +27,17 @@ class Entry:
     content: bytes = b""
 
 
-def initramfs(compiler: str) -> Path:
-    """The archive with our first program; it is compiled if needed."""
+def initramfs(compiler: str, rounds: int = ROUNDS) -> Path:
+    """The archive with our first program, compiled if needed. It makes its calls in `rounds`."""
+    flags = [*FLAGS, f"-DTAU_ROUNDS={rounds}"]
     files = sorted((native.sources() / "coldcode" / "init").glob("*.[ch]"))
-    parts: list[bytes | str] = [compiler, *FLAGS]
+    parts: list[bytes | str] = [compiler, *flags]
     for path in files:
         parts += [path.name, path.read_bytes()]
 
     def make(folder: Path) -> None:
         sources = [str(path) for path in files if path.suffix == ".c"]
-        command = [compiler, *FLAGS, "-o", str(folder / "init"), *sources]
+        command = [compiler, *flags, "-o", str(folder / "init"), *sources]
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
         if done.returncode:
             raise TauError("the first program cannot be compiled", said=done.stderr)
