@@ -15,6 +15,7 @@ def row(**changed: Any) -> dict[str, Any]:
     good = {
         "rows": [("first", ()), ("second", (1, 2))],
         "directory": [512],
+        "is_verified": True,
         "cpu_seconds": 2.0,
         "isolation": isolation,
     }
@@ -50,6 +51,14 @@ def test_one_unknown_of_many_is_allowed() -> None:
     rows = [row() for _ in range(18)]
     unknown = [row(rows=[("first", ()), None], directory=None) for _ in range(2)]
     assert run.complaints([], judged(*rows, *unknown)) == []
+
+
+def test_a_processor_whose_directories_cannot_be_told_is_skipped() -> None:
+    """Unless a run claims something."""
+    blind = [row(directory=None, is_verified=False, isolation=None) for _ in range(3)]
+    assert run.complaints([], judged(*blind)) == []
+    claimed = judged(*blind, row(directory=[], is_verified=False))
+    assert run.complaints([], claimed) == ["host: directory_verdict {'unknown': 3, 'wrong': 1}"]
 
 
 def test_the_truth_is_what_most_runs_found() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tautochrone.tlb.discover.directory import Sharing
+from tautochrone.tlb.discover.directories.search import Sharing
 from tautochrone.tlb.discover.meter import Meter, low_mean
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown, pages_of
 from tautochrone.tlb.discover.victims import Level

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tautochrone.tlb.discover.capacity import Curve, curve_of, levels_of, measured_again
 from tautochrone.tlb.discover.capacity import Level as LevelSize
 from tautochrone.tlb.discover.checks import Check, checks_of
-from tautochrone.tlb.discover.directory import Sharing, sharing_of
+from tautochrone.tlb.discover.directories.search import Sharing, sharing_of
 from tautochrone.tlb.discover.find_bits import Counting, check_of, is_linear
 from tautochrone.tlb.discover.groups import groups_of
 from tautochrone.tlb.discover.index import index_of

@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from model.tlb_color import discovery
 from tautochrone.files.schema import Reader
-from tautochrone.tlb.discover import directory, isolation, procedure
+from tautochrone.tlb.discover import isolation, procedure
 from tautochrone.tlb.discover.capacity import Level
 from tautochrone.tlb.discover.checks import Check
+from tautochrone.tlb.discover.directories import search as directory
 from tautochrone.tlb.discover.document import document_of, show
 from tautochrone.tlb.discover.linear import reduced, span
 from tautochrone.tlb.discover.meter import Meter, Scale
@@ -138,6 +140,43 @@ def test_a_block_that_costs_no_more_than_its_half_is_unknown(conflicts: float) -
         level = Level(0, 4, Scale(7.03, conflicts))
         with pytest.raises(Unknown, match=f"16 pages cost {conflicts:.2f} .*, half of them 7.03"):
             block_of(Meter(processor), level)
+
+
+def with_directory_rows(name: str, rows: Sequence[int]) -> Geometry:
+    """A known geometry whose directories share the last level by another index."""
+    geometry = known_geometry(name)
+    structures = [
+        replace(each, rows=tuple(rows)) if each.role == DIRECTORY else each
+        for each in geometry.structures
+    ]
+    return replace(geometry, structures=tuple(structures))
+
+
+@pytest.mark.parametrize(
+    "rows", [[1 << bit for bit in range(18, 26)], [0x101 << bit for bit in range(9, 17)]]
+)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_directories_that_spread_over_many_sets_are_not_called_their_own(
+    rows: list[int], policy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then 64 of them overflow no set, though they cost walks. Twice the level's entries do."""
+    monkeypatch.setattr(directory, "_miss_walks", lambda *_arguments: 1.0)
+    found = found_on(with_directory_rows("zen4", rows), policy)
+    assert found.sharing is None
+    assert "from more directories than the level has entries" in found.directory_unknown
+
+
+def test_pages_that_cost_as_much_as_an_overflow_prove_nothing() -> None:
+    """Data caches: each page that was walked over before makes the victims' pass longer."""
+
+    class WithCaches(SimulatedProcessor):
+        def after(self, before: Pages, pages: Pages) -> float:
+            return super().after(before, pages) + 0.2 * before.size
+
+    with WithCaches(known_geometry("cortex-a53"), "lru", SEED) as processor:
+        found = discover(processor, SEED, CPU_SECONDS)
+    assert found.sharing is None
+    assert "so many pages cost victims as much" in found.directory_unknown
 
 
 def unknown(*_arguments: object) -> None:

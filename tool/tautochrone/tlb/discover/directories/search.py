@@ -14,6 +14,7 @@ import numpy as np
 
 from tautochrone.tlb.discover.checks import Check
 from tautochrone.tlb.discover.linear import reduced, span, sums
+from tautochrone.tlb.discover.directories.many import SUFFERS, most_suffering
 from tautochrone.tlb.discover.meter import Meter
 from tautochrone.tlb.discover.processors.oracle import Pages, Unknown
 from tautochrone.tlb.discover.victims import Level, low, pass_ticks
@@ -136,7 +137,16 @@ def sharing_of(meter: Meter, level: Level) -> Sharing:
                 "no set suffers, but directory entries are not seen to miss, or victims to suffer,"
                 " so the search may be blind"
             )
-        control = f"directory entries that miss cost {miss_walks:.2f} walks, and no set suffers"
+        suffering = most_suffering(meter, level, bits)
+        if suffering > SUFFERS:
+            raise Unknown(
+                "no set suffers from directories that should share one, but some do from more"
+                f" directories than the level has entries ({suffering:.2f} of what it could be)"
+            )
+        control = (
+            f"directory entries that miss cost {miss_walks:.2f} walks, and no set suffers, not even"
+            " from twice as many as the level has entries"
+        )
         return Sharing((), 0, control, miss_walks)
     columns = {
         bit: _set_of(search, 1 << bit, number) ^ number
@@ -170,6 +180,8 @@ def _struck_set(search: Search, kernel: list[int]) -> int | None:
             if excess > search.least:
                 search.struck = search.quiet + excess
                 _mix(search, kernel, number)
+                if search.struck - search.quiet < search.least:
+                    raise Unknown("victims of one set seemed to suffer, and then no longer")
                 return int(number)
             suspicion = max(suspicion, excess)
     search.vectors = base
