@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #define HEADS_LOG2_FIRST 12u
+#define COUNTERS 4096u  // that are allocated at once
 
 static size_t hash_of(uint64_t start, uint32_t heads_log2) {
     // Fibonacci hashing: the high bits of a product with 2^64 over the golden ratio.
@@ -35,6 +36,14 @@ static bool grow(struct tau_block_table *table) {
     return true;
 }
 
+static struct tau_block_counter *new_counter(struct tau_block_table *table) {
+    if (table->counters_left == 0) {
+        table->counters = malloc(COUNTERS * sizeof *table->counters);
+        table->counters_left = table->counters == NULL ? 0 : COUNTERS;
+    }
+    return table->counters_left == 0 ? NULL : &table->counters[--table->counters_left];
+}
+
 struct tau_block *tau_block_table_get(struct tau_block_table *table,
                                       const struct tau_block *wanted) {
     if ((table->heads == NULL || table->count >> table->heads_log2 != 0) && !grow(table)) {
@@ -47,19 +56,24 @@ struct tau_block *tau_block_table_get(struct tau_block_table *table,
             return block;
         }
     }
+    struct tau_block_counter *counter = new_counter(table);
     block = malloc(sizeof *block);
-    if (block != NULL) {
-        *block = *wanted;
-        insert(table->heads, table->heads_log2, block);
-        table->count++;
+    if (counter == NULL || block == NULL) {
+        free(block);
+        return NULL;
     }
+    *counter = *wanted->counter;
+    *block = *wanted;
+    block->counter = counter;
+    insert(table->heads, table->heads_log2, block);
+    table->count++;
     return block;
 }
 
 void tau_block_table_end_boot(struct tau_block_table *table) {
     for (size_t index = 0; table->heads != NULL && index >> table->heads_log2 == 0; index++) {
         for (struct tau_block *block = table->heads[index]; block != NULL; block = block->next) {
-            block->boot_count = block->count;
+            block->boot_count = block->counter->count;
         }
     }
 }
@@ -84,7 +98,7 @@ struct tau_block **tau_block_table_sorted(const struct tau_block_table *table, u
     }
     for (size_t index = 0; table->heads != NULL && index >> table->heads_log2 == 0; index++) {
         for (struct tau_block *block = table->heads[index]; block != NULL; block = block->next) {
-            if (block->count > 0) {
+            if (block->counter->count > 0) {
                 sorted[(*count)++] = block;
             }
         }

@@ -2,8 +2,8 @@
 //
 // A block is a run of instructions of one function that QEMU translated together. QEMU may
 // translate the same code again, cut elsewhere: blocks overlap, and an instruction was executed as
-// often as all blocks that hold it together. Blocks stay where they are: translated code points to
-// them.
+// often as all blocks that hold it together. Counters stay where they are: translated code points
+// to them.
 #ifndef TAU_BLOCK_TABLE_H
 #define TAU_BLOCK_TABLE_H
 
@@ -11,10 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct tau_block {
+// What each execution of a block needs, apart from the rest: four are in one line of a cache.
+struct tau_block_counter {
     uint64_t count;         // executions so far
     uint32_t instructions;  // in the block
     uint32_t function;
+};
+
+struct tau_block {
+    struct tau_block_counter *counter;
     uint64_t start;
     uint32_t bytes;
     uint32_t code_checksum;
@@ -27,10 +32,12 @@ struct tau_block_table {
     struct tau_block **heads;  // 2^heads_log2
     uint32_t heads_log2;
     uint32_t count;
+    struct tau_block_counter *counters;  // of the next blocks
+    uint32_t counters_left;
 };
 
-// The block with WANTED's start, bytes and checksum, made with WANTED's fields if there is none.
-// NULL if memory is short.
+// The block with WANTED's start, bytes and checksum, made with WANTED's fields and a copy of its
+// counter if there is none. NULL if memory is short.
 struct tau_block *tau_block_table_get(struct tau_block_table *table,
                                       const struct tau_block *wanted);
 

@@ -187,11 +187,13 @@ static void flush_touches(struct tau_code_recording *recording) {
     recording->latest_time = 0;
 }
 
-static void put_varint(struct tau_code_recording *recording, uint64_t value) {
+// Returns the place behind it.
+static uint8_t *put_varint(uint8_t *next, uint64_t value) {
     for (; value >= 0x80; value >>= 7) {
-        recording->open[recording->open_bytes++] = (uint8_t)(value | 0x80);
+        *next++ = (uint8_t)(value | 0x80);
     }
-    recording->open[recording->open_bytes++] = (uint8_t)value;
+    *next++ = (uint8_t)value;
+    return next;
 }
 
 void tau_code_recording_touch(struct tau_code_recording *recording, uint32_t function,
@@ -201,8 +203,10 @@ void tau_code_recording_touch(struct tau_code_recording *recording, uint32_t fun
     }
     // Folded, so that a step back is as short as one forward.
     const int64_t step = (int64_t)function - (int64_t)recording->latest_function;
-    put_varint(recording, step < 0 ? (uint64_t)(-step) * 2 - 1 : (uint64_t)step * 2);
-    put_varint(recording, time - recording->latest_time);
+    uint8_t *next = recording->open + recording->open_bytes;
+    next = put_varint(next, step < 0 ? (uint64_t)(-step) * 2 - 1 : (uint64_t)step * 2);
+    next = put_varint(next, time - recording->latest_time);
+    recording->open_bytes = (uint32_t)(next - recording->open);
     recording->latest_function = function;
     recording->latest_time = time;
     recording->open_touches++;
@@ -210,8 +214,9 @@ void tau_code_recording_touch(struct tau_code_recording *recording, uint32_t fun
 }
 
 static void put_block(uint8_t *row, const struct tau_block *block) {
-    const uint64_t wide[] = {block->start, block->boot_count, block->count - block->boot_count};
-    const uint32_t narrow[] = {block->bytes, block->instructions, block->code_checksum};
+    const struct tau_block_counter *counter = block->counter;
+    const uint64_t wide[] = {block->start, block->boot_count, counter->count - block->boot_count};
+    const uint32_t narrow[] = {block->bytes, counter->instructions, block->code_checksum};
     _Static_assert(sizeof wide + sizeof narrow == TAU_CODE_BLOCK_BYTES, "as in the file");
     memcpy(row, wide, sizeof wide);
     memcpy(row + sizeof wide, narrow, sizeof narrow);

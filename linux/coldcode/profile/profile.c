@@ -52,7 +52,7 @@ static void marker_executed(unsigned int vcpu, void *data) {
 }
 
 static void block_executed(unsigned int vcpu, void *data) {
-    struct tau_block *block = data;
+    struct tau_block_counter *block = data;
     (void)vcpu;
     block->count++;
     if (profile.is_steady && block->function != profile.latest &&
@@ -77,9 +77,12 @@ static void instrument(struct qemu_plugin_tb *tb, size_t first, size_t last, uin
         return;  // programs and firmware run as without the plugin
     }
     struct qemu_plugin_insn *start = qemu_plugin_tb_get_insn(tb, first);
-    struct tau_block wanted = {
+    struct tau_block_counter counter = {
         .instructions = (uint32_t)(last - first + 1),
         .function = function,
+    };
+    struct tau_block wanted = {
+        .counter = &counter,
         .start = qemu_plugin_insn_vaddr(start),
     };
     if (wanted.start == profile.recording.marker) {
@@ -98,7 +101,8 @@ static void instrument(struct qemu_plugin_tb *tb, size_t first, size_t last, uin
         fputs("tau: memory is short: the recording stops QEMU\n", stderr);
         abort();
     }
-    qemu_plugin_register_vcpu_insn_exec_cb(start, block_executed, QEMU_PLUGIN_CB_NO_REGS, block);
+    qemu_plugin_register_vcpu_insn_exec_cb(start, block_executed, QEMU_PLUGIN_CB_NO_REGS,
+                                           block->counter);
 }
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
