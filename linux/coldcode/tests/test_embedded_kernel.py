@@ -1,5 +1,6 @@
 """The embedded kernel, from nothing to the end of a program, as a user's command: network, file
-systems and drivers, which the smallest kernel does not have. The program is the tutorial's.
+systems and drivers, which the smallest kernel does not have. The program is the tutorial's; ours,
+which calls all that the kernel has, gets to its end, too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from linux.coldcode.tests.test_tutorial import FILE, TUTORIAL
-from tautochrone.coldcode.linux.build import compiler_tools
+from tautochrone.coldcode.linux.build import Wish, build, compiler_tools
+from tautochrone.coldcode.linux.initramfs import initramfs
+from tautochrone.coldcode.linux.qemu import Boot, boot
+from tautochrone.coldcode.linux.root import Root
 
 # One line decides whether `make check` runs this: it builds a kernel, which takes ten minutes.
 pytestmark = pytest.mark.slow
@@ -46,3 +50,10 @@ def test_the_embedded_kernel_runs_with_its_cold_code_in_flash(tmp_path: Path) ->
     kept = found["resident_text_bytes"] + found["cache_bytes"] + found["pager_bytes"]
     assert 1 - kept / found["text_bytes"] >= OUT_OF_RAM_LEAST
     assert found["system_instructions"] < 1.02 * found["baseline_system_instructions"]
+
+
+def test_no_call_of_our_first_program_waits_for_ever() -> None:
+    """With System V's queues, for example, a call waits for a message that nobody sends."""
+    archive = Root(initramfs(compiler_tools()["compiler"]))
+    seen = boot(build(Wish("embedded", seconds_max=SECONDS_MAX)), Boot(archive, seconds_max=300))
+    assert seen.results

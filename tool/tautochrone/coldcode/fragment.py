@@ -40,6 +40,7 @@ PIECE_LINE = re.compile(
 )
 MEMBER = re.compile(r"(.+)\((.+)\)")
 PLAN_AGAIN = "plan again with `tau coldcode plan`"
+BESIDE_PLAN = "name the .lds file beside the plan"
 Page = tuple[Piece, ...]
 
 
@@ -70,11 +71,11 @@ def sha256_of(pages: Sequence[Sequence[Piece]]) -> str:
 
 def read_fragment(path: Path) -> Fragment:
     """Read a fragment. Raises TauError with the line if it is damaged or was changed by hand."""
-    data = input_file.read(path, "placement", FILE_BYTES_MAX)
+    data = input_file.read(path, "placement", FILE_BYTES_MAX, BESIDE_PLAN)
     head, _, body = data.decode("utf-8", "replace").partition("\n")
     said = HEAD_LINE.fullmatch(head)
     if said is None:
-        raise TauError(f"{path} is no placement of cold code", "name the .lds file beside the plan")
+        raise TauError(f"{path} is no placement of cold code", BESIDE_PLAN)
     if _sha256_of(body) != said[1]:
         raise TauError(f"{path} was cut short or changed since it was written", PLAN_AGAIN)
     pages: list[list[Piece]] = []

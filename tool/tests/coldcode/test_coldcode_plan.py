@@ -254,6 +254,16 @@ def test_each_file_that_differs_is_named(made: Made, tmp_path: Path) -> None:
     assert "vmlinux is not a sound ELF file" in checked(plan)
 
 
+def test_a_plan_without_its_fragment_is_not_replayed(made: Made, tmp_path: Path) -> None:
+    plan = beside(made, tmp_path)
+    fragment = plan.with_suffix(".lds")
+    fragment.unlink()
+    done = run("coldcode", "replay", made.recording, "--plan", plan)
+    assert (done.returncode, done.stdout) == (EXIT_FAILED, "")
+    assert f"{fragment}: no such file" in done.stderr
+    assert "next: put it beside the plan, or plan again with `tau coldcode plan`" in done.stderr
+
+
 def test_a_recording_of_another_kernel_is_a_problem(made: Made, tmp_path: Path) -> None:
     """Its hash is the plan's, but the kernel's hash was changed by hand."""
     plan = beside(made, tmp_path)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tautochrone.coldcode.fragment import PLAN_AGAIN, Fragment, read_fragment
 from tautochrone.errors import TauError
+from tautochrone.files import input_file
 from tautochrone.plan.code.section import CodePlan, fragment_path, fragment_problem
 from tautochrone.plan.file import load_any_plan
 from tautochrone.plan.sections import CODE
@@ -26,6 +27,7 @@ def opened(path: Path) -> Opened:
     if value is None:
         raise TauError(f"{path} has no [code]", "make a plan with `tau coldcode plan -o`")
     there = fragment_path(path)
+    input_file.check(there, "placement", f"put it beside the plan, or {PLAN_AGAIN}")
     fragment = read_fragment(there)
     problem = fragment_problem(value, fragment)
     if problem:
