@@ -28,6 +28,10 @@ STDERR = 2
 QEMU_PACKAGE = "apt install qemu-system-misc"
 
 
+class NotEndedError(TauError):
+    """QEMU took longer than allowed."""
+
+
 @dataclass(frozen=True)
 class How:
     """What to record. Before the function `marker` is first executed is boot; None: no boot."""
@@ -89,7 +93,7 @@ def _run(command: list[str], how: How) -> str:
     except OSError as error:
         raise TauError(f"{command[0]} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise TauError(
+        raise NotEndedError(
             f"{command[0]} did not end within {how.seconds_max:g} s",
             "let the guest power off, and give QEMU -no-reboot",
         ) from error

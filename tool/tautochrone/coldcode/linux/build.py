@@ -24,7 +24,7 @@ from tautochrone.errors import TauError
 
 PREFIX = "riscv64-linux-gnu-"
 COMPILERS = ("gcc-12", "gcc")
-PACKAGES = "apt install gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu flex bison bc"
+PACKAGES = "apt install make gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu flex bison bc"
 STEADY = {
     "ARCH": "riscv",
     "CROSS_COMPILE": PREFIX,
@@ -102,13 +102,17 @@ def configurations() -> tuple[str, ...]:
 def options_of(configuration: str) -> str:
     """The text of a configuration, with what every kernel with cold code needs."""
     path = configurations_folder() / f"{configuration}.config"
+    step = f"choose one of {', '.join(configurations())}, or a file of options"
     if configuration not in configurations():
         path = Path(configuration)
     if not path.is_file():
-        step = f"choose one of {', '.join(configurations())}, or a file of options"
         raise TauError(f"there is no configuration {configuration}", step)
+    try:
+        said = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TauError(f"{path} is no configuration: it is no text", step) from error
     required = (configurations_folder() / "required.config").read_text()
-    return f"{path.read_text()}\n{required}"
+    return f"{said}\n{required}"
 
 
 def build(wish: Wish) -> Built:
@@ -149,24 +153,18 @@ class Make:
         command += [f"CC={launcher}{self.tools['compiler']}", f"HOSTCC={launcher}gcc", *words]
         log = folder / "make.log"
         with open(log, "a") as file:
+            said_to = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": subprocess.STDOUT}
             try:
-                done = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    env=environment,
-                    timeout=self.seconds_max,
-                    check=False,
-                )
+                status = kept.run(command, self.seconds_max, env=environment, **said_to)
             except FileNotFoundError as error:
                 raise TauError(f"{error.filename} is not installed", PACKAGES) from error
             except subprocess.TimeoutExpired as error:
                 cause = f"the kernel was not built in {self.seconds_max:g} s"
                 raise TauError(cause, "give more time with --seconds") from error
-        if done.returncode:
+        if status:
             said = "\n".join(log.read_text(errors="replace").splitlines()[-SAID_LINES:])
-            raise TauError("the kernel cannot be built", f"see {log}, or {PACKAGES}", said=said)
+            step = kept.SPACE_STEP if kept.NO_SPACE in said else f"see {log}, or {PACKAGES}"
+            raise TauError("the kernel cannot be built", step, said=said)
 
 
 def compiler_tools() -> dict[str, str]:

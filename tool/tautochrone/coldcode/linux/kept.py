@@ -3,29 +3,38 @@
 folder = kept.folder(parent, "source", hash_of(...), make)
 
 A folder counts as made if its last file says so. One that a killed process left half-done is
-removed and made again. Two processes that want the same folder make it once.
+removed and made again. Two processes that want the same folder make it once: the second one waits
+for the lock, which programs that the first one started hold, too.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from tautochrone.console import output, signals
 from tautochrone.errors import TauError
 
 COMPLETE = ".tau-complete"
 HASH_CHARACTERS = 16
+TERMINATE_SECONDS_MAX = 10.0
+NO_SPACE = os.strerror(errno.ENOSPC)
+SPACE_STEP = "free space: a kernel takes 2 GB; or name another folder with XDG_CACHE_HOME"
+_held: set[int] = set()
 
 
 def cache_folder() -> Path:
     """The folder of Linux kernels in the user's cache (XDG_CACHE_HOME)."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "tautochrone" / "linux"
+    return Path(base).absolute() / "tautochrone" / "linux"
 
 
 def hash_of(parts: Iterable[bytes | str]) -> str:
@@ -54,7 +63,7 @@ def folder(parent: Path, name: str, mark: str, make: Callable[[Path], None]) -> 
     if is_made(wanted):
         return wanted
     try:
-        with locked(parent / f"{name}-{mark}.lock"):
+        with signals.ended_by_exceptions(), locked(parent / f"{name}-{mark}.lock"):
             if not is_made(wanted):
                 if wanted.exists():
                     shutil.rmtree(wanted)
@@ -63,14 +72,43 @@ def folder(parent: Path, name: str, mark: str, make: Callable[[Path], None]) -> 
                 (wanted / COMPLETE).touch()
     except OSError as error:
         cause = f"cannot build in {parent}: {error.strerror or error}"
-        raise TauError(cause, "name another folder with XDG_CACHE_HOME") from error
+        is_full = error.errno == errno.ENOSPC
+        step = SPACE_STEP if is_full else "name another folder with XDG_CACHE_HOME"
+        raise TauError(cause, step) from error
     return wanted
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock that no other process holds. It ends with this process, whatever happens."""
+    """Hold a lock that no other process holds. It ends with this process, whatever happens, and
+    with the programs that `run` started."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            output.note(f"another process makes {path.with_suffix('')}: waiting for it")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        _held.add(file.fileno())
+        try:
+            yield
+        finally:
+            _held.remove(file.fileno())
+
+
+def run(command: Sequence[str], seconds_max: float, **settings: Any) -> int:
+    """Run a program that writes into a folder; return its exit status.
+
+    If this process is killed, the program keeps the locks: nobody writes beside it. Otherwise it
+    ends with the call. Raises as subprocess.run does.
+    """
+    with subprocess.Popen(command, pass_fds=_held, **settings) as program:
+        try:
+            return program.wait(seconds_max)
+        except BaseException:
+            # make passes SIGTERM on to its jobs. SIGKILL would leave them.
+            program.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                program.wait(TERMINATE_SECONDS_MAX)
+            program.kill()
+            raise

@@ -13,7 +13,7 @@ from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.linux import flash
 from tautochrone.coldcode.linux.build import Built
 from tautochrone.coldcode.linux.root import Root
-from tautochrone.coldcode.profile import QEMU_PACKAGE, How, profile
+from tautochrone.coldcode.profile import QEMU_PACKAGE, How, NotEndedError, profile
 from tautochrone.coldcode.recording import CodeRecording
 from tautochrone.errors import TauError
 
@@ -30,6 +30,11 @@ MEMORY_BYTES = 64 << 20
 LINE = re.compile(r"tau: (\w+)(?::|\b) *(\S+)(?: kB)?$")
 RESULT = "tau: hash "
 KEPT = "coldcode: "
+STAYS = "all code stays in RAM"
+FILES = "/proc/meminfo and coldcode/counters of debugfs"
+NEEDED = ("MemTotal", "pages", "pinned_pages", "frames", "faults", "loads", "evictions")
+NEEDED += ("faults_interrupts_off", "page_microseconds", "worst_fault_instructions")
+NEEDED += ("worst_load_instructions", "tables_bytes", "store_bytes")
 SAID_LINES = 25
 CONSOLE, CHIP = "console", "flash"
 
@@ -60,7 +65,26 @@ class Seen:
 
     def number(self, name: str) -> int:
         """A value that is a number; 0 if it was not printed."""
-        return int(self.values.get(name, "0"))
+        value = self.values.get(name, "0")
+        if not re.fullmatch(r"[0-9]{1,20}", value):
+            raise TauError(f"the first program printed {name} {value}", "print a number")
+        return int(value)
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether cold code has left RAM."""
+        return not any(line.startswith(STAYS) for line in self.pager)
+
+    def refuse_gaps(self) -> None:
+        """Raise TauError if the result of a run needs something that was not printed."""
+        missing = [name for name in NEEDED if name not in self.values]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            cause = f"the first program did not print {', '.join(missing[:3])}{more}"
+            raise TauError(cause, f"let it print {FILES}, each line after `tau: `")
+        if not self.results:
+            cause = "the first program printed no result"
+            raise TauError(cause, f"let it print `{RESULT}` and what is to be compared")
 
 
 def boot(built: Built, how: Boot) -> Seen:
@@ -72,9 +96,7 @@ def boot(built: Built, how: Boot) -> Seen:
                 command, stdin=subprocess.DEVNULL, capture_output=True, timeout=how.seconds_max
             )
         except subprocess.TimeoutExpired as error:
-            said = _console(Path(folder))
-            cause = f"the kernel did not power off in {how.seconds_max:g} s"
-            raise TauError(cause, "give more time with --seconds", said=_end_of(said)) from error
+            raise _not_ended(how, Path(folder)) from error
         said = _console(Path(folder)) + done.stderr.decode(errors="replace")
     return seen(said)
 
@@ -86,7 +108,10 @@ def boot_recorded(
     with tempfile.TemporaryDirectory() as folder:
         command = _command(built, how, Path(folder))
         limits = How(MARKER, seconds_max=how.seconds_max, force=force)
-        recorded = profile(command, read_kernel(built.vmlinux), recording, limits)
+        try:
+            recorded = profile(command, read_kernel(built.vmlinux), recording, limits)
+        except NotEndedError as error:
+            raise _not_ended(how, Path(folder)) from error
         return seen(_console(Path(folder))), recorded
 
 
@@ -127,6 +152,12 @@ def _command(built: Built, how: Boot, folder: Path) -> list[str]:
 def _console(folder: Path) -> str:
     path = folder / CONSOLE
     return path.read_text(errors="replace") if path.exists() else ""
+
+
+def _not_ended(how: Boot, folder: Path) -> TauError:
+    cause = f"the kernel did not power off in {how.seconds_max:g} s"
+    step = "let the first program power off, or give more time with --seconds"
+    return TauError(cause, step, said=_end_of(_console(folder)))
 
 
 def _end_of(console: str) -> str:

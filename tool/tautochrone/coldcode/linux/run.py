@@ -29,6 +29,7 @@ from tautochrone.coldcode.linux.qemu import (
 from tautochrone.coldcode.linux.root import Root, open_root
 from tautochrone.coldcode.recording import CodeRecording
 from tautochrone.coldcode.replay import Cache, replay, touches_of, until
+from tautochrone.console import signals
 from tautochrone.errors import TauError
 
 POLICIES = ("round-robin", "random", "nru", "aging")
@@ -81,7 +82,7 @@ def run(how: How) -> dict[str, Any]:
     """Build, boot both kernels, and compare."""
     baseline = build(replace(how.wish, placement=None))
     _refuse_other_kernel(baseline, how)
-    with tempfile.TemporaryDirectory() as folder:
+    with signals.ended_by_exceptions(), tempfile.TemporaryDirectory() as folder:
         how_boot = Boot(
             _root(how, Path(folder)),
             options=tuple(how.append.split()),
@@ -91,6 +92,7 @@ def run(how: How) -> dict[str, Any]:
         )
         recording = how.recording or Path(folder) / "baseline.taucode"
         plain = boot_recorded(baseline, how_boot, recording, how.force)
+        plain[0].refuse_gaps()
         wish = how.wish
         if wish.placement is None:
             wish = replace(wish, placement=placed(how, baseline, plain[1]))
@@ -103,6 +105,7 @@ def run(how: How) -> dict[str, Any]:
             options=(*how_boot.options, *(f"coldcode.{option}" for option in options)),
         )
         paged = boot_recorded(built, paged_boot, Path(folder) / "paged.taucode")
+        paged[0].refuse_gaps()
     return compared(how, wish, Run(baseline, *plain), Run(built, *paged))
 
 
@@ -193,10 +196,12 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
     sizes, before = sizes_of(paged.built), sizes_of(baseline.built)
     plain, seen = baseline.seen, paged.seen
     pages, pinned = seen.number("pages"), seen.number("pinned_pages")
-    gone = (pages - pinned) * PAGE_BYTES
-    cache = seen.number("frames") * PAGE_BYTES
+    gone, cache = (pages - pinned) * PAGE_BYTES, seen.number("frames") * PAGE_BYTES
     # The pager's variables are in the kernel's data already.
     tables = seen.number("tables_bytes") + pages + seen.number("store_bytes")
+    if not seen.is_paged:
+        # Tables stay if they were made before each page was found to differ.
+        gone, cache, tables = 0, 0, tables if cache else 0
     assert wish.placement is not None
     return {
         "configuration": wish.configuration,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 from tautochrone import native
 from tautochrone.coldcode.linux import anchors, kept
 from tautochrone.errors import TauError
+from tautochrone.files import input_file
 
 ARCHIVE = Path("/usr/src/linux-source-6.12.tar.xz")
 PACKAGE = "apt install linux-source-6.12"
@@ -19,6 +21,7 @@ LEFT_OUT = ("drivers/gpu/drm/amd/*.[ch]", "Documentation/*/*", "tools/testing/*"
 CORE = ("code_cache.[ch]", "ports/sv39_code.[ch]", "page.h", "status.h", "config.h")
 CORE_PRIVATE = ("private/bits.h", "private/check.h", "private/inline.h", "private/code/*.h")
 UNPACK_SECONDS_MAX = 1800
+SAID_LINES, SAID_BYTES_MAX = 5, 1 << 16
 
 
 def pager_folder() -> Path:
@@ -41,16 +44,20 @@ def pager_files() -> dict[str, Path]:
 
 def prepared(archive: Path) -> Path:
     """The folder with the changed source; it is made if needed."""
-    if not archive.is_file():
-        raise TauError(f"{archive} is missing", PACKAGE if archive == ARCHIVE else "check the path")
+    step = PACKAGE if archive == ARCHIVE else "name an archive, as linux-source-6.12.tar.xz"
+    input_file.check(archive, "archive of the kernel's source", step)
     files = pager_files()
     parts = [kept.file_hash(archive), *LEFT_OUT]
     for name, path in files.items():
         parts += [name, path.read_bytes()]
 
     def make(folder: Path) -> None:
-        unpack(archive, folder)
-        put(folder)
+        try:
+            unpack(archive, folder)
+            put(folder)
+        except TauError:
+            shutil.rmtree(folder)  # a disk may be full of it
+            raise
 
     return kept.folder(kept.cache_folder(), "source", kept.hash_of(parts), make)
 
@@ -64,13 +71,20 @@ def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
         # The archive is left as soon as all are there.
         command += ["--occurrence=1", "--no-wildcards-match-slash"]
         command += [f"*/{name}" for name in names]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=UNPACK_SECONDS_MAX)
-    except subprocess.TimeoutExpired as error:
-        raise TauError(f"{archive} could not be unpacked in {error.timeout:g} s") from error
-    if done.returncode:
-        said = done.stderr.strip()
-        raise TauError(f"{archive} cannot be unpacked", PACKAGE, said=said)
+    with tempfile.TemporaryFile() as file:
+        try:
+            status = kept.run(command, UNPACK_SECONDS_MAX, stderr=file)
+        except FileNotFoundError as error:
+            raise TauError(f"{error.filename} is not installed", "apt install tar") from error
+        except subprocess.TimeoutExpired as error:
+            raise TauError(f"{archive} could not be unpacked in {error.timeout:g} s") from error
+        file.seek(0)
+        said = file.read(SAID_BYTES_MAX).decode("utf-8", "replace").strip()
+    if status:
+        # A line for each of the files.
+        said = "\n".join(said.splitlines()[:SAID_LINES])
+        step = kept.SPACE_STEP if kept.NO_SPACE in said else PACKAGE
+        raise TauError(f"{archive} cannot be unpacked", step, said=said)
 
 
 def put(folder: Path) -> None:
