@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import random
 import resource
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +46,15 @@ SOAK_LOADS = 100_000
 IDENTITY = 16  # where the build ID is in the header
 FIELDS_BYTES = 36  # of the header, without the reserved one
 ALTERNATIVE_BYTES = 16  # of a row of the table
+ENDLESS = r"""
+#include <unistd.h>
+int main(void) {
+    write(1, "tau: I wait\n", 12);
+    for (;;) {
+        pause();
+    }
+}
+"""
 WISH = Wish(seconds_max=SECONDS_MAX)
 HOW = How(placer(0.999, 16, "round-robin"), 0.999, WISH, seconds_max=SECONDS_MAX)
 
@@ -143,6 +153,28 @@ def test_the_second_run_builds_nothing(first: First, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(building.Make, "run", make_none)
     assert run(HOW) == first.results
+
+
+@pytest.mark.slow
+def test_code_that_stays_is_not_counted_as_gone(first: First) -> None:
+    found = run(replace(HOW, append="coldcode.off"))
+    assert found["pager"] == ["all code stays in RAM: switched off"]
+    assert found["cache_bytes"] == found["loads"] == 0
+    # Pages of cold code are not quite full.
+    assert found["text_bytes"] <= found["resident_text_bytes"] < 1.1 * found["text_bytes"]
+    assert found["static_bytes"] >= found["baseline_static_bytes"]
+
+
+@pytest.mark.slow
+def test_a_program_that_never_ends_is_shown(first: First, tmp_path: Path) -> None:
+    (tmp_path / "init.c").write_text(ENDLESS)
+    (tmp_path / "root").mkdir()
+    compiler = compiler_tools()["compiler"]
+    command = [compiler, "-static", "-Os", "init.c", "-o", "root/init"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    with pytest.raises(TauError, match="did not power off in 20 s") as raised:
+        run(replace(HOW, root=tmp_path / "root", seconds_max=20))
+    assert "tau: I wait" in raised.value.said
 
 
 # ---- All code cold
