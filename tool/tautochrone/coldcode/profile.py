@@ -25,7 +25,8 @@ from tautochrone.files import output_file
 
 PLUGIN = "libtau_code_profile.so"
 STDERR = 2
-QEMU_PACKAGE = "apt install qemu-system-misc"
+QEMU_DEBIAN = "qemu-system-misc"
+QEMU_PACKAGE = f"apt install {QEMU_DEBIAN}"
 
 
 class NotEndedError(TauError):

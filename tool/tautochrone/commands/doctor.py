@@ -154,6 +154,28 @@ def composable(build: bool = False) -> Finding:
     return Finding(name, True, "the kernel links", use)
 
 
+def cold_code() -> list[Finding]:
+    """Check what builds and boots a Linux kernel with cold code; nothing is built."""
+    from tautochrone.coldcode.linux import build, qemu, source
+
+    name, use = "riscv64 Linux compiler", "coldcode build and run"
+    try:
+        compiler = Finding(name, True, build.compiler_tools()["compiler"], use)
+        missing = [tool for tool in build.BUILD_TOOLS if shutil.which(tool) is None]
+        if missing:
+            raise TauError(f"not installed: {', '.join(missing)}", build.PACKAGES)
+    except TauError as error:
+        compiler = Finding(name, False, error.message, use, next_step=error.next_step)
+    has_source = source.ARCHIVE.is_file()
+    detail = str(source.ARCHIVE) if has_source else f"{source.ARCHIVE} is missing"
+    step = None if has_source else source.PACKAGE
+    return [
+        program((qemu.EMULATOR,), "coldcode profile and run", qemu.QEMU_DEBIAN),
+        compiler,
+        Finding("kernel source", has_source, detail, use, next_step=step),
+    ]
+
+
 def disk() -> Finding:
     """Check the free space for traces in the current folder."""
     free = shutil.disk_usage(".").free
@@ -172,6 +194,7 @@ def examine(build: bool = False) -> list[Finding]:
         access_recorder,
         lambda: systems(build),
         lambda: composable(build),
+        cold_code,
         lambda: program(
             ("chromium", "chromium-browser", "google-chrome"), "report --picture", "chromium"
         ),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tautochrone.coldcode.linux import source
 from tautochrone.commands import doctor
 
 
@@ -32,6 +33,26 @@ def test_a_missing_valgrind_names_its_package(
     found = doctor.access_recorder()
     assert not found.works and not found.is_main and "valgrind is missing" in found.detail
     assert (found.next_step or "").startswith("apt install valgrind")
+
+
+def test_what_kernels_with_cold_code_need_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(source, "ARCHIVE", tmp_path / "linux.tar.xz")
+    qemu, compiler, kernel = doctor.cold_code()
+    assert not any(one.works or one.is_main for one in (qemu, compiler, kernel))
+    assert (qemu.name, qemu.next_step) == ("qemu-system-riscv64", "apt install qemu-system-misc")
+    assert "gcc-12-riscv64-linux-gnu" in (compiler.next_step or "")
+    assert kernel.detail == f"{tmp_path / 'linux.tar.xz'} is missing"
+    assert kernel.next_step == "apt install linux-source-6.12"
+    for name in ("riscv64-linux-gnu-gcc", "riscv64-linux-gnu-ld", "make", "bison", "bc"):
+        (tmp_path / name).write_text("#!/bin/sh\necho 1\n")
+        (tmp_path / name).chmod(0o755)
+    source.ARCHIVE.touch()
+    _, compiler, kernel = doctor.cold_code()
+    assert kernel.works and not compiler.works
+    assert compiler.detail == "not installed: flex, xz"
 
 
 def test_missing_native_libraries_are_a_finding_not_a_crash(

@@ -24,7 +24,9 @@ from tautochrone.errors import TauError
 
 PREFIX = "riscv64-linux-gnu-"
 COMPILERS = ("gcc-12", "gcc")
-PACKAGES = "apt install make gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu flex bison bc"
+BUILD_TOOLS = ("make", "flex", "bison", "bc", "xz")
+PACKAGES = "apt install gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu"
+PACKAGES += " make flex bison bc xz-utils"
 STEADY = {
     "ARCH": "riscv",
     "CROSS_COMPILE": PREFIX,
