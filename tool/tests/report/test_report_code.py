@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from tautochrone.coldcode.linux import patching
 from tautochrone.commands import coldcode, report
 from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, PlanClass, load_any_plan, save_plan
@@ -130,6 +131,17 @@ def test_a_recording_that_was_held_out_is_said_to_be(made: Made, tmp_path: Path)
     document = document_of(made.other, "--plan", made.plan, "-o", tmp_path / "r.html")
     assert document["remarks"] == [f"{made.plan} was made from other recordings than these"]
     assert "replayed" in document["sentences"][-1], "ours, planned from it, is compared with, too"
+
+
+def test_other_placements_keep_what_boot_patches_as_the_plan_does(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patching, "patched_while_booting", lambda _: ("large",))
+    plan = tmp_path / "plan.toml"
+    words = [made.recording, "--kernel", made.kernel, "--map", made.kernel.with_suffix(".map")]
+    called(coldcode.command, "plan", *words, "--threshold", "0.9", "--frames", "4", "-o", plan)
+    document = document_of(made.recording, "--plan", plan, "-o", tmp_path / "r.html")
+    assert document["remarks"] == []
 
 
 def test_a_program_and_a_kernel_share_a_report(made: Made, trace: Path, tmp_path: Path) -> None:

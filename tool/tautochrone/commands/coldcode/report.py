@@ -116,6 +116,7 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
     """The recorded kernel; None, with the reason, if it is not named and no longer there."""
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.link_map import read_link_map
+    from tautochrone.coldcode.linux.patching import patched_while_booting
     from tautochrone.plan.code.pieces import code_of
 
     said = recordings[0].settings.said("kernel")
@@ -128,7 +129,8 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
     if asked.elf is None and kernel.code_sha256 != recordings[0].settings.said("code_sha256"):
         cause = f"{elf} is no longer the kernel that was recorded"
         return None, [f"{cause}, so that other placements are not planned"]
-    return code_of(kernel, read_link_map(map_path), recordings), []
+    kept = patched_while_booting(kernel)
+    return code_of(kernel, read_link_map(map_path), recordings, kept), []
 
 
 def _recorded_path(said: str, recording: Path) -> Path:
