@@ -19,9 +19,13 @@ from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
 from tautochrone.files import input_file, output_file, schema, toml_file
-from tautochrone.plan.sections import HEAP, TLB, WITHOUT_HEAP, section_named
+from tautochrone.plan.sections import CODE, HEAP, TLB, WITHOUT_HEAP, section_named
 
 NEXT_STEP = "make the plan again with `tau plan`"
+STEP_OF = {
+    CODE: "make the plan again with `tau coldcode plan`",
+    TLB: "make the plan again with `tau tlb plan`",
+}
 NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
 FORMAT = plan_format.FORMAT
 VERSION = plan_format.VERSION
@@ -134,7 +138,10 @@ def load_any_plan(path: Path | str) -> Plan:
         _, document = toml_file.parsed(data)
     except ValueError as error:
         raise TauError(f"{path}: not a plan: {error}", NEXT_STEP) from error
-    return _plan_of(schema.Reader(str(path), NEXT_STEP, NEWER_STEP), document)
+    step = NEXT_STEP
+    if HEAP not in document:
+        step = next((STEP_OF[name] for name in STEP_OF if name in document), NEXT_STEP)
+    return _plan_of(schema.Reader(str(path), step, NEWER_STEP), document)
 
 
 def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
@@ -241,7 +248,7 @@ def validate(plan: Plan, where: str = "the plan") -> None:
     for name, value in plan.sections.items():
         broken = section_named(name).rule_broken(value)
         if broken:
-            raise TauError(f"{where}: {broken}", NEXT_STEP)
+            raise TauError(f"{where}: {broken}", STEP_OF.get(name, NEXT_STEP))
 
 
 # ---- writing ----

@@ -264,6 +264,20 @@ def test_a_plan_without_its_fragment_is_not_replayed(made: Made, tmp_path: Path)
     assert "next: put it beside the plan, or plan again with `tau coldcode plan`" in done.stderr
 
 
+@pytest.mark.parametrize(("key", "value"), [("frames", "65"), ("frames_least", "64"), ("x", "1")])
+def test_a_plan_changed_by_hand_is_made_again_by_the_same_verb(
+    made: Made, tmp_path: Path, key: str, value: str
+) -> None:
+    plan = beside(made, tmp_path)
+    lines = [line for line in plan.read_text().splitlines() if not line.startswith(f"{key} =")]
+    place = next(index for index, line in enumerate(lines) if line.startswith("planner ="))
+    lines.insert(place, f"{key} = {value}")
+    plan.write_text("\n".join(lines) + "\n")
+    done = run("coldcode", "replay", made.recording, "--plan", plan)
+    assert (done.returncode, done.stdout) == (EXIT_FAILED, "")
+    assert "next: make the plan again with `tau coldcode plan`" in done.stderr
+
+
 def test_a_recording_of_another_kernel_is_a_problem(made: Made, tmp_path: Path) -> None:
     """Its hash is the plan's, but the kernel's hash was changed by hand."""
     plan = beside(made, tmp_path)

@@ -103,6 +103,18 @@ def test_a_full_disk_is_said_in_some_lines(
     assert not any(path.is_dir() for path in kept.cache_folder().iterdir())
 
 
+@pytest.mark.parametrize("name", ["a b", "a:b", "a,b", "a$b", "a#b", "a\nb", "a'b"])
+def test_a_cache_that_make_cannot_use_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "linux.tar.xz").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+    with pytest.raises(TauError, match="make cannot build in") as raised:
+        source.prepared(tmp_path / "linux.tar.xz")
+    assert "XDG_CACHE_HOME" in str(raised.value.next_step)
+    assert not (tmp_path / name).exists()
+
+
 def test_missing_tar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TauError, match="tar is not installed") as raised:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +21,8 @@ LEFT_OUT = ("drivers/gpu/drm/amd/*.[ch]", "Documentation/*/*", "tools/testing/*"
 # What the kernel compiles of the core.
 CORE = ("code_cache.[ch]", "ports/sv39_code.[ch]", "page.h", "status.h", "config.h")
 CORE_PRIVATE = ("private/bits.h", "private/check.h", "private/inline.h", "private/code/*.h")
+# In the name of a folder make, or the kernel's scripts, would read it as something else.
+UNUSABLE = re.compile(r"[^\w/.+@=~-]")
 UNPACK_SECONDS_MAX = 1800
 SAID_LINES, SAID_BYTES_MAX = 5, 1 << 16
 
@@ -59,7 +62,11 @@ def prepared(archive: Path) -> Path:
             shutil.rmtree(folder)  # a disk may be full of it
             raise
 
-    return kept.folder(kept.cache_folder(), "source", kept.hash_of(parts), make)
+    cache = kept.cache_folder()
+    if UNUSABLE.search(str(cache)):
+        cause = f"the kernel's make cannot build in {cache}: its name has spaces or punctuation"
+        raise TauError(cause, "name another folder with XDG_CACHE_HOME")
+    return kept.folder(cache, "source", kept.hash_of(parts), make)
 
 
 def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
