@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -18,10 +19,12 @@ from tautochrone.plan.code.planners import (
 )
 from tautochrone.plan.code.cold import Cold, Edge, Pages, best_fit, without_repeats
 from tautochrone.plan.code.planners import PLANNERS
+from tautochrone.plan.code.sequence import POINTER, U32, U64, function_of
 from tool.tests.plan.code import naive_planners as naive
 from tool.tests.plan.code.cold_problems import phased_cold, random_cold
 
 SEEDS = range(150)
+GOLDEN_RATIO, ALL_BITS = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
 def normal(pages: Pages) -> list[list[int]]:
@@ -144,6 +147,7 @@ def test_repeats_are_dropped() -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_affinity_is_counted_within_the_window(seed: int) -> None:
+    """[CPLAN-14] The last six pieces."""
     cold = random_cold(seed, pieces=10, touches=60)
     counts: dict[tuple[int, int], int] = {}
     last: list[int] = []
@@ -155,7 +159,7 @@ def test_affinity_is_counted_within_the_window(seed: int) -> None:
         for other in ahead:
             pair = (min(piece, other), max(piece, other))
             counts[pair] = counts.get(pair, 0) + 1
-        last = [piece, *(other for other in last if other != piece)][: replayed.WINDOW]
+        last = [piece, *(other for other in last if other != piece)][:6]
     expected = sorted((-times, *pair) for pair, times in counts.items())
     assert touched.affinity() == expected
 
@@ -172,6 +176,75 @@ def _faults(touched: replayed.Touched, pages: Pages) -> int:
     page_of = {number: place for place, page in enumerate(pages) for number in page}
     column = np.array([page_of[number] for number in touched.numbers.tolist()], np.uint16)
     return touched.faults(column, max(len(pages), 1))
+
+
+class Search(ctypes.Structure):
+    """struct tau_code_search."""
+
+    _fields_ = (("steps", U64), ("seed", U64), ("frames_count", U32), ("pages_count", U32))
+
+
+def disturbed_faults(cold: Cold, page_of: dict[int, int], seed: int) -> int:
+    """Loads when one in 24 faults makes a second page leave, by numbers from a seed; 0: none."""
+    held: list[int | None] = [None] * cold.frames
+    turn = faults = 0
+    for piece in cold.touches.tolist():
+        if page_of[piece] in held:
+            continue
+        held[turn] = page_of[piece]
+        turn = (turn + 1) % cold.frames
+        faults += 1
+        seed ^= seed << 13 & ALL_BITS
+        seed ^= seed >> 7
+        seed ^= seed << 17 & ALL_BITS
+        if seed and (seed >> 11) % 24 == 0:
+            held[turn] = None
+            turn = (turn + 1) % cold.frames
+    return faults
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_search_judges_by_five_replays(seed: int) -> None:
+    """[CPLAN-14] Before its first step, and behind its last one."""
+    cold = random_cold(seed, pieces=12, touches=600, frames=2 + seed % 3)
+    touched = replayed.Touched(cold)
+    pages = replayed.by_affinity(cold, touched)
+    number_of = {number: place for place, page in enumerate(pages) for number in page}
+    column = np.array([number_of[number] for number in touched.numbers.tolist()], np.uint16)
+    for steps in (0, 100):
+        found = column.copy()
+        search = Search(steps, 1, cold.frames, len(pages) + 2)
+        improve = function_of("tau_code_improve", POINTER, POINTER, POINTER)
+        answer = improve(touched.pointer, ctypes.byref(search), found.ctypes.data)
+        page_of = dict(zip(touched.numbers.tolist(), found.tolist(), strict=True))
+        seeds = [disturbance * GOLDEN_RATIO & ALL_BITS for disturbance in range(5)]
+        assert answer == sum(disturbed_faults(cold, page_of, each) for each in seeds)
+
+
+def test_the_search_exchanges_pieces_of_full_pages() -> None:
+    """Four halves of pages, two of which are touched in turn: no page has room to move one to."""
+    cold = replace(cold_of([2048] * 4, []), touches=np.array([0, 1] * 20 + [2, 3] * 20), frames=1)
+    found = replayed.Touched(cold).improved(np.array([0, 1, 0, 1], np.uint16), 2, 1000)
+    assert found[0] == found[1] != found[2] == found[3]
+
+
+@pytest.mark.parametrize(("touches", "steps"), [(0, 100_000), (20_000, 100_000), (40_000, 50_000)])
+def test_a_search_is_as_long_as_specified(
+    touches: int, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[CPLAN-14] With two pages more than there are."""
+    asked = []
+
+    def improved(
+        _touched: replayed.Touched, page_of: np.ndarray, pages_count: int, steps: int
+    ) -> np.ndarray:
+        asked.append((pages_count - len(np.unique(page_of)), steps))
+        return page_of
+
+    monkeypatch.setattr(replayed.Touched, "improved", improved)
+    in_turn = np.arange(touches) % 3
+    replayed.place(replace(cold_of([3000] * 3, []), touches=in_turn))
+    assert asked == [(2, steps)]
 
 
 def test_our_placement_is_the_best_of_all_or_next_to_it() -> None:
@@ -206,7 +279,7 @@ def test_the_bound_is_reached_where_pages_are_full() -> None:
 
 
 def naive_bound(cold: Cold) -> int:
-    """The largest sum over windows, from its definition [CPLAN-9]."""
+    """The largest sum over windows, from its definition [CPLAN-21]."""
     touches = cold.touches.tolist()
     best = [0] * (len(touches) + 1)
     for end in range(1, len(touches) + 1):
