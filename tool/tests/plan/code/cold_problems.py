@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.plan.code.cold import Cold, Edge, without_repeats
+from tautochrone.plan.code.pieces import Code
 
 
 def random_cold(seed: int, pieces: int = 12, touches: int = 40, frames: int = 2) -> Cold:
@@ -60,3 +64,27 @@ def phased_cold(seed: int, pieces: int, touches: int, frames: int) -> Cold:
                 sequence.append(source.choice(used))
     played = without_repeats(np.array(sequence[:touches], np.int64))
     return Cold(addresses, sizes, np.ones(pieces, bool), played, frames, lambda: edges)
+
+
+def code_of(sizes: Sequence[int], touches: Sequence[int], must_stay: Sequence[int] = ()) -> Code:
+    """Pieces with one block each, which is executed once per touch and has ten instructions."""
+    count = len(sizes)
+    most = np.bincount(np.array(touches, np.int64), minlength=count)
+    stays = np.zeros(count, bool)
+    stays[list(must_stay)] = True
+    starts = np.cumsum([0x1000, *sizes]).tolist()
+    pieces = tuple(SimpleNamespace(output=".text", address=starts[n]) for n in range(count))
+    columns = most.astype(np.uint64), np.zeros(count, bool), np.array(touches, np.int64)
+    blocks = np.arange(count), most, np.full(count, 10)
+    times = np.arange(len(touches), dtype=np.uint64)
+    sized = cast("Code", Code)
+    return sized(None, pieces, np.array(sizes), stays, *columns, times, *blocks, ())
+
+
+def random_code(seed: int, pieces_max: int = 14, touches_max: int = 80) -> Code:
+    """A few pieces of up to a page, some of which must stay."""
+    source = random.Random(seed)
+    count = source.randint(1, pieces_max)
+    sizes = [2 * source.randint(1, PAGE_BYTES // 2) for _ in range(count)]
+    touches = source.choices(range(count), k=source.randint(1, touches_max))
+    return code_of(sizes, touches, source.sample(range(count), source.randint(0, count // 3)))

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pytest
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.plan.code.pieces import Code
-from tautochrone.plan.code.residence import ROUNDS, Splits, order_of
+from tautochrone.plan.code.residence import Splits, order_of
+from tool.tests.plan.code.cold_problems import code_of, random_code
 
 SEEDS = range(40)
-
-
-def code_of(sizes: Sequence[int], touches: Sequence[int], must_stay: Sequence[int] = ()) -> Code:
-    """Pieces with one block each, which is executed once per touch and has ten instructions."""
-    count = len(sizes)
-    most = np.bincount(np.array(touches, np.int64), minlength=count)
-    stays = np.zeros(count, bool)
-    stays[list(must_stay)] = True
-    pieces = tuple(SimpleNamespace(output=".text") for _ in range(count))
-    columns = most.astype(np.uint64), np.zeros(count, bool), np.array(touches, np.int64)
-    blocks = np.arange(count), most, np.full(count, 10)
-    times = np.arange(len(touches), dtype=np.uint64)
-    sized = cast("Code", Code)
-    return sized(None, pieces, np.array(sizes), stays, *columns, times, *blocks, ())
 
 
 def naive_order(code: Code, frames: int) -> list[int]:
@@ -47,19 +31,11 @@ def naive_order(code: Code, frames: int) -> list[int]:
                     queue.pop(0)
         ranks = sorted(left, key=lambda n: -misses[n])
         chosen = 0
-        while ranks and chosen <= all_bytes // ROUNDS:
+        while ranks and chosen < max(all_bytes // 48, 1):
             chosen += int(code.sizes_bytes[ranks[0]])
             order.append(ranks.pop(0))
         left = sorted(ranks)
     return order
-
-
-def random_code(seed: int) -> Code:
-    source = random.Random(seed)
-    count = source.randint(1, 14)
-    sizes = [2 * source.randint(1, PAGE_BYTES // 2) for _ in range(count)]
-    touches = source.choices(range(count), k=source.randint(1, 80))
-    return code_of(sizes, touches, source.sample(range(count), source.randint(0, count // 3)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -67,6 +43,14 @@ def test_the_order_is_as_its_definition(seed: int) -> None:
     code = random_code(seed)
     for frames in (1, 3):
         assert order_of(code, frames).tolist() == naive_order(code, frames)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_misses_are_counted_again_for_each_part(seed: int) -> None:
+    """A piece is exactly one part here."""
+    touches = random.Random(seed).choices(range(48), k=1000)
+    code = code_of([192] * 48, touches)
+    assert order_of(code, 1).tolist() == naive_order(code, 1)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
