@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from tautochrone.plan.code.planners import PLANNERS, REPLAYED, replayed
 
 FRAMES_TRIED = (4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 CANDIDATES_SEARCHED = 3  # of the best by affinity alone
+Plan = TypeVar("Plan")
 TOUCHES_TRIED_MAX = 4_000_000  # of cold code: more are out of the question
 
 
@@ -145,8 +147,7 @@ def for_ram(code: Code, ram_bytes: int, planner: str, cache: Cache) -> Planned:
             if split is not None and _is_tried(code, split):
                 found.append(begun(code, split, planner, replace(cache, frames=frames)))
     if not found:
-        least = min(code.resident_bytes(one.is_cold) for one in hottest_first)
-        least += cache.frames_least * PAGE_BYTES
+        least = _least_resident(code, hottest_first, cache) + cache.frames_least * PAGE_BYTES
         raise TauError(
             f"{ram_bytes:,} bytes are too few: {least:,} is what the coldest plan takes",
             "give more RAM",
@@ -182,9 +183,18 @@ def _by_threshold(code: Code) -> list[Split]:
     return [Split(each.part, code.cold_at(each.hot_count)) for each in thresholds(code)]
 
 
-def _coldest_of(
-    splits: Sequence[Split], plan_of: Callable[[Split], Planned | None]
-) -> Planned | None:
+def _least_resident(code: Code, hottest_first: Sequence[Split], cache: Cache) -> int:
+    """The code that stays in the coldest plan that is tried."""
+
+    def tried(split: Split) -> Split | None:
+        return split if _is_tried(code, split) else None
+
+    orders = (hottest_first, residence.Splits(code, cache.frames_least))
+    coldest = [_coldest_of(splits, tried) for splits in orders]
+    return min(code.resident_bytes(split.is_cold) for split in coldest if split is not None)
+
+
+def _coldest_of(splits: Sequence[Split], plan_of: Callable[[Split], Plan | None]) -> Plan | None:
     """The plan of the last of SPLITS that has one, as long as those before it have one, too."""
     low, high = 0, len(splits)
     best = None
