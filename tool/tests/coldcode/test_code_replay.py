@@ -44,7 +44,8 @@ def random_touches(seed: int, pages: int = 24, count: int = 400) -> PageTouches:
 def model_counts(touches: PageTouches, cache: Cache) -> Counts:
     """The model, with accessed bits that are passed on by visits [CPLAN-18]."""
     policy = cache.policy.replace("-", "_")
-    model = CodeCache(touches.pages_count, cache.frames, FRAMES_LEAST, policy, cache.seed)
+    least = FRAMES_LEAST + cache.interrupt_pages
+    model = CodeCache(touches.pages_count, cache.frames, least, policy, cache.seed)
     visits = Visits(model)
     accessed: set[int] = set()
     for page in touches.pages.tolist():
@@ -60,8 +61,8 @@ def model_counts(touches: PageTouches, cache: Cache) -> Counts:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_replay_is_that_of_the_model(policy: str, seed: int) -> None:
     touches = random_touches(seed)
-    for frames in (4, 5, 11, 17):
-        cache = Cache(frames, policy, seed + 1)
+    for frames, interrupt_pages in ((4, 0), (5, 0), (11, 0), (11, 6), (17, 13)):
+        cache = Cache(frames, policy, seed + 1, interrupt_pages)
         assert replay(touches, cache) == model_counts(touches, cache)
 
 
@@ -94,6 +95,12 @@ def test_no_touch_is_no_fault() -> None:
     nothing = PageTouches(np.array([], np.uint16), np.array([], np.uint64), 0)
     for policy in (*POLICIES, BELADY):
         assert replay(nothing, Cache(4, policy)) == Counts(0, 0, 0)
+
+
+@pytest.mark.parametrize("frames", [4, 64])
+def test_no_page_leaves_as_long_as_frames_are_empty(frames: int) -> None:
+    for policy in (*POLICIES, BELADY):
+        assert replay(random_touches(1, pages=frames), Cache(frames, policy)).evictions == 0
 
 
 @pytest.mark.parametrize("frames", [0, 3, 65])
