@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
+from tautochrone.coldcode.link_map import Piece
 from tautochrone.plan.code.cold import Cold, Edge, without_repeats
 from tautochrone.plan.code.pieces import Code
 
@@ -73,7 +73,10 @@ def code_of(sizes: Sequence[int], touches: Sequence[int], must_stay: Sequence[in
     stays = np.zeros(count, bool)
     stays[list(must_stay)] = True
     starts = np.cumsum([0x1000, *sizes]).tolist()
-    pieces = tuple(SimpleNamespace(output=".text", address=starts[n]) for n in range(count))
+    pieces = tuple(
+        Piece(start, size, "a.o", f".text.f{number}", ".text")
+        for number, (start, size) in enumerate(zip(starts, sizes, strict=False))
+    )
     columns = most.astype(np.uint64), np.zeros(count, bool), np.array(touches, np.int64)
     blocks = np.arange(count), most, np.full(count, 10)
     times = np.arange(len(touches), dtype=np.uint64)

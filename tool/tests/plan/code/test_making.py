@@ -105,6 +105,13 @@ def test_code_that_is_touched_too_often_to_leave_counts_as_staying(
     assert for_ram(code, least, REPLAYED, CACHE).ram_bytes == least
 
 
+def test_a_piece_of_several_pages_has_as_many() -> None:
+    """[CPLAN-4] It starts a page, and nothing else is on those that it goes on over."""
+    code = code_of([2 * PAGE_BYTES + 2, 64, PAGE_BYTES + 2], [1])
+    plan = planned(code, Split(0, code.coldest), REPLAYED, CACHE)
+    assert plan.pages == [[1], [0], [], [], [2], []]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_as_many_faults_as_the_coldest_plans_have_take_least_ram(
     seed: int, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.plan.code.making import cold_of
-from tautochrone.plan.code.pieces import Code, Threshold, threshold_of, thresholds
+from tautochrone.plan.code.pieces import Code, Threshold, part_of, threshold_of, thresholds
 from tautochrone.plan.code.planners.replayed import Touched
 from tautochrone.plan.code.space import floor_of
-from tool.tests.plan.code.cold_problems import random_cold
+from tool.tests.plan.code.cold_problems import random_code, random_cold
 
 NO_TOUCHES = np.empty(0, np.int64)
 
@@ -93,3 +94,43 @@ def test_no_plan_in_so_much_ram_comes_below_the_floor(seed: int) -> None:
         assert faults <= min(
             (bound for needed, bound in plans if needed <= ram_bytes), default=faults
         )
+
+
+def naive_floor(code: Code, held_bytes: int) -> int:
+    """The bound of faults with so many bytes for what can leave, from its definition [CPLAN-23]."""
+    sizes, touches, queue = code.sizes_bytes.tolist(), [], []
+    for piece in code.touches[code.coldest[code.touches]].tolist():
+        if piece not in queue:
+            touches.append(piece)
+            queue.append(piece)
+            while sum(sizes[one] for one in queue) > max(held_bytes // 4, PAGE_BYTES):
+                queue.pop(0)
+    best = [0] * (len(touches) + 1)
+    for end in range(1, len(touches) + 1):
+        best[end] = best[end - 1]
+        seen: set[int] = set()
+        size = 0
+        for start in reversed(range(end)):
+            size += sizes[touches[start]] if touches[start] not in seen else 0
+            seen.add(touches[start])
+            gain = max(-(-(size - held_bytes) // PAGE_BYTES), 0)
+            best[end] = max(best[end], best[start] + gain)
+    return best[-1]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3, 4, 5, 6, 7, 8])
+def test_the_floor_is_as_its_definition(seed: int) -> None:
+    code = random_code(seed, 20, 200)  # more than a page of it can leave
+    resident = code.resident_bytes(code.coldest)
+    executed = int(code.sizes_bytes[code.coldest & (code.most > 0)].sum())
+    floor = list(floor_of(code))
+    assert floor[0][0] == resident + PAGE_BYTES and floor[-1][0] >= resident + executed
+    for ram_bytes, faults in floor:
+        assert faults == naive_floor(code, ram_bytes - resident)
+
+
+def test_code_that_is_in_no_piece_stays() -> None:
+    """Of 100 instructions, 10 are in the piece that leaves, 30 in no piece."""
+    rows = [(64, 60, ""), (64, 30, ""), (64, 10, "")]
+    code = replace(code_of(rows), block_pieces=np.array([0, -1, 2]))
+    assert part_of(code, np.array([False, False, True])) == pytest.approx(0.9)
