@@ -169,6 +169,17 @@ def test_booted_kernels_do_what_replay_says() -> None:
         assert missing <= max(ROUND_ERROR_MOST * row["loads"], LOADS_ERROR_MOST)
 
 
+def test_errors_of_replay_are_in_the_order_of_frames() -> None:
+    """Per cent and loads belong together."""
+    results = claims.all_results()
+    found = claims.derived(results)
+    rows = results["booted"]["by_frames"]
+    expected = [rows[n]["replayed_loads"] - rows[n]["loads"] for n in ("4", "8", "16", "32")]
+    assert found["replay_missing"] == expected
+    for frames, missing in zip(("4", "8", "16", "32"), expected, strict=True):
+        assert found["replay_errors"][frames] == pytest.approx(missing / rows[frames]["loads"])
+
+
 def test_a_plan_for_less_ram_leaves_what_was_asked_for() -> None:
     """The pager has no more than what was set aside for it."""
     results = claims.all_results()
