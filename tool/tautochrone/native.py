@@ -9,6 +9,7 @@ from pathlib import Path
 from tautochrone.errors import TauError
 
 DIRECTORY = Path(__file__).parent / "_native"
+RUN_LIBRARY = "libtau_run.so"  # the allocator that `tau run` preloads
 
 
 @functools.cache

@@ -17,14 +17,13 @@ import pytest
 
 from tautochrone import native
 from tautochrone.commands.plan import Margin
-from tautochrone.run import launch
 from testing.recorded import Build, Tau
 from testing.runtime import MakePlan, RunProgram
 
 KEYS = {
     *("version", "command", "program", "plan_sha256", "is_complete", "calls", "threads"),
     *("classes", "shared_bytes", "shared_peak", "spilled_objects", "spilled_bytes"),
-    *("spill_peak", "refusals", "sites", "colors", "exit_status", "signal"),
+    *("spill_peak", "refusals", "sites", "bounds", "colors", "exit_status", "signal"),
 }
 # Allocates COUNT objects of SIZE, frees none.
 OBJECTS = "import ctypes\nm = ctypes.CDLL(None).malloc\nm.restype = ctypes.c_void_p\n"
@@ -171,7 +170,7 @@ def test_wrong_plans(tau: Tau, plan: MakePlan, tmp_path: Path) -> None:
 )
 def test_a_damaged_variable_ends_the_program(text: str) -> None:
     """The library refuses what `tau run` would not have written."""
-    library = native.DIRECTORY / launch.LIBRARY
+    library = native.DIRECTORY / native.RUN_LIBRARY
     variables = {"LD_PRELOAD": str(library), "TAU_RUN_CHILDREN": "1", "TAU_RUN_PLAN": text}
     command = ["/bin/echo", "ran"]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)

@@ -1,64 +1,81 @@
-"""The bounds that docs/spec/runtime.md states are those of the linked library.
+"""The bounds that docs/spec/runtime.md states, and the plan, are those of the linked library.
 
-Method: build it as CMake does, but with its symbols, and take the longest paths of malloc and free.
+Method: take the longest paths of malloc and free in the installed one.
 """
 
 from __future__ import annotations
 
+import json
 import platform
 import re
-import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tautochrone.code.bounds import NEVER, bound_instructions
+from tautochrone.code import preloaded
+from testing.random_trace import FREE, MALLOC, write_events
+from testing.runtime import RunProgram
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
-SPECIFICATION = ROOT / "docs" / "spec" / "runtime.md"
+SPECIFICATION = Path(__file__).resolve().parents[3] / "docs" / "spec" / "runtime.md"
 COLORS = SPECIFICATION.with_name("run_colors.md")
-# What the bounds do not include: misuse, refusals and spills, a handler's calls, and waiting.
-LEFT_OUT = {
-    *("refuse", "misused", "unmerged", "budget_refuse", "budget_misused", "tau_misuse_stop"),
-    *("refuse_foreign", "tau_heap_spill", "tau_notes_large_bucket", "spill", "foreign"),
-    *("tau_reentry_admit", "tau_reentry_allocate", "tau_reentry_free"),
-    *("tau_lock_wait", "tau_lock_wake"),
-}
-SHARED = {"tau_calls_allocate_shared", "free_shared"}
-# A task's heap has a bound of its own: docs/spec/run_colors.md.
-COLORED = {"tau_colors_allocate", "tau_colors_free"}
+pytestmark = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="bounds are stated for x86-64"
+)
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library with its symbols."""
-    text = (HERE.parent / "CMakeLists.txt").read_text()
-    sources = re.findall(r"[\w/{}$]+\.c\b", text)
-    paths = [
-        name.replace("${PROJECT_SOURCE_DIR}", str(ROOT))
-        if name.startswith("$")
-        else str(HERE.parent / name)
-        for name in sources
-    ]
-    (defines,) = re.findall(r"target_compile_definitions\(tau_run PRIVATE (.*)\)", text)
-    (flags,) = re.findall(r"TAU_WARNINGS\} (-O3.*?)\)", text, re.S)
-    words = [f"-D{word}" for word in defines.split()]
-    out = tmp_path_factory.mktemp("library") / "libtau_run.so"
-    command = ["gcc", "-std=gnu17", "-fPIC", "-shared", f"-I{ROOT}", *words, *shlex.split(flags)]
-    subprocess.run([*command, *paths, "-o", str(out)], check=True)
-    return out
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="bounds are stated for x86-64")
-def test_stated_bounds(library: Path) -> None:
+def test_stated_bounds() -> None:
     """Each row of the table, to the instruction."""
     row = r"^\| (alone|several threads|of a task) \| (\d+) / (\d+) \|"
     rows = re.findall(row, SPECIFICATION.read_text() + COLORS.read_text(), re.M)
-    found = {}
-    for name, more in (("alone", SHARED), ("several threads", COLORED), ("of a task", set())):
-        charges = dict.fromkeys(LEFT_OUT | more, NEVER)
-        verbs = ("malloc", "free")
-        found[name] = tuple(bound_instructions(library, verb, charges) for verb in verbs)
-    assert {name: (int(malloc), int(free)) for name, malloc, free in rows} == found
+    found = preloaded.operations()
+    assert {name: (int(malloc), int(free)) for name, malloc, free in rows} == {
+        "alone": (found["malloc_alone"], found["free_alone"]),
+        "several threads": (found["malloc"], found["free"]),
+        "of a task": preloaded.bounds(()),
+    }
+
+
+def tau(*words: object, folder: Path) -> str:
+    """What a command that succeeds prints on stdout."""
+    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_plan_of_this_machine_has_them(run: RunProgram, tmp_path: Path) -> None:
+    """In the plan, its check, and the report of a run; a plan of a firmware has none."""
+    write_events(tmp_path / "t.tau", [(MALLOC, 0, 100_000, 0), (FREE, 0, 0, 0)])
+    tau("plan", "t.tau", "-o", "firmware.toml", folder=tmp_path)
+    assert '"run"' not in (tmp_path / "firmware.toml").read_text()
+    said = tau("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
+    malloc = preloaded.operations()["malloc"]
+    assert f"instructions of a call under `tau run`, at most: malloc {malloc}, free " in said
+    assert "no problems" in tau("check", "host.toml", folder=tmp_path)
+    done = run("true", options=("--plan", tmp_path / "host.toml"))
+    assert done.document["bounds"] == preloaded.operations()
+    assert run("true").document["bounds"] == {}
+
+
+def test_another_library_is_noticed(tmp_path: Path) -> None:
+    """By the number; an old plan without these rows lacks them."""
+    write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
+    tau("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
+    plan = tmp_path / "host.toml"
+    (row,) = re.findall(r'.*"run", operation = "free_alone".*\n', plan.read_text())
+    bound = preloaded.operations()["free_alone"]
+    changed = plan.read_text().replace(row, row.replace(f" {bound} ", f" {bound - 1} "))
+    assert changed != plan.read_text()
+    plan.write_text(changed)
+    assert "made with another `tau run`: free_alone of run on x86-64" in problems(plan)
+    rows = re.sub(r'.*system = "run".*\n', "", changed)
+    plan.write_text(rows)
+    assert "the plan has no bound of run on x86-64" in problems(plan)
+
+
+def problems(plan: Path) -> str:
+    """What `tau check` says against a plan."""
+    command = [sys.executable, "-m", "tautochrone", "check", str(plan), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    return json.dumps(json.loads(done.stdout), ensure_ascii=False)

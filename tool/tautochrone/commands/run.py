@@ -18,6 +18,7 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
+from tautochrone.plan import bounds
 from tautochrone.plan.file import Plan, load_plan
 from tautochrone.record import launch as record_launch
 from tautochrone.record import program
@@ -171,7 +172,8 @@ def command(
     refuse_unrun(report, EXIT_CANNOT_RUN_SO)
     _say(report, ran, plan, Path(words[0]).name, strict)
     if json_path is not None:
-        _write(_document(report, ran, words[0], plan_hash, colors), json_path, force, inputs)
+        document = _document(report, ran, words[0], plan, plan_hash, colors)
+        _write(document, json_path, force, inputs)
     return ran.ended.exit_status
 
 
@@ -275,7 +277,12 @@ def _say(report: Report | None, ran: Ran, plan: Plan | None, name: str, is_stric
 
 
 def _document(
-    report: Report | None, ran: Ran, name: str, plan_hash: str | None, colors: Colors | None
+    report: Report | None,
+    ran: Ran,
+    name: str,
+    plan: Plan | None,
+    plan_hash: str | None,
+    colors: Colors | None,
 ) -> dict[str, Any]:
     found = report or Report()
     return {
@@ -285,6 +292,7 @@ def _document(
         "plan_sha256": plan_hash,
         "is_complete": report is not None,
         **found.document(),
+        "bounds": bounds.of_run(plan.sections.get(bounds.NAME)) if plan is not None else {},
         "colors": None if colors is None else _colors_document(colors, found),
         "exit_status": ran.ended.exit_status,
         "signal": ran.ended.signal_name,

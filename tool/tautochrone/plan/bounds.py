@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import platform
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone import native
 from tautochrone.console import output
@@ -21,7 +22,12 @@ from tautochrone.plan import responses
 from tautochrone.plan.responses import Responses
 from tautochrone.plan.sections import TLB, Basis
 
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+
 NAME = "bounds"
+RUN = "run"  # `tau run`'s malloc and free, on the processor of this machine
+HOST, X86_64 = "host", "x86-64"
 Pair = tuple[str, str]
 
 
@@ -46,7 +52,7 @@ class Bounds(NamedTuple):
 def make(basis: Basis) -> Bounds | None:
     """The bounds on each target whose compiler is installed; None if there is none."""
     found: list[Bound] = []
-    for pair in _pairs(basis.has_classes, "pages" in basis.sections):
+    for pair in _pairs(basis.has_classes, "pages" in basis.sections, basis.layout):
         try:
             found += bounds_on(*pair)
         except TauError as error:
@@ -54,11 +60,12 @@ def make(basis: Basis) -> Bounds | None:
     return Bounds(core_sha256(), tuple(found)) if found else None
 
 
-def _pairs(has_classes: bool, has_pages: bool) -> list[Pair]:
+def _pairs(has_classes: bool, has_pages: bool, layout: str) -> list[Pair]:
     """The pairs of a plan's systems and their targets."""
     systems = ["tlsf"]
     systems += ["budget"] if has_classes else []
     systems += ["rtvm", "tile:rtmmu"] if has_pages else []
+    systems += [RUN] if layout == HOST and platform.machine() == "x86_64" else []
     return [(system, target) for system in systems for target in _targets(system)]
 
 
@@ -66,6 +73,8 @@ def _targets(system: str) -> tuple[str, ...]:
     """The targets on which a system has bounds; empty if there is no such system."""
     from tautochrone.replay.systems import system_named
 
+    if system == RUN:
+        return (X86_64,)
     try:
         return system_named(system).targets
     except TauError:
@@ -92,8 +101,12 @@ def bounds_on(system: str, target: str) -> tuple[Bound, ...]:
     missing.
     """
     # Imported late, so that reading a plan does not load what builds and decodes code.
+    from tautochrone.code import preloaded
     from tautochrone.replay.systems import system_named
 
+    if system == RUN:
+        rows = preloaded.operations().items()
+        return tuple(Bound(RUN, name, target, "instructions", bound) for name, bound in rows)
     return tuple(
         Bound(system, operation, target, unit, bound)
         for operation, unit, bound in system_named(system).bounds(target)
@@ -138,8 +151,22 @@ def document(value: Bounds) -> dict[str, Any]:
 
 
 def told(value: Bounds) -> list[str]:
-    """As Section. `tau replay` prints the bounds of calls beside the measured costs."""
-    return responses.told(value.tasks) if value.tasks else []
+    """As Section. `tau replay` prints the other bounds of calls beside the measured costs."""
+    tasks = responses.told(value.tasks) if value.tasks else []
+    return [*_told_of_run(of_run(value)), *tasks]
+
+
+def of_run(value: Bounds | None) -> dict[str, int]:
+    """The bounds of `tau run` by operation, in instructions; empty if there are none."""
+    rows = value.operations if value is not None else ()
+    return {row.operation: row.bound for row in rows if row.system == RUN}
+
+
+def _told_of_run(bounds: Mapping[str, int]) -> list[str]:
+    if not bounds:
+        return []
+    said = (f"{name.replace('_', ' ')} {bound:,}" for name, bound in bounds.items())
+    return [f"instructions of a call under `tau run`, at most: {', '.join(said)}"]
 
 
 def header(value: Bounds) -> list[str]:
@@ -161,32 +188,38 @@ def _said(row: Bound) -> str:
     return f"{row.operation} of {row.system} on {row.target}, in {row.unit}"
 
 
-def problems(value: Bounds, has_classes: bool, sections: Mapping[str, Any]) -> list[str]:
+def problems(value: Bounds, plan: Plan) -> list[str]:
     """As Section: [PLAN-16], [PLAN-18] with the installed core, kernel and compilers."""
-    of_tasks = _problems_of_tasks(value, sections)
+    of_tasks = _problems_of_tasks(value, plan)
     if not value.operations:
         return of_tasks
     ours = core_sha256()
-    reason = (
-        "made with another compiler"
-        if value.core_sha256 == ours
-        else f"made from another core ({value.core_sha256[:12]}…, this is {ours[:12]}…)"
-    )
+    other_core = f"made from another core ({value.core_sha256[:12]}…, this is {ours[:12]}…)"
+    is_same = value.core_sha256 == ours
     planned = {row[:4]: row for row in value.operations}
     told = dict.fromkeys((row.system, row.target) for row in value.operations)
-    moved = [f"{reason}: {text}" for pair in told for text in _moved(pair, planned)]
-    offered = _pairs(has_classes, "pages" in sections)
+    moved = [
+        f"{_reason(pair) if is_same else other_core}: {text}"
+        for pair in told
+        for text in _moved(pair, planned)
+    ]
+    offered = _pairs(bool(plan.classes), "pages" in plan.sections, plan.layout)
     missing = [pair for pair in offered if pair not in told and _computed(pair)]
     moved += [f"the plan has no bound of {system} on {target}" for system, target in missing]
     return moved + of_tasks
 
 
-def _problems_of_tasks(value: Bounds, sections: Mapping[str, Any]) -> list[str]:
+def _reason(pair: Pair) -> str:
+    """Why bounds of the same core differ."""
+    return "made with another `tau run`" if pair[0] == RUN else "made with another compiler"
+
+
+def _problems_of_tasks(value: Bounds, plan: Plan) -> list[str]:
     """Those of the responses; a note if the kernel cannot be built."""
     if value.tasks is None:
         return []
     try:
-        return responses.problems(value.tasks, sections.get(TLB))
+        return responses.problems(value.tasks, plan.sections.get(TLB))
     except TauError as error:
         output.note(
             f"tau: the bounds of responses were not compared: {error.message}", error.next_step

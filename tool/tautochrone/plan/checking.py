@@ -30,9 +30,8 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     if plan.has_heap and "bounds" not in plan.sections:
         step = "to have them, make the plan again with `tau plan`"
         output.note(f"tau: {path}: it has no [bounds]", step)
-    has_classes = bool(plan.classes)
     for name, value in plan.sections.items():
-        found = section_named(name).problems(value, has_classes, plan.sections)
+        found = section_named(name).problems(value, plan)
         problems += [Problem(name, text) for text in found]
     if CODE in plan.sections:
         problems += [Problem(CODE, text) for text in _problems_of_code(path, plan.sections[CODE])]

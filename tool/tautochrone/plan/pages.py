@@ -13,7 +13,6 @@ Replay is imported late, so that reading a plan does not load it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from tautochrone.facts.trace_format import OP_TOUCH
 from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
     from tautochrone.replay.opened import OpenTrace
 
 PAGE_BYTES = 4096
@@ -181,7 +181,7 @@ def header(value: Pages) -> list[str]:
     ]
 
 
-def problems(value: Pages, _has_classes: bool, _sections: Mapping[str, Any]) -> list[str]:
+def problems(value: Pages, _plan: Plan) -> list[str]:
     """As Section: [PLAN-14]."""
     needed = table_bytes(value.heap_pages)
     if needed == value.table_bytes:

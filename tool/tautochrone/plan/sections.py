@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from tautochrone.facts.plan_format import SECTIONS
 
 if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
     from tautochrone.replay.opened import OpenTrace
 
 HEAP = "heap"  # every plan of recordings has this section; plan/file.py reads it
@@ -66,10 +67,10 @@ class Section(Protocol):
     def header(self, value: Any) -> list[str]:
         """Return lines of the C header."""
 
-    def problems(self, value: Any, has_classes: bool, sections: Mapping[str, Any]) -> list[str]:
+    def problems(self, value: Any, plan: Plan) -> list[str]:
         """Return what the section lacks and how the installed core differs, for `tau check`.
 
-        `has_classes` and `sections` are those of the plan: whether it has pools, and the others.
+        `plan` is the whole plan.
         """
 
 

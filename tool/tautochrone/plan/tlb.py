@@ -7,9 +7,9 @@ the geometry's file. The header is what core/tlb_color.h takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tautochrone.errors import TauError
 from tautochrone.files.schema import Reader
@@ -19,6 +19,9 @@ from tautochrone.tlb.geometry import Geometry, geometry_of_table
 from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PAGES_MAX, STACK, UNCOLORED
 from tautochrone.tlb.partition import Partition, Principal, Run
 from tautochrone.tlb.planning.run_heap import RunHeap
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
 
 NEXT_STEP = "make the plan again with `tau tlb plan`"
 Table = dict[str, Any]
@@ -246,7 +249,7 @@ def told(value: Partition) -> list[str]:
     return lines
 
 
-def problems(value: Partition, _has_classes: bool, _sections: Mapping[str, Any]) -> list[str]:
+def problems(value: Partition, _plan: Plan) -> list[str]:
     """As Section: the largest objects with the installed core."""
     found = []
     for each in value.principals:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone.errors import TauError
+from tautochrone.native import RUN_LIBRARY
 from tautochrone.plan.file import Plan
 from tautochrone.record import launch
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run.colors import Colors
 
-LIBRARY = "libtau_run.so"
 REPORT_NAME = "report"
 REPORT_BYTES = 1 << 19  # TAU_REPORT_BYTES of linux/runtime/report.h
 PAGE_BYTES = 4096
@@ -106,7 +106,7 @@ def preloaded_before(environment: dict[str, str]) -> str:
             "let `tau run` start it: tau run -- tau record -- PROGRAM; or run the program alone",
             EXIT_CANNOT_RUN_SO,
         )
-    return ":".join(name for name in names if Path(name).name != LIBRARY)
+    return ":".join(name for name in names if Path(name).name != RUN_LIBRARY)
 
 
 def run(words: list[str], how: How) -> Ran:
@@ -116,7 +116,7 @@ def run(words: list[str], how: How) -> Ran:
     environment = {
         name: value for name, value in environment.items() if not name.startswith("TAU_RUN_")
     } | (how.variables or {})
-    with launch.preloaded_library(LIBRARY) as library, _report_file() as report:
+    with launch.preloaded_library(RUN_LIBRARY) as library, _report_file() as report:
         environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
         environment |= variables_of(how, report)
         ended = launch.run_in(words, environment, False, False, "TAU_RUN_PID")

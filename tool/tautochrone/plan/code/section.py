@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment
 from tautochrone.coldcode.replay import FRAMES_LEAST
 from tautochrone.plan.sections import Basis
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
 
 Table = dict[str, Any]
 
@@ -120,7 +122,7 @@ def header(value: CodePlan) -> list[str]:
     ]
 
 
-def problems(_value: CodePlan, _has_classes: bool, _sections: Mapping[str, Any]) -> list[str]:
+def problems(_value: CodePlan, _plan: Plan) -> list[str]:
     """As Section: nothing in it depends on the installed core."""
     return []
 

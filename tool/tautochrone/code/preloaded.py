@@ -1,0 +1,44 @@
+"""The bounds of `tau run`: the longest paths of malloc and free in the installed library."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from tautochrone import native
+from tautochrone.code.bounds import NEVER, bound_instructions
+
+VERBS = ("malloc", "free")
+# What no bound includes: misuse, refusals and spills, a handler's calls, and waiting.
+LEFT_OUT = {
+    *("refuse", "misused", "unmerged", "budget_refuse", "budget_misused", "tau_misuse_stop"),
+    *("refuse_foreign", "tau_heap_spill", "tau_notes_large_bucket", "spill", "foreign"),
+    *("tau_reentry_admit", "tau_reentry_allocate", "tau_reentry_free"),
+    *("tau_lock_wait", "tau_lock_wake"),
+}
+SHARED = {"tau_calls_allocate_shared", "free_shared"}
+# A task's heap has a bound of its own: docs/spec/run_colors.md.
+COLORED = {"tau_colors_allocate", "tau_colors_free"}
+# What else is left out: with several threads nothing but heaps of tasks.
+WAYS = {"": COLORED, "_alone": SHARED}
+
+
+def library() -> Path:
+    """The installed library, with its symbols."""
+    return native.DIRECTORY / native.RUN_LIBRARY
+
+
+def bounds(more: Collection[str]) -> tuple[int, int]:
+    """The most instructions of malloc and of free. Raises TauError if there is no bound."""
+    charges = dict.fromkeys((*LEFT_OUT, *more), NEVER)
+    malloc, free = (bound_instructions(library(), verb, charges) for verb in VERBS)
+    return malloc, free
+
+
+def operations() -> dict[str, int]:
+    """The bound of each: `malloc` and `free` with several threads, `malloc_alone`, `free_alone`."""
+    return {
+        verb + way: bound
+        for way, more in WAYS.items()
+        for verb, bound in zip(VERBS, bounds(more), strict=True)
+    }
