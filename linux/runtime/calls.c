@@ -121,9 +121,7 @@ TAU_EXPORT int posix_memalign(void **result, size_t alignment, size_t size) {
     if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0) {
         return EINVAL;
     }
-    const int error = errno;
     void *const pointer = aligned(alignment, size, TAU_CALLS_SITE);
-    errno = error;
     if (pointer == NULL) {
         return ENOMEM;
     }

@@ -26,6 +26,15 @@ uint32_t tau_lock_word;
 __thread uint32_t tau_lock_my_id;
 // Whether the fork under way was made by a handler that interrupted the lock's owner.
 static bool fork_is_nested;
+static bool fork_has_streams;
+
+// The C library's list of streams, which fork locks behind all handlers. Its owner may wait for a
+// stream, whose owner may wait for the heap, as in getline: so the list comes first. Like fork, a
+// lone thread does without. All three are exported, and declared nowhere; the lock's owner may take
+// it again.
+void _IO_list_lock(void);
+void _IO_list_unlock(void);
+void _IO_list_resetlock(void);
 
 _Static_assert(TAU_LOCK_ID_MASK == FUTEX_TID_MASK, "the owner's bits are the kernel's");
 
@@ -106,15 +115,24 @@ bool tau_lock_is_mine(void) {
 
 void tau_lock_before_fork(void) {
     const bool is_nested = tau_lock_is_mine();
+    const bool has_streams = !is_nested && __libc_single_threaded == 0;
+    if (has_streams) {
+        _IO_list_lock();
+    }
     if (!is_nested) {
         tau_lock_take_shared();
     }
     fork_is_nested = is_nested;
+    fork_has_streams = has_streams;
 }
 
 void tau_lock_after_fork(void) {
+    const bool has_streams = fork_has_streams;  // until the next fork, which waits for the lock
     if (!fork_is_nested) {
         tau_lock_release_shared();
+    }
+    if (has_streams) {
+        _IO_list_unlock();
     }
 }
 
@@ -125,4 +143,7 @@ void tau_lock_in_child(void) {
     tau_lock_my_id = is_owner ? (uint32_t)syscall(SYS_gettid) : 0;
     __atomic_store_n(&tau_lock_threads, is_owner, __ATOMIC_RELAXED);
     __atomic_store_n(&tau_lock_word, tau_lock_my_id, __ATOMIC_RELAXED);
+    if (fork_has_streams) {
+        _IO_list_resetlock();
+    }
 }

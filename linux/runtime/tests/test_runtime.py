@@ -50,7 +50,7 @@ def test_the_family(build: Build, run: RunProgram, options: tuple[object, ...]) 
     program = build("runtime_family", "-fno-builtin")
     plain = subprocess.run([program], capture_output=True, text=True, check=False)
     assert (plain.returncode, plain.stdout) == (0, "")
-    done = run(program, "ours", options=options)
+    done = run(program, options=options)
     assert (done.status, done.stdout) == (0, ""), done.stderr
     assert done.document["refusals"] > 10  # those near 2^63
 
