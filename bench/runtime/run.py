@@ -1,7 +1,7 @@
 """What the preloaded heap costs real programs: CPU time and peak memory beside other allocators.
 
 Run `python -m bench.runtime.run [--quick]`; it writes out/bench/runtime.json, and ends with
-colors.py. Runs with each allocator alternate; of each, the one with the least CPU time (user and
+recorded.py and colors.py. Runs with each allocator alternate; of each, the one with the least CPU time (user and
 system) counts, and the least peak memory, since the machine is shared. jemalloc and mimalloc come
 from packages and take their turn in every third round.
 """
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.runtime import colors, server
+from bench.runtime import colors, recorded, server
 from bench.runtime.programs import HERE, ROOT, Allocator, allocators, built, programs
 
 OUT = ROOT / "out" / "bench"
@@ -171,7 +171,9 @@ def main(arguments: list[str]) -> int:
     for figure, value in result["figures"].items():
         held = "reached" if result["reached"][figure] else "missed"
         print(f"{figure} {value:.3f}, must {MUST[figure]:g}: {held}")
-    return colors.main(["--quick"] if quick else [])
+    options = ["--quick"] if quick else []
+    recorded.main(options)
+    return colors.main(options)
 
 
 if __name__ == "__main__":

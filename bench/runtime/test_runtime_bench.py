@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.runtime import run as bench
-from bench.runtime import server
+from bench.runtime import recorded, server
 from bench.runtime.programs import HERE, allocators, built, programs
 
 
@@ -40,3 +40,13 @@ def test_limits_are_judged(tmp_path: Path) -> None:
     if not server.is_here():
         pytest.skip("no redis-server: setup.sh bench installs it")
     assert server.free_port() > 1000
+
+
+def test_a_recorded_run_fits_the_plan(tmp_path: Path) -> None:
+    """With the margin that `tau run` advises, and nothing is refused or spilled."""
+    commands = recorded.programs(tmp_path)
+    assert len(commands) == 7
+    for name in recorded.QUICK:
+        found = recorded.measure(tmp_path, commands[name])
+        assert found["calls"] > 50_000
+        assert (found["spilled"], found["refusals"]) == (0, 0), name
