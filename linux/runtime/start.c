@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "linux/runtime/colors/start.h"
@@ -64,6 +65,7 @@ static __attribute__((constructor)) void program_starts(void) {
         refuse("its environment is missing");
     }
     pthread_atfork(tau_lock_before_fork, tau_lock_after_fork, in_child);
+    at_quick_exit(tau_report_end);  // it runs no destructors
     if (tau_settings.is_locked) {
         const char *const failure = tau_realtime_lock();
         if (failure != NULL) {

@@ -22,9 +22,9 @@ SUPPORT = (
     *("support_quote_blob", "support_quote_string", "support_record_failure", "support_test_main"),
     *("support_test_compare_blob", "support_test_compare_failure", "support_test_verify_impl"),
     *("support_set_small_thread_stack_size", "support_shared_allocate", "write_message"),
-    *("xasprintf", "xcalloc", "xchdir", "xfopen", "xfork", "xmalloc", "xmmap", "xopen"),
-    *("xposix_memalign", "xpthread_*", "xrealloc", "xsigaction", "xsignal", "xstrdup"),
-    *("xsysconf", "xwaitpid"),
+    *("xasprintf", "xcalloc", "xchdir", "xfopen", "xfork", "xmalloc", "xmmap", "xmunmap"),
+    *("xopen", "xposix_memalign", "xpthread_*", "xrealloc", "xsigaction", "xsignal"),
+    *("xstrdup", "xsysconf", "xwaitpid"),
 )
 # What the package's configuration would have made.
 OURS = {

@@ -11,6 +11,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,26 @@ def test_what_moves_to_the_spill_heap_leaves_the_planned_one(
     assert done.document["spilled_bytes"] == 100 * 3_000_000
 
 
+NEIGHBOR = """
+m.argtypes = [ctypes.c_size_t]
+r = ctypes.CDLL(None).realloc
+r.restype, r.argtypes = m.restype, [m.restype, *m.argtypes]
+old, other = m(400_000), m(400_000)
+ctypes.memset(old, 0x41, 400_000)
+ctypes.memset(other, 0x5a, 400_000)
+moved = ctypes.string_at(r(old, 3_000_000), 3_000_000)
+print(moved[:400_000] == b"A" * 400_000, b"Z" * 16 in moved)
+"""
+
+
+def test_a_move_to_the_spill_heap_copies_the_object_alone(run: RunProgram, plan: MakePlan) -> None:
+    """What lies behind it in the planned heap is its neighbor's."""
+    options = ("--plan", plan(2_500_000), "--preset", "none")
+    done = run("python3", "-S", "-c", OBJECTS + NEIGHBOR, options=options)
+    assert (done.status, done.stdout) == (0, "True False\n"), done.stderr
+    assert done.document["spilled_objects"] > 0
+
+
 def test_checks_take_nothing_from_the_plan(run: RunProgram, plan: MakePlan) -> None:
     """In-use bits of a pool lie beside heap_bytes: what the plan shares is what it said."""
     pool_bytes = 64_000 * 16
@@ -139,6 +161,24 @@ def test_exit_status_and_signals(run: RunProgram) -> None:
     done = run("sh", "-c", "kill -9 $$")
     assert (done.status, done.document["signal"]) == (137, "SIGKILL")
     assert not done.document["is_complete"] and "killed by SIGKILL" in done.stderr
+
+
+def test_a_child_writes_no_report(run: RunProgram) -> None:
+    """It ends by exit, its parent by a signal: nobody's counts are taken for the parent's."""
+    code = "import os, sys\nif os.fork() == 0: sys.exit()\nos.wait()\nos.kill(os.getpid(), 9)"
+    done = run("python3", "-S", "-c", code)
+    assert (done.status, done.document["is_complete"]) == (137, False)
+    assert "left no counts" in done.stderr
+
+
+def test_quick_exit_leaves_counts(run: RunProgram, tmp_path: Path) -> None:
+    """It runs no destructors."""
+    source, program = tmp_path / "quick.c", tmp_path / "quick"
+    source.write_text("#include <stdlib.h>\nint main(void) { free(malloc(9)); quick_exit(3); }\n")
+    subprocess.run(["gcc", "-fno-builtin", "-o", program, source], check=True)
+    done = run(program)
+    assert (done.status, done.document["is_complete"]) == (3, True)
+    assert done.document["calls"] > 0
 
 
 def refused(done: subprocess.CompletedProcess[str], status: int, cause: str) -> None:
@@ -249,6 +289,46 @@ def test_limited_address_space(run: RunProgram) -> None:
     words = f"ulimit -v 1000000; exec {sys.executable} -m tautochrone run -- seq 3"
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1\n2\n3\n"), done.stderr
+
+
+def test_a_limit_that_the_program_sets_itself(run: RunProgram, plan: MakePlan) -> None:
+    """The spill heap is halved until it fits, and no further: 512 MiB of 976."""
+    words = shlex.join(("python3", "-S", "-c", OBJECTS + "print(m(300_000_000) is not None)"))
+    for options in ((), ("--plan", plan(100 * 60_000))):
+        done = run("sh", "-c", f"ulimit -v 1000000; exec {words}", options=options)
+        assert (done.status, done.stdout) == (0, "True\n"), done.stderr
+
+
+def test_a_small_limit_on_file_sizes(tmp_path: Path) -> None:
+    """The program runs and has its own exit status; only its counts are missing."""
+    words = f"ulimit -f 8; exec {sys.executable} -m tautochrone run -- sh -c 'echo ran; exit 7'"
+    done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (7, "ran\n"), done.stderr
+    assert "cannot write 524,288 bytes" in done.stderr and "next:" in done.stderr
+
+
+def test_what_a_killed_command_left_is_removed(tmp_path: Path) -> None:
+    """By the next one; the report of a command that still runs is kept."""
+    environment = dict(os.environ) | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-m", "tautochrone", "run", "--"]
+    with subprocess.Popen([*command, "cat"], env=environment, stdin=subprocess.PIPE) as killed:
+        wait_for(lambda: list(tmp_path.glob("tau-run-*/report")))
+        (left,) = tmp_path.iterdir()
+        time.sleep(1.2)
+        subprocess.run([*command, "true"], env=environment, check=True)
+        assert list(tmp_path.iterdir()) == [left]
+        killed.kill()
+    subprocess.run([*command, "true"], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Look every 10 ms, for some seconds."""
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it did not come")
 
 
 def test_no_fault_and_no_system_call(build: Build, run: RunProgram, plan: MakePlan) -> None:

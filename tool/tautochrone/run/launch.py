@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import resource
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.native import RUN_LIBRARY
 from tautochrone.plan.file import Plan
@@ -17,7 +21,9 @@ from tautochrone.record import launch
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run.colors import Colors
 
+PREFIX = "tau-run-"
 REPORT_NAME = "report"
+JUST_MADE_S = 1  # it may not be locked yet
 REPORT_BYTES = 1 << 19  # TAU_REPORT_BYTES of linux/runtime/report.h
 PAGE_BYTES = 4096
 # Of the core: the largest pool of a TLSF with words of 64 bits.
@@ -81,10 +87,12 @@ def spill_bytes(how: How, reserved: int) -> int:
     return reserved
 
 
-def variables_of(how: How, report: Path) -> dict[str, str]:
+def variables_of(how: How, report: Path | None) -> dict[str, str]:
     """The variables of the preloaded allocator."""
     reserved = reserved_bytes()
-    found = {"TAU_RUN_REPORT": str(report), "TAU_RUN_RESERVE": str(reserved)}
+    found = {"TAU_RUN_RESERVE": str(reserved)}
+    if report is not None:
+        found["TAU_RUN_REPORT"] = str(report)
     if how.plan is not None:
         found["TAU_RUN_PLAN"] = plan_text(how.plan)
         found["TAU_RUN_SPILL"] = str(spill_bytes(how, reserved))
@@ -120,26 +128,49 @@ def run(words: list[str], how: How) -> Ran:
         environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
         environment |= variables_of(how, report)
         ended = launch.run_in(words, environment, False, False, "TAU_RUN_PID")
-        return Ran(ended, os.fsdecode(report.read_bytes().partition(b"\0")[0]))
+        lines = report.read_bytes().partition(b"\0")[0] if report is not None else b""
+        return Ran(ended, os.fsdecode(lines))
 
 
 @contextlib.contextmanager
-def _report_file() -> Iterator[Path]:
-    """Yield a file that the program can map and write, also as another user.
+def _report_file() -> Iterator[Path | None]:
+    """Yield a file that the program can map and write, also as another user; None, with a note, if
+    there is no room for it.
 
     All of it is on the disk: a program that writes to a mapped hole of a full one is killed.
     """
+    _remove_left()
     with contextlib.ExitStack() as stack:
+        report = None
         try:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tau-run-")))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=PREFIX)))
+            _hold(folder, stack)
             folder.chmod(0o711)
-            report = folder / REPORT_NAME
-            report.write_bytes(bytes(REPORT_BYTES))
-            report.chmod(0o666)
+            found = folder / REPORT_NAME
+            found.write_bytes(bytes(REPORT_BYTES))
+            found.chmod(0o666)
+            report = found
         except OSError as error:
-            raise TauError(
-                f"cannot write {REPORT_BYTES:,} bytes to {tempfile.gettempdir()}: {error.strerror}",
+            output.warn(
+                f"tau: the program runs without counts: cannot write {REPORT_BYTES:,} bytes to"
+                f" {tempfile.gettempdir()}: {error.strerror}",
                 "name another folder with TMPDIR, or raise the limit (ulimit -f)",
-                EXIT_CANNOT_RUN_SO,
-            ) from error
+            )
         yield report
+
+
+def _hold(folder: Path, stack: contextlib.ExitStack) -> None:
+    """Lock a folder until `stack` ends, or this process. Raises OSError if another one has it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    stack.callback(os.close, descriptor)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _remove_left() -> None:
+    """Remove the reports of commands that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            about = folder.lstat()
+            if about.st_uid == os.geteuid() and time.time() - about.st_ctime > JUST_MADE_S:
+                _hold(folder, stack)
+                shutil.rmtree(folder)
