@@ -336,4 +336,8 @@ TRACE = {'name': {'type': 'text', 'meaning': "the recording's file name, without
  'incomplete': {'type': 'text',
                 'optional': True,
                 'meaning': 'why events are missing from the recording; absent if none are known '
-                           'to be'}}
+                           'to be'},
+ 'program': {'type': 'text',
+             'optional': True,
+             'meaning': 'the file name of the recorded program, without its folder; absent if the '
+                        'recording has none'}}

@@ -110,6 +110,18 @@ def test_a_move_to_the_spill_heap_copies_the_object_alone(run: RunProgram, plan:
     assert done.document["spilled_objects"] > 0
 
 
+def test_a_plan_of_another_program_is_noted(tau: Tau, run: RunProgram, tmp_path: Path) -> None:
+    """By its name: a plan of seq is for seq only."""
+    assert tau("record", "-o", "seq.tau", "--", "seq", "3").returncode == 0
+    done = tau("plan", "seq.tau", "--layout", "host", "--margin", "400%", "-o", "seq.toml")
+    assert done.returncode == 0, done.stderr
+    options = ("--plan", tmp_path / "seq.toml")
+    assert "the plan is of" not in run("seq", "4", options=options).stderr
+    done = run("sh", "-c", "exec ls /dev/null", options=options)
+    assert (done.status, done.stdout) == (0, "/dev/null\n")
+    assert "tau: sh: the plan is of seq, not of ls" in done.stderr
+
+
 def test_checks_take_nothing_from_the_plan(run: RunProgram, plan: MakePlan) -> None:
     """In-use bits of a pool lie beside heap_bytes: what the plan shares is what it said."""
     pool_bytes = 64_000 * 16

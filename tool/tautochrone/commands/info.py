@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
 from tautochrone.files import input_file
-from tautochrone.plan.file import FILE_BYTES_MAX, load_any_plan
+from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.ending import Ending
 from tautochrone.trace.file import OPS, Totals, is_plan, open_trace
@@ -32,7 +33,7 @@ def command(trace: Path, as_json: bool) -> None:
 
     Of a code recording it prints the kernel, and how much of its code was executed. Of tasks, a
     geometry or a plan of TLB sets (`tau tlb`) it prints the whole content. Of another plan it
-    prints the sections, unless it has a heap: such a plan is a text to read as it is.
+    prints the heap, the recordings and the sections.
 
     \b
     tau info program.tau
@@ -66,20 +67,48 @@ def _print_other(path: Path, as_json: bool) -> bool:
 
 
 def _print_sections(path: Path, as_json: bool) -> bool:
-    """Print the sections of a plan without a heap, and return whether it is one."""
+    """Print the heap and the sections of a plan, and return whether it is one."""
     if not is_plan(input_file.read(path, "plan", FILE_BYTES_MAX)):
         return False
     plan = load_any_plan(path)
-    if plan.has_heap:
-        return False
-    document = {name: section_named(name).document(value) for name, value in plan.sections.items()}
+    sections = {name: section_named(name).document(value) for name, value in plan.sections.items()}
+    heap = {"heap": _heap_document(plan)} if plan.has_heap else {}
 
     def show() -> None:
+        if plan.has_heap:
+            _print_heap(plan)
         for name, value in plan.sections.items():
             print(f"[{name}]", *section_named(name).told(value), sep="\n")
 
-    output.emit(as_json, "info", {"plan": str(path), "sections": document}, show)
+    output.emit(as_json, "info", {"plan": str(path), **heap, "sections": sections}, show)
     return True
+
+
+def _heap_document(plan: Plan) -> dict[str, Any]:
+    return {
+        "layout": plan.layout,
+        "heap_bytes": plan.heap_bytes,
+        "dedicated_bytes": plan.dedicated_bytes,
+        "shared_bytes": plan.shared_bytes,
+        "margin": plan.margin,
+        "classes": [item._asdict() for item in plan.classes],
+        "traces": [asdict(trace) for trace in plan.traces],
+    }
+
+
+def _print_heap(plan: Plan) -> None:
+    pools = output.count(len(plan.classes), "pool")
+    print("[heap]")
+    print(
+        f"{plan.heap_bytes:,} bytes, layout {plan.layout}, margin {plan.margin * 100:g} %:"
+        f" {plan.dedicated_bytes:,} in {pools}, {plan.shared_bytes:,} shared"
+    )
+    for trace in plan.traces:
+        program = f" of {in_one_line(trace.program)}" if trace.program else ""
+        print(
+            f"from {in_one_line(trace.name)}{program}: {trace.events:,} events,"
+            f" {trace.peak_live_bytes:,} bytes live at the peak"
+        )
 
 
 def _result(

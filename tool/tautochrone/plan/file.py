@@ -54,6 +54,7 @@ class PlanTrace:
     """A recording that a plan was made from, with facts of `tau info`.
 
     `incomplete` says why events are missing from it; it is empty if none are known to be.
+    `program` is the file name of what was recorded; empty if that is not known.
     """
 
     name: str
@@ -61,6 +62,7 @@ class PlanTrace:
     events: int
     peak_live_bytes: int
     incomplete: str = ""
+    program: str = ""
 
 
 @dataclass(frozen=True)
@@ -270,7 +272,11 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
             lines += ["", f"[{name}]", *_version_lines(facts)]
             lines += schema.table_lines(_table_of(plan, name), facts)
     for trace in plan.traces:
-        table = {key: value for key, value in asdict(trace).items() if key != "incomplete" or value}
+        table = {
+            key: value
+            for key, value in asdict(trace).items()
+            if value or "optional" not in plan_format.TRACE[key]
+        }
         lines += ["", "[[trace]]", *schema.table_lines(table, plan_format.TRACE)]
     return "\n".join(lines) + "\n"
 

@@ -151,8 +151,9 @@ def _refuse_nothing(reader: TraceReader) -> None:
 def _recorded(reader: TraceReader) -> PlanTrace:
     """Return a plan's entry of a recording."""
     totals = reader.totals
+    program = Path(str(reader.header.get("program") or "")).name
     said = (reader.sha256(), totals.events, totals.peak_live_bytes, reader.ending.gaps)
-    return PlanTrace(reader.path.name, *said)
+    return PlanTrace(reader.path.name, *said, program.encode("utf-8", "replace").decode())
 
 
 def _measure(

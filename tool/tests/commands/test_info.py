@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from tautochrone.commands.info import command
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format as form
+from tautochrone.plan.bounds import Bound, Bounds
+from tautochrone.plan.file import Plan, PlanClass, PlanTrace, save_plan
 from testing.random_trace import MALLOC, write_events
 from tool.tests.trace import trace_model as model
 
@@ -21,6 +23,24 @@ def run(path: Path, *options: str) -> str:
     if result.exception:
         raise result.exception
     return result.stdout
+
+
+def test_a_plan_with_a_heap(tmp_path: Path) -> None:
+    """Its heap, its recordings and its sections."""
+    path = tmp_path / "plan.toml"
+    trace = PlanTrace("t.tau", "00" * 32, 77, 600, program="server")
+    rows = (Bound("run", "malloc", "x86-64", "instructions", 333),)
+    sections = {"bounds": Bounds("00" * 32, rows)}
+    plan = Plan((PlanClass(24, 4),), 6400, "greedy", 0.0, 0.1, "host", (trace,), sections)
+    save_plan(plan, path, "a test")
+    text = run(path)
+    assert "6,400 bytes, layout host, margin 10 %: 128 in 1 pool, 6,272 shared" in text
+    assert "from t.tau of server: 77 events, 600 bytes live at the peak" in text
+    assert "[bounds]" in text and "malloc 333" in text
+    document = json.loads(run(path, "--json"))
+    assert document["heap"]["classes"] == [{"size_bytes": 24, "count": 4}]
+    assert document["heap"]["traces"][0]["program"] == "server"
+    assert document["sections"]["bounds"]["bounds"][0]["bound"] == 333
 
 
 def test_json_holds_what_the_model_computes(tmp_path: Path) -> None:

@@ -277,12 +277,13 @@ def test_the_numbers_rise_and_may_be_equal() -> None:
 
 
 def test_the_table_bytes_are_checked_against_the_core() -> None:
+    whole = Plan((), 4096, "greedy", 0.0)
     sound = Pages(40, 9, 12, pages.table_bytes(40))
-    assert pages.problems(sound, False, {}) == []
+    assert pages.problems(sound, whole) == []
     less = replace(sound, table_bytes=sound.table_bytes - 4)
-    assert str(less.table_bytes) in pages.problems(less, False, {})[0]
+    assert str(less.table_bytes) in pages.problems(less, whole)[0]
     more = replace(sound, table_bytes=sound.table_bytes + 4)
-    (problem,) = pages.problems(more, False, {})
+    (problem,) = pages.problems(more, whole)
     assert str(sound.table_bytes) in problem and str(sound.table_bytes + 4) in problem
 
 

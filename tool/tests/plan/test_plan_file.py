@@ -37,7 +37,7 @@ from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.partition import Partition, Principal, Run
 
 ROOT = Path(__file__).resolve().parents[3]
-TRACE = PlanTrace("php.tau", "ab" * 32, 1234, 56_000, "the recorder stopped early")
+TRACE = PlanTrace("php.tau", "ab" * 32, 1234, 56_000, "the recorder stopped early", program="php")
 SECTIONS = {
     "pages": Pages(heap_pages=40, frames=9, commit_pages=12, table_bytes=1292),
     "bounds": Bounds(
@@ -112,9 +112,9 @@ def test_a_plan_is_read_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_a_plan_of_the_first_version_is_read(tmp_path: Path) -> None:
     """It had a heap and recordings only."""
-    complete = replace(PLAN, traces=(replace(TRACE, incomplete=""),), sections={})
+    complete = replace(PLAN, traces=(replace(TRACE, incomplete="", program=""),), sections={})
     text = plan_text(complete, "tau plan php.tau")
-    assert "incomplete" not in text and "[pages]" not in text and "[bounds]" not in text
+    assert not any(word in text for word in ("incomplete", "program = ", "[pages]", "[bounds]"))
     assert load_plan(written(tmp_path, text.replace("version = 3", "version = 1"))) == complete
     later = plan_text(PLAN, "tau plan php.tau")
     for version in (1, 2):
