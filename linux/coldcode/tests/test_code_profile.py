@@ -246,7 +246,7 @@ def test_qemu_that_is_killed(
         assert not problems_of(path) and load(path).touches_count().max() == 100
     else:
         (problem,) = problems_of(path)
-        assert "QEMU did not end by itself" in problem.cause and problem.next_step
+        assert "QEMU did not start" in problem.cause and problem.next_step
 
 
 def start(kernel: Kernel, option: list[str]) -> str:

@@ -75,6 +75,22 @@ def test_the_jobs_of_make_end_at_the_time_limit(tmp_path: Path) -> None:
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+def test_a_kept_file_is_written_once_and_whole(tmp_path: Path) -> None:
+    """Another process may read it at any time, and the cache may be read-only later."""
+    path = kept.file(tmp_path / "placements", ".lds", "text")
+    assert path.read_text() == "text" and list(path.parent.iterdir()) == [path]
+    path.chmod(0o444)
+    before = path.stat()
+    assert kept.file(tmp_path / "placements", ".lds", "text") == path
+    assert path.stat() == before
+    path.unlink()
+    path.write_text("te")  # a disk was full
+    assert kept.file(tmp_path / "placements", ".lds", "text").read_text() == "text"
+    with pytest.raises(TauError, match="cannot build in") as raised:
+        kept.file(path, ".lds", "other")
+    assert "XDG_CACHE_HOME" in str(raised.value.next_step)
+
+
 def test_a_relative_cache_is_the_same_for_make(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

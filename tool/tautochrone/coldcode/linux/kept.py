@@ -71,11 +71,31 @@ def folder(parent: Path, name: str, mark: str, make: Callable[[Path], None]) -> 
                 make(wanted)
                 (wanted / COMPLETE).touch()
     except OSError as error:
-        cause = f"cannot build in {parent}: {error.strerror or error}"
-        is_full = error.errno == errno.ENOSPC
-        step = SPACE_STEP if is_full else "name another folder with XDG_CACHE_HOME"
-        raise TauError(cause, step) from error
+        raise _unusable(parent, error) from error
     return wanted
+
+
+def file(parent: Path, suffix: str, text: str) -> Path:
+    """The file with this text in PARENT, named by its hash. Nobody sees a part of it."""
+    wanted = parent / f"{hash_of([text])}{suffix}"
+    if not wanted.is_file() or wanted.read_bytes() != text.encode():
+        partial = parent / f"{wanted.name}.{os.getpid()}.partial"
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(wanted)
+        except OSError as error:
+            raise _unusable(parent, error) from error
+        finally:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+    return wanted
+
+
+def _unusable(parent: Path, error: OSError) -> TauError:
+    cause = f"cannot build in {parent}: {error.strerror or error}"
+    is_full = error.errno == errno.ENOSPC
+    return TauError(cause, SPACE_STEP if is_full else "name another folder with XDG_CACHE_HOME")
 
 
 @contextlib.contextmanager

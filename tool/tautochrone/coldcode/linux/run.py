@@ -134,10 +134,8 @@ def placed(how: How, baseline: Built, recording: CodeRecording) -> Path:
     It is planned again with the largest sizes of all links so far, at most LINKS_MAX times. The
     last plan runs in any case: a piece on another page costs loads, but is no error.
     """
-    folder = kept.cache_folder() / "placements"
-    folder.mkdir(parents=True, exist_ok=True)
     linked: list[Piece] = []
-    path = _written(folder, fragment_text(how.planner(baseline, recording, linked)))
+    path = _written(fragment_text(how.planner(baseline, recording, linked)))
     for _ in range(LINKS_MAX):
         built = build(replace(how.wish, placement=path))
         there = read_link_map(built.link_map)
@@ -145,14 +143,12 @@ def placed(how: How, baseline: Built, recording: CodeRecording) -> Path:
         if not misplaced(read_fragment(path).pages, there, start):
             break
         linked += there
-        path = _written(folder, fragment_text(how.planner(baseline, recording, linked)))
+        path = _written(fragment_text(how.planner(baseline, recording, linked)))
     return path
 
 
-def _written(folder: Path, text: str) -> Path:
-    path = folder / f"{kept.hash_of([text])}.lds"
-    path.write_text(text)
-    return path
+def _written(text: str) -> Path:
+    return kept.file(kept.cache_folder() / "placements", ".lds", text)
 
 
 @dataclass(frozen=True)
