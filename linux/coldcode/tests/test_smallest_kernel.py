@@ -350,12 +350,15 @@ def test_a_value_that_is_no_number_is_named(kernels: Kernels, value: str) -> Non
 
 @pytest.mark.slow
 def test_a_half_done_folder_is_made_again(kernels: Kernels, tmp_path: Path) -> None:
+    """It holds the same as before, however many kernels were linked since."""
     folder = kernels.paged.folder
+    before = (folder / "vmlinux").read_bytes()
     (folder / kept.COMPLETE).unlink()
     (folder / "Image").write_bytes(b"half")
     placement = kernels.folder / "all.lds"
     assert build(replace(WISH, placement=placement)).folder == folder
     assert (folder / "Image").stat().st_size > PAGE_BYTES
+    assert (folder / "vmlinux").read_bytes() == before
 
 
 @pytest.mark.slow

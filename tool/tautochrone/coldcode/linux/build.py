@@ -34,6 +34,8 @@ STEADY = {
     "KBUILD_BUILD_TIMESTAMP": "2026-01-01",
     "KBUILD_BUILD_USER": "tautochrone",
     "KBUILD_BUILD_HOST": "tautochrone",
+    # Otherwise the number of links so far, which is in the kernel's banner.
+    "KBUILD_BUILD_VERSION": "1",
     "LC_ALL": "C",
     # Objects are the same whatever the name of the build folder.
     "CCACHE_NOHASHDIR": "1",

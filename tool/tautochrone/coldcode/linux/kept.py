@@ -107,7 +107,7 @@ def locked(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            output.note(f"another process makes {path.with_suffix('')}: waiting for it")
+            output.note(f"tau: another process makes {path.with_suffix('')}: waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         _held.add(file.fileno())
         try:
