@@ -166,6 +166,13 @@ def test_code_that_stays_is_not_counted_as_gone(first: First) -> None:
 
 
 @pytest.mark.slow
+def test_a_kernel_without_memory_to_start_is_named(first: First) -> None:
+    with pytest.raises(TauError, match="did not start with 1,048,576 bytes") as raised:
+        run(replace(HOW, memory_bytes=1 << 20))
+    assert "--memory" in str(raised.value.next_step)
+
+
+@pytest.mark.slow
 def test_a_program_that_never_ends_is_shown(first: First, tmp_path: Path) -> None:
     (tmp_path / "init.c").write_text(ENDLESS)
     (tmp_path / "root").mkdir()

@@ -49,6 +49,10 @@ BLOCK = np.dtype(
 )
 
 
+class NotExecutedError(TauError):
+    """QEMU ran nothing of the kernel."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What was to be recorded. `marker` is an address, or None: all of it is steady state."""
@@ -170,8 +174,11 @@ def refuse_other_kernel(recording: CodeRecording, kernel: Kernel) -> None:
             f"name the kernel that was recorded, or record {kernel.path}",
         )
     count, of = len(patched_blocks(recording, kernel)), len(recording.blocks)
-    if of == 0 or 2 * count > of:
-        seen = f"{count:,} of {of:,} blocks hold other code" if of else "no code of it was executed"
+    if of == 0:
+        step = "give QEMU the image that was made from that file, and memory for it"
+        raise NotExecutedError(f"{recording.path}: no code of {kernel.path} was executed", step)
+    if 2 * count > of:
+        seen = f"{count:,} of {of:,} blocks hold other code"
         raise TauError(
             f"{recording.path}: QEMU ran another kernel than {kernel.path}: {seen}",
             "give QEMU the image that was made from that file, and record again",

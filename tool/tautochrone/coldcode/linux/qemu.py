@@ -14,7 +14,7 @@ from tautochrone.coldcode.linux import flash
 from tautochrone.coldcode.linux.build import Built
 from tautochrone.coldcode.linux.root import Root
 from tautochrone.coldcode.profile import QEMU_DEBIAN, QEMU_PACKAGE, How, NotEndedError, profile
-from tautochrone.coldcode.recording import CodeRecording
+from tautochrone.coldcode.recording import CodeRecording, NotExecutedError
 from tautochrone.errors import TauError
 
 EMULATOR = "qemu-system-riscv64"
@@ -112,6 +112,10 @@ def boot_recorded(
             recorded = profile(command, read_kernel(built.vmlinux), recording, limits)
         except NotEndedError as error:
             raise _not_ended(how, Path(folder)) from error
+        except NotExecutedError as error:
+            cause = f"the kernel did not start with {how.memory_bytes:,} bytes of memory"
+            step = "give --memory that the kernel fits into, and that this machine has"
+            raise TauError(cause, step, said=_end_of(_console(Path(folder)))) from error
         return seen(_console(Path(folder))), recorded
 
 
