@@ -201,7 +201,7 @@ def _check_order(chunks: list[Chunk]) -> None:
     kinds = [one.kind for one in chunks]
     is_prepared = kinds == [form.CHUNK_SETTINGS, form.CHUNK_FUNCTIONS]
     if is_prepared:
-        cause = "nothing was recorded: QEMU did not start, or did not end by itself"
+        cause = "it was prepared, but nothing was recorded: QEMU did not start, or was killed"
         raise DamagedError("the end", cause, RECORD_AGAIN)
     if form.CHUNK_END not in kinds:
         cause = f"it is cut short after {len(kinds)} chunks: QEMU was killed, or the disk was full"
