@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tautochrone.coldcode.fragment import PAGE_BYTES
+from tautochrone.coldcode.link_map import read_link_map
+from tautochrone.coldcode.recording import load
 from tautochrone.plan.code.making import cold_of
 from tautochrone.plan.code.pieces import Code, Threshold, part_of, threshold_of, thresholds
+from tautochrone.plan.code.pieces import code_of as join
 from tautochrone.plan.code.planners.replayed import Touched
 from tautochrone.plan.code.space import floor_of
+from tool.tests.coldcode import made_kernel
 from tool.tests.plan.code.cold_problems import random_code, random_cold
 
 NO_TOUCHES = np.empty(0, np.int64)
@@ -67,7 +72,7 @@ def test_what_stays_is_counted_without_what_boot_frees() -> None:
     assert code.resident_bytes(code.cold_at(10)) == 3 * 64 + PAGE_BYTES + 64
 
 
-@pytest.mark.parametrize(("part", "hot_count"), [(0.5, 60), (0.6, 60), (0.61, 30), (1.0, 10)])
+@pytest.mark.parametrize(("part", "hot_count"), [(0.5, 60), (0.6, 60), (0.605, 30), (1.0, 10)])
 def test_the_threshold_is_that_of_the_last_block(part: float, hot_count: int) -> None:
     """Blocks in falling number, until they have the part of all 100 instructions."""
     code = code_of([(64, count, "") for count in (10, 60, 30)])
@@ -134,3 +139,18 @@ def test_code_that_is_in_no_piece_stays() -> None:
     rows = [(64, 60, ""), (64, 30, ""), (64, 10, "")]
     code = replace(code_of(rows), block_pieces=np.array([0, -1, 2]))
     assert part_of(code, np.array([False, False, True])) == pytest.approx(0.9)
+
+
+def test_recordings_are_joined(tmp_path: Path) -> None:
+    """The largest count of a block stays. What was touched as often as is recorded is truncated."""
+    kernel, map_path = made_kernel.build(tmp_path)
+    recording = load(made_kernel.record(kernel, tmp_path / "1.taucode", 1))
+    pieces = read_link_map(map_path)
+    once, twice = (join(kernel, pieces, [recording] * times) for times in (1, 2))
+    assert once.most.any() and not once.truncated.any()
+    assert twice.most.tolist() == once.most.tolist()
+    assert twice.block_counts.sum() == 2 * once.block_counts.sum()
+    counts = np.bincount(once.touches, minlength=len(pieces))
+    settings = replace(recording.settings, touches_max=int(counts.max()))
+    limited = join(kernel, pieces, [replace(recording, settings=settings)])
+    assert limited.truncated.tolist() == (counts == counts.max()).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -86,6 +87,39 @@ def test_the_pass_is_as_its_text(seed: int) -> None:
     cold = random_cold(seed, pieces=10)
     pages = [[number] for number in cold.numbers]
     assert normal(fragmentation.merged(cold, pages)) == normal(naive.defragmented(cold, pages))
+
+
+def test_a_page_is_small_up_to_a_half() -> None:
+    """0 and 1 are close. Best fit alone would put 1 and 3 together."""
+    for half, pages in ((2048, [[0, 1], [3]]), (2050, [[0], [1, 3]])):
+        cold = cold_of([1000, half, 5000, 2040], [], hot=(2,))
+        assert normal(fragmentation.merged(cold, [[0], [1], [3]])) == pages
+
+
+def test_pages_are_close_up_to_their_size() -> None:
+    """0 and 2 start a page apart, or a bit less. Best fit alone would put 2 and 4 together."""
+    for between, pages in ((3094, [[0, 2], [4]]), (3096, [[0], [2, 4]])):
+        cold = cold_of([1000, between, 2000, 5000, 2090], [], hot=(1, 3))
+        assert normal(fragmentation.merged(cold, [[0], [2], [4]])) == pages
+
+
+@pytest.mark.parametrize("ties_many", [0, 2])
+@pytest.mark.parametrize("seed", range(100))
+def test_the_first_step_merges_as_its_text(
+    ties_many: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Calls that were never executed, so that most edges are alike. Without the other steps, which
+    can lead from other nodes to the same pages."""
+    monkeypatch.setattr(profile_based, "TIES_MANY", ties_many)
+    source, pieces = random.Random(seed), 14
+    sizes = [2 * source.randint(100, 700) for _ in range(pieces)]
+    calls = source.randint(pieces, 3 * pieces)
+    places = [(source.randrange(pieces), source.randrange(pieces), 0) for _ in range(calls)]
+    cold = cold_of(sizes, places)
+    graph, model = profile_based.Graph(cold), naive.Naive(cold)
+    profile_based.merge_heaviest(graph)
+    model.cluster()
+    assert sorted(graph.members.values()) == model.nodes
 
 
 def test_the_heaviest_edge_is_merged_first() -> None:
