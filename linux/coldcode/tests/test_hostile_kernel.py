@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1, 1 << 31))
 SECONDS_MAX = 3600.0
-FUZZ, TABLES, CORE_DUMP, MEMORY, OOPSES, PANIC = (1 << part for part in range(6))
+FUZZ, TABLES, CORE_DUMP, MEMORY, OOPSES, PANIC, WRITE = (1 << part for part in range(7))
 ROUNDS = 3
 LITTLE_MEMORY_BYTES = 16 << 20  # soon exhausted
 CALLS = 480
@@ -185,6 +185,15 @@ def test_an_oops_has_a_usable_backtrace(kernels: Kernels, frames: int) -> None:
         for each in (seen, expected)
     )
     assert mine == plain and mine.count(False) >= 3
+
+
+def test_a_write_to_cold_code_is_an_oops(kernels: Kernels) -> None:
+    """[P3-6] Whether its page is absent or in a frame: it is mapped for reading and executing."""
+    assert any(name.endswith("do_overwritten") for name in kernels.cold)
+    seen = kernels.boot(kernels.paged, WRITE, 1, "frames=4")
+    assert 0 < int(results(seen)["provoked_WRITE_KERN"], 16) < DUMPED
+    assert "Unable to handle kernel paging request" in seen.console
+    assert "survived bad write" not in seen.console
 
 
 def test_a_panic_in_cold_code_says_where(kernels: Kernels) -> None:

@@ -11,7 +11,7 @@
 #define READ_ONLY 0x5a5a7000l
 #define UNMAPPED 0x5a5a6000l
 #define STRINGS 0x5a5a9000l
-#define KERNEL_CODE ((long)0xffffffff80002000ul)
+#define KERNEL_CODE ((long)0xffffffff80040000ul)
 
 enum more_calls {
     CALL_EVENT = 19,
@@ -78,5 +78,6 @@ void dump_core(void);
 void exhaust_memory(void);
 void provoke_oopses(void);
 void provoke_panic(void);
+void write_to_code(void);
 
 #endif

@@ -109,7 +109,8 @@ static void map_at(long address, long protection) {
 
 void _start(void) {
     static void (*const parts[])(void) = {fuzz,           use_exception_tables, dump_core,
-                                          exhaust_memory, provoke_oopses,       provoke_panic};
+                                          exhaust_memory, provoke_oopses,       provoke_panic,
+                                          write_to_code};
     const unsigned long ended = 1ul << (CHILD_SIGNAL - 1);
     ask(CALL_MKDIR, AT_WORKING_DIRECTORY, (long)"/proc", 0755, 0, 0, 0);
     ask(CALL_MKDIR, AT_WORKING_DIRECTORY, (long)"/debug", 0755, 0, 0, 0);

@@ -43,3 +43,8 @@ void provoke_panic(void) {
     set_console_level(CONSOLE_LOUD);
     provoke("BUG");
 }
+
+void write_to_code(void) {
+    set_console_level(CONSOLE_LOUD);
+    provoke("WRITE_KERN");
+}
