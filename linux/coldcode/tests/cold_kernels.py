@@ -13,14 +13,19 @@ from tautochrone.coldcode.linux.initramfs import EXECUTABLE, FLAGS, FOLDER, Entr
 from tautochrone.coldcode.linux.placement import in_link_order
 
 ROOT = Path(__file__).resolve().parents[3]
+FIRST = ".text.ksys_read"
 HOSTILE = Path(__file__).resolve().parent / "programs" / "hostile"
 
 
 def all_cold(wish: Wish, plain: Built, folder: Path) -> Built:
-    """A kernel of which every function leaves RAM that can be placed, hot ones too."""
+    """A kernel of which every function leaves RAM that can be placed, hot ones too.
+
+    The first byte of cold code is one that is executed.
+    """
     pieces = read_link_map(plain.link_map)
     for _ in range(2):
         swappable = [piece for piece in pieces if piece.is_swappable]
+        swappable.sort(key=lambda piece: piece.section != FIRST)
         placement = folder / "all.lds"
         placement.write_text(fragment_text(in_link_order(swappable)))
         built = build(replace(wish, placement=placement))

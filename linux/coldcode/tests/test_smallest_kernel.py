@@ -31,7 +31,7 @@ from tautochrone.coldcode.linux.build import Built, Wish, build, compiler_tools
 from tautochrone.coldcode.linux.flash import START, symbols_of
 from tautochrone.coldcode.linux.initramfs import ROUNDS, initramfs
 from tautochrone.coldcode.linux.placement import in_link_order
-from tautochrone.coldcode.linux.qemu import Boot, Seen, boot
+from tautochrone.coldcode.linux.qemu import NANOSECONDS_PER_INSTRUCTION, Boot, Seen, boot
 from tautochrone.coldcode.linux.root import Root
 from tautochrone.coldcode.linux.run import POLICIES, STORES, How, run
 from tautochrone.errors import TauError
@@ -43,8 +43,11 @@ SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1, 1 << 31))
 PAGE_BYTES = 4096
 SOAK_ROUNDS = 4  # of the first program: more than SOAK_LOADS with four frames
 SOAK_LOADS = 100_000
-IDENTITY = 16  # where the build ID is in the header
-FIELDS_BYTES = 36  # of the header, without the reserved one
+KIB = 1024
+READING_LEAST = 2 * PAGE_BYTES // 8  # instructions: a load and a store for each word
+READING_MOST = 1180
+FLASH_END = 0x24000000  # of QEMU's machine
+FIELDS_BYTES = 36  # of the header, without the reserved one; the last one is the build ID
 ALTERNATIVE_BYTES = 16  # of a row of the table
 ENDLESS = r"""
 #include <unistd.h>
@@ -131,6 +134,46 @@ def test_results_are_equal_and_memory_comes_back(first: First) -> None:
     assert 0.9 * freed <= came_back <= freed
     assert found["worst_fault_instructions"] <= 500
     assert found["worst_load_instructions"] <= 2000
+    reading = found["worst_load_instructions"] - found["worst_fault_instructions"]
+    assert reading >= READING_LEAST
+    least = found["loads"] * READING_LEAST * NANOSECONDS_PER_INSTRUCTION
+    assert least <= found["page_microseconds"] * 1000 <= 2 * least
+
+
+def planned(first: First, pages: bytes | None, *options: str) -> Seen:
+    """The kernel linked as planned."""
+    how = Boot(archive(), pages, tuple(f"coldcode.{option}" for option in options))
+    return boot(Built(Path(first.results["kernel"])), how)
+
+
+def test_exactly_the_pages_that_leave_come_back(first: First) -> None:
+    """Beside the same kernel that keeps all; and nothing is taken if no page can leave."""
+    pages = Built(Path(first.results["kernel"])).pages.read_bytes()
+    off, paged = planned(first, pages, "off"), planned(first, pages, "frames=64")
+    assert paged.number("pages") > paged.number("pinned_pages")
+    gone = (paged.number("pages") - paged.number("pinned_pages")) * PAGE_BYTES
+    assert (paged.number("MemTotal") - off.number("MemTotal")) * KIB == gone
+    content = pages[:PAGE_BYTES] + b"\xff" * (len(pages) - PAGE_BYTES)
+    erased = planned(first, content, "frames=64")
+    assert erased.number("pinned_pages") == erased.number("pages")
+    assert erased.number("MemTotal") == off.number("MemTotal")
+    assert (off.number("MemFree") - erased.number("MemFree")) * KIB < 16 * PAGE_BYTES
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_pages_leave_their_frames_for_others(first: First, store: str) -> None:
+    """From every store, whose bytes are those that the kernel has given it."""
+    pages = Built(Path(first.results["kernel"])).pages.read_bytes()
+    off = planned(first, pages, "off")
+    seen = planned(first, pages, "frames=4", f"store={store}")
+    assert seen.results == off.results
+    assert seen.number("evictions") == seen.number("loads") - 4 > 0
+    assert seen.number("tables_bytes") == PAGE_BYTES
+    taken = (seen.number("VmallocUsed") - off.number("VmallocUsed")) * KIB
+    assert seen.number("store_bytes") == taken
+    whole = seen.number("pages") * PAGE_BYTES
+    least = {"flash": 0, "compressed": 1, "ram": whole}
+    assert least[store] <= taken <= whole and (taken < whole) == (store != "ram")
 
 
 def test_every_piece_is_on_its_page(first: First) -> None:
@@ -190,9 +233,12 @@ def test_a_program_that_never_ends_is_shown(first: First, tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_policy_gives_equal_results(kernels: Kernels, policy: str) -> None:
+    """Reading a page takes the same each time, so that it is the distance of both maxima."""
     seen = booted(kernels, kernels.paged.pages.read_bytes(), f"policy={policy}", "frames=16")
     assert seen.number("loads") > 10_000
-    assert seen.number("faults_interrupts_off") > 1000
+    load, fault = seen.number("worst_load_instructions"), seen.number("worst_fault_instructions")
+    assert READING_LEAST <= (load - fault) / NANOSECONDS_PER_INSTRUCTION <= READING_MOST
+    assert 1000 < seen.number("faults_interrupts_off") < seen.number("faults") / 2
     assert seen.number("evictions") == seen.number("loads") - 16
 
 
@@ -219,6 +265,23 @@ def test_four_frames_are_enough(kernels: Kernels, policy: str) -> None:
 
 
 @pytest.mark.slow
+def test_victims_depend_on_the_options(kernels: Kernels) -> None:
+    """With as many recent frames as there are, one is left to choose: that of round robin."""
+    pages = kernels.paged.pages.read_bytes()
+
+    def loads(*options: str) -> int:
+        return booted(kernels, pages, "frames=8", *options).number("loads")
+
+    in_turn, random = loads("policy=round-robin"), loads("policy=random", "seed=1")
+    # A command line of another length would be enough for other numbers.
+    assert loads("policy=random", "seed=2") != random
+    alone = loads("policy=random", "frames_least=8")
+    assert abs(alone - in_turn) < abs(random - in_turn) / 2
+    # Without knowing what was used it would take the lowest frame that it may.
+    assert loads("policy=aging") < 1.1 * in_turn
+
+
+@pytest.mark.slow
 def test_a_page_takes_as_long_as_told(kernels: Kernels) -> None:
     pages = kernels.paged.pages.read_bytes()
     seen = booted(kernels, pages, "delay_us=442", "frames=64")
@@ -241,7 +304,8 @@ def damaged(content: bytes, how: str) -> bytes | None:
     if how == "absent":
         return None
     if how == "another build":
-        return content[:IDENTITY] + bytes([content[IDENTITY] ^ 1]) + content[IDENTITY + 1 :]
+        last = FIELDS_BYTES - 1
+        return content[:last] + bytes([content[last] ^ 1]) + content[FIELDS_BYTES:]
     if how == "another number of pages":
         return content[:12] + (len(content) // PAGE_BYTES).to_bytes(4, "little") + content[16:]
     if how == "another version":
@@ -342,6 +406,15 @@ def test_pages_that_differ_stay(kernels: Kernels) -> None:
 def test_a_wrong_option_keeps_all_code(kernels: Kernels, option: str, cause: str) -> None:
     seen = booted(kernels, kernels.paged.pages.read_bytes(), option)
     assert seen.pager == (f"all code stays in RAM: {cause}",)
+
+
+@pytest.mark.slow
+def test_a_page_file_that_goes_beyond_the_flash_is_not_read(kernels: Kernels) -> None:
+    """By its last page alone."""
+    pages = kernels.paged.pages.read_bytes()
+    address = FLASH_END - len(pages) + PAGE_BYTES
+    seen = booted(kernels, pages, f"flash={address:#x}")
+    assert seen.pager == ("all code stays in RAM: the flash cannot be read",)
 
 
 @pytest.mark.slow
