@@ -66,6 +66,7 @@ static void write_planned(void) {
 static void write_colors(void) {
     if (tau_colors.tasks_count != 0) {
         text("checked %zu\n", tau_colors.pages_checked);
+        text("unknown %u\n", tau_colors.unknown_threads);
     }
     for (size_t index = 0; index < tau_colors.tasks_count; index++) {
         const struct tau_colors_task *const task = &tau_colors.tasks[index];

@@ -56,6 +56,13 @@ static __attribute__((noinline, cold)) void *spill(struct tau_colors_task *task,
     return pointer;
 }
 
+static __attribute__((noinline, cold)) void *
+spill_new(struct tau_colors_task *task, size_t alignment, size_t size_bytes, uintptr_t site) {
+    void *const pointer = spill(task, alignment, size_bytes, site);
+    task->objects -= pointer == NULL;
+    return pointer;
+}
+
 void *tau_colors_allocate(struct tau_colors_task *task, size_t alignment, size_t size_bytes,
                           uintptr_t site) {
     void *pointer = NULL;
@@ -65,7 +72,7 @@ void *tau_colors_allocate(struct tau_colors_task *task, size_t alignment, size_t
                                   : tau_tlb_color_aligned_alloc(&task->heap, alignment, size_bytes);
     }
     tau_notes_fresh = UINTPTR_MAX;  // a task's objects are always cleared
-    return pointer != NULL ? pointer : spill(task, alignment, size_bytes, site);
+    return pointer != NULL ? pointer : spill_new(task, alignment, size_bytes, site);
 }
 
 // The task whose heap POINTER must be of. An address of a window without a heap is no object.

@@ -50,6 +50,7 @@ struct tau_colors {
     struct tau_colors_task *tasks;             // ascending by address
     size_t tasks_count;                        // 0: nothing is colored
     size_t pages_checked;
+    _Atomic uint32_t unknown_threads;  // stacks.c: their task was lost, as no record was free
     bool is_strict;
 };
 

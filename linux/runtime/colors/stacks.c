@@ -1,7 +1,8 @@
-// Threads on the stacks that a plan has for their tasks: pthread_create and pthread_join.
+// Threads on the stacks that a plan has for their tasks: pthread_create and all ways to join.
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "linux/interpose/look_up.h"
 #include "linux/runtime/calls.h"
@@ -87,7 +88,9 @@ TAU_EXPORT int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
     }
     struct tau_colors_thread *thread = NULL;
     if (tau_colors.tasks_count != 0) {
-        thread = tau_colors_thread_new(task_of_next_thread());
+        struct tau_colors_task *const next = task_of_next_thread();
+        thread = tau_colors_thread_new(next);
+        tau_colors.unknown_threads += thread == NULL && next != NULL;
     }
     if (thread == NULL) {
         return real(id, attributes, start, argument);
@@ -98,28 +101,28 @@ TAU_EXPORT int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
     thread->stack_task = is_colored ? task : NULL;
     thread->start = start;
     thread->argument = argument;
-    const int error = real(id, is_colored ? &own : attributes, run, thread);
+    int error = real(id, is_colored ? &own : attributes, run, thread);
+    if (is_colored && attributes == NULL) {
+        pthread_attr_destroy(&own);
+    }
+    if (error != 0 && is_colored) {  // too small for the program's thread-local data
+        thread->stack_task = NULL;
+        task->is_stack_used = false;
+        error = real(id, attributes, run, thread);
+    }
     if (error == 0) {
         thread->id = *id;
     } else {
         tau_colors_thread_release(thread);
     }
-    if (error != 0 && is_colored) {
-        task->is_stack_used = false;
-    }
-    if (is_colored && attributes == NULL) {
-        pthread_attr_destroy(&own);
-    }
     tau_colors_thread_release(thread);
     return error;
 }
 
-TAU_EXPORT int pthread_join(pthread_t id, void **result) {
-    static int (*real)(pthread_t, void **);
-    if (real == NULL) {
-        *(void **)&real = tau_look_up_next("pthread_join");
-    }
-    const int error = real != NULL ? real(id, result) : ENOSYS;
+// ---- Joining -----------------------------------------------------------------------------------
+
+// Gives back the stack of thread ID if a join with this ERROR has ended it. Returns ERROR.
+static int after_join(pthread_t id, int error) {
     for (size_t index = 0; error == 0 && index < tau_colors.tasks_count; index++) {
         struct tau_colors_task *const task = &tau_colors.tasks[index];
         if (task->is_stack_used && pthread_equal(task->stack_holder, id)) {
@@ -128,4 +131,37 @@ TAU_EXPORT int pthread_join(pthread_t id, void **result) {
         }
     }
     return error;
+}
+
+TAU_EXPORT int pthread_join(pthread_t id, void **result) {
+    static int (*real)(pthread_t, void **);
+    if (real == NULL) {
+        *(void **)&real = tau_look_up_next("pthread_join");
+    }
+    return after_join(id, real != NULL ? real(id, result) : ENOSYS);
+}
+
+TAU_EXPORT int pthread_tryjoin_np(pthread_t id, void **result) {
+    static int (*real)(pthread_t, void **);
+    if (real == NULL) {
+        *(void **)&real = tau_look_up_next("pthread_tryjoin_np");
+    }
+    return after_join(id, real != NULL ? real(id, result) : ENOSYS);
+}
+
+TAU_EXPORT int pthread_timedjoin_np(pthread_t id, void **result, const struct timespec *until) {
+    static int (*real)(pthread_t, void **, const struct timespec *);
+    if (real == NULL) {
+        *(void **)&real = tau_look_up_next("pthread_timedjoin_np");
+    }
+    return after_join(id, real != NULL ? real(id, result, until) : ENOSYS);
+}
+
+TAU_EXPORT int pthread_clockjoin_np(pthread_t id, void **result, clockid_t clock,
+                                    const struct timespec *until) {
+    static int (*real)(pthread_t, void **, clockid_t, const struct timespec *);
+    if (real == NULL) {
+        *(void **)&real = tau_look_up_next("pthread_clockjoin_np");
+    }
+    return after_join(id, real != NULL ? real(id, result, clock, until) : ENOSYS);
 }

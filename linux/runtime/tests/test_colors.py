@@ -166,6 +166,8 @@ def test_what_does_not_fit_is_spilled_or_refused(
     assert "no room: small" in done.stderr and "next:" in done.stderr
     done = run(program, "name:small", options=("--colors", plan, "--unverified", "--strict"))
     assert done.document["refusals"] > 0 and done.document["spilled_objects"] == 0
+    task = done.document["colors"]["tasks"][0]
+    assert task["objects"] * 20 < task["heap_bytes"]  # not those that were refused
 
 
 def test_random_calls_of_a_task(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
@@ -196,8 +198,19 @@ def test_stacks_are_used_again(build: Build, run: RunProgram, plan_tasks: PlanTa
     program = build("colors_stacks", INCLUDE)
     done = run(program, options=("--colors", plan, "--unverified"))
     assert (done.status, done.stdout) == (0, "done\n"), done.stderr
-    # One at once with another, 200 one after another, and one that is detached.
-    assert done.document["colors"]["tasks"][0]["stacks"] == 202
+    # One at once with another, 203 one after another, and one that is detached.
+    assert done.document["colors"]["tasks"][0]["stacks"] == 205
+
+
+def test_a_stack_below_thread_local_data(
+    build: Build, run: RunProgram, plan_tasks: PlanTasks
+) -> None:
+    """Where the C library refuses the plan's stack, the thread has an ordinary one."""
+    plan = plan_tasks("zen4", {"one": (16384, 16384, 0)})
+    done = run(build("colors_large_tls", INCLUDE), options=("--colors", plan, "--unverified"))
+    assert (done.status, done.stdout) == (0, "on an ordinary stack\n"), done.stderr
+    (task,) = done.document["colors"]["tasks"]
+    assert (task["threads"], task["stacks"]) == (2, 0)
 
 
 def test_many_threads_at_once(build: Build, run: RunProgram, plan_tasks: PlanTasks) -> None:
@@ -206,6 +219,8 @@ def test_many_threads_at_once(build: Build, run: RunProgram, plan_tasks: PlanTas
     program = build("colors_threads", INCLUDE)
     done = run(program, options=("--colors", plan, "--unverified"))
     assert (done.status, done.stdout) == (0, "done\n"), done.stderr
+    assert done.document["colors"]["unknown_threads"] == 1200 - 1024
+    assert "tau: colors_threads: 176 threads ran no task" in done.stderr
     tasks = done.document["colors"]["tasks"]
     assert sum(task["objects"] for task in tasks) >= 6 * 300 * 3 * 51
     assert all(task["threads"] > 2000 and task["stacks"] > 0 for task in tasks)
@@ -229,6 +244,7 @@ def test_pages_beside_are_no_memory(build: Build, run: RunProgram, plan_tasks: P
     for way, status in (("overflow", 139), ("foreign", 134), ("double", 134), ("gap", 139)):
         done = run(program, way, options=("--colors", plan, "--unverified"))
         assert done.status == status, (way, done.stderr)
+        assert (status == 139) == ("bytes: one 16,384" in done.stderr), done.stderr
 
 
 def run_with_globals(build: Build, run: RunProgram, plan: Path, script: Path) -> Run:

@@ -34,8 +34,13 @@ WINDOW = "[window]\nstart = 0x100000000000\nsize_bytes = 0x80000000\nword_bytes 
 def plan_tlb(tau: Tau, tmp_path: Path) -> MakePlan:
     """Plan one task for a geometry; `window` is its table in the file, `options` are more."""
 
-    def write(*options: str, geometry: object = "zen4", window: str = WINDOW.format(8)) -> Path:
-        text = TASKS.format(window=window, globals=0)
+    def write(
+        *options: str,
+        geometry: object = "zen4",
+        window: str = WINDOW.format(8),
+        name: str = "control",
+    ) -> Path:
+        text = TASKS.format(window=window, globals=0).replace("control", name)
         (tmp_path / "tasks.toml").write_text(text)
         words = ("tasks.toml", "--geometry", geometry, "-o", "plan.toml", "--force", *options)
         done = tau("tlb", "plan", *words)
@@ -84,7 +89,7 @@ def test_a_measured_geometry(tau: Tau, plan_tlb: MakePlan, tmp_path: Path) -> No
     other = geometry_file(tmp_path / "other.toml", sets=128)
     refused(tau, "is for known, whose sets are not", "--colors", plan, "--geometry", other)
     missing = tmp_path / "missing.toml"
-    refused(tau, "missing.toml", "--colors", plan, "--geometry", missing)
+    refused(tau, r"missing.toml(.|\n)*tau tlb discover", "--colors", plan, "--geometry", missing)
 
 
 def test_plans_without_pages_for_tasks(
@@ -104,6 +109,38 @@ def test_plans_without_pages_for_tasks(
     refused(tau, "none.toml", "--colors", tmp_path / "none.toml", "--unverified")
     path.write_text(text)
     refused(tau, "no task logger", "--colors", path, "--unverified", "--thread", "1=logger")
+
+
+def test_threads_by_number(tau: Tau, plan_tlb: MakePlan) -> None:
+    """A number or a task that is given twice; more threads than there can be."""
+    colors = ("--colors", plan_tlb(), "--unverified", "--thread", "1=control")
+    refused(tau, "thread 1 is given twice", *colors, "--thread", "1=control")
+    refused(tau, "control is given twice", *colors, "--thread", "2=control")
+    refused(tau, "no program creates", *colors, "--thread", f"{1 << 32}=control")
+
+
+def test_a_name_that_no_thread_can_have(tau: Tau, plan_tlb: MakePlan) -> None:
+    """Linux has 15 characters for it: said before the program starts."""
+    for name, is_noted in (("a" * 15, False), ("a" * 16, True)):
+        path = plan_tlb(name=name)
+        done = tau("run", "--colors", path, "--unverified", "--", "echo", "ran")
+        assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+        assert (f"no thread can have the name {name}" in done.stderr) == is_noted
+
+
+def test_the_result_does_not_replace_what_was_read(
+    tau: Tau, plan_tlb: MakePlan, plan: MakePlan, tmp_path: Path
+) -> None:
+    """--json --force with the plan or the geometry as FILE: refused, nothing runs."""
+    known = geometry_file(tmp_path / "known.toml")
+    colors = plan_tlb(geometry=known)
+    text = colors.read_bytes(), known.read_bytes()
+    given = ("--colors", colors, "--geometry", known, "--force", "--json")
+    refused(tau, "plan.toml", *given, colors)
+    refused(tau, "known.toml", *given, known)
+    assert text == (colors.read_bytes(), known.read_bytes())
+    heap = plan(1 << 20)
+    refused(tau, "plan.toml", "--plan", heap, "--force", "--json", heap)
 
 
 def test_options_that_do_not_go_together(tau: Tau, plan_tlb: MakePlan, plan: MakePlan) -> None:
@@ -131,6 +168,7 @@ def test_a_window_that_is_taken(tau: Tau, plan_tlb: MakePlan) -> None:
     done = tau("run", "--colors", path, "--unverified", "--", "echo", "ran")
     assert (done.returncode, done.stdout) == (125, "")
     assert "lies above the spill heap" in done.stderr
+    assert "next: give the tasks another [window]" in done.stderr
 
 
 def test_a_program_script_out_of_reach(tau: Tau, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tautochrone.record import launch as record_launch
 from tautochrone.record import program
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import launch
-from tautochrone.run.colors import STACK_MIN_BYTES, Colors, colors_of
+from tautochrone.run.colors import NAME_CHARACTERS_MAX, STACK_MIN_BYTES, Colors, colors_of
 from tautochrone.run.launch import How, Ran
 from tautochrone.run.report import Report, read_report, refuse_unrun, say
 
@@ -142,6 +142,8 @@ def command(
     if not words:
         raise click.UsageError("name the program to run: tau run -- PROGRAM [ARGUMENTS]...")
     for name, is_given in (("--lock", lock), ("--spill", spill_bytes)):
+        if is_given and colors_path is not None:
+            raise click.UsageError(f"--colors and {name} exclude each other")
         if is_given and plan_path is None:
             raise click.UsageError(f"{name} needs --plan: only a planned heap has a size")
     if strict and plan_path is None and colors_path is None:
@@ -156,21 +158,19 @@ def command(
             colors = colors_of(colors_path, geometry_path, list(map(_thread_of, threads)))
             plan_hash = colors.plan_sha256
         inputs = [program.check(words, "run"), Path(shutil.which(words[0]) or words[0])]
+        inputs += [path for path in (plan_path, colors_path, geometry_path) if path is not None]
         if json_path is not None:
             output_file.check(json_path, force, inputs, False)
     use_preset = preset == "auto" and (plan is not None or colors is not None)
     variables = record_launch.preset_of(dict(os.environ)) if use_preset else None
     how = How(plan, spill_bytes, strict, lock, children, variables, colors)
     _refuse_locking(how)
-    if colors is not None and (names := colors.without_stack()):
-        output.note(
-            f"tau: ordinary stacks for threads of {', '.join(names)}: the plan's stacks are below"
-            f" {STACK_MIN_BYTES:,} bytes"
-        )
+    if colors is not None:
+        _note_tasks(colors)
     ran = launch.run(words, how)
     report = read_report(ran.report)
     refuse_unrun(report, EXIT_CANNOT_RUN_SO)
-    _say(report, ran, plan, Path(words[0]).name, strict)
+    _say(report, ran, Path(words[0]).name, how)
     if json_path is not None:
         document = _document(report, ran, words[0], plan, plan_hash, colors)
         _write(document, json_path, force, inputs)
@@ -256,17 +256,29 @@ def _refuse_locking(how: How) -> None:
         )
 
 
-def _say(report: Report | None, ran: Ran, plan: Plan | None, name: str, is_strict: bool) -> None:
+def _note_tasks(colors: Colors) -> None:
+    """Print which tasks' threads get less than the plan has, before the program starts."""
+    if names := colors.without_stack():
+        output.note(
+            f"tau: ordinary stacks for threads of {', '.join(names)}: the plan's stacks are below"
+            f" {STACK_MIN_BYTES:,} bytes"
+        )
+    if names := colors.without_thread_name():
+        output.note(
+            f"tau: no thread can have the name {', '.join(names)}: Linux has"
+            f" {NAME_CHARACTERS_MAX} characters; use tau_task or --thread, or a shorter name"
+        )
+
+
+def _say(report: Report | None, ran: Ran, name: str, how: How) -> None:
     if report is not None:
-        say(report, plan, name)
+        say(report, how.plan, name)
         return
     if ran.ended.signal_name is not None:
         output.warn(
             f"tau: {name} was killed by {ran.ended.signal_name} before its end, so it left no "
             "counts",
-            "run it without --strict, which tells what does not fit the plan"
-            if is_strict
-            else "let it end by itself, or by a signal that it handles",
+            _step_after_signal(ran.ended.signal_name, how),
         )
     else:
         output.warn(
@@ -274,6 +286,16 @@ def _say(report: Report | None, ran: Ran, plan: Plan | None, name: str, is_stric
             "them",
             "see that it keeps LD_PRELOAD and TAU_RUN_REPORT, and ends by exit",
         )
+
+
+def _step_after_signal(signal_name: str, how: How) -> str:
+    if how.is_strict:
+        return "run it without --strict, which tells what does not fit the plan"
+    stacks = how.colors.with_stack() if how.colors is not None else {}
+    if signal_name == "SIGSEGV" and stacks:
+        sizes = ", ".join(f"{name} {size_bytes:,}" for name, size_bytes in stacks.items())
+        return f"if a stack was too small (bytes: {sizes}), give the task a larger stack_bytes"
+    return "let it end by itself, or by a signal that it handles"
 
 
 def _document(
@@ -308,5 +330,6 @@ def _colors_document(colors: Colors, report: Report) -> dict[str, Any]:
         "geometry_sha256": geometry.digest(),
         "is_verified": colors.is_verified,
         "pages_checked": report.pages_checked,
+        "unknown_threads": report.unknown_threads,
         "tasks": [by_name[name]._asdict() for name in names if name in by_name],
     }

@@ -22,6 +22,8 @@ from tautochrone.tlb.tasks import KERNEL
 
 PAGE_BYTES, WORD_BYTES = 4096, 8
 STACK_MIN_BYTES = 16384  # of a thread of Linux
+NAME_CHARACTERS_MAX = 15  # of a thread of Linux
+THREAD_MAX = (1 << 32) - 1
 RUNS_MAX = 60_000  # Linux has 65,530 mappings in a process
 TEXT_BYTES_MAX = 128 * 1024 - 64  # of one variable of the environment
 MEASURED = "measured"
@@ -51,6 +53,15 @@ class Colors:
     def without_stack(self) -> list[str]:
         """The tasks whose threads have ordinary stacks, since the plan's is too small."""
         return [task.name for task in self.tasks if any(map(_is_small_stack, task.runs))]
+
+    def with_stack(self) -> dict[str, int]:
+        """The bytes of stack that a thread has, of each task with a stack in the plan."""
+        runs = [(task.name, run) for task in self.tasks for run in task.runs if run.part == STACK]
+        return {name: run.size_bytes for name, run in runs if not _is_small_stack(run)}
+
+    def without_thread_name(self) -> list[str]:
+        """The tasks that no thread can name itself after."""
+        return [task.name for task in self.tasks if len(task.name) > NAME_CHARACTERS_MAX]
 
     def text(self, is_strict: bool) -> str:
         """The value of TAU_RUN_COLORS. Raises TauError if it is too long for the environment."""
@@ -83,12 +94,15 @@ def colors_of(
     partition = plan.sections[TLB]
     _refuse_tasks(path, partition)
     if geometry_path is not None:
+        if not geometry_path.exists():
+            raise TauError(f"{geometry_path}: no such file", DISCOVER_STEP, EXIT_USAGE)
         _refuse_geometry(path, partition, read_geometry(geometry_path), geometry_path)
     names = [task.name for task in tasks_of(partition)]
     for _, name in threads:
         if name not in names:
             step = f"use one of {', '.join(names)}"
             raise TauError(f"--thread: {path} has no task {name}", step, EXIT_USAGE)
+    _refuse_threads(threads)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     numbers = {name: number for number, name in threads}
     return Colors(partition, digest, geometry_path is not None, numbers)
@@ -119,6 +133,21 @@ def _refuse_tasks(path: Path, partition: Partition) -> None:
             "give tasks more sets, so that runs are longer",
             EXIT_USAGE,
         )
+
+
+def _refuse_threads(threads: Sequence[tuple[int, str]]) -> None:
+    """Raise TauError unless each thread has one task, and each task one thread."""
+    for index, (number, name) in enumerate(threads):
+        cause = None
+        if number > THREAD_MAX:
+            cause = f"no program creates {number:,} threads"
+        elif any(number == other for other, _ in threads[:index]):
+            cause = f"thread {number} is given twice"
+        elif any(name == other for _, other in threads[:index]):
+            cause = f"{name} is given twice: a task takes one thread by its number"
+        if cause is not None:
+            step = "leave one out; further threads of a task name it (pthread_setname_np, tau_task)"
+            raise TauError(f"--thread {number}={name}: {cause}", step, EXIT_USAGE)
 
 
 def _refuse_geometry(path: Path, partition: Partition, known: Geometry, known_path: Path) -> None:

@@ -13,6 +13,16 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import MARGIN_MAX, Plan
 
 SITES_SHOWN_MAX = 5
+KNOWN_THREADS_MAX = 1024  # TAU_COLORS_THREADS_MAX of linux/runtime/colors/threads.h
+REFUSED_STEP = "see `ulimit -v` and `ulimit -l`; `tau check PLAN` says what is wrong with a plan"
+WINDOW_STEP = "give the tasks another [window], such as start = 0x100000000000, and plan again"
+# A part of the reason, and the next step.
+REFUSED_STEPS = {
+    "above the spill heap": WINDOW_STEP,
+    "are not free": WINDOW_STEP,
+    "across the border": WINDOW_STEP,
+    "the page at": "link the program with this plan's script (`tau tlb plan --program-script`)",
+}
 
 
 class Class(NamedTuple):
@@ -64,6 +74,7 @@ class Report:
     refusals: int = 0
     sites: list[Site] = field(default_factory=list)
     pages_checked: int = 0
+    unknown_threads: int = 0
     tasks: list[Task] = field(default_factory=list)
     end: str = ""
     reason: str = ""
@@ -107,6 +118,8 @@ def read_report(text: str) -> Report | None:
                 report.sites.append(_site(rest))
             case "checked":
                 report.pages_checked = int(rest)
+            case "unknown":
+                report.unknown_threads = int(rest)
             case "task":
                 report.tasks.append(Task(words[0], *map(int, words[1:])))
             case "ended" | "misuse" | "refused":
@@ -130,8 +143,9 @@ def _path(text: str) -> str:
 def refuse_unrun(report: Report | None, exit_code: int) -> None:
     """Raise TauError if the allocator ended the program before it began."""
     if report is not None and report.end == "refused":
-        step = "see `ulimit -v` and `ulimit -l`; `tau check PLAN` says what is wrong with a plan"
-        raise TauError(f"the heap could not be made: {report.reason}", step, exit_code)
+        reason = report.reason
+        step = next((REFUSED_STEPS[part] for part in REFUSED_STEPS if part in reason), REFUSED_STEP)
+        raise TauError(f"the heap could not be made: {reason}", step, exit_code)
 
 
 # ---- what it means ----
@@ -213,6 +227,12 @@ def _say_tasks(report: Report, name: str) -> None:
         )
     elif report.refusals:
         output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused")
+    if report.unknown_threads:
+        output.warn(
+            f"tau: {name}: {output.count(report.unknown_threads, 'thread')} ran no task, as"
+            f" {KNOWN_THREADS_MAX:,} others were known at once",
+            "let each of them call tau_task, or have fewer at once",
+        )
     if not any(task.threads for task in report.tasks):
         output.warn(
             f"tau: {name}: no thread ran a task",

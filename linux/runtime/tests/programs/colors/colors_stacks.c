@@ -1,6 +1,7 @@
 // The stack of task `one` serves one thread at a time. 100 threads one after another have it; of
 // two at once only the first; a detached one keeps it. Attributes that were asked for are kept.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "linux/runtime/colors/tau_task.h"
 
@@ -52,6 +54,20 @@ int main(void) {
         CHECK(pthread_create(&one, NULL, place, &here) == 0);
         pthread_setname_np(one, "two");
         CHECK(pthread_join(one, NULL) == 0 && is_colored(here));
+    }
+
+    // Joined in any other way.
+    for (int way = 0; way < 3; way++) {
+        const struct timespec until = {INT32_MAX, 0};
+        here = NULL;
+        CHECK(pthread_create(&one, NULL, place, &here) == 0);
+        int error = EBUSY;
+        while (error == EBUSY) {
+            error = way == 0   ? pthread_tryjoin_np(one, &returned)
+                    : way == 1 ? pthread_timedjoin_np(one, &returned, &until)
+                               : pthread_clockjoin_np(one, &returned, CLOCK_MONOTONIC, &until);
+        }
+        CHECK(error == 0 && returned == &result && is_colored(here));
     }
 
     CHECK(pthread_create(&one, NULL, wait_for_it, &here) == 0);

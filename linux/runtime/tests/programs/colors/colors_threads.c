@@ -76,9 +76,11 @@ int main(void) {
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 65536);
     pthread_barrier_init(&awake, NULL, SLEEPERS + 1);
+    CHECK(tau_task("one") == 0);
     for (int number = 0; number < SLEEPERS; number++) {
         CHECK(pthread_create(&threads[number], &attributes, sleep_on, NULL) == 0);
     }
+    tau_task(NULL);
     pthread_barrier_wait(&awake);
     for (int number = 0; number < SLEEPERS; number++) {
         CHECK(pthread_join(threads[number], NULL) == 0);
