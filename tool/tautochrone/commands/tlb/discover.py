@@ -86,6 +86,7 @@ def command(
 
     if geometry_path is not None:
         output_file.check(geometry_path, force, (), as_json)
+    _refuse_ignored(processor == run.HOST)
     if processor == run.HOST:
         document = run.discovered_host(cpu, seed, cpu_seconds)
     else:
@@ -104,3 +105,11 @@ def command(
     if is_written and not as_json and not output_file.is_stream(geometry_path):
         print(f"written: {geometry_path}")
     return EXIT_DONE
+
+
+def _refuse_ignored(is_host: bool) -> None:
+    """Raise UsageError for an option that the processor does not have."""
+    context = click.get_current_context()
+    name, needed = ("policy", "a simulated processor (--on)") if is_host else ("cpu", "--on host")
+    if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+        raise click.UsageError(f"--{name} needs {needed}")

@@ -20,6 +20,8 @@ from tautochrone.tlb.tile.shape import Shape, parsed
 HOST, TILE = "host", "tile:"
 TILE_LATENCY = 16  # so that a walk costs more than an answer of the second level
 WALL_MULTIPLE, WALL_SECONDS = 20, 60  # of the CPU seconds, and more: others run as well
+LIMIT_STEP = "raise the limit of CPU time (ulimit -t) or of memory (the cgroup's); run it again"
+LIMIT_SIGNALS = (signal.SIGKILL, signal.SIGXCPU)
 OTHER_STEP = "describe the TLB in a geometry file (docs/tutorials/tlb-sets.md)"
 
 
@@ -44,7 +46,9 @@ def discovered_host(cpu: int | None, seed: int, cpu_seconds_max: float) -> dict[
         cause = f"discovery took more than {seconds:g} s"
         raise TauError(cause, "run it on an idle CPU") from error
     if done.returncode != 0:
-        raise TauError(f"discovery ended {_ending(done.returncode)}", OTHER_STEP, said=done.stderr)
+        cause = f"discovery ended {_ending(done.returncode)}"
+        step = LIMIT_STEP if -done.returncode in LIMIT_SIGNALS else OTHER_STEP
+        raise TauError(cause, step, said=done.stderr)
     result = json.loads(done.stdout)
     if "error" in result:
         raise TauError(result["error"], result["next_step"] or OTHER_STEP)

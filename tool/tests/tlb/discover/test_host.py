@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ import pytest
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.processors import host
 from tautochrone.tlb.discover.processors.oracle import pages_of
+from tautochrone.tlb.discover.run import discovered_host
 from tautochrone.tlb.geometry import read_geometry
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -184,12 +186,28 @@ except TauError as error:
         (["--on", "nonsense"], 2, "there is no geometry nonsense"),
         (["--on", "16x4", "--policy", "fifo"], 2, "fifo"),
         (["--cpu-seconds", "0"], 2, "cpu-seconds"),
+        (["--policy", "lru"], 2, "--policy needs a simulated processor"),
+        (["--on", "16x4", "--cpu", "0"], 2, "--cpu needs --on host"),
     ],
 )
 def test_wrong_usage_is_refused(words: list[str], status: int, text: str) -> None:
     done = tau("discover", *words)
     assert (done.returncode, done.stdout) == (status, "")
     assert text in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("killed_by", "text"), [(signal.SIGKILL, "ulimit -t"), (signal.SIGSEGV, "geometry file")]
+)
+def test_a_measuring_process_that_is_killed(
+    monkeypatch: pytest.MonkeyPatch, killed_by: signal.Signals, text: str
+) -> None:
+    """A limit is not the processor's fault; the next step names it."""
+    killed = subprocess.CompletedProcess([], -killed_by, "", "")
+    monkeypatch.setattr(subprocess, "run", lambda *_words, **_settings: killed)
+    with pytest.raises(TauError, match=killed_by.name) as raised:
+        discovered_host(None, 1, 0.2)
+    assert text in (raised.value.next_step or "")
 
 
 def test_a_folder_that_is_missing_is_named_at_once(tmp_path: Path) -> None:
