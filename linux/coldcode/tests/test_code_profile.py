@@ -232,9 +232,7 @@ def plugin_option(kernel: Kernel, path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("number", "is_sound"), [(signal.SIGTERM, True), (signal.SIGKILL, False)])
-def test_qemu_that_is_killed(
-    tmp_path: Path, number: signal.Signals, is_sound: bool
-) -> None:
+def test_qemu_that_is_killed(tmp_path: Path, number: signal.Signals, is_sound: bool) -> None:
     """A signal that QEMU handles ends the recording; another one leaves it cut short."""
     waits = build(tmp_path / "waits.elf", "-DWAITS")
     running = subprocess.Popen([*qemu(waits), *plugin_option(waits, tmp_path / "by-hand.taucode")])

@@ -100,9 +100,7 @@ def make_plan(
     with_its_margin = with_margin(found.heap_bytes, margin, layout)
     plan = Plan(
         classes=found.classes,
-        heap_bytes=held_by_all(
-            recordings, found.classes, with_its_margin, ALIGNMENT_BYTES[layout]
-        ),
+        heap_bytes=held_by_all(recordings, found.classes, with_its_margin, ALIGNMENT_BYTES[layout]),
         planner=planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
         margin=margin,
