@@ -195,8 +195,7 @@ def _text_of(value: Any, fact: Table) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string."""
+    """A TOML basic string. What a terminal could take for a command is escaped."""
     clean = text.encode("utf-8", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
-    return (
-        '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match.group()):04x}", clean) + '"'
-    )
+    shown = (each if each.isprintable() else f"\\U{ord(each):08x}" for each in clean)
+    return f'"{"".join(shown)}"'
