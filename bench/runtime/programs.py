@@ -18,6 +18,7 @@ CXX = """
 #include <functional>
 #include <iostream>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <unordered_map>
@@ -29,14 +30,14 @@ int main(int count, char **words) {
     for (auto &[name, inner] : found) {
         text << name << inner.size();
     }
-    std::cout << text.str();
+    std::cout << std::regex_replace(text.str(), std::regex("[0-9]+"), "n");
     return 0;
 }
 """
 PYTHON = """
 import json
 rows = [{"name": str(n), "values": [n, n * 2, str(n * 3)]} for n in range(60000)]
-for turn in range(7):
+for turn in range(12):
     rows = json.loads(json.dumps(rows))
 words = {}
 for row in rows:
@@ -45,15 +46,15 @@ print(sum(len(found) for found in words.values()))
 """
 SQL = """
 create table t(a integer primary key, b text, c real);
-with recursive n(i) as (select 1 union all select i + 1 from n where i < 700000)
-insert into t select i, 'name ' || (i * 7919 % 700001), i / 3.0 from n;
+with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200000)
+insert into t select i, 'name ' || (i * 7919 % 1200007), i / 3.0 from n;
 create index u on t(b);
 select count(distinct substr(b, 1, 8)), sum(length(b)) from t;
 select b, count(*) from t group by substr(b, -3) order by 2 desc, 1 limit 3;
 """
 PERL = """
 my %found;
-for my $turn (1 .. 5) {
+for my $turn (1 .. 9) {
     for my $n (1 .. 90000) { push @{$found{"key " . ($n * 7919 % 9973)}}, {n => $n, s => "v$n"}; }
     delete $found{$_} for grep { length($found{$_}) && /[13]$/ } keys %found;
 }

@@ -7,6 +7,7 @@ is typed.
 
 from __future__ import annotations
 
+import statistics
 from typing import Any
 
 from repro import claims_page
@@ -146,6 +147,21 @@ def ratios(results: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def seeds(results: dict[str, Any]) -> dict[str, Any]:
+    """Loads of ours with each seed of its search ÷ those of the paper's placement."""
+    found: dict[str, Any] = {}
+    for frames, works in results["design_space"].get("seeds", {}).items():
+        for work, loads in works.items():
+            theirs = loads_of(results, THEIRS, int(frames), work)
+            found[f"{work}_{frames}"] = {
+                "count": len(loads),
+                "least": min(loads) / theirs,
+                "median": statistics.median(loads) / theirs,
+                "most": max(loads) / theirs,
+            }
+    return found
+
+
 def out_of_ram(point: dict[str, Any]) -> dict[str, Any]:
     """What a booted kernel has out of RAM, and what loading costs it."""
     kept = point["resident_text_bytes"] + point["cache_bytes"] + point["pager_bytes"]
@@ -183,7 +199,7 @@ def by_threshold(results: dict[str, Any], planner: str, frames: int) -> dict[flo
 
 def derived(results: dict[str, Any]) -> dict[str, Any]:
     """All that is computed from several figures."""
-    found: dict[str, Any] = {"ratios": ratios(results)}
+    found: dict[str, Any] = {"ratios": ratios(results), "seeds": seeds(results)}
     booted, goals = results["booted"], results["goals"]
     if booted:
         names = ("point", "same_ram", "profile_based", "small_memory")

@@ -1,5 +1,6 @@
 """Figs. 7 and 8: placements × policies × frames at T = 99.9 %; and the same placements under other
-inputs, and under work that no plan was made from [P3-29]."""
+inputs, and under work that no plan was made from [P3-29]; and ours with other seeds of its
+search."""
 
 from __future__ import annotations
 
@@ -11,12 +12,14 @@ import numpy as np
 from repro.coldcode import kernels, planned
 from repro.coldcode.planned import OTHERS, Wanted
 from tautochrone.coldcode.replay import BELADY, POLICIES
-from tautochrone.plan.code.making import cold_of
+from tautochrone.plan.code.making import cold_of, with_pages
 from tautochrone.plan.code.planners import REPLAYED
-from tautochrone.plan.code.planners.replayed import Touched
+from tautochrone.plan.code.planners.replayed import SEED, Touched, place
 
 PART = 0.999
 FRAMES = (8, 16, 32, 64)
+SEEDS, SEEDS_FRAMES = range(SEED, SEED + 6), (16, 32)
+POLICY = "round-robin"
 WORKS = {"programs": kernels.PROGRAMS, "held_out": kernels.HELD_OUT, "system": kernels.SYSTEM}
 
 
@@ -39,6 +42,18 @@ def bound(name: str, frames: int) -> int:
     return Touched(cold_of(planned.code_at(WORKS[name]), is_cold, frames)).faults_bound()
 
 
+def of_seeds(frames: int) -> dict[str, list[int]]:
+    """Loads of our placement under the recorded work and other inputs, for each seed."""
+    plan = planned.made(Wanted(PART, REPLAYED, frames)).plan
+    cold = cold_of(plan.code, plan.is_cold, frames)
+    common = plan.code, plan.split, plan.planner, plan.cache
+    plans = [with_pages(*common, place(cold, seed)) for seed in SEEDS]
+    return {
+        name: [planned.loads(planned.touches_of(each, work), frames, POLICY) for each in plans]
+        for name, work in WORKS.items()
+    }
+
+
 def measure() -> dict[str, Any]:
     """All combinations, and the bounds."""
     rows = [row(*key) for key in itertools.product((REPLAYED, *OTHERS), FRAMES)]
@@ -47,5 +62,6 @@ def measure() -> dict[str, Any]:
         "part": PART,
         "rows": rows,
         "bounds": {name: {str(n): bound(name, n) for n in FRAMES} for name in WORKS},
+        "seeds": {str(frames): of_seeds(frames) for frames in SEEDS_FRAMES},
         "executed_cold_bytes": planned.executed_bytes(plan.code, plan.is_cold),
     }

@@ -122,7 +122,7 @@ def planned(code: Code, split: Split, planner: str, cache: Cache) -> Planned:
 
 def planned_from(code: Code, split: Split, planner: str, cache: Cache, cold: Cold) -> Planned:
     """The same, where the planner's question is known."""
-    return _planned(code, split, planner, cache, PLANNERS[planner](cold))
+    return with_pages(code, split, planner, cache, PLANNERS[planner](cold))
 
 
 def for_part(code: Code, part: float, planner: str, cache: Cache) -> Planned:
@@ -212,7 +212,7 @@ def begun(code: Code, split: Split, planner: str, cache: Cache) -> Planned:
     """As `planned`; our planner without its search."""
     place = replayed.begun if planner == REPLAYED else PLANNERS[planner]
     cold = cold_of(code, split.is_cold, cache.frames)
-    return _planned(code, split, planner, cache, place(cold))
+    return with_pages(code, split, planner, cache, place(cold))
 
 
 def _best_of(found: Sequence[Planned], key: Callable[[Planned], tuple[int, ...]]) -> Planned:
@@ -224,7 +224,8 @@ def _best_of(found: Sequence[Planned], key: Callable[[Planned], tuple[int, ...]]
     return min(again, key=key)
 
 
-def _planned(code: Code, split: Split, planner: str, cache: Cache, placed: Pages) -> Planned:
+def with_pages(code: Code, split: Split, planner: str, cache: Cache, placed: Pages) -> Planned:
+    """The plan with these pages, and those of pieces that are larger than one."""
     pages = [sorted(page) for page in placed]
     for number in np.flatnonzero(split.is_cold & (code.sizes_bytes > PAGE_BYTES)).tolist():
         piece = replace(code.pieces[number], size_bytes=int(code.sizes_bytes[number]))

@@ -270,7 +270,7 @@ def test_a_search_is_as_long_as_specified(
     asked = []
 
     def improved(
-        _touched: replayed.Touched, page_of: np.ndarray, pages_count: int, steps: int
+        _touched: replayed.Touched, page_of: np.ndarray, pages_count: int, steps: int, _seed: int
     ) -> np.ndarray:
         asked.append((pages_count - len(np.unique(page_of)), steps))
         return page_of

@@ -69,10 +69,12 @@ class Touched(Sequenced):
         function = function_of("tau_code_faults", POINTER, POINTER, U32, U32)
         return checked(function(self.pointer, page_of.ctypes.data, pages_count, self.frames))
 
-    def improved(self, page_of: np.ndarray, pages_count: int, steps: int) -> np.ndarray:
+    def improved(
+        self, page_of: np.ndarray, pages_count: int, steps: int, seed: int = SEED
+    ) -> np.ndarray:
         """A placement with fewer faults in all replays, if one was found in so many steps."""
         function = function_of("tau_code_improve", POINTER, POINTER, POINTER)
-        search = _Search(steps, SEED, self.frames, pages_count)
+        search = _Search(steps, seed, self.frames, pages_count)
         found = page_of.copy()
         if self.count:
             checked(function(self.pointer, ctypes.byref(search), found.ctypes.data))
@@ -83,11 +85,11 @@ class Touched(Sequenced):
         return self.bound(self.frames * PAGE_BYTES, is_empty=True)
 
 
-def place(cold: Cold) -> Pages:
-    """Both steps, then the pages of what was never executed."""
+def place(cold: Cold, seed: int = SEED) -> Pages:
+    """Both steps, then the pages of what was never executed. The search takes steps at random."""
     touched = Touched(cold)
     steps = min(STEPS_MAX, TOUCHES_MAX // max(touched.count, 1))
-    return _with_frozen(cold, searched(cold, touched, steps))
+    return _with_frozen(cold, searched(cold, touched, steps, seed))
 
 
 def begun(cold: Cold) -> Pages:
@@ -95,7 +97,7 @@ def begun(cold: Cold) -> Pages:
     return _with_frozen(cold, by_affinity(cold, Touched(cold)))
 
 
-def searched(cold: Cold, touched: Touched, steps: int) -> Pages:
+def searched(cold: Cold, touched: Touched, steps: int, seed: int = SEED) -> Pages:
     """The pages of touched pieces after the search."""
     pages = by_affinity(cold, touched)
     pages_count = len(pages) + SPARE_PAGES
@@ -103,7 +105,7 @@ def searched(cold: Cold, touched: Touched, steps: int) -> Pages:
     page_of = np.zeros(len(places), np.uint16)
     for page, numbers in enumerate(pages):
         page_of[[places[number] for number in numbers]] = page
-    page_of = touched.improved(page_of, pages_count, steps)
+    page_of = touched.improved(page_of, pages_count, steps, seed)
     found: Pages = [[] for _ in range(pages_count)]
     for number, page in zip(touched.numbers.tolist(), page_of.tolist(), strict=True):
         found[page].append(number)
