@@ -104,9 +104,9 @@ def is_noticed(mutant: Mutant, folder: Path) -> bool:
     root = mutant.core(folder).parent
     port = build_port(folder / "port.elf", root)
     try:
-        for policy, frames in ((0, 5), (3, 35)):
+        for policy, frames, faults in ((0, 5, 60), (3, 35, 300)):
             hart = Hart(port, PAGES if frames < PAGES else 40, frames, policy)
-            run_all(hart, 60, random.Random(1))
+            run_all(hart, faults, random.Random(1))
         refuse_all(Hart(port, PAGES, 5, 0))
         fault_by_hand(Hart(port, PAGES, 4, 0))
     except (AssertionError, StaleCode, unicorn.UcError):
