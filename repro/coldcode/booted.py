@@ -7,16 +7,22 @@ import statistics
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from repro.coldcode import goals, kernels, planned
 from repro.coldcode.kernels import PROGRAMS, Paging, Work
 from repro.coldcode.planned import Wanted
+from tautochrone.coldcode.fragment import PAGE_BYTES
+from tautochrone.coldcode.linux.flash import START, symbols_of
 from tautochrone.coldcode.linux.run import How, compared
+from tautochrone.coldcode.replay import PageTouches
 
 PART = 0.999
 FRAMES = (4, 8, 16, 32)
 SEEDS = (1, 2, 3, 4, 5)
 FOOTPRINT_BYTES = 64 << 20
 ROUND = replace(PROGRAMS, rounds=1)
+RELEASE = "tau_sv39_code_release_page"
 
 
 def row(wanted: Wanted, frames: int, work: Work = PROGRAMS) -> dict[str, Any]:
@@ -32,7 +38,25 @@ def row(wanted: Wanted, frames: int, work: Work = PROGRAMS) -> dict[str, Any]:
     if work.seed == PROGRAMS.seed:
         touches = planned.touches_of(made.plan, work)
         found["replayed_loads"] = planned.loads(touches, frames, paging.policy)
+        own = touches_of_paged(paged, len(made.plan.pages))
+        found["own_replayed_loads"] = planned.loads(own, frames, paging.policy)
     return found
+
+
+def touches_of_paged(run: kernels.Run, pages_count: int) -> PageTouches:
+    """The cold pages that a kernel with paging touched itself, from the release of the last page
+    until it showed its counters. Replay of them asks whether a cache is replayed rightly, replay of
+    the kernel without paging also whether both do the same."""
+    recording = run.recording
+    start = np.uint64(symbols_of(run.built.vmlinux)[START].address)
+    functions = np.asarray(recording.functions.starts, np.uint64)
+    page_of = ((functions - start) // np.uint64(PAGE_BYTES)).astype(np.int64)
+    is_cold = (functions >= start) & (page_of < pages_count)
+    released = recording.touches == recording.functions.names.index(RELEASE)
+    first, last = recording.times[released][-1], planned.shown_at(recording)
+    at = (recording.times > first) & (recording.times < last) & is_cold[recording.touches]
+    pages = page_of[recording.touches[at]].astype(np.uint16)
+    return PageTouches(pages, np.ascontiguousarray(recording.times[at]), pages_count)
 
 
 def frames_of(wanted: Wanted) -> int:

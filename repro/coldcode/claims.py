@@ -211,6 +211,8 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
         found["replay_missing"] = [
             row["replayed_loads"] - row["loads"] for row in by_rising_frames(booted)
         ]
+        replayed = (booted["point"], *by_rising_frames(booted))
+        found["own_replay_missing"] = [row["own_replayed_loads"] - row["loads"] for row in replayed]
         found["outputs_equal"] = all(row["outputs_equal"] for row in rows)
         point = booted["point"]
         stays = point["resident_text_bytes"] + point["cache_bytes"]
