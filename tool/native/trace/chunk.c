@@ -84,11 +84,11 @@ void tau_trace_totals_store(const struct tau_trace_totals *totals, uint8_t *to) 
     }
 }
 
-void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from, unsigned count) {
+void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from) {
     uint64_t *words[TAU_TRACE_STORED_TOTALS];
     memset(totals, 0, sizeof *totals);
     list_totals(totals, words);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < TAU_TRACE_STORED_TOTALS; i++) {
         *words[i] = tau_trace_load64(from + 8 * i);
     }
 }

@@ -9,11 +9,10 @@
 
 #include "tool/native/trace/trace.h"
 
-// The numbers that the footer holds, in the order of SPEC; version 1 had two fewer.
+// The numbers that the footer holds, in the order of SPEC.
 #define TAU_TRACE_STORED_TOTALS 23u
-#define TAU_TRACE_STORED_TOTALS_1 21u
 // Totals, index count, sizes count, and the raw and stored bytes of the sizes.
-#define TAU_TRACE_FOOTER_FIXED_BYTES(totals) (8u * (totals) + 24u)
+#define TAU_TRACE_FOOTER_FIXED_BYTES (8u * TAU_TRACE_STORED_TOTALS + 24u)
 
 struct tau_trace_chunk {
     uint32_t kind;
@@ -41,8 +40,8 @@ bool tau_trace_chunk_intact(const uint8_t *bytes, uint32_t payload_bytes);
 uint64_t tau_trace_header_checksum(const uint8_t *fixed, const uint8_t *json, size_t json_bytes);
 uint64_t tau_trace_trailer_checksum(const uint8_t *trailer);
 
-// Totals to the footer's words, and back from the first COUNT of them.
+// Totals to the footer's words, and back.
 void tau_trace_totals_store(const struct tau_trace_totals *totals, uint8_t *to);
-void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from, unsigned count);
+void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from);
 
 #endif

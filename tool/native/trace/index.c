@@ -50,11 +50,6 @@ static bool chunk_follows(const struct tau_trace_chunk *chunk, uint64_t events, 
 
 // ---- the footer -----------------------------------------------------------------------
 
-// How many totals the footer has.
-static unsigned stored_totals(const struct tau_trace_reader *reader) {
-    return reader->version == 1 ? TAU_TRACE_STORED_TOTALS_1 : TAU_TRACE_STORED_TOTALS;
-}
-
 // The footer's chunk is in reader->chunk when this returns TAU_TRACE_OK.
 static enum tau_trace_status find_footer(struct tau_trace_reader *reader, uint64_t *footer_offset,
                                          uint32_t *payload_bytes) {
@@ -83,7 +78,7 @@ static enum tau_trace_status find_footer(struct tau_trace_reader *reader, uint64
     *payload_bytes = chunk.payload_bytes;
     bool fits =
         *footer_offset + TAU_TRACE_CHUNK_HEADER_BYTES + chunk.payload_bytes == trailer_offset;
-    bool holds_fixed = chunk.payload_bytes >= TAU_TRACE_FOOTER_FIXED_BYTES(stored_totals(reader));
+    bool holds_fixed = chunk.payload_bytes >= TAU_TRACE_FOOTER_FIXED_BYTES;
     return chunk.kind == TAU_TRACE_CHUNK_FOOTER && fits && holds_fixed ? TAU_TRACE_OK
                                                                        : TAU_TRACE_CORRUPT;
 }
@@ -191,17 +186,16 @@ enum tau_trace_status tau_trace_index_load(struct tau_trace_reader *reader) {
         return status;
     }
     const uint8_t *payload = reader->chunk + TAU_TRACE_CHUNK_HEADER_BYTES;
-    const unsigned totals_count = stored_totals(reader);
-    const uint8_t *counts = payload + 8 * totals_count;
+    const uint8_t *counts = payload + 8 * TAU_TRACE_STORED_TOTALS;
     uint64_t index_count = tau_trace_load64(counts), sizes_count = tau_trace_load64(counts + 8);
     uint32_t sizes_raw = tau_trace_load32(counts + 16),
              sizes_stored = tau_trace_load32(counts + 20);
-    uint64_t left = payload_bytes - TAU_TRACE_FOOTER_FIXED_BYTES(totals_count);
+    uint64_t left = payload_bytes - TAU_TRACE_FOOTER_FIXED_BYTES;
     if (index_count > left / TAU_TRACE_INDEX_ENTRY_BYTES || sizes_stored > sizes_raw ||
         left - index_count * TAU_TRACE_INDEX_ENTRY_BYTES != sizes_stored) {
         return TAU_TRACE_CORRUPT;
     }
-    tau_trace_totals_load(&reader->totals, payload, totals_count);
+    tau_trace_totals_load(&reader->totals, payload);
     uint64_t blocks = reader->totals.blocks;
     status = totals_possible(&reader->totals) ? TAU_TRACE_OK : TAU_TRACE_CORRUPT;
     if (status == TAU_TRACE_OK) {

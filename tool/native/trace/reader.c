@@ -30,6 +30,9 @@ const char *tau_trace_status_text(enum tau_trace_status status) {
         return "the disk is full (or the file reached its limit)";
     case TAU_TRACE_BAD_EVENT:
         return "an event breaks a rule of the trace";
+    case TAU_TRACE_OLDER_VERSION:
+        return "the trace was written by an earlier version of this tool, which did not note the "
+               "program's ABI";
     }
     return "unknown status";
 }
@@ -135,7 +138,10 @@ static enum tau_trace_status load_file_header(struct tau_trace_reader *reader) {
         tau_trace_load64(fixed + 16) == tau_trace_header_checksum(fixed, json, json_bytes);
     bool one_string = strlen(reader->header_json) == json_bytes;
     reader->chunks_offset = sizeof fixed + json_bytes;
-    return intact && one_string && reader->version > 0 ? TAU_TRACE_OK : TAU_TRACE_CORRUPT;
+    if (!intact || !one_string || reader->version == 0) {
+        return TAU_TRACE_CORRUPT;
+    }
+    return reader->version == TAU_TRACE_VERSION ? TAU_TRACE_OK : TAU_TRACE_OLDER_VERSION;
 }
 
 struct tau_trace_reader *tau_trace_reader_open(const char *path, enum tau_trace_status *status) {

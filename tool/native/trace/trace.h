@@ -42,6 +42,7 @@ enum tau_trace_status {
     TAU_TRACE_NO_MEMORY,
     TAU_TRACE_DISK_FULL,
     TAU_TRACE_BAD_EVENT,  // the caller's event breaks a rule of SPEC
+    TAU_TRACE_OLDER_VERSION,  // written before the header named an ABI
 };
 
 // One block of events as columns; each array holds TAU_TRACE_BLOCK_EVENTS_MAX entries and belongs

@@ -292,7 +292,7 @@ static enum tau_trace_status write_footer(struct tau_trace_writer *writer) {
     uint8_t *raw = malloc(sizes_bytes_max + 1);
     size_t index_bytes = writer->index_count * TAU_TRACE_INDEX_ENTRY_BYTES;
     uint8_t *footer = malloc(TAU_TRACE_CHUNK_HEADER_BYTES +
-                             TAU_TRACE_FOOTER_FIXED_BYTES(TAU_TRACE_STORED_TOTALS) + index_bytes +
+                             TAU_TRACE_FOOTER_FIXED_BYTES + index_bytes +
                              sizes_bytes_max + TAU_TRACE_TRAILER_BYTES);
     enum tau_trace_status status = TAU_TRACE_NO_MEMORY;
     if (sizes != NULL && raw != NULL && footer != NULL) {

@@ -33,7 +33,7 @@ OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
 HEAD_BYTES = 4096  # enough of a file to tell its kind
 HASHED_BYTES = 1 << 20  # per read
 STATUS_IO_FAILED, STATUS_NOT_A_TRACE, STATUS_NEWER, STATUS_CORRUPT = 1, 2, 3, 4
-STATUS_NO_MEMORY, STATUS_DISK_FULL, STATUS_BAD_EVENT = 5, 6, 7
+STATUS_NO_MEMORY, STATUS_DISK_FULL, STATUS_BAD_EVENT, STATUS_OLDER = 5, 6, 7, 8
 
 # One event; blocks() yields arrays of it. Wide fields come first, so that each is aligned.
 EVENT = np.dtype(
@@ -137,6 +137,7 @@ def library() -> ctypes.CDLL:
 _NEXT_STEPS = {
     STATUS_NOT_A_TRACE: "`tau import FILE -o TRACE.tau` reads CSV, heaptrack and recorder files",
     STATUS_NEWER: "upgrade tautochrone, then try again",
+    STATUS_OLDER: "record the program again, or import its file again",
     STATUS_CORRUPT: "`tau check FILE` says where; record it again if you can",
     STATUS_DISK_FULL: "free some space, or write the trace to another disk",
 }

@@ -123,18 +123,18 @@ def test_touches_are_kept_and_change_nothing_else(tmp_path: Path, touches: float
             assert getattr(whole.totals, name) == getattr(bare.totals, name), name
 
 
-def test_a_file_of_version_1_is_read(tmp_path: Path) -> None:
-    """Version 1 had no touches and two totals fewer: made here from a file of today."""
-    events = model.random_events(9, 70_000, touches=0)
-    model.write(tmp_path / "a.tau", events)
-    today = (tmp_path / "a.tau").read_bytes()
-    (tmp_path / "a.tau").write_bytes(trace_forge.as_version_1(today))
-    assert_equal(model.read(tmp_path / "a.tau"), events)
-    with open_trace(tmp_path / "a.tau") as reader:
-        found = dataclasses.asdict(reader.totals) | {"sizes": reader.sizes()}
-    wanted = model.totals_of(events)
-    assert {name: found[name] for name in wanted} == wanted and not found["recovered"]
-    assert check_trace(tmp_path / "a.tau").problems == []
+def test_a_file_of_an_earlier_version_is_refused(tmp_path: Path) -> None:
+    """It does not say for which ABI its sizes are; damage of the version is still damage."""
+    path = tmp_path / "a.tau"
+    model.write(path, model.random_events(9, 100))
+    today = path.read_bytes()
+    path.write_bytes(trace_forge.of_earlier_version(today))
+    with pytest.raises(TauError, match="did not note the program's ABI") as caught:
+        open_trace(path)
+    assert "record the program again" in (caught.value.next_step or "")
+    path.write_bytes(today[:8] + b"\1" + today[9:])
+    with pytest.raises(TauError, match="damaged"):
+        open_trace(path)
 
 
 def test_more_sizes_than_the_table_holds_are_rounded_and_said(tmp_path: Path) -> None:
@@ -333,7 +333,7 @@ def test_a_stale_generated_file_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "cause"),
     [
-        ("trace.toml", "number = 2", "number = 3", r"the versions must be 1, 2, 3 …, not \[1, 3"),
+        ("trace.toml", "number = 2", "number = 4", r"the versions must be 1, 2, 3 …, not \[1, 4"),
         ("status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be 0,"),
     ],
 )

@@ -1,0 +1,40 @@
+"""The ABI of a recorded program: which machine code asked for the sizes in a trace.
+
+Structures with pointers have other sizes on other ABIs. A plan for a target is exact only if its
+recordings were made on an ABI that lays structures out as the target does (iface/abi.toml).
+A trace's header has `abi`, a name of NAMES, or an empty one if nobody stated it: CSV and heaptrack's
+files know no machine. It has `build_id` of the recorded program, empty if it has none.
+`translated` says that `tau translate` computed the sizes for that ABI from another one's.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+from tautochrone.facts.abi_format import NUMBER, POINTER_BYTES, WIDE_ALIGNMENT
+
+NAMES = tuple(NUMBER)
+NAME_OF_NUMBER = {number: name for name, number in NUMBER.items()}
+LAYOUT_OF_POINTER = {4: "32", 8: "host"}
+HOST = {"x86_64": "x86-64", "aarch64": "aarch64", "riscv64": "riscv64"}
+
+
+def of_host() -> str:
+    """The ABI of programs of this machine; empty if it is none of NAMES."""
+    return HOST.get(platform.machine(), "")
+
+
+def of_header(header: Mapping[str, Any]) -> str:
+    """The ABI that a trace's header names; empty if it is not stated, or none of NAMES."""
+    name = header.get("abi")
+    return name if isinstance(name, str) and name in NUMBER else ""
+
+
+def fits(abi: str, layout: str) -> bool:
+    """Whether structures of an ABI have the sizes that they have on targets of a layout.
+
+    i386 has pointers of 4 bytes, but aligns members of 8 bytes to 4.
+    """
+    return LAYOUT_OF_POINTER[POINTER_BYTES[abi]] == layout and WIDE_ALIGNMENT[abi] == 8
