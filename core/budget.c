@@ -425,7 +425,10 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
                                 const struct tau_budget_class *classes, size_t count) {
     struct layout layout;
     const uintptr_t start = tau_bits_round_up((uintptr_t)memory, TAU_ALIGNMENT);
-    if (heap == NULL || memory == NULL || (uintptr_t)memory + size_bytes < (uintptr_t)memory) {
+    // A TLSF that was built with other options does not link: it has no constant of this name.
+    TAU_ASSERT(TAU_TLSF_BUILT == TAU_CHECK_LEVEL);
+    if (heap == NULL || memory == NULL || (uintptr_t)memory + size_bytes < (uintptr_t)memory ||
+        TAU_TLSF_BUILT != TAU_CHECK_LEVEL) {
         return TAU_BAD_ARGUMENT;
     }
     const enum tau_status status = lay_out(&layout, classes, count);

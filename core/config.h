@@ -30,6 +30,28 @@
 #define TAU_JUNK_FILL 0
 #endif
 
+// Tells a build for size from one for speed: their bounds differ.
+#if defined(__OPTIMIZE_SIZE__)
+#define TAU_BUILT_FOR size
+#elif defined(__OPTIMIZE__)
+#define TAU_BUILT_FOR speed
+#else
+#define TAU_BUILT_FOR nothing
+#endif
+
+// A constant of the core whose name has every option that changes a layout or a bound, such as
+// tau_tlsf_built_word32_check1_fill0_size. A plan's header refers to the one that it was measured
+// with, so it does not link with a core that was built otherwise. Nor does a budgeted heap with a
+// TLSF of other options.
+#define TAU_TLSF_BUILT                                                                             \
+    TAU_BUILT_JOINED(TAU_WORD_BITS, TAU_CHECK_LEVEL, TAU_JUNK_FILL, TAU_BUILT_FOR)
+#define TAU_BUILT_JOINED(word, check, fill, optimized) TAU_BUILT_NAME(word, check, fill, optimized)
+// A program with a second copy of the core gives its constant a name of its own.
+#ifndef TAU_BUILT_NAME
+#define TAU_BUILT_NAME(word, check, fill, optimized)                                               \
+    tau_tlsf_built_word##word##_check##check##_fill##fill##_##optimized
+#endif
+
 // Most size classes of a budgeted heap.
 #define TAU_BUDGET_CLASSES_MAX 64u
 

@@ -17,6 +17,8 @@
 #include "core/private/heap/tlsf_request.h"
 #include "core/private/heap/tlsf_rows.h"
 
+const unsigned char TAU_TLSF_BUILT = TAU_CHECK_LEVEL;
+
 // ---- The operations, locked --------------------------------------------------------------------
 
 TAU_INLINE enum tau_status release(struct tau_tlsf *heap, tau_word *payload, struct used used) {

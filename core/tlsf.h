@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/config.h"
 #include "core/status.h"
 
 #ifdef __cplusplus
@@ -22,6 +23,9 @@ extern "C" {
 #endif
 
 struct tau_tlsf;  // lives at the start of the memory given to tau_tlsf_init; never copied
+
+// The options of this build, in a name (core/config.h). The value is the check level.
+extern const unsigned char TAU_TLSF_BUILT;
 
 struct tau_tlsf_statistics {
     size_t capacity_bytes;   // all blocks of all pools, with headers

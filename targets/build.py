@@ -125,6 +125,11 @@ def compiler_of(target: str) -> str:
     return path
 
 
+def compiler_version(target: str) -> str:
+    """The first line of a target's compiler's version; BuildError if it is not installed."""
+    return _version(compiler_of(target))
+
+
 def cache_folder() -> Path:
     """Where linked code is kept; made if need be. Raises BuildError if it cannot be written."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

@@ -9,6 +9,7 @@ import functools
 import re
 from pathlib import Path
 
+from tautochrone.code.build import Build
 from tautochrone.code.bounds import (
     NEVER,
     OVER_ALIGNED_FUNCTIONS,
@@ -145,7 +146,7 @@ def heap_bound(
     system: str, isa: str, level: int, optimize: str, verb: str, without: tuple[str, ...]
 ) -> int | None:
     """The bound of an operation of a heap: two tables and README have some of them in common."""
-    return bound_of_image(core_image(system, isa, level, optimize), verb, without)
+    return bound_of_image(core_image(system, isa, Build(level, optimize)), verb, without)
 
 
 def table(optimize: str = "-O2", rows: tuple = ROWS) -> list[str]:

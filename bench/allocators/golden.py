@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 from bench.allocators import synthetic
 from bench.allocators.images import ISAS, run
+from tautochrone.code.build import Build
 from tautochrone.replay import emulator
 
 HERE = Path(__file__).resolve().parent
@@ -31,7 +32,7 @@ def compilers() -> dict[str, str]:
 
 def maxima(system: str, level: int, isa: str) -> dict[str, dict[str, int]]:
     """Kind of trace -> operation (and finer) -> most instructions."""
-    image = emulator.core_image(system, isa, level)
+    image = emulator.core_image(system, isa, Build(level, "-O2"))
     plan = PLAN if system == "budget" else None
     return {
         kind: {

@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from tautochrone.code.build import FASTEST, Build
 from tautochrone.plan.file import Plan
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 from tautochrone.replay import emulator
 from tautochrone.replay.run import smallest_heap
 
@@ -15,14 +16,14 @@ from tautochrone.replay.run import smallest_heap
 @functools.cache
 def plan_of(trace: Path, planner: str = "replayed") -> Plan:
     """The plan that `tau plan` makes of a trace."""
-    return make_plan([trace], planner).plan
+    return make_plan([trace], Wanted(planner, layout="32", build=FASTEST)).plan
 
 
 def counts(
     system: str, isa: str, trace: Path, check_level: int = 0, optimize: str = "-O2"
 ) -> emulator.Counts:
     """Instructions per call; a budget uses the replayed plan of the trace itself."""
-    image = emulator.core_image(system, isa, check_level, optimize)
+    image = emulator.core_image(system, isa, Build(check_level, optimize))
     plan = plan_of(trace) if system == "budget" else None
     return emulator.count_calls(image, trace, plan=plan)
 

@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 from bench.allocators.programs import record_all
+from tautochrone.code.build import FASTEST
 from tautochrone.plan.heap.recordings import ReplayedRecording
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,7 @@ OTHER_INPUT_MUST = 0.02  # at most this above plain TLSF
 def measure_pair(program: str, planned: Path, other: Path, planner: str) -> dict[str, object]:
     """One plan on its own and on another input."""
     started = time.perf_counter()
-    made = make_plan([planned], planner)
+    made = make_plan([planned], Wanted(planner, layout="32", build=FASTEST))
     seconds = time.perf_counter() - started
     recording = ReplayedRecording(other, "32")
     plain = recording.smallest_heap(())

@@ -1,6 +1,7 @@
 // A second copy of the core's two heaps, without locks: what a lone thread calls. The hooks alone
 // would cost it a fifth of a call. Both copies work on the same heaps.
 #define TAU_PORT_ALONE
+#define TAU_BUILT_NAME(word, check, fill, optimized) tau_alone_tlsf_built
 #define tau_tlsf_add_pool tau_alone_tlsf_add_pool
 #define tau_tlsf_aligned_alloc tau_alone_tlsf_aligned_alloc
 #define tau_tlsf_alignment tau_alone_tlsf_alignment

@@ -13,8 +13,9 @@ from typing import Any
 
 from bench.allocators import programs
 from repro.budget.measure import footprint, plan_of
+from tautochrone.code.build import FASTEST
 from tautochrone.console.output import note
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 from tautochrone.trace.file import open_trace
 
 PLANNERS = ("replayed", "greedy")
@@ -28,7 +29,7 @@ def measure_program(program: str, inputs: dict[str, Path]) -> dict[str, Any]:
             row["peak_live_bytes"][which] = int(reader.totals.peak_live_bytes)
             row["events"][which] = int(reader.totals.events)
         row["tlsf"][which] = footprint(trace, "tlsf")
-    both = make_plan(list(inputs.values()), "replayed").plan
+    both = make_plan(list(inputs.values()), Wanted(layout="32", build=FASTEST)).plan
     row["both"] = {
         which: footprint(trace, "budget", both) / row["tlsf"][which]
         for which, trace in inputs.items()

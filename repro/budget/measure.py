@@ -16,8 +16,9 @@ import numpy as np
 
 from repro.budget import workload
 from repro.results import Results
+from tautochrone.code.build import FASTEST
 from tautochrone.plan.file import Plan
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 from tautochrone.replay.run import smallest_heap
 from tautochrone.trace.file import OPS, TraceWriter
 
@@ -52,7 +53,7 @@ def trace_of(name: str, seed: int, divide_by: int = 1, steps: int = workload.STE
 @functools.cache
 def plan_of(trace: Path, planner: str, layout: str = "32") -> Plan:
     """The plan that `tau plan` makes of one recording."""
-    return make_plan([trace], planner, layout=layout).plan
+    return make_plan([trace], Wanted(planner, layout=layout, build=FASTEST)).plan
 
 
 def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:

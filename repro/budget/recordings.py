@@ -11,12 +11,14 @@ from typing import Any
 
 from bench.allocators import programs
 from repro.budget.measure import footprint, plan_of
+from tautochrone.code.build import FASTEST
 from tautochrone.console.output import note
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 
 PROGRAM = "ffmpeg"
 PAIRS_COUNT = 8
 PLANNERS = ("replayed", "greedy")
+IN_32_BITS = Wanted(layout="32", build=FASTEST)
 COSTLY = 1.02  # what a plan may cost on another input, over plain TLSF
 
 
@@ -28,7 +30,7 @@ def measure_pair(inputs: dict[str, Path]) -> dict[str, Any]:
         return {w: footprint(trace, "budget", plan) / tlsf[w] for w, trace in inputs.items()}
 
     return {
-        "both": over_tlsf(make_plan(list(inputs.values()), "replayed").plan),
+        "both": over_tlsf(make_plan(list(inputs.values()), IN_32_BITS).plan),
         **{
             planner: {w: over_tlsf(plan_of(trace, planner)) for w, trace in inputs.items()}
             for planner in PLANNERS

@@ -19,7 +19,7 @@ from tautochrone.console import output, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = (
-    *("record", "import", "info", "plan", "replay", "report", "run", "export", "check"),
+    *("record", "import", "info", "plan", "verify", "replay", "report", "run", "export", "check"),
     *("compose", "tlb", "coldcode", "doctor"),
 )
 EXIT_STOPPED = 130

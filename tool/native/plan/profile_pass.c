@@ -54,7 +54,7 @@ static uint32_t entry_of(struct tau_profile *profile, uint64_t key) {
         }
         at = (at + 1) & (profile->table_size - 1);
     }
-    if (profile->entries_count >= SLOT_EMPTY - 1 ||
+    if (profile->entries_count >= SLOT_FREE - 1 ||
         !tau_profile_grow((void **)&profile->entries, &profile->entries_capacity,
                           profile->entries_count + 1, sizeof *profile->entries)) {
         return ID_NONE;
@@ -84,14 +84,11 @@ static bool slots_reach(struct tau_profile *profile, uint64_t slot) {
     return true;
 }
 
-// The entry of an object of SIZE_BYTES; SLOT_EMPTY for 0 bytes. False if it is too large or memory
-// is short.
-static bool identify(struct pass *pass, uint64_t size_bytes, unsigned align_log2, uint32_t *id) {
+// The entry of an object of SIZE_BYTES; of no bytes it is served as one of a byte. False if it is
+// too large or memory is short.
+static bool identify(struct pass *pass, uint64_t asked_bytes, unsigned align_log2, uint32_t *id) {
     uint64_t granule = pass->profile->granule_bytes;
-    if (size_bytes == 0) {
-        *id = SLOT_EMPTY;
-        return true;
-    }
+    const uint64_t size_bytes = asked_bytes == 0 ? 1 : asked_bytes;
     if (size_bytes > TAU_PROFILE_BYTES_MAX) {
         return false;
     }
@@ -138,8 +135,8 @@ static enum tau_profile_status event_apply(struct pass *pass,
                                                                : TAU_PROFILE_NO_MEMORY;
     }
     profile->slots[slot] = after;
-    uint32_t old_id = before >= SLOT_EMPTY ? ID_NONE : before;
-    uint32_t new_id = after >= SLOT_EMPTY ? ID_NONE : after;
+    uint32_t old_id = before >= SLOT_FREE ? ID_NONE : before;
+    uint32_t new_id = after >= SLOT_FREE ? ID_NONE : after;
     if (new_id != ID_NONE) {
         pass->live_bytes += profile->entries[new_id].key & ~1ull;
     }

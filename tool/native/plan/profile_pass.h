@@ -11,7 +11,6 @@
 #define REFERENCES 8u
 #define ID_NONE 0xffffffffu  // no object, or an object without bytes
 #define SLOT_FREE 0xffffffffu
-#define SLOT_EMPTY 0xfffffffeu  // a live object of 0 bytes
 
 // One distinct size; aligned objects have their own, since they can never be a class.
 struct size_entry {

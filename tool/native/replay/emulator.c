@@ -12,6 +12,7 @@
 
 #define IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
 #define STACK_GAP_BYTES 64u
+#define STACK_BYTES (UINT32_C(64) << 10)  // painted, so that what was used shows
 #define OUR_STOPS 1000u
 #define UNTIL_NEVER UINT64_C(0xfffffffc)
 
@@ -67,6 +68,7 @@ struct machine {
     uint64_t old_bytes;
     bool is_started;
     bool is_stopped;
+    bool goes_on;  // behind a request that was refused
 };
 
 // ---- counting ----
@@ -111,6 +113,24 @@ static void stop(struct machine *machine, enum tau_replay_fault fault) {
     }
 }
 
+// OP's request was refused. A realloc leaves its object as it was.
+static enum tau_replay_fault note_refusal(struct machine *machine) {
+    struct tau_content_object *object = &machine->objects[machine->op.slot];
+    struct tau_emulator_result *result = machine->result;
+    if (!machine->goes_on) {
+        return TAU_REPLAY_NO_MEMORY;
+    }
+    result->first_refusal = result->refusals == 0 ? machine->event : result->first_refusal;
+    result->refusals++;
+    if (machine->op.op != TAU_TRACE_REALLOC) {
+        return TAU_REPLAY_COMPLETED;
+    }
+    object->pointer = machine->old_pointer;
+    object->size_bytes = machine->old_bytes;
+    return (enum tau_replay_fault)tau_content_add(&machine->content, object, machine->op.slot,
+                                                  false);
+}
+
 // Notes where OP's object is now. Returns the fault it shows.
 static enum tau_replay_fault take_object(struct machine *machine, uint32_t address) {
     const struct tau_replay_op *op = &machine->op;
@@ -118,7 +138,7 @@ static enum tau_replay_fault take_object(struct machine *machine, uint32_t addre
     object->size_bytes = op->size_bytes;
     object->pointer = NULL;
     if (address == 0) {
-        return op->size_bytes == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_NO_MEMORY;
+        return note_refusal(machine);
     }
     const uint64_t offset = (uint64_t)address - TAU_EMULATOR_ARENA;
     if (address < TAU_EMULATOR_ARENA || offset > machine->heap_bytes) {
@@ -189,7 +209,7 @@ static void feed(struct machine *machine) {
             continue;
         }
         if (op->op == TAU_TRACE_REALLOC && object->pointer == NULL) {
-            op->op = TAU_TRACE_MALLOC;  // as in replay: the object had size 0
+            op->op = TAU_TRACE_MALLOC;  // the object was refused
         }
         if (op->op != TAU_TRACE_FREE && op->op != TAU_TRACE_REALLOC) {
             feed_new_object(machine);
@@ -293,6 +313,7 @@ static void at_loop(struct machine *machine) {
             return;
         }
         machine->heap = result;
+        machine->result->init_instructions = machine->cost.instructions;
         fault = result == 0 ? TAU_REPLAY_INIT_FAILED : TAU_REPLAY_COMPLETED;
         if (fault == TAU_REPLAY_COMPLETED && machine->image->shared != 0) {
             machine->step = STEP_SHARED;
@@ -513,6 +534,7 @@ static const char *machine_prepare(struct machine *machine, const uint32_t *clas
     }
     // An earlier run must not affect this one.
     (void)madvise(machine->arena, machine->heap_bytes, MADV_DONTNEED);
+    tau_emulator_stack_paint(machine->memory + IMAGE_BYTES - STACK_BYTES, STACK_BYTES);
     memcpy(machine->memory, image->bytes, image->bytes_count);
     machine->mail = (uint32_t *)(void *)(machine->memory + (image->mailbox - image->address));
     memcpy(machine->mail + MAIL_CLASSES, classes, classes_count * 2 * sizeof(uint32_t));
@@ -527,7 +549,7 @@ static const char *machine_prepare(struct machine *machine, const uint32_t *clas
 const char *tau_emulator_run(const char *unicorn_library, const struct tau_emulator_image *image,
                              struct tau_replay *replay, uint64_t heap_bytes,
                              const uint32_t *classes, uint64_t classes_count,
-                             uint64_t instructions_max, uint32_t way,
+                             uint64_t instructions_max, uint32_t way, uint32_t goes_on,
                              struct tau_emulator_result *result) {
     memset(result, 0, sizeof *result);
     struct tau_unicorn unicorn = {0};
@@ -541,6 +563,7 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
         .replay = replay,
         .heap_bytes = heap_bytes,
         .instructions_left = instructions_max,
+        .goes_on = goes_on != 0,
     };
     const bool is_ours = way == TAU_EMULATOR_OURS || image->isa == TAU_EMULATOR_RV32_ZBB;
     const char *cause =
@@ -550,6 +573,10 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
     }
     if (machine.engine != NULL) {
         (void)unicorn.close(machine.engine);
+    }
+    if (cause == NULL) {
+        result->stack_bytes = tau_emulator_stack_used(machine.memory + IMAGE_BYTES - STACK_BYTES,
+                                                      STACK_BYTES - STACK_GAP_BYTES);
     }
     if (machine.memory != NULL && machine.memory != MAP_FAILED) {
         (void)munmap(machine.memory, IMAGE_BYTES);

@@ -6,6 +6,7 @@
 
 #include "tool/native/machine/rv32_decode.h"
 
+#define STACK_PAINT 0xa5
 #define HISTOGRAM_LENGTH_MAX (UINT64_C(1) << 22)
 
 void tau_emulator_tally_add(struct tau_emulator_tally *tally, uint64_t number, uint64_t event) {
@@ -44,4 +45,16 @@ struct tau_emulator_cost tau_emulator_cost_of(const uint8_t *code, uint32_t size
         at += (half & 3) == 3 ? 4 : 2;
     }
     return cost;
+}
+
+void tau_emulator_stack_paint(uint8_t *stack, uint32_t size_bytes) {
+    memset(stack, STACK_PAINT, size_bytes);
+}
+
+uint32_t tau_emulator_stack_used(const uint8_t *stack, uint32_t size_bytes) {
+    uint32_t untouched = 0;
+    while (untouched < size_bytes && stack[untouched] == STACK_PAINT) {
+        untouched++;
+    }
+    return size_bytes - untouched;
 }

@@ -21,7 +21,7 @@ static enum tau_replay_fault take_object(struct paging *paging, struct paging_ob
     object->touched = 0;
     object->wide = NULL;
     if (address == 0) {
-        return op->size_bytes == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_NO_MEMORY;
+        return TAU_REPLAY_NO_MEMORY;
     }
     const uint64_t offset = (uint64_t)address - TAU_RV32_MEMORY;
     if (address < TAU_RV32_MEMORY || offset >= paging->content.arena_bytes) {
@@ -137,11 +137,6 @@ static enum tau_replay_fault reallocate(struct paging *paging, struct paging_obj
         return allocate(paging, object);
     }
     const struct tau_replay_op *op = paging->op;
-    if (op->size_bytes == 0) {
-        const enum tau_replay_fault fault = release(paging, object);
-        object->object.size_bytes = 0;
-        return fault;
-    }
     struct tau_content_object *content = &object->object;
     const uint64_t bytes_before = content->size_bytes;
     // The call may unmap pages that the object leaves, so its claims on them end before the call.

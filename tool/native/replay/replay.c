@@ -53,6 +53,11 @@ static struct tau_replay_op op_of_event(const struct tau_trace_columns *columns,
         const bool leaves_object = op.op == TAU_TRACE_REALLOC && op.slot != TAU_TRACE_SLOT_NONE;
         op.op = leaves_object ? TAU_TRACE_MALLOC : TAU_REPLAY_OP_SKIP;
     }
+    const bool is_request = op.op <= TAU_TRACE_ALIGNED_ALLOC;
+    if (is_request && op.size_bytes == 0) {
+        op.size_bytes = 1;
+        op.is_empty = 1;
+    }
     return op;
 }
 
@@ -126,12 +131,13 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
         *size_plus_one = 0;
     }
     if (op->op != TAU_TRACE_FREE) {
-        *size_plus_one = op->size_bytes + 1;
+        const uint64_t asked = op->size_bytes - op->is_empty;
+        *size_plus_one = asked + 1;
         survey->live_objects++;
-        if (op->size_bytes > UINT64_MAX / 2 - survey->live_bytes) {
+        if (asked > UINT64_MAX / 2 - survey->live_bytes) {
             return false;
         }
-        survey->live_bytes += op->size_bytes;
+        survey->live_bytes += asked;
         if (op->size_bytes > facts->size_bytes_max) {
             facts->size_bytes_max = op->size_bytes;
         }
@@ -319,7 +325,7 @@ static enum tau_replay_fault run_new_object(struct run *run, const struct tau_re
     object->pointer = pointer;
     object->size_bytes = op->size_bytes;
     if (pointer == NULL) {
-        return op->size_bytes == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_NO_MEMORY;
+        return TAU_REPLAY_NO_MEMORY;
     }
     if (run->content == NULL) {
         return TAU_REPLAY_COMPLETED;
@@ -339,11 +345,6 @@ static enum tau_replay_fault run_realloc(struct run *run, const struct tau_repla
     struct tau_content_object *object = &run->objects[op->slot];
     uint8_t *old = object->pointer;
     const uint64_t old_bytes = object->size_bytes;
-    if (old == NULL) {
-        // The object had size 0 and the system keeps none such.
-        const struct tau_replay_op fresh = {op->size_bytes, op->slot, TAU_TRACE_MALLOC, 0, 0};
-        return run_new_object(run, &fresh, run_allocate(run, &fresh));
-    }
     if (run->content != NULL && !tau_content_remove(run->content, object, op->slot)) {
         return TAU_REPLAY_OVERWRITTEN;
     }

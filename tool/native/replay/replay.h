@@ -31,11 +31,11 @@
 #define TAU_REPLAY_OP_SKIP 255u
 
 struct tau_replay_op {
-    uint64_t size_bytes;  // a touch's offset
+    uint64_t size_bytes;  // 1 for an object of no bytes: many programs take NULL for a failure
     uint32_t slot;
     uint8_t op;          // enum tau_trace_op, or TAU_REPLAY_OP_SKIP: a misuse event
     uint8_t align_log2;  // 0: the allocator's own; a touch's granules
-    uint16_t unused;
+    uint16_t is_empty;   // the program asked for no bytes
 };
 _Static_assert(sizeof(struct tau_replay_op) == 16, "the bound of memory counts on it");
 

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tautochrone import native
+from tautochrone.code.build import FASTEST, Build
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.targets.build import TARGETS, BuildError, kept
+from tautochrone.targets.build import TARGETS, BuildError, compiler_version, kept
 from tautochrone.targets.sources import CORE_FILES
 
 CODE_ADDRESS = 0x10000
+ALIGNMENT_32_BYTES = 8  # TAU_ALIGNMENT of core/config.h on 32-bit targets
 FUNCTIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
 # The targets that are emulated.
 ISAS = {name: TARGETS[name] for name in ("rv32", "m4", "rv32zbb")}
@@ -107,10 +109,27 @@ def load_image(name: str, isa: str, elf: Path, prefix: str, alignment: int = 4) 
     return Image(name, isa, elf, prefix, alignment, bytes(code), symbols)
 
 
+def compiler_versions(targets: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The version of each target's compiler, as it says itself, for those that are installed."""
+    found = []
+    for target in targets:
+        try:
+            found.append((target, compiler_version(target)))
+        except BuildError:
+            continue
+    return tuple(found)
+
+
+def code_bytes(image: Image) -> int:
+    """The bytes of an image's code and constants, without those that replay adds."""
+    stub = (image.symbols["tau_stub_end"] & ~1) - (image.symbols["tau_stub_start"] & ~1)
+    return len(image.code) - stub
+
+
 def core_image(
-    system: str, isa: str, check_level: int = 0, optimize: str = "-O2", cflags: Sequence[str] = ()
+    system: str, isa: str, build: Build = FASTEST, cflags: Sequence[str] = ()
 ) -> Image:
-    """The image of "tlsf" or "budget" at a check level; bounds are stated for level 0."""
+    """The image of "tlsf" or "budget" in a build."""
     if not native.core_sources().is_dir():
         raise TauError(
             "the core's sources are missing from this installation",
@@ -124,7 +143,6 @@ def core_image(
         )
     files = [f"core/{name}" for name in CORE_FILES[system]]
     files += ["targets/programs/budget.c"] if system == "budget" else []
-    flags = [f"-DTAU_CHECK_LEVEL={check_level}", *cflags]
-    return build_image(
-        f"{system}-check{check_level}", isa, files, flags, (), f"tau_{system}", optimize, 8
-    )
+    flags, prefix = [*build.cflags, *cflags], f"tau_{system}"
+    name = f"{system}-check{build.check_level}"
+    return build_image(name, isa, files, flags, (), prefix, build.optimize, ALIGNMENT_32_BYTES)

@@ -14,22 +14,15 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
-from tautochrone.plan.file import ALIGNMENT_BYTES, CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
-from tautochrone.plan.sections import section_named
+from tautochrone.plan.file import CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
+from tautochrone.plan.pools import AUTO, WAYS
 from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
-    from tautochrone.plan.making import Made
+    from tautochrone.plan.making import Made, Wanted
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
-NO_POOL = "No pool saves anything here: give heap_bytes to tau_tlsf_init"
-# What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
-OPTIMAL_WITHIN = (
-    "optimal_within: the most by which other pools exceed these in the paper's formula.",
-    "optimal_within: the most of the measured heap that any other plan could save.",
-)
-
 
 class Margin(click.ParamType):
     """A margin, as `10%` or `0.1`. A whole number without % is ambiguous, so it is refused."""
@@ -88,9 +81,29 @@ class Margin(click.ParamType):
 @click.option(
     "--layout",
     type=click.Choice(LAYOUTS),
-    default="32",
+    help="Word size whose headers and alignments the plan uses: a 32-bit target's, or the host's"
+    " (default: that of the recordings' ABI; 32 if they name none).",
+)
+@click.option(
+    "--build",
+    "build_path",
+    type=PATH,
+    help="TOML file with check_level, optimize and flags of the core in your firmware (default:"
+    " check level 1 and -Os).",
+)
+@click.option(
+    "--pools",
+    type=click.Choice(WAYS),
+    default=AUTO,
     show_default=True,
-    help="Word size whose headers and alignments the plan uses: a 32-bit target's, or the host's.",
+    help="Whether the plan has pools: if they save more memory than runs differ, or as you say.",
+)
+@click.option(
+    "--sizes-as-recorded",
+    "is_as_recorded",
+    is_flag=True,
+    help="Take sizes that were recorded on another ABI as they are, without pools (default: such a"
+    " plan is an estimate, and no header is written from it).",
 )
 @click.option(
     "--header",
@@ -124,7 +137,10 @@ def command(
     planner: str,
     classes_max: int,
     margin: float,
-    layout: str,
+    layout: str | None,
+    build_path: Path | None,
+    pools: str,
+    is_as_recorded: bool,
     header_path: Path | None,
     force: bool,
     limit_bytes: int | None,
@@ -141,7 +157,13 @@ def command(
 
     The planner `replayed` chooses by replay; on these recordings its plan never needs more than
     plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
-    dedicated bytes. The heap of every plan is measured by replay.
+    dedicated bytes. The heap of every plan is measured by replay, and so are larger ones: all sizes
+    that are sampled up to a quarter above it hold, too.
+
+    A structure with pointers has another size on another machine. A plan for a target is exact only
+    if its recordings were made on the target's ABI: by the firmware itself (core/ports/record.h),
+    by a build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate).
+    Otherwise it is an estimate.
 
     With recordings of accesses, the plan also states the frames that a heap on pages reserves. It
     states the bound of each operation on each target whose compiler is installed.
@@ -151,29 +173,22 @@ def command(
         if path is not None:
             output_file.check(path, force, [*traces, *outputs], as_json)
             outputs.append(path)
-    from tautochrone.plan.file import save_plan
-    from tautochrone.plan.header import save_header
-    from tautochrone.plan.making import make_plan, with_sections
-    from tautochrone.trace.file import open_trace
+    from tautochrone.code.build import Build, load
+    from tautochrone.commands import plan_told
+    from tautochrone.plan.making import Wanted
 
-    bar = output.progress(itertools.count(), "replaying plans", None)
-    settings = (planner, classes_max, margin, layout, skip_misuse)
-    readers = [open_trace(trace) for trace in traces]
-    made = make_plan(readers, *settings, lambda: next(bar), is_input_fixed)
-    bar.close()
-    _note_search(made)
-    made = with_sections(made, skip_misuse, output.note)
-    made_by = _made_by(traces, *settings, is_input_fixed)
-    if plan_path is not None:
-        save_plan(made.plan, plan_path, made_by, _notes(made), force)
-    if header_path is not None:
-        save_header(made.plan, header_path, made_by, force)
+    build = load(build_path) if build_path else Build()
+    wanted = Wanted(
+        *(planner, classes_max, margin, layout, skip_misuse, is_input_fixed, pools),
+        *(is_as_recorded, build),
+    )
+    made = _made_and_saved(traces, wanted, plan_path, header_path, force)
     if not any(map(output_file.is_stdout, outputs)):
         output.emit(
             as_json,
             "plan",
-            _result(made, limit_bytes),
-            lambda: _print(made, traces, plan_path, header_path),
+            plan_told.result_of(made, limit_bytes),
+            lambda: plan_told.show(made, traces, plan_path, header_path),
         )
     for path, ending in zip(traces, made.endings, strict=True):
         note_ending(path, ending)
@@ -186,136 +201,50 @@ def command(
     return EXIT_DONE
 
 
-def _made_by(
+def _made_and_saved(
     traces: tuple[Path, ...],
-    planner: str,
-    classes_max: int,
-    margin: float,
-    layout: str,
-    skip_misuse: bool,
-    is_input_fixed: bool,
-) -> str:
-    """The command line without its outputs, which do not change the plan."""
-    words = ["tau plan", *(trace.name for trace in traces), "--planner", planner]
-    if classes_max != CLASSES_MAX:
-        words += ["--classes-max", str(classes_max)]
-    if margin:
-        words += ["--margin", f"{margin * 100:g}%"]
-    if layout != "32":
-        words += ["--layout", layout]
-    if skip_misuse:
-        words.append("--skip-misuse")
-    if is_input_fixed:
-        words.append("--fixed-input")
-    return " ".join(words)
+    wanted: Wanted,
+    plan_path: Path | None,
+    header_path: Path | None,
+    force: bool,
+) -> Made:
+    """Make the plan, and write its file and its header."""
+    from tautochrone.commands import plan_told
+    from tautochrone.plan.file import save_plan
+    from tautochrone.plan.header import save_header
+    from tautochrone.plan.making import make_plan, with_sections
+    from tautochrone.plan.sizes import refuse_header
+    from tautochrone.trace.file import open_trace
 
-
-def _note_search(made: Made) -> None:
-    """Print on stderr what the search cost, and which planners' pools it dropped as a risk."""
-    output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
-    bets = [start for start in made.starts if start.is_bet]
-    for start in bets:
-        output.note(
-            f"tried and dropped: the pools of {start.name}, {start.refused}"
-            " (add --fixed-input if it always runs the same)"
-        )
-
-
-def _notes(made: Made) -> tuple[str, ...]:
-    plan = made.plan
-    notes = [
-        f"Plain TLSF needs {made.plain_heap_bytes:,} bytes for these recordings, this plan "
-        f"{made.measured_heap_bytes:,}.",
-        OPTIMAL_WITHIN[plan.planner == "replayed"],
-    ]
-    if plan.margin:
-        notes.append(
-            f"heap_bytes is {made.margin_bytes:,} bytes larger: a margin of"
-            f" {plan.margin * 100:g} %, all in the shared region."
-        )
-    if not plan.classes:
-        notes.append(f"{NO_POOL}.")
-    notes.append("Next: tau replay RECORDING --on tlsf,budget --plan THIS_FILE")
-    return tuple(notes)
-
-
-def _result(made: Made, limit_bytes: int | None) -> dict[str, Any]:
-    plan = made.plan
-    result: dict[str, Any] = {
-        "planner": plan.planner,
-        "classes": [{"size_bytes": size, "count": count} for size, count in plan.classes],
-        "dedicated_bytes": plan.dedicated_bytes,
-        "shared_bytes": plan.shared_bytes,
-        "heap_bytes": plan.heap_bytes,
-        "optimal_within": plan.optimal_within,
-        "margin": plan.margin,
-        "margin_bytes": made.margin_bytes,
-        "layout": plan.layout,
-        "measured_heap_bytes": made.measured_heap_bytes,
-        "plain_heap_bytes": made.plain_heap_bytes,
-        "replays": made.replays,
-        "search_seconds": round(made.search_seconds, 3),
-        "starts": [
-            {"name": start.name, "heap_bytes": start.heap_bytes, "refused": start.refused or None}
-            for start in made.starts
-        ],
-        "traces": [
-            {
-                "name": trace.name,
-                "sha256": trace.sha256,
-                "events": trace.events,
-                "peak_live_bytes": trace.peak_live_bytes,
-                "ending": ending.document(),
-            }
-            for trace, ending in zip(plan.traces, made.endings, strict=True)
-        ],
-    }
-    for name, value in plan.sections.items():
-        result |= section_named(name).document(value)
-    if limit_bytes is not None:
-        result["limit_bytes"] = limit_bytes
-        result["within_limit"] = plan.heap_bytes <= limit_bytes
-    return result
-
-
-def _print(
-    made: Made, paths: tuple[Path, ...], plan_path: Path | None, header_path: Path | None
-) -> None:
-    plan = made.plan
-    for trace in plan.traces:
-        print(
-            f"{trace.name}: {trace.events:,} events,"
-            f" {trace.peak_live_bytes:,} bytes live at the peak"
-        )
-    gain = made.measured_heap_bytes / made.plain_heap_bytes - 1 if made.plain_heap_bytes else 0.0
-    print(f"plain TLSF needs {made.plain_heap_bytes:>14,} bytes")
-    margin = f", of which margin {made.margin_bytes:,} (+{plan.margin * 100:g} %); without it"
-    print(
-        f"this plan needs  {plan.heap_bytes:>14,} bytes{margin if plan.margin else ''}"
-        f" ({gain * 100:+.1f} %)"
-    )
-    if plan.classes:
-        print(
-            f"{len(plan.classes):,} of {made.sizes_count:,} sizes after rounding to"
-            f" {ALIGNMENT_BYTES[plan.layout]} bytes get a pool: {plan.dedicated_bytes:,} bytes;"
-            f" {plan.shared_bytes:,} are shared"
-        )
-    else:
-        print(NO_POOL)
-    if made.least_bytes:
-        subject = "the plan without its margin" if plan.margin else "this"
-        print(
-            f"no heap can be smaller than {made.least_bytes:,} bytes (sizes rounded to"
-            f" {ALIGNMENT_BYTES[plan.layout]} bytes): {subject} is at most"
-            f" {output.percent(made.above_optimum)} above the optimum"
-        )
-    for name, value in plan.sections.items():
-        for line in section_named(name).told(value):
-            print(line)
-    for path in (plan_path, header_path):
-        if path is not None:
-            print(f"written: {path}")
+    bar = output.progress(itertools.count(), "replaying plans", None)
+    made = make_plan([open_trace(trace) for trace in traces], wanted, lambda: next(bar))
+    bar.close()
+    if header_path is not None:
+        refuse_header(made.plan)
+    plan_told.note_search(made)
+    made = with_sections(made, wanted.skip_misuse, output.note)
+    made_by = _made_by(traces, wanted, made.plan.layout)
     if plan_path is not None:
-        print(f"next: tau replay {paths[0]} --on tlsf,budget --plan {plan_path}")
-    else:
-        print("next: keep it with -o plan.toml, then tau replay --plan plan.toml")
+        save_plan(made.plan, plan_path, made_by, plan_told.notes(made), force)
+    if header_path is not None:
+        save_header(made.plan, header_path, made_by, force)
+    return made
+
+
+def _made_by(traces: tuple[Path, ...], wanted: Wanted, layout: str) -> str:
+    """The command line without its outputs, which do not change the plan."""
+    words = ["tau plan", *(trace.name for trace in traces), "--planner", wanted.planner]
+    if wanted.classes_max != CLASSES_MAX:
+        words += ["--classes-max", str(wanted.classes_max)]
+    if wanted.margin:
+        words += ["--margin", f"{wanted.margin * 100:g}%"]
+    words += ["--layout", layout]
+    if wanted.pools != AUTO:
+        words += ["--pools", wanted.pools]
+    for is_given, option in (
+        (wanted.is_as_recorded, "--sizes-as-recorded"),
+        (wanted.skip_misuse, "--skip-misuse"),
+        (wanted.is_input_fixed, "--fixed-input"),
+    ):
+        words += [option] if is_given else []
+    return " ".join(words)

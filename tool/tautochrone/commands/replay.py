@@ -98,7 +98,8 @@ def command(
         "layout": options.layout,
         "heap_bytes": options.heap_bytes,
         "instructions": options.isa,
-        "check_level": options.check_level if options.isa else None,
+        "check_level": options.core_build.check_level,
+        "optimize": options.core_build.optimize if options.isa else None,
         "first_events": events,
         "touch": given["touch"],
         "ending": opened.ending.document(),
@@ -106,7 +107,7 @@ def command(
         "systems": [entry.document() for entry in entries],
     }
     replayed = Replayed(
-        *(str(trace), result["plan"], options.heap_bytes, options.isa, options.check_level),
+        *(str(trace), result["plan"], options.heap_bytes, options.isa, options.core_build.told()),
         entries,
         words_of(**given, events=events),
     )

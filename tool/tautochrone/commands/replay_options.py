@@ -61,9 +61,14 @@ OPTIONS = (
     click.option(
         "--check-level",
         type=click.IntRange(0, 2),
-        default=0,
-        show_default=True,
-        help="Check level of the core while counting.",
+        help="Check level of the core (default: the plan's, else 1; 0 on pages).",
+    ),
+    click.option(
+        "--build",
+        "build_path",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="TOML file with the core's check_level, optimize and flags (default: the plan's build,"
+        " else check level 1 and -Os).",
     ),
     click.option(
         "--frames",
@@ -118,6 +123,8 @@ def words_of(**given: Any) -> dict[str, str]:
 
 def options_of(plan: Plan | None, **given: Any) -> Options:
     """Return the options of a replay from those of the command line."""
+    from tautochrone.code.build import load
+    from tautochrone.plan.build import build_of
     from tautochrone.plan.pages import refuse_fewer_frames
     from tautochrone.replay.system import Options
 
@@ -125,11 +132,13 @@ def options_of(plan: Plan | None, **given: Any) -> Options:
     if pages is not None and given["frames"] is not None:
         refuse_fewer_frames(pages, given["frames"])
     layout = given["layout"] or (plan.layout if plan else "32")
+    build = load(given["build_path"]) if given["build_path"] else build_of(plan)
     return Options(
         plan=plan,
         heap_bytes=given["heap_bytes"],
         layout=layout,
         isa=given["isa"],
+        build=build,
         check_level=given["check_level"],
         skip_misuse=given["skip_misuse"],
         frames=given["frames"],

@@ -16,9 +16,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone import native
+from tautochrone.code.build import FASTEST, Build
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan import responses
+from tautochrone.plan.build import build_of
 from tautochrone.plan.responses import Responses
 from tautochrone.plan.sections import TLB, Basis
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "bounds"
 RUN = "run"  # `tau run`'s malloc and free, on the processor of this machine
+RUN_BUILD = "O3-check1"  # linux/runtime/CMakeLists.txt
 HOST, X86_64 = "host", "x86-64"
 Pair = tuple[str, str]
 
@@ -37,6 +40,7 @@ class Bound(NamedTuple):
     system: str
     operation: str
     target: str
+    build: str
     unit: str
     bound: int
 
@@ -54,7 +58,7 @@ def make(basis: Basis) -> Bounds | None:
     found: list[Bound] = []
     for pair in _pairs(basis.has_classes, "pages" in basis.sections, basis.layout):
         try:
-            found += bounds_on(*pair)
+            found += bounds_on(*pair, basis.build)
         except TauError as error:
             basis.note(f"no bounds of {pair[0]} on {pair[1]}: {error.message}", error.next_step)
     return Bounds(core_sha256(), tuple(found)) if found else None
@@ -62,8 +66,7 @@ def make(basis: Basis) -> Bounds | None:
 
 def _pairs(has_classes: bool, has_pages: bool, layout: str) -> list[Pair]:
     """The pairs of a plan's systems and their targets."""
-    systems = ["tlsf"]
-    systems += ["budget"] if has_classes else []
+    systems = [] if layout == HOST else ["budget" if has_classes else "tlsf"]
     systems += ["rtvm", "tile:rtmmu"] if has_pages else []
     systems += [RUN] if layout == HOST and platform.machine() == "x86_64" else []
     return [(system, target) for system in systems for target in _targets(system)]
@@ -94,8 +97,10 @@ def core_sha256() -> str:
 
 
 @functools.cache
-def bounds_on(system: str, target: str) -> tuple[Bound, ...]:
-    """The bounds of a system's operations, without those that have none.
+def bounds_on(system: str, target: str, build: Build) -> tuple[Bound, ...]:
+    """The bounds of a system's operations in a build, without those that have none.
+
+    Heaps on pages, and `tau run`, have one build each, which the rows name.
 
     Raises TauError if the target's code cannot be built, for example because its compiler is
     missing.
@@ -105,11 +110,13 @@ def bounds_on(system: str, target: str) -> tuple[Bound, ...]:
     from tautochrone.replay.systems import system_named
 
     if system == RUN:
-        rows = preloaded.operations().items()
-        return tuple(Bound(RUN, name, target, "instructions", bound) for name, bound in rows)
+        rows = [(name, ("instructions", most)) for name, most in preloaded.operations().items()]
+        return tuple(Bound(RUN, name, target, RUN_BUILD, *row) for name, row in rows)
+    chosen = system_named(system)
+    made = build if chosen.follows_build else FASTEST
     return tuple(
-        Bound(system, operation, target, unit, bound)
-        for operation, unit, bound in system_named(system).bounds(target)
+        Bound(system, operation, target, made.name, unit, bound)
+        for operation, unit, bound in chosen.bounds(target, made)
         if bound is not None
     )
 
@@ -180,12 +187,12 @@ def header(value: Bounds) -> list[str]:
 
 
 def _macro(row: Bound) -> str:
-    name = f"TAU_PLAN_BOUND_{row.system}_{row.operation}_{row.target}_{row.unit}"
+    name = f"TAU_PLAN_BOUND_{row.system}_{row.operation}_{row.target}_{row.build}_{row.unit}"
     return re.sub("[^A-Z0-9]", "_", name.upper())
 
 
 def _said(row: Bound) -> str:
-    return f"{row.operation} of {row.system} on {row.target}, in {row.unit}"
+    return f"{row.operation} of {row.system} on {row.target} ({row.build}), in {row.unit}"
 
 
 def problems(value: Bounds, plan: Plan) -> list[str]:
@@ -196,15 +203,16 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
     ours = core_sha256()
     other_core = f"made from another core ({value.core_sha256[:12]}…, this is {ours[:12]}…)"
     is_same = value.core_sha256 == ours
-    planned = {row[:4]: row for row in value.operations}
+    planned = {row[:5]: row for row in value.operations}
+    build = build_of(plan)
     told = dict.fromkeys((row.system, row.target) for row in value.operations)
     moved = [
         f"{_reason(pair) if is_same else other_core}: {text}"
         for pair in told
-        for text in _moved(pair, planned)
+        for text in _moved(pair, planned, build)
     ]
     offered = _pairs(bool(plan.classes), "pages" in plan.sections, plan.layout)
-    missing = [pair for pair in offered if pair not in told and _computed(pair)]
+    missing = [pair for pair in offered if pair not in told and _computed(pair, build)]
     moved += [f"the plan has no bound of {system} on {target}" for system, target in missing]
     return moved + of_tasks
 
@@ -227,15 +235,15 @@ def _problems_of_tasks(value: Bounds, plan: Plan) -> list[str]:
         return []
 
 
-def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
+def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound], build: Build) -> list[str]:
     """The differences between plan and installation for one system on one target."""
     system, target = pair
     if target not in _targets(system):
         return [f"{system} has no bounds on {target}"]
-    rows = _computed(pair)
+    rows = _computed(pair, build)
     if rows is None:
         return []
-    found = {row[:4]: row for row in rows}
+    found = {row[:5]: row for row in rows}
     said = []
     for key, row in planned.items():
         if (row.system, row.target) != pair:
@@ -254,10 +262,10 @@ def _moved(pair: Pair, planned: dict[tuple[str, ...], Bound]) -> list[str]:
     return said
 
 
-def _computed(pair: Pair) -> tuple[Bound, ...] | None:
+def _computed(pair: Pair, build: Build) -> tuple[Bound, ...] | None:
     """The bounds of one system on one target; None, with a note, if its code cannot be built."""
     try:
-        return bounds_on(*pair)
+        return bounds_on(*pair, build)
     except TauError as error:
         output.note(
             f"tau: the bounds of {pair[0]} on {pair[1]} were not compared: {error.message}",

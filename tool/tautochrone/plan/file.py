@@ -6,9 +6,10 @@ it refuses unknown keys, values out of range and wrong sums, and names the place
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts.trace_format import MAGIC
 from tautochrone.files import input_file, output_file, schema, toml_file
+from tautochrone.plan.build import build_of
 from tautochrone.plan.sections import CODE, HEAP, TLB, WITHOUT_HEAP, section_named
 
 NEXT_STEP = "make the plan again with `tau plan`"
@@ -29,12 +31,12 @@ STEP_OF = {
 NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
 FORMAT = plan_format.FORMAT
 VERSION = plan_format.VERSION
-SECTIONS_SINCE = 3  # the plan version that brought sections besides [heap]
 FILE_BYTES_MAX = plan_format.FILE_BYTES_MAX
 HEAP_FACTS = plan_format.SECTIONS[HEAP]
 CLASSES_MAX: int = HEAP_FACTS["classes"]["most"]
 MARGIN_MAX: float = HEAP_FACTS["margin"]["most"]
 PLANNERS = tuple(HEAP_FACTS["planner"]["values"])
+STATED = "stated"
 LAYOUTS = tuple(HEAP_FACTS["layout"]["values"])
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout
 CLASS_FACTS = HEAP_FACTS["classes"]
@@ -53,8 +55,9 @@ class PlanClass(NamedTuple):
 class PlanTrace:
     """A recording that a plan was made from, with facts of `tau info`.
 
-    `incomplete` says why events are missing from it; it is empty if none are known to be.
-    `program` is the file name of what was recorded; empty if that is not known.
+    `abi` is the one of its sizes, empty if nobody stated it. `translated_from` is the one that they
+    were translated from. `incomplete` says why events are missing from it; it is empty if none are
+    known to be. `program` is the file name of what was recorded; empty if that is not known.
     """
 
     name: str
@@ -63,13 +66,16 @@ class PlanTrace:
     peak_live_bytes: int
     incomplete: str = ""
     program: str = ""
+    abi: str = ""
+    translated_from: str = ""
 
 
 @dataclass(frozen=True)
 class Plan:
     """A heap's division, and the other sections by name (plan/sections.py).
 
-    The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction. A plan of
+    The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction. `sizes`
+    says whether the recorded sizes are the target's (plan/sizes.py). A plan of
     tasks or of code has no heap: only sections (without_heap).
     """
 
@@ -79,9 +85,15 @@ class Plan:
     optimal_within: float
     margin: float = 0.0
     layout: str = "32"
+    sizes: str = STATED
     traces: tuple[PlanTrace, ...] = field(default=())
     sections: Mapping[str, Any] = field(default_factory=dict)
     has_heap: bool = True
+
+    @property
+    def check_level(self) -> int:
+        """The check level of the core that heap_bytes was measured with."""
+        return build_of(self).check_level
 
     @property
     def dedicated_bytes(self) -> int:
@@ -155,8 +167,12 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
             f"made by a newer version (plan version {version}; this is {VERSION})",
             NEWER_STEP,
         )
+    if version < VERSION:
+        raise reader.fail(
+            f"made by an earlier version (plan version {version}; this is {VERSION}), which did not"
+            " note for which build and ABI"
+        )
     _refuse_unknown(reader, document)
-    _refuse_later(reader, document, version)
     has_heap = HEAP in document or not WITHOUT_HEAP.keys() & document.keys()
     is_heap = isinstance(document.get(HEAP), dict) or not has_heap
     if not is_heap or not isinstance(document.get("trace", []), list):
@@ -203,17 +219,6 @@ def _refuse_unknown(reader: schema.Reader, document: dict[str, Any]) -> None:
                 NEWER_STEP,
             )
         raise reader.fail(f"{in_one_line(name)} is unknown")
-
-
-def _refuse_later(reader: schema.Reader, document: dict[str, Any], version: int) -> None:
-    """Raise TauError for a section that a file of this version did not have."""
-    if version >= SECTIONS_SINCE:
-        return
-    for name in plan_format.SECTIONS:
-        if name != HEAP and name in document:
-            raise reader.fail(
-                f"[{name}] needs plan version {SECTIONS_SINCE}, but this file says {version}"
-            )
 
 
 def _is_within(value: int, fact: dict[str, Any]) -> bool:
@@ -309,6 +314,19 @@ def save_plan(
     validate(plan)
     with output_file.written(path, force) as partial:
         partial.write_text(plan_text(plan, made_by, notes), encoding="utf-8")
+
+
+def replace_section(path: Path, plan: Plan, name: str, value: Any) -> None:
+    """Write a plan's file again with another section of this name; its comments stay."""
+    sections = {**plan.sections, name: value}
+    changed = replace(plan, sections=sections)
+    validate(changed)
+    before = path.read_text(encoding="utf-8").splitlines()
+    told = list(itertools.takewhile(lambda line: line.startswith("#"), before))
+    written = plan_text(changed, "").splitlines()
+    rest = itertools.dropwhile(lambda line: line.startswith("#"), written)
+    with output_file.written(path, True) as partial:
+        partial.write_text("\n".join([*told, *rest]) + "\n", encoding="utf-8")
 
 
 def comment(text: str) -> str:

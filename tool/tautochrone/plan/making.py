@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tautochrone.code.build import Build
 from tautochrone.errors import TauError
+from tautochrone.plan import build as built
+from tautochrone.plan import pools, sizes
 from tautochrone.plan.file import (
     ALIGNMENT_BYTES,
     CLASSES_MAX,
@@ -19,14 +22,18 @@ from tautochrone.plan.file import (
     with_margin,
 )
 from tautochrone.plan.heap import replayed, starts
-from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap, held_by_all
-from tautochrone.plan.profile import profile_of
+from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.plan.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
+from tautochrone.plan.threshold import threshold
+from tautochrone.trace import abi
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace
 
 if TYPE_CHECKING:
     from tautochrone.replay.opened import OpenTrace
+
+REPLAYED = "replayed"
 
 
 @dataclass(frozen=True)
@@ -36,13 +43,15 @@ class Made:
     `least_bytes` is the peak of live bytes, rounded up to the granule, of the recording that needs
     most: no heap can be smaller.
 
-    `measured_heap_bytes` is the heap without the margin. Every recording completed in it, and with
-    plain TLSF in `plain_heap_bytes`. `search_seconds` is the time of the search; it must not be
-    written to the plan file, because equal input gives an equal file.
+    `measured_heap_bytes` is the heap without the margin. Every recording completed in it and in all
+    sizes sampled above it (threshold.py), and with plain TLSF in `plain_heap_bytes`. `pools` says
+    what pools save, and why they were taken or not. `search_seconds` is the time of the search; it
+    must not be written to the plan file, because equal input gives an equal file.
     """
 
     plan: Plan
     recordings: tuple[OpenTrace, ...]  # in the plan's order
+    build: Build
     plain_heap_bytes: int
     measured_heap_bytes: int
     least_bytes: int
@@ -50,6 +59,7 @@ class Made:
     replays: int
     search_seconds: float
     starts: tuple[replayed.Start, ...]
+    pools: pools.Choice
 
     @property
     def endings(self) -> tuple[Ending, ...]:
@@ -67,55 +77,111 @@ class Made:
         return self.measured_heap_bytes / self.least_bytes - 1 if self.least_bytes else 0.0
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """How to plan. `layout` is the target's; the default is that of the recordings' ABI.
+
+    With `is_input_fixed` the replayed planner judges by these recordings alone. `pools` is one of
+    pools.WAYS, for the replayed planner. `is_as_recorded` takes sizes of another ABI as they are,
+    without pools.
+    """
+
+    planner: str = "replayed"
+    classes_max: int = CLASSES_MAX
+    margin: float = 0.0
+    layout: str | None = None
+    skip_misuse: bool = False
+    is_input_fixed: bool = False
+    pools: str = pools.ALWAYS
+    is_as_recorded: bool = False
+    build: Build = Build()
+
+
 def make_plan(
     traces: Sequence[Path | TraceReader],
-    planner: str = "replayed",
-    classes_max: int = CLASSES_MAX,
-    margin: float = 0.0,
-    layout: str = "32",
-    skip_misuse: bool = False,
+    wanted: Wanted = Wanted(),
     tick: Callable[[], None] = lambda: None,
-    is_input_fixed: bool = False,
 ) -> Made:
     """Plan a heap that holds every recording, measured by replay; no other section.
 
-    With `is_input_fixed` the replayed planner judges by these recordings alone. `tick` is called
-    after each replay. Raises TauError for a recording that cannot be planned from.
+    `tick` is called after each replay. Raises TauError for a recording that cannot be planned from.
     """
     started = time.perf_counter()
     readers = [one if isinstance(one, TraceReader) else open_trace(one) for one in traces]
     for reader in readers:
         _refuse_nothing(reader)
-    profile = profile_of(readers, ALIGNMENT_BYTES[layout], skip_misuse)
-    recordings = [ReplayedRecording(reader, layout) for reader in readers]
-    if planner == "replayed":
-        several = readers if len(readers) > 1 else ()
-        alone = [profile_of([reader], profile.granule_bytes, skip_misuse) for reader in several]
-        found = replayed.plan(profile, recordings, classes_max, tick, is_input_fixed, alone)
-        optimal_within = _distance(found.heap_bytes, profile.peak_live_bytes)
-    else:
-        classes, proved = starts.formula_classes(profile, planner, classes_max)
-        optimal_within = proved
-        found = _measure(classes, recordings, ALIGNMENT_BYTES[layout], tick)
-    with_its_margin = with_margin(found.heap_bytes, margin, layout)
+    layout = sizes.layout_of(readers, wanted.layout)
+    said = sizes.sizes_of(readers, layout, wanted.is_as_recorded)
+    if said == sizes.AS_RECORDED:
+        wanted = replace(wanted, classes_max=0)
+    alignment = ALIGNMENT_BYTES[layout]
+    profile = profile_of(readers, alignment, wanted.skip_misuse)
+    recordings = [ReplayedRecording(reader, layout, wanted.build.check_level) for reader in readers]
+    found, optimal_within = _found(profile, recordings, readers, wanted, tick)
+    choice = _choice(found, recordings, profile, wanted)
+    classes = found.classes if choice.is_taken else ()
+    measured = choice.pooled_bytes if choice.is_taken else choice.plain_bytes
+    if wanted.planner == REPLAYED:
+        optimal_within = _distance(measured, profile.peak_live_bytes)
+    with_its_margin = with_margin(measured, wanted.margin, layout)
     plan = Plan(
-        classes=found.classes,
-        heap_bytes=held_by_all(recordings, found.classes, with_its_margin, ALIGNMENT_BYTES[layout]),
-        planner=planner,
+        classes=classes,
+        heap_bytes=threshold(recordings, classes, with_its_margin, alignment)
+        if wanted.margin
+        else measured,
+        planner=wanted.planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
-        margin=margin,
+        margin=wanted.margin,
         layout=layout,
+        sizes=said,
         traces=tuple(map(_recorded, readers)),
+        sections={built.NAME: built.of(wanted.build, layout)},
     )
     validate(plan)
     return Made(
-        *(plan, tuple(recording.trace for recording in recordings)),
-        *(found.plain_heap_bytes, found.heap_bytes),
+        *(plan, tuple(recording.trace for recording in recordings), wanted.build),
+        *(choice.plain_bytes, measured),
         *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
         found.starts,
+        choice,
     )
+
+
+def _found(
+    profile: Profile,
+    recordings: Sequence[ReplayedRecording],
+    readers: Sequence[TraceReader],
+    wanted: Wanted,
+    tick: Callable[[], None],
+) -> tuple[replayed.Measured, float]:
+    """What the planner finds, and its `optimal_within`."""
+    if wanted.planner != REPLAYED:
+        classes, proved = starts.formula_classes(profile, wanted.planner, wanted.classes_max)
+        return _measure(classes, recordings, profile.granule_bytes, tick), proved
+    several = readers if len(readers) > 1 else ()
+    alone = [profile_of([one], profile.granule_bytes, wanted.skip_misuse) for one in several]
+    settings = (wanted.classes_max, tick, wanted.is_input_fixed, alone)
+    return replayed.plan(profile, recordings, *settings), 0.0
+
+
+def _choice(
+    found: replayed.Measured,
+    recordings: Sequence[ReplayedRecording],
+    profile: Profile,
+    wanted: Wanted,
+) -> pools.Choice:
+    """Both heaps, each from which on larger ones hold, and whether pools are taken."""
+    plain = threshold(recordings, (), found.plain_heap_bytes, profile.granule_bytes)
+    if not found.classes:
+        return pools.Choice(plain, plain, 0.0, False, "no pool saves anything")
+    pooled = threshold(recordings, found.classes, found.heap_bytes, profile.granule_bytes)
+    if wanted.planner != REPLAYED:
+        return pools.Choice(pooled, plain, 0.0, True, f"--planner {wanted.planner}")
+    alone = [recording.smallest_heap(()) for recording in recordings]
+    spread = pools.spread_of(alone, len(profile.sizes), wanted.is_input_fixed)
+    return pools.choose(wanted.pools, pooled, plain, spread)
 
 
 def with_sections(
@@ -134,6 +200,7 @@ def with_sections(
         layout=plan.layout,
         has_classes=bool(plan.classes),
         heap_bytes=with_margin(made.plain_heap_bytes, plan.margin, plan.layout),
+        build=made.build,
         note=note,
     )
     return replace(made, plan=replace(plan, sections=make_sections(basis)))
@@ -151,7 +218,9 @@ def _recorded(reader: TraceReader) -> PlanTrace:
     totals = reader.totals
     program = Path(str(reader.header.get("program") or "")).name
     said = (reader.sha256(), totals.events, totals.peak_live_bytes, reader.ending.gaps)
-    return PlanTrace(reader.path.name, *said, program.encode("utf-8", "replace").decode())
+    named = program.encode("utf-8", "replace").decode()
+    of_abi = (abi.of_header(reader.header), abi.translated_from(reader.header))
+    return PlanTrace(reader.path.name, *said, named, *of_abi)
 
 
 def _measure(

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from tautochrone.code.build import Build
 from tautochrone.facts.plan_format import SECTIONS
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ NAMES = tuple(name for name in SECTIONS if name != HEAP)
 class Basis:
     """What sections are made from.
 
-    `heap_bytes` is what plain TLSF needs for the recordings, margin included. `sections` are those
-    made before, by name. `note` gets the reason and the next step for a section, or part of one,
-    that is missing.
+    `heap_bytes` is what plain TLSF needs for the recordings, margin included. `build` is how the
+    core is built. `sections` are those made before, by name. `note` gets the reason and the next
+    step for a section, or part of one, that is missing.
     """
 
     traces: Sequence[OpenTrace]
@@ -39,6 +40,7 @@ class Basis:
     layout: str
     has_classes: bool
     heap_bytes: int
+    build: Build
     note: Callable[[str, str | None], None]
     sections: Mapping[str, Any] = field(default_factory=dict)
 

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from tautochrone import native
+from tautochrone.code.build import FASTEST, Build
 from tautochrone.code.images import (
     CODE_ADDRESS,
     FUNCTIONS,
@@ -128,6 +129,10 @@ class _Result(ctypes.Structure):
         ("calls", _Calls * len(CATEGORIES)),
         ("payload_bytes", ctypes.c_uint64),
         ("is_truncated", ctypes.c_uint64),
+        ("refusals", ctypes.c_uint64),
+        ("first_refusal", ctypes.c_uint64),
+        ("stack_bytes", ctypes.c_uint64),
+        ("init_instructions", ctypes.c_uint64),
         ("emulator_error", ctypes.c_uint64),
         ("fault_address", ctypes.c_uint64),
     ]
@@ -160,6 +165,9 @@ class Counts(dict[str, Calls]):
 
     heap_bytes: int = 0
     payload_bytes: int = 0
+    refusals: int = 0
+    first_refusal: int | None = None
+    stack_bytes: int = 0
     is_truncated: bool = False
     placement_hash: int = 0
 
@@ -246,14 +254,15 @@ def count_calls(
     instructions_max: int = INSTRUCTIONS_MAX,
     stepped: bool = False,
     ours: bool = False,
+    goes_on: bool = False,
 ) -> Counts:
     """Replay a trace on an image and count the instructions of each call.
 
     `heap_bytes` is the arena (default: twice the trace's peak of live bytes, doubled until the
     trace completes). It stops after `instructions_max`, with `is_truncated`. `stepped` counts
     instruction by instruction, to check the count by blocks. `ours` runs RV32 code on the processor
-    of rv32.h instead of unicorn; code with Zbb always runs there. Raises TauError if the allocator
-    fails.
+    of rv32.h instead of unicorn; code with Zbb always runs there. With `goes_on`, requests that are
+    refused are counted, and replay goes on. Raises TauError if the allocator fails.
     """
     trace = opened.open_trace_for_replay(trace_path)
     opened.refuse_misuse(trace, skip_misuse)
@@ -269,7 +278,9 @@ def count_calls(
     for size in tries:
         size = (size + 7) // 8 * 8
         counts, fault = opened.watched(
-            functools.partial(_count_once, image, trace, size, plan, instructions_max, way),
+            functools.partial(
+                _count_once, image, trace, size, plan, instructions_max, way, goes_on
+            ),
             f"counting instructions of {image.name}",
         )
         if fault in (faults.NO_MEMORY, faults.INIT_FAILED) and size < tries[-1]:
@@ -288,6 +299,7 @@ def _count_once(
     plan: Any | None,
     limit: int,
     way: int,
+    goes_on: bool,
 ) -> tuple[Counts, int]:
     library = native.library()
     library.tau_emulator_run.restype = ctypes.c_char_p
@@ -307,6 +319,7 @@ def _count_once(
         ctypes.c_uint64(len(pairs) // 2),
         ctypes.c_uint64(limit),
         ctypes.c_uint32(way),
+        ctypes.c_uint32(goes_on),
         ctypes.byref(raw),
     )
     try:
@@ -329,6 +342,8 @@ def _count_once(
     counts.heap_bytes = heap_bytes
     counts.payload_bytes = int(raw.payload_bytes)
     counts.is_truncated = bool(raw.is_truncated)
+    counts.refusals, counts.stack_bytes = int(raw.refusals), int(raw.stack_bytes)
+    counts.first_refusal = int(raw.first_refusal) if raw.refusals else None
     counts.placement_hash = int(raw.replay.placement_hash)
     return counts, int(raw.replay.fault)
 
@@ -339,12 +354,12 @@ def count(
     isa: str,
     plan: Any | None = None,
     heap_bytes: int | None = None,
-    check_level: int = 0,
+    build: Build = FASTEST,
     skip_misuse: bool = False,
 ) -> Counts:
     """Count the instructions of each call of one of our systems; add the bound of its function.
 
-    The bound (code/bounds.py) holds for every heap and pointer, at this check level. In a trace
+    The bound (code/bounds.py) holds for every heap and pointer, in this build. In a trace
     without aligned_alloc, the bound of realloc excludes objects with a requested alignment.
     """
     from tautochrone.code.bounds import (
@@ -355,7 +370,7 @@ def count(
         bound_of_image,
     )
 
-    image = core_image(system, isa, check_level)
+    image = core_image(system, isa, build)
     counts = count_calls(image, trace_path, heap_bytes, plan, skip_misuse)
     for verb in FUNCTIONS:
         if verb in counts:

@@ -34,6 +34,7 @@ SPELLED = {
     "heap_bytes": "--heap",
     "layout": "--layout",
     "isa": "--instructions",
+    "build": "--build",
     "check_level": "--check-level",
     "frames": "--frames",
     "touch_all": "--touch",
@@ -41,7 +42,7 @@ SPELLED = {
     "skip_misuse": "--skip-misuse",
 }
 # A system that does not follow these options is unaffected by them.
-HARMLESS = ("plan", "pages", "isa", "check_level", "touch_all")
+HARMLESS = ("plan", "pages", "isa", "build", "check_level", "touch_all")
 
 
 def refuse_options(chosen: Sequence[System], options: Options, trace: Path) -> None:

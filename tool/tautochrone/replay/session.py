@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone import native
+from tautochrone.code.build import Build
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
@@ -28,10 +29,10 @@ LAYOUTS = ("32", "host")
 class Arena:
     """An allocator that gets its memory as one arena.
 
-    It is in `library` (`{bits}` stands for 32 or 64) with functions `prefix`_init, _malloc and so
-    on, or it is built in and `opener` opens it. With `needs_plan` it takes a plan's classes; with a
-    plan without classes it runs as `prefix_without_classes`. `grows`: it takes memory on demand, so
-    one run gives the footprint and there is no search.
+    It is in `library` (`{bits}` is 32 or 64, `{level}` a check level above 0) with functions
+    `prefix`_init, _malloc and so on, or it is built in and `opener` opens it. With `needs_plan` it
+    takes a plan's classes; with a plan without classes it runs as `prefix_without_classes`.
+    `grows`: it takes memory on demand, so one run gives the footprint and there is no search.
     """
 
     name: str
@@ -56,11 +57,17 @@ def needs_plan(name: str, trace: Path) -> TauError:
 class Session:
     """A system prepared for one trace: runs and searches. A context manager.
 
-    `runs` counts the runs.
+    The core is built at `check_level` (default: the plan's, else the core's own default), which
+    decides a heap's control bytes. `runs` counts the runs.
     """
 
     def __init__(
-        self, trace: opened.OpenTrace, arena: Arena, plan: Any | None = None, layout: str = "32"
+        self,
+        trace: opened.OpenTrace,
+        arena: Arena,
+        plan: Any | None = None,
+        layout: str = "32",
+        check_level: int | None = None,
     ) -> None:
         if layout not in LAYOUTS:
             raise TauError(
@@ -69,6 +76,8 @@ class Session:
         self.trace = trace
         self.arena = arena
         self.layout = layout
+        planned = getattr(plan, "check_level", Build().check_level)
+        self.check_level = planned if check_level is None else check_level
         self.heap_bytes_max = HEAP_32_BYTES_MAX if layout == "32" else HEAP_HOST_BYTES_MAX
         self.runs = 0
         self.handle = self._open(plan)
@@ -116,14 +125,16 @@ class Session:
                     "the plan has a class beyond 32 bits", "make the plan again with `tau plan`"
                 )
         bits = 32 if self.layout == "32" else 64
-        path = Path(self.arena.library.format(bits=bits))
+        # A plan without classes is a plain TLSF [PLAN-7], without the cost of a budget's tables.
+        is_budget = self.arena.needs_plan and len(pairs) > 0
+        # A TLSF lays everything out at level 1 as at level 0, which is faster.
+        level = self.check_level if self.check_level > 1 or is_budget else 0
+        path = Path(self.arena.library.format(bits=bits, level=f"_check{level}" if level else ""))
         if not path.is_absolute():
             native.library(path.name)  # raises a clear error if the installation lacks it
             path = native.DIRECTORY / path
         cause = ctypes.c_char_p()
         array = (ctypes.c_uint32 * max(len(pairs), 1))(*pairs)
-        # A plan without classes is a plain TLSF [PLAN-7], without the cost of a budget's tables.
-        is_budget = self.arena.needs_plan and len(pairs) > 0
         prefix = self.arena.prefix
         if self.arena.needs_plan and not is_budget:
             prefix = self.arena.prefix_without_classes

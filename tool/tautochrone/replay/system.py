@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from tautochrone.code.build import FASTEST, Build
 from tautochrone.errors import EXIT_USAGE, TauError
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class PlannedPages(Protocol):
 class Options:
     """The options of a replay. None and defaults leave the choice to the system.
 
+    `build` is how the core is built: a heap's bytes and the counted code depend on it. Systems on
+    pages have one build, FASTEST. `check_level` is another one for all systems.
     `frames`: pages that can be mapped at once. `touch_all`: every object is touched as a whole.
     `pages`: what our heaps on pages take; `heap_bytes` stands for all of it, `frames` for its own.
     """
@@ -56,12 +59,24 @@ class Options:
     heap_bytes: int | None = None
     layout: str = "32"
     isa: str | None = None
-    check_level: int = 0
+    build: Build = Build()
+    check_level: int | None = None
     skip_misuse: bool = False
     frames: int | None = None
     touch_all: bool = False
     cycles_max: int | None = None
     pages: PlannedPages | None = None
+
+    @property
+    def core_build(self) -> Build:
+        """The build for systems that follow it."""
+        level = self.build.check_level if self.check_level is None else self.check_level
+        return replace(self.build, check_level=level)
+
+    @property
+    def paged_check_level(self) -> int:
+        """The check level of systems on pages."""
+        return FASTEST.check_level if self.check_level is None else self.check_level
 
     def given(self) -> list[str]:
         """The names of the options that differ from their defaults."""
@@ -89,7 +104,7 @@ class System(ABC):
     that it uses. An option that no chosen system follows is refused; others ignore an option that
     some follow. `is_parallel`: it runs its
     own program, so that several may run at a time. `targets` are those on which its operations have
-    bounds.
+    bounds. `follows_build`: these are of any build of the core.
     """
 
     name: str
@@ -98,6 +113,7 @@ class System(ABC):
     follows: ClassVar[frozenset[str]] = frozenset({"skip_misuse"})
     is_parallel: ClassVar[bool] = False
     targets: ClassVar[tuple[str, ...]] = ()
+    follows_build: ClassVar[bool] = False
 
     def accept(self, options: Options, trace: Path) -> None:
         """Raise TauError (usage) for options that this system cannot fulfill."""
@@ -109,8 +125,10 @@ class System(ABC):
     def run(self, trace: OpenTrace, options: Options) -> Entry:
         """Replay the trace. Raises TauError if the system fails; not enough memory is an entry."""
 
-    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+    def bounds(self, target: str, build: Build) -> Iterable[tuple[str, str, int | None]]:
         """Return operation, unit and bound of each operation in each unit on one of `targets`.
+
+        `build` is how the core is built; systems that do not follow it have bounds of FASTEST only.
 
         A bound is None if there is none, or none is known. Raises TauError if code for the target
         cannot be built, for example without its compiler.
@@ -122,7 +140,12 @@ class System(ABC):
         return None
 
     def result(
-        self, trace: OpenTrace, plan: object, heap_bytes: int | None, layout: str
+        self,
+        trace: OpenTrace,
+        plan: object,
+        heap_bytes: int | None,
+        layout: str,
+        check_level: int | None = None,
     ) -> ReplayResult:
         """Return the result of one run, for systems in an arena or a process."""
         raise self._maps_pages()

@@ -39,7 +39,7 @@ class Replayed:
     plan: str | None
     heap_bytes: int | None
     isa: str | None
-    check_level: int
+    build: str
     entries: Sequence[Entry]
     given: Mapping[str, str] = field(default_factory=dict)
 
@@ -102,14 +102,14 @@ def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
             size = f"{entry.plan_heap_bytes:,} bytes"
             print(f"{entry.name} does not hold the trace in the plan's {size}.")
     if replayed.isa:
-        _show_instructions(entries, replayed.isa, replayed.check_level)
+        _show_instructions(entries, replayed.isa, replayed.build)
     print(_verdict(entries, replayed.heap_bytes))
 
 
-def _show_instructions(entries: Sequence[Entry], isa: str, check_level: int) -> None:
+def _show_instructions(entries: Sequence[Entry], isa: str, build: str) -> None:
     from tautochrone.code.images import ISAS
 
-    print(f"\ninstructions per call on {ISAS[isa].title}, -O2, check level {check_level}:")
+    print(f"\ninstructions per call on {ISAS[isa].title}, {build}:")
     rows: Table = [("system", "operation", "calls", "p99.9", "max", "bound")]
     for entry in entries:
         for name, operation in entry.operations.items():

@@ -2,8 +2,8 @@
 
 Structures with pointers have other sizes on other ABIs. A plan for a target is exact only if its
 recordings were made on an ABI that lays structures out as the target does (iface/abi.toml).
-A trace's header has `abi`, a name of NAMES, or an empty one if nobody stated it: CSV and heaptrack's
-files know no machine. It has `build_id` of the recorded program, empty if it has none.
+A trace's header has `abi`, a name of NAMES, or an empty one if nobody stated it: CSV and
+heaptrack's files know no machine. It has `build_id` of the recorded program, empty if it has none.
 `translated` says that `tau translate` computed the sizes for that ABI from another one's.
 """
 
@@ -32,9 +32,21 @@ def of_header(header: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) and name in NUMBER else ""
 
 
+def translated_from(header: Mapping[str, Any]) -> str:
+    """The ABI that a trace's sizes were translated from; empty if they were recorded."""
+    translated = header.get("translated")
+    name = translated.get("from") if isinstance(translated, dict) else None
+    return name if isinstance(name, str) and name in NUMBER else ""
+
+
+def has_words_of(abi: str, layout: str) -> bool:
+    """Whether an ABI's pointers have a layout's words."""
+    return LAYOUT_OF_POINTER[POINTER_BYTES[abi]] == layout
+
+
 def fits(abi: str, layout: str) -> bool:
     """Whether structures of an ABI have the sizes that they have on targets of a layout.
 
     i386 has pointers of 4 bytes, but aligns members of 8 bytes to 4.
     """
-    return LAYOUT_OF_POINTER[POINTER_BYTES[abi]] == layout and WIDE_ALIGNMENT[abi] == 8
+    return has_words_of(abi, layout) and WIDE_ALIGNMENT[abi] == 8

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tautochrone.code.build import Build
 from tautochrone.code.bounds import (
     NEVER,
     PAYLOAD_CHARGES,
@@ -194,7 +195,7 @@ def test_no_call_of_ours_exceeds_its_bound(
     tmp_path: Path, isa: str, system: str, check_level: int, optimize: str
 ) -> None:
     trace = random_trace(tmp_path / "t.tau", seed=33, events=6000, live_max=200)
-    image = core_image(system, isa, check_level, optimize)
+    image = core_image(system, isa, Build(check_level, optimize))
     counts = count_calls(image, trace, plan=PLAN if system == "budget" else None)
     for verb in ("malloc", "calloc", "realloc", "aligned_alloc", "free"):
         bound = bound_of_image(image, verb)

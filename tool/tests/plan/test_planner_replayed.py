@@ -17,7 +17,7 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, PlanClass, plan_text
 from tautochrone.plan.heap import replayed
 from tautochrone.plan.heap.recordings import Classes, Meter, ReplayedRecording, held_by_all
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 from tautochrone.plan.profile import Profile, profile_of
 from tautochrone.replay.run import completes, smallest_heap
 from testing.random_trace import FREE, MALLOC, Event, random_events, write_events
@@ -123,14 +123,14 @@ def test_several_recordings_are_all_held_by_one_heap(tmp_path: Path) -> None:
 
 def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
     path = write_events(tmp_path / "t.tau", program(3, 300))
-    texts = {plan_text(make_plan([path], margin=0.05).plan, "tau plan") for _ in range(2)}
+    texts = {plan_text(make_plan([path], Wanted(margin=0.05)).plan, "tau plan") for _ in range(2)}
     assert len(texts) == 1
 
 
 def test_the_margin_is_on_top_of_the_measured_heap_and_was_replayed(tmp_path: Path) -> None:
     """[PLAN-6]"""
     path = write_events(tmp_path / "t.tau", program(4, 300))
-    made = make_plan([path], margin=0.1)
+    made = make_plan([path], Wanted(margin=0.1))
     assert made.plan.margin == 0.1
     assert made.plan.heap_bytes * 10 >= made.measured_heap_bytes * 11
     assert made.plan.heap_bytes <= made.measured_heap_bytes * 1.12
@@ -145,14 +145,14 @@ def test_no_events_one_size_and_no_classes(tmp_path: Path) -> None:
     single = make_plan([path])
     assert [item.size_bytes for item in single.plan.classes] == [24]
     assert single.plan.heap_bytes < single.plain_heap_bytes
-    none = make_plan([path], classes_max=0)
+    none = make_plan([path], Wanted(classes_max=0))
     assert (none.plan.classes, none.plan.heap_bytes) == ((), none.plain_heap_bytes)
 
 
 @pytest.mark.parametrize("planner", ["greedy", "exact", "exhaustive"])
 def test_formula_plans_are_measured_too(tmp_path: Path, planner: str) -> None:
     path = write_events(tmp_path / "t.tau", come_and_go(2, [96, 56, 24], 6, 500))
-    made = make_plan([path], planner)
+    made = make_plan([path], Wanted(planner))
     assert made.plan.planner == planner
     assert made.plan.heap_bytes == heap_of(path, made.plan)
     assert made.plain_heap_bytes == smallest_heap(path, "tlsf")
@@ -162,10 +162,10 @@ def test_sizes_beyond_the_class_limit_are_shared(tmp_path: Path) -> None:
     """More than 64 sizes [P1-8]: those with the largest S_i P_i,max get a class from a formula."""
     events = [(MALLOC, slot, 8 * (slot % 80 + 1), 0) for slot in range(800)]
     path = write_events(tmp_path / "t.tau", events)
-    greedy_plan = make_plan([path], "greedy").plan
+    greedy_plan = make_plan([path], Wanted("greedy")).plan
     assert [item.size_bytes for item in greedy_plan.classes] == list(range(640, 128, -8))
     assert len(make_plan([path]).plan.classes) <= 64
-    assert len(make_plan([path], classes_max=3).plan.classes) <= 3
+    assert len(make_plan([path], Wanted(classes_max=3)).plan.classes) <= 3
 
 
 # ---- the search by itself ----
@@ -227,7 +227,7 @@ def test_the_heap_with_its_margin_is_replayed_on_every_recording(
         write_events(tmp_path / f"{length}.tau", come_and_go(length, [1024, 56, 24], 5, length))
         for length in lengths
     ]
-    wanted = make_plan(paths, planner, margin=0.1)
+    wanted = make_plan(paths, Wanted(planner, margin=0.1))
     tried: set[tuple[int, int]] = set()
     completed = ReplayedRecording.completed
 
@@ -238,7 +238,7 @@ def test_the_heap_with_its_margin_is_replayed_on_every_recording(
         return completed(self, classes, heap_bytes)
 
     monkeypatch.setattr(ReplayedRecording, "completed", failing)
-    made = make_plan(paths, planner, margin=0.1)
+    made = make_plan(paths, Wanted(planner, margin=0.1))
     assert made.measured_heap_bytes == wanted.measured_heap_bytes
     assert made.plan.heap_bytes > wanted.plan.heap_bytes
     assert {(length, made.plan.heap_bytes) for length in lengths} <= tried

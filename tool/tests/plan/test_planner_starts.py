@@ -14,7 +14,7 @@ import pytest
 from tautochrone.plan.file import PlanClass, plan_text
 from tautochrone.plan.heap import starts
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 from tautochrone.plan.profile import profile_of
 from testing.random_trace import write_events
 from tool.tests.plan.plan_traces import come_and_go
@@ -65,10 +65,10 @@ def test_classes_are_found_where_no_guess_of_all_counts_at_once_is_admitted(
 @pytest.mark.parametrize("seed", range(6))
 def test_never_worse_than_a_formula_where_the_input_is_fixed(tmp_path: Path, seed: int) -> None:
     path = recording(tmp_path, seed)
-    made = make_plan([path], is_input_fixed=True)
+    made = make_plan([path], Wanted(is_input_fixed=True))
     assert made.measured_heap_bytes <= made.plain_heap_bytes
     for planner in FORMULAS:
-        assert made.measured_heap_bytes <= make_plan([path], planner).measured_heap_bytes
+        assert made.measured_heap_bytes <= make_plan([path], Wanted(planner)).measured_heap_bytes
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -100,9 +100,9 @@ def test_never_worse_than_the_plan_of_one_recording_of_fixed_inputs(
     tmp_path: Path, seed: int
 ) -> None:
     paths = pair(tmp_path, seed)
-    made = make_plan(paths, is_input_fixed=True)
+    made = make_plan(paths, Wanted(is_input_fixed=True))
     for path in paths:
-        alone = make_plan([path], is_input_fixed=True).plan.classes
+        alone = make_plan([path], Wanted(is_input_fixed=True)).plan.classes
         assert made.measured_heap_bytes <= heap_of(paths, alone)
         assert path.name in [start.name for start in made.starts]
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tautochrone.code.build import Build
 from tautochrone.code import images
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator
@@ -66,7 +67,7 @@ def test_payload_is_charged_three_instructions(
 @pytest.mark.parametrize("system", ["tlsf", "budget"])
 def test_counting_by_blocks_and_by_instructions_agree(trace: Path, system: str) -> None:
     plan = PLAN if system == "budget" else None
-    image = core_image(system, "rv32", check_level=1)
+    image = core_image(system, "rv32", Build(1, "-O2"))
     by_blocks = count_calls(image, trace, plan=plan)
     assert by_blocks == count_calls(image, trace, plan=plan, stepped=True)
 

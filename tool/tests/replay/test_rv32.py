@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tautochrone.code.build import Build
 from tautochrone.code.bounds import bound_accesses, bound_instructions, is_zbb
 from tautochrone.code.calls import Machine, core_code
 from tautochrone.code.images import CODE_ADDRESS, Image
@@ -133,7 +134,7 @@ def test_the_core_takes_the_same_on_unicorn_and_here(tmp_path: Path, system: str
 
     trace = random_trace(tmp_path / "t.tau", 77, events=4000)
     plan = SimpleNamespace(classes=[(24, 10), (104, 7)]) if system == "budget" else None
-    image = core_image(system, "rv32", check_level=1)
+    image = core_image(system, "rv32", Build(1, "-O2"))
     on_unicorn_counts = count_calls(image, trace, plan=plan)
     here = count_calls(image, trace, plan=plan, ours=True)
     assert here == on_unicorn_counts

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from tautochrone.code.build import Build
 from tautochrone.errors import TauError
 from tautochrone.plan.file import PlanClass
 
@@ -41,17 +42,21 @@ class _Classes:
     """The part of a plan that the replayer reads."""
 
     classes: Classes
+    check_level: int
 
 
 class ReplayedRecording:
     """A recording in the replayer, decoded once. `replays` counts its runs."""
 
-    def __init__(self, trace: Path | TraceReader, layout: str) -> None:
+    def __init__(
+        self, trace: Path | TraceReader, layout: str, check_level: int = Build().check_level
+    ) -> None:
         from tautochrone.replay import opened, session
 
         self.replays = 0
         self._smallest_bytes: dict[Classes, int] = {}
         self.layout = layout
+        self.check_level = check_level
         self.trace = opened.open_trace_for_replay(trace)
         self.events = int(self.trace.facts.events)
         self.lowest_bytes = int(self.trace.facts.peak_live_bytes)
@@ -86,8 +91,9 @@ class ReplayedRecording:
         from tautochrone.replay.session import Session
         from tautochrone.replay.systems.native import BUDGET, TLSF
 
-        plan = _Classes(classes) if classes else None
-        return Session(self.trace, BUDGET if classes else TLSF, plan, self.layout)
+        plan = _Classes(classes, self.check_level) if classes else None
+        arena = BUDGET if classes else TLSF
+        return Session(self.trace, arena, plan, self.layout, self.check_level)
 
 
 def held_by_all(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tautochrone.code.build import Build
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts.status_format import PLAN_TOO_LARGE
@@ -26,9 +27,10 @@ class Native(System):
     about: str
     is_counted: bool = False
     follows: ClassVar[frozenset[str]] = frozenset(
-        {"plan", "heap_bytes", "layout", "isa", "check_level", "skip_misuse"}
+        {"plan", "heap_bytes", "layout", "isa", "build", "check_level", "skip_misuse"}
     )
     targets: ClassVar[tuple[str, ...]] = ("rv32", "m4")
+    follows_build: ClassVar[bool] = True
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -40,25 +42,32 @@ class Native(System):
         if self.arena.needs_plan and options.plan is None:
             raise needs_plan(self.name, trace)
 
-    def session(self, trace: opened.OpenTrace, plan: Any = None, layout: str = "32") -> Session:
+    def session(
+        self,
+        trace: opened.OpenTrace,
+        plan: Any = None,
+        layout: str = "32",
+        check_level: int | None = None,
+    ) -> Session:
         """Prepare the allocator for many runs of a trace. A context manager."""
-        return Session(trace, self.arena, plan, layout)
+        return Session(trace, self.arena, plan, layout, check_level)
 
     def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
         """Replay in the requested heap, else in the smallest that holds."""
         plan = options.plan if self.arena.needs_plan else None
-        done = self.result(trace, plan, options.heap_bytes, options.layout)
+        build = options.core_build
+        done = self.result(trace, plan, options.heap_bytes, options.layout, build.check_level)
         counts = None
         if options.isa is not None and self.is_counted and done.completed:
             from tautochrone.replay.emulator import count
 
             counts = count(
-                *(trace, self.name, options.isa, plan, options.heap_bytes, options.check_level),
+                *(trace, self.name, options.isa, plan, options.heap_bytes, build),
                 skip_misuse=options.skip_misuse,
             )
         holds = None
         if plan is not None and done.completed:
-            with self.session(trace, plan, options.layout) as session:
+            with self.session(trace, plan, options.layout, build.check_level) as session:
                 run = session.run(plan.heap_bytes, checked=False)
                 holds = run.fault == faults.COMPLETED
         return entry_of(
@@ -70,10 +79,15 @@ class Native(System):
         )
 
     def result(
-        self, trace: opened.OpenTrace, plan: Any, heap_bytes: int | None, layout: str
+        self,
+        trace: opened.OpenTrace,
+        plan: Any,
+        heap_bytes: int | None,
+        layout: str,
+        check_level: int | None = None,
     ) -> ReplayResult:
         """Run once and check every object, in the smallest heap unless one is given."""
-        with self.session(trace, plan, layout) as session:
+        with self.session(trace, plan, layout, check_level) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
             run = opened.watched(lambda: session.run(size), f"replaying on {self.name}")
         if run.fault == faults.INIT_FAILED and run.init_status == PLAN_TOO_LARGE:
@@ -114,7 +128,7 @@ class Native(System):
         with self.session(trace, plan, layout) as session:
             return session.smallest_heap(guess_bytes, grid_sizes)
 
-    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+    def bounds(self, target: str, build: Build) -> Iterable[tuple[str, str, int | None]]:
         """The longest paths of our systems on one of code.images.ISAS, in instructions and
         accesses.
         """
@@ -123,7 +137,7 @@ class Native(System):
         from tautochrone.code.bounds import accesses_bound_of_image, bound_of_image
         from tautochrone.code.images import FUNCTIONS, core_image
 
-        image = core_image(self.name, target)
+        image = core_image(self.name, target, build)
         for operation in FUNCTIONS:
             yield operation, INSTRUCTIONS, bound_of_image(image, operation)
             yield operation, ACCESSES, accesses_bound_of_image(image, operation)
@@ -140,7 +154,7 @@ def library_system(name: str, library: str | Path, prefix: str, grows: bool = Fa
     return Native(Arena(name, str(library), prefix, grows=grows), PEER, about)
 
 
-CORE_LIBRARY = "libtau_core{bits}.so"
+CORE_LIBRARY = "libtau_core{bits}{level}.so"
 TLSF = Arena("tlsf", CORE_LIBRARY, "tau_tlsf")
 BUDGET = Arena(
     "budget",

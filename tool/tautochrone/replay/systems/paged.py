@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from tautochrone.code.build import Build
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay.entry import (
     ACCESSES,
@@ -56,7 +57,7 @@ class Paged(System):
         """Replay twice, and put both counts into one entry."""
         from tautochrone.replay.paging import page_replay
 
-        settings = (*space_of(options, self.role), options.check_level, options.skip_misuse)
+        settings = (*space_of(options, self.role), options.paged_check_level, options.skip_misuse)
         done = page_replay(trace, self.name, "rv32", *settings, options.touch_all)
         with_zbb = page_replay(trace, self.name, "rv32zbb", *settings, options.touch_all)
         operations = {
@@ -75,7 +76,7 @@ class Paged(System):
             return replayed_bytes
         return table_bytes(self.name, options.pages.heap_pages)
 
-    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+    def bounds(self, target: str, build: Build) -> Iterable[tuple[str, str, int | None]]:
         """The longest paths on "rv32" or "rv32zbb", in instructions and accesses."""
         from tautochrone.replay.paging import KINDS, bounds_of, paging_image
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from tautochrone.code.build import Build
 from tautochrone.errors import TauError
 from tautochrone.replay.entry import (
     CONVENTIONAL,
@@ -63,13 +64,13 @@ class Tile(System):
         from tautochrone.replay.tile.tile import CYCLES_MAX, tile_replay
 
         done = tile_replay(
-            *(trace, self.name, *space_of(options, self.role), options.check_level),
+            *(trace, self.name, *space_of(options, self.role), options.paged_check_level),
             *(options.skip_misuse, options.touch_all, options.cycles_max or CYCLES_MAX),
         )
         shown = {
             kind: calls for kind, calls in done.calls.items() if calls.count or kind in ALWAYS_SHOWN
         }
-        is_bounded = self._is_bounded(options.check_level)
+        is_bounded = self._is_bounded(options.paged_check_level)
         operations = {
             kind: _operation(kind, each, self._bound(kind) if is_bounded else None, is_bounded)
             for kind, each in {**shown, **done.accesses}.items()
@@ -92,7 +93,7 @@ class Tile(System):
 
         return tile_bound(tile_system(self.name), operation)
 
-    def bounds(self, target: str) -> Iterable[tuple[str, str, int | None]]:
+    def bounds(self, target: str, build: Build) -> Iterable[tuple[str, str, int | None]]:
         """The bounds in cycles; the target is the tile itself."""
         from tautochrone.replay.tile.cycle_bounds import tile_bounds
         from tautochrone.replay.tile.program import tile_system

@@ -1,0 +1,177 @@
+"""What `tau plan` says: notes on the search, the plan's comments, its text and its JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tautochrone.console import output
+from tautochrone.plan import sizes
+from tautochrone.plan.file import ALIGNMENT_BYTES
+from tautochrone.plan.pools import costs
+from tautochrone.plan.pools import document as pools_document
+from tautochrone.plan.sections import section_named
+
+if TYPE_CHECKING:
+    from tautochrone.plan.making import Made
+
+# What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
+OPTIMAL_WITHIN = (
+    "optimal_within: the most by which other pools exceed these in the paper's formula.",
+    "optimal_within: the most of the measured heap that any other plan could save.",
+)
+
+
+def note_search(made: Made) -> None:
+    """Print on stderr what the search cost, and which planners' pools it dropped as a risk."""
+    output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
+    bets = [start for start in made.starts if start.is_bet]
+    for start in bets:
+        output.note(
+            f"tried and dropped: the pools of {start.name}, {start.refused}"
+            " (add --fixed-input if it always runs the same)"
+        )
+
+
+def notes(made: Made) -> tuple[str, ...]:
+    plan = made.plan
+    lines = [
+        f"Plain TLSF needs {made.plain_heap_bytes:,} bytes for these recordings, this plan "
+        f"{made.measured_heap_bytes:,}.",
+        OPTIMAL_WITHIN[plan.planner == "replayed"],
+    ]
+    if plan.margin:
+        lines.append(
+            f"heap_bytes is {made.margin_bytes:,} bytes larger: a margin of"
+            f" {plan.margin * 100:g} %, all in the shared region."
+        )
+    if not plan.classes:
+        lines.append(f"No pools: {made.pools.why}.")
+    if sizes.remark(plan):
+        lines.append(f"Sizes: {sizes.remark(plan)}.")
+    step = "tau verify THIS_FILE RECORDING" if plan.layout == "32" else "tau run --plan THIS_FILE"
+    lines.append(f"Next: {step}")
+    return tuple(lines)
+
+
+def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
+    plan = made.plan
+    result: dict[str, Any] = {
+        "planner": plan.planner,
+        "classes": [{"size_bytes": size, "count": count} for size, count in plan.classes],
+        "dedicated_bytes": plan.dedicated_bytes,
+        "shared_bytes": plan.shared_bytes,
+        "heap_bytes": plan.heap_bytes,
+        "optimal_within": plan.optimal_within,
+        "margin": plan.margin,
+        "margin_bytes": made.margin_bytes,
+        "layout": plan.layout,
+        "sizes": plan.sizes,
+        "pools": {**pools_document(made.pools), "rows": _rows(made)},
+        "measured_heap_bytes": made.measured_heap_bytes,
+        "plain_heap_bytes": made.plain_heap_bytes,
+        "replays": made.replays,
+        "search_seconds": round(made.search_seconds, 3),
+        "starts": [
+            {"name": start.name, "heap_bytes": start.heap_bytes, "refused": start.refused or None}
+            for start in made.starts
+        ],
+        "traces": [
+            {
+                "name": trace.name,
+                "sha256": trace.sha256,
+                "events": trace.events,
+                "peak_live_bytes": trace.peak_live_bytes,
+                "ending": ending.document(),
+            }
+            for trace, ending in zip(plan.traces, made.endings, strict=True)
+        ],
+    }
+    for name, value in plan.sections.items():
+        result |= section_named(name).document(value)
+    if limit_bytes is not None:
+        result["limit_bytes"] = limit_bytes
+        result["within_limit"] = plan.heap_bytes <= limit_bytes
+    return result
+
+
+def _rows(made: Made) -> list[dict[str, Any]]:
+    """The heap without pools and the one with them: bytes without a margin, and what calls cost."""
+    choice, rows = made.pools, []
+    systems = [("tlsf", choice.plain_bytes)]
+    if choice.pooled_bytes != choice.plain_bytes:
+        systems.append(("budget", choice.pooled_bytes))
+    for system, heap_bytes in systems:
+        found = costs(system, made.build) if made.plan.layout == "32" else []
+        rows.append(
+            {
+                "system": system,
+                "heap_bytes": heap_bytes,
+                "is_planned": (system == "budget") == bool(made.plan.classes),
+                "costs": [cost._asdict() for cost in found],
+            }
+        )
+    return rows
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    name = "with pools" if row["system"] == "budget" else "without pools"
+    said = [
+        f"{cost['target']} malloc {cost['malloc']:,}, free {cost['free']:,} instructions at most,"
+        f" {cost['code_bytes']:,} bytes of code"
+        for cost in row["costs"]
+    ]
+    mark = "  <- this plan" if row["is_planned"] else ""
+    return f"{name:<16} {row['heap_bytes']:>12,} bytes{mark}" + "".join(
+        f"\n                 {text}" for text in said
+    )
+
+
+def show(
+    made: Made, paths: tuple[Path, ...], plan_path: Path | None, header_path: Path | None
+) -> None:
+    plan = made.plan
+    for trace in plan.traces:
+        print(
+            f"{trace.name}: {trace.events:,} events,"
+            f" {trace.peak_live_bytes:,} bytes live at the peak"
+        )
+    for row in _rows(made):
+        print(_row_text(row))
+    if plan.margin:
+        print(
+            f"heap             {plan.heap_bytes:>12,} bytes, of which margin"
+            f" {made.margin_bytes:,} (+{plan.margin * 100:g} %)"
+        )
+    if plan.classes:
+        print(
+            f"{len(plan.classes):,} of {made.sizes_count:,} sizes after rounding to"
+            f" {ALIGNMENT_BYTES[plan.layout]} bytes get a pool: {plan.dedicated_bytes:,} bytes;"
+            f" {plan.shared_bytes:,} are shared"
+        )
+    else:
+        print(f"no pools: {made.pools.why}")
+    remark = sizes.remark(plan)
+    if remark:
+        print(remark)
+    if made.least_bytes:
+        subject = "the plan without its margin" if plan.margin else "this"
+        print(
+            f"no heap can be smaller than {made.least_bytes:,} bytes (sizes rounded to"
+            f" {ALIGNMENT_BYTES[plan.layout]} bytes): {subject} is at most"
+            f" {output.percent(made.above_optimum)} above the optimum"
+        )
+    for name, value in plan.sections.items():
+        for line in section_named(name).told(value):
+            print(line)
+    for path in (plan_path, header_path):
+        if path is not None:
+            print(f"written: {path}")
+    if plan_path is None:
+        print("next: keep it with -o plan.toml")
+    elif plan.sizes == sizes.ESTIMATE:
+        print(f"next: have the target's sizes: {sizes.WAYS}")
+    elif plan.layout == "32":
+        print(f"next: tau verify {plan_path} {' '.join(map(str, paths))}")
+    else:
+        print(f"next: tau replay {paths[0]} --on tlsf,budget --plan {plan_path}")

@@ -1,0 +1,187 @@
+"""`tau verify`: replays recordings on the machine code that a firmware will run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tautochrone.console import output
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.trace.ending import note_ending
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+    from tautochrone.plan.verify import Done
+    from tautochrone.replay.opened import OpenTrace
+
+PATH = click.Path(dir_okay=False, path_type=Path)
+TARGETS = ("m4", "rv32")
+
+
+@click.command()
+@click.argument("plan_path", metavar="PLAN", type=PATH)
+@click.argument("traces", type=PATH, nargs=-1)
+@click.option(
+    "--target",
+    "targets",
+    type=click.Choice(TARGETS),
+    multiple=True,
+    help="Processor to verify on; may be given twice (default: each whose compiler is installed).",
+)
+@click.option(
+    "--elf",
+    "firmware",
+    type=PATH,
+    help="Linked program of yours whose malloc, free, … are called (default: the heap is compiled"
+    " from the plan's header and the core).",
+)
+@click.option(
+    "--skip-misuse",
+    is_flag=True,
+    help="Leave out frees that name no live object (default: refuse such a trace).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+def command(
+    plan_path: Path,
+    traces: tuple[Path, ...],
+    targets: tuple[str, ...],
+    firmware: Path | None,
+    skip_misuse: bool,
+    as_json: bool,
+) -> int:
+    """Verify PLAN on a target's machine code: replay every call of each of TRACES.
+
+    \b
+    tau verify plan.toml program.tau
+    tau verify plan.toml --target m4
+    tau verify plan.toml program.tau --elf firmware.elf
+
+    The heap is compiled from the plan's header and the core, with the options that the plan states,
+    and runs on an emulated processor in exactly the planned bytes. The contents of all objects are
+    checked. Without TRACES, the recordings that the plan names are taken from its folder.
+
+    If no request is refused and no call takes more instructions than the header's bound, the plan
+    gets a certificate: the section [verified]. `tau check` compares it with the installed core and
+    compilers. What is not looked at: interrupts, the port's lock, and orders of calls that no
+    recording has.
+
+    Exit status: 0 verified; 3 a request was refused, or a call exceeded its bound.
+    """
+    from tautochrone.plan.file import load_plan
+    from tautochrone.plan.remarks import note_plan
+    from tautochrone.plan.verify import refuse
+    from tautochrone.replay.opened import OpenTrace
+
+    plan = load_plan(plan_path)
+    opened = [OpenTrace(path) for path in traces or _beside(plan_path, plan)]
+    refuse(plan, opened)
+    done = _on_firmware(plan, opened, firmware, skip_misuse) if firmware else []
+    if not firmware:
+        done = _on_targets(plan, opened, targets or TARGETS, not targets, skip_misuse)
+    held = all(each.held for each in done)
+    if held:
+        _certify(plan_path, plan, done)
+    result = _result(plan_path, plan, done, held)
+    output.emit(as_json, "verify", result, lambda: _print(plan_path, plan, done, held))
+    for trace in opened:
+        note_ending(trace.path, trace.ending)
+    note_plan(plan_path, plan)
+    return EXIT_DONE if held else EXIT_LIMIT_EXCEEDED
+
+
+def _beside(plan_path: Path, plan: Plan) -> list[Path]:
+    """The recordings that a plan names, in its folder."""
+    paths = [plan_path.parent / trace.name for trace in plan.traces]
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing or not paths:
+        raise TauError(
+            f"{', '.join(missing) or plan_path}: {'not there' if missing else 'it names no recording'}",
+            f"name the recordings: tau verify {plan_path} TRACE…",
+        )
+    return paths
+
+
+def _on_targets(
+    plan: Plan,
+    traces: list[OpenTrace],
+    targets: tuple[str, ...],
+    is_any_enough: bool,
+    skip_misuse: bool,
+) -> list[Done]:
+    """Every recording on every target; without a choice, on those that can be compiled for."""
+    from tautochrone.plan.verify import image_of, verify
+
+    done: list[Done] = []
+    failed: TauError | None = None
+    for target in targets:
+        try:
+            image_of(plan, target)
+        except TauError as error:
+            failed = error
+            if not is_any_enough:
+                raise
+            output.note(f"tau: not verified on {target}: {error.message}", error.next_step)
+            continue
+        done += [verify(plan, trace, target, skip_misuse) for trace in traces]
+    if not done and failed:
+        raise failed
+    return done
+
+
+def _on_firmware(
+    plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: bool
+) -> list[Done]:
+    from tautochrone.plan.firmware import open_firmware
+
+    firmware = open_firmware(path, plan)
+    return [firmware.verify(trace, skip_misuse) for trace in traces]
+
+
+def _certify(plan_path: Path, plan: Plan, done: list[Done]) -> None:
+    """Write the certificate into the plan."""
+    from tautochrone.plan.file import replace_section
+    from tautochrone.plan.verify import certificate
+
+    replace_section(plan_path, plan, "verified", certificate(done))
+
+
+def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[str, Any]:
+    return {
+        "plan": str(plan_path),
+        "heap_bytes": plan.heap_bytes,
+        "held": held,
+        "runs": [
+            {
+                **each.run._asdict(),
+                "refusals": each.refusals,
+                "first_refusal": each.first_refusal,
+                "operations": [call._asdict() for call in each.calls],
+            }
+            for each in done
+        ],
+    }
+
+
+def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
+    from tautochrone.plan.build import build_of
+
+    print(f"{plan_path}: a heap of {plan.heap_bytes:,} bytes, {build_of(plan).told()}")
+    for each in done:
+        run = each.run
+        where = f"{run.firmware} ({run.target})" if run.firmware else run.target
+        refused = "0 refused"
+        if each.refusals:
+            refused = f"{each.refusals:,} REFUSED, the first at event {each.first_refusal:,}"
+        print(
+            f"{where}, {run.trace}: {run.calls:,} calls, {refused}; stack {run.stack_bytes:,} bytes"
+        )
+        for call in each.calls:
+            bound = "no bound" if call.bound is None else f"bound {call.bound:,}"
+            over = "  OVER" if call.over > 0 else ""
+            print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}{over}")
+    if held:
+        print(f"verified; written into {plan_path}")
+    else:
+        print("next: make the plan from these recordings too, with a margin: tau plan --margin")

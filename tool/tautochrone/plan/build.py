@@ -1,0 +1,91 @@
+"""[build]: how the core was built for the plan's heap_bytes and bounds, and by which compilers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tautochrone.code.build import Build, of_table
+from tautochrone.code.images import compiler_versions
+from tautochrone.plan.sections import Basis
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+
+NAME = "build"
+WORD_BITS = {"32": 32, "host": 64}
+
+
+class Built(NamedTuple):
+    """The table [build]; `compilers` are pairs of a target and its compiler's version."""
+
+    build: Build
+    compilers: tuple[tuple[str, str], ...]
+
+
+def build_of(plan: Plan | None) -> Build:
+    """The build that a plan was measured with; the default one without a plan."""
+    built = plan.sections.get(NAME) if plan is not None else None
+    return built.build if built is not None else Build()
+
+
+def make(basis: Basis) -> Built:
+    """As Section."""
+    return of(basis.build, basis.layout)
+
+
+def of(build: Build, layout: str) -> Built:
+    """The section of a plan for a layout, with the compilers of this machine."""
+    return Built(build, compiler_versions(("rv32", "m4")) if layout == "32" else ())
+
+
+def from_table(table: dict[str, Any]) -> Built:
+    """As Section."""
+    compilers = tuple((row["target"], row["version"]) for row in table["compilers"])
+    return Built(of_table(table), compilers)
+
+
+def to_table(value: Built) -> dict[str, Any]:
+    """As Section."""
+    return {
+        "check_level": value.build.check_level,
+        "optimize": value.build.optimize,
+        "flags": list(value.build.flags),
+        "compilers": [{"target": target, "version": text} for target, text in value.compilers],
+    }
+
+
+def rule_broken(value: Built) -> str:
+    """As Section: [PLAN-21]."""
+    targets = [target for target, _ in value.compilers]
+    return "build.compilers names a target twice" if len(set(targets)) < len(targets) else ""
+
+
+def document(value: Built) -> dict[str, Any]:
+    """As Section."""
+    return {"build": to_table(value)}
+
+
+def told(value: Built) -> list[str]:
+    """As Section."""
+    return [f"measured for a core built with {value.build.told()}"]
+
+
+def header(value: Built) -> list[str]:
+    """As Section."""
+    lines = [f"// Measured for a core built with {value.build.told()}."]
+    lines += [f"// {target}: {version}" for target, version in value.compilers]
+    lines += [
+        f'TAU_STATIC_ASSERT(TAU_CHECK_LEVEL == {value.build.check_level} && TAU_JUNK_FILL == 0,',
+        '                  "the plan was measured with other options: tau plan --build FILE");',
+    ]
+    return lines
+
+
+def problems(value: Built, plan: Plan) -> list[str]:
+    """As Section: [PLAN-21] with the installed compilers."""
+    now = dict(compiler_versions(tuple(target for target, _ in value.compilers)))
+    return [
+        f"the compiler for {target} is now {now[target]}; the plan was made with {version}"
+        for target, version in value.compilers
+        if target in now and now[target] != version
+    ]

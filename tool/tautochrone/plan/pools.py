@@ -1,0 +1,87 @@
+"""Pools as a trade: what they save in memory, and what they cost in instructions and code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tautochrone.errors import TauError
+from tautochrone.plan.heap.replayed import FEW_SIZES
+
+if TYPE_CHECKING:
+    from tautochrone.code.build import Build
+
+AUTO, ALWAYS, NEVER = WAYS = ("auto", "always", "never")
+# By how much the heap that a program needs differs from run to run, where one recording cannot say.
+UNKNOWN_SPREAD = 0.02
+TARGETS = ("rv32", "m4")
+
+
+class Choice(NamedTuple):
+    """Both heaps without a margin, in bytes, and whether the plan has the pools.
+
+    `spread` is the part of the heap by which runs differ.
+    """
+
+    pooled_bytes: int
+    plain_bytes: int
+    spread: float
+    is_taken: bool
+    why: str
+
+    @property
+    def saving(self) -> float:
+        """What pools save, as a part of the heap without them; negative if they need more."""
+        return 1 - self.pooled_bytes / self.plain_bytes if self.plain_bytes else 0.0
+
+
+def spread_of(heaps: Sequence[int], sizes_count: int, is_input_fixed: bool) -> float:
+    """The part of the heap by which runs differ: that of the recordings' own heaps, without pools.
+
+    It is 0 if the objects of every input are known: of few sizes, or as the caller says.
+    """
+    if is_input_fixed or sizes_count <= FEW_SIZES:
+        return 0.0
+    return (max(heaps) - min(heaps)) / max(heaps) if len(heaps) > 1 else UNKNOWN_SPREAD
+
+
+def choose(way: str, pooled_bytes: int, plain_bytes: int, spread: float) -> Choice:
+    """Take pools if they save more than runs differ, or as `way` says."""
+    saving = 1 - pooled_bytes / plain_bytes if plain_bytes else 0.0
+    if way != AUTO:
+        return Choice(pooled_bytes, plain_bytes, spread, way == ALWAYS, f"--pools {way}")
+    is_more = saving > spread
+    than = f"the {spread * 100:.1f} % by which runs differ" if spread else "nothing"
+    why = f"they save {'more' if is_more else 'no more'} than {than}"
+    return Choice(pooled_bytes, plain_bytes, spread, is_more, why)
+
+
+class Cost(NamedTuple):
+    """What a heap costs on a target: bounds in instructions, code in bytes."""
+
+    target: str
+    malloc: int
+    free: int
+    code_bytes: int
+
+
+def costs(system: str, build: Build) -> list[Cost]:
+    """The costs of "tlsf" or "budget" on each target whose compiler is installed."""
+    from tautochrone.code.bounds import bound_of_image
+    from tautochrone.code.images import code_bytes, core_image
+
+    found = []
+    for target in TARGETS:
+        try:
+            image = core_image(system, target, build)
+        except TauError:
+            continue
+        malloc, free = (bound_of_image(image, verb) for verb in ("malloc", "free"))
+        if malloc is not None and free is not None:
+            found.append(Cost(target, malloc, free, code_bytes(image)))
+    return found
+
+
+def document(choice: Choice) -> dict[str, Any]:
+    """The choice for --json."""
+    return {**choice._asdict(), "saving": round(choice.saving, 6)}

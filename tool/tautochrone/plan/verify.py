@@ -1,0 +1,169 @@
+"""Replays recordings on the machine code that a firmware will run: `tau verify`.
+
+The heap is compiled from the plan's header and the core, for each target, as the plan's [build]
+says. Every call of a recording is made on an emulated processor, in exactly heap_bytes, and the
+contents of all objects are checked. firmware.py does the same with the functions of a user's
+program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tautochrone import native
+from tautochrone.code.images import (
+    ALIGNMENT_32_BYTES,
+    FUNCTIONS,
+    ISAS,
+    Image,
+    build_image,
+    compiler_versions,
+)
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.plan import sizes
+from tautochrone.plan.build import build_of
+from tautochrone.plan.header import header_text
+from tautochrone.plan.verified import Call, Run, Verified
+from tautochrone.trace import abi
+
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+    from tautochrone.replay.emulator import Counts
+    from tautochrone.replay.opened import OpenTrace
+
+TARGETS = ("m4", "rv32")
+
+
+@dataclass(frozen=True)
+class Done:
+    """One recording on one target: the run, its calls, and what was refused."""
+
+    run: Run
+    calls: tuple[Call, ...]
+    refusals: int
+    first_refusal: int | None
+
+    @property
+    def over(self) -> list[Call]:
+        """The calls that took more than the header's bound."""
+        return [call for call in self.calls if call.bound is not None and call.over > 0]
+
+    @property
+    def held(self) -> bool:
+        """Whether no request was refused and no call exceeded its bound."""
+        return not self.refusals and not self.over
+
+
+def refuse(plan: Plan, traces: Sequence[OpenTrace]) -> None:
+    """Raise TauError for a plan or a recording that says nothing about a 32-bit target."""
+    if plan.layout != "32":
+        raise TauError(
+            "the plan is for this machine, not for a 32-bit target",
+            "tau run --plan PLAN -- PROGRAM runs the program on it",
+            EXIT_USAGE,
+        )
+    if plan.sizes == sizes.ESTIMATE:
+        raise TauError(f"nothing to verify: the plan is {sizes.remark(plan)}", sizes.WAYS)
+    for trace in traces:
+        name = abi.of_header(trace.header)
+        if name and not abi.fits(name, plan.layout) and plan.sizes != sizes.AS_RECORDED:
+            raise TauError(
+                f"{trace.path} was recorded on {name}: its sizes are not those of a 32-bit target",
+                sizes.WAYS,
+            )
+
+
+@contextmanager
+def _source(plan: Plan) -> Iterator[Path]:
+    """The plan's header with what starts its heap behind it, as one C file."""
+    start = (native.sources() / "targets" / "programs" / "planned.c").read_text("utf-8")
+    with tempfile.TemporaryDirectory(prefix="tau-") as folder:
+        path = Path(folder) / "planned.c"
+        path.write_text(header_text(plan, "tau verify") + start, "utf-8")
+        yield path
+
+
+def image_of(plan: Plan, target: str) -> Image:
+    """The heap of a plan, compiled for a target as the firmware will be."""
+    build = build_of(plan)
+    system = system_of(plan)
+    files = ["core/tlsf.c", *(["core/budget.c"] if plan.classes else [])]
+    with _source(plan) as source:
+        return build_image(
+            *(f"planned-{system}-{build.name}", target, [*files, source], build.cflags, ()),
+            *(f"tau_{system}", build.optimize, ALIGNMENT_32_BYTES),
+        )
+
+
+def system_of(plan: Plan) -> str:
+    """The heap that a plan's header makes."""
+    return "budget" if plan.classes else "tlsf"
+
+
+def bounds_of(plan: Plan, target: str) -> dict[str, int]:
+    """The header's bounds in instructions on a target, by operation."""
+    section = plan.sections.get("bounds")
+    return {
+        row.operation: row.bound
+        for row in (section.operations if section else ())
+        if (row.system, row.target, row.unit) == (system_of(plan), target, "instructions")
+    }
+
+
+def verify(plan: Plan, trace: OpenTrace, target: str, skip_misuse: bool = False) -> Done:
+    """Replay a recording on the compiled heap of a target. Raises TauError if it misbehaves."""
+    from tautochrone.replay.emulator import count_calls
+
+    image = image_of(plan, target)
+    counts = count_calls(image, trace, plan.heap_bytes, None, skip_misuse, goes_on=True)
+    compiler = dict(compiler_versions((target,)))[target]
+    return done_of(plan, trace, target, "", image.elf, compiler, counts)
+
+
+def done_of(
+    plan: Plan,
+    trace: OpenTrace,
+    target: str,
+    firmware: str,
+    elf: Path,
+    compiler: str,
+    counts: Counts,
+) -> Done:
+    """What a run showed, beside the header's bounds."""
+    if counts.is_truncated:
+        raise TauError(f"{trace.path} is too long to be verified on {ISAS[target].title}")
+    bounds = bounds_of(plan, target)
+    calls = tuple(
+        Call(target, firmware, verb, counts[verb].max, bounds.get(verb))
+        for verb in FUNCTIONS
+        if verb in counts
+    )
+    made = sum(counts[verb].count for verb in FUNCTIONS if verb in counts)
+    run = Run(
+        *(target, firmware, sha256_of(elf), compiler, trace.path.name, trace.reader.sha256()),
+        *(counts.heap_bytes, made, counts.stack_bytes),
+    )
+    return Done(run, calls, counts.refusals, counts.first_refusal)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def certificate(done: Sequence[Done]) -> Verified:
+    """What held, as the plan's section: all runs, and the most of each operation's calls."""
+    most: dict[tuple[str, str, str], Call] = {}
+    for each in done:
+        for call in each.calls:
+            key = (call.target, call.firmware, call.operation)
+            if key not in most or call.instructions_max > most[key].instructions_max:
+                most[key] = call
+    return Verified(tuple(each.run for each in done), tuple(most.values()))
