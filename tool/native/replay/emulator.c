@@ -7,102 +7,55 @@
 #include <sys/mman.h>
 
 #include "tool/native/machine/rv32.h"
-#include "tool/native/machine/unicorn.h"
-#include "tool/native/replay/content.h"
+#include "tool/native/replay/emulator_machine.h"
 
-#define IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
-#define STACK_GAP_BYTES 64u
-#define STACK_BYTES (UINT32_C(64) << 10)  // painted, so that what was used shows
 #define OUR_STOPS 1000u
 #define UNTIL_NEVER UINT64_C(0xfffffffc)
 
-// Words of the mailbox; the stubs know their offsets.
-enum {
-    MAIL_ARGUMENTS = 0,
-    MAIL_FUNCTION = 4,
-    MAIL_RESULT = 5,
-    MAIL_TO = 6,
-    MAIL_FROM = 7,
-    MAIL_SIZE = 8
-};
-#define MAIL_CLASSES 64u  // word index of the array of classes
-
-enum step {
-    STEP_INIT,
-    STEP_SHARED,
-    STEP_CALL,          // the operation itself
-    STEP_REALLOC_NEW,   // realloc of an allocator that has none: malloc …
-    STEP_REALLOC_FREE,  // … then free
-};
-
-struct block {
-    uint32_t size_bytes;
-    uint32_t instructions;
-    uint32_t accesses;
-};
-
-struct machine {
-    const struct tau_unicorn *unicorn;
-    const struct tau_emulator_image *image;
-    struct tau_emulator_result *result;
-    struct tau_replay *replay;
-    uc_engine *engine;
-    uint8_t *memory;  // of IMAGE_BYTES at image->address
-    uint8_t *arena;
-    uint32_t *mail;
-    struct block *blocks;  // by (address - image->address) / 2
-    struct tau_content_object *objects;
-    struct tau_content content;
-    uint64_t heap_bytes;
-    struct tau_emulator_cost cost;  // of the call under way
-    uint64_t instructions_left;
-    uint32_t heap;    // the handle
-    uint32_t shared;  // 0: not a budgeted heap
-    enum step step;
-    const struct tau_replay_op *ops;
-    size_t ops_count;
-    size_t next_op;
-    struct tau_replay_op op;
-    uint64_t event;        // of op
-    uint8_t *old_pointer;  // of a realloc
-    uint64_t old_bytes;
-    bool is_started;
-    bool is_stopped;
-    bool goes_on;  // behind a request that was refused
-};
-
 // ---- counting ----
 
-static struct block *block_at(struct machine *machine, uint64_t address, uint32_t size) {
-    const uint64_t offset = address - machine->image->address;
-    if (offset >= IMAGE_BYTES || size > IMAGE_BYTES - offset) {
+static const struct area *area_at(const struct machine *machine, uint64_t address, uint64_t size) {
+    for (size_t index = 0; index < machine->areas_count; index++) {
+        const struct area *area = &machine->areas[index];
+        const uint64_t offset = address - area->address;
+        if (address >= area->address && offset < area->bytes_count &&
+            size <= area->bytes_count - offset) {
+            return area;
+        }
+    }
+    return NULL;
+}
+
+static const struct block *block_at(const struct machine *machine, uint64_t address,
+                                    uint32_t size) {
+    const struct area *area = area_at(machine, address, size);
+    if (area == NULL || area->blocks == NULL) {
         return NULL;
     }
-    struct block *block = &machine->blocks[offset / 2];
+    const uint64_t offset = address - area->address;
+    struct block *block = &area->blocks[offset / 2];
     if (block->size_bytes != size) {
         const struct tau_emulator_cost cost = tau_emulator_cost_of(
-            machine->memory + offset, size, machine->image->isa == TAU_EMULATOR_M4 ? 1 : 0);
+            area->memory + offset, size, machine->image->isa == TAU_EMULATOR_M4 ? 1 : 0);
         *block = (struct block){size, (uint32_t)cost.instructions, (uint32_t)cost.accesses};
     }
     return block;
 }
 
-static void count_call(struct machine *machine, enum tau_emulator_category category) {
-    struct tau_emulator_calls *calls = &machine->result->calls[category];
-    calls->count++;
-    tau_emulator_tally_add(&calls->instructions, machine->cost.instructions, machine->event);
-    if (machine->image->isa != TAU_EMULATOR_M4) {
-        tau_emulator_tally_add(&calls->accesses, machine->cost.accesses, machine->event);
+// Whether ADDRESS is in a firmware's function that moves payload; *IS_ENTRY: at its start.
+static bool moves_payload(const struct tau_emulator_image *image, uint64_t address,
+                          bool *is_entry) {
+    for (uint64_t index = 0; index < image->payload_count; index++) {
+        const struct tau_emulator_range *range = &image->payload[index];
+        if (address >= range->start && address < range->end) {
+            *is_entry = address == range->start;
+            return true;
+        }
     }
+    return false;
 }
 
-// ---- the objects ----
-
-static uint32_t target_address(const struct machine *machine, const uint8_t *pointer) {
-    return TAU_EMULATOR_ARENA + (uint32_t)(pointer - machine->arena);
-}
-
-static void stop(struct machine *machine, enum tau_replay_fault fault) {
+void tau_emulator_stop(struct machine *machine, enum tau_replay_fault fault) {
     machine->result->replay.fault = (uint64_t)fault;
     machine->result->replay.fault_event = machine->event;
     machine->result->replay.fault_size_bytes = machine->op.size_bytes;
@@ -113,255 +66,29 @@ static void stop(struct machine *machine, enum tau_replay_fault fault) {
     }
 }
 
-// OP's request was refused. A realloc leaves its object as it was.
-static enum tau_replay_fault note_refusal(struct machine *machine) {
-    struct tau_content_object *object = &machine->objects[machine->op.slot];
-    struct tau_emulator_result *result = machine->result;
-    if (!machine->goes_on) {
-        return TAU_REPLAY_NO_MEMORY;
-    }
-    result->first_refusal = result->refusals == 0 ? machine->event : result->first_refusal;
-    result->refusals++;
-    if (machine->op.op != TAU_TRACE_REALLOC) {
-        return TAU_REPLAY_COMPLETED;
-    }
-    object->pointer = machine->old_pointer;
-    object->size_bytes = machine->old_bytes;
-    return (enum tau_replay_fault)tau_content_add(&machine->content, object, machine->op.slot,
-                                                  false);
-}
-
-// Notes where OP's object is now. Returns the fault it shows.
-static enum tau_replay_fault take_object(struct machine *machine, uint32_t address) {
-    const struct tau_replay_op *op = &machine->op;
-    struct tau_content_object *object = &machine->objects[op->slot];
-    object->size_bytes = op->size_bytes;
-    object->pointer = NULL;
-    if (address == 0) {
-        return note_refusal(machine);
-    }
-    const uint64_t offset = (uint64_t)address - TAU_EMULATOR_ARENA;
-    if (address < TAU_EMULATOR_ARENA || offset > machine->heap_bytes) {
-        return TAU_REPLAY_OUTSIDE;
-    }
-    object->pointer = machine->arena + offset;
-    if (op->op != TAU_TRACE_REALLOC) {
-        const uint64_t asked = UINT64_C(1) << op->align_log2;
-        const bool is_kept =
-            asked > machine->image->alignment && machine->image->aligned_alloc != 0;
-        object->alignment = is_kept ? asked : machine->image->alignment;
-    }
-    const bool is_cleared =
-        op->op == TAU_TRACE_CALLOC && op->align_log2 == 0 && machine->image->calloc != 0;
-    struct tau_replay_result *result = &machine->result->replay;
-    result->placement_hash = tau_content_hash(result->placement_hash, machine->event, offset);
-    return (enum tau_replay_fault)tau_content_add(&machine->content, object, op->slot, is_cleared);
-}
-
-// ---- feeding operations ----
-
-static void call(struct machine *machine, uint64_t function, uint32_t second, uint32_t third) {
-    machine->mail[MAIL_ARGUMENTS] = machine->heap;
-    machine->mail[MAIL_ARGUMENTS + 1] = second;
-    machine->mail[MAIL_ARGUMENTS + 2] = third;
-    machine->mail[MAIL_FUNCTION] = (uint32_t)function;
-    machine->cost = (struct tau_emulator_cost){0};
-}
-
-static bool next_op(struct machine *machine) {
-    if (machine->next_op == machine->ops_count) {
-        machine->next_op = 0;
-        if (!tau_replay_next(machine->replay, &machine->ops, &machine->ops_count)) {
-            stop(machine, TAU_REPLAY_TRACE_FAILED);
-            return false;
-        }
-        if (machine->ops_count == 0) {
-            stop(machine, TAU_REPLAY_COMPLETED);
-            return false;
-        }
-    }
-    machine->op = machine->ops[machine->next_op++];
-    machine->event += machine->is_started ? 1 : 0;
-    machine->is_started = true;
-    return true;
-}
-
-static void feed_new_object(struct machine *machine) {
-    const struct tau_emulator_image *image = machine->image;
-    const struct tau_replay_op *op = &machine->op;
-    const uint32_t size = op->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)op->size_bytes;
-    machine->step = STEP_CALL;
-    if (op->align_log2 != 0 && image->aligned_alloc != 0) {
-        call(machine, image->aligned_alloc, UINT32_C(1) << (op->align_log2 & 31), size);
-    } else if (op->op == TAU_TRACE_CALLOC && image->calloc != 0) {
-        call(machine, image->calloc, 1, size);
-    } else {
-        call(machine, image->malloc, size, 0);
-    }
-}
-
-// Fills the mailbox with the next operation that calls something.
-static void feed(struct machine *machine) {
-    while (next_op(machine)) {
-        struct tau_replay_op *op = &machine->op;
-        struct tau_content_object *object = &machine->objects[op->slot];
-        if (tau_replay_passes_over(op) || (op->op == TAU_TRACE_FREE && object->pointer == NULL)) {
-            continue;
-        }
-        if (op->op == TAU_TRACE_REALLOC && object->pointer == NULL) {
-            op->op = TAU_TRACE_MALLOC;  // the object was refused
-        }
-        if (op->op != TAU_TRACE_FREE && op->op != TAU_TRACE_REALLOC) {
-            feed_new_object(machine);
-            return;
-        }
-        if (!tau_content_remove(&machine->content, object, op->slot)) {
-            stop(machine, TAU_REPLAY_OVERWRITTEN);
-            return;
-        }
-        machine->old_pointer = object->pointer;
-        machine->old_bytes = object->size_bytes;
-        const uint32_t address = target_address(machine, object->pointer);
-        if (op->op == TAU_TRACE_FREE) {
-            machine->step = STEP_CALL;
-            call(machine, machine->image->free, address, 0);
-        } else if (machine->image->realloc != 0) {
-            machine->step = STEP_CALL;
-            call(machine, machine->image->realloc, address, (uint32_t)op->size_bytes);
-        } else {
-            machine->step = STEP_REALLOC_NEW;
-            call(machine, machine->image->malloc, (uint32_t)op->size_bytes, 0);
-        }
-        return;
-    }
-}
-
-static void count_finer(struct machine *machine, uint32_t address) {
-    const bool is_hit = address < machine->shared;
-    switch (machine->op.op) {
-    case TAU_TRACE_MALLOC:
-        if (machine->shared != 0 && address != 0) {
-            count_call(machine, is_hit ? TAU_EMULATOR_MALLOC_HIT : TAU_EMULATOR_MALLOC_MISS);
-        }
-        break;
-    case TAU_TRACE_FREE:
-        if (machine->shared != 0) {
-            count_call(machine, is_hit ? TAU_EMULATOR_FREE_HIT : TAU_EMULATOR_FREE_MISS);
-        }
-        break;
-    case TAU_TRACE_REALLOC:
-        count_call(machine, address == target_address(machine, machine->old_pointer)
-                                ? TAU_EMULATOR_REALLOC_IN_PLACE
-                                : TAU_EMULATOR_REALLOC_MOVED);
-        break;
-    default:
-        break;
-    }
-}
-
-// The call of an operation has returned RESULT.
-static enum tau_replay_fault finish_call(struct machine *machine, uint32_t result) {
-    static const enum tau_emulator_category category_of_op[] = {
-        [TAU_TRACE_MALLOC] = TAU_EMULATOR_MALLOC,
-        [TAU_TRACE_CALLOC] = TAU_EMULATOR_CALLOC,
-        [TAU_TRACE_REALLOC] = TAU_EMULATOR_REALLOC,
-        [TAU_TRACE_ALIGNED_ALLOC] = TAU_EMULATOR_ALIGNED_ALLOC,
-        [TAU_TRACE_FREE] = TAU_EMULATOR_FREE,
-    };
-    const struct tau_replay_op *op = &machine->op;
-    count_call(machine, category_of_op[op->op]);
-    if (op->op == TAU_TRACE_FREE) {
-        count_finer(machine, target_address(machine, machine->old_pointer));
-        machine->objects[op->slot].pointer = NULL;
-        return TAU_REPLAY_COMPLETED;
-    }
-    count_finer(machine, result);
-    if (op->op == TAU_TRACE_REALLOC && result >= TAU_EMULATOR_ARENA &&
-        !tau_content_survives(&machine->content, machine->arena + (result - TAU_EMULATOR_ARENA),
-                              machine->old_bytes, op->size_bytes, op->slot)) {
-        return TAU_REPLAY_OVERWRITTEN;
-    }
-    return take_object(machine, result);
-}
-
-// The first half of a realloc that is made of malloc and free: the payload moves here.
-static enum tau_replay_fault finish_realloc_new(struct machine *machine, uint32_t result) {
-    count_call(machine, TAU_EMULATOR_MALLOC);
-    const uint64_t kept =
-        machine->old_bytes < machine->op.size_bytes ? machine->old_bytes : machine->op.size_bytes;
-    const uint64_t offset = (uint64_t)result - TAU_EMULATOR_ARENA;
-    if (result != 0 && result >= TAU_EMULATOR_ARENA && offset + kept <= machine->heap_bytes) {
-        memmove(machine->arena + offset, machine->old_pointer, kept);
-        machine->result->payload_bytes += kept;
-    }
-    const enum tau_replay_fault fault = take_object(machine, result);
-    if (fault == TAU_REPLAY_COMPLETED) {
-        machine->step = STEP_REALLOC_FREE;
-        call(machine, machine->image->free, target_address(machine, machine->old_pointer), 0);
-    }
-    return fault;
-}
-
-// At the head of the stub's loop: takes the result of the call that ended, sends the next.
-static void at_loop(struct machine *machine) {
-    const uint32_t result = machine->mail[MAIL_RESULT];
-    enum tau_replay_fault fault = TAU_REPLAY_COMPLETED;
-    if (machine->step == STEP_INIT) {
-        if (machine->mail[MAIL_FUNCTION] != machine->image->init) {
-            call(machine, machine->image->init, (uint32_t)machine->heap_bytes,
-                 machine->mail[MAIL_ARGUMENTS + 2]);
-            return;
-        }
-        machine->heap = result;
-        machine->result->init_instructions = machine->cost.instructions;
-        fault = result == 0 ? TAU_REPLAY_INIT_FAILED : TAU_REPLAY_COMPLETED;
-        if (fault == TAU_REPLAY_COMPLETED && machine->image->shared != 0) {
-            machine->step = STEP_SHARED;
-            call(machine, machine->image->shared, 0, 0);
-            return;
-        }
-    } else if (machine->step == STEP_SHARED) {
-        machine->shared = result;
-    } else if (machine->step == STEP_REALLOC_NEW) {
-        fault = finish_realloc_new(machine, result);
-        if (fault == TAU_REPLAY_COMPLETED) {
-            return;
-        }
-    } else if (machine->step == STEP_REALLOC_FREE) {
-        count_call(machine, TAU_EMULATOR_FREE);
-    } else {
-        fault = finish_call(machine, result);
-    }
-    if (fault != TAU_REPLAY_COMPLETED) {
-        stop(machine, fault);
-        return;
-    }
-    feed(machine);
-}
-
 // ---- the hook ----
 
 // Memory of this process for SIZE bytes at a target address, NULL if they are not all in one area.
 static uint8_t *memory_at(const struct machine *machine, uint32_t address, uint32_t size) {
-    if (address >= TAU_EMULATOR_ARENA) {
-        const uint64_t offset = (uint64_t)address - TAU_EMULATOR_ARENA;
-        return offset + size <= machine->heap_bytes ? machine->arena + offset : NULL;
+    const uint64_t offset = (uint64_t)address - machine->arena_address;
+    if (address >= machine->arena_address && offset + size <= machine->heap_bytes) {
+        return machine->arena + offset;
     }
-    const uint64_t offset = (uint64_t)address - machine->image->address;
-    return offset < IMAGE_BYTES && offset + size <= IMAGE_BYTES ? machine->memory + offset : NULL;
+    const struct area *area = area_at(machine, address, size);
+    return area != NULL ? area->memory + (address - area->address) : NULL;
 }
 
 static void at_copy(struct machine *machine, bool is_move) {
     const uint32_t size = machine->mail[MAIL_SIZE];
     uint8_t *to = memory_at(machine, machine->mail[MAIL_TO], size);
     if (to == NULL) {
-        stop(machine, TAU_REPLAY_OUTSIDE);
+        tau_emulator_stop(machine, TAU_REPLAY_OUTSIDE);
         return;
     }
     if (is_move) {
         const uint8_t *from = memory_at(machine, machine->mail[MAIL_FROM], size);
         if (from == NULL) {
-            stop(machine, TAU_REPLAY_OUTSIDE);
+            tau_emulator_stop(machine, TAU_REPLAY_OUTSIDE);
             return;
         }
         memmove(to, from, size);
@@ -377,7 +104,7 @@ static void count(struct machine *machine, uint64_t instructions, uint64_t acces
     machine->cost.accesses += accesses;
     if (instructions >= machine->instructions_left) {
         machine->result->is_truncated = 1;
-        stop(machine, TAU_REPLAY_COMPLETED);
+        tau_emulator_stop(machine, TAU_REPLAY_COMPLETED);
         return;
     }
     machine->instructions_left -= instructions;
@@ -386,7 +113,7 @@ static void count(struct machine *machine, uint64_t instructions, uint64_t acces
 static void at_stub(struct machine *machine, uint64_t address) {
     const struct tau_emulator_image *image = machine->image;
     if (address == image->stub_loop) {
-        at_loop(machine);
+        tau_emulator_feed(machine);
     } else if (address == image->stub_move_done) {
         at_copy(machine, true);
     } else if (address == image->stub_set_done) {
@@ -400,6 +127,11 @@ static void on_block(uc_engine *engine, uint64_t address, uint32_t size, void *c
     if (address >= machine->image->stub_start && address < machine->image->stub_end) {
         at_stub(machine, address);
     } else {
+        bool is_entry = false;
+        if (moves_payload(machine->image, address, &is_entry)) {
+            count(machine, is_entry ? TAU_EMULATOR_COPY_INSTRUCTIONS : 0, 0);
+            return;
+        }
         const struct block *block = block_at(machine, address, size);
         if (block != NULL) {
             count(machine, block->instructions, block->accesses);
@@ -422,6 +154,23 @@ static void on_instruction(uc_engine *engine, uint64_t address, uint32_t size, v
 
 // ---- starting ----
 
+// The image, and a firmware's memory or the arena.
+static bool areas_map(struct machine *machine) {
+    const struct tau_unicorn *unicorn = machine->unicorn;
+    for (size_t index = 0; index < machine->areas_count; index++) {
+        const struct area *area = &machine->areas[index];
+        if (unicorn->mem_map_ptr(machine->engine, area->address, area->bytes_count, UC_PROT_ALL,
+                                 area->memory) != 0) {
+            return false;
+        }
+    }
+    const uint64_t page = 4096;
+    const uint64_t arena_bytes = (machine->heap_bytes + page - 1) / page * page;
+    return machine->image->regions_count != 0 ||
+           unicorn->mem_map_ptr(machine->engine, TAU_EMULATOR_ARENA, arena_bytes,
+                                UC_PROT_READ_WRITE, machine->arena) == 0;
+}
+
 static const char *machine_map(struct machine *machine) {
     const struct tau_unicorn *unicorn = machine->unicorn;
     const bool is_arm = machine->image->isa == TAU_EMULATOR_M4;
@@ -432,23 +181,18 @@ static const char *machine_map(struct machine *machine) {
     if (is_arm && unicorn->ctl(machine->engine, UC_CTL_SET_CPU_MODEL, UC_CPU_ARM_CORTEX_M4) != 0) {
         return "unicorn does not know the Cortex-M4";
     }
-    const uint64_t page = 4096;
-    const uint64_t arena_bytes = (machine->heap_bytes + page - 1) / page * page;
     const uint32_t stack = (uint32_t)machine->image->address + IMAGE_BYTES - STACK_GAP_BYTES;
     uc_hook hook = 0;
     void *block_hook = NULL;
     void (*const chosen)(uc_engine *, uint64_t, uint32_t, void *) =
-        machine->blocks != NULL ? on_block : on_instruction;
+        machine->areas[0].blocks != NULL ? on_block : on_instruction;
     memcpy(&block_hook, &chosen, sizeof block_hook);
-    if (unicorn->mem_map_ptr(machine->engine, machine->image->address, IMAGE_BYTES, UC_PROT_ALL,
-                             machine->memory) != 0 ||
-        unicorn->mem_map_ptr(machine->engine, TAU_EMULATOR_ARENA, arena_bytes, UC_PROT_READ_WRITE,
-                             machine->arena) != 0 ||
+    if (!areas_map(machine) ||
         unicorn->reg_write(machine->engine, is_arm ? UC_ARM_REG_SP : UC_RISCV_REG_SP, &stack) !=
             0 ||
         unicorn->hook_add(machine->engine, &hook,
-                          machine->blocks != NULL ? UC_HOOK_BLOCK : UC_HOOK_CODE, block_hook,
-                          machine, 1, 0) != 0) {
+                          machine->areas[0].blocks != NULL ? UC_HOOK_BLOCK : UC_HOOK_CODE,
+                          block_hook, machine, 1, 0) != 0) {
         return "unicorn cannot set the machine up";
     }
     return NULL;
@@ -491,7 +235,7 @@ static const char *machine_run_ours(struct machine *machine) {
         return "memory is short";
     }
     (void)tau_replay_rewind(machine->replay);
-    for (at_loop(machine); !machine->is_stopped; at_loop(machine)) {
+    for (tau_emulator_feed(machine); !machine->is_stopped; tau_emulator_feed(machine)) {
         cpu.instructions = 0;
         cpu.accesses = 0;
         cpu.instructions_max = machine->instructions_left;
@@ -515,25 +259,58 @@ static const char *machine_run_ours(struct machine *machine) {
     return NULL;
 }
 
+// The areas with code, each with room for the counts of its blocks. False: memory is short.
+static bool areas_start(struct machine *machine, bool is_stepped) {
+    const struct tau_emulator_image *image = machine->image;
+    machine->areas[0] = (struct area){image->address, IMAGE_BYTES, machine->memory, NULL};
+    machine->areas_count = 1;
+    for (uint64_t index = 0; index < image->regions_count; index++) {
+        const struct tau_emulator_region *region = &image->regions[index];
+        machine->areas[machine->areas_count++] =
+            (struct area){region->address, region->bytes_count, region->memory, NULL};
+    }
+    for (size_t index = 0; !is_stepped && index < machine->areas_count; index++) {
+        struct area *area = &machine->areas[index];
+        area->blocks = calloc(area->bytes_count / 2, sizeof(struct block));
+        if (area->blocks == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The memory of an image's heap; that of a firmware is found later. False: memory is short.
+static bool arena_start(struct machine *machine) {
+    if (machine->image->regions_count != 0) {
+        machine->step = STEP_WARM_UP;
+        return true;
+    }
+    machine->arena_address = TAU_EMULATOR_ARENA;
+    machine->arena = tau_replay_arena(machine->replay, machine->heap_bytes);
+    if (machine->arena == NULL ||
+        !tau_content_start(&machine->content, machine->arena, machine->heap_bytes)) {
+        return false;
+    }
+    // An earlier run must not affect this one.
+    (void)madvise(machine->arena, machine->heap_bytes, MADV_DONTNEED);
+    return true;
+}
+
 static const char *machine_prepare(struct machine *machine, const uint32_t *classes,
                                    uint64_t classes_count, bool is_stepped) {
     const struct tau_emulator_image *image = machine->image;
-    if (image->bytes_count > IMAGE_BYTES / 2 || classes_count > TAU_EMULATOR_CLASSES_MAX) {
+    if (image->bytes_count > IMAGE_BYTES / 2 || classes_count > TAU_EMULATOR_CLASSES_MAX ||
+        image->regions_count > TAU_EMULATOR_REGIONS_MAX) {
         return "the image or the plan is too large";
     }
     machine->memory =
         mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    machine->blocks = is_stepped ? NULL : calloc(IMAGE_BYTES / 2, sizeof(struct block));
     machine->objects =
         calloc(tau_replay_facts(machine->replay)->slots_count + 1, sizeof *machine->objects);
-    machine->arena = tau_replay_arena(machine->replay, machine->heap_bytes);
-    if (machine->memory == MAP_FAILED || (machine->blocks == NULL && !is_stepped) ||
-        machine->objects == NULL || machine->arena == NULL ||
-        !tau_content_start(&machine->content, machine->arena, machine->heap_bytes)) {
+    if (machine->memory == MAP_FAILED || machine->objects == NULL ||
+        !areas_start(machine, is_stepped) || !arena_start(machine)) {
         return "memory is short";
     }
-    // An earlier run must not affect this one.
-    (void)madvise(machine->arena, machine->heap_bytes, MADV_DONTNEED);
     tau_emulator_stack_paint(machine->memory + IMAGE_BYTES - STACK_BYTES, STACK_BYTES);
     memcpy(machine->memory, image->bytes, image->bytes_count);
     machine->mail = (uint32_t *)(void *)(machine->memory + (image->mailbox - image->address));
@@ -581,7 +358,9 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
     if (machine.memory != NULL && machine.memory != MAP_FAILED) {
         (void)munmap(machine.memory, IMAGE_BYTES);
     }
-    free(machine.blocks);
+    for (size_t index = 0; index < machine.areas_count; index++) {
+        free(machine.areas[index].blocks);
+    }
     free(machine.objects);
     tau_content_release(&machine.content);
     result->replay.footprint_bytes = heap_bytes;

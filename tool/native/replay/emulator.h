@@ -56,7 +56,24 @@ enum tau_emulator_category {
     TAU_EMULATOR_CATEGORIES,
 };
 
-// Addresses are the target's; 0: the image has no such function.
+#define TAU_EMULATOR_REGIONS_MAX 8u
+#define TAU_EMULATOR_PAYLOAD_MAX 16u
+
+// Memory of a firmware: whole pages of 4,096 bytes, with what the file says of them.
+struct tau_emulator_region {
+    uint64_t address;
+    uint64_t bytes_count;
+    uint8_t *memory;
+};
+
+// The addresses of a firmware's function that moves or fills payload.
+struct tau_emulator_range {
+    uint64_t start;
+    uint64_t end;
+};
+
+// Addresses are the target's; 0: the image has no such function. A firmware has its own code and
+// memory in `regions`. Then `bytes` hold the stub alone, `init` is 0, and functions take no heap.
 struct tau_emulator_image {
     uint64_t isa;
     const uint8_t *bytes;
@@ -67,6 +84,10 @@ struct tau_emulator_image {
     uint64_t shared;     // tells where a budgeted heap's shared region starts
     uint64_t stub_start, stub_end, stub_loop, stub_move_done, stub_set_done, stub_return, mailbox;
     uint64_t move_function, copy_function, fill_function;  // for TAU_EMULATOR_OURS
+    const struct tau_emulator_region *regions;
+    uint64_t regions_count;
+    const struct tau_emulator_range *payload;
+    uint64_t payload_count;
 };
 
 struct tau_emulator_calls {

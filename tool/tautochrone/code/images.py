@@ -38,6 +38,7 @@ class Image:
     alignment: int
     code: bytes = field(repr=False)
     symbols: dict[str, int] = field(repr=False)
+    address: int = CODE_ADDRESS
 
     def function(self, verb: str) -> str | None:
         """The linked name of `verb` (as "malloc"), None if the image has no such function."""
@@ -83,8 +84,20 @@ def build_image(
     return load_image(name, isa, elf, prefix, alignment)
 
 
-def load_image(name: str, isa: str, elf: Path, prefix: str, alignment: int = 4) -> Image:
-    """Read a linked image: its code as one array of bytes, and the addresses of its functions."""
+def stub_image(isa: str, address: int) -> Image:
+    """What calls the functions of another program, which is linked elsewhere, at an address."""
+    place = f"-Wl,--defsym=tau_image_address={address:#x}"
+    with building():
+        elf = kept(isa, "stub", native.sources(), (), [place])
+    return load_image("stub", isa, elf, "tau_none", address=address)
+
+
+def load_image(
+    name: str, isa: str, elf: Path, prefix: str, alignment: int = 4, address: int = CODE_ADDRESS
+) -> Image:
+    """Read an image that is linked for an address: its code as one array of bytes, and the
+    addresses of its functions.
+    """
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
@@ -100,13 +113,12 @@ def load_image(name: str, isa: str, elf: Path, prefix: str, alignment: int = 4) 
             for symbol in table.iter_symbols()
             if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name
         }
-    end = max(address + len(data) for address, data in segments)
-    code = bytearray(end - CODE_ADDRESS)
-    for address, data in segments:
+    code = bytearray(max(place + len(data) for place, data in segments) - address)
+    for place, data in segments:
         # The first segment may start with the file's headers, below the code.
-        start = max(CODE_ADDRESS - address, 0)
-        code[address + start - CODE_ADDRESS : address + len(data) - CODE_ADDRESS] = data[start:]
-    return Image(name, isa, elf, prefix, alignment, bytes(code), symbols)
+        start = max(address - place, 0)
+        code[place + start - address : place + len(data) - address] = data[start:]
+    return Image(name, isa, elf, prefix, alignment, bytes(code), symbols, address)
 
 
 def compiler_versions(targets: Sequence[str]) -> tuple[tuple[str, str], ...]:

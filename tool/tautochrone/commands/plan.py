@@ -15,7 +15,7 @@ from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 from tautochrone.plan.file import CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
-from tautochrone.plan.pools import AUTO, WAYS
+from tautochrone.plan.heap.pools import AUTO, WAYS
 from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tautochrone.console import output
 from tautochrone.plan import sizes
 from tautochrone.plan.file import ALIGNMENT_BYTES
-from tautochrone.plan.pools import costs
-from tautochrone.plan.pools import document as pools_document
+from tautochrone.plan.heap import pools
 from tautochrone.plan.sections import section_named
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
         "margin_bytes": made.margin_bytes,
         "layout": plan.layout,
         "sizes": plan.sizes,
-        "pools": {**pools_document(made.pools), "rows": _rows(made)},
+        "pools": {**pools.document(made.pools), "rows": _rows(made)},
         "measured_heap_bytes": made.measured_heap_bytes,
         "plain_heap_bytes": made.plain_heap_bytes,
         "replays": made.replays,
@@ -102,7 +101,7 @@ def _rows(made: Made) -> list[dict[str, Any]]:
     if choice.pooled_bytes != choice.plain_bytes:
         systems.append(("budget", choice.pooled_bytes))
     for system, heap_bytes in systems:
-        found = costs(system, made.build) if made.plan.layout == "32" else []
+        found = pools.costs(system, made.build) if made.plan.layout == "32" else []
         rows.append(
             {
                 "system": system,

@@ -13,7 +13,7 @@ from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
-    from tautochrone.plan.verify import Done
+    from tautochrone.verify.recordings import Done
     from tautochrone.replay.opened import OpenTrace
 
 PATH = click.Path(dir_okay=False, path_type=Path)
@@ -71,7 +71,7 @@ def command(
     """
     from tautochrone.plan.file import load_plan
     from tautochrone.plan.remarks import note_plan
-    from tautochrone.plan.verify import refuse
+    from tautochrone.verify.recordings import refuse
     from tautochrone.replay.opened import OpenTrace
 
     plan = load_plan(plan_path)
@@ -96,8 +96,9 @@ def _beside(plan_path: Path, plan: Plan) -> list[Path]:
     paths = [plan_path.parent / trace.name for trace in plan.traces]
     missing = [str(path) for path in paths if not path.exists()]
     if missing or not paths:
+        cause = "not there" if missing else "it names no recording"
         raise TauError(
-            f"{', '.join(missing) or plan_path}: {'not there' if missing else 'it names no recording'}",
+            f"{', '.join(missing) or plan_path}: {cause}",
             f"name the recordings: tau verify {plan_path} TRACE…",
         )
     return paths
@@ -111,7 +112,8 @@ def _on_targets(
     skip_misuse: bool,
 ) -> list[Done]:
     """Every recording on every target; without a choice, on those that can be compiled for."""
-    from tautochrone.plan.verify import image_of, verify
+    from tautochrone.plan.verified import image_of
+    from tautochrone.verify.recordings import verify
 
     done: list[Done] = []
     failed: TauError | None = None
@@ -133,7 +135,7 @@ def _on_targets(
 def _on_firmware(
     plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: bool
 ) -> list[Done]:
-    from tautochrone.plan.firmware import open_firmware
+    from tautochrone.verify.firmware import open_firmware
 
     firmware = open_firmware(path, plan)
     return [firmware.verify(trace, skip_misuse) for trace in traces]
@@ -142,7 +144,7 @@ def _on_firmware(
 def _certify(plan_path: Path, plan: Plan, done: list[Done]) -> None:
     """Write the certificate into the plan."""
     from tautochrone.plan.file import replace_section
-    from tautochrone.plan.verify import certificate
+    from tautochrone.verify.recordings import certificate
 
     replace_section(plan_path, plan, "verified", certificate(done))
 

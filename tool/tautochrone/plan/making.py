@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tautochrone.code.build import Build
 from tautochrone.errors import TauError
 from tautochrone.plan import build as built
-from tautochrone.plan import pools, sizes
+from tautochrone.plan import sizes
 from tautochrone.plan.file import (
     ALIGNMENT_BYTES,
     CLASSES_MAX,
@@ -21,11 +21,11 @@ from tautochrone.plan.file import (
     validate,
     with_margin,
 )
-from tautochrone.plan.heap import replayed, starts
+from tautochrone.plan.heap import pools, replayed, starts
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.plan.heap.threshold import threshold
 from tautochrone.plan.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
-from tautochrone.plan.threshold import threshold
 from tautochrone.trace import abi
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace

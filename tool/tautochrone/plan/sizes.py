@@ -73,7 +73,7 @@ def remark(plan: Plan) -> str:
     if plan.sizes == ESTIMATE:
         return f"an estimate for {target}: the sizes were recorded on {abis}"
     if plan.sizes == AS_RECORDED:
-        return f"for {target}, without pools: the sizes were recorded on {abis}, and taken as they are"
+        return f"for {target}, without pools: sizes recorded on {abis} are taken as they are"
     if plan.sizes == TRANSLATED:
         sources = ", ".join(dict.fromkeys(t.translated_from for t in plan.traces if t.abi))
         return f"the sizes were translated from {sources} to {abis}"

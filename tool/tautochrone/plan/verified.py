@@ -5,10 +5,18 @@ Only runs without a refused request and within all bounds are written down.
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tautochrone import native
+from tautochrone.code.images import ALIGNMENT_32_BYTES, Image, build_image
 from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.plan.build import build_of
 from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:
@@ -53,6 +61,41 @@ class Verified(NamedTuple):
     calls: tuple[Call, ...]
 
 
+@contextmanager
+def _source(plan: Plan) -> Iterator[Path]:
+    """The plan's header with what starts its heap behind it, as one C file."""
+    from tautochrone.plan.header import header_text
+
+    start = (native.sources() / "targets" / "programs" / "planned.c").read_text("utf-8")
+    with tempfile.TemporaryDirectory(prefix="tau-") as folder:
+        path = Path(folder) / "planned.c"
+        path.write_text(header_text(plan, "tau verify") + start, "utf-8")
+        yield path
+
+
+def image_of(plan: Plan, target: str) -> Image:
+    """The heap of a plan, compiled for a target as the firmware will be."""
+    build = build_of(plan)
+    system = system_of(plan)
+    files = ["core/tlsf.c", *(["core/budget.c"] if plan.classes else [])]
+    with _source(plan) as source:
+        return build_image(
+            *(f"planned-{system}-{build.name}", target, [*files, source], build.cflags, ()),
+            *(f"tau_{system}", build.optimize, ALIGNMENT_32_BYTES),
+        )
+
+
+def system_of(plan: Plan) -> str:
+    """The heap that a plan's header makes."""
+    return "budget" if plan.classes else "tlsf"
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def make(_: Basis) -> None:
     """As Section: a new plan has not been verified."""
 
@@ -93,8 +136,9 @@ def told(value: Verified) -> list[str]:
         calls = sum(run.calls for run in runs)
         of = f"{where[1]}, " if where[1] else ""
         lines.append(
-            f"verified on {of}{where[0]}: {output.count(len(runs), 'recording')}, {calls:,} calls, none"
-            f" refused, none over its bound; stack {max(run.stack_bytes for run in runs):,} bytes"
+            f"verified on {of}{where[0]}: {output.count(len(runs), 'recording')}, {calls:,} calls,"
+            " none refused, none over its bound;"
+            f" stack {max(run.stack_bytes for run in runs):,} bytes"
         )
     return lines
 
@@ -106,8 +150,6 @@ def header(value: Verified) -> list[str]:
 
 def problems(value: Verified, plan: Plan) -> list[str]:
     """As Section: [PLAN-22] with the installed core and compilers."""
-    from tautochrone.plan.verify import image_of, sha256_of
-
     planned = {trace.name: trace.sha256 for trace in plan.traces}
     found = []
     for run in value.runs:

@@ -24,14 +24,13 @@ import functools
 import importlib.util
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tautochrone import native
 from tautochrone.code.build import FASTEST, Build
 from tautochrone.code.images import (
-    CODE_ADDRESS,
     FUNCTIONS,
     ISAS,
     Image,
@@ -100,6 +99,10 @@ class _Image(ctypes.Structure):
         ("move_function", ctypes.c_uint64),
         ("copy_function", ctypes.c_uint64),
         ("fill_function", ctypes.c_uint64),
+        ("regions", ctypes.c_void_p),
+        ("regions_count", ctypes.c_uint64),
+        ("payload", ctypes.c_void_p),
+        ("payload_count", ctypes.c_uint64),
     ]
 
 
@@ -181,25 +184,52 @@ def unicorn_library() -> str:
     return str(path)
 
 
-def _native_image(image: Image) -> _Image:
+class Program(NamedTuple):
+    """A linked program with an allocator of its own, for count_calls. Addresses are the target's.
+
+    `functions` has malloc and free at least, of FUNCTIONS. They take no heap. `regions` are its
+    memory: addresses of whole pages of 4,096 bytes, and what they hold, which a run changes.
+    `payload` are the ranges of functions that move and fill payload.
+    """
+
+    functions: dict[str, int]
+    regions: list[tuple[int, bytes]]
+    payload: list[tuple[int, int]]
+
+
+def _native_program(raw: _Image, program: Program) -> list[object]:
+    """Give an image a program's memory. The result must live as long as the image."""
+    buffers = [ctypes.create_string_buffer(data, len(data)) for _, data in program.regions]
+    regions = (ctypes.c_uint64 * (3 * len(buffers)))()
+    for index, ((address, data), buffer) in enumerate(zip(program.regions, buffers, strict=True)):
+        regions[3 * index : 3 * index + 3] = [address, len(data), ctypes.addressof(buffer)]
+    ranges = (ctypes.c_uint64 * max(2 * len(program.payload), 1))()
+    for index, (start, end) in enumerate(program.payload):
+        ranges[2 * index : 2 * index + 2] = [start, end]
+    raw.regions, raw.regions_count = ctypes.addressof(regions), len(buffers)
+    raw.payload, raw.payload_count = ctypes.addressof(ranges), len(program.payload)
+    return [*buffers, regions, ranges]
+
+
+def _native_image(image: Image, program: Program | None) -> _Image:
     symbols = image.symbols
 
     def plain(name: str) -> int:
         return symbols[name] & ~1  # on M4 the lowest bit of an address selects Thumb
 
     init = symbols.get("tau_image_init") or symbols.get(f"{image.prefix}_init")
-    missing = [verb for verb in ("malloc", "free") if image.function(verb) is None]
-    if init is None or missing:
-        raise TauError(
-            f"the image {image.name} lacks {image.prefix}_{missing[0] if missing else 'init'}"
-        )
     functions = {verb: symbols.get(f"{image.prefix}_{verb}", 0) for verb in FUNCTIONS}
+    if program is not None:
+        functions |= program.functions
+    elif init is None or not functions["malloc"] or not functions["free"]:
+        missing = next((verb for verb in ("malloc", "free") if not functions[verb]), "init")
+        raise TauError(f"the image {image.name} lacks {image.prefix}_{missing}")
     return _Image(
         isa=ISA_NUMBERS[image.isa],
         bytes=image.code,
         bytes_count=len(image.code),
-        address=CODE_ADDRESS,
-        init=init,
+        address=image.address,
+        init=init or 0,
         alignment=image.alignment,
         shared=symbols.get("tau_image_shared", 0),
         stub_start=plain("tau_stub_start"),
@@ -255,6 +285,7 @@ def count_calls(
     stepped: bool = False,
     ours: bool = False,
     goes_on: bool = False,
+    program: Program | None = None,
 ) -> Counts:
     """Replay a trace on an image and count the instructions of each call.
 
@@ -262,7 +293,8 @@ def count_calls(
     trace completes). It stops after `instructions_max`, with `is_truncated`. `stepped` counts
     instruction by instruction, to check the count by blocks. `ours` runs RV32 code on the processor
     of rv32.h instead of unicorn; code with Zbb always runs there. With `goes_on`, requests that are
-    refused are counted, and replay goes on. Raises TauError if the allocator fails.
+    refused are counted, and replay goes on. With `program`, its functions are called instead of the
+    image's, which is then stub_image. Raises TauError if the allocator fails.
     """
     trace = opened.open_trace_for_replay(trace_path)
     opened.refuse_misuse(trace, skip_misuse)
@@ -279,7 +311,7 @@ def count_calls(
         size = (size + 7) // 8 * 8
         counts, fault = opened.watched(
             functools.partial(
-                _count_once, image, trace, size, plan, instructions_max, way, goes_on
+                _count_once, image, trace, size, plan, instructions_max, way, goes_on, program
             ),
             f"counting instructions of {image.name}",
         )
@@ -300,6 +332,7 @@ def _count_once(
     limit: int,
     way: int,
     goes_on: bool,
+    program: Program | None,
 ) -> tuple[Counts, int]:
     library = native.library()
     library.tau_emulator_run.restype = ctypes.c_char_p
@@ -309,7 +342,8 @@ def _count_once(
         else []
     )
     array = (ctypes.c_uint32 * max(len(pairs), 1))(*pairs)
-    raw_image, raw = _native_image(image), _Result()
+    raw_image, raw = _native_image(image, program), _Result()
+    held = _native_program(raw_image, program) if program is not None else []
     cause = library.tau_emulator_run(
         unicorn_library().encode(),
         ctypes.byref(raw_image),
@@ -339,6 +373,7 @@ def _count_once(
         )
     finally:
         library.tau_emulator_free(ctypes.byref(raw))
+        del held
     counts.heap_bytes = heap_bytes
     counts.payload_bytes = int(raw.payload_bytes)
     counts.is_truncated = bool(raw.is_truncated)

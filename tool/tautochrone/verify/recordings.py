@@ -1,4 +1,4 @@
-"""Replays recordings on the machine code that a firmware will run: `tau verify`.
+"""Replays recordings on the compiled heap of a plan.
 
 The heap is compiled from the plan's header and the core, for each target, as the plan's [build]
 says. Every call of a recording is made on an emulated processor, in exactly heap_bytes, and the
@@ -8,28 +8,15 @@ program.
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tautochrone import native
-from tautochrone.code.images import (
-    ALIGNMENT_32_BYTES,
-    FUNCTIONS,
-    ISAS,
-    Image,
-    build_image,
-    compiler_versions,
-)
+from tautochrone.code.images import FUNCTIONS, ISAS, compiler_versions
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import sizes
-from tautochrone.plan.build import build_of
-from tautochrone.plan.header import header_text
-from tautochrone.plan.verified import Call, Run, Verified
+from tautochrone.plan.verified import Call, Run, Verified, image_of, sha256_of, system_of
 from tautochrone.trace import abi
 
 if TYPE_CHECKING:
@@ -79,33 +66,6 @@ def refuse(plan: Plan, traces: Sequence[OpenTrace]) -> None:
             )
 
 
-@contextmanager
-def _source(plan: Plan) -> Iterator[Path]:
-    """The plan's header with what starts its heap behind it, as one C file."""
-    start = (native.sources() / "targets" / "programs" / "planned.c").read_text("utf-8")
-    with tempfile.TemporaryDirectory(prefix="tau-") as folder:
-        path = Path(folder) / "planned.c"
-        path.write_text(header_text(plan, "tau verify") + start, "utf-8")
-        yield path
-
-
-def image_of(plan: Plan, target: str) -> Image:
-    """The heap of a plan, compiled for a target as the firmware will be."""
-    build = build_of(plan)
-    system = system_of(plan)
-    files = ["core/tlsf.c", *(["core/budget.c"] if plan.classes else [])]
-    with _source(plan) as source:
-        return build_image(
-            *(f"planned-{system}-{build.name}", target, [*files, source], build.cflags, ()),
-            *(f"tau_{system}", build.optimize, ALIGNMENT_32_BYTES),
-        )
-
-
-def system_of(plan: Plan) -> str:
-    """The heap that a plan's header makes."""
-    return "budget" if plan.classes else "tlsf"
-
-
 def bounds_of(plan: Plan, target: str) -> dict[str, int]:
     """The header's bounds in instructions on a target, by operation."""
     section = plan.sections.get("bounds")
@@ -123,7 +83,8 @@ def verify(plan: Plan, trace: OpenTrace, target: str, skip_misuse: bool = False)
     image = image_of(plan, target)
     counts = count_calls(image, trace, plan.heap_bytes, None, skip_misuse, goes_on=True)
     compiler = dict(compiler_versions((target,)))[target]
-    return done_of(plan, trace, target, "", image.elf, compiler, counts)
+    bounds = bounds_of(plan, target)
+    return done_of(plan, trace, target, "", image.elf, compiler, counts, bounds)
 
 
 def done_of(
@@ -134,11 +95,11 @@ def done_of(
     elf: Path,
     compiler: str,
     counts: Counts,
+    bounds: dict[str, int],
 ) -> Done:
-    """What a run showed, beside the header's bounds."""
+    """What a run showed, beside the bounds of what was called."""
     if counts.is_truncated:
         raise TauError(f"{trace.path} is too long to be verified on {ISAS[target].title}")
-    bounds = bounds_of(plan, target)
     calls = tuple(
         Call(target, firmware, verb, counts[verb].max, bounds.get(verb))
         for verb in FUNCTIONS
@@ -150,12 +111,6 @@ def done_of(
         *(counts.heap_bytes, made, counts.stack_bytes),
     )
     return Done(run, calls, counts.refusals, counts.first_refusal)
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def certificate(done: Sequence[Done]) -> Verified:

@@ -37,7 +37,7 @@ def _above(heap_bytes: int, count: int, step: int) -> Iterator[int]:
 def threshold(
     recordings: Sequence[Recording], classes: Classes, heap_bytes: int, alignment_bytes: int
 ) -> int:
-    """The least heap from `heap_bytes` on that holds every recording, as do all sizes sampled above.
+    """The least heap from `heap_bytes` on that holds every recording, as do all sampled above it.
 
     Behind a size that fails the search goes on. Raises TauError if none is left.
     """

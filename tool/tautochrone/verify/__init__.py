@@ -1,0 +1,1 @@
+"""Recordings on the machine code that a firmware will run: `tau verify`."""

@@ -1,0 +1,196 @@
+"""Replays recordings on the functions of a user's linked program: `tau verify --elf`.
+
+The program is not started. Its memory is as a loader leaves it: initialized variables, the rest
+zero. Its malloc makes the heap at the first call, as the tutorial's heap.c does; that call is not
+counted. All its code may run but what reaches a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.code.bounds import NEVER, bound_instructions
+from tautochrone.code.images import FUNCTIONS, ISAS, Image, stub_image
+from tautochrone.errors import TauError
+from tautochrone.plan.build import WORD_BITS, build_of
+from tautochrone.plan.file import Plan
+from tautochrone.plan.verified import system_of
+from tautochrone.replay.emulator import Program, count_calls
+from tautochrone.replay.opened import OpenTrace
+from tautochrone.verify.recordings import Done, bounds_of, done_of
+
+PAGE_BYTES = 4096
+STUB_BYTES = 4 << 20  # IMAGE_BYTES of tool/native/replay/emulator_machine.h
+STUB_ADDRESSES = (0x60000000, 0x70000000, 0x90000000, 0x10000, 0xA0000000)
+REGIONS_MAX, PAYLOAD_MAX = 8, 16  # tool/native/replay/emulator.h
+REGION_BYTES_MAX = 256 << 20
+# Other names of the operations, the first that a program has.
+NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
+PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "__aeabi_memset")
+INIT = ("tau_budget_init", "tau_tlsf_init")
+BUILT = "tau_tlsf_built_"
+HEAP_STEP = "build the tutorial's heap.c and the plan's header into it (docs/tutorials/size-a-heap.md)"
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """A linked program that can be called. `bounds` are the longest paths of its own functions."""
+
+    path: Path
+    plan: Plan
+    target: str
+    compiler: str
+    stub: Image
+    program: Program
+    bounds: dict[str, int]
+
+    def verify(self, trace: OpenTrace, skip_misuse: bool) -> Done:
+        """Replay a recording on its functions. Raises TauError if they misbehave."""
+        counts = count_calls(
+            *(self.stub, trace, self.plan.heap_bytes, None, skip_misuse),
+            goes_on=True,
+            program=self.program,
+        )
+        name = (self.path.name, self.path, self.compiler)
+        return done_of(self.plan, trace, self.target, *name, counts, self.bounds)
+
+
+def open_firmware(path: Path, plan: Plan) -> Firmware:
+    """Read a linked program. Raises TauError if it cannot be called, or is not built as planned."""
+    target, segments, symbols, sizes, compiler = _read(path)
+    _refuse_other_build(path, plan, symbols)
+    functions = _functions(path, symbols)
+    regions = _regions(path, segments)
+    is_free = (
+        address
+        for address in STUB_ADDRESSES
+        if all(address + STUB_BYTES <= a or a + len(data) <= address for a, data in regions)
+    )
+    place = next(is_free, None)
+    if place is None:
+        raise TauError(f"{path}: its memory leaves no room for what calls its functions")
+    payload = [(symbols[name] & ~1, sizes[name]) for name in PAYLOAD if sizes.get(name)]
+    ranges = sorted({(start, start + size) for start, size in payload})[:PAYLOAD_MAX]
+    _refuse_longer_paths(path, plan, target)
+    bounds = _bounds(path, functions)
+    program = Program({verb: symbols[name] for verb, name in functions.items()}, regions, ranges)
+    return Firmware(path, plan, target, compiler, stub_image(target, place), program, bounds)
+
+
+def _read(path: Path) -> tuple[str, list[tuple[int, bytes, int]], Any, dict[str, int], str]:
+    """The target, segments (address, data, size), symbols, sizes of functions, and compiler."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            target = _target(path, elf)
+            segments = [
+                (segment["p_vaddr"], segment.data(), segment["p_memsz"])
+                for segment in elf.iter_segments()
+                if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]
+            ]
+            table = elf.get_section_by_name(".symtab")
+            rows = list(table.iter_symbols()) if table is not None else []
+            comment = elf.get_section_by_name(".comment")
+            compiler = comment.data() if comment is not None else b""
+    except OSError as error:
+        raise TauError(f"{path}: {error.strerror}", "name the linked program") from error
+    except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
+        raise TauError(f"{path}: not an ELF file, or damaged: {error}", "link it again") from error
+    if not rows:
+        raise TauError(f"{path} is stripped: it has no names of functions", "name the file as linked")
+    defined = [row for row in rows if row["st_shndx"] != "SHN_UNDEF" and row.name]
+    symbols = {row.name: int(row["st_value"]) for row in defined}
+    sizes = {row.name: int(row["st_size"]) for row in defined}
+    said = compiler.split(b"\0")[0].decode("ascii", "replace")
+    return target, segments, symbols, sizes, said or "unknown"
+
+
+def _target(path: Path, elf: Any) -> str:
+    machine, kind = elf["e_machine"], elf["e_type"]
+    found = {"EM_ARM": "m4", "EM_RISCV": "rv32"}.get(machine) if elf.elfclass == 32 else None
+    if found is None:
+        raise TauError(
+            f"{path} is {elf.elfclass}-bit code for {str(machine).removeprefix('EM_')}",
+            f"name a program for {' or '.join(ISAS[each].title for each in ('m4', 'rv32'))}",
+        )
+    if kind != "ET_EXEC":
+        raise TauError(f"{path} is not linked for its addresses ({kind})", "name the linked program")
+    return found
+
+
+def _refuse_other_build(path: Path, plan: Plan, symbols: Iterable[str]) -> None:
+    """Refuse a program without our heap, or with a core of other options than the plan's."""
+    wanted = build_of(plan).symbol(WORD_BITS[plan.layout])
+    has = [name for name in symbols if name.startswith(BUILT)]
+    if not has:
+        raise TauError(f"{path} has no heap of this core ({wanted} is missing)", HEAP_STEP)
+    if wanted not in has:
+        raise TauError(
+            f"{path} is built with other options than the plan: it has {', '.join(has)}, the plan"
+            f" {wanted}",
+            f"build the core with {build_of(plan).told()}, or plan again with --build",
+        )
+
+
+def _functions(path: Path, symbols: Any) -> dict[str, str]:
+    """The name of each operation's function; malloc, realloc and free at least."""
+    found = {}
+    for verb in FUNCTIONS:
+        names = NAMES.get(verb, (verb,))
+        name = next((name for name in names if name in symbols), None)
+        if name is not None:
+            found[verb] = name
+    missing = [verb for verb in ("malloc", "free", "realloc") if verb not in found]
+    if missing:
+        raise TauError(f"{path} has no function {', '.join(missing)}", HEAP_STEP)
+    return found
+
+
+def _regions(path: Path, segments: list[tuple[int, bytes, int]]) -> list[tuple[int, bytes]]:
+    """The program's memory: whole pages, those that touch joined."""
+    regions: list[tuple[int, bytearray]] = []
+    for address, data, size in sorted(segments, key=lambda each: each[0]):
+        start = address & -PAGE_BYTES
+        end = -(-(address + size) // PAGE_BYTES) * PAGE_BYTES
+        if end - start > REGION_BYTES_MAX:
+            raise TauError(f"{path}: a segment of {size:,} bytes is more than can be emulated")
+        if not regions or start > regions[-1][0] + len(regions[-1][1]):
+            regions.append((start, bytearray()))
+        first, memory = regions[-1]
+        memory.extend(bytes(max(end - first - len(memory), 0)))
+        memory[address - first : address - first + len(data)] = data
+    if len(regions) > REGIONS_MAX:
+        raise TauError(f"{path}: {len(regions)} pieces of memory; at most {REGIONS_MAX} can be used")
+    return [(start, bytes(memory)) for start, memory in regions]
+
+
+def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
+    """Refuse a program whose core takes more than the header states: another build, or hooks."""
+    for verb, stated in bounds_of(plan, target).items():
+        try:
+            own = bound_instructions(path, f"tau_{system_of(plan)}_{verb}")
+        except TauError:
+            continue  # the program does not call it, or the port's hooks have no bound
+        if own > stated:
+            raise TauError(
+                f"{path}: tau_{system_of(plan)}_{verb} takes up to {own} instructions, the header"
+                f" says {stated}: it is built by another compiler or with other flags, or has hooks",
+                "make the plan with --build FILE that has the firmware's optimization and flags",
+            )
+
+
+def _bounds(path: Path, functions: dict[str, str]) -> dict[str, int]:
+    """The longest path of each function, without the making of the heap."""
+    found = {}
+    for verb, name in functions.items():
+        try:
+            found[verb] = bound_instructions(path, name, dict.fromkeys(INIT, NEVER))
+        except TauError:
+            continue
+    return found
