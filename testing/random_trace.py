@@ -60,10 +60,12 @@ def random_events(
     return made
 
 
-def write_events(path: Path, events: Sequence[Event], flags: Sequence[int] | None = None) -> Path:
-    """Write events as a trace; `flags` are enum tau_trace_flag of each."""
+def write_events(
+    path: Path, events: Sequence[Event], flags: Sequence[int] | None = None, abi: str = ""
+) -> Path:
+    """Write events as a trace; `flags` are enum tau_trace_flag of each, `abi` is of the sizes."""
     columns = np.array(events, dtype=np.uint64).reshape(-1, 4)
-    with TraceWriter(path, {"command": ["random"]}) as writer:
+    with TraceWriter(path, {"command": ["random"], "abi": abi}) as writer:
         writer.append(
             op=columns[:, 0].astype(np.uint8),
             slot=columns[:, 1].astype(np.uint32),

@@ -16,6 +16,7 @@ import pytest
 from model.budget import Budget
 from model.tlsf import Tlsf
 from tautochrone import native
+from tautochrone.code.build import Build
 from tautochrone.code.images import core_image
 from tautochrone.facts import trace_format
 from tautochrone.plan.file import Plan, PlanClass
@@ -47,7 +48,7 @@ def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
         heap = core.tau_tlsf_init(start, ctypes.c_size_t(heap_bytes), ctypes.c_size_t(0))
         core.tau_tlsf_statistics.restype = TlsfStatistics
         facts = core.tau_tlsf_statistics(ctypes.c_void_p(heap))
-        return Tlsf(heap_bytes, facts.control_bytes, check_level=0)
+        return Tlsf(heap_bytes, facts.control_bytes, check_level=plan.check_level)
     heap = ctypes.c_void_p()
     classes = (BudgetClass * len(plan.classes))(*plan.classes)
     size = ctypes.c_size_t(heap_bytes)
@@ -55,7 +56,8 @@ def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
     core.tau_budget_statistics.restype = BudgetStatistics
     facts = core.tau_budget_statistics(heap)
     pairs = [tuple(entry) for entry in plan.classes]
-    return Budget(heap_bytes, pairs, facts.control_bytes, facts.shared.control_bytes, check_level=0)
+    control = (facts.control_bytes, facts.shared.control_bytes)
+    return Budget(heap_bytes, pairs, *control, check_level=plan.check_level)
 
 
 def placement_of(model: Tlsf | Budget, trace: Path) -> int:
@@ -100,7 +102,7 @@ def test_all_sides_place_alike(system: str, spare: float, recorded: Path, plan: 
     assert core.completed and core.events > 1000
     assert placement_of(model_of(system, heap_bytes, plan), recorded) == core.placement_hash
     for isa in ("rv32", "m4"):
-        image = core_image(system, isa)
+        image = core_image(system, isa, Build(plan.check_level, "-O2"))
         needed = plan if system == "budget" else None
         counts = emulator.count_calls(image, recorded, heap_bytes, needed)
         assert counts.placement_hash == core.placement_hash, isa

@@ -17,8 +17,10 @@ from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
 from tautochrone.files import input_file
+from tautochrone.plan import sizes as plan_sizes
 from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
+from tautochrone.trace import abi
 from tautochrone.trace.ending import Ending
 from tautochrone.trace.file import OPS, Totals, is_plan, open_trace
 
@@ -103,6 +105,8 @@ def _print_heap(plan: Plan) -> None:
         f"{plan.heap_bytes:,} bytes, layout {plan.layout}, margin {plan.margin * 100:g} %:"
         f" {plan.dedicated_bytes:,} in {pools}, {plan.shared_bytes:,} shared"
     )
+    if remark := plan_sizes.remark(plan):
+        print(in_one_line(remark))
     for trace in plan.traces:
         program = f" of {in_one_line(trace.program)}" if trace.program else ""
         print(
@@ -119,6 +123,7 @@ def _result(
         "trace": str(trace),
         "file_bytes": trace.stat().st_size,
         "header": header,
+        "abi": abi.of_header(header) or None,
         "events": totals.events,
         "operations": dict(zip(OPS, totals.events_of_op, strict=True)),
         "touched_granules": totals.touched_granules,
@@ -164,6 +169,7 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
         print(f"recorded     {in_one_line(f'{started} by {recorder}')}")
     seconds = _duration(totals.duration_ns, result["clock"])
     threads = output.count(totals.threads, "thread")
+    print(f"sizes of     {_abi(header)}")
     print(f"events       {totals.events:,}{seconds}, {threads}")
     operations = ", ".join(f"{count:,} {op}" for op, count in result["operations"].items() if count)
     print(f"             {operations or 'none'}")
@@ -180,6 +186,14 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
         print(f"next: tau check {result['trace']}")
     else:
         print(f"next: tau plan {result['trace']} -o plan.toml")
+
+
+def _abi(header: dict[str, Any]) -> str:
+    """Return the ABI that asked for the sizes, in words."""
+    name, source = abi.of_header(header), abi.translated_from(header)
+    if not name:
+        return "no stated ABI: `tau import --abi` states it"
+    return f"{name}, translated from {source}" if source else name
 
 
 def _duration(last_time: int, clock: str) -> str:

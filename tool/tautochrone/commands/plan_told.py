@@ -24,7 +24,7 @@ OPTIMAL_WITHIN = (
 def note_search(made: Made) -> None:
     """Print on stderr what the search cost, and which planners' pools it dropped as a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
-    bets = [start for start in made.starts if start.is_bet]
+    bets = [start for start in made.found.starts if start.is_bet]
     for start in bets:
         output.note(
             f"tried and dropped: the pools of {start.name}, {start.refused}"
@@ -73,7 +73,7 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
         "search_seconds": round(made.search_seconds, 3),
         "starts": [
             {"name": start.name, "heap_bytes": start.heap_bytes, "refused": start.refused or None}
-            for start in made.starts
+            for start in made.found.starts
         ],
         "traces": [
             {

@@ -26,6 +26,7 @@ from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import input_file, json_text, output_file
 from tautochrone.files.paths import OutputPath
+from tautochrone.trace import abi
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
@@ -386,6 +387,7 @@ def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, 
         "command": shlex.join(map(str, recorded)) if isinstance(recorded, list) else "",
         "recorded": _date(started_ns) if isinstance(started_ns, int) else "",
         "on": ", ".join(where),
+        "ABI of the sizes": abi.of_header(header) or "not stated",
         "events": f"{totals.events:,}",
         "duration": output.duration(totals.duration_ns) if is_timed and totals.duration_ns else "",
         "threads": f"{totals.threads:,}",
@@ -423,11 +425,14 @@ def _made() -> dict[str, str]:
     }
 
 
-def _provenance(reader: TraceReader, plan: Any) -> dict[str, str]:
-    """Return what the report was made from: the trace's hash, and the planner."""
+def _provenance(reader: TraceReader, plan: Plan | None) -> dict[str, str]:
+    """Return what the report was made from: the trace's hash, and how the plan was made."""
+    from tautochrone.plan.remarks import provenance
+
     made = {"trace": reader.path.name, "SHA-256 of the trace": reader.sha256()}
     if plan is not None:
         made["planner"] = f"{plan.planner}{_distance(plan)}"
+        made |= provenance(plan)
     return made
 
 

@@ -146,7 +146,7 @@ def _certify(plan_path: Path, plan: Plan, done: list[Done]) -> None:
     from tautochrone.plan.file import replace_section
     from tautochrone.verify.recordings import certificate
 
-    replace_section(plan_path, plan, "verified", certificate(done))
+    replace_section(plan_path, plan, "verified", certificate(done, plan.sections.get("verified")))
 
 
 def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[str, Any]:

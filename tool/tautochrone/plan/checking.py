@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, load_any_plan
-from tautochrone.plan.remarks import plan_remarks
+from tautochrone.plan.remarks import incomplete
 from tautochrone.plan.sections import CODE, WITHOUT_HEAP, section_named
+from tautochrone.plan.verified import sha256_of
 from tautochrone.trace.checking import Problem
 from tautochrone.trace.file import is_plan
 
@@ -26,7 +27,7 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
         if is_named_so:
             return "plan", [Problem("plan", error.message.removeprefix(f"{path}: "))]
         return "unknown", [Problem("byte 0", "this is neither a trace nor a plan")]
-    problems = [Problem("trace", text) for text in plan_remarks(plan)]
+    problems = [Problem("trace", text) for text in (*incomplete(plan), *_changed(path, plan))]
     if plan.has_heap and "bounds" not in plan.sections:
         step = "to have them, make the plan again with `tau plan`"
         output.note(f"tau: {path}: it has no [bounds]", step)
@@ -36,6 +37,16 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
     if CODE in plan.sections:
         problems += [Problem(CODE, text) for text in _problems_of_code(path, plan.sections[CODE])]
     return _kind_of(plan), problems
+
+
+def _changed(path: Path, plan: Plan) -> list[str]:
+    """The recordings beside the plan that are not those that it was made from."""
+    found = []
+    for trace in plan.traces:
+        beside = path.parent / trace.name
+        if beside.is_file() and sha256_of(beside) != trace.sha256:
+            found.append(f"{beside} is not the recording that the plan was made from")
+    return found
 
 
 def _problems_of_code(path: Path, value: CodePlan) -> list[str]:

@@ -44,9 +44,10 @@ class Made:
     most: no heap can be smaller.
 
     `measured_heap_bytes` is the heap without the margin. Every recording completed in it and in all
-    sizes sampled above it (threshold.py), and with plain TLSF in `plain_heap_bytes`. `pools` says
-    what pools save, and why they were taken or not. `search_seconds` is the time of the search; it
-    must not be written to the plan file, because equal input gives an equal file.
+    sizes sampled above it (threshold.py), and with plain TLSF in `plain_heap_bytes`. `found` is
+    what the planner found, with the smallest heaps as `tau replay` finds them. `pools` says what
+    pools save, and why they were taken or not. `search_seconds` is the time of the search; it must
+    not be written to the plan file, because equal input gives an equal file.
     """
 
     plan: Plan
@@ -58,7 +59,7 @@ class Made:
     sizes_count: int
     replays: int
     search_seconds: float
-    starts: tuple[replayed.Start, ...]
+    found: replayed.Measured
     pools: pools.Choice
 
     @property
@@ -144,7 +145,7 @@ def make_plan(
         *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
-        found.starts,
+        found,
         choice,
     )
 

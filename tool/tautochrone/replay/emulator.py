@@ -22,6 +22,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,6 +57,15 @@ __all__ = [
 INSTRUCTIONS_MAX = 6_000_000_000
 ISA_NUMBERS = {"rv32": 0, "m4": 1, "rv32zbb": 2}  # enum tau_emulator_isa
 HEAP_BYTES_MIN = 65536
+REGION_ALIGNMENT = 1 << 21
+# uc_err of unicorn, where an allocator can be the cause.
+EMULATOR_ERRORS = {
+    6: "it read memory that is not there, such as a device's",
+    7: "it wrote memory that is not there, such as a device's",
+    8: "it jumped to memory that is not there",
+    10: "it has an instruction that the processor does not know",
+    21: "it raised an exception",
+}
 WAYS = ("blocks", "instructions", "ours")  # enum tau_emulator_way
 HEAP_TRIES = 4  # 2, 4, 8, 16 times the peak
 CATEGORIES = (
@@ -187,11 +197,14 @@ def unicorn_library() -> str:
 class Program(NamedTuple):
     """A linked program with an allocator of its own, for count_calls. Addresses are the target's.
 
-    `functions` has malloc and free at least, of FUNCTIONS. They take no heap. `regions` are its
-    memory: addresses of whole pages of 4,096 bytes, and what they hold, which a run changes.
+    `place` says in which function an address lies. `functions` has malloc and free at least, of
+    FUNCTIONS. They take no heap. `regions` are its memory: addresses of whole pages of 4,096 bytes,
+    and what they hold, which a run changes.
     `payload` are the ranges of functions that move and fill payload.
     """
 
+    name: str
+    place: Callable[[int], str]
     functions: dict[str, int]
     regions: list[tuple[int, bytes]]
     payload: list[tuple[int, int]]
@@ -199,10 +212,15 @@ class Program(NamedTuple):
 
 def _native_program(raw: _Image, program: Program) -> list[object]:
     """Give an image a program's memory. The result must live as long as the image."""
-    buffers = [ctypes.create_string_buffer(data, len(data)) for _, data in program.regions]
-    regions = (ctypes.c_uint64 * (3 * len(buffers)))()
-    for index, ((address, data), buffer) in enumerate(zip(program.regions, buffers, strict=True)):
-        regions[3 * index : 3 * index + 3] = [address, len(data), ctypes.addressof(buffer)]
+    buffers, regions = [], (ctypes.c_uint64 * (3 * len(program.regions)))()
+    for index, (address, data) in enumerate(program.regions):
+        buffer = ctypes.create_string_buffer(len(data) + 2 * REGION_ALIGNMENT)
+        buffers.append(buffer)
+        # Objects are as aligned here as they are there.
+        start = -(-ctypes.addressof(buffer) // REGION_ALIGNMENT) * REGION_ALIGNMENT
+        start += address % REGION_ALIGNMENT
+        ctypes.memmove(start, data, len(data))
+        regions[3 * index : 3 * index + 3] = [address, len(data), start]
     ranges = (ctypes.c_uint64 * max(2 * len(program.payload), 1))()
     for index, (start, end) in enumerate(program.payload):
         ranges[2 * index : 2 * index + 2] = [start, end]
@@ -319,7 +337,8 @@ def count_calls(
             continue
         if fault != faults.COMPLETED:
             cause = f"{faults.MEANING[fault]} ({size} bytes)"
-            raise TauError(f"{image.name} on {ISAS[image.isa].title} {cause}")
+            name = program.name if program else image.name
+            raise TauError(f"{name} on {ISAS[image.isa].title} {cause}")
         break
     return counts
 
@@ -336,6 +355,7 @@ def _count_once(
 ) -> tuple[Counts, int]:
     library = native.library()
     library.tau_emulator_run.restype = ctypes.c_char_p
+    name = program.name if program else image.name
     pairs = (
         [number for size, amount in plan.classes for number in (int(size), int(amount))]
         if plan
@@ -358,12 +378,12 @@ def _count_once(
     )
     try:
         if cause:
-            raise TauError(f"counting on {image.name}: {cause.decode()}")
+            raise TauError(f"counting on {name}: {cause.decode()}")
         if raw.emulator_error:
-            raise TauError(
-                f"{image.name} crashed at {raw.fault_address:#x} in event"
-                f" {raw.replay.fault_event} (emulator's error {raw.emulator_error})"
-            )
+            number, address = int(raw.emulator_error), int(raw.fault_address)
+            cause = EMULATOR_ERRORS.get(number, f"the emulator's error {number}")
+            place = program.place(address) if program else f"{address:#x}"
+            raise TauError(f"{name} stopped in {place}, event {raw.replay.fault_event}: {cause}")
         counts = Counts(
             {
                 name: _calls_of(calls)

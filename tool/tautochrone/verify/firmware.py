@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.code.bounds import NEVER, bound_instructions
+from tautochrone.code.bounds import NEVER, Code, bound_instructions
 from tautochrone.code.images import FUNCTIONS, ISAS, Image, stub_image
 from tautochrone.errors import TauError
 from tautochrone.plan.build import WORD_BITS, build_of
@@ -32,7 +32,9 @@ NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
 PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "__aeabi_memset")
 INIT = ("tau_budget_init", "tau_tlsf_init")
 BUILT = "tau_tlsf_built_"
-HEAP_STEP = "build the tutorial's heap.c and the plan's header into it (docs/tutorials/size-a-heap.md)"
+TUTORIAL = "docs/tutorials/size-a-heap.md"
+HEAP_STEP = f"build the tutorial's heap.c and the plan's header into it ({TUTORIAL})"
+AS_LINKED = "name the file as it was linked"
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     ranges = sorted({(start, start + size) for start, size in payload})[:PAYLOAD_MAX]
     _refuse_longer_paths(path, plan, target)
     bounds = _bounds(path, functions)
-    program = Program({verb: symbols[name] for verb, name in functions.items()}, regions, ranges)
+    code = Code(path)
+    addresses = {verb: symbols[name] for verb, name in functions.items()}
+    program = Program(path.name, code.place, addresses, regions, ranges)
     return Firmware(path, plan, target, compiler, stub_image(target, place), program, bounds)
 
 
@@ -99,11 +103,11 @@ def _read(path: Path) -> tuple[str, list[tuple[int, bytes, int]], Any, dict[str,
             comment = elf.get_section_by_name(".comment")
             compiler = comment.data() if comment is not None else b""
     except OSError as error:
-        raise TauError(f"{path}: {error.strerror}", "name the linked program") from error
+        raise TauError(f"{path}: {error.strerror}", AS_LINKED) from error
     except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
         raise TauError(f"{path}: not an ELF file, or damaged: {error}", "link it again") from error
     if not rows:
-        raise TauError(f"{path} is stripped: it has no names of functions", "name the file as linked")
+        raise TauError(f"{path} is stripped: it has no names of functions", AS_LINKED)
     defined = [row for row in rows if row["st_shndx"] != "SHN_UNDEF" and row.name]
     symbols = {row.name: int(row["st_value"]) for row in defined}
     sizes = {row.name: int(row["st_size"]) for row in defined}
@@ -120,7 +124,7 @@ def _target(path: Path, elf: Any) -> str:
             f"name a program for {' or '.join(ISAS[each].title for each in ('m4', 'rv32'))}",
         )
     if kind != "ET_EXEC":
-        raise TauError(f"{path} is not linked for its addresses ({kind})", "name the linked program")
+        raise TauError(f"{path} is not linked for its addresses ({kind})", AS_LINKED)
     return found
 
 
@@ -166,7 +170,8 @@ def _regions(path: Path, segments: list[tuple[int, bytes, int]]) -> list[tuple[i
         memory.extend(bytes(max(end - first - len(memory), 0)))
         memory[address - first : address - first + len(data)] = data
     if len(regions) > REGIONS_MAX:
-        raise TauError(f"{path}: {len(regions)} pieces of memory; at most {REGIONS_MAX} can be used")
+        count = len(regions)
+        raise TauError(f"{path}: {count} pieces of memory; at most {REGIONS_MAX} can be used")
     return [(start, bytes(memory)) for start, memory in regions]
 
 
@@ -180,7 +185,7 @@ def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
         if own > stated:
             raise TauError(
                 f"{path}: tau_{system_of(plan)}_{verb} takes up to {own} instructions, the header"
-                f" says {stated}: it is built by another compiler or with other flags, or has hooks",
+                f" says {stated}: another compiler or other flags built it, or it has hooks",
                 "make the plan with --build FILE that has the firmware's optimization and flags",
             )
 

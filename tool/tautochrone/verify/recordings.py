@@ -113,12 +113,18 @@ def done_of(
     return Done(run, calls, counts.refusals, counts.first_refusal)
 
 
-def certificate(done: Sequence[Done]) -> Verified:
-    """What held, as the plan's section: all runs, and the most of each operation's calls."""
+def certificate(done: Sequence[Done], before: Verified | None) -> Verified:
+    """What held, as the plan's section: all runs, and the most of each operation's calls.
+
+    What was certified before of other targets and programs stays.
+    """
+    now = {(each.run.target, each.run.firmware) for each in done}
+    kept = before if before is not None else Verified((), ())
+    runs = [run for run in kept.runs if (run.target, run.firmware) not in now]
+    calls = [call for call in kept.calls if (call.target, call.firmware) not in now]
     most: dict[tuple[str, str, str], Call] = {}
-    for each in done:
-        for call in each.calls:
-            key = (call.target, call.firmware, call.operation)
-            if key not in most or call.instructions_max > most[key].instructions_max:
-                most[key] = call
-    return Verified(tuple(each.run for each in done), tuple(most.values()))
+    for call in (*calls, *(call for each in done for call in each.calls)):
+        key = (call.target, call.firmware, call.operation)
+        if key not in most or call.instructions_max > most[key].instructions_max:
+            most[key] = call
+    return Verified((*runs, *(each.run for each in done)), tuple(most.values()))

@@ -155,7 +155,7 @@ def test_bounds_that_a_plan_lacks_are_told(
     output.configure(color="auto", quiet=False)
     check_plan(tmp_path / "none.toml", b"")
     assert "it has no [bounds]" in capsys.readouterr().err
-    rows = (Bound("tlsf", "malloc", "m4", "instructions", 9),)
+    rows = (Bound("tlsf", "malloc", "m4", "Os-check1", "instructions", 9),)
     some = replace(plan, sections={"bounds": Bounds("0" * 64, rows)})
     save_plan(some, tmp_path / "some.toml", "a test")
     result = CliRunner().invoke(command, [str(tmp_path / "some.toml")], standalone_mode=False)

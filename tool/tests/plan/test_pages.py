@@ -15,6 +15,7 @@ import pytest
 
 from model.frames import Frames, Machine
 from model.page_heap import PageHeap
+from tautochrone.code.build import Build
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import pages
 from tautochrone.plan.file import Plan, load_plan
@@ -40,7 +41,8 @@ SEEDS = range(500, 503)
 def basis_of(*paths: Path, heap_bytes: int = 1, layout: str = "32") -> Basis:
     """A basis; its notes are collected in `said`."""
     traces = [open_trace_for_replay(path) for path in paths]
-    return Basis(traces, False, layout, False, heap_bytes, lambda text, step: said.append(text))
+    settings = (traces, False, layout, False, heap_bytes, Build())
+    return Basis(*settings, lambda text, step: said.append(text))
 
 
 said: list[str] = []

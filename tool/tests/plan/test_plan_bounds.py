@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone import native
+from tautochrone.code.build import Build
 from tautochrone.plan import bounds
 from tautochrone.plan.bounds import Bound, Bounds, core_sha256
 from tautochrone.plan.checking import check_plan
@@ -36,7 +37,8 @@ said: list[tuple[str, str | None]] = []
 def basis_of(has_classes: bool = False, **sections: object) -> Basis:
     """A basis; its notes are collected in `said`."""
     return Basis(
-        *((), False, "32", has_classes, 0, lambda *words: said.append(words)), sections=sections
+        *((), False, "32", has_classes, 0, Build(), lambda *words: said.append(words)),
+        sections=sections,
     )
 
 
@@ -58,16 +60,16 @@ def test_the_plans_systems_are_bounded_on_their_targets() -> None:
     budget = {("budget", "rv32"), ("budget", "m4")}
     on_pages = {("rtvm", "rv32"), ("tile:rtmmu", "tile")}
     assert keys(bounds.make(basis_of())) == heap
-    assert keys(bounds.make(basis_of(has_classes=True))) == heap | budget
-    assert keys(bounds.make(basis_of(has_classes=True, pages=1))) == heap | budget | on_pages
+    assert keys(bounds.make(basis_of(has_classes=True))) == budget
+    assert keys(bounds.make(basis_of(has_classes=True, pages=1))) == budget | on_pages
     assert said == []
 
 
 def test_bounds_are_those_that_replay_states(tmp_path: Path) -> None:
     """Same numbers as beside the calls of a replay, and none is exceeded."""
-    made = bounds.make(basis_of(has_classes=True, pages=1))
-    found = {tuple(row[:4]): row.bound for row in made.operations}
-    counts = count(random_trace(tmp_path / "t.tau", 3), "tlsf", "rv32")
+    made = bounds.make(basis_of(pages=1))
+    found = {(*row[:3], row.unit): row.bound for row in made.operations}
+    counts = count(random_trace(tmp_path / "t.tau", 3), "tlsf", "rv32", build=Build())
     for verb in ("malloc", "free", "calloc"):
         assert found["tlsf", verb, "rv32", "instructions"] == counts[verb].bound
         assert found["tlsf", verb, "rv32", "accesses"] == counts[verb].bound_accesses
@@ -103,8 +105,8 @@ def test_a_bound_that_moved_is_told_by_how_much(tmp_path: Path) -> None:
     higher = Bounds(made.core_sha256, (first._replace(bound=first.bound + 7), *others))
     (cause,) = causes(planned(tmp_path, higher))
     assert cause == (
-        f"made with another compiler: malloc of tlsf on rv32, in instructions: now {first.bound},"
-        f" the plan says {first.bound + 7} (-7)"
+        "made with another compiler: malloc of tlsf on rv32 (Os-check1), in instructions:"
+        f" now {first.bound}, the plan says {first.bound + 7} (-7)"
     )
     lower = Bounds("00" * 32, (first._replace(bound=first.bound - 1), *others))
     (cause,) = causes(planned(tmp_path, lower))
@@ -114,7 +116,8 @@ def test_a_bound_that_moved_is_told_by_how_much(tmp_path: Path) -> None:
     assert f"now {first.bound}, the plan has no bound" in missing
     gone = Bounds(made.core_sha256, (*made.operations, first._replace(operation="move", bound=3)))
     (cause,) = causes(planned(tmp_path, gone))
-    assert "move of tlsf on rv32, in instructions, no longer has a bound; the plan says 3" in cause
+    said_of = "move of tlsf on rv32 (Os-check1), in instructions"
+    assert f"{said_of}, no longer has a bound; the plan says 3" in cause
 
 
 def test_another_core_with_the_same_bounds_is_no_problem(tmp_path: Path) -> None:
@@ -124,7 +127,7 @@ def test_another_core_with_the_same_bounds_is_no_problem(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["nobody", "glibc", "tile:rtmmu:slow"])
 def test_a_system_without_bounds_is_a_problem(tmp_path: Path, name: str) -> None:
-    wrong = Bound(name, "malloc", "rv32", "instructions", 1)
+    wrong = Bound(name, "malloc", "rv32", "Os-check1", "instructions", 1)
     made = Bounds("00" * 32, (*bounds.make(basis_of()).operations, wrong))
     (cause,) = causes(planned(tmp_path, made))
     assert f"{name} has no bounds on rv32" in cause

@@ -43,8 +43,8 @@ SECTIONS = {
     "bounds": Bounds(
         "cd" * 32,
         (
-            Bound("budget", "malloc", "rv32", "instructions", 163),
-            Bound("tile:rtmmu", "fault", "tile", "cycles", 377),
+            Bound("budget", "malloc", "rv32", "Os-check1", "instructions", 163),
+            Bound("tile:rtmmu", "fault", "tile", "O2-check0", "cycles", 377),
         ),
     ),
     "tlb": Partition(
@@ -225,7 +225,8 @@ def test_too_many_classes_are_refused(tmp_path: Path) -> None:
 
 def test_more_bounds_than_the_schema_allows_are_refused(tmp_path: Path) -> None:
     """Only the schema counts them, one more and no more."""
-    rows = tuple(Bound("tlsf", f"call_{i}", "m4", "instructions", i) for i in range(257))
+    built = ("m4", "Os-check1", "instructions")
+    rows = tuple(Bound("tlsf", f"call_{i}", *built, i) for i in range(257))
     for count in (256, 257):
         plan = replace(PLAN, sections={"bounds": Bounds("cd" * 32, rows[:count])})
         path = written(tmp_path, plan_text(plan, ""))

@@ -58,8 +58,9 @@ def test_classes_are_found_where_no_guess_of_all_counts_at_once_is_admitted(
     """Counts changed one by one, from several starts, find what whole sets of counts do not."""
     path = recording(tmp_path, seed)
     made = make_plan([path])
-    assert made.plan.classes
-    assert heap_of([path], made.plan.classes) == made.measured_heap_bytes < made.plain_heap_bytes
+    found = made.found
+    assert found.classes
+    assert heap_of([path], found.classes) == found.heap_bytes < found.plain_heap_bytes
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -68,7 +69,7 @@ def test_never_worse_than_a_formula_where_the_input_is_fixed(tmp_path: Path, see
     made = make_plan([path], Wanted(is_input_fixed=True))
     assert made.measured_heap_bytes <= made.plain_heap_bytes
     for planner in FORMULAS:
-        assert made.measured_heap_bytes <= make_plan([path], Wanted(planner)).measured_heap_bytes
+        assert made.found.heap_bytes <= make_plan([path], Wanted(planner)).found.heap_bytes
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -76,10 +77,10 @@ def test_never_worse_than_a_start_that_was_not_refused(tmp_path: Path, seed: int
     path = recording(tmp_path, seed)
     made = make_plan([path])
     profile = profile_of([path])
-    refused = {start.name: start.refused for start in made.starts}
+    refused = {start.name: start.refused for start in made.found.starts}
     assert {"prefixes", "greedy", "no classes"} <= refused.keys()
     for name, classes in starts.formula_starts(profile, 64):
-        assert refused[name] or made.measured_heap_bytes <= heap_of([path], classes)
+        assert refused[name] or made.found.heap_bytes <= heap_of([path], classes)
 
 
 @pytest.mark.parametrize("seed", [0, 6])
@@ -88,11 +89,11 @@ def test_the_classes_of_one_recording_win_where_they_hold_the_other(
 ) -> None:
     paths = pair(tmp_path, seed)
     made = make_plan(paths)
-    refused = {start.name: start.refused for start in made.starts}
-    found = [heap_of(paths, make_plan([path]).plan.classes) for path in paths]
-    assert made.measured_heap_bytes < made.plain_heap_bytes
+    refused = {start.name: start.refused for start in made.found.starts}
+    found = [heap_of(paths, make_plan([path]).found.classes) for path in paths]
+    assert made.found.heap_bytes < made.found.plain_heap_bytes
     for path, heap_bytes in zip(paths, found, strict=True):
-        assert refused[path.name] or made.measured_heap_bytes <= heap_bytes
+        assert refused[path.name] or made.found.heap_bytes <= heap_bytes
 
 
 @pytest.mark.parametrize("seed", [0, 5, 10])
@@ -102,9 +103,9 @@ def test_never_worse_than_the_plan_of_one_recording_of_fixed_inputs(
     paths = pair(tmp_path, seed)
     made = make_plan(paths, Wanted(is_input_fixed=True))
     for path in paths:
-        alone = make_plan([path], Wanted(is_input_fixed=True)).plan.classes
-        assert made.measured_heap_bytes <= heap_of(paths, alone)
-        assert path.name in [start.name for start in made.starts]
+        alone = make_plan([path], Wanted(is_input_fixed=True)).found.classes
+        assert made.found.heap_bytes <= heap_of(paths, alone)
+        assert path.name in [start.name for start in made.found.starts]
 
 
 def test_equal_recordings_give_equal_plans_and_equal_work(tmp_path: Path) -> None:
@@ -112,7 +113,7 @@ def test_equal_recordings_give_equal_plans_and_equal_work(tmp_path: Path) -> Non
     paths = pair(tmp_path, 1)
     made = [make_plan(paths) for _ in range(2)]
     assert plan_text(made[0].plan, "tau plan") == plan_text(made[1].plan, "tau plan")
-    assert (made[0].replays, made[0].starts) == (made[1].replays, made[1].starts)
+    assert (made[0].replays, made[0].found.starts) == (made[1].replays, made[1].found.starts)
 
 
 def test_parts_of_a_start_shrink_to_the_class_that_saves_most(tmp_path: Path) -> None:

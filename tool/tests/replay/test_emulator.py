@@ -112,7 +112,7 @@ def test_the_host_places_every_object_where_the_target_does(
 ) -> None:
     trace = random_trace(tmp_path / "t.tau", 100 + seed, events=5000)
     plan = PLAN if system == "budget" else None
-    counts = count_calls(core_image(system, isa), trace, plan=plan)
+    counts = count_calls(core_image(system, isa, Build(1, "-O2")), trace, plan=plan)
     on_host = replay(trace, system, plan, heap_bytes=counts.heap_bytes)
     assert on_host.completed
     assert on_host.placement_hash == counts.placement_hash

@@ -46,12 +46,15 @@ def spread_of(heaps: Sequence[int], sizes_count: int, is_input_fixed: bool) -> f
 
 
 def choose(way: str, pooled_bytes: int, plain_bytes: int, spread: float) -> Choice:
-    """Take pools if they save more than runs differ, or as `way` says."""
+    """Take pools if they save more than runs differ, or as `way` says; never if they save nothing.
+    """
     saving = 1 - pooled_bytes / plain_bytes if plain_bytes else 0.0
+    if saving <= 0:
+        return Choice(pooled_bytes, plain_bytes, spread, False, "they save nothing")
     if way != AUTO:
         return Choice(pooled_bytes, plain_bytes, spread, way == ALWAYS, f"--pools {way}")
     is_more = saving > spread
-    than = f"the {spread * 100:.1f} % by which runs differ" if spread else "nothing"
+    than = f"{spread * 100:.1f} %, by which runs differ" if spread else "nothing"
     why = f"they save {'more' if is_more else 'no more'} than {than}"
     return Choice(pooled_bytes, plain_bytes, spread, is_more, why)
 

@@ -1,0 +1,185 @@
+"""`tau verify --elf`: the functions of a linked program are called, if it is built as planned.
+
+Method: the calls of a plan's header are linked with the core for each target, as a firmware does,
+once right and once in each wrong way.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tautochrone.code.build import Build
+from tautochrone.plan.file import load_plan
+from tautochrone.targets.build import TARGETS
+from testing.random_trace import random_events, write_events
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAP = """
+#include <stddef.h>
+#include "core/budget.h"
+#include "heap_plan.h"
+static _Alignas(TAU_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];
+static tau_plan_heap *heap;
+static int is_ready(void) { return heap != NULL || (heap = tau_plan_init(memory)) != NULL; }
+static size_t least(size_t n) { return n == 0 ? 1 : n; }
+void *malloc(size_t n) { return is_ready() ? tau_plan_malloc(heap, least(n)) : NULL; }
+void *calloc(size_t c, size_t n) {
+    return is_ready() ? tau_plan_calloc(heap, c, least(n)) : NULL; }
+void *memalign(size_t a, size_t n) {
+    return is_ready() ? tau_plan_aligned_alloc(heap, a, least(n)) : NULL; }
+void free(void *p) { if (p != NULL) { (void)tau_plan_free(heap, p); } }
+void *realloc(void *p, size_t n) { return p == NULL ? malloc(n) : tau_plan_realloc(heap, p, n); }
+void *(*const keep[])(size_t) = {malloc};
+int _start(void) {
+    void *p = realloc(memalign(32, 64), 128);
+    free(p);
+    free(calloc(1, 4));
+    return keep[0](4) != NULL; }
+"""
+PAYLOAD = """
+#include <stddef.h>
+void *memset(void *to, int value, size_t n) {
+    for (size_t i = 0; i < n; i++) { ((volatile char *)to)[i] = (char)value; }
+    return to; }
+void *memmove(void *to, const void *from, size_t n) {
+    volatile char *a = to; const volatile char *b = from;
+    if (a < b) { for (size_t i = 0; i < n; i++) { a[i] = b[i]; } }
+    else { for (size_t i = n; i > 0; i--) { a[i - 1] = b[i - 1]; } }
+    return to; }
+void *memcpy(void *to, const void *from, size_t n) { return memmove(to, from, n); }
+"""
+RAM = {"m4": "0x20000000", "rv32": "0x80400000"}
+ROM = {"m4": "0x00000000", "rv32": "0x80000000"}
+
+
+def tau(*words: object, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command; its exit status must be `expect`."""
+    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == expect, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recording, its plan, its header and the sources of a heap."""
+    folder = tmp_path_factory.mktemp("firmware")
+    write_events(folder / "program.tau", random_events(11, 3000), abi="arm")
+    words = ("-o", folder / "plan.toml", "--header", folder / "heap_plan.h", "--pools", "always")
+    tau("plan", folder / "program.tau", *words)
+    (folder / "heap.c").write_text(HEAP)
+    (folder / "payload.c").write_text(PAYLOAD)
+    return folder
+
+
+def linked(
+    folder: Path, target: str, name: str, core: tuple[str, ...] = (), heap: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Compile and link; `core` and `heap` are more flags of the two."""
+    recipe = TARGETS[target]
+    gcc = [recipe.compiler, *recipe.machine, "-Os", "-ffreestanding", "-std=c17"]
+    gcc += [f"-I{ROOT}", f"-I{folder}", "-fno-tree-loop-distribute-patterns", "-fno-builtin"]
+    objects = []
+    sources = [(ROOT / "core/tlsf.c", core), (ROOT / "core/budget.c", core)]
+    sources += [(folder / "heap.c", heap), (folder / "payload.c", ())]
+    for source, flags in sources:
+        objects.append(str(folder / f"{name}-{source.stem}.o"))
+        command = [*gcc, *flags, "-c", str(source), "-o", objects[-1]]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            return done
+    places = [f"-Wl,-Ttext={ROM[target]}", f"-Wl,-Tdata={RAM[target]}"]
+    link = [*gcc, "-nostdlib", "-static", *places, *objects, "-lgcc", "-o", str(folder / name)]
+    return subprocess.run(link, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("target", ["m4", "rv32"])
+def test_a_firmware_as_planned_is_verified(planned: Path, target: str) -> None:
+    name = f"{target}.elf"
+    done = linked(planned, target, name)
+    assert done.returncode == 0, done.stderr
+    words = (planned / "plan.toml", planned / "program.tau", "--elf", planned / name)
+    said = tau("verify", *words).stdout
+    assert f"{name} ({target}), program.tau: " in said and ", 0 refused; stack" in said
+    for verb in ("malloc", "calloc", "realloc", "aligned_alloc", "free"):
+        counted = re.search(rf"{verb} +([\d,]+) instructions, bound ([\d,]+)", said)
+        assert counted, said
+        most, bound = (int(text.replace(",", "")) for text in counted.groups())
+        assert most <= bound
+    runs = load_plan(planned / "plan.toml").sections["verified"].runs
+    assert name in {run.firmware for run in runs}
+
+
+def test_another_build_of_the_core_does_not_link(planned: Path) -> None:
+    """The header refers to a constant that only a core of the planned build has."""
+    wanted = Build().symbol(32)
+    for flags in (("-O2",), ("-DTAU_CHECK_LEVEL=0",), ("-DTAU_CHECK_LEVEL=2",), ("-O0",)):
+        done = linked(planned, "m4", "other.elf", core=flags)
+        assert done.returncode != 0 and f"undefined reference to `{wanted}'" in done.stderr, flags
+    done = linked(planned, "m4", "other.elf", core=("-DTAU_JUNK_FILL=1",))
+    assert f"undefined reference to `{wanted}'" in done.stderr
+    done = linked(planned, "m4", "other.elf", heap=("-DTAU_CHECK_LEVEL=0",))
+    assert "the plan was measured with other options: tau plan --build FILE" in done.stderr
+    assert linked(planned, "m4", "right.elf", heap=("-O2",)).returncode == 0, "heap.c is free"
+
+
+def test_a_budgeted_heap_does_not_link_with_a_tlsf_of_another_build(tmp_path: Path) -> None:
+    gcc = ["gcc", "-O2", f"-I{ROOT}", "-c"]
+    tlsf, budget = str(tmp_path / "tlsf.o"), str(tmp_path / "budget.o")
+    subprocess.run([*gcc, "-DTAU_CHECK_LEVEL=0", str(ROOT / "core/tlsf.c"), "-o", tlsf], check=True)
+    subprocess.run([*gcc, str(ROOT / "core/budget.c"), "-o", budget], check=True)
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }")
+    link = ["gcc", str(tmp_path / "main.c"), tlsf, budget, "-o", str(tmp_path / "a.out")]
+    done = subprocess.run(link, capture_output=True, text=True)
+    assert "undefined reference to `tau_tlsf_built_word64_check1_fill0_speed'" in done.stderr
+
+
+def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: Path) -> None:
+    """Each is named with what is wrong and what to do."""
+    assert linked(planned, "m4", "right.elf").returncode == 0
+    right = (planned / "right.elf").read_bytes()
+
+    def refused(path: Path) -> str:
+        before = (planned / "plan.toml").read_bytes()
+        words = (planned / "plan.toml", planned / "program.tau", "--elf", path)
+        said = tau("verify", *words, expect=1).stderr
+        assert "next:" in said and (planned / "plan.toml").read_bytes() == before
+        return said
+
+    assert linked(planned, "m4", "slow.elf", core=("-fno-inline",)).returncode == 0
+    assert "instructions, the header says" in refused(planned / "slow.elf")
+    strip = ["arm-none-eabi-strip", str(planned / "right.elf"), "-o", str(tmp_path / "bare.elf")]
+    subprocess.run(strip, check=True)
+    assert "is stripped" in refused(tmp_path / "bare.elf")
+    (tmp_path / "cut.elf").write_bytes(right[: len(right) // 2])
+    assert "cut.elf" in refused(tmp_path / "cut.elf")
+    assert "64-bit code" in refused(Path(sys.executable).resolve())
+    assert "not an ELF file" in refused(planned / "heap.c")
+    assert "as.elf" in refused(tmp_path / "as.elf")
+    renamed = right.replace(Build().symbol(32).encode(), Build(0).symbol(32).encode())
+    (tmp_path / "level.elf").write_bytes(renamed)
+    assert "built with other options than the plan" in refused(tmp_path / "level.elf")
+    (tmp_path / "none.elf").write_bytes(renamed.replace(b"tau_tlsf_built", b"xau_tlsf_built"))
+    assert "has no heap of this core" in refused(tmp_path / "none.elf")
+    (tmp_path / "less.elf").write_bytes(right.replace(b"\0realloc\0", b"\0reallok\0"))
+    assert "has no function realloc" in refused(tmp_path / "less.elf")
+
+
+def test_a_program_that_reaches_a_device_is_named(planned: Path) -> None:
+    """What is not in its memory cannot be read; the message has the place and the event."""
+    source = (planned / "heap.c").read_text()
+    device = "*(volatile unsigned *)0x40010000u = 1u;"
+    start = "void *malloc(size_t n) { "
+    (planned / "heap.c").write_text(source.replace(start, start + device))
+    try:
+        assert linked(planned, "m4", "device.elf").returncode == 0
+    finally:
+        (planned / "heap.c").write_text(source)
+    words = (planned / "plan.toml", planned / "program.tau", "--elf", planned / "device.elf")
+    said = tau("verify", *words, expect=1).stderr
+    assert "device.elf stopped in malloc" in said and "wrote memory that is not there" in said

@@ -1,0 +1,191 @@
+"""`tau verify`: every recorded call on the compiled heap of a target, and its certificate.
+
+Method: random traces, planned as a user plans them, are verified on emulated machine code of each
+build. What must fail is made to fail: a smaller heap, a longer path, a changed recording.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tautochrone.code.build import Build
+from tautochrone.plan.file import load_plan, plan_text
+from tautochrone.plan.heap.recordings import ReplayedRecording
+from tautochrone.replay.run import completes
+from testing.random_trace import random_events, write_events
+from tool.tests.plan.plan_traces import come_and_go
+
+TARGETS = ("m4", "rv32")
+
+
+def tau(*words: object, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command; its exit status must be `expect`."""
+    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == expect, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """A recording for which pools save memory; one object has no bytes."""
+    events = come_and_go(7, [200, 72, 24], 12, 1200)
+    slot = 1 + max(slot for _, slot, _, _ in events)
+    return write_events(tmp_path / "program.tau", [*events, (0, slot, 0, 0)], abi="arm")
+
+
+@pytest.mark.parametrize("pools", ["always", "never"])
+def test_a_plan_holds_on_the_machine_code_of_its_build(
+    tmp_path: Path, recording: Path, pools: str
+) -> None:
+    """Check levels 0, 1, 2 by -O2, -Os: nothing refused in exactly the planned bytes, within the
+    header's bounds.
+    """
+    for level, optimize in itertools.product((0, 1, 2), ("-O2", "-Os")):
+        build = tmp_path / "build.toml"
+        build.write_text(f'check_level = {level}\noptimize = "{optimize}"\n')
+        plan = tmp_path / "plan.toml"
+        tau("plan", recording, "-o", plan, "--force", "--build", build, "--pools", pools)
+        document = json.loads(tau("verify", plan, recording, "--json").stdout)
+        assert document["held"] and document["heap_bytes"] == load_plan(plan).heap_bytes
+        assert [run["target"] for run in document["runs"]] == list(TARGETS)
+        for run in document["runs"]:
+            assert run["refusals"] == 0 and run["calls"] == 1201
+            assert 0 < run["stack_bytes"] < 2048
+            operations = {row["operation"]: row for row in run["operations"]}
+            assert {"malloc", "free"} <= operations.keys()
+            for row in operations.values():
+                assert 0 < row["instructions_max"] <= row["bound"], row
+        assert tau("check", plan).stdout.endswith("plan, no problems\n")
+
+
+def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recording: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    tau("plan", recording, "-o", plan, "--pools", "never")
+    whole = plan.read_text()
+    heap = load_plan(plan).heap_bytes
+    smaller = heap - heap // 8 // 8 * 8
+    plan.write_text(re.sub(rf"\b{heap}\b", str(smaller), whole))
+    said = tau("verify", plan, recording, expect=3)
+    assert "REFUSED, the first at event" in said.stdout
+    assert "[verified]" not in plan.read_text()
+    document = json.loads(tau("verify", plan, recording, "--json", expect=3).stdout)
+    first = document["runs"][0]["first_refusal"]
+    native = ReplayedRecording(recording, "32").completed((), smaller)
+    assert first == native, "the emulated heap refuses what the native one refuses"
+    assert document["runs"][0]["refusals"] > 1, "replay goes on behind the first"
+
+
+def test_a_bound_that_is_too_small_is_exceeded(tmp_path: Path, recording: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    tau("plan", recording, "-o", plan)
+    text = plan.read_text()
+    row = re.search(r'operation = "free", target = "m4".*bound = (\d+)', text)
+    assert row
+    plan.write_text(text.replace(row[0], row[0].replace(f"bound = {row[1]}", "bound = 9")))
+    said = tau("verify", plan, recording, "--target", "m4", expect=3)
+    assert re.search(r"free +\d+ instructions, bound 9  OVER", said.stdout)
+    assert plan.read_text().count("[verified]") == 0
+
+
+def test_check_compares_a_certificate(tmp_path: Path, recording: Path) -> None:
+    """A changed recording beside the plan, and other machine code, are problems."""
+    plan = tmp_path / "plan.toml"
+    tau("plan", recording, "-o", plan)
+    comments = [line for line in plan.read_text().splitlines() if line.startswith("#")]
+    tau("verify", plan)  # the recordings beside it
+    text = plan.read_text()
+    assert [line for line in text.splitlines() if line.startswith("#")] == comments
+    hashed = re.search(r'elf_sha256 = "([0-9a-f]{64})"', text)
+    assert hashed
+    plan.write_text(text.replace(hashed[1], "0" * 64))
+    said = tau("check", plan, expect=1).stdout
+    assert "the machine code for m4 is another one than was verified" in said
+    plan.write_text(text)
+    write_events(recording, random_events(3, 100), abi="arm")
+    said = tau("check", plan, expect=1).stdout
+    assert "is not the recording that the plan was made from" in said
+
+
+def test_targets_are_certified_one_after_another(tmp_path: Path, recording: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    tau("plan", recording, "-o", plan)
+    for target in (*TARGETS, "m4"):
+        tau("verify", plan, recording, "--target", target)
+    runs = load_plan(plan).sections["verified"].runs
+    assert sorted(run.target for run in runs) == sorted(TARGETS)
+    assert "verified on m4: 1 recording, 1,201 calls, none refused" in tau("info", plan).stdout
+
+
+def test_what_says_nothing_about_a_target_is_refused(tmp_path: Path, recording: Path) -> None:
+    host = write_events(tmp_path / "host.tau", random_events(5, 500), abi="x86-64")
+    estimate, exact = tmp_path / "estimate.toml", tmp_path / "exact.toml"
+    tau("plan", host, "-o", estimate, "--layout", "32")
+    assert "nothing to verify: the plan is an estimate" in tau(
+        "verify", estimate, host, expect=1
+    ).stderr
+    tau("plan", recording, "-o", exact)
+    assert "recorded on x86-64" in tau("verify", exact, host, expect=1).stderr
+    tau("plan", host, "-o", tmp_path / "host.toml")
+    assert "for this machine" in tau("verify", tmp_path / "host.toml", host, expect=2).stderr
+    recording.unlink()
+    assert "not there" in tau("verify", exact, expect=1).stderr
+
+
+def test_sizes_hold_from_the_planned_one_on(tmp_path: Path) -> None:
+    """[PLAN-6] Every larger heap of a fine grid holds, too, pools or not."""
+    for seed in range(6):
+        path = write_events(tmp_path / f"{seed}.tau", random_events(seed, 3000))
+        plan = tmp_path / f"{seed}.toml"
+        tau("plan", path, "-o", plan, "--pools", ("always", "never")[seed % 2])
+        made = load_plan(plan)
+        failed = [
+            size
+            for size in range(made.heap_bytes, made.heap_bytes + 24 * 8 + 1, 8)
+            if not completes(path, "budget", size, made)
+        ]
+        assert not failed, (seed, made.heap_bytes, failed)
+
+
+def test_a_build_changes_the_bytes_and_the_name(tmp_path: Path) -> None:
+    """Check level 1 has bits that level 0 lacks, level 2 a canary behind each block."""
+    recording = write_events(tmp_path / "program.tau", come_and_go(7, [60, 28], 40, 1200))
+    heaps = {}
+    for level, pools in itertools.product((0, 1, 2), ("always", "never")):
+        (tmp_path / "build.toml").write_text(f"check_level = {level}\n")
+        words = ("--build", tmp_path / "build.toml", "--pools", pools, "--force")
+        tau("plan", recording, "-o", tmp_path / "plan.toml", *words)
+        plan = load_plan(tmp_path / "plan.toml")
+        heaps[level, pools] = plan.heap_bytes
+        assert f'build = "Os-check{level}"' in plan_text(plan, "")
+    assert heaps[0, "always"] < heaps[1, "always"] and heaps[1, "never"] < heaps[2, "never"]
+    assert heaps[0, "never"] == heaps[1, "never"]
+    assert Build(2, "-O3").symbol(32) == "tau_tlsf_built_word32_check2_fill0_speed"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("check_level = 3\n", "check_level is 3, expected an integer from 0 to 2"),
+        ('optimize = "-Ofast"\n', "expected one of -O0"),
+        ('flags = ["-wrapper"]\n', "flags[0] is '-wrapper', expected a flag such as"),
+        ('flags = ["-fplugin=x.so"]\n', "expected a flag such as -fno-inline"),
+        ('flags = ["-B/tmp"]\n', "expected a flag such as -fno-inline"),
+        ('flags = ["@file"]\n', "expected a flag such as -fno-inline"),
+        ("level = 1\n", "level is unknown; is check_level meant?"),
+        ("check_level = \n", "not a build"),
+    ],
+)
+def test_a_build_that_is_none_is_refused(
+    tmp_path: Path, recording: Path, text: str, cause: str
+) -> None:
+    (tmp_path / "build.toml").write_text(text)
+    said = tau("plan", recording, "--build", tmp_path / "build.toml", expect=1).stderr
+    assert cause in said and "next:" in said
