@@ -40,7 +40,7 @@ def plan(recorded: Path) -> Plan:
 
 def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
     """Return the model of a heap; the sizes of the control blocks are facts of the build."""
-    core = native.library("libtau_core32.so")
+    core = native.library("libtau_core32_check1.so")
     memory = ctypes.create_string_buffer(heap_bytes + 64)
     start = ctypes.c_void_p((ctypes.addressof(memory) + 63) // 64 * 64)
     if system == "tlsf":

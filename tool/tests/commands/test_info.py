@@ -31,7 +31,7 @@ def test_a_plan_with_a_heap(tmp_path: Path) -> None:
     trace = PlanTrace("t.tau", "00" * 32, 77, 600, program="server")
     rows = (Bound("run", "malloc", "x86-64", "O3-check1", "instructions", 333),)
     sections = {"bounds": Bounds("00" * 32, rows)}
-    plan = Plan((PlanClass(24, 4),), 6400, "greedy", 0.0, 0.1, "host", (trace,), sections)
+    plan = Plan((PlanClass(24, 4),), 6400, "greedy", 0.0, 0.1, "host", "exact", (trace,), sections)
     save_plan(plan, path, "a test")
     text = run(path)
     assert "6,400 bytes, layout host, margin 10 %: 128 in 1 pool, 6,272 shared" in text

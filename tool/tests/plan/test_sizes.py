@@ -82,7 +82,8 @@ def test_a_header_for_this_machine_is_exact(tmp_path: Path) -> None:
 
 
 def test_recordings_of_several_abis_are_refused(tmp_path: Path) -> None:
-    paths = [write_events(tmp_path / f"{name}.tau", EVENTS, abi=name) for name in ("arm", "riscv32")]
+    abis = ("arm", "riscv32")
+    paths = [write_events(tmp_path / f"{name}.tau", EVENTS, abi=name) for name in abis]
     said = tau("plan", *paths, expect=2).stderr
     assert "recordings of several ABIs: arm.tau arm, riscv32.tau riscv32" in said
     stated = write_events(tmp_path / "stated.tau", EVENTS)
@@ -92,7 +93,9 @@ def test_recordings_of_several_abis_are_refused(tmp_path: Path) -> None:
 
 def test_every_abi_has_its_facts() -> None:
     """[TRACE-49] The ABIs that fit no layout of ours are those that pack members of 8 bytes."""
-    fitting = {name: [layout for layout in ("32", "host") if abi.fits(name, layout)] for name in abi.NAMES}
-    assert {name for name, layouts in fitting.items() if not layouts} == {"i386"}
-    assert all(len(layouts) <= 1 for layouts in fitting.values())
+    layouts = {
+        name: [layout for layout in ("32", "host") if abi.fits(name, layout)] for name in abi.NAMES
+    }
+    assert {name for name, fitting in layouts.items() if not fitting} == {"i386"}
+    assert all(len(fitting) <= 1 for fitting in layouts.values())
     assert abi.of_header({"abi": 7}) == abi.of_header({"abi": "vax"}) == abi.of_header({}) == ""
