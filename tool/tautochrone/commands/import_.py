@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
-from tautochrone.console import output, terminal
+from tautochrone.console import output
 from tautochrone.files import output_file, paths
 
 
@@ -49,7 +47,7 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
 
     out = out or Path(file.name.split(".")[0] + ".tau")
     output_file.check(out, force, [file], as_json)
-    with _Bar(f"reading {file.name}") as bar:
+    with output.ByteBar(f"reading {file.name}") as bar:
         imported = import_file(file, out, bar.told, force)
     result = {"trace": str(out), **asdict(imported), "ending": imported.ending.document()}
 
@@ -74,29 +72,3 @@ def _tell_misuse(what: str, count: int, first_line: int) -> None:
     if count:
         place = f", the first in line {first_line}" if first_line else ""
         output.note(f"tau: {count:,} {what}{place}; plan and replay need --skip-misuse to go on")
-
-
-class _Bar:
-    """A progress bar on stderr for the bytes that are read: after a second, on a terminal."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.started = time.monotonic()
-        self.shown: Any = None
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.shown is not None:
-            self.shown.stop()
-
-    def told(self, done_bytes: int, total_bytes: int) -> None:
-        """Move the bar to `done_bytes` of `total_bytes`."""
-        if self.shown is None:
-            if not output.shows_bar(self.started):
-                return
-            self.shown = terminal.bars()
-            self.shown.start()
-            self.shown.add_task(terminal.label(self.label), total=float(total_bytes))
-        self.shown.update(self.shown.task_ids[0], completed=done_bytes)

@@ -19,6 +19,7 @@ from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE
 from tautochrone.files import input_file
 from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
+from tautochrone.trace import abi
 from tautochrone.trace.ending import Ending
 from tautochrone.trace.file import OPS, Totals, is_plan, open_trace
 
@@ -163,6 +164,7 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
         recorder = header.get("recorder", "an unnamed writer")
         print(f"recorded     {in_one_line(f'{started} by {recorder}')}")
     seconds = _duration(totals.duration_ns, result["clock"])
+    _print_translated(header)
     threads = output.count(totals.threads, "thread")
     print(f"events       {totals.events:,}{seconds}, {threads}")
     operations = ", ".join(f"{count:,} {op}" for op, count in result["operations"].items() if count)
@@ -180,6 +182,21 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
         print(f"next: tau check {result['trace']}")
     else:
         print(f"next: tau plan {result['trace']} -o plan.toml")
+
+
+def _print_translated(header: dict[str, Any]) -> None:
+    """Print that the sizes were computed from those of another ABI [TRACE-48]."""
+    said = header.get("translated")
+    if not isinstance(said, dict):
+        return
+    sizes, kept = (said.get(name) for name in ("sizes", "kept"))
+    counts = f": {sizes:,} sizes translated, {kept:,} kept" if _are_counts(sizes, kept) else ""
+    before, after = said.get("from") or "an unknown ABI", abi.of_header(header) or "an unknown ABI"
+    print(f"translated   {in_one_line(f'from {before} to {after}')}{counts}")
+
+
+def _are_counts(*values: object) -> bool:
+    return all(type(value) is int and value >= 0 for value in values)
 
 
 def _duration(last_time: int, clock: str) -> str:
