@@ -39,6 +39,8 @@ OTHER_TYPES = {
     )
 }
 KEPT = SCOPES | POINTERS | QUALIFIERS | OTHER_TYPES
+# What leads to the entry that has the name, or, by a signature, to the definition.
+ORIGINS = ("DW_AT_specification", "DW_AT_abstract_origin", "DW_AT_extension", "DW_AT_signature")
 DEPTH_MAX = 100  # of types that refer to types; a damaged file can make a circle of them
 
 
@@ -81,7 +83,7 @@ class _Node:
     name: str
     size_bytes: int | None
     type_at: Any
-    same_as: Any  # the declaration or abstract instance, which has the name
+    same_as: Any  # the entry that ORIGINS lead to
     scope_at: Any
     unit: str
     place: str
@@ -176,14 +178,13 @@ class _Reader:
                 return None
         if die.tag not in KEPT:
             return None
-        same_as = self._reference(section, die, "DW_AT_specification")
-        same_as = same_as or self._reference(section, die, "DW_AT_abstract_origin")
+        origins = (self._reference(section, die, name) for name in ORIGINS)
         node = _Node(
             tag=die.tag,
             name=_text(die, "DW_AT_name"),
             size_bytes=_number(die, "DW_AT_byte_size"),
             type_at=type_at,
-            same_as=same_as or self._reference(section, die, "DW_AT_extension"),
+            same_as=next((one for one in origins if one is not None), None),
             scope_at=scope,
             unit=unit,
             place=_place_of(die, files),
@@ -252,7 +253,7 @@ class _Reader:
             is_function = pointed is not None and pointed.tag == "DW_TAG_subroutine_type"
             return self.pointer_bytes * (2 if is_function else 1)
         if node.tag in TAGGED:
-            return None
+            return self._size_of(node.same_as, depth + 1)
         size = self._size_of(node.type_at, depth + 1)
         if node.tag != "DW_TAG_array_type":
             return size
