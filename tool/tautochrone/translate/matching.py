@@ -71,7 +71,7 @@ def _by_interest(key: Key) -> tuple[int, str]:
 
 
 def _targets(host: Program, target: Program, key: Key, size_bytes: int) -> set[int]:
-    """The sizes that a type of the host has on the target; empty if one of its definitions has none.
+    """The sizes that a type of the host has on the target; empty if a definition of it has none.
 
     Where the name has several definitions, those in source files of the same name are compared.
     """

@@ -26,6 +26,7 @@ ABI_OF_MACHINE = {
 }
 EABI_SHIFT = 24  # of e_flags of 32-bit Arm: 0 is the ABI before AAPCS
 RISCV_RVE = 8  # of e_flags: ilp32e aligns members of 8 bytes to 4
+DEFLATE_RATIO_MAX = 1032  # of zlib: decompressed to compressed bytes
 BUILD = "compile and link it with -g, and do not strip it"
 DECOMPRESS = "decompress a copy: objcopy --decompress-debug-sections"
 NEEDED = (".debug_info", ".debug_abbrev")
@@ -67,7 +68,7 @@ def _unsound() -> tuple[type[Exception], ...]:
     return (
         *(ELFError, DWARFError, ConstructError, struct.error, zlib.error, AssertionError),
         *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
-        *(EOFError, NotImplementedError),
+        *(EOFError, NotImplementedError, OSError),  # OSError: of a seek beyond what a file can have
     )
 
 
@@ -86,6 +87,7 @@ def read_program(path: Path, told: Callable[[int, int], None] | None = None) -> 
         try:
             elf = ELFFile(file)
             abi = _abi_of(path, elf)
+            _check_extent(elf, path.stat().st_size)
             _check_sections(path, elf)
             dwarf = elf.get_dwarf_info(follow_links=False)
             types = read_types(dwarf, POINTER_BYTES[abi], told)
@@ -119,6 +121,15 @@ def _abi_of(path: Path, elf: Any) -> str:
     what += " before AAPCS" if is_old_arm else " with the ABI ilp32e" if is_embedded else ""
     known = ", ".join(POINTER_BYTES)
     raise TauError(f"{path} is for {what}", f"translation knows the ABIs {known}")
+
+
+def _check_extent(elf: Any, file_bytes: int) -> None:
+    """Refuse sections that claim more than the file holds, before memory is taken for them."""
+    for section in elf.iter_sections():
+        held = 0 if section["sh_type"] == "SHT_NOBITS" else section["sh_size"]
+        is_outside = section["sh_offset"] + held > file_bytes and held > 0
+        if is_outside or section.data_size > DEFLATE_RATIO_MAX * file_bytes and held > 0:
+            raise ValueError(f"section {section.name} is larger than the file")
 
 
 def _check_sections(path: Path, elf: Any) -> None:

@@ -86,7 +86,8 @@ def test_cplusplus(tmp_path: Path, abi: str, form: str) -> None:
 
 def test_a_local_type_of_a_function(tmp_path: Path) -> None:
     """It is matched within its function; equal names in two functions are two types."""
-    text = """long f(void) { struct local { long l[14]; void *p; } one; one.p = &one; return !one.p; }
+    text = """
+    int f(void) { struct local { long l[14]; void *p; } one; one.p = &one; return !one.p; }
     int g(void) { struct local { long long l[20]; void *p; } one; one.p = &one; return !one.p; }"""
     host, target = pair(tmp_path, "arm", text)
     found = decided(tmp_path, host, target, [120, 168])
