@@ -244,6 +244,7 @@ void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void __real_free(void *object);
 void *__real_memalign(size_t alignment, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
@@ -273,7 +274,7 @@ void *__wrap_realloc(void *old, size_t size) {
     return resize(old, size, CALLER);
 }
 
-// Not every library has this function, nor the two below.
+// Not every library has this function, nor posix_memalign.
 void *__wrap_reallocarray(void *old, size_t count, size_t size) {
     const size_t bytes = count * size;
     if (size != 0 && bytes / size != count) {
@@ -298,8 +299,11 @@ void *__wrap_memalign(size_t alignment, size_t size) {
     return aligned(alignment, size, CALLER);
 }
 
+// Not by memalign, which calls this one in some libraries.
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    return aligned(alignment, size, CALLER);
+    const bool is_outer = enter();
+    void *object = __real_aligned_alloc(alignment, size);
+    return made(is_outer, ALIGNED, object, size, alignment, CALLER);
 }
 
 int __wrap_posix_memalign(void **object, size_t alignment, size_t size) {

@@ -47,7 +47,8 @@ static struct word *interned(const char *letters, uint32_t length) {
         double_the_table();
     }
     struct word *word = table[hash % buckets_count];
-    while (word != NULL && (word->length != length || memcmp(word->letters, letters, length) != 0)) {
+    while (word != NULL &&
+           (word->length != length || memcmp(word->letters, letters, length) != 0)) {
         word = word->next;
     }
     if (word == NULL) {
