@@ -19,6 +19,8 @@ from typing import Any
 
 from tautochrone import native
 from tautochrone.errors import TauError
+from tautochrone.facts.trace_format import CLOCK_EVENTS
+from tautochrone.trace import abi
 
 RAW_MAGIC = b"TAURAW\r\n"
 RAW_VERSION = 1
@@ -34,12 +36,15 @@ STOP_REASONS = {
     STOP_DETACHED: "it still ran when recording ended",
 }
 TARGET_MAGIC = b"TauT"
-TARGET_BLOCK = struct.Struct("<4sBBHIIIQQII")
+# Magic, version, address shift, rows, payload bytes, abi, pointer bytes, sequence, ticks a second,
+# dropped rows, start ticks, thread, crc.
+TARGET_BLOCK = struct.Struct("<4sBBHHBBIIQQII")
 TARGET_SEARCH_BYTES = 1 << 20
 TARGET_PAYLOAD_BYTES_MAX = 32768  # tool/native/record/merge_target.c
 CLOCKS = {0: "monotonic", 1: "time-stamp counter"}
 
 STATUS_INPUT, STATUS_NOT_A_RECORDING, STATUS_NEWER, STATUS_NO_MEMORY, STATUS_STOPPED = 1, 2, 3, 4, 5
+STATUS_OLDER, STATUS_SEVERAL_MACHINES = 6, 7
 STATUS_TRACE = 16
 TRACE_DISK_FULL = 6
 # Counts of missing events: the header's `lost` [TRACE-47].
@@ -265,8 +270,12 @@ def merge_target(
     block = _first_block(stream)
     if block is None:
         raise _not_a_recording(stream)
+    abi_number, ticks_per_second = block[5], block[8]
     header = {"recorder": "target", "program": Path(stream).stem, "parent": None}
-    header["ticks_per_second"] = block[6]
+    header["abi"] = abi.NAME_OF_NUMBER.get(abi_number, "")
+    header["ticks_per_second"] = ticks_per_second
+    if ticks_per_second == 0:
+        header["clock"] = CLOCK_EVENTS
     return _merge("tau_merge_target_stream", stream, out, header | (extra or {}), progress)
 
 
@@ -290,7 +299,7 @@ def _first_block(path: Path | str) -> tuple[Any, ...] | None:
         payload_at, payload_bytes = at + TARGET_BLOCK.size, block[4]
         if payload_bytes <= min(TARGET_PAYLOAD_BYTES_MAX, len(head) - payload_at):
             crc = zlib.crc32(head[at : payload_at - 4])
-            if zlib.crc32(head[payload_at : payload_at + payload_bytes], crc) == block[10]:
+            if zlib.crc32(head[payload_at : payload_at + payload_bytes], crc) == block[-1]:
                 return block
         at = head.find(TARGET_MAGIC, at + 1)
     return None
@@ -347,6 +356,16 @@ def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> 
         return _not_a_recording(source)
     if status == STATUS_NEWER:
         return _newer(source, "recording")
+    if status == STATUS_OLDER:
+        return TauError(
+            f"{source} is of an earlier recorder, which does not say for which machine it is",
+            "record again, with today's core/ports/record.c in the firmware",
+        )
+    if status == STATUS_SEVERAL_MACHINES:
+        return TauError(
+            f"{source} has blocks of targets with different ABIs",
+            "import the capture of each target by itself",
+        )
     if status == STATUS_NO_MEMORY:
         return TauError(
             f"not enough memory to merge {source}",
