@@ -60,6 +60,12 @@ SITES_SHOWN = 3
     is_flag=True,
     help="Keep every other size that no type of the program has (default: ask for each).",
 )
+@click.option(
+    "--trust-types",
+    is_flag=True,
+    help="Translate a size by types even if a call site that asks for it also asks for others, as"
+    " a wrapper of malloc does (default: ask for it).",
+)
 @click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 def command(
@@ -70,6 +76,7 @@ def command(
     sizes: tuple[str, ...],
     kept: tuple[str, ...],
     keep_others: bool,
+    trust_types: bool,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -81,20 +88,22 @@ def command(
       --keep 100,1024
 
     Structures with pointers have other sizes on a target of 32 bits. A size is translated if all
-    types of that size in HOST_ELF have one and the same size in TARGET_ELF. Types are matched by
-    name. Every other size is listed with its types and call sites, and has to be stated with
-    --size or --keep. Nothing is written until all are known.
+    types of that size in HOST_ELF have one and the same size in TARGET_ELF, and each call site
+    that asks for it asks for no other size. Types are matched by name. Every other size is listed
+    with its types and call sites, and has to be stated with --size or --keep. Nothing is written
+    until all are known.
 
-    A size that is computed at run time, as that of a string or an array, can be that of a type by
-    chance. Such objects are translated as if they had the type. A recording that is made with the
-    target's sizes has no such error: core/ports/record.h in a firmware.
+    Strings, buffers and arrays can have the size of a type by chance. Call sites tell them from
+    objects of the type, unless the program has a function of its own around malloc. Then
+    --trust-types takes the types' word, which is wrong for such strings. A recording that is made
+    with the target's sizes has no such error: core/ports/record.h in a firmware.
 
     Exit status: 0 if the recording was translated; 1 if sizes have to be stated.
     """
     from tautochrone.trace.ending import note_ending
     from tautochrone.translate.making import Stated, translate
 
-    stated = Stated(_pairs_of(sizes), frozenset(_numbers_of(kept)), keep_others)
+    stated = Stated(_pairs_of(sizes), frozenset(_numbers_of(kept)), keep_others, trust_types)
     output_file.check(out, force, [recording, host, target], as_json)
     with output.ByteBar("reading types") as bar:
         told = translate(recording, host, target, out, stated, force, bar.told)
@@ -237,6 +246,8 @@ def _types_text(candidates: tuple[Candidate, ...]) -> str:
 
 def _unknown_error(recording: Path, told: Translation) -> TauError:
     """The error that lists the sizes that have to be stated."""
+    from tautochrone.translate.making import MIXED
+
     lines = []
     for one in sorted(told.unknown, key=lambda one: -one.match.size_bytes * one.asked.allocations):
         size, count = one.match.size_bytes, one.asked.allocations
@@ -256,12 +267,14 @@ def _unknown_error(recording: Path, told: Translation) -> TauError:
             more = f" and {len(places) - SITES_SHOWN:,} more" if len(places) > SITES_SHOWN else ""
             lines.append(f"    called from: {', '.join(places[:SITES_SHOWN])}{more}")
         lines.append(f"    add one of: {', '.join(_options(one))}")
+    is_mixed = any(one.why == MIXED for one in told.unknown)
     unknown = output.count(len(told.unknown), "size")
     return TauError(
         f"{recording}: {unknown} of {len(told.sizes):,} cannot be translated by types alone;"
         " nothing was written",
         "state each with --size FROM=TO, or with --keep BYTES if it does not depend on the target;"
-        " --keep-others keeps all that no type has",
+        " --keep-others keeps all that no type has"
+        + ("; --trust-types translates sizes with one answer" if is_mixed else ""),
         EXIT_FAILED,
         "\n".join(lines),
     )

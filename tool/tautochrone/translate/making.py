@@ -19,22 +19,28 @@ from tautochrone.translate.program import Program, read_program
 from tautochrone.translate.recording import Asked, Site, sizes_of, write_translated
 
 BY_TYPES, BY_OPTION, KEPT = "types", "option", "kept"
-NO_TYPE, NO_COUNTERPART, SEVERAL, LIBRARY = (
+NO_TYPE, NO_COUNTERPART, SEVERAL, ARRAYS, LIBRARY, MIXED = (
     "no type has this size",
     "a type has no counterpart in the target's program",
     "types of this size have several sizes on the target",
+    "only arrays have this size",
     "a library asks for it, whose types are not known",
+    "it is also asked for where several sizes are asked for, as for strings and arrays",
 )
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Stated:
-    """What the user states: target sizes by size, sizes that stay, and all without a type."""
+    """What the user states: target sizes by size, sizes that stay, and all without a type.
+
+    `trust_types`: objects have a type of their size, whatever else their call site asks for.
+    """
 
     sizes: Mapping[int, int]
     kept: frozenset[int]
-    keep_others: bool
+    keep_others: bool = False
+    trust_types: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,11 +102,7 @@ def translate(
         own = _own_modules(header, host_path)
         sizes = [_decide(host, target, size, found[size], stated, own) for size in sorted(found)]
         _check_width(sizes, target)
-        if found and not any(one.asked.sites for one in sizes):
-            notes.append(
-                "the recording has no call sites, so sizes that a library asks for are translated"
-                " as if the program did"
-            )
+        notes += _doubts(sizes)
         told = Translation(
             *(host, target, tuple(sizes), reader.totals.events, reader.totals.peak_live_bytes),
             *(None, tuple(notes), reader.ending),
@@ -183,6 +185,18 @@ def _check_stated(stated: Stated, found: Mapping[int, Asked]) -> None:
         )
 
 
+def _doubts(sizes: list[Size]) -> list[str]:
+    """Return a note on what rests on --trust-types."""
+    doubted = [one.asked for one in sizes if one.how == BY_TYPES and not one.asked.is_certain]
+    if not doubted:
+        return []
+    allocations = sum(asked.allocations for asked in doubted)
+    return [
+        f"{len(doubted):,} sizes with {allocations:,} allocations are translated because of"
+        " --trust-types; strings and arrays of these sizes got wrong ones"
+    ]
+
+
 def _check_width(sizes: list[Size], target: Program) -> None:
     """Refuse a size that the target's size_t cannot hold."""
     limit = 1 << 8 * POINTER_BYTES[target.abi]
@@ -217,12 +231,20 @@ def _decide(
         return Size(found, asked, size, KEPT)
     if len(in_program) < len(asked.sites):
         return Size(found, asked, None, "", LIBRARY)
-    if found.target_size is not None:
+    if found.target_size is not None and (asked.is_certain or stated.trust_types):
         return Size(found, asked, found.target_size, BY_TYPES)
+    return Size(found, asked, None, "", _why(found))
+
+
+def _why(found: Match) -> str:
+    """Why the target size is not known of a size that the program asks for."""
     if not found.has_type:
-        return Size(found, asked, None, "", NO_TYPE)
-    is_complete = all(one.target_sizes for one in found.candidates)
-    return Size(found, asked, None, "", SEVERAL if is_complete else NO_COUNTERPART)
+        return NO_TYPE
+    if not all(one.target_sizes for one in found.candidates):
+        return NO_COUNTERPART
+    if len(found.target_sizes) > 1:
+        return SEVERAL
+    return ARRAYS if found.has_arrays_only else MIXED
 
 
 def _header(header: dict[str, Any], told: Translation) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Maps a size of one build of a program to the size in another build, by the types of both.
 
-A size has a target size if and only if every type of that size in the host's build has a
-counterpart in the target's build, and all counterparts have the same size [TRANS-6].
+Types tell a size if and only if every type of that size in the host's build has a counterpart in
+the target's build, all counterparts have the same size, and not all are arrays [TRANS-6].
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ KINDS_BY_INTEREST = ("tag", "typedef", "array", "base", "pointer")
 class Candidate:
     """A type that an object of a size may have, and its sizes on the target; none: no counterpart.
 
-    `is_hint`: the size is a multiple of the type's, or has a flexible array of `type`.
+    `is_hint`: the object may be composed of it, as an array or with a flexible array member.
     """
 
     type: str
     target_sizes: tuple[int, ...]
     is_hint: bool = False
+    is_array: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,15 @@ class Match:
 
     @property
     def target_size(self) -> int | None:
-        """The size on the target if all types agree on one."""
+        """The size on the target if types tell it."""
         is_known = all(one.target_sizes and not one.is_hint for one in self.candidates)
-        return self.target_sizes[0] if is_known and len(self.target_sizes) == 1 else None
+        is_told = is_known and len(self.target_sizes) == 1 and not self.has_arrays_only
+        return self.target_sizes[0] if is_told else None
+
+    @property
+    def has_arrays_only(self) -> bool:
+        """Whether only arrays have this size. Programs rarely allocate an object of such a type."""
+        return all(one.is_array for one in self.candidates)
 
     @property
     def has_type(self) -> bool:
@@ -58,7 +65,11 @@ def match(host: Program, target: Program, size_bytes: int, is_hinted: bool) -> M
     """
     keys = sorted(host.types.keys_of_size.get(size_bytes, ()), key=_by_interest)
     found = [
-        Candidate(host.types.labels[key], tuple(sorted(_targets(host, target, key, size_bytes))))
+        Candidate(
+            host.types.labels[key],
+            tuple(sorted(_targets(host, target, key, size_bytes))),
+            is_array=key[0] == "array",
+        )
         for key in keys
     ]
     if not found and is_hinted:

@@ -19,10 +19,14 @@ Site = tuple[str, int]  # module and offset
 
 @dataclass
 class Asked:
-    """How often a size is asked for, and where from. A call without a known site has none."""
+    """How often a size is asked for, and where from.
+
+    `is_certain`: each call has a known site, which asks for this size alone.
+    """
 
     allocations: int = 0
     sites: Counter[Site] = field(default_factory=Counter)
+    is_certain: bool = True
 
 
 def sizes_of(reader: TraceReader) -> dict[int, Asked]:
@@ -35,11 +39,14 @@ def sizes_of(reader: TraceReader) -> dict[int, Asked]:
         found, numbers = np.unique(pairs, axis=1, return_counts=True)
         for size, site, number in zip(*found.tolist(), numbers.tolist(), strict=True):
             counts[(size, site)] += number
+    sizes_of_site = Counter(site for _, site in counts)
     sizes: dict[int, Asked] = {}
     for (size, site), number in counts.items():
         asked = sizes.setdefault(size, Asked())
         asked.allocations += number
-        if site and site < len(names):
+        is_known = 0 < site < len(names)
+        asked.is_certain &= is_known and sizes_of_site[site] == 1
+        if is_known:
             asked.sites[names[site]] += number
     return sizes
 

@@ -84,18 +84,25 @@ def write_recording(
     path: Path,
     sizes: list[int],
     site: tuple[str, int] | None = None,
+    is_wrapped: bool = False,
     **header: Any,
 ) -> Path:
-    """Write a recording that allocates objects of these sizes, all from one call site."""
+    """Write a recording that allocates objects of these sizes.
+
+    Each size has a call site of its own, from `site` on; with `is_wrapped` all have that one.
+    """
     count = len(sizes)
+    order = {size: 0 if is_wrapped else rank for rank, size in enumerate(dict.fromkeys(sizes))}
     with TraceWriter(path, {"recorder": "test", **header}) as writer:
-        number = writer.site(*site) if site else 0
+        place = site or ("", 0)
+        known = {rank: writer.site(place[0], place[1] + 16 * rank) for rank in order.values()}
+        numbers = [known[order[size]] if site else 0 for size in sizes]
         writer.append(
             op=np.full(count, trace_format.OP_MALLOC),
             slot=np.arange(count),
             size_bytes=np.array(sizes, np.uint64),
             time_ns=np.arange(count),
-            site=np.full(count, number),
+            site=np.array(numbers),
         )
     return path
 

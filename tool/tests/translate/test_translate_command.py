@@ -44,9 +44,9 @@ class Case:
         self.target = build(folder, "arm", [source])
         self.recording = folder / "r.tau"
 
-    def write(self, sizes: list[int], **header: Any) -> None:
+    def write(self, sizes: list[int], is_wrapped: bool = False, **header: Any) -> None:
         known = {"program": str(self.host)} | header
-        write_recording(self.recording, sizes, (str(self.host), 0x1010), **known)
+        write_recording(self.recording, sizes, (str(self.host), 0x1010), is_wrapped, **known)
 
     def run(self, *options: str | Path, host: Path | None = None, target: Path | None = None,
             out: Path | None = None) -> Result:  # fmt: skip
@@ -87,14 +87,14 @@ def test_all_but_the_sizes_is_kept(case: Case) -> None:
     sizes = np.where(ops == trace_format.OP_FREE, 0, rng.choice([NODE, CONN, 0, OTHER], count))
     header = {"command": ["x"], "abi": "x86-64", "host": "h", "truncated": True}
     with TraceWriter(case.recording, header) as writer:
-        sites = [writer.site(str(case.host), 0x1010), writer.site(str(case.host), 0x1020)]
+        sites = {size: writer.site(str(case.host), size) for size in (0, NODE, CONN, OTHER)}
         writer.append(
             op=ops,
             slot=np.zeros(count),
             size_bytes=sizes,
             time_ns=np.arange(count) * 7,
             thread=rng.integers(0, 4, count),
-            site=rng.choice(sites, count),
+            site=np.array([sites[int(size)] for size in sizes]),
             align_log2=np.where(ops == trace_format.OP_ALIGNED_ALLOC, 6, 0),
         )
     result = case.run("--keep", str(OTHER))
@@ -142,7 +142,7 @@ def test_unknown_sizes_are_listed_with_their_options(case: Case) -> None:
     assert asked[OTHER]["allocations"] == 2 and asked[OTHER]["target_bytes"] is None
     assert asked[OTHER]["options"] == ["--size 100=92", "--keep 100"]
     assert asked[NODE]["by"] == "types" and asked[NODE]["target_bytes"] == NODE_32
-    assert asked[OTHER]["sites"][0]["offset"] == 0x1010
+    assert asked[OTHER]["sites"][0]["offset"] == 0x1020
 
 
 def test_stated_sizes(case: Case) -> None:
@@ -210,8 +210,22 @@ def test_what_a_library_asks_for_is_not_translated(case: Case) -> None:
     assert "struct conn -> 28" in error.said and "--size 56=28, --keep 56" in error.said
     write_recording(case.recording, [CONN, NODE], ("/x/p", 0x10), program="/x/p")
     assert case.run().exception is None
+
+
+def test_a_site_that_asks_for_several_sizes(case: Case) -> None:
+    """A size that it asks for can be a string's. --trust-types takes the types' word."""
+    case.write([CONN, NODE, OTHER], is_wrapped=True)
+    error = case.refused("--keep", str(OTHER))
+    assert "where several sizes are asked for" in error.said
+    assert "add one of: --size 48=32, --keep 48" in error.said
+    assert "--trust-types" in (error.next_step or "")
+    result = case.run("--keep", str(OTHER), "--trust-types")
+    assert result.exception is None
+    assert "2 sizes with 2 allocations are translated because of --trust-types" in result.stderr
+    assert events_of(case.folder / "o.tau")["size_bytes"].tolist() == [CONN_32, NODE_32, OTHER]
     write_recording(case.recording, [CONN, NODE])
-    assert "no call sites" in case.run("--force").stderr
+    assert isinstance(case.run("--force").exception, TauError), "no sites, so nothing is certain"
+    assert case.run("--force", "--trust-types").exception is None
 
 
 def test_call_sites_are_named_by_function(case: Case) -> None:

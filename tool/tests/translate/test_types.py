@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.translate.making import (
+    ARRAYS,
     NO_COUNTERPART,
     NO_TYPE,
     SEVERAL,
@@ -52,8 +53,8 @@ def decided(
     folder: Path, host: Path, target: Path, sizes: list[int], stated: dict[int, int] | None = None
 ) -> dict[int, Size]:
     """What becomes of each size."""
-    recording = write_recording(folder / "r.tau", sizes)
-    given = Stated(stated or {}, frozenset(), False)
+    recording = write_recording(folder / "r.tau", sizes, (host.name, 0x1010))
+    given = Stated(stated or {}, frozenset())
     told = translate(recording, host, target, folder / "o.tau", given, force=True)
     return {one.match.size_bytes: one for one in told.sizes}
 
@@ -77,6 +78,7 @@ def test_cplusplus(tmp_path: Path, abi: str, form: str) -> None:
     target, theirs = build_with_table(tmp_path, abi, CPP, list(CPP_TYPES), words)
     found = decided(tmp_path, host, target, sorted(set(ours)))
     single = {"hidden", "a::deep", "outer::inner", "box<a::node, 7>", "derived", "bits", "holder"}
+    assert {found[size].why for size in ours} <= {"", SEVERAL, NO_COUNTERPART}
     for name, size, target_size in zip(CPP_TYPES, ours, theirs, strict=True):
         targets = found[size].match.target_sizes
         assert target_size in targets, name
@@ -202,6 +204,17 @@ def test_flexible_arrays_and_arrays_are_hints(tmp_path: Path) -> None:
     assert ("3 x struct point", (60,)) in hints[120]
     stated = decided(tmp_path, host, target, [16, 36], {36: 28})
     assert stated[36].target_bytes == 28 and (tmp_path / "o.tau").exists()
+
+
+def test_an_array_alone_tells_nothing(tmp_path: Path) -> None:
+    """A buffer on the stack has a type of 64 bytes. Eight pointers on the heap have 64 bytes too.
+    """
+    text = """int f(char *out) { char line[64]; line[0] = 1; *out = line[0]; return 64; }
+    typedef char name[72]; name v;"""
+    host, target = pair(tmp_path, "arm", text)
+    found = decided(tmp_path, host, target, [64, 72])
+    assert found[64].target_bytes is None and found[64].why == ARRAYS
+    assert found[72].target_bytes == 72, "a typedef names a type of objects"
 
 
 def test_bounds_that_depend_on_the_abi(tmp_path: Path) -> None:
