@@ -44,16 +44,16 @@ SITES_SHOWN = 3
     "sizes",
     multiple=True,
     metavar="FROM=TO[,…]",
-    help="State that objects of FROM bytes have TO bytes on the target; several after commas"
-    " (default: what the types say).",
+    help="State that FROM bytes that types do not tell are TO bytes on the target; several after"
+    " commas (default: ask for each).",
 )
 @click.option(
     "--keep",
     "kept",
     multiple=True,
     metavar="BYTES[,…]",
-    help="State that objects of this size have the same size on the target, as buffers of bytes"
-    " have; several after commas.",
+    help="State that this size, where types do not tell it, is the same on the target, as of"
+    " strings; several after commas (default: ask for each).",
 )
 @click.option(
     "--keep-others",
@@ -87,16 +87,16 @@ def command(
     tau translate program.tau --from ./program --to program.elf -o target.tau --size 56=48 \\
       --keep 100,1024
 
-    Structures with pointers have other sizes on a target of 32 bits. A size is translated if all
-    types of that size in HOST_ELF have one and the same size in TARGET_ELF, and each call site
-    that asks for it asks for no other size. Types are matched by name. Every other size is listed
+    Structures with pointers have other sizes on a target of 32 bits. The size of a call is
+    translated if all types of that size in HOST_ELF have one and the same size in TARGET_ELF, and
+    its call site asks for no other size. Types are matched by name. Every other size is listed
     with its types and call sites, and has to be stated with --size or --keep. Nothing is written
     until all are known.
 
-    Strings, buffers and arrays can have the size of a type by chance. Call sites tell them from
-    objects of the type, unless the program has a function of its own around malloc. Then
-    --trust-types takes the types' word, which is wrong for such strings. A recording that is made
-    with the target's sizes has no such error: core/ports/record.h in a firmware.
+    Strings and arrays can have the size of a type by chance. Call sites tell them from objects of
+    the type, unless the program has a function of its own around malloc. Then --trust-types takes
+    the types' word, which is wrong for such strings. A recording that is made with the target's
+    sizes has no such error: core/ports/record.h in a firmware.
 
     Exit status: 0 if the recording was translated; 1 if sizes have to be stated.
     """
@@ -172,10 +172,13 @@ def _document(recording: Path, out: Path, told: Translation) -> dict[str, Any]:
 
 
 def _size_document(told: Translation, one: Size) -> dict[str, Any]:
+    from tautochrone.translate.recording import SOURCES
+
     return {
-        "size_bytes": one.match.size_bytes,
+        "size_bytes": one.call.size_bytes,
         "target_bytes": one.target_bytes,
         "by": one.how or None,
+        "call_sites": SOURCES[one.call.source],
         "unknown_because": one.why or None,
         "allocations": one.asked.allocations,
         "types": [
@@ -203,7 +206,7 @@ def _function(told: Translation, module: str, offset: int) -> str:
 
 def _options(one: Size) -> list[str]:
     """The options that state a size, one of which has to be given."""
-    size = one.match.size_bytes
+    size = one.call.size_bytes
     others = [target for target in one.match.target_sizes if target != size]
     stated = [f"--size {size}={target}" for target in others]
     return [*(stated or [f"--size {size}=BYTES"]), f"--keep {size}"]
@@ -223,12 +226,12 @@ def _print(out: Path, told: Translation) -> None:
     counts += [f"{count:,} by --size" for count in [told.count(BY_OPTION)] if count]
     counts += [f"{count:,} kept" for count in [told.count(KEPT)] if count]
     tell(", ".join(counts))
-    for one in sorted(told.sizes, key=lambda one: -one.match.size_bytes * one.asked.allocations):
+    for one in sorted(told.sizes, key=lambda one: -one.call.size_bytes * one.asked.allocations):
         types = _types_text(one.match.candidates)
         stated = {BY_OPTION: "stated", KEPT: "kept"}.get(one.how, "")
         remark = "; ".join(part for part in (stated, types) if part)
         tell(
-            f"  {one.match.size_bytes:>10,} -> {one.target_bytes:>10,}"
+            f"  {one.call.size_bytes:>10,} -> {one.target_bytes:>10,}"
             f"  {one.asked.allocations:>12,} allocations  {remark}"
         )
     tell(f"next: tau plan {out} -o plan.toml")
@@ -249,8 +252,8 @@ def _unknown_error(recording: Path, told: Translation) -> TauError:
     from tautochrone.translate.making import MIXED
 
     lines = []
-    for one in sorted(told.unknown, key=lambda one: -one.match.size_bytes * one.asked.allocations):
-        size, count = one.match.size_bytes, one.asked.allocations
+    for one in sorted(told.unknown, key=lambda one: -one.call.size_bytes * one.asked.allocations):
+        size, count = one.call.size_bytes, one.asked.allocations
         lines.append(
             f"{size:,} bytes, {output.count(count, 'allocation')}, {size * count:,} bytes in all:"
             f" {one.why}"

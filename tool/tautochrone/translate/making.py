@@ -16,25 +16,35 @@ from tautochrone.trace.ending import Ending
 from tautochrone.trace.file import TraceReader, open_trace
 from tautochrone.translate.matching import Match, match
 from tautochrone.translate.program import Program, read_program
-from tautochrone.translate.recording import Asked, Site, sizes_of, write_translated
+from tautochrone.translate.recording import (
+    LIBRARY,
+    SINGLE,
+    Asked,
+    Call,
+    Calls,
+    Site,
+    calls_of,
+    write_translated,
+)
 
 BY_TYPES, BY_OPTION, KEPT = "types", "option", "kept"
-NO_TYPE, NO_COUNTERPART, SEVERAL, ARRAYS, LIBRARY, MIXED = (
+NO_TYPE, NO_COUNTERPART, SEVERAL, ARRAYS, IN_LIBRARY, MIXED = (
     "no type has this size",
     "a type has no counterpart in the target's program",
     "types of this size have several sizes on the target",
     "only arrays have this size",
     "a library asks for it, whose types are not known",
-    "it is also asked for where several sizes are asked for, as for strings and arrays",
+    "it is asked for where other sizes are asked for too, as for strings and arrays",
 )
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Stated:
-    """What the user states: target sizes by size, sizes that stay, and all without a type.
+    """What the user states of calls that types do not tell.
 
-    `trust_types`: objects have a type of their size, whatever else their call site asks for.
+    Target sizes by size, sizes that stay, and whether all without a type stay. `trust_types`:
+    objects have a type of their size, also where other sizes are asked for too.
     """
 
     sizes: Mapping[int, int]
@@ -45,8 +55,12 @@ class Stated:
 
 @dataclass(frozen=True)
 class Size:
-    """A size of the recording. `target_bytes` is None if it is not known, for the reason `why`."""
+    """A size of the recording where it is asked for by one of recording.SOURCES.
 
+    `target_bytes` is None if it is not known, for the reason `why`.
+    """
+
+    call: Call
     match: Match
     asked: Asked
     target_bytes: int | None
@@ -97,10 +111,9 @@ def translate(
         target = read_program(target_path, progress)
         header = dict(reader.header)
         notes = _check_programs(recording, header, host, target)
-        found = sizes_of(reader)
-        _check_stated(stated, found)
-        own = _own_modules(header, host_path)
-        sizes = [_decide(host, target, size, found[size], stated, own) for size in sorted(found)]
+        calls = calls_of(reader, _own_modules(header, host_path))
+        _check_stated(stated, {call.size_bytes for call in calls.asked})
+        sizes = _decide_all(host, target, calls, stated)
         _check_width(sizes, target)
         notes += _doubts(sizes)
         told = Translation(
@@ -110,9 +123,9 @@ def translate(
         if told.unknown:
             return told
         header = _header(header, told)
-        targets = {one.match.size_bytes: one.target_bytes or 0 for one in sizes}
+        targets = {one.call: one.target_bytes or 0 for one in sizes}
         with output_file.written(out, force, [recording, host_path, target_path]) as partial:
-            write_translated(reader, partial, header, targets)
+            write_translated(reader, partial, header, calls, targets)
             with open_trace(partial) as written:
                 peak = written.totals.peak_live_bytes
         return Translation(**{**vars(told), "translated_peak_live_bytes": peak})
@@ -166,7 +179,7 @@ def _check_programs(
     return notes
 
 
-def _check_stated(stated: Stated, found: Mapping[int, Asked]) -> None:
+def _check_stated(stated: Stated, found: set[int]) -> None:
     """Refuse sizes that do not occur, and one that is stated twice."""
     for option, sizes in (("--size", stated.sizes.keys()), ("--keep", stated.kept)):
         for size in sorted(sizes):
@@ -187,10 +200,10 @@ def _check_stated(stated: Stated, found: Mapping[int, Asked]) -> None:
 
 def _doubts(sizes: list[Size]) -> list[str]:
     """Return a note on what rests on --trust-types."""
-    doubted = [one.asked for one in sizes if one.how == BY_TYPES and not one.asked.is_certain]
+    doubted = [one for one in sizes if one.how == BY_TYPES and one.call.source != SINGLE]
     if not doubted:
         return []
-    allocations = sum(asked.allocations for asked in doubted)
+    allocations = sum(one.asked.allocations for one in doubted)
     return [
         f"{len(doubted):,} sizes with {allocations:,} allocations are translated because of"
         " --trust-types; strings and arrays of these sizes got wrong ones"
@@ -204,7 +217,7 @@ def _check_width(sizes: list[Size], target: Program) -> None:
         if one.target_bytes is not None and one.target_bytes >= limit:
             raise TauError(
                 f"{one.target_bytes:,} bytes do not fit an address space of {limit:,} bytes",
-                f"state another size: --size {one.match.size_bytes}=BYTES",
+                f"state another size: --size {one.call.size_bytes}=BYTES",
             )
 
 
@@ -214,26 +227,43 @@ def _own_modules(header: Mapping[str, Any], host_path: Path) -> Callable[[Site],
     return lambda site: site[0] == program or Path(site[0]).name == name
 
 
-def _decide(
-    host: Program,
-    target: Program,
-    size: int,
-    asked: Asked,
-    stated: Stated,
-    is_own: Callable[[Site], bool],
+def _decide_all(host: Program, target: Program, calls: Calls, stated: Stated) -> list[Size]:
+    """Return what becomes of each call, by size."""
+    found = [
+        _by_types(host, target, call, asked, stated.trust_types)
+        for call, asked in sorted(calls.asked.items(), key=lambda item: item[0])
+    ]
+    # A statement is about what types do not tell; if they tell all of a size, it contradicts them.
+    open_sizes = {one.call.size_bytes for one in found if one.target_bytes is None}
+    return [
+        one
+        if one.target_bytes is not None and one.call.size_bytes in open_sizes
+        else _by_statement(one, stated)
+        for one in found
+    ]
+
+
+def _by_types(
+    host: Program, target: Program, call: Call, asked: Asked, trust_types: bool
 ) -> Size:
-    """Return the target size of a size, or why it is not known."""
-    in_program = [site for site in asked.sites if is_own(site)]
-    found = match(host, target, size, is_hinted=bool(in_program) or not asked.sites)
+    """Return the target size as types tell it, or why they do not."""
+    is_own = call.source != LIBRARY
+    found = match(host, target, call.size_bytes, is_hinted=is_own)
+    is_trusted = call.source == SINGLE or (trust_types and is_own)
+    if found.target_size is not None and is_trusted:
+        return Size(call, found, asked, found.target_size, BY_TYPES)
+    return Size(call, found, asked, None, "", _why(found) if is_own else IN_LIBRARY)
+
+
+def _by_statement(one: Size, stated: Stated) -> Size:
+    """Return a size as the user states it; unchanged if nothing is stated."""
+    size = one.call.size_bytes
     if size in stated.sizes:
-        return Size(found, asked, stated.sizes[size], BY_OPTION)
-    if size in stated.kept or (stated.keep_others and not found.has_type):
-        return Size(found, asked, size, KEPT)
-    if len(in_program) < len(asked.sites):
-        return Size(found, asked, None, "", LIBRARY)
-    if found.target_size is not None and (asked.is_certain or stated.trust_types):
-        return Size(found, asked, found.target_size, BY_TYPES)
-    return Size(found, asked, None, "", _why(found))
+        return Size(one.call, one.match, one.asked, stated.sizes[size], BY_OPTION)
+    is_other = stated.keep_others and not one.match.has_type
+    if size in stated.kept or is_other:
+        return Size(one.call, one.match, one.asked, size, KEPT)
+    return one
 
 
 def _why(found: Match) -> str:

@@ -106,13 +106,13 @@ def test_sizes_are_the_compilers(tmp_path: Path, abi: str, rounds: int) -> None:
         recording, out = write_recording(folder / "r.tau", sizes, SITE), folder / "o.tau"
         told = translate(recording, host, target, out, NOTHING)
         for one in told.sizes:
-            wanted = targets.get(one.match.size_bytes, set())
-            is_told = len(wanted) == 1 and one.match.size_bytes in told_by_types
+            wanted = targets.get(one.call.size_bytes, set())
+            is_told = len(wanted) == 1 and one.call.size_bytes in told_by_types
             assert one.target_bytes == (min(wanted) if is_told else None), one
             assert set(one.match.target_sizes) == wanted or not one.match.has_type, one
         translated += told.count(BY_TYPES)
         assert out.exists() is not bool(told.unknown)
-        stated = {one.match.size_bytes: source.randint(1, 500) for one in told.unknown}
+        stated = {one.call.size_bytes: source.randint(1, 500) for one in told.unknown}
         given = Stated(stated, frozenset())
         whole = translate(recording, host, target, out, given, force=True)
         assert not whole.unknown

@@ -56,7 +56,7 @@ def decided(
     recording = write_recording(folder / "r.tau", sizes, (host.name, 0x1010))
     given = Stated(stated or {}, frozenset())
     told = translate(recording, host, target, folder / "o.tau", given, force=True)
-    return {one.match.size_bytes: one for one in told.sizes}
+    return {one.call.size_bytes: one for one in told.sizes}
 
 
 def pair(folder: Path, abi: str, *texts: str, words: tuple[str, ...] = ()) -> tuple[Path, Path]:
