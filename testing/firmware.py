@@ -92,8 +92,9 @@ def firmware(
     common = (*CORTEX_M4, optimize, *SECTIONS, *LIBRARIES[library], f"-I{folder}", *flags)
     made = objects([*sources, FIRMWARE / "board.c"], folder, common, "arm-none-eabi-")
     is_cpp = any(source.suffix == ".cpp" for source in sources)
+    linker = "arm-none-eabi-g++" if is_cpp else "arm-none-eabi-gcc"
     link = ["-Wl,--gc-sections", "-T", FIRMWARE / "board.ld", "-o", "firmware.elf"]
-    run("arm-none-eabi-g++" if is_cpp else "arm-none-eabi-gcc", *common, *made, *link, cwd=folder)
+    run(linker, *common, *made, *link, cwd=folder)
     return folder / "firmware.elf"
 
 

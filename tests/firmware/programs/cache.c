@@ -3,7 +3,7 @@
 
 #define BUCKETS 128u
 #define BYTES_MAX 26000u
-#define STEPS 9000u
+#define STEPS 5000u
 
 struct page {
     struct page *next;

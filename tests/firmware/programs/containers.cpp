@@ -78,7 +78,7 @@ int main(int count, char **arguments) {
     std::map<std::uint32_t, std::list<std::shared_ptr<Part>>> orders;
     std::set<std::string> names;
     std::deque<std::unique_ptr<Block>> blocks;
-    for (std::uint32_t step = 0; step < 6000; step++) {
+    for (std::uint32_t step = 0; step < 2500; step++) {
         fill(orders);
         if (step % 5 == 0) {
             names.insert(name_of(random_below(300)));

@@ -2,8 +2,8 @@
 // every machine. Channels name frames by their places in one table that is not in the heap.
 #include "program.h"
 
-#define PLACES 2600u
-#define STEPS 26000u
+#define PLACES 3600u
+#define STEPS 30000u
 
 struct frame {
     uint64_t time;

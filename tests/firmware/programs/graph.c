@@ -2,7 +2,7 @@
 #include "program.h"
 
 #define NODES 220u
-#define GRAPHS 12u
+#define GRAPHS 5u
 #define SEARCHES 8u
 
 struct edge {
@@ -112,7 +112,8 @@ int main(int count, char **arguments) {
     for (uint32_t graph = 0; graph < GRAPHS; graph++) {
         make();
         for (uint32_t i = 0; i < SEARCHES; i++) {
-            search(nodes[random_below(NODES)], nodes[random_below(NODES)]);
+            struct node *begin = nodes[random_below(NODES)];
+            search(begin, nodes[random_below(NODES)]);
         }
         unmake();
     }

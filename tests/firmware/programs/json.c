@@ -2,7 +2,7 @@
 #include "program.h"
 
 #define TEXT_BYTES_MAX 16384u
-#define DOCUMENTS 60u
+#define DOCUMENTS 30u
 
 struct value {
     struct value *next;

@@ -2,8 +2,8 @@
 // age. A route has 28 bytes where pointers have 4, and 48 where they have 8.
 #include "program.h"
 
-#define BUCKETS 512u
-#define ROUTES_MAX 5600u
+#define BUCKETS 1024u
+#define ROUTES_MAX 8700u
 #define HOPS 300u
 #define STEPS 30000u
 

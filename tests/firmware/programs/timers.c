@@ -1,7 +1,7 @@
 // Events that fire at their time: an array of pointers that grows by realloc, ordered as a heap.
 #include "program.h"
 
-#define STEPS 12000u
+#define STEPS 5000u
 
 struct event {
     void (*fire)(struct event *event);
@@ -54,9 +54,11 @@ static struct event *pop(void) {
     return first;
 }
 
-static void schedule(void (*fire)(struct event *), uint32_t delay, uint32_t length) {
+// In a time below DELAY, with a payload of LEAST bytes and a random number below MORE.
+static void schedule(void (*fire)(struct event *), uint32_t delay, uint32_t least, uint32_t more) {
     struct event *event = grab(sizeof *event);
-    *event = (struct event){fire, NULL, now + delay, created++, (uint16_t)length};
+    const uint32_t time = now + 1 + random_below(delay), length = least + random_below(more);
+    *event = (struct event){fire, NULL, time, created++, (uint16_t)length};
     if (length > 0) {
         event->payload = grab(length);
         memset(event->payload, (int)(event->order & 0xff), length);
@@ -72,7 +74,7 @@ static void fire_once(struct event *event) {
 static void fire_again(struct event *event) {
     add(event->order + 1);
     if (random_below(8) != 0) {
-        schedule(fire_again, 3 + random_below(90), 0);
+        schedule(fire_again, 90, 0, 1);
     }
 }
 
@@ -80,7 +82,7 @@ static void fire_again(struct event *event) {
 static void fire_burst(struct event *event) {
     add(event->order + 2);
     for (uint32_t left = 20 + random_below(60); left > 0; left--) {
-        schedule(fire_once, 1 + random_below(40), 8 + random_below(40));
+        schedule(fire_once, 40, 8, 40);
     }
 }
 
@@ -89,11 +91,11 @@ int main(int words_count, char **arguments) {
     for (uint32_t step = 0; step < STEPS; step++) {
         const uint32_t what = random_below(64);
         if (what == 0) {
-            schedule(fire_burst, random_below(20), 0);
+            schedule(fire_burst, 20, 0, 1);
         } else if (what < 8) {
-            schedule(fire_again, random_below(60), 0);
+            schedule(fire_again, 60, 0, 1);
         } else if (what < 24) {
-            schedule(fire_once, random_below(50), 4 + random_below(60));
+            schedule(fire_once, 50, 4, 60);
         }
         now++;
         while (count > 0 && queue[0]->time <= now) {

@@ -20,7 +20,7 @@ from tautochrone.files import input_file
 from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
 from tautochrone.trace import abi
-from tautochrone.trace.ending import Ending
+from tautochrone.trace.ending import UNSEEN, Ending, see_all, unseen_frees
 from tautochrone.trace.file import OPS, Totals, is_plan, open_trace
 
 SIZES_SHOWN = 10
@@ -175,9 +175,9 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
     objects = output.count(totals.end_live_objects, "object")
     print(f"never freed  {totals.end_live_bytes:,} bytes, {objects}")
     _print_sizes(result["sizes"], totals)
-    _print_misuse(totals)
-    for sentence in ending.sentences:
-        print(f"ended        {sentence}")
+    for remark in ending.remarks:
+        print(f"{'incomplete' if remark.kind == UNSEEN else 'ended':<12} {remark.cause}")
+    _print_misuse(totals, header)
     if totals.unknown_count + totals.double_free_count:
         print(f"next: tau check {result['trace']}")
     else:
@@ -249,15 +249,13 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
         )
 
 
-def _print_misuse(totals: Totals) -> None:
-    """Print misuse, and frees of objects that the parent process allocated."""
-    if totals.unknown_count:
-        frees = output.count(totals.unknown_count, "free")
-        print(
-            f"misuse       {frees} of unknown objects, the first is event"
-            f" {totals.unknown_first_event:,}"
-        )
-    if totals.double_free_count:
+def _print_misuse(totals: Totals, header: dict[str, Any]) -> None:
+    """Print frees of objects that are not alive, and of those of the parent process."""
+    unseen, first = unseen_frees(header, totals)
+    if unseen:
+        print(f"             the first is event {first:,}")
+        print(f"             {see_all(header)}")
+    if totals.double_free_count and unseen < totals.unknown_count + totals.double_free_count:
         frees = output.count(totals.double_free_count, "double free")
         print(f"misuse       {frees}, the first is event {totals.double_free_first_event:,}")
     if totals.inherited_count:
