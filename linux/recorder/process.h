@@ -24,6 +24,7 @@ extern struct tau_process_hot tau_process_hot;
 //   TAU_RECORD_DIRECTORY         where the recordings go; absolute
 //   TAU_RECORD_ONLY_PID          record this process and no child
 //   TAU_RECORD_TICKS_PER_SECOND  the time-stamp counter's rate
+//   TAU_RECORD_EMULATOR          name and version of the emulator that runs this program
 //   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
 //   TAU_RECORD_DEEPBIND=keep     leave RTLD_DEEPBIND alone
 //   TAU_RECORD_SECCOMP_FILTERS   how many filters `tau record` itself is under; under more than
