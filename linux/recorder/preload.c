@@ -273,6 +273,9 @@ static __attribute__((constructor)) void program_starts(void) {
             tau_call_prepare(thread);
         }
         pthread_atfork(NULL, NULL, tau_call_forked);
+        if (tau_process_is_emulated()) {
+            unsetenv("LD_PRELOAD");  // programs of the host cannot load this library
+        }
         tau_call_leave(thread);
     }
 }

@@ -582,6 +582,10 @@ void tau_process_count_abandoned(void) {
     }
 }
 
+bool tau_process_is_emulated(void) {
+    return process.emulator[0] != '\0';
+}
+
 bool tau_process_drops_deep_bind(void) {
     if (!is_recorded() || process.keeps_deep_bind) {
         return false;

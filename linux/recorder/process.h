@@ -79,6 +79,10 @@ bool tau_process_stopped(void);
 void tau_process_count_lost(void);
 void tau_process_count_abandoned(void);
 
+// Whether an emulator runs this program. It runs no other: what the program starts by exec is a
+// program of the host.
+bool tau_process_is_emulated(void);
+
 // Whether dlopen is to drop RTLD_DEEPBIND; counted.
 bool tau_process_drops_deep_bind(void);
 

@@ -32,6 +32,9 @@ NOT_LOADED = (
     "`LD_PRELOAD=… tau record -- PROGRAM`), or it may not write the recording as another user, or "
     "another tau record took it, or it was started under a seccomp filter"
 )
+STARTED_BY_EMULATED = (
+    "it was started by exec, and the emulator runs the program itself and its forks only"
+)
 NO_EVENTS = "it made no allocation"
 DETACH_S = 0.1
 
@@ -144,7 +147,9 @@ def detach_running(found: list[tuple[Path, merge.RawHeader]]) -> list[tuple[Path
         path
         for path, header in found
         if latest[header.pid] == header.started_ticks
-        and processes.runs(header.pid, header.program, header.started_unix_ns / 1e9)
+        and processes.runs(
+            header.pid, header.program, header.started_unix_ns / 1e9, header.emulator_name
+        )
     ]
     for path in running:
         merge.detach(path)
@@ -173,8 +178,11 @@ def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecord
     latest: dict[int, int] = {}
     for header in headers:
         latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
+    is_emulated = any(header.emulator for header in headers)
     return [
-        NotRecorded(Who(path, pid), _reason(path, NOT_LOADED))
+        NotRecorded(
+            Who(path, pid), STARTED_BY_EMULATED if is_emulated else _reason(path, NOT_LOADED)
+        )
         for pid, entries in started.items()
         for ticks, path in entries
         if latest.get(pid, 0) <= ticks
@@ -193,18 +201,18 @@ def _unnoted(count: int) -> str:
     )
 
 
-def _reason(path: str, otherwise: str) -> str:
+def _reason(path: str, otherwise: str, target: str | None = None) -> str:
     """Return why a started program has no event: it cannot be recorded, or `otherwise`."""
     try:
-        program.check([path])
+        program.check([path], target=target)
     except TauError as error:
         return error.message.removeprefix(f"{path} ")
     return otherwise
 
 
-def without_events(who: Who) -> NotRecorded:
-    """Return the entry of a process whose recording has no event."""
-    return NotRecorded(who, _reason(who.program, NO_EVENTS))
+def without_events(who: Who, target: str | None = None) -> NotRecorded:
+    """Return the entry of a process whose recording has no event; `target` as in program.check."""
+    return NotRecorded(who, _reason(who.program, NO_EVENTS, target))
 
 
 def say_missing(missing: list[NotRecorded], running: tuple[processes.Process, ...]) -> None:
