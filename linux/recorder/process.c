@@ -237,30 +237,6 @@ static struct tau_raw_header *header_create(void) {
 
 // ---- Starting ----
 
-// The time-stamp counter is good if the kernel itself keeps time by it: constant, never stopping,
-// equal on all cores.
-static bool kernel_trusts_counter(void) {
-    char source[8] = {0};
-    if (TAU_MACHINE_HAS_COUNTER) {
-        tau_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-                      sizeof(source) - 1);
-    }
-    return TAU_MACHINE_HAS_COUNTER &&
-           strncmp(source, TAU_MACHINE_COUNTER, sizeof(TAU_MACHINE_COUNTER) - 1) == 0;
-}
-
-// How many seccomp filters this process is under, or its seccomp mode where the kernel does not
-// count them. Reads as the dynamic linker does, which any filter allows that let the program start.
-static uint32_t seccomp_filters(void) {
-    char text[4096] = {0};
-    tau_proc_read("/proc/self/status", text, sizeof(text) - 1);
-    const char *line = strstr(text, "\nSeccomp_filters:");
-    if (line == NULL) {
-        line = strstr(text, "\nSeccomp:");
-    }
-    return line == NULL ? 0 : (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10);
-}
-
 void tau_process_configure(char *const *environment) {
     bool counter = true;
     uint32_t filters_max = UINT32_MAX;
@@ -281,11 +257,11 @@ void tau_process_configure(char *const *environment) {
             process.keeps_deep_bind = true;
         }
     }
-    if (process.directory[0] != '/' || seccomp_filters() > filters_max) {
+    if (process.directory[0] != '/' || tau_proc_seccomp_filters() > filters_max) {
         process.directory[0] = '\0';
         return;
     }
-    process.has_counter = counter && kernel_trusts_counter();
+    process.has_counter = counter && tau_proc_trusts_counter();
     tau_process_hot.clock = process.has_counter ? TAU_CLOCK_COUNTER : TAU_CLOCK_MONOTONIC;
     _Atomic uint32_t *alive = tau_process_map_private(TAU_RAW_PAGE_BYTES);
     if (alive == NULL || madvise((void *)alive, TAU_RAW_PAGE_BYTES, MADV_WIPEONFORK) != 0) {
@@ -443,10 +419,12 @@ void *tau_process_map_private(size_t bytes) {
 }
 
 void tau_process_map_over(void *place, size_t bytes) {
+    // An emulator may have left the parent's chunk there, and nothing else can be.
+    const int fixed = tau_process_is_emulated() ? MAP_FIXED : MAP_FIXED_NOREPLACE;
     if (!tau_process_is_confined()) {
         const int error = errno;
         mmap(place, bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
         errno = error;
     }
 }
@@ -580,6 +558,10 @@ void tau_process_count_abandoned(void) {
     if (process.header != NULL) {
         __atomic_fetch_add(&process.header->calls_abandoned, 1, __ATOMIC_RELAXED);
     }
+}
+
+void tau_process_forked(void) {
+    atomic_store(tau_process_hot.alive, OFF);
 }
 
 bool tau_process_is_emulated(void) {

@@ -36,6 +36,10 @@ void tau_process_configure(char *const *environment);
 // chunk. False if recording is off or cannot start.
 bool tau_process_start(uint64_t forked_at_ticks, void (*reset)(void));
 
+// In a forked child: it has no recording yet. The page `alive` tells it by itself, except under an
+// emulator that does not wipe it.
+void tau_process_forked(void);
+
 // Brackets system calls of the recorder: no signal handler runs between the two, so none can leave
 // by siglongjmp. False if the process is confined: no system call may be made, nor the end called.
 bool tau_process_calls_begin(sigset_t *signals);

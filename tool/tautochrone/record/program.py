@@ -172,9 +172,10 @@ def _check_machine(path: Path, verb: str, machine: str, bits: int, target: str |
             step = f"record it with --target {built_for}"
         raise TauError(f"{title}, not for {target}", step, EXIT_CANNOT_RECORD)
     if (machine, bits) != host:
+        named = path if "/" in str(path) else f"./{path}"
         step = f"{verb} it on such a machine, or {INSTEAD[verb]}"
         if verb == "record" and built_for is not None:
-            step = f"record it under emulation: tau record --target {built_for} -- {path}"
+            step = f"record it under emulation: tau record --target {built_for} -- {named}"
         raise TauError(f"{title}, this machine is a 64-bit {here}", step, EXIT_CANNOT_RECORD)
 
 
