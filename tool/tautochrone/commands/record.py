@@ -193,7 +193,7 @@ def _announce(name: str, variables: dict[str, str] | None, children: bool) -> No
     )
     output.note(
         "tau: not recorded: stacks, static data, the program's own mmap and brk; children that "
-        "are static, setuid, of another C library or started with a cleared environment"
+        "are static, setuid or started with a cleared environment"
     )
     if variables:
         text = " ".join(f"{name}={value}" for name, value in variables.items())

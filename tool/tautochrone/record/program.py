@@ -36,7 +36,6 @@ INSTEAD = {
     "record": f"link it with {SHIM} and import the stream",
     "run": "let it call core/budget.h itself, with the plan's header (tau plan --header)",
 }
-PRELOADED = {"record": "recorder", "run": "allocator"}
 
 
 def check(command: list[str], verb: str = "record", target: str | None = None) -> Path:
@@ -202,9 +201,9 @@ def _check_elf(path: Path, verb: str, target: str | None) -> None:
             f"link it dynamically (without -static), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
-    if "musl" in interpreters[0]:
+    if verb == "run" and "musl" in interpreters[0]:
         raise TauError(
-            f"{path} uses the C library musl, but the {PRELOADED[verb]} is built for glibc",
+            f"{path} uses the C library musl, but the allocator is built for glibc",
             f"build it for glibc (gcc, not musl-gcc), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
