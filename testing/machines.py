@@ -6,6 +6,7 @@ A machine whose packages are missing fails its tests: scripts/setup.sh installs 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ PROGRAMS = ROOT / "linux" / "recorder" / "tests" / "programs"
 NAMES = tuple(emulation.TARGETS)
 RUN_ON = ("arm64", "riscv64")  # the allocator of `tau run` has words of 64 bits
 TIMEOUT_S = 300
+COMPILER_VERSION = 12  # of the packages in scripts/setup.sh
 CMAKE_PROCESSORS = {"arm64": "aarch64", "armhf": "arm", "riscv64": "riscv64"}
 
 
@@ -35,8 +37,10 @@ class Machine:
 
     def compiler(self, source: str) -> str:
         """The path of its C or C++ compiler."""
-        path = Path(self.found.compiler)
-        return str(path if source.endswith(".c") else path.with_name(path.name.replace("gcc", "g++")))
+        name = f"{self.found.target.triplet}-{'gcc' if source.endswith('.c') else 'g++'}"
+        path = shutil.which(name) or shutil.which(f"{name}-{COMPILER_VERSION}")
+        assert path is not None, f"{name} is missing: run scripts/setup.sh check"
+        return path
 
     def build(self, source: str, *flags: str, made: str = "") -> Path:
         """Compile one of the recorder's test programs, named with its folder and suffix."""

@@ -133,7 +133,19 @@ def test_forked_children_are_recorded(machine: Machine, tmp_path: Path, cache: P
     assert len({trace["pid"] for trace in traces}) == 21
     reasons = {one["reason"] for one in document["not_recorded"]}
     assert len(document["not_recorded"]) == 10 and len(reasons) == 1
-    assert "by exec, and the emulator runs" in reasons.pop()
+    assert "its exec failed" in reasons.pop()
+
+
+def test_a_child_of_the_host_is_named(arm: Machine, tmp_path: Path, cache: Path) -> None:
+    """What the program starts by exec is a program of this machine: run, and not recorded."""
+    source = tmp_path / "starts.c"
+    source.write_text('#include <unistd.h>\nint main(void) { execl("/bin/echo", "echo", "hi", NULL); }')
+    program = tmp_path / "starts"
+    subprocess.run([arm.compiler("starts.c"), "-w", source, "-o", program], check=True)
+    done = record(arm, program, tmp_path, cache, "-o", "out.tau")
+    assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
+    assert "not recorded: echo (pid" in done.stderr and "started by exec" in done.stderr
+    assert "ld.so" not in done.stderr  # it was not told to load the recorder
 
 
 @pytest.mark.parametrize(("how", "status"), [("segv", 139), ("kill", 137), ("_exit", 41)])

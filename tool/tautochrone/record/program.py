@@ -134,6 +134,18 @@ def _attributes(path: Path) -> list[str]:
         return []  # the file system has no attributes
 
 
+def is_of_another_machine(path: Path | str) -> bool:
+    """Whether a file is an ELF program that this machine cannot run; False if it is not readable.
+    """
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    with contextlib.suppress(OSError, ELFError), open(path, "rb") as file:
+        machine = str(ELFFile(file).header["e_machine"])
+        return machine != MACHINES.get(platform.machine(), machine)
+    return False
+
+
 def build_id(path: Path) -> str:
     """Return the GNU build id of an ELF program in hexadecimal; empty if it has none."""
     from elftools.common.exceptions import ELFError

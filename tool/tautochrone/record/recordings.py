@@ -35,6 +35,10 @@ NOT_LOADED = (
 STARTED_BY_EMULATED = (
     "it was started by exec, and the emulator runs the program itself and its forks only"
 )
+NOT_STARTED_BY_EMULATED = (
+    "its exec failed: this machine cannot start it, and the emulator runs the program itself and "
+    "its forks only"
+)
 NO_EVENTS = "it made no allocation"
 DETACH_S = 0.1
 
@@ -167,6 +171,7 @@ def _start(item: tuple[Path, merge.RawHeader]) -> int:
 def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecorded]:
     """Return the programs that recorded processes started and that left no recording."""
     started: dict[int, list[tuple[int, str]]] = {}
+    failed: list[tuple[int, str]] = []
     with contextlib.suppress(FileNotFoundError):
         for entry in (folder / EXECS_NAME).read_bytes().split(b"\0")[:-1]:
             pid, ticks, path = os.fsdecode(entry).split(" ", 2)
@@ -174,12 +179,13 @@ def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecord
             if path:
                 of_pid.append((int(ticks, 16), path))
             elif of_pid:
-                of_pid.pop()  # its exec failed
+                failed.append((int(pid), of_pid.pop()[1]))
     latest: dict[int, int] = {}
     for header in headers:
         latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
     is_emulated = any(header.emulator for header in headers)
-    return [
+    foreign = [one for one in failed if is_emulated and program.is_of_another_machine(one[1])]
+    return [NotRecorded(Who(path, pid), NOT_STARTED_BY_EMULATED) for pid, path in foreign] + [
         NotRecorded(
             Who(path, pid), STARTED_BY_EMULATED if is_emulated else _reason(path, NOT_LOADED)
         )
