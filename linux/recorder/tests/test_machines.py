@@ -115,7 +115,8 @@ def test_sizes_differ_by_machine(cache: Path, tmp_path: Path, arm: Machine) -> N
     """Five pointers and a time_t of a node, two pointers of a message have 4 bytes each there."""
     done = record(arm, arm.build("machines/tree.c"), tmp_path, cache, "-o", "out.tau")
     here = tmp_path / "tree"
-    subprocess.run(["gcc", "-O1", "-w", "-o", here, machines.PROGRAMS / "machines" / "tree.c"], check=True)
+    source = machines.PROGRAMS / "machines" / "tree.c"
+    subprocess.run(["gcc", "-O1", "-w", "-o", here, source], check=True, timeout=120)
     own = subprocess.run([here], capture_output=True, text=True).stdout
     assert [int(line.split()[0]) for line in own.splitlines()] == [64, 24]
     assert [int(line.split()[0]) for line in done.stdout.splitlines()] == [40, 16]
@@ -139,7 +140,8 @@ def test_forked_children_are_recorded(machine: Machine, tmp_path: Path, cache: P
 def test_a_child_of_the_host_is_named(arm: Machine, tmp_path: Path, cache: Path) -> None:
     """What the program starts by exec is a program of this machine: run, and not recorded."""
     source = tmp_path / "starts.c"
-    source.write_text('#include <unistd.h>\nint main(void) { execl("/bin/echo", "echo", "hi", NULL); }')
+    text = 'int main(void) { execl("/bin/echo", "echo", "hi", NULL); }'
+    source.write_text(f"#include <unistd.h>\n{text}\n")
     program = tmp_path / "starts"
     subprocess.run([arm.compiler("starts.c"), "-w", source, "-o", program], check=True)
     done = record(arm, program, tmp_path, cache, "-o", "out.tau")
@@ -166,14 +168,14 @@ def test_the_32_bit_recorder_of_this_machine(tmp_path: Path) -> None:
     """i386 is not emulated, but its recorder is right: this kernel runs it."""
     headers = ("-isystem", "/usr/include", "-isystem", "/usr/include/x86_64-linux-gnu")
     flags = (machines.ROOT / "linux/recorder/flags.txt").read_text().split()
-    sources = sorted(
-        path for part in ("recorder", "interpose") for path in machines.ROOT.glob(f"linux/{part}/*.c")
-    )
+    folders = [machines.ROOT / folder for folder in emulation.SOURCES]
+    sources = sorted(path for folder in folders for path in folder.glob("*.c"))
     made, program = tmp_path / "record.so", tmp_path / "tree"
     command = ["gcc-12", "-m32", *headers, *flags, "-w", "-fPIC", "-shared", f"-I{machines.ROOT}"]
     subprocess.run([*command, *map(str, sources), "-o", made], check=True, timeout=120)
     source = machines.PROGRAMS / "machines" / "router.c"
-    subprocess.run(["gcc-12", "-m32", *headers, "-w", source, "-pthread", "-o", program], check=True)
+    command = ["gcc-12", "-m32", *headers, "-w", source, "-pthread", "-o", program]
+    subprocess.run(command, check=True, timeout=120)
     variables = {"LD_PRELOAD": str(made), "TAU_RECORD_DIRECTORY": str(tmp_path)}
     done = subprocess.run([program], capture_output=True, text=True, env=os.environ | variables)
     assert done.returncode == END, done.stderr
