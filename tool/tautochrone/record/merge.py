@@ -23,10 +23,10 @@ from tautochrone.facts.trace_format import CLOCK_EVENTS
 from tautochrone.trace import abi
 
 RAW_MAGIC = b"TAURAW\r\n"
-RAW_VERSION = 1
+RAW_VERSION = 2
 RAW_SUFFIX = ".tauraw"
-RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I")
-RAW_TEXT = (768, 768, 2400)
+RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I4I20s28s")
+RAW_TEXT = (768, 768, 2336)
 RAW_LOST = struct.Struct("<QQ")
 RAW_HEADER_BYTES = RAW_FIXED.size + sum(RAW_TEXT) + RAW_LOST.size
 # enum tau_raw_stop; smaller values are errno values.
@@ -122,11 +122,20 @@ class RawHeader:
     calls_abandoned: int
     events_lost: int
     execs_unnoted: int
+    abi: str
+    malloc_alignment: int
+    build_id: str
+    emulator: str
 
     @property
     def name(self) -> str:
         """The unique name of this recording. A pid alone is reused, after exec immediately."""
         return recording_name(self.pid, self.started_ticks)
+
+    @property
+    def emulator_name(self) -> str:
+        """The name of the emulator that ran the program; empty if it ran alone."""
+        return self.emulator.partition(" ")[0]
 
     @property
     def stop_reason(self) -> str | None:
@@ -160,6 +169,9 @@ class RawHeader:
             "host": os.uname().nodename,
             "kernel": os.uname().release,
             "machine": os.uname().machine,
+            "abi": self.abi,
+            "malloc_alignment": self.malloc_alignment,
+            "build_id": self.build_id,
             "ended": "still running" if self.still_running else ended,
             "truncated": self.stop_code != 0,
             "truncated_reason": self.stop_reason,
@@ -167,6 +179,8 @@ class RawHeader:
             "deep_binds_dropped": self.deep_binds,
             "parent": None,
         }
+        if self.emulator:
+            header["emulator"] = self.emulator
         lost = {"events": self.events_lost, "calls": self.calls_abandoned}
         if any(lost.values()):
             header["lost"] = lost
@@ -199,9 +213,10 @@ def read_raw_header(path: Path | str) -> RawHeader:
         raise _not_a_recording(path)
     (_, version, _, pid, parent_pid, started_ticks, started_ns, started_unix_ns, latest_ticks,
      latest_ns, hint, clock, _, forked_pid, lost, forked_ticks, forked_at, _, stop, ended,
-     *text_bytes, cut, deep_binds, abandoned) = RAW_FIXED.unpack_from(page)  # fmt: skip
-    if version > RAW_VERSION:
-        raise _newer(path, "raw recording")
+     *text_bytes, cut, deep_binds, abandoned, abi_number, _, malloc_alignment, build_id_bytes,
+     build_id, emulator) = RAW_FIXED.unpack_from(page)  # fmt: skip
+    if version != RAW_VERSION:
+        raise _newer(path, "raw recording") if version > RAW_VERSION else _older(path)
     text, at = [], RAW_FIXED.size
     for size, used in zip(RAW_TEXT, text_bytes, strict=True):
         text.append(page[at : at + min(size, used)])
@@ -231,6 +246,10 @@ def read_raw_header(path: Path | str) -> RawHeader:
         calls_abandoned=abandoned,
         events_lost=events_lost,
         execs_unnoted=execs_unnoted,
+        abi=abi.NAME_OF_NUMBER.get(abi_number, ""),
+        malloc_alignment=malloc_alignment,
+        build_id=build_id[:build_id_bytes].hex(),
+        emulator=emulator.partition(b"\0")[0].decode("ascii", "replace"),
     )
 
 
@@ -388,4 +407,12 @@ def _not_a_recording(path: Path | str) -> TauError:
 def _newer(path: Path | str, what: str) -> TauError:
     return TauError(
         f"{path} is a {what} of a newer version of tau", "update tau: `pipx install --force .`"
+    )
+
+
+def _older(path: Path | str) -> TauError:
+    return TauError(
+        f"{path} is a raw recording of an earlier version of tau, which does not say on what "
+        "machine it was made",
+        "record again: `tau record -- PROGRAM`",
     )
