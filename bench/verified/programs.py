@@ -122,7 +122,8 @@ COMMANDS = (
         for rows in (30, 400)
     ),
     *(
-        Command(f"{program}-{size}", (program, "in.cnf"), {"in.cnf": three_sat(size, 420, size)}, SOLVED)
+        Command(f"{program}-{size}", (program, "in.cnf"),
+                {"in.cnf": three_sat(size, 420, size)}, SOLVED)
         for program, size in (("minisat", 40), ("minisat", 150), ("picosat", 30), ("picosat", 120))
     ),
     *(
