@@ -13,15 +13,16 @@
 #ifndef TAU_IFACE_RECORDING_H
 #define TAU_IFACE_RECORDING_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TAU_RAW_MAGIC "TAURAW\r\n"
-#define TAU_RAW_VERSION 1u
+#define TAU_RAW_VERSION 2u
 #define TAU_RAW_PAGE_BYTES 4096u
 #define TAU_RAW_CHUNK_MAGIC 0x43756154u  // "TauC"
 #define TAU_RAW_CHUNK_BYTES_MAX (4u << 20)
-// On 64-bit Linux, objects start at multiples of 16, except the smallest ones of some allocators.
-#define TAU_RAW_ADDRESS_SHIFT 4u
+#define TAU_RAW_BUILD_ID_BYTES 20u
+#define TAU_RAW_EMULATOR_BYTES 28u
 #define TAU_RAW_SUFFIX ".tauraw"
 
 enum tau_raw_clock {
@@ -62,28 +63,36 @@ struct tau_raw_header {
     uint64_t ticks_per_second_hint;  // as measured by the tool before it started the program; 0 =
                                      // not known
     uint32_t clock;                  // enum tau_raw_clock
-    uint32_t address_shift;
-    uint32_t forked_from_pid;    // 0 = started by exec, not forked while recorded
-    uint32_t children_lost;      // forked children whose own recording could not be started
-    uint64_t forked_from_ticks;  // the parent recording's started_ticks
-    uint64_t forked_at_ticks;    // the forking thread's last row in the parent's recording
-    uint64_t stopped_ticks;      // when recording stopped early; rows behind it are incomplete
-    uint32_t stop_reason;        // not 0: recording stopped early: an errno value, or
-                                 // enum tau_raw_stop
-    uint32_t ended;              // 1 = the program ran its exit handlers
+    uint32_t address_shift;          // most objects start at multiples of 1 << address_shift
+    uint32_t forked_from_pid;        // 0 = started by exec, not forked while recorded
+    uint32_t children_lost;          // forked children whose own recording could not be started
+    uint64_t forked_from_ticks;      // the parent recording's started_ticks
+    uint64_t forked_at_ticks;        // the forking thread's last row in the parent's recording
+    uint64_t stopped_ticks;          // when recording stopped early; rows behind it are incomplete
+    uint32_t stop_reason;            // not 0: recording stopped early: an errno value, or
+                                     // enum tau_raw_stop
+    uint32_t ended;                  // 1 = the program ran its exit handlers
     uint32_t program_bytes;
     uint32_t directory_bytes;
     uint32_t arguments_bytes;
-    uint32_t arguments_cut;  // 1 = the program has more arguments than fit here
-    uint32_t deep_binds;     // libraries opened with RTLD_DEEPBIND: the flag was dropped
+    uint32_t arguments_cut;    // 1 = the program has more arguments than fit here
+    uint32_t deep_binds;       // libraries opened with RTLD_DEEPBIND: the flag was dropped
     uint32_t calls_abandoned;  // calls that never returned: left by siglongjmp
-    char program[768];     // path of the executable
-    char directory[768];   // its working directory
-    char arguments[2400];  // as in /proc/self/cmdline: each ends with a 0 byte
-    uint64_t events_lost;  // seen after recording stopped
+    uint32_t abi;              // TAU_ABI_NUMBER_* (iface/abi.toml); 0 = none of them
+    uint32_t pointer_bytes;
+    uint32_t malloc_alignment;                 // of the C library's malloc
+    uint32_t build_id_bytes;                   // 0 = the program has none
+    uint8_t build_id[TAU_RAW_BUILD_ID_BYTES];  // GNU build id; only the first bytes of a longer one
+    char emulator[TAU_RAW_EMULATOR_BYTES];     // "qemu-arm 7.2.22"; empty = the program ran alone
+    char program[768];                         // path of the executable
+    char directory[768];                       // its working directory
+    char arguments[2336];                      // as in /proc/self/cmdline: each ends with a 0 byte
+    uint64_t events_lost;                      // seen after recording stopped
     uint64_t execs_unnoted;  // started by exec where TAU_RAW_EXECS could not be opened
 };
-_Static_assert(sizeof(struct tau_raw_header) <= TAU_RAW_PAGE_BYTES, "the header is one page");
+// The same on every machine, whatever its pointers and the alignment of 8 bytes are.
+_Static_assert(sizeof(struct tau_raw_header) == TAU_RAW_PAGE_BYTES, "the header is one page");
+_Static_assert(offsetof(struct tau_raw_header, events_lost) == TAU_RAW_PAGE_BYTES - 16, "no gap");
 
 struct tau_raw_chunk {
     uint32_t magic;  // written last

@@ -13,8 +13,11 @@ check_packages=(python3-dev zstd libnewlib-arm-none-eabi libstdc++-arm-none-eabi
     clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli
     ffmpeg minisat picosat qemu-system-misc chromium libtcmalloc-minimal4
     linux-source-6.12 gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu libc6-dev-riscv64-cross
-    opensbi flex bison bc libelf-dev libssl-dev ccache cpio rsync xz-utils glibc-source)
-# gcc-multilib would exclude the compiler for riscv64 Linux; gcc-12-multilib does not.
+    opensbi flex bison bc libelf-dev libssl-dev ccache cpio rsync xz-utils glibc-source
+    qemu-user g++-12-aarch64-linux-gnu g++-12-arm-linux-gnueabihf g++-12-riscv64-linux-gnu
+    libc6-dev-arm64-cross libc6-dev-armhf-cross)
+# gcc-multilib would exclude the compilers for other machines' Linux; gcc-12-multilib does not, and
+# neither do packages of compilers with a version in their name.
 # Rust's cross-compiled standard library is built from its source, for the peers in Rust.
 bench_packages=(rustc-web cargo-web rust-web-src redis-server)
 

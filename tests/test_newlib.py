@@ -20,7 +20,8 @@ from tautochrone.plan.header import save_header
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"
-BOARD = ROOT / "tests" / "newlib"
+BOARD = ROOT / "tests" / "firmware"
+PROGRAMS = ROOT / "tests" / "newlib"
 TARGET = ["-mcpu=cortex-m4", "-mthumb", "-O2"]
 STRICT = ["-Wall", "-Wextra", "-Werror"]
 COMPILERS = {"c": ["arm-none-eabi-gcc", "-std=gnu17"], "cpp": ["arm-none-eabi-g++", "-std=gnu++17"]}
@@ -103,7 +104,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_tutorials_heap_is_the_only_one(folder: Path, library: str, language: str) -> None:
     seed = random.randrange(2**31)
     print(f"seed {seed}")
-    source = BOARD / f"program.{language}"
+    source = PROGRAMS / f"program.{language}"
     done = linked(folder, library, language, source, f"-DSEED={seed}u")
     assert done.returncode == 0, done.stderr
     taken = members(folder)

@@ -1,8 +1,9 @@
 // The target's recorder (record.h). It collects rows in one buffer and passes the full buffer to
 // the write function as one block:
 //
-//   magic 4 | version 1 | address shift 1 | rows 2 | payload bytes 4 | sequence 4 |
-//   ticks per second 4 | dropped rows so far 8 | start ticks 8 | thread 4 | crc32 4 | payload …
+//   magic 4 | version 1 | address shift 1 | rows 2 | payload bytes 2 | abi 1 | pointer bytes 1 |
+//   sequence 4 | ticks per second 4 | dropped rows so far 8 | start ticks 8 | thread 4 | crc32 4 |
+//   payload …
 //
 // Numbers are in bytes, little-endian. A block's rows start from its own start ticks, address 0 and
 // an empty site cache. The CRC (IEEE 802.3) covers the header before it and the payload.
@@ -65,9 +66,11 @@ static void block_begin(struct tau_record *record) {
     put(record, TAU_RECORD_BLOCK_MAGIC, 4);
     put(record, TAU_RECORD_BLOCK_VERSION, 1);
     put(record, ADDRESS_SHIFT, 1);
-    put(record, 0, 2 + 4);  // rows and payload bytes, which are known at the end
+    put(record, 0, 2 + 2);  // rows and payload bytes, which are known at the end
+    put(record, TAU_RECORD_ABI, 1);
+    put(record, sizeof(void *), 1);
     put(record, record->sequence, 4);
-    put(record, record->port.ticks_per_second, 4);
+    put(record, record->port.ticks == NULL ? 0 : record->port.ticks_per_second, 4);
     put(record, record->dropped_rows, 8);
     put(record, record->ticks, 8);
     put(record, record->thread, 4);
@@ -78,7 +81,7 @@ static void block_end(struct tau_record *record) {
     const uint16_t used_bytes = record->used_bytes;
     record->used_bytes = 6;
     put(record, record->rows, 2);
-    put(record, (uint64_t)used_bytes - TAU_RECORD_BLOCK_HEADER_BYTES, 4);
+    put(record, (uint64_t)used_bytes - TAU_RECORD_BLOCK_HEADER_BYTES, 2);
     uint32_t crc = crc32_of(0xffffffffu, record->buffer, TAU_RECORD_BLOCK_HEADER_BYTES - 4u);
     crc = crc32_of(crc, record->buffer + TAU_RECORD_BLOCK_HEADER_BYTES,
                    (size_t)used_bytes - TAU_RECORD_BLOCK_HEADER_BYTES);
@@ -130,10 +133,15 @@ static void put_site(struct tau_record *record, uintptr_t site) {
     record->last_site = site;
 }
 
+static uint32_t now_of(const struct tau_record *record) {
+    const struct tau_record_port *port = &record->port;
+    return port->ticks == NULL ? record->latest_ticks + 1u : port->ticks(port->context);
+}
+
 static void put_row(struct tau_record *record, enum tau_record_op op, uintptr_t address,
                     uint64_t size_bytes, unsigned int align_log2, uintptr_t site) {
     make_room(record);
-    const uint32_t now = record->port.ticks(record->port.context);
+    const uint32_t now = now_of(record);
     const uint32_t elapsed = now - record->latest_ticks;
     record->latest_ticks = now;
     record->ticks += elapsed;
@@ -175,7 +183,8 @@ void tau_record_start(struct tau_record *record, const struct tau_record_port *p
     record->port = *port;
     record->ticks = 0;
     record->dropped_rows = 0;
-    record->latest_ticks = port->ticks(port->context);
+    record->latest_ticks = 0;
+    record->latest_ticks = now_of(record);
     record->sequence = 0;
     record->thread = 0;
     block_begin(record);

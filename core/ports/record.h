@@ -6,8 +6,9 @@
 // Cost: O(1) per call. A call encodes at most TAU_RECORD_ROW_BYTES_MAX bytes. A full buffer is
 // passed to the write function once.
 //
-// Calls must not overlap. Call from inside the allocator's own lock, as the hooks below do, or
-// define TAU_RECORD_LOCK. Record a malloc after it, a free before it.
+// Calls must not overlap. Call from inside the allocator's own lock, as the listeners below do, or
+// define TAU_RECORD_LOCK in the header that TAU_PORT_HEADER names (core/port.h). Record a malloc
+// after it, a free before it. Record the size that the program asked for, which may be 0.
 //
 //   static struct tau_record recording;
 //   static bool send(void *uart, const void *bytes, size_t n) { return uart_send(uart, bytes, n); }
@@ -15,18 +16,14 @@
 //   tau_record_start(&recording,
 //                    &(struct tau_record_port){send, cycles, UART1, SystemCoreClock});
 //
-// FreeRTOS (heap_1, 2, 4, 5), at the end of FreeRTOSConfig.h. The kernel calls these with the
-// scheduler suspended. The size it passes is the block's, with its header (heap_4: 8 bytes):
-//   static inline void log_malloc(void *p, size_t n) {
-//       if (p) { tau_record_malloc(&recording, (uintptr_t)p, n - 8u, 0); } }
-//   #define traceMALLOC(p, n) log_malloc(p, n)
-//   #define traceFREE(p, n) tau_record_free(&recording, (uintptr_t)(p), 0)
+// Firmware and static Linux programs whose heap is malloc, or FreeRTOS's pvPortMalloc: add
+// record_wrap.c instead of record.c. It calls the functions below for every function of the heap.
 //
 // Zephyr, with CONFIG_SYS_HEAP_LISTENER=y:
 // - A listener's identifier is the address of one struct sys_heap. It is _system_heap.heap for
 //   k_malloc and the member heap of a k_heap.
 // - A listener for HEAP_ID_LIBC is never called, and the C library does not export its heap. Use
-//   --wrap, below, for malloc.
+//   record_wrap.c for malloc.
 // - The reported sizes are those of chunks.
 // - A realloc in place is reported as alloc, then free, of one address. tau import joins the two.
 //     extern struct k_heap _system_heap;
@@ -42,23 +39,6 @@
 //         heap_listener_register(&allocs);
 //         heap_listener_register(&frees); }
 //
-// Any program linked by GNU ld with -Wl,--wrap=malloc,--wrap=free,--wrap=realloc, static Linux
-// programs too. Several threads need TAU_RECORD_LOCK. CALLER is
-// (uintptr_t)__builtin_return_address(0):
-//   void *__wrap_malloc(size_t n) {
-//       void *p = __real_malloc(n);
-//       if (p) { tau_record_malloc(&recording, (uintptr_t)p, n, CALLER); }
-//       return p; }
-//   void __wrap_free(void *p) {
-//       if (p) { tau_record_free(&recording, (uintptr_t)p, CALLER); }
-//       __real_free(p); }
-//   void *__wrap_realloc(void *old, size_t n) {
-//       if (!old) { return __wrap_malloc(n); }
-//       tau_record_realloc_begin(&recording, (uintptr_t)old, CALLER);
-//       void *p = __real_realloc(old, n);
-//       tau_record_realloc_end(&recording, (uintptr_t)p, n, CALLER);
-//       return p; }
-//
 // Rows and blocks: docs/spec/recorder.md, "The raw recording".
 #ifndef TAU_CORE_PORTS_RECORD_H
 #define TAU_CORE_PORTS_RECORD_H
@@ -66,6 +46,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "iface/gen/tau_abi_format.h"
+
+#ifdef TAU_PORT_HEADER
+#include TAU_PORT_HEADER
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -124,11 +110,28 @@ enum tau_record_control {
 
 #define TAU_RECORD_BLOCK_MAGIC 0x54756154u  // "TauT"
 #define TAU_RECORD_BLOCK_HEADER_BYTES 44u
-#define TAU_RECORD_BLOCK_VERSION 1u
+#define TAU_RECORD_BLOCK_VERSION 2u
+
+// The ABI that this code is compiled for, as a number of iface/abi.toml; 0 if none of them.
+#if defined(__x86_64__) && defined(__LP64__)
+#define TAU_RECORD_ABI TAU_ABI_NUMBER_X86_64
+#elif defined(__aarch64__) && defined(__LP64__)
+#define TAU_RECORD_ABI TAU_ABI_NUMBER_AARCH64
+#elif defined(__riscv) && __riscv_xlen == 64 && defined(__LP64__)
+#define TAU_RECORD_ABI TAU_ABI_NUMBER_RISCV64
+#elif defined(__arm__) && defined(__ARM_EABI__)
+#define TAU_RECORD_ABI TAU_ABI_NUMBER_ARM
+#elif defined(__riscv) && __riscv_xlen == 32 && !defined(__riscv_32e)
+#define TAU_RECORD_ABI TAU_ABI_NUMBER_RISCV32
+#elif defined(__i386__)
+#define TAU_RECORD_ABI TAU_ABI_NUMBER_I386
+#else
+#define TAU_RECORD_ABI 0u
+#endif
 
 // What a firmware provides. write returns false if the bytes could not be sent; they are then
-// dropped and counted. ticks may wrap around. It is extended to 64 bits as long as a row is
-// recorded in each of its periods.
+// dropped and counted. It must not allocate. ticks may wrap around. It is extended to 64 bits as
+// long as a row is recorded in each of its periods. If ticks is NULL, times count rows.
 struct tau_record_port {
     bool (*write)(void *context, const void *bytes, size_t size_bytes);
     uint32_t (*ticks)(void *context);

@@ -47,6 +47,7 @@ static void go_on(struct tau_writer_thread *thread) {
 }
 
 void tau_call_forked(void) {
+    tau_process_forked();
     if (tau_call_thread.inside != 0) {
         tau_writer_keep_off(&tau_call_thread);
     }

@@ -15,12 +15,14 @@
 #define TAU_LINUX_RECORDER_CLOCK_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/single_threaded.h>
 #include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+
+#include "linux/interpose/machine.h"
+
+// musl has no such variable: there the process counts as one with several threads.
+extern char __libc_single_threaded __attribute__((weak));
 
 static inline uint64_t tau_clock_nanoseconds(clockid_t clock) {
     struct timespec now;
@@ -39,12 +41,9 @@ extern _Atomic uint64_t tau_clock_sequence;
 
 // The time in ticks of CLOCK.
 static inline uint64_t tau_clock_now(enum tau_clock clock) {
-#if defined(__x86_64__)
-    if (__builtin_expect(clock == TAU_CLOCK_COUNTER, 1)) {
-        unsigned int processor;
-        return __libc_single_threaded ? __rdtsc() : __rdtscp(&processor);
+    if (TAU_MACHINE_HAS_COUNTER && __builtin_expect(clock == TAU_CLOCK_COUNTER, 1)) {
+        return tau_machine_counter(&__libc_single_threaded != NULL && __libc_single_threaded != 0);
     }
-#endif
     return clock == TAU_CLOCK_SEQUENCE ? atomic_fetch_add(&tau_clock_sequence, 1)
                                        : tau_clock_nanoseconds(CLOCK_MONOTONIC);
 }

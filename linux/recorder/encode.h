@@ -1,5 +1,5 @@
 // One event as a row in a chunk. Row format: core/ports/record.h; this is its fast writer for a
-// 64-bit little-endian host.
+// little-endian host.
 //
 // A field of n bytes is written as one unaligned 8-byte store whose upper bytes are 0, so whatever
 // follows a row is 0, and the tag is stored last: a row is there whole or not at all, even for kill
@@ -13,6 +13,7 @@
 
 #include "core/ports/record.h"
 #include "iface/recording.h"
+#include "linux/interpose/machine.h"
 
 // A writer's slack: the longest row and one store's spill.
 #define TAU_ENCODE_SLACK_BYTES 64u
@@ -74,8 +75,8 @@ tau_encode_row(struct tau_encode *encode, enum tau_record_op op, uint64_t ticks,
     encode->last_ticks += elapsed;
 
     unsigned int address_code = TAU_RECORD_ADDRESS_WHOLE;
-    if (__builtin_expect((address & ((1u << TAU_RAW_ADDRESS_SHIFT) - 1u)) == 0, 1)) {
-        int64_t step = (int64_t)(address - encode->last_address) >> TAU_RAW_ADDRESS_SHIFT;
+    if (__builtin_expect((address & ((1u << TAU_MACHINE_MALLOC_SHIFT) - 1u)) == 0, 1)) {
+        int64_t step = (int64_t)(address - encode->last_address) >> TAU_MACHINE_MALLOC_SHIFT;
         uint64_t folded = (uint64_t)step << 1 ^ (uint64_t)(step >> 63);
         unsigned int address_bytes = tau_encode_bytes_of(folded);
         address_code = address_bytes - 1;

@@ -17,7 +17,8 @@
 // A just-in-time compiler keeps making executable memory. Beyond this limit its sites have no
 // module.
 #define SNAPSHOTS_MAX 64u
-#define TEXT_BYTES_MAX ((size_t)TAU_RAW_CHUNK_BYTES_MAX - TAU_RAW_PAGE_BYTES)
+// Less than a chunk can hold by a page, also by a large one.
+#define TEXT_BYTES_MAX ((size_t)TAU_RAW_CHUNK_BYTES_MAX - 65536u)
 
 struct range {
     uint64_t start, end;
@@ -31,7 +32,7 @@ struct table {
 static struct table tables[2];
 static _Atomic uint32_t current;
 static _Atomic uint32_t snapshots_count;
-static atomic_flag busy = ATOMIC_FLAG_INIT;
+static _Atomic uint32_t busy;  // a word: not every machine has an atomic flag of a byte
 
 // ---- The table ----
 
@@ -84,7 +85,7 @@ static char *line_keep(char *to, const char *line, const char *end, struct table
     }
     const bool executable = at[3] == 'x';
     at = hexadecimal(at + 6, end, &offset);
-    const bool names_file = memchr(at, '/', (size_t)(end - at)) != NULL;
+    const bool names_file = at < end && memchr(at, '/', (size_t)(end - at)) != NULL;
     if (executable) {
         table_add(table, first, last);
     }
@@ -110,9 +111,7 @@ static void snapshot_take(struct table *table) {
         line = next;
     }
     const size_t kept_bytes = (size_t)(kept - text);
-    const size_t chunk_bytes =
-        (sizeof(struct tau_raw_chunk) + kept_bytes + TAU_RAW_PAGE_BYTES - 1) &
-        ~((size_t)TAU_RAW_PAGE_BYTES - 1);
+    const size_t chunk_bytes = tau_chunk_rounded(sizeof(struct tau_raw_chunk) + kept_bytes);
     struct tau_raw_chunk *chunk = tau_chunk_map(TAU_RAW_MODULES, 0, chunk_bytes);
     if (chunk != NULL) {
         memcpy(chunk + 1, text, kept_bytes);
@@ -126,7 +125,7 @@ static void snapshot_take(struct table *table) {
 void tau_modules_cover(uint64_t site) {
     if (table_has(&tables[atomic_load_explicit(&current, memory_order_acquire)], site) ||
         atomic_load_explicit(&snapshots_count, memory_order_relaxed) >= SNAPSHOTS_MAX ||
-        atomic_flag_test_and_set(&busy)) {
+        atomic_exchange(&busy, 1) != 0) {
         return;
     }
     sigset_t signals;
@@ -137,11 +136,11 @@ void tau_modules_cover(uint64_t site) {
         atomic_fetch_add(&snapshots_count, 1);
         tau_process_calls_end(&signals);
     }
-    atomic_flag_clear(&busy);
+    atomic_store(&busy, 0);
 }
 
 void tau_modules_reset(void) {
     tables[atomic_load(&current)].count = 0;
     atomic_store(&snapshots_count, 0);
-    atomic_flag_clear(&busy);
+    atomic_store(&busy, 0);
 }

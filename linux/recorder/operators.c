@@ -14,6 +14,7 @@
 
 #include "linux/interpose/family.h"
 #include "linux/interpose/look_up.h"
+#include "linux/interpose/machine.h"
 #include "linux/recorder/call.h"
 
 // Operators by their parameters. SIZED is a size, ALIGNED an alignment, NOTHROW std::nothrow.
@@ -214,25 +215,29 @@ gone(struct tau_writer_thread *thread, struct cxx_operator *one, const void *poi
     }
 
 #define NOTHROW const void *nothrow
+#define SIZE_T TAU_MACHINE_SIZE_LETTER
 
-NEW(new_one, "_Znwm", new_plain, (size_t size), (size), 0)
-NEW(new_many, "_Znam", new_plain, (size_t size), (size), 0)
-NEW(new_one_nothrow, "_ZnwmRKSt9nothrow_t", new_nothrow, (size_t size, NOTHROW), (size, nothrow), 0)
-NEW(new_many_nothrow, "_ZnamRKSt9nothrow_t", new_nothrow, (size_t size, NOTHROW), (size, nothrow),
-    0)
-NEW(new_one_aligned, "_ZnwmSt11align_val_t", new_aligned, (size_t size, size_t alignment),
+NEW(new_one, "_Znw" SIZE_T, new_plain, (size_t size), (size), 0)
+NEW(new_many, "_Zna" SIZE_T, new_plain, (size_t size), (size), 0)
+NEW(new_one_nothrow, "_Znw" SIZE_T "RKSt9nothrow_t", new_nothrow, (size_t size, NOTHROW),
+    (size, nothrow), 0)
+NEW(new_many_nothrow, "_Zna" SIZE_T "RKSt9nothrow_t", new_nothrow, (size_t size, NOTHROW),
+    (size, nothrow), 0)
+NEW(new_one_aligned, "_Znw" SIZE_T "St11align_val_t", new_aligned, (size_t size, size_t alignment),
     (size, alignment), alignment)
-NEW(new_many_aligned, "_ZnamSt11align_val_t", new_aligned, (size_t size, size_t alignment),
+NEW(new_many_aligned, "_Zna" SIZE_T "St11align_val_t", new_aligned, (size_t size, size_t alignment),
     (size, alignment), alignment)
-NEW(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", new_aligned_nothrow,
+NEW(new_one_aligned_nothrow, "_Znw" SIZE_T "St11align_val_tRKSt9nothrow_t", new_aligned_nothrow,
     (size_t size, size_t alignment, NOTHROW), (size, alignment, nothrow), alignment)
-NEW(new_many_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", new_aligned_nothrow,
+NEW(new_many_aligned_nothrow, "_Zna" SIZE_T "St11align_val_tRKSt9nothrow_t", new_aligned_nothrow,
     (size_t size, size_t alignment, NOTHROW), (size, alignment, nothrow), alignment)
 
 DELETE(delete_one, "_ZdlPv", delete_plain, (void *pointer), (pointer))
 DELETE(delete_many, "_ZdaPv", delete_plain, (void *pointer), (pointer))
-DELETE(delete_one_sized, "_ZdlPvm", delete_sized, (void *pointer, size_t size), (pointer, size))
-DELETE(delete_many_sized, "_ZdaPvm", delete_sized, (void *pointer, size_t size), (pointer, size))
+DELETE(delete_one_sized, "_ZdlPv" SIZE_T, delete_sized, (void *pointer, size_t size),
+       (pointer, size))
+DELETE(delete_many_sized, "_ZdaPv" SIZE_T, delete_sized, (void *pointer, size_t size),
+       (pointer, size))
 DELETE(delete_one_nothrow, "_ZdlPvRKSt9nothrow_t", delete_nothrow, (void *pointer, NOTHROW),
        (pointer, nothrow))
 DELETE(delete_many_nothrow, "_ZdaPvRKSt9nothrow_t", delete_nothrow, (void *pointer, NOTHROW),
@@ -241,9 +246,9 @@ DELETE(delete_one_aligned, "_ZdlPvSt11align_val_t", delete_aligned,
        (void *pointer, size_t alignment), (pointer, alignment))
 DELETE(delete_many_aligned, "_ZdaPvSt11align_val_t", delete_aligned,
        (void *pointer, size_t alignment), (pointer, alignment))
-DELETE(delete_one_sized_aligned, "_ZdlPvmSt11align_val_t", delete_sized_aligned,
+DELETE(delete_one_sized_aligned, "_ZdlPv" SIZE_T "St11align_val_t", delete_sized_aligned,
        (void *pointer, size_t size, size_t alignment), (pointer, size, alignment))
-DELETE(delete_many_sized_aligned, "_ZdaPvmSt11align_val_t", delete_sized_aligned,
+DELETE(delete_many_sized_aligned, "_ZdaPv" SIZE_T "St11align_val_t", delete_sized_aligned,
        (void *pointer, size_t size, size_t alignment), (pointer, size, alignment))
 DELETE(delete_one_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t", delete_aligned_nothrow,
        (void *pointer, size_t alignment, NOTHROW), (pointer, alignment, nothrow))

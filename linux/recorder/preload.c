@@ -4,7 +4,6 @@
 // before the real call begins. Recording never changes a result or errno.
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,6 +13,10 @@
 #include "linux/recorder/confine.h"
 #include "linux/recorder/exec.h"
 #include "linux/recorder/process.h"
+
+#ifndef RTLD_DEEPBIND
+#define RTLD_DEEPBIND 0  // musl has no such flag
+#endif
 
 extern char **environ;
 
@@ -260,6 +263,18 @@ pid_t _Fork(void) {
     return child;
 }
 
+// glibc's pthread_atfork is linked into each library and calls the first, which musl does not have.
+static void watch_forks(void) {
+    int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *);
+    *(void **)&at_fork = tau_look_up_next("__register_atfork");
+    if (at_fork == NULL) {
+        *(void **)&at_fork = tau_look_up_next("pthread_atfork");
+    }
+    if (at_fork != NULL) {
+        at_fork(NULL, NULL, tau_call_forked, NULL);
+    }
+}
+
 // ---- The program's start and end ----
 
 // A recording exists from the start, so that one without events means "no allocation", not "no
@@ -272,7 +287,10 @@ static __attribute__((constructor)) void program_starts(void) {
         if (tau_family_resolve() && !tau_writer_ready(thread)) {
             tau_call_prepare(thread);
         }
-        pthread_atfork(NULL, NULL, tau_call_forked);
+        watch_forks();
+        if (tau_process_is_emulated()) {
+            unsetenv("LD_PRELOAD");  // programs of the host cannot load this library
+        }
         tau_call_leave(thread);
     }
 }

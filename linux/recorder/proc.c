@@ -1,8 +1,12 @@
 #include "linux/recorder/proc.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "linux/interpose/machine.h"
 
 uint32_t tau_proc_read(const char *path, char *to, size_t bytes) {
     size_t got = 0;
@@ -18,4 +22,24 @@ uint32_t tau_proc_read(const char *path, char *to, size_t bytes) {
         syscall(SYS_close, file);
     }
     return (uint32_t)got;
+}
+
+bool tau_proc_trusts_counter(void) {
+    char source[8] = {0};
+    if (TAU_MACHINE_HAS_COUNTER) {
+        tau_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+                      sizeof(source) - 1);
+    }
+    return TAU_MACHINE_HAS_COUNTER &&
+           strncmp(source, TAU_MACHINE_COUNTER, sizeof(TAU_MACHINE_COUNTER) - 1) == 0;
+}
+
+uint32_t tau_proc_seccomp_filters(void) {
+    char text[4096] = {0};
+    tau_proc_read("/proc/self/status", text, sizeof(text) - 1);
+    const char *line = strstr(text, "\nSeccomp_filters:");
+    if (line == NULL) {
+        line = strstr(text, "\nSeccomp:");
+    }
+    return line == NULL ? 0 : (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10);
 }

@@ -24,6 +24,9 @@
 #include <unistd.h>
 
 #include "iface/recording.h"
+#include "linux/interpose/machine.h"
+#include "linux/recorder/build_id.h"
+#include "linux/recorder/chunk.h"
 #include "linux/recorder/proc.h"
 
 // A higher descriptor would make the kernel's table of them, which each fork copies, too large.
@@ -52,6 +55,7 @@ struct tau_process_hot tau_process_hot = {.alive = &alive_never, .clock = TAU_CL
 static struct {
     // Set once by tau_process_configure.
     char directory[PATH_BYTES - NAME_BYTES];
+    char emulator[TAU_RAW_EMULATOR_BYTES];
     uint64_t ticks_per_second_hint;
     uint32_t only_pid;
     bool keeps_deep_bind;
@@ -63,10 +67,11 @@ static struct {
     dev_t device;
     ino_t inode;
     _Atomic uint64_t file_bytes;
-    _Atomic bool stopped;
+    // Words: not every machine changes a byte atomically without a library.
+    _Atomic uint32_t stopped;
     _Atomic uint32_t callers;  // threads between tau_process_calls_begin and _end
     // With `confined`: no system call, and memory from the reserve.
-    _Atomic bool confined;
+    _Atomic uint32_t confined;
     uint8_t *reserve;
     uint64_t reserve_offset;
     uint64_t reserve_bytes;
@@ -77,14 +82,15 @@ static struct {
 
 // Opens the file at PATH and keeps it as high as it can be kept, else where it is, to be released.
 static int file_open(int flags) {
-    const long low = syscall(SYS_openat, AT_FDCWD, process.path, O_RDWR | O_CLOEXEC | flags, 0600);
+    flags |= O_RDWR | O_CLOEXEC | O_LARGEFILE;
+    const long low = syscall(SYS_openat, AT_FDCWD, process.path, flags, 0600);
     struct rlimit limit;
     if (low < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         return (int)low;
     }
     const rlim_t top = limit.rlim_cur < DESCRIPTORS_MAX ? limit.rlim_cur : DESCRIPTORS_MAX;
     for (rlim_t below = 1; below <= DESCRIPTOR_TRIES && below < top; below++) {
-        const long high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, top - below);
+        const long high = syscall(TAU_MACHINE_SYS_FCNTL, low, F_DUPFD_CLOEXEC, top - below);
         if (high >= 0) {
             syscall(SYS_close, low);
             atomic_store(&process.file, (int)high);
@@ -127,7 +133,8 @@ static bool file_write_zeros(int file, uint64_t offset, size_t bytes) {
     static const char zeros[ZEROS_BYTES];
     while (bytes > 0) {
         const size_t part = bytes < sizeof(zeros) ? bytes : sizeof(zeros);
-        const long done = syscall(SYS_pwrite64, file, zeros, part, (long)offset);
+        const long done =
+            syscall(SYS_pwrite64, file, zeros, part, TAU_MACHINE_OFFSET_AFTER_3(offset));
         if (done == 0) {
             errno = ENOSPC;
         }
@@ -153,7 +160,8 @@ static bool file_allocate(int file, uint64_t offset, size_t bytes, bool with_zer
     }
     long result;
     do {
-        result = syscall(SYS_fallocate, file, 0, (long)offset, (long)bytes);
+        result =
+            syscall(SYS_fallocate, file, 0, TAU_MACHINE_OFFSET(offset), TAU_MACHINE_OFFSET(bytes));
     } while (result != 0 && errno == EINTR);
     if (result == 0 && !with_zeros) {
         return true;
@@ -183,7 +191,12 @@ static void header_fill(struct tau_raw_header *header, uint64_t started_ticks,
     header->started_unix_ns = tau_clock_nanoseconds(CLOCK_REALTIME);
     header->ticks_per_second_hint = process.ticks_per_second_hint;
     header->clock = process.has_counter ? TAU_RAW_CLOCK_TSC : TAU_RAW_CLOCK_MONOTONIC;
-    header->address_shift = TAU_RAW_ADDRESS_SHIFT;
+    header->address_shift = TAU_MACHINE_MALLOC_SHIFT;
+    header->abi = TAU_MACHINE_ABI;
+    header->pointer_bytes = sizeof(void *);
+    header->malloc_alignment = TAU_MACHINE_MALLOC_ALIGNMENT;
+    header->build_id_bytes = tau_build_id_read(header->build_id, sizeof(header->build_id));
+    memcpy(header->emulator, process.emulator, sizeof(header->emulator));
     ssize_t bytes = readlink("/proc/self/exe", header->program, sizeof(header->program));
     header->program_bytes = bytes > 0 ? (uint32_t)bytes : 0;
     bytes = readlink("/proc/self/cwd", header->directory, sizeof(header->directory));
@@ -224,31 +237,6 @@ static struct tau_raw_header *header_create(void) {
 
 // ---- Starting ----
 
-// The time-stamp counter is good if the kernel itself keeps time by it: constant, never stopping,
-// equal on all cores.
-static bool kernel_trusts_counter(void) {
-#if defined(__x86_64__)
-    char source[8] = {0};
-    tau_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-               sizeof(source) - 1);
-    return strncmp(source, "tsc", 3) == 0;
-#else
-    return false;
-#endif
-}
-
-// How many seccomp filters this process is under, or its seccomp mode where the kernel does not
-// count them. Reads as the dynamic linker does, which any filter allows that let the program start.
-static uint32_t seccomp_filters(void) {
-    char text[4096] = {0};
-    tau_proc_read("/proc/self/status", text, sizeof(text) - 1);
-    const char *line = strstr(text, "\nSeccomp_filters:");
-    if (line == NULL) {
-        line = strstr(text, "\nSeccomp:");
-    }
-    return line == NULL ? 0 : (uint32_t)strtoul(strchr(line, ':') + 1, NULL, 10);
-}
-
 void tau_process_configure(char *const *environment) {
     bool counter = true;
     uint32_t filters_max = UINT32_MAX;
@@ -261,17 +249,19 @@ void tau_process_configure(char *const *environment) {
             process.ticks_per_second_hint = strtoull(*entry + 28, NULL, 10);
         } else if (strncmp(*entry, "TAU_RECORD_SECCOMP_FILTERS=", 27) == 0) {
             filters_max = (uint32_t)strtoul(*entry + 27, NULL, 10);
+        } else if (strncmp(*entry, "TAU_RECORD_EMULATOR=", 20) == 0) {
+            snprintf(process.emulator, sizeof(process.emulator), "%s", *entry + 20);
         } else if (strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") == 0) {
             counter = false;
         } else if (strcmp(*entry, "TAU_RECORD_DEEPBIND=keep") == 0) {
             process.keeps_deep_bind = true;
         }
     }
-    if (process.directory[0] != '/' || seccomp_filters() > filters_max) {
+    if (process.directory[0] != '/' || tau_proc_seccomp_filters() > filters_max) {
         process.directory[0] = '\0';
         return;
     }
-    process.has_counter = counter && kernel_trusts_counter();
+    process.has_counter = counter && tau_proc_trusts_counter();
     tau_process_hot.clock = process.has_counter ? TAU_CLOCK_COUNTER : TAU_CLOCK_MONOTONIC;
     _Atomic uint32_t *alive = tau_process_map_private(TAU_RAW_PAGE_BYTES);
     if (alive == NULL || madvise((void *)alive, TAU_RAW_PAGE_BYTES, MADV_WIPEONFORK) != 0) {
@@ -295,7 +285,8 @@ static bool recording_begin(const struct tau_raw_header *parent, uint64_t forked
         header->forked_at_ticks = forked_at_ticks != 0 ? forked_at_ticks : parent->started_ticks;
     }
     process.header = header;
-    atomic_store(&process.file_bytes, TAU_RAW_PAGE_BYTES);
+    // Chunks are mapped, so each starts at a page of this machine.
+    atomic_store(&process.file_bytes, tau_chunk_rounded(TAU_RAW_PAGE_BYTES));
     reset();
     return true;
 }
@@ -428,10 +419,12 @@ void *tau_process_map_private(size_t bytes) {
 }
 
 void tau_process_map_over(void *place, size_t bytes) {
+    // An emulator may have left the parent's chunk there, and nothing else can be.
+    const int fixed = tau_process_is_emulated() ? MAP_FIXED : MAP_FIXED_NOREPLACE;
     if (!tau_process_is_confined()) {
         const int error = errno;
         mmap(place, bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
         errno = error;
     }
 }
@@ -447,7 +440,7 @@ void tau_process_unmap(void *memory, size_t bytes) {
 static void reserve_map(void) {
     for (uint64_t bytes = RESERVE_BYTES_MAX; bytes >= RESERVE_BYTES_MIN; bytes /= 2) {
         const uint64_t offset = atomic_fetch_add(&process.file_bytes, bytes);
-        uint8_t *reserve = file_map(offset, bytes, false);
+        uint8_t *reserve = file_map(offset, (size_t)bytes, false);
         if (reserve != NULL) {
             process.reserve = reserve;
             process.reserve_offset = offset;
@@ -493,8 +486,7 @@ bool tau_process_is_confined(void) {
 void tau_process_stop_clock(void) {
     if (tau_process_hot.clock != TAU_CLOCK_SEQUENCE) {
         // Later than any time that other threads have read and not yet written.
-        atomic_store(&tau_clock_sequence,
-                     tau_process_now() + SEQUENCE_LEAD_TICKS);
+        atomic_store(&tau_clock_sequence, tau_process_now() + SEQUENCE_LEAD_TICKS);
         tau_process_hot.clock = TAU_CLOCK_SEQUENCE;
     }
 }
@@ -520,8 +512,8 @@ void tau_process_note_exec(uint32_t pid, const char *path, uint64_t at_ticks) {
         return;
     }
     snprintf(entry, sizeof(entry), "%s/%s", process.directory, TAU_RAW_EXECS);
-    const long file =
-        syscall(SYS_openat, AT_FDCWD, entry, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    const long file = syscall(SYS_openat, AT_FDCWD, entry,
+                              O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_LARGEFILE, 0600);
     int used = snprintf(entry, EXEC_PATH_BYTES, "%u %llx ", (unsigned int)(pid == 0 ? self : pid),
                         (unsigned long long)at_ticks);
     if (path != NULL && path[0] != '/' && strchr(path, '/') != NULL) {
@@ -566,6 +558,14 @@ void tau_process_count_abandoned(void) {
     if (process.header != NULL) {
         __atomic_fetch_add(&process.header->calls_abandoned, 1, __ATOMIC_RELAXED);
     }
+}
+
+void tau_process_forked(void) {
+    atomic_store(tau_process_hot.alive, OFF);
+}
+
+bool tau_process_is_emulated(void) {
+    return process.emulator[0] != '\0';
 }
 
 bool tau_process_drops_deep_bind(void) {

@@ -24,6 +24,7 @@ extern struct tau_process_hot tau_process_hot;
 //   TAU_RECORD_DIRECTORY         where the recordings go; absolute
 //   TAU_RECORD_ONLY_PID          record this process and no child
 //   TAU_RECORD_TICKS_PER_SECOND  the time-stamp counter's rate
+//   TAU_RECORD_EMULATOR          name and version of the emulator that runs this program
 //   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
 //   TAU_RECORD_DEEPBIND=keep     leave RTLD_DEEPBIND alone
 //   TAU_RECORD_SECCOMP_FILTERS   how many filters `tau record` itself is under; under more than
@@ -34,6 +35,10 @@ void tau_process_configure(char *const *environment);
 // the time of the forking thread's last row. RESET is called once, before the recording's first
 // chunk. False if recording is off or cannot start.
 bool tau_process_start(uint64_t forked_at_ticks, void (*reset)(void));
+
+// In a forked child: it has no recording yet. The page `alive` tells it by itself, except under an
+// emulator that does not wipe it.
+void tau_process_forked(void);
 
 // Brackets system calls of the recorder: no signal handler runs between the two, so none can leave
 // by siglongjmp. False if the process is confined: no system call may be made, nor the end called.
@@ -77,6 +82,10 @@ bool tau_process_stopped(void);
 // An event after that; a call that never returned.
 void tau_process_count_lost(void);
 void tau_process_count_abandoned(void);
+
+// Whether an emulator runs this program. It runs no other: what the program starts by exec is a
+// program of the host.
+bool tau_process_is_emulated(void);
 
 // Whether dlopen is to drop RTLD_DEEPBIND; counted.
 bool tau_process_drops_deep_bind(void);

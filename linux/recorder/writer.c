@@ -61,7 +61,7 @@ static void thread_ends(void *value) {
 // ---- Chunks ----
 
 static bool chunk_next(struct tau_writer *writer) {
-    size_t bytes = CHUNK_BYTES_FIRST;
+    size_t bytes = tau_chunk_rounded(CHUNK_BYTES_FIRST);
     if (writer->chunk != NULL) {
         const uint64_t share = tau_process_file_bytes() / 4;
         while (bytes < CHUNK_BYTES_LAST && bytes < writer->chunk_bytes * 4 && bytes * 2 <= share) {
@@ -156,8 +156,7 @@ void tau_writer_stock(void) {
 
 void tau_writer_release(struct tau_writer_thread *thread) {
     struct tau_writer *writer = thread->writer;
-    if (writer != NULL &&
-        atomic_load_explicit(tau_process_hot.alive, memory_order_relaxed) == 1) {
+    if (writer != NULL && atomic_load_explicit(tau_process_hot.alive, memory_order_relaxed) == 1) {
         thread->writer = NULL;
         orphan_give(writer);
     }

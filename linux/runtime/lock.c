@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "linux/interpose/machine.h"
+
 // Two threads that meet seldom need the kernel: a call is shorter than a system call.
 #define SPINS_COUNT 100
 // Who sleeps is handed the lock and wakes late, so that others come to sleep, too. So a thread that
@@ -49,7 +51,7 @@ static bool spin_and_take(void) {
         if (__atomic_load_n(&tau_lock_word, __ATOMIC_RELAXED) == 0 && try_take(tau_lock_my_id)) {
             return true;
         }
-        __builtin_ia32_pause();
+        tau_machine_pause();
     }
     return false;
 }

@@ -16,7 +16,8 @@
 // to the heaps. Each is loaded as wide as it is stored: a wider load would wait for the store.
 struct tau_lock_gate {
     volatile uint8_t inside;  // the only thread is in a call
-    uint8_t closed;           // TAU_LOCK_BUSY, TAU_LOCK_SHARED
+    uint32_t closed;          // TAU_LOCK_BUSY, TAU_LOCK_SHARED; a word, which every machine changes
+                              // atomically without a library
 };
 
 // The heaps do not exist yet, or a handler left frees behind.
@@ -44,7 +45,7 @@ void tau_lock_before_fork(void);
 void tau_lock_after_fork(void);
 void tau_lock_in_child(void);
 
-static inline uint8_t tau_lock_closed(void) {
+static inline uint32_t tau_lock_closed(void) {
     return __atomic_load_n(&tau_lock_gate.closed, __ATOMIC_RELAXED);
 }
 

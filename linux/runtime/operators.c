@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "linux/interpose/look_up.h"
+#include "linux/interpose/machine.h"
 #include "linux/runtime/calls.h"
 
 typedef void handler(void);
@@ -58,31 +59,34 @@ static inline __attribute__((always_inline)) void *make(size_t alignment, size_t
     OPERATOR(void, FUNCTION, NAME, PARAMETERS) {                                                   \
         free(pointer);                                                                             \
     }
+#define SIZE_T TAU_MACHINE_SIZE_LETTER
 #define NOTHROW __attribute__((unused)) const void *nothrow
 #define SIZE __attribute__((unused)) size_t size
 #define ALIGN __attribute__((unused)) size_t alignment
 
-NEW(new_one, "_Znwm", 16, false, (size_t size))
-NEW(new_many, "_Znam", 16, false, (size_t size))
-NEW(new_one_nothrow, "_ZnwmRKSt9nothrow_t", 16, true, (size_t size, NOTHROW))
-NEW(new_many_nothrow, "_ZnamRKSt9nothrow_t", 16, true, (size_t size, NOTHROW))
-NEW(new_one_aligned, "_ZnwmSt11align_val_t", alignment, false, (size_t size, size_t alignment))
-NEW(new_many_aligned, "_ZnamSt11align_val_t", alignment, false, (size_t size, size_t alignment))
-NEW(new_one_aligned_nothrow, "_ZnwmSt11align_val_tRKSt9nothrow_t", alignment, true,
+NEW(new_one, "_Znw" SIZE_T, 16, false, (size_t size))
+NEW(new_many, "_Zna" SIZE_T, 16, false, (size_t size))
+NEW(new_one_nothrow, "_Znw" SIZE_T "RKSt9nothrow_t", 16, true, (size_t size, NOTHROW))
+NEW(new_many_nothrow, "_Zna" SIZE_T "RKSt9nothrow_t", 16, true, (size_t size, NOTHROW))
+NEW(new_one_aligned, "_Znw" SIZE_T "St11align_val_t", alignment, false,
+    (size_t size, size_t alignment))
+NEW(new_many_aligned, "_Zna" SIZE_T "St11align_val_t", alignment, false,
+    (size_t size, size_t alignment))
+NEW(new_one_aligned_nothrow, "_Znw" SIZE_T "St11align_val_tRKSt9nothrow_t", alignment, true,
     (size_t size, size_t alignment, NOTHROW))
-NEW(new_many_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow_t", alignment, true,
+NEW(new_many_aligned_nothrow, "_Zna" SIZE_T "St11align_val_tRKSt9nothrow_t", alignment, true,
     (size_t size, size_t alignment, NOTHROW))
 
 DELETE(delete_one, "_ZdlPv", (void *pointer))
 DELETE(delete_many, "_ZdaPv", (void *pointer))
-DELETE(delete_one_sized, "_ZdlPvm", (void *pointer, SIZE))
-DELETE(delete_many_sized, "_ZdaPvm", (void *pointer, SIZE))
+DELETE(delete_one_sized, "_ZdlPv" SIZE_T, (void *pointer, SIZE))
+DELETE(delete_many_sized, "_ZdaPv" SIZE_T, (void *pointer, SIZE))
 DELETE(delete_one_nothrow, "_ZdlPvRKSt9nothrow_t", (void *pointer, NOTHROW))
 DELETE(delete_many_nothrow, "_ZdaPvRKSt9nothrow_t", (void *pointer, NOTHROW))
 DELETE(delete_one_aligned, "_ZdlPvSt11align_val_t", (void *pointer, ALIGN))
 DELETE(delete_many_aligned, "_ZdaPvSt11align_val_t", (void *pointer, ALIGN))
-DELETE(delete_one_sized_aligned, "_ZdlPvmSt11align_val_t", (void *pointer, SIZE, ALIGN))
-DELETE(delete_many_sized_aligned, "_ZdaPvmSt11align_val_t", (void *pointer, SIZE, ALIGN))
+DELETE(delete_one_sized_aligned, "_ZdlPv" SIZE_T "St11align_val_t", (void *pointer, SIZE, ALIGN))
+DELETE(delete_many_sized_aligned, "_ZdaPv" SIZE_T "St11align_val_t", (void *pointer, SIZE, ALIGN))
 DELETE(delete_one_aligned_nothrow, "_ZdlPvSt11align_val_tRKSt9nothrow_t",
        (void *pointer, ALIGN, NOTHROW))
 DELETE(delete_many_aligned_nothrow, "_ZdaPvSt11align_val_tRKSt9nothrow_t",

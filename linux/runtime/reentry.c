@@ -28,7 +28,7 @@ bool tau_reentry_admit(void) {
         __atomic_fetch_or(&tau_lock_gate.closed, TAU_LOCK_SHARED, __ATOMIC_RELAXED);
     }
     if ((tau_lock_closed() & TAU_LOCK_BUSY) != 0) {
-        __atomic_fetch_and(&tau_lock_gate.closed, (uint8_t)~TAU_LOCK_BUSY, __ATOMIC_RELAXED);
+        __atomic_fetch_and(&tau_lock_gate.closed, ~TAU_LOCK_BUSY, __ATOMIC_RELAXED);
         free_waiting();
     }
     if ((tau_lock_closed() & TAU_LOCK_SHARED) == 0) {

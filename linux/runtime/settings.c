@@ -4,8 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-// The most that a TLSF can have; `tau run` gives less where address space is limited.
-#define RESERVED_BYTES ((size_t)1 << 36)
+#include "core/private/heap/tlsf_block.h"
+
+// The most that a TLSF of this machine can have; `tau run` gives less where address space is
+// limited.
+#define RESERVED_BYTES ((size_t)POOL_MAX_BYTES)
 
 struct tau_settings tau_settings;
 

@@ -19,8 +19,8 @@ from tautochrone.console import output, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = (
-    *("record", "import", "info", "plan", "verify", "replay", "report", "run", "export", "check"),
-    *("compose", "tlb", "coldcode", "doctor"),
+    *("record", "import", "translate", "info", "plan", "verify", "replay", "report", "run"),
+    *("export", "check", "compose", "tlb", "coldcode", "doctor"),
 )
 EXIT_STOPPED = 130
 # If this variable is set, an unexpected exception prints its traceback.

@@ -176,8 +176,9 @@ def test_what_is_no_recording(
 def recording(rows: bytes, forked_from: int = 0) -> bytes:
     """A raw recording with one chunk of these rows, clock in nanoseconds."""
     fixed = merge.RAW_FIXED.pack(
-        *(merge.RAW_MAGIC, 1, HEADER_BYTES, 10, 9, 1000, 1000, 0, 2000, 2000, 0),
+        *(merge.RAW_MAGIC, merge.RAW_VERSION, HEADER_BYTES, 10, 9, 1000, 1000, 0, 2000, 2000, 0),
         *(0, 4, forked_from, 0, 500, 900, 0, 0, 1, 0, 0, 0, 0, 0, 0),
+        *(1, 8, 16, 0, b"", b""),
     )
     chunk = struct.pack("<IIIIQQ", 0x43756154, 1, 4096, 1, 1000, HEADER_BYTES) + rows
     return fixed.ljust(HEADER_BYTES, b"\0") + chunk.ljust(4096, b"\0")

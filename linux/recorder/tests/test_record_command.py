@@ -227,12 +227,6 @@ def test_static(tau: Tau, build: Build) -> None:
     assert_refused(tau("record", "--", pie), 125, "statically linked")
 
 
-def test_musl(tau: Tau, build: Build) -> None:
-    """Another C library: our recorder would break its start."""
-    program = build("ends", compiler="musl-gcc", made="ends-musl")
-    assert_refused(tau("record", "--", program), 125, "musl")
-
-
 def test_own_malloc(tau: Tau, tmp_path: Path) -> None:
     """A program that defines malloc comes before every library."""
     text = (

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import platform
 import random
+import struct
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +19,9 @@ import pytest
 from linux.recorder.tests import test_merge as fuzz
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
+from tautochrone.facts.abi_format import NUMBER
 from tautochrone.record import merge
+from tautochrone.trace import abi
 from tautochrone.trace.ending import LOST
 from tautochrone.trace.file import OPS, open_trace
 
@@ -137,20 +142,55 @@ def test_any_damage(firmware: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, (mutations[lines : lines + 1], done.stderr)
 
 
-def test_newer_stream_is_refused(firmware: Path, tmp_path: Path) -> None:
-    """A block of a later version is not guessed at."""
-    import struct
-    import zlib
+def forged(data: bytes, **fields: int) -> bytes:
+    """The stream's first block with other bytes in its header, and a right checksum."""
+    block = bytearray(data)
+    for name, value in fields.items():
+        block[{"version": 4, "abi": 10, "pointer_bytes": 11}[name]] = value
+    payload_bytes = struct.unpack_from("<H", block, 8)[0]
+    del block[44 + payload_bytes :]
+    struct.pack_into("<I", block, 40, zlib.crc32(block[44:], zlib.crc32(block[:40])))
+    return bytes(block)
 
-    run(firmware, tmp_path / "stream", 19, 10)
-    data = bytearray((tmp_path / "stream").read_bytes())
-    data[4] = 9
-    payload_bytes = struct.unpack_from("<I", data, 8)[0]
-    crc = zlib.crc32(data[44 : 44 + payload_bytes], zlib.crc32(data[:40]))
-    struct.pack_into("<I", data, 40, crc)
-    (tmp_path / "newer").write_bytes(data)
-    with pytest.raises(TauError, match="newer"):
-        merge.merge_target(tmp_path / "newer", tmp_path / "out.tau")
+
+@pytest.fixture
+def stream(firmware: Path, tmp_path: Path) -> bytes:
+    """A short stream."""
+    run(firmware, tmp_path / "whole", 19, 100)
+    return (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"version": 9}, "newer"),
+        ({"version": 1, "abi": 0, "pointer_bytes": 0}, "does not say for which machine"),
+    ],
+)
+def test_other_versions_are_refused(
+    stream: bytes, tmp_path: Path, fields: dict[str, int], words: str
+) -> None:
+    """A block of another version is not guessed at."""
+    (tmp_path / "other").write_bytes(b"boot" + forged(stream, **fields))
+    assert merge.is_target(tmp_path / "other")
+    with pytest.raises(TauError, match=words) as refused:
+        merge.merge_target(tmp_path / "other", tmp_path / "out.tau")
+    assert (refused.value.next_step or "").startswith(("update tau", "record again"))
+
+
+def test_the_stream_tells_its_machine(stream: bytes, tmp_path: Path) -> None:
+    """The trace has the ABI that the recorder was compiled for; two in one stream are refused."""
+    machine = platform.machine().replace("_", "-")
+    for number, name in ((NUMBER[machine], machine), (NUMBER["arm"], "arm"), (0, ""), (200, "")):
+        (tmp_path / "one").write_bytes(forged(stream, abi=number))
+        merge.merge_target(tmp_path / "one", tmp_path / "out.tau")
+        with open_trace(tmp_path / "out.tau") as reader:
+            assert abi.of_header(reader.header) == name
+    assert stream[10:12] == bytes([NUMBER[machine], 8])
+    for fields in ({"abi": NUMBER["arm"]}, {"pointer_bytes": 4}):
+        (tmp_path / "two").write_bytes(stream + forged(stream, **fields))
+        with pytest.raises(TauError, match="different ABIs"):
+            merge.merge_target(tmp_path / "two", tmp_path / "out.tau")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ struct tau_colors_task {
     _Atomic uint64_t spilled_objects;
     _Atomic uint32_t threads;  // threads.c: times that one took up this task
     _Atomic uint32_t stacks;   // stacks.c: threads on its stack
-    _Atomic bool is_stack_used;
+    _Atomic uint32_t is_stack_used;  // a word, as tau_lock_gate.closed
     _Atomic pthread_t stack_holder;  // 0 until its thread runs
 };
 

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "linux/interpose/machine.h"
 #include "linux/runtime/colors/heaps.h"
 #include "linux/runtime/colors/ownership.h"
 #include "linux/runtime/colors/pages.h"
@@ -17,6 +18,9 @@ static const char *check_order(void) {
 }
 
 const char *tau_colors_start(const char *text) {
+    if (TAU_MACHINE_ABI != TAU_ABI_NUMBER_X86_64) {
+        return "tasks in TLB sets are served on x86-64 only";
+    }
     const char *failure = tau_colors_read(text);
     failure = failure != NULL ? failure : check_order();
     failure = failure != NULL ? failure : tau_colors_find_heaps();

@@ -21,6 +21,7 @@
 // tool's hint.
 #define RATE_SPAN_NS_MIN 50000000u
 #define CHUNKS_ROOM_FIRST 256u
+#define ADDRESS_SHIFT_MAX 16u
 
 // The place of a chunk. There is one entry per chunk, which is about one per 30,000 events.
 struct place {
@@ -34,8 +35,8 @@ struct place {
 
 struct run {
     struct tau_merge_rows rows;
-    void *mapped;
-    size_t mapped_bytes;
+    const struct place *place;
+    const uint8_t *chunk;
     uint64_t sequence;  // of its chunk: equal times go by it, so that the result never depends on
                         // the heap
     bool is_cut;
@@ -123,10 +124,21 @@ static bool places_find(struct recording *recording) {
     return true;
 }
 
-static void *chunk_map(const struct recording *recording, const struct place *place) {
-    void *mapped =
-        mmap(NULL, place->bytes, PROT_READ, MAP_PRIVATE, recording->file, (off_t)place->offset);
-    return mapped == MAP_FAILED ? NULL : mapped;
+// Pages of this machine may be larger than the recording's: the mapping begins at one.
+static uint64_t chunk_gap(const struct place *place) {
+    return place->offset % (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static const uint8_t *chunk_map(const struct recording *recording, const struct place *place) {
+    const uint64_t gap = chunk_gap(place);
+    const uint8_t *mapped = mmap(NULL, place->bytes + gap, PROT_READ, MAP_PRIVATE, recording->file,
+                                 (off_t)(place->offset - gap));
+    return mapped == MAP_FAILED ? NULL : mapped + gap;
+}
+
+static void chunk_unmap(const struct place *place, const uint8_t *chunk) {
+    const uint64_t gap = chunk_gap(place);
+    munmap((void *)(uintptr_t)(chunk - gap), place->bytes + gap);
 }
 
 static bool modules_read(struct recording *recording) {
@@ -135,13 +147,14 @@ static bool modules_read(struct recording *recording) {
         if (place->kind != TAU_RAW_MODULES) {
             continue;
         }
-        const char *mapped = chunk_map(recording, place);
+        const uint8_t *chunk = chunk_map(recording, place);
         const size_t text_at = sizeof(struct tau_raw_chunk);
         const bool added =
-            mapped != NULL && tau_merge_modules_add(&recording->emit.modules, place->started_ticks,
-                                                    mapped + text_at, place->bytes - text_at);
-        if (mapped != NULL) {
-            munmap((void *)(uintptr_t)mapped, place->bytes);
+            chunk != NULL &&
+            tau_merge_modules_add(&recording->emit.modules, place->started_ticks,
+                                  (const char *)chunk + text_at, place->bytes - text_at);
+        if (chunk != NULL) {
+            chunk_unmap(place, chunk);
         }
         if (!added) {
             return false;
@@ -195,8 +208,8 @@ static void heap_rise(struct recording *recording, size_t at) {
 }
 
 static void run_close(struct recording *recording, struct run *run) {
-    recording->emit.done_bytes += run->mapped_bytes;
-    munmap(run->mapped, run->mapped_bytes);
+    recording->emit.done_bytes += run->place->bytes;
+    chunk_unmap(run->place, run->chunk);
     free(run);
 }
 
@@ -218,17 +231,17 @@ static bool run_open(struct recording *recording, const struct place *place) {
         recording->runs_room = room;
     }
     struct run *run = calloc(1, sizeof(*run));
-    void *mapped = chunk_map(recording, place);
-    if (run == NULL || mapped == NULL) {
+    const uint8_t *chunk = chunk_map(recording, place);
+    if (run == NULL || chunk == NULL) {
         free(run);
         return false;
     }
-    run->mapped = mapped;
-    run->mapped_bytes = place->bytes;
+    run->place = place;
+    run->chunk = chunk;
     run->sequence = recording->next_place;
     run->is_cut = place->is_cut;
     const size_t rows_at = sizeof(struct tau_raw_chunk);
-    tau_merge_rows_open(&run->rows, (const uint8_t *)mapped + rows_at, place->bytes - rows_at,
+    tau_merge_rows_open(&run->rows, chunk + rows_at, place->bytes - rows_at,
                         place->started_ticks, place->thread, recording->header.address_shift);
     recording->emit.result->chunks++;
     if (!run_next(recording, run)) {
@@ -325,12 +338,13 @@ static enum tau_merge_status recording_open(struct recording *recording, const c
         memcmp(header->magic, TAU_RAW_MAGIC, sizeof(header->magic)) != 0) {
         return TAU_MERGE_NOT_A_RECORDING;
     }
-    if (header->version > TAU_RAW_VERSION) {
-        return TAU_MERGE_NEWER_VERSION;
+    if (header->version != TAU_RAW_VERSION) {
+        return header->version > TAU_RAW_VERSION ? TAU_MERGE_NEWER_VERSION
+                                                 : TAU_MERGE_OLDER_VERSION;
     }
-    if (header->address_shift > 16) {
-        header->address_shift =
-            TAU_RAW_ADDRESS_SHIFT;  // damaged; this is what every recorder writes
+    if (header->address_shift > ADDRESS_SHIFT_MAX) {
+        // Damaged. Objects start at multiples of two words, or of 16 bytes.
+        header->address_shift = header->pointer_bytes == 4 ? 3 : 4;
     }
     recording->ns_per_tick = rate_of(header);
     return TAU_MERGE_OK;

@@ -28,6 +28,8 @@ enum tau_merge_status {
     TAU_MERGE_NEWER_VERSION,    // made by a newer recorder
     TAU_MERGE_NO_MEMORY,
     TAU_MERGE_STOPPED,            // by the progress function
+    TAU_MERGE_OLDER_VERSION,      // made by a recorder that does not say for which machine
+    TAU_MERGE_SEVERAL_MACHINES,   // target: blocks of different ABIs
     TAU_MERGE_TRACE_FAILED = 16,  // + enum tau_trace_status: the trace could not be written
 };
 

@@ -18,7 +18,9 @@ struct block {
     uint8_t version;
     uint8_t address_shift;
     uint16_t rows;
-    uint32_t payload_bytes;
+    uint16_t payload_bytes;
+    uint8_t abi;
+    uint8_t pointer_bytes;
     uint32_t sequence;
     uint32_t ticks_per_second;
     uint64_t dropped_rows;
@@ -30,7 +32,8 @@ struct block {
 struct stream {
     const uint8_t *bytes;
     size_t size_bytes;
-    bool any;  // a block was read
+    bool any;          // a block was read
+    uint16_t machine;  // the first block's ABI and pointer bytes
     uint32_t sequence;
     uint64_t dropped_rows;  // the device's own count
     uint64_t offset_ns;     // added to the device's time: what it had reached when it began again
@@ -60,7 +63,9 @@ static void block_read(struct block *block, const uint8_t *at) {
     block->version = at[4];
     block->address_shift = at[5];
     block->rows = (uint16_t)read_number(at + 6, 2);
-    block->payload_bytes = (uint32_t)read_number(at + 8, 4);
+    block->payload_bytes = (uint16_t)read_number(at + 8, 2);
+    block->abi = at[10];
+    block->pointer_bytes = at[11];
     block->sequence = (uint32_t)read_number(at + 12, 4);
     block->ticks_per_second = (uint32_t)read_number(at + 16, 4);
     block->dropped_rows = read_number(at + 20, 8);
@@ -69,7 +74,8 @@ static void block_read(struct block *block, const uint8_t *at) {
     block->crc = (uint32_t)read_number(at + 40, 4);
 }
 
-// Whether a valid block starts AT; LEFT bytes are available.
+// Whether a valid block starts AT; LEFT bytes are available. In version 1, the bytes of the machine
+// are the upper half of the payload's size, which is 0.
 static bool block_is_sound(struct block *block, const uint8_t *at, size_t left) {
     if (left < TAU_RECORD_BLOCK_HEADER_BYTES) {
         return false;
@@ -141,9 +147,15 @@ static enum tau_merge_status stream_merge(struct stream *stream) {
             at = next == NULL ? stream->size_bytes : (size_t)(next - stream->bytes);
             continue;
         }
-        if (block.version > TAU_RECORD_BLOCK_VERSION) {
-            return TAU_MERGE_NEWER_VERSION;
+        if (block.version != TAU_RECORD_BLOCK_VERSION) {
+            return block.version > TAU_RECORD_BLOCK_VERSION ? TAU_MERGE_NEWER_VERSION
+                                                            : TAU_MERGE_OLDER_VERSION;
         }
+        const uint16_t machine = (uint16_t)(block.abi << 8 | block.pointer_bytes);
+        if (stream->any && machine != stream->machine) {
+            return TAU_MERGE_SEVERAL_MACHINES;
+        }
+        stream->machine = machine;
         at += TAU_RECORD_BLOCK_HEADER_BYTES + block.payload_bytes;
         stream->emit.done_bytes = at;
         if (!block_follows(stream, &block) ||

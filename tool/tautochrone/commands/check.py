@@ -28,8 +28,9 @@ def command(file: Path, as_json: bool) -> int:
     tau check tasks.toml
 
     Of a trace it checks every checksum, every event, and the footer against the events. It also
-    reports events that are missing because recording stopped early or the file was cut, and the
-    first event of each kind of misuse: a double free, or a free of an unknown object.
+    reports events that are missing because recording stopped early, because the file was cut, or
+    because the recorder did not see every allocation. It prints the first double free, and the
+    first free of an unknown object.
 
     Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
     the bounds are those of the installed core. Of a plan of code it also compares the files beside
@@ -65,7 +66,8 @@ def command(file: Path, as_json: bool) -> int:
         for misuse in checked.misuses:
             print(f"{file}: {misuse.place}: {misuse.cause}")
         counted = output.count(len(problems), "problem") if problems else "no problems"
-        of_program = "; the program misused its heap, see above" if checked.misuses else ""
+        is_misuse = checked.misuses and not problems
+        of_program = "; the program misused its heap, see above" if is_misuse else ""
         print(f"{file}: {kind}, {counted}{of_program}")
         if any(problem.place == "bounds" for problem in problems):
             print("next: make the plan again with `tau plan`, for the installed core and compilers")

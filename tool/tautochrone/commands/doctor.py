@@ -124,6 +124,23 @@ def access_recorder() -> Finding:
     return Finding(name, True, f"built against {version}", use)
 
 
+def emulations() -> list[Finding]:
+    """Check what records programs of other machines; nothing is built."""
+    from tautochrone.record import emulation
+
+    findings = []
+    for name, target in emulation.TARGETS.items():
+        title, use = f"recorder for {name}", f"record --target {name}"
+        try:
+            found = emulation.find(name)
+            detail = f"{found.emulator}, {found.compiler}, {found.sysroot}"
+            findings.append(Finding(title, True, detail, use))
+        except TauError as error:
+            step = error.next_step or target.install
+            findings.append(Finding(title, False, error.message, use, next_step=step))
+    return findings
+
+
 def systems(build: bool = False) -> list[Finding]:
     """Check the systems that need a package or a simulator; with `build`, build simulators."""
     from tautochrone.replay.systems import systems
@@ -192,6 +209,7 @@ def examine(build: bool = False) -> list[Finding]:
         compilers,
         lambda: module("unicorn", "instruction counts", pip_install("unicorn")),
         access_recorder,
+        emulations,
         lambda: systems(build),
         lambda: composable(build),
         cold_code,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from tautochrone.console import output, terminal
+from tautochrone.console import output
 from tautochrone.files import output_file, paths
+from tautochrone.trace.abi import NAMES
+
+if TYPE_CHECKING:
+    from tautochrone.convert.importing import Imported
 
 
 @click.command(name="import")
@@ -22,9 +25,15 @@ from tautochrone.files import output_file, paths
     type=paths.OutputPath(),
     help="Trace to write (default: FILE's name up to its first dot, plus .tau).",
 )
+@click.option(
+    "--abi",
+    type=click.Choice(NAMES),
+    help="ABI of the program whose sizes are in FILE; only for CSV and heaptrack's files, which do"
+    " not tell it (default: not stated).",
+)
 @click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
-def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
+def command(file: Path, out: Path | None, abi: str | None, force: bool, as_json: bool) -> None:
     """Convert FILE to a trace.
 
     \b
@@ -49,8 +58,8 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
 
     out = out or Path(file.name.split(".")[0] + ".tau")
     output_file.check(out, force, [file], as_json)
-    with _Bar(f"reading {file.name}") as bar:
-        imported = import_file(file, out, bar.told, force)
+    with output.ByteBar(f"reading {file.name}") as bar:
+        imported = import_file(file, out, bar.told, force, abi or "")
     result = {"trace": str(out), **asdict(imported), "ending": imported.ending.document()}
 
     def human() -> None:
@@ -65,38 +74,21 @@ def command(file: Path, out: Path | None, force: bool, as_json: bool) -> None:
     note_ending(out, imported.ending)
     for note in imported.notes:
         output.note(f"tau: {note}")
-    _tell_misuse("frees of unknown objects", imported.unknown_count, imported.unknown_first_line)
-    _tell_misuse("double frees", imported.double_free_count, imported.double_free_first_line)
+    _tell_misuse(out, imported)
 
 
-def _tell_misuse(what: str, count: int, first_line: int) -> None:
-    """Print the program's misuse on stderr, and how `plan` and `replay` treat it."""
-    if count:
-        place = f", the first in line {first_line}" if first_line else ""
-        output.note(f"tau: {count:,} {what}{place}; plan and replay need --skip-misuse to go on")
+def _tell_misuse(trace: Path, imported: Imported) -> None:
+    """Say on stderr where frees of no live object are, and how `plan` and `replay` treat them."""
+    from tautochrone.trace.ending import SEE_ALL, SEE_ALL_ON_TARGET, UNSEEN
 
-
-class _Bar:
-    """A progress bar on stderr for the bytes that are read: after a second, on a terminal."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.started = time.monotonic()
-        self.shown: Any = None
-
-    def __enter__(self) -> _Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.shown is not None:
-            self.shown.stop()
-
-    def told(self, done_bytes: int, total_bytes: int) -> None:
-        """Move the bar to `done_bytes` of `total_bytes`."""
-        if self.shown is None:
-            if not output.shows_bar(self.started):
-                return
-            self.shown = terminal.bars()
-            self.shown.start()
-            self.shown.add_task(terminal.label(self.label), total=float(total_bytes))
-        self.shown.update(self.shown.task_ids[0], completed=done_bytes)
+    skip = "plan and replay need --skip-misuse to go on"
+    is_unseen = any(remark.kind == UNSEEN for remark in imported.ending.remarks)
+    is_target = imported.form == "target"
+    if is_unseen:
+        line = imported.unknown_first_line
+        place = f"the first of these frees is in line {line}" if line else f"tau check {trace}"
+        output.note(f"tau: {place}; {SEE_ALL_ON_TARGET if is_target else SEE_ALL}; else {skip}")
+    if imported.double_free_count and not (is_unseen and is_target):
+        line = imported.double_free_first_line
+        place = f", the first in line {line}" if line else ""
+        output.note(f"tau: {imported.double_free_count:,} double frees{place}; {skip}")

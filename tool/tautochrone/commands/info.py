@@ -21,7 +21,7 @@ from tautochrone.plan import sizes as plan_sizes
 from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
 from tautochrone.trace import abi
-from tautochrone.trace.ending import Ending
+from tautochrone.trace.ending import UNSEEN, Ending, see_all, unseen_frees
 from tautochrone.trace.file import OPS, Totals, is_plan, open_trace
 
 SIZES_SHOWN = 10
@@ -168,6 +168,7 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
         recorder = header.get("recorder", "an unnamed writer")
         print(f"recorded     {in_one_line(f'{started} by {recorder}')}")
     seconds = _duration(totals.duration_ns, result["clock"])
+    _print_translated(header)
     threads = output.count(totals.threads, "thread")
     print(f"sizes of     {_abi(header)}")
     print(f"events       {totals.events:,}{seconds}, {threads}")
@@ -179,9 +180,9 @@ def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
     objects = output.count(totals.end_live_objects, "object")
     print(f"never freed  {totals.end_live_bytes:,} bytes, {objects}")
     _print_sizes(result["sizes"], totals)
-    _print_misuse(totals)
-    for sentence in ending.sentences:
-        print(f"ended        {sentence}")
+    for remark in ending.remarks:
+        print(f"{'incomplete' if remark.kind == UNSEEN else 'ended':<12} {remark.cause}")
+    _print_misuse(totals, header)
     if totals.unknown_count + totals.double_free_count:
         print(f"next: tau check {result['trace']}")
     else:
@@ -194,6 +195,21 @@ def _abi(header: dict[str, Any]) -> str:
     if not name:
         return "no stated ABI: `tau import --abi` states it"
     return f"{name}, translated from {source}" if source else name
+
+
+def _print_translated(header: dict[str, Any]) -> None:
+    """Print that the sizes were computed from those of another ABI [TRACE-48]."""
+    said = header.get("translated")
+    if not isinstance(said, dict):
+        return
+    sizes, kept = (said.get(name) for name in ("sizes", "kept"))
+    counts = f": {sizes:,} sizes translated, {kept:,} kept" if _are_counts(sizes, kept) else ""
+    before, after = said.get("from") or "an unknown ABI", abi.of_header(header) or "an unknown ABI"
+    print(f"translated   {in_one_line(f'from {before} to {after}')}{counts}")
+
+
+def _are_counts(*values: object) -> bool:
+    return all(type(value) is int and value >= 0 for value in values)
 
 
 def _duration(last_time: int, clock: str) -> str:
@@ -246,15 +262,13 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
         )
 
 
-def _print_misuse(totals: Totals) -> None:
-    """Print misuse, and frees of objects that the parent process allocated."""
-    if totals.unknown_count:
-        frees = output.count(totals.unknown_count, "free")
-        print(
-            f"misuse       {frees} of unknown objects, the first is event"
-            f" {totals.unknown_first_event:,}"
-        )
-    if totals.double_free_count:
+def _print_misuse(totals: Totals, header: dict[str, Any]) -> None:
+    """Print frees of objects that are not alive, and of those of the parent process."""
+    unseen, first = unseen_frees(header, totals)
+    if unseen:
+        print(f"             the first is event {first:,}")
+        print(f"             {see_all(header)}")
+    if totals.double_free_count and unseen < totals.unknown_count + totals.double_free_count:
         frees = output.count(totals.double_free_count, "double free")
         print(f"misuse       {frees}, the first is event {totals.double_free_first_event:,}")
     if totals.inherited_count:

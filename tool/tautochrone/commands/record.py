@@ -19,7 +19,7 @@ from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 from tautochrone.record import accesses_command as access_record
-from tautochrone.record import launch, merge, processes, program, recordings
+from tautochrone.record import emulation, launch, merge, processes, program, recordings
 from tautochrone.record.program import EXIT_CANNOT_RECORD
 
 
@@ -47,6 +47,9 @@ class Trace:
             "events_lost": header.events_lost,
             "calls_abandoned": header.calls_abandoned,
             "children_not_recorded": header.children_lost,
+            "abi": header.abi,
+            "build_id": header.build_id,
+            "emulator": header.emulator,
         }
         if self.merged is not None:
             said |= vars(self.merged)
@@ -99,6 +102,13 @@ class Trace:
     help="Also record child processes.",
 )
 @click.option(
+    "--target",
+    type=click.Choice(emulation.NAMES),
+    help="Record a program of another machine, which user-mode QEMU runs: arm64; armhf (32-bit "
+    "Arm Linux, which lays out structures as Cortex-M does); riscv64; i386 and riscv32 only say "
+    "what to record instead (default: a program of this machine).",
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
@@ -115,6 +125,7 @@ def command(
     max_events: int | None,
     preset: str,
     children: bool,
+    target: str | None,
     as_json: bool,
     arguments: tuple[str, ...],
 ) -> int:
@@ -124,6 +135,7 @@ def command(
     tau record -- ./program --its arguments
     tau record -o out.tau -- gcc -c x.c
     tau record --accesses -o out.tau -- ./program
+    tau record --target armhf -o out.tau -- ./arm-program
 
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
     of the others are written to the same folder, named after program and pid.
@@ -131,9 +143,12 @@ def command(
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
         raise click.UsageError("name the program to record: tau record -- PROGRAM [ARGUMENTS]...")
-    programs = [program.check(words), Path(shutil.which(words[0]) or words[0])]
     if max_events is not None and accesses is None:
         raise click.UsageError("--max-events works with --accesses only")
+    if accesses is not None and target is not None:
+        raise click.UsageError("--accesses records programs of this machine only, not of --target")
+    machine = None if target is None else emulation.find(target)
+    programs = [program.check(words, target=target), Path(shutil.which(words[0]) or words[0])]
     recordings.check_output(out, force, programs, as_json)
     variables = launch.preset_of(dict(os.environ)) if preset == "auto" else None
     # The program's output must not mix with a result on stdout.
@@ -144,11 +159,16 @@ def command(
             variables, children, is_full, max_events, raw, as_json, to_stderr
         )
         return access_record.record(words, out, force, how)
+    emulated = None if machine is None else emulation.prepare(machine, *programs)
     with recordings.raw_folder(merge.RAW_SUFFIX) as folder:
         _announce(words[0], variables, children)
-        ended = launch.run(words, folder, variables, children, to_stderr)
-        traces, missing = _finish(folder, out, raw, force, words[0], ended)
+        if emulated is not None:
+            _announce_emulation(emulated.emulation)
+        ended = launch.run(words, folder, variables, children, to_stderr, emulated)
+        traces, missing = _finish(folder, out, raw, force, words[0], ended, emulated)
     _warn(traces)
+    if emulated is not None:
+        _warn_of_emulation(ended, emulated)
     recordings.say_missing(missing, ended.running)
     result = {
         "exit_status": ended.exit_status,
@@ -173,7 +193,7 @@ def _announce(name: str, variables: dict[str, str] | None, children: bool) -> No
     )
     output.note(
         "tau: not recorded: stacks, static data, the program's own mmap and brk; children that "
-        "are static, setuid, of another C library or started with a cleared environment"
+        "are static, setuid or started with a cleared environment"
     )
     if variables:
         text = " ".join(f"{name}={value}" for name, value in variables.items())
@@ -182,11 +202,24 @@ def _announce(name: str, variables: dict[str, str] | None, children: bool) -> No
         )
 
 
+def _announce_emulation(found: emulation.Emulation) -> None:
+    output.note(
+        f"tau: {found.version} runs the program, with the C library of {found.sysroot}; programs "
+        "that it starts by exec are not recorded"
+    )
+
+
 # ---- After the program's end
 
 
 def _finish(
-    folder: Path, out: Path | None, raw: bool, force: bool, name: str, program_end: launch.Ended
+    folder: Path,
+    out: Path | None,
+    raw: bool,
+    force: bool,
+    name: str,
+    program_end: launch.Ended,
+    emulated: launch.Emulated | None,
 ) -> tuple[list[Trace], list[recordings.NotRecorded]]:
     """Merge every recording in `folder` and name it; the one with the most events comes first.
 
@@ -199,9 +232,15 @@ def _finish(
         except TauError:
             output.note(f"tau: {path.name} is empty: killed at its start, or the disk was full")
     if not found:
+        step = "check that it keeps LD_PRELOAD and that the disk has free space; run `tau doctor`"
+        if emulated is not None:
+            step = (
+                f"read its message above: the emulator looks for libraries in "
+                f"{emulated.emulation.sysroot} ({emulation.SYSROOT_VARIABLE} names another folder)"
+            )
         raise TauError(
             f"{name} left no recording: the recorder was not loaded, or could not write its file",
-            "check that it keeps LD_PRELOAD and that the disk has free space; run `tau doctor`",
+            step,
             EXIT_CANNOT_RECORD,
         )
     found = recordings.detach_running(found)
@@ -223,7 +262,10 @@ def _finish(
     made.sort(key=lambda item: item[2].events if item[2] else item[0].stat().st_size, reverse=True)
     kept = [item for item in made if item[2] is None or item[2].events > 0] or made[:1]
     missing += [
-        recordings.without_events(recordings.Who(header.program, header.pid))
+        recordings.without_events(
+            recordings.Who(header.program, header.pid),
+            None if emulated is None else emulated.emulation.target.name,
+        )
         for _, header, merged in made[len(kept) :]
     ]
     return _place(kept, out, force), missing
@@ -289,6 +331,15 @@ class _Bar:
             self.shown.add_task("merging", total=float(self.recordings))
         part = done_bytes / total_bytes if total_bytes else 0.0
         self.shown.update(self.shown.task_ids[0], completed=self.done + part)
+
+
+def _warn_of_emulation(ended: launch.Ended, emulated: launch.Emulated) -> None:
+    if ended.signal_name in ("SIGILL", "SIGSYS"):
+        output.note(
+            f"tau: {ended.signal_name} may come from the emulator: "
+            f"{emulated.emulation.version} may not know an instruction or call of the program",
+            "record it on the machine itself, with `tau record` there",
+        )
 
 
 def _warn(traces: list[Trace]) -> None:

@@ -120,6 +120,37 @@ def progress(items: Iterable[Item], label: str, total: int | None = None) -> Ite
             bar.stop()
 
 
+class ByteBar:
+    """A progress bar on stderr for bytes that are read: after a second, on a terminal.
+
+    with ByteBar("reading a.csv") as bar:
+        bar.told(done_bytes, total_bytes)
+    """
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.started = time.monotonic()
+        self.shown: Any = None
+
+    def __enter__(self) -> ByteBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown is not None:
+            self.shown.stop()
+
+    def told(self, done_bytes: int, total_bytes: int) -> None:
+        """Move the bar to `done_bytes` of `total_bytes`."""
+        if self.shown is None:
+            if not shows_bar(self.started):
+                return
+            self.shown = terminal.bars()
+            self.shown.start()
+            self.shown.add_task(terminal.label(self.label), total=float(total_bytes))
+        first = self.shown.task_ids[0]
+        self.shown.update(first, completed=done_bytes, total=float(total_bytes))
+
+
 def count(number: int, noun: str) -> str:
     """Return a number of things, as `1 object` or `1,200 objects`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -14,6 +14,7 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.installation import pip_install
+from tautochrone.trace import abi
 from tautochrone.trace import file as trace
 
 PARQUET_BATCH_BLOCKS = 16
@@ -76,8 +77,8 @@ def export_csv_to(reader: trace.TraceReader, descriptor: int, name: Path | str) 
 def export_parquet(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
     """Write a trace as a Parquet file, otherwise as export_csv; returns its events.
 
-    The columns are those of trace.EVENT. The schema's metadata holds the operations, the call sites
-    and how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
+    The columns are those of trace.EVENT. The schema's metadata holds the operations, the call sites,
+    the ABI, and how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
     """
     try:
         import pyarrow
@@ -98,6 +99,7 @@ def export_parquet(reader: trace.TraceReader, path: Path, force: bool = False) -
                 "operations": ",".join(trace.OPS),
                 "sites": os.fsencode(sites),
                 "ending": json.dumps(reader.ending.document()),
+                "abi": abi.of_header(reader.header),
             },
         )
         # Arrow takes only file names in UTF-8, so it gets an open file.

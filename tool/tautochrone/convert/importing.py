@@ -18,6 +18,7 @@ from tautochrone.trace import file as trace
 from tautochrone.trace.ending import Ending
 
 FORM_CSV, FORM_HEAPTRACK = 0, 1
+FORMS_WITHOUT_MACHINE = ("csv", "heaptrack")
 HEAD_BYTES = 4096
 PIECE_BYTES = 1 << 18
 ZSTD_MAGIC, GZIP_MAGIC = b"\x28\xb5\x2f\xfd", b"\x1f\x8b"
@@ -135,16 +136,27 @@ def _refuse_aggregates(path: Path, head: bytes) -> None:
 
 
 def import_file(
-    path: Path, out: Path, progress: Progress | None = None, force: bool = False
+    path: Path,
+    out: Path,
+    progress: Progress | None = None,
+    force: bool = False,
+    abi: str = "",
 ) -> Imported:
     """Convert `path`, of any known format, to the trace `out`, as output_file.written does.
 
-    `force` allows replacing a file. Raises TauError; it names the number of a malformed line.
+    `force` allows replacing a file. `abi` states the ABI of the program in files that do not tell
+    it. Raises TauError; it names the number of a malformed line.
     """
     form = form_of(path)
+    if abi and form not in FORMS_WITHOUT_MACHINE:
+        raise TauError(
+            f"{path} tells its machine itself, so --abi {abi} cannot change it",
+            f"tau import {path}, without --abi",
+            EXIT_USAGE,
+        )
     with output_file.written(out, force, [path]) as partial:
-        if form in ("csv", "heaptrack"):
-            imported = _import_text(path, partial, form, progress)
+        if form in FORMS_WITHOUT_MACHINE:
+            imported = _import_text(path, partial, form, progress, abi)
         elif form == "accesses":
             imported = _import_accesses(path, partial)
         else:
@@ -200,10 +212,13 @@ def _import_accesses(path: Path, out: Path) -> Imported:
     )
 
 
-def _import_text(path: Path, out: Path, form: str, progress: Progress | None) -> Imported:
+def _import_text(
+    path: Path, out: Path, form: str, progress: Progress | None, abi: str
+) -> Imported:
     """Import CSV or heaptrack's lines, compressed or not."""
     code = FORM_CSV if form == "csv" else FORM_HEAPTRACK
-    header = {"recorder": form, "imported_from": path.name} | _said_at_the_start(path, code)
+    header = {"recorder": form, "imported_from": path.name, "abi": abi}
+    header |= _said_at_the_start(path, code)
     with trace.TraceWriter(out, header) as writer:
         importer = _library().tau_trace_importer_open(writer.handle, code)
         if not importer:

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from tautochrone import native
-from tautochrone.console.output import count
 from tautochrone.errors import TauError
+from tautochrone.trace.ending import misuse_error
 from tautochrone.trace.file import TraceReader, open_trace, status_error
 
 STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES, STATUS_BAD_SLOT = range(5)
@@ -155,11 +155,9 @@ class Profile:
     def _survey(self, reader: TraceReader, skip_misuse: bool) -> TraceSurvey:
         path, survey = reader.path, _Survey()
         status = _library().tau_profile_survey(self._handle, reader.handle, ctypes.byref(survey))
-        if not skip_misuse and (survey.unknown_count or survey.double_free_count):
-            raise TauError(
-                _misuse_text(path, survey),
-                "repair the program, or leave these events out with --skip-misuse",
-            )
+        refusal = None if skip_misuse else misuse_error(path, reader.header, survey)
+        if refusal is not None:
+            raise refusal
         _raise_unless_ok(status, path, survey)
         return TraceSurvey(
             path,
@@ -301,20 +299,6 @@ def profile_of(
 ) -> Profile:
     """The profile of recordings; see Profile."""
     return Profile(traces, granule_bytes, skip_misuse)
-
-
-def _misuse_text(path: Path, survey: _Survey) -> str:
-    parts = []
-    if survey.unknown_count:
-        events = count(survey.unknown_count, "free")
-        parts.append(
-            f"{events} of an object that it never allocated (first: event"
-            f" {survey.unknown_first_event:,})"
-        )
-    if survey.double_free_count:
-        frees = count(survey.double_free_count, "double free")
-        parts.append(f"{frees} (first: event {survey.double_free_first_event:,})")
-    return f"{path} has " + " and ".join(parts)
 
 
 def _raise_unless_ok(status: int, path: Path, survey: _Survey) -> None:

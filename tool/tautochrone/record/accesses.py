@@ -6,6 +6,7 @@ The tool is a separate program under the GPL. Its first use compiles it against 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -24,7 +25,8 @@ from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.record import launch
 from tautochrone.record.merge import DiskFull
-from tautochrone.record.program import EXIT_CANNOT_RECORD
+from tautochrone.record.program import EXIT_CANNOT_RECORD, build_id
+from tautochrone.trace import abi
 from tautochrone.trace import file as trace
 from tautochrone.trace.ending import Ending, ending_of
 
@@ -405,6 +407,9 @@ def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
         "host": os.uname().nodename,
         "kernel": os.uname().release,
         "machine": os.uname().machine,
+        # The tool records 64-bit programs of MACHINE, and no others.
+        "abi": abi.HOST[MACHINE],
+        "build_id": _build_id(Path(header.program), header.started_unix_ms / 1000),
         "clock": trace_format.CLOCK_ACCESSES,
         "granule_bytes": trace_format.GRANULE_BYTES,
         "every_access": header.full,
@@ -421,6 +426,14 @@ def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
         "lost": {"bytes": facts.lost_bytes},
         "parent": parent if header.forked_from else None,
     }
+
+
+def _build_id(path: Path, started_unix_s: float) -> str:
+    """Return the build id of a recorded program; empty if it has none, or changed since then."""
+    with contextlib.suppress(OSError):
+        if path.stat().st_mtime <= started_unix_s:
+            return build_id(path)
+    return ""
 
 
 def _stop_reason(facts: Facts) -> str | None:

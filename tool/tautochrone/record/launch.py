@@ -17,6 +17,7 @@ from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.record import merge, processes
+from tautochrone.record.emulation import Emulated
 from tautochrone.record.program import EXIT_CANNOT_RECORD, EXIT_CANNOT_RUN, EXIT_NOT_FOUND
 
 # Variables that disable a program's own heap above malloc.
@@ -61,7 +62,7 @@ def preset_of(environment: dict[str, str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def preloaded_library(name: str = RECORDER) -> Iterator[str]:
-    """Yield the path of a library of ours for LD_PRELOAD: without blanks and colons."""
+    """Yield the path of a library of ours for LD_PRELOAD, as in preloadable."""
     library = native.DIRECTORY / name
     if not library.exists():
         raise TauError(
@@ -69,7 +70,15 @@ def preloaded_library(name: str = RECORDER) -> Iterator[str]:
             "reinstall with `pipx install .`, or `make native`",
             EXIT_CANNOT_RECORD,
         )
-    if not any(letter in str(library) for letter in " :\t"):
+    with preloadable(library) as path:
+        yield path
+
+
+@contextlib.contextmanager
+def preloadable(library: Path) -> Iterator[str]:
+    """Yield a path of `library` without blanks and colons, and without commas, which QEMU splits.
+    """
+    if not any(letter in str(library) for letter in " :,\t"):
         yield str(library)
         return
     with tempfile.TemporaryDirectory(prefix="tau-") as folder:
@@ -84,8 +93,11 @@ def run(
     preset: dict[str, str] | None,
     follow_children: bool,
     output_to_stderr: bool,
+    emulated: Emulated | None = None,
 ) -> Ended:
     """Run `command` to its end; each of its processes leaves a raw recording in `directory`.
+
+    With `emulated` it is a program of another machine.
 
     `preset` None changes nothing in the program. Libraries opened with RTLD_DEEPBIND are then not
     recorded.
@@ -94,16 +106,23 @@ def run(
     the program as well, so it is not passed on; the other usual signals are. With `follow_children`
     it then waits for all descendants, until Ctrl-C or one of these signals.
     """
-    with preloaded_library() as library:
-        environment = dict(os.environ) | (
-            {"TAU_RECORD_DEEPBIND": "keep"} if preset is None else preset
-        )
-        before = environment.get("LD_PRELOAD", "")
-        environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
-        environment["TAU_RECORD_DIRECTORY"] = str(directory.resolve())
-        environment["TAU_RECORD_TICKS_PER_SECOND"] = str(merge.ticks_per_second())
-        environment["TAU_RECORD_SECCOMP_FILTERS"] = str(processes.seccomp_filters())
-        pid_variable = None if follow_children else "TAU_RECORD_ONLY_PID"
+    pid_variable = None if follow_children else "TAU_RECORD_ONLY_PID"
+    environment = dict(os.environ) | (
+        {"TAU_RECORD_DEEPBIND": "keep"} if preset is None else preset
+    )
+    environment["TAU_RECORD_DIRECTORY"] = str(directory.resolve())
+    environment["TAU_RECORD_TICKS_PER_SECOND"] = str(merge.ticks_per_second())
+    environment["TAU_RECORD_SECCOMP_FILTERS"] = str(processes.seccomp_filters())
+    library = preloaded_library() if emulated is None else preloadable(emulated.library)
+    with library as path:
+        before = environment.pop("LD_PRELOAD", "")
+        preloaded = f"{path}:{before}" if before else path
+        if emulated is None:
+            environment["LD_PRELOAD"] = preloaded
+        else:
+            # The emulator is a program of this machine: it must not load what its program loads.
+            environment["TAU_RECORD_EMULATOR"] = emulated.emulation.version
+            command = emulated.emulation.words(command, emulated.program, preloaded)
         return run_in(command, environment, output_to_stderr, follow_children, pid_variable)
 
 

@@ -19,12 +19,14 @@ from typing import Any
 
 from tautochrone import native
 from tautochrone.errors import TauError
+from tautochrone.facts.trace_format import CLOCK_EVENTS
+from tautochrone.trace import abi
 
 RAW_MAGIC = b"TAURAW\r\n"
-RAW_VERSION = 1
+RAW_VERSION = 2
 RAW_SUFFIX = ".tauraw"
-RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I")
-RAW_TEXT = (768, 768, 2400)
+RAW_FIXED = struct.Struct("<8s4I6Q4I3Q8I4I20s28s")
+RAW_TEXT = (768, 768, 2336)
 RAW_LOST = struct.Struct("<QQ")
 RAW_HEADER_BYTES = RAW_FIXED.size + sum(RAW_TEXT) + RAW_LOST.size
 # enum tau_raw_stop; smaller values are errno values.
@@ -34,12 +36,15 @@ STOP_REASONS = {
     STOP_DETACHED: "it still ran when recording ended",
 }
 TARGET_MAGIC = b"TauT"
-TARGET_BLOCK = struct.Struct("<4sBBHIIIQQII")
+# Magic, version, address shift, rows, payload bytes, abi, pointer bytes, sequence, ticks a second,
+# dropped rows, start ticks, thread, crc.
+TARGET_BLOCK = struct.Struct("<4sBBHHBBIIQQII")
 TARGET_SEARCH_BYTES = 1 << 20
 TARGET_PAYLOAD_BYTES_MAX = 32768  # tool/native/record/merge_target.c
 CLOCKS = {0: "monotonic", 1: "time-stamp counter"}
 
 STATUS_INPUT, STATUS_NOT_A_RECORDING, STATUS_NEWER, STATUS_NO_MEMORY, STATUS_STOPPED = 1, 2, 3, 4, 5
+STATUS_OLDER, STATUS_SEVERAL_MACHINES = 6, 7
 STATUS_TRACE = 16
 TRACE_DISK_FULL = 6
 # Counts of missing events: the header's `lost` [TRACE-47].
@@ -117,11 +122,20 @@ class RawHeader:
     calls_abandoned: int
     events_lost: int
     execs_unnoted: int
+    abi: str
+    malloc_alignment: int
+    build_id: str
+    emulator: str
 
     @property
     def name(self) -> str:
         """The unique name of this recording. A pid alone is reused, after exec immediately."""
         return recording_name(self.pid, self.started_ticks)
+
+    @property
+    def emulator_name(self) -> str:
+        """The name of the emulator that ran the program; empty if it ran alone."""
+        return self.emulator.partition(" ")[0]
 
     @property
     def stop_reason(self) -> str | None:
@@ -155,6 +169,9 @@ class RawHeader:
             "host": os.uname().nodename,
             "kernel": os.uname().release,
             "machine": os.uname().machine,
+            "abi": self.abi,
+            "malloc_alignment": self.malloc_alignment,
+            "build_id": self.build_id,
             "ended": "still running" if self.still_running else ended,
             "truncated": self.stop_code != 0,
             "truncated_reason": self.stop_reason,
@@ -162,6 +179,8 @@ class RawHeader:
             "deep_binds_dropped": self.deep_binds,
             "parent": None,
         }
+        if self.emulator:
+            header["emulator"] = self.emulator
         lost = {"events": self.events_lost, "calls": self.calls_abandoned}
         if any(lost.values()):
             header["lost"] = lost
@@ -194,9 +213,10 @@ def read_raw_header(path: Path | str) -> RawHeader:
         raise _not_a_recording(path)
     (_, version, _, pid, parent_pid, started_ticks, started_ns, started_unix_ns, latest_ticks,
      latest_ns, hint, clock, _, forked_pid, lost, forked_ticks, forked_at, _, stop, ended,
-     *text_bytes, cut, deep_binds, abandoned) = RAW_FIXED.unpack_from(page)  # fmt: skip
-    if version > RAW_VERSION:
-        raise _newer(path, "raw recording")
+     *text_bytes, cut, deep_binds, abandoned, abi_number, _, malloc_alignment, build_id_bytes,
+     build_id, emulator) = RAW_FIXED.unpack_from(page)  # fmt: skip
+    if version != RAW_VERSION:
+        raise _newer(path, "raw recording") if version > RAW_VERSION else _older(path)
     text, at = [], RAW_FIXED.size
     for size, used in zip(RAW_TEXT, text_bytes, strict=True):
         text.append(page[at : at + min(size, used)])
@@ -226,6 +246,10 @@ def read_raw_header(path: Path | str) -> RawHeader:
         calls_abandoned=abandoned,
         events_lost=events_lost,
         execs_unnoted=execs_unnoted,
+        abi=abi.NAME_OF_NUMBER.get(abi_number, ""),
+        malloc_alignment=malloc_alignment,
+        build_id=build_id[:build_id_bytes].hex(),
+        emulator=emulator.partition(b"\0")[0].decode("ascii", "replace"),
     )
 
 
@@ -265,8 +289,12 @@ def merge_target(
     block = _first_block(stream)
     if block is None:
         raise _not_a_recording(stream)
+    abi_number, ticks_per_second = block[5], block[8]
     header = {"recorder": "target", "program": Path(stream).stem, "parent": None}
-    header["ticks_per_second"] = block[6]
+    header["abi"] = abi.NAME_OF_NUMBER.get(abi_number, "")
+    header["ticks_per_second"] = ticks_per_second
+    if ticks_per_second == 0:
+        header["clock"] = CLOCK_EVENTS
     return _merge("tau_merge_target_stream", stream, out, header | (extra or {}), progress)
 
 
@@ -290,7 +318,7 @@ def _first_block(path: Path | str) -> tuple[Any, ...] | None:
         payload_at, payload_bytes = at + TARGET_BLOCK.size, block[4]
         if payload_bytes <= min(TARGET_PAYLOAD_BYTES_MAX, len(head) - payload_at):
             crc = zlib.crc32(head[at : payload_at - 4])
-            if zlib.crc32(head[payload_at : payload_at + payload_bytes], crc) == block[10]:
+            if zlib.crc32(head[payload_at : payload_at + payload_bytes], crc) == block[-1]:
                 return block
         at = head.find(TARGET_MAGIC, at + 1)
     return None
@@ -347,6 +375,16 @@ def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> 
         return _not_a_recording(source)
     if status == STATUS_NEWER:
         return _newer(source, "recording")
+    if status == STATUS_OLDER:
+        return TauError(
+            f"{source} is of an earlier recorder, which does not say for which machine it is",
+            "record again, with today's core/ports/record.c in the firmware",
+        )
+    if status == STATUS_SEVERAL_MACHINES:
+        return TauError(
+            f"{source} has blocks of targets with different ABIs",
+            "import the capture of each target by itself",
+        )
     if status == STATUS_NO_MEMORY:
         return TauError(
             f"not enough memory to merge {source}",
@@ -369,4 +407,12 @@ def _not_a_recording(path: Path | str) -> TauError:
 def _newer(path: Path | str, what: str) -> TauError:
     return TauError(
         f"{path} is a {what} of a newer version of tau", "update tau: `pipx install --force .`"
+    )
+
+
+def _older(path: Path | str) -> TauError:
+    return TauError(
+        f"{path} is a raw recording of an earlier version of tau, which does not say on what "
+        "machine it was made",
+        "record again: `tau record -- PROGRAM`",
     )

@@ -52,13 +52,17 @@ def descendants(pid: int) -> list[Process]:
     return sorted(found, key=lambda one: one.pid)
 
 
-def runs(pid: int, program: str, started_unix_s: float) -> bool:
-    """Whether the process that was `pid` at that time lives and still runs this program."""
+def runs(pid: int, program: str, started_unix_s: float, emulator: str = "") -> bool:
+    """Whether the process that was `pid` at that time lives and still runs this program.
+
+    With `emulator`, the name of the program that runs it, the system sees that one instead.
+    """
     process = find(pid)
     if process is None or process.started_unix_s > started_unix_s + START_SLACK_S:
         return False
     try:
-        return os.readlink(PROC / str(pid) / "exe") == program
+        path = os.readlink(PROC / str(pid) / "exe")
+        return path == program if not emulator else os.path.basename(path) == emulator
     except OSError:
         return True  # not readable for us
 

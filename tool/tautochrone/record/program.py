@@ -5,6 +5,7 @@ A script is followed along its #! line to its interpreter.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
@@ -19,27 +20,36 @@ EXIT_NOT_FOUND = 127
 
 SCRIPT_DEPTH_MAX = 4  # the kernel's limit for a script whose interpreter is a script
 LINE_BYTES_MAX = 256
+BUILD_ID_BYTES_MAX = 20  # TAU_RAW_BUILD_ID_BYTES of iface/recording.h
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
+# What `tau record --target` calls the machines of programs, by e_machine and bits.
+TARGETS = {
+    ("EM_AARCH64", 64): "arm64",
+    ("EM_ARM", 32): "armhf",
+    ("EM_386", 32): "i386",
+    ("EM_RISCV", 64): "riscv64",
+    ("EM_RISCV", 32): "riscv32",
+}
 SHIM = "core/ports/record.h (its header comment shows -Wl,--wrap=malloc)"
 # What `tau record` and `tau run` advise where nothing can be preloaded.
 INSTEAD = {
     "record": f"link it with {SHIM} and import the stream",
     "run": "let it call core/budget.h itself, with the plan's header (tau plan --header)",
 }
-PRELOADED = {"record": "recorder", "run": "allocator"}
 
 
-def check(command: list[str], verb: str = "record") -> Path:
+def check(command: list[str], verb: str = "record", target: str | None = None) -> Path:
     """Return the ELF program that `command` starts. Raises TauError if `tau VERB` cannot serve it.
 
-    The error's exit code is 127: not found, 126: cannot be run, 125: nothing can be preloaded.
+    `target` is the machine that it has to be built for, by a name of TARGETS; None: this one. The
+    error's exit code is 127: not found, 126: cannot be run, 125: nothing can be preloaded.
     """
     path = _find(command[0])
     for _ in range(SCRIPT_DEPTH_MAX):
         head = _head(path)
         if head.startswith(b"\x7fELF"):
             _check_privileges(path, verb)
-            _check_elf(path, verb)
+            _check_elf(path, verb, target)
             return path
         if not head.startswith(b"#!"):
             raise TauError(
@@ -124,7 +134,63 @@ def _attributes(path: Path) -> list[str]:
         return []  # the file system has no attributes
 
 
-def _check_elf(path: Path, verb: str) -> None:
+def is_of_another_machine(path: Path | str) -> bool:
+    """Whether a file is an ELF program that this machine cannot run; False if it is not readable.
+    """
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    with contextlib.suppress(OSError, ELFError), open(path, "rb") as file:
+        machine = str(ELFFile(file).header["e_machine"])
+        return machine != MACHINES.get(platform.machine(), machine)
+    return False
+
+
+def build_id(path: Path) -> str:
+    """Return the GNU build id of an ELF program in hexadecimal; empty if it has none."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    with open(path, "rb") as file, contextlib.suppress(ELFError, ValueError, KeyError):
+        for segment in ELFFile(file).iter_segments("PT_NOTE"):
+            for note in segment.iter_notes():
+                if note["n_type"] == "NT_GNU_BUILD_ID":
+                    return str(note["n_desc"])[: 2 * BUILD_ID_BYTES_MAX]
+    return ""
+
+
+def interpreter(path: Path) -> str:
+    """Return the dynamic linker that a program of `check` names."""
+    from elftools.elf.elffile import ELFFile
+
+    with open(path, "rb") as file:
+        return str(next(ELFFile(file).iter_segments("PT_INTERP")).get_interp_name())
+
+
+def _check_machine(path: Path, verb: str, machine: str, bits: int, target: str | None) -> None:
+    """Refuse a program that was not built for `target`, or for this machine."""
+    here = platform.machine()
+    host = (MACHINES.get(here, machine), 64)
+    title = f"{path} is a {bits}-bit program for {machine.removeprefix('EM_')}"
+    built_for = TARGETS.get((machine, bits))
+    if target is not None:
+        if built_for == target:
+            return
+        step = "build it with the compiler of that machine"
+        if (machine, bits) == host:
+            step += ", or leave --target out"
+        elif built_for is not None:
+            step = f"record it with --target {built_for}"
+        raise TauError(f"{title}, not for {target}", step, EXIT_CANNOT_RECORD)
+    if (machine, bits) != host:
+        named = path if "/" in str(path) else f"./{path}"
+        step = f"{verb} it on such a machine, or {INSTEAD[verb]}"
+        if verb == "record" and built_for is not None:
+            step = f"record it under emulation: tau record --target {built_for} -- {named}"
+        raise TauError(f"{title}, this machine is a 64-bit {here}", step, EXIT_CANNOT_RECORD)
+
+
+def _check_elf(path: Path, verb: str, target: str | None) -> None:
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
@@ -140,23 +206,16 @@ def _check_elf(path: Path, verb: str) -> None:
             raise TauError(
                 f"{path} is a damaged ELF file: {error}", "build it again", EXIT_CANNOT_RUN
             ) from error
-    here = platform.machine()
-    if machine != MACHINES.get(here, machine) or bits != 64:
-        raise TauError(
-            f"{path} is a {bits}-bit program for {str(machine).removeprefix('EM_')}, "
-            f"this machine is a 64-bit {here}",
-            f"{verb} it on such a machine, or {INSTEAD[verb]}",
-            EXIT_CANNOT_RECORD,
-        )
+    _check_machine(path, verb, str(machine), bits, target)
     if not interpreters:
         raise TauError(
             f"{path} is statically linked, so no library can be preloaded",
             f"link it dynamically (without -static), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
-    if "musl" in interpreters[0]:
+    if verb == "run" and "musl" in interpreters[0]:
         raise TauError(
-            f"{path} uses the C library musl, but the {PRELOADED[verb]} is built for glibc",
+            f"{path} uses the C library musl, but the allocator is built for glibc",
             f"build it for glibc (gcc, not musl-gcc), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )

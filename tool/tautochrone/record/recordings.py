@@ -32,6 +32,13 @@ NOT_LOADED = (
     "`LD_PRELOAD=… tau record -- PROGRAM`), or it may not write the recording as another user, or "
     "another tau record took it, or it was started under a seccomp filter"
 )
+STARTED_BY_EMULATED = (
+    "it was started by exec, and the emulator runs the program itself and its forks only"
+)
+NOT_STARTED_BY_EMULATED = (
+    "its exec failed: this machine cannot start it, and the emulator runs the program itself and "
+    "its forks only"
+)
 NO_EVENTS = "it made no allocation"
 DETACH_S = 0.1
 
@@ -144,7 +151,9 @@ def detach_running(found: list[tuple[Path, merge.RawHeader]]) -> list[tuple[Path
         path
         for path, header in found
         if latest[header.pid] == header.started_ticks
-        and processes.runs(header.pid, header.program, header.started_unix_ns / 1e9)
+        and processes.runs(
+            header.pid, header.program, header.started_unix_ns / 1e9, header.emulator_name
+        )
     ]
     for path in running:
         merge.detach(path)
@@ -162,6 +171,7 @@ def _start(item: tuple[Path, merge.RawHeader]) -> int:
 def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecorded]:
     """Return the programs that recorded processes started and that left no recording."""
     started: dict[int, list[tuple[int, str]]] = {}
+    failed: list[tuple[int, str]] = []
     with contextlib.suppress(FileNotFoundError):
         for entry in (folder / EXECS_NAME).read_bytes().split(b"\0")[:-1]:
             pid, ticks, path = os.fsdecode(entry).split(" ", 2)
@@ -169,12 +179,16 @@ def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecord
             if path:
                 of_pid.append((int(ticks, 16), path))
             elif of_pid:
-                of_pid.pop()  # its exec failed
+                failed.append((int(pid), of_pid.pop()[1]))
     latest: dict[int, int] = {}
     for header in headers:
         latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
-    return [
-        NotRecorded(Who(path, pid), _reason(path, NOT_LOADED))
+    is_emulated = any(header.emulator for header in headers)
+    foreign = [one for one in failed if is_emulated and program.is_of_another_machine(one[1])]
+    return [NotRecorded(Who(path, pid), NOT_STARTED_BY_EMULATED) for pid, path in foreign] + [
+        NotRecorded(
+            Who(path, pid), STARTED_BY_EMULATED if is_emulated else _reason(path, NOT_LOADED)
+        )
         for pid, entries in started.items()
         for ticks, path in entries
         if latest.get(pid, 0) <= ticks
@@ -193,18 +207,18 @@ def _unnoted(count: int) -> str:
     )
 
 
-def _reason(path: str, otherwise: str) -> str:
+def _reason(path: str, otherwise: str, target: str | None = None) -> str:
     """Return why a started program has no event: it cannot be recorded, or `otherwise`."""
     try:
-        program.check([path])
+        program.check([path], target=target)
     except TauError as error:
         return error.message.removeprefix(f"{path} ")
     return otherwise
 
 
-def without_events(who: Who) -> NotRecorded:
-    """Return the entry of a process whose recording has no event."""
-    return NotRecorded(who, _reason(who.program, NO_EVENTS))
+def without_events(who: Who, target: str | None = None) -> NotRecorded:
+    """Return the entry of a process whose recording has no event; `target` as in program.check."""
+    return NotRecorded(who, _reason(who.program, NO_EVENTS, target))
 
 
 def say_missing(missing: list[NotRecorded], running: tuple[processes.Process, ...]) -> None:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from tautochrone import native
-from tautochrone.console.output import count, progress
+from tautochrone.console.output import progress
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import OP_TOUCH
+from tautochrone.trace.ending import misuse_error
 from tautochrone.trace.file import TraceReader, open_trace
 
 OPS_IN_MEMORY_MAX = 1 << 24
@@ -187,17 +188,7 @@ def watched(work: Callable[[], Work], label: str) -> Work:
 
 
 def refuse_misuse(trace: OpenTrace, skip_misuse: bool) -> None:
-    """Raise TauError if the trace has misuse, unless it is to be skipped."""
-    totals = trace.totals
-    found = []
-    if totals.unknown_count:
-        first, frees = totals.unknown_first_event, count(totals.unknown_count, "free")
-        found.append(f"{frees} of unknown objects (first: event {first:,})")
-    if totals.double_free_count:
-        frees = count(totals.double_free_count, "double free")
-        found.append(f"{frees} (first: event {totals.double_free_first_event:,})")
-    if found and not skip_misuse:
-        raise TauError(
-            f"{trace.path} has frees that name no live object: {', '.join(found)}",
-            f"tau check {trace.path}; or leave them out with --skip-misuse",
-        )
+    """Raise TauError if the trace has frees of no live object, unless they are to be skipped."""
+    refusal = None if skip_misuse else misuse_error(trace.path, trace.header, trace.totals)
+    if refusal is not None:
+        raise refusal

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import platform
 import resource
 import shutil
 import tempfile
@@ -26,8 +27,9 @@ REPORT_NAME = "report"
 JUST_MADE_S = 1  # it may not be locked yet
 REPORT_BYTES = 1 << 19  # TAU_REPORT_BYTES of linux/runtime/report.h
 PAGE_BYTES = 4096
-# Of the core: the largest pool of a TLSF with words of 64 bits.
-RESERVED_BYTES = 1 << 36
+# Of the core: the largest pool of a TLSF with words of 64 bits, which is smaller where the machine
+# has no instruction to scan a word (core/private/heap/tlsf_block.h).
+RESERVED_BYTES = 1 << (33 if platform.machine() == "riscv64" else 36)
 SPILL_MIN_BYTES = 1 << 20
 # Of what is left where address space is limited or accounted for: stacks and libraries need some.
 LIMITED_PART = 4

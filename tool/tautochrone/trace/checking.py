@@ -13,7 +13,7 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts.trace_format import SLOT_NONE
 from tautochrone.trace import file as trace
-from tautochrone.trace.ending import RECOVERED, Ending
+from tautochrone.trace.ending import RECOVERED, UNSEEN, Ending, see_all, unseen_frees
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ def _library() -> ctypes.CDLL:
 class Checked:
     """The problems of a file; of a trace, how it ended and the program's misuse.
 
-    `ending` is None if the trace cannot be opened. `misuses` is empty if there are problems.
+    `ending` is None if the trace cannot be opened. `misuses` is empty if there are problems, except
+    that allocations are missing.
     """
 
     problems: list[Problem]
@@ -65,20 +66,25 @@ def check_trace(path: Path) -> Checked:
         problems = [
             Problem("footer" if remark.kind == RECOVERED else "recording", remark.cause)
             for remark in reader.ending.remarks
-            if remark.is_gap or remark.kind == RECOVERED
+            if (remark.is_gap and remark.kind != UNSEEN) or remark.kind == RECOVERED
         ]
         if "text" in reader.header and len(reader.header) == 1:
             problems.append(Problem("header", "not a JSON object"))
         problems += _check_sites(reader)
         problems += _check_blocks(reader)
         misuses = () if problems else tuple(_first_misuses(reader))
+        unseen, _ = unseen_frees(reader.header, reader.totals)
+        if misuses and unseen:
+            causes = [one.cause for one in reader.ending.remarks if one.kind == UNSEEN]
+            problems = [Problem("recording", cause) for cause in causes]
+            return Checked(problems, reader.ending, misuses, see_all(reader.header))
         return Checked(problems, reader.ending, misuses)
 
 
 def _first_misuses(reader: trace.TraceReader) -> Iterator[Problem]:
     """Yield the first free of an unknown object and the first double free, if there are any.
 
-    Misuse is a bug of the program; the trace that holds it is sound.
+    The former says that the recording misses allocations, the latter that the program has a bug.
     """
     totals = reader.totals
     if totals.unknown_count:

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tautochrone.console import output
+from tautochrone.errors import TauError
 from tautochrone.trace.totals import Totals
 
-RECOVERED, STOPPED, BEGINNING, LOST, NO_EXIT = (
+RECOVERED, STOPPED, BEGINNING, LOST, UNSEEN, NO_EXIT = (
     "recovered",
     "stopped",
     "beginning",
     "lost",
+    "unseen",
     "no exit",
 )
 ENDED_BY_EXIT = "exit"
@@ -32,6 +34,12 @@ LOST_TEXT = {
     "bytes": "bytes at the end of the recording are an incomplete event and were left out",
 }
 REASON_CHARACTERS_MAX = 200
+RECORDER_TARGET = "target"
+# What to do about allocations that a recording does not hold.
+SEE_ALL_ON_TARGET = (
+    "wrap every function of the firmware's heap (core/ports/record_wrap.c) and record again"
+)
+SEE_ALL = "record again so that every allocation is seen"
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,10 @@ def ending_of(header: Mapping[str, Any], totals: Totals) -> Ending:
     The header is the recorder's and may hold anything. What does not follow SPEC is ignored.
     """
     remarks = [_recovered(totals), _copied(header), _stopped(header, totals), _beginning(header)]
-    remarks += [*_lost(header), _no_exit(header)]
+    remarks += _lost(header)
+    if not any(remark is not None and remark.is_gap for remark in remarks):
+        remarks.append(_unseen(header, totals))
+    remarks.append(_no_exit(header))
     return Ending(totals.events, tuple(remark for remark in remarks if remark is not None))
 
 
@@ -146,6 +157,66 @@ def _lost(header: Mapping[str, Any]) -> list[Remark]:
         for name, count in counts
         if type(count) is int and count > 0
     ]
+
+
+class Frees(Protocol):
+    """Counts of frees of objects that are not alive, and their first events."""
+
+    unknown_count: int
+    unknown_first_event: int
+    double_free_count: int
+    double_free_first_event: int
+
+
+def unseen_frees(header: Mapping[str, Any], frees: Frees) -> tuple[int, int]:
+    """The frees which say that an allocation is not in the recording; the first one's event.
+
+    In a target's stream a double free says so, too: an object that was not seen may have been at
+    that address in between [REC-21].
+    """
+    found = [(frees.unknown_count, frees.unknown_first_event)]
+    if header.get("recorder") == RECORDER_TARGET:
+        found.append((frees.double_free_count, frees.double_free_first_event))
+    firsts = [first for count, first in found if count]
+    return sum(count for count, _ in found), min(firsts, default=0)
+
+
+def see_all(header: Mapping[str, Any]) -> str:
+    """The next step for a recording that does not hold every allocation."""
+    return SEE_ALL_ON_TARGET if header.get("recorder") == RECORDER_TARGET else SEE_ALL
+
+
+def misuse_error(path: Path | str, header: Mapping[str, Any], frees: Frees) -> TauError | None:
+    """The refusal of a trace with frees of objects that are not alive; None if it has none.
+
+    That allocations are missing from it comes first: most programs are right.
+    """
+    count, first = unseen_frees(header, frees)
+    doubles = frees.double_free_count if header.get("recorder") != RECORDER_TARGET else 0
+    said = []
+    if count:
+        said.append(f"{_unseen_text(count)} (first: event {first:,})")
+    if doubles:
+        first = frees.double_free_first_event
+        said.append(f"it has {output.count(doubles, 'double free')} (first: event {first:,})")
+    if not said:
+        return None
+    step = see_all(header) if count else "repair the program"
+    return TauError(
+        f"{path}: {', and '.join(said)}",
+        f"{step}; `tau check {path}` says where; or leave these events out with --skip-misuse",
+    )
+
+
+def _unseen_text(count: int) -> str:
+    frees = "a free is of an object" if count == 1 else f"{count:,} frees are of objects"
+    return f"it does not hold every allocation: {frees} that it does not know"
+
+
+def _unseen(header: Mapping[str, Any], totals: Totals) -> Remark | None:
+    """The remark on allocations that the recorder did not see, for no other reason."""
+    count, _ = unseen_frees(header, totals)
+    return Remark(UNSEEN, _unseen_text(count), True) if count else None
 
 
 def _no_exit(header: Mapping[str, Any]) -> Remark | None:

@@ -8,8 +8,11 @@ recording whose clock counts accesses, the prefix ends where the next event begi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.trace.ending import RECOVERED
@@ -31,21 +34,35 @@ def first_events(path: str | Path, count: int, target: str | Path) -> int:
             header["accesses"] = _accesses_until(counted[0], end_time)
         if count < events:
             header["first_events"], header["whole_events"] = count, events
-        # The copy has a footer, which would hide that the trace had none.
-        header |= {"recovered": one.cause for one in reader.ending.remarks if one.kind == RECOVERED}
-        with TraceWriter(target, header) as writer:
-            sites = {
-                number: writer.site(*site) for number, site in enumerate(reader.sites(), start=1)
-            }
-            assert all(number == same for number, same in sites.items())
-            left = count
-            for columns in reader.columns():
-                kept = {name: getattr(columns, name)[:left] for name in columns._fields}
-                writer.append(**kept)
-                left -= len(kept["op"])
-                if left <= 0:
-                    break
+        copy_events(reader, target, header, _beginning(reader, count))
     return min(count, events)
+
+
+def _beginning(reader: TraceReader, count: int) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the columns of the first events; no block after them is read."""
+    for columns in reader.columns():
+        yield {name: column[:count] for name, column in columns._asdict().items()}
+        count -= len(columns.op)
+        if count <= 0:
+            return
+
+
+def copy_events(
+    reader: TraceReader,
+    target: str | Path,
+    header: Mapping[str, Any],
+    blocks: Iterable[dict[str, np.ndarray]],
+) -> None:
+    """Write a trace of `blocks`, columns by name, with the sites of an open trace.
+
+    How that one ended is kept. The copy has a footer, which would hide that the trace had none.
+    """
+    said = {"recovered": one.cause for one in reader.ending.remarks if one.kind == RECOVERED}
+    with TraceWriter(target, {**header, **said}) as writer:
+        sites = {number: writer.site(*site) for number, site in enumerate(reader.sites(), start=1)}
+        assert all(number == same for number, same in sites.items())
+        for columns in blocks:
+            writer.append(**columns)
 
 
 def _time_of(reader: TraceReader, event: int) -> int:

@@ -47,6 +47,7 @@ COMMANDS = {
         f"plan {FILE} --skip-misuse -o - --planner greedy",
         f"plan {FILE} --json --layout host --planner exact",
         f"replay {FILE} --on tlsf,kingsley,static --skip-misuse --json",
+        f"translate {FILE} --from host.elf --to target.elf -o out.tau --keep-others --trust-types",
         f"replay {FILE} --on tlsf --heap 4096",
         f"replay {FILE} --on kingsley --events 7 --skip-misuse",
     ),
@@ -54,6 +55,10 @@ COMMANDS = {
         f"check {FILE}",
         f"check {FILE} --json",
         f"replay program.tau --skip-misuse --on budget --plan {FILE} --heap 100000",
+    ),
+    "program": (
+        f"translate program.tau --from {FILE} --to target.elf -o out.tau --keep-others",
+        f"translate program.tau --from host.elf --to {FILE} -o out.tau --json --trust-types",
     ),
     "replay": (f"report program.tau --replay {FILE} -o out.html --force",),
     **{
@@ -237,6 +242,7 @@ def load_everything() -> None:
     from tautochrone.replay import document, run  # noqa: F401
     from tautochrone.report import classes, page, pages, sizes  # noqa: F401
     from tautochrone.trace import checking  # noqa: F401
+    from tautochrone.translate import making as translating  # noqa: F401
 
     context = click.Context(cli.verbs)
     for verb in cli.VERBS:

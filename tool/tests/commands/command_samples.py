@@ -139,7 +139,8 @@ def target_stream(source: random.Random, blocks: int = 4) -> bytes:
     for sequence in range(blocks):
         payload = source.randbytes(source.randrange(0, 60))
         head = merge.TARGET_BLOCK.pack(
-            *(merge.TARGET_MAGIC, 1, 3, 2, len(payload), sequence, 1_000_000, 0, 5, 0, 0)
+            *(merge.TARGET_MAGIC, 2, 3, 2, len(payload), 4, 4),
+            *(sequence, 1_000_000, 0, 5, 0, 0),
         )[:-4]
         stream += head + struct.pack("<I", zlib.crc32(payload, zlib.crc32(head))) + payload
     return stream
@@ -166,7 +167,21 @@ def samples(folder: Path) -> dict[str, bytes]:
         "accesses": access_recording(),
         "target": target_stream(random.Random(1)),
         "replay": json.dumps(REPLAY).encode(),
+        "program": _program(folder, "gcc", "-no-pie"),
     }
+
+
+def _program(folder: Path, *compiler: str) -> bytes:
+    """A small program with its types, of which target.elf in `folder` is another build."""
+    (folder / "program.c").write_text(
+        "struct node { struct node *next; long value; char name[20]; } node;\n"
+        "union { double d; void *p[9]; } some; int main(void) { return sizeof node; }\n"
+    )
+    arm = ("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb")
+    for words, out in ((compiler, "host.elf"), (arm, "target.elf")):
+        alone = ("-g", "-nostdlib", "-Wl,-e,0", "program.c", "-o", out)
+        subprocess.run([*words, *alone], cwd=folder, check=True, capture_output=True)
+    return (folder / "host.elf").read_bytes()
 
 
 # ---- damage

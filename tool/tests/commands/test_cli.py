@@ -22,8 +22,10 @@ from tautochrone.trace.file import TraceWriter
 
 TAU = [sys.executable, "-m", "tautochrone"]
 TLB_FILES = Path(tlb.__file__).parent.glob("*.py")
-VERBS = "record import info plan verify replay report run export check".split()
-VERBS += "compose tlb coldcode doctor".split()
+VERBS = (
+    "record import translate info plan verify replay report "
+    "run export check compose tlb coldcode doctor"
+).split()
 VERBS_OF = {
     "coldcode": ["build", "plan", "profile", "replay", "report", "run"],
     "compose": "build check link plan run".split(),

@@ -66,7 +66,8 @@ def test_text_tells_who_how_much_and_what_next(tmp_path: Path) -> None:
         tmp_path / "a.tau", events, command=["x", "--y z"], started_unix_ns=1_700_000_000 * 10**9
     )
     text = run(tmp_path / "a.tau")
-    for part in ("x '--y z'", "2023-11-1", "5,000", "unknown objects, the first is event",
+    for part in ("x '--y z'", "2023-11-1", "5,000", "objects that it does not know",
+                 "the first is event", "every allocation is seen",
                  "double frees", f"{model.totals_of(events)['peak_live_objects']:,} objects",
                  f"next: tau check {tmp_path / 'a.tau'}"):  # fmt: skip
         assert part in text, part

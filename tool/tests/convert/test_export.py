@@ -91,7 +91,7 @@ def test_without_pyarrow_parquet_says_what_to_install(
 
 def test_to_a_pipe_that_closes(tmp_path: Path) -> None:
     model.write(tmp_path / "a.tau", model.random_events(8, 150_000))
-    program = f"{sys.executable} -m tautochrone export {tmp_path / 'a.tau'}"
+    program = f"{sys.executable} -m tautochrone -q export {tmp_path / 'a.tau'}"
     run = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {program} | head -n 1"],
         capture_output=True, text=True, timeout=60,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -12,15 +13,20 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as parquet
 import pytest
+from click import UsageError
 from click.testing import CliRunner, Result
 
 from tautochrone.commands.import_ import command
 from tautochrone.commands.info import command as info
+from tautochrone.convert.exporting import export_parquet
 from tautochrone.convert.importing import form_of, import_file
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format as form
+from tautochrone.trace.abi import of_header
 from tautochrone.trace.file import open_trace
+from tool.tests.commands.command_samples import target_stream
 from tool.tests.trace import trace_model as model
 
 HEADER = "op,id,size,align,time\n"
@@ -140,7 +146,10 @@ def test_misuse_is_flagged_counted_and_its_first_line_told(tmp_path: Path) -> No
     assert (document["double_free_count"], document["double_free_first_line"]) == (2, 4)
     assert (document["unknown_count"], document["unknown_first_line"]) == (2, 6)
     assert "2 double frees, the first in line 4" in result.stderr
-    assert "2 frees of unknown objects, the first in line 6" in result.stderr
+    # That the file is incomplete comes first.
+    unseen = result.stderr.index("2 frees are of objects that it does not know")
+    assert unseen < result.stderr.index("double frees")
+    assert "the first of these frees is in line 6; record again" in result.stderr
     events = model.read(tmp_path / "out.tau")
     # What a realloc of an unknown object returns is an object of a known size.
     assert events["op"].tolist()[-3:] == [model.FREE, model.MALLOC, model.FREE]
@@ -322,3 +331,29 @@ def test_heaptrack_of_a_real_program_equals_our_own_count(tmp_path: Path) -> Non
         assert reader.totals.peak_live_bytes == peak and reader.totals.end_live_bytes == now
         assert {size: count for size, count, _ in reader.sizes()} == dict(asked)
         assert "awk" in reader.header["command"]
+
+
+@pytest.mark.parametrize("abi", ["", "arm", "x86-64"])
+def test_the_abi_of_a_file_without_machine_is_as_stated(tmp_path: Path, abi: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("op,id,size\nmalloc,a,1\n")
+    run(path, "-o", str(tmp_path / "a.tau"), *(["--abi", abi] if abi else []))
+    with open_trace(tmp_path / "a.tau") as reader:
+        assert of_header(reader.header) == abi
+    export_parquet(open_trace(tmp_path / "a.tau"), tmp_path / "a.parquet")
+    schema = parquet.read_table(tmp_path / "a.parquet").schema
+    assert schema.metadata[b"abi"] == abi.encode()
+
+
+def test_an_abi_cannot_be_stated_of_a_file_that_tells_it(tmp_path: Path) -> None:
+    path = tmp_path / "capture.bin"
+    path.write_bytes(target_stream(random.Random(1)))
+    refused = run(path, "-o", str(tmp_path / "a.tau"), "--abi", "arm").exception
+    assert isinstance(refused, TauError) and "tells its machine itself" in refused.message
+    assert "without --abi" in (refused.next_step or "")
+    assert not (tmp_path / "a.tau").exists()
+    assert run(path, "-o", str(tmp_path / "a.tau")).exception is None
+    with open_trace(tmp_path / "a.tau") as reader:
+        assert of_header(reader.header) == "arm"
+    refused = run(path, "-o", str(tmp_path / "a.tau"), "--abi", "vax").exception
+    assert isinstance(refused, UsageError) and "'vax' is not one of 'x86-64'" in str(refused)

@@ -16,7 +16,7 @@ int main(int count, char **arguments) {
         setrlimit(RLIMIT_NOFILE, &(struct rlimit){3, 3});
     }
     for (long i = 0; i < n; i++) {
-        free(malloc(16 + (size_t)(i * 7919 % 1000)));
+        free(malloc(16 + (size_t)(i * 7919LL % 1000)));
     }
     return 0;
 }

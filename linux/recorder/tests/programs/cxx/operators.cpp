@@ -25,7 +25,7 @@ static void *volatile kept;
 
 // Failures: without a handler, with one, and one that throws.
 static int fail() {
-    const std::size_t huge = std::size_t{1} << 62;
+    const std::size_t huge = ~std::size_t{0} / 4 * 3;
     bool thrown = false;
     try {
         kept = ::operator new(huge);

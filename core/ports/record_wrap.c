@@ -1,0 +1,366 @@
+// Records every call of a firmware's heap. Add this one file to the build (it includes record.c),
+// and link with the flags in record_wrap.flags, by a linker of GNU's kind:
+//
+//   gcc … -Itautochrone tautochrone/core/ports/record_wrap.c
+//   @tautochrone/core/ports/record_wrap.flags
+//
+// Works with newlib, newlib-nano, picolibc, and with static Linux programs. Each function of the
+// heap is recorded once, as the program called it: with the requested size, and before main too.
+// What the library's functions call inside of each other is not recorded a second time.
+//
+// Where the recording goes:
+// - With -DTAU_RECORD_CAPTURE='"capture.bin"', to that file: through the debugger or QEMU
+//   (semihosting) on Cortex-M and RISC-V, and directly on Linux. Times then count rows.
+// - Otherwise the firmware defines a constant port. Its write function runs before main if
+//   constructors allocate much, and must not allocate itself:
+//       const struct tau_record_port tau_record_wrap_port = {uart_send, cycles, UART1, 64000000u};
+//
+// The last rows are written when the program exits. One that never does calls
+// tau_record_wrap_flush() when it is idle.
+//
+// Threads: TAU_RECORD_LOCK is held for a whole call, so it must nest. The default on newlib is its
+// own lock, __malloc_lock. No interrupt handler may call the heap.
+//
+// FreeRTOS (heap_1, 2, 4, 5): with -DTAU_RECORD_FREERTOS, pvPortMalloc, pvPortCalloc and vPortFree
+// are recorded and nothing else is. The scheduler is suspended for each call. Link with
+//   -Wl,--wrap=pvPortMalloc,--wrap=pvPortCalloc,--wrap=vPortFree
+// traceMALLOC is not used: it passes the size of the block, not the size that was requested.
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef TAU_PORT_HEADER
+#include TAU_PORT_HEADER
+#endif
+#ifdef TAU_RECORD_FREERTOS
+#include <FreeRTOS.h>
+#include <task.h>
+#elif defined(__NEWLIB__) && !defined(__PICOLIBC__)
+#define HAS_REENTRANT_FORMS
+#include <malloc.h>
+#include <reent.h>
+#endif
+#ifndef TAU_RECORD_LOCK
+#ifdef TAU_RECORD_FREERTOS
+#define TAU_RECORD_LOCK(record) ((void)(record), vTaskSuspendAll())
+#define TAU_RECORD_UNLOCK(record) ((void)(record), (void)xTaskResumeAll())
+#elif defined(HAS_REENTRANT_FORMS)
+#define TAU_RECORD_LOCK(record) ((void)(record), __malloc_lock(_REENT))
+#define TAU_RECORD_UNLOCK(record) ((void)(record), __malloc_unlock(_REENT))
+#endif
+#endif
+
+#include "record.c"
+
+void tau_record_wrap_flush(void);
+
+// ---- Where the recording goes ----
+
+#ifndef TAU_RECORD_CAPTURE
+extern const struct tau_record_port tau_record_wrap_port;
+#else
+#ifdef __linux__
+#include <fcntl.h>
+#include <unistd.h>
+
+static intptr_t capture_open(void) {
+    return open(TAU_RECORD_CAPTURE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+static bool capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
+    while (size_bytes > 0) {
+        const ssize_t written = write((int)file, bytes, size_bytes);
+        if (written <= 0) {
+            return false;
+        }
+        bytes += written;
+        size_bytes -= (size_t)written;
+    }
+    return true;
+}
+#else
+enum { SEMIHOSTING_OPEN = 1, SEMIHOSTING_WRITE = 5, SEMIHOSTING_MODE_WB = 5 };
+
+static intptr_t semihosting(uintptr_t operation, const uintptr_t *words) {
+#if defined(__arm__)
+    register uintptr_t result __asm__("r0") = operation;
+    register const uintptr_t *argument __asm__("r1") = words;
+    __asm__ volatile("bkpt 0xab" : "+r"(result) : "r"(argument) : "memory");
+#elif defined(__riscv)
+    register uintptr_t result __asm__("a0") = operation;
+    register const uintptr_t *argument __asm__("a1") = words;
+    __asm__ volatile(".balign 16\n.option push\n.option norvc\n"
+                     "slli x0, x0, 0x1f\nebreak\nsrai x0, x0, 7\n.option pop"
+                     : "+r"(result)
+                     : "r"(argument)
+                     : "memory");
+#else
+#error "no semihosting here: define tau_record_wrap_port, and not TAU_RECORD_CAPTURE"
+#endif
+    return (intptr_t)result;
+}
+
+static intptr_t capture_open(void) {
+    static const char name[] = TAU_RECORD_CAPTURE;
+    const uintptr_t words[] = {(uintptr_t)name, SEMIHOSTING_MODE_WB, sizeof name - 1};
+    return semihosting(SEMIHOSTING_OPEN, words);
+}
+
+static bool capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
+    const uintptr_t words[] = {(uintptr_t)file, (uintptr_t)bytes, size_bytes};
+    return semihosting(SEMIHOSTING_WRITE, words) == 0;
+}
+#endif
+
+static bool capture(void *context, const void *bytes, size_t size_bytes) {
+    static intptr_t file = -1;
+    (void)context;
+    if (file < 0) {
+        file = capture_open();
+    }
+    return file >= 0 && capture_write(file, bytes, size_bytes);
+}
+
+static const struct tau_record_port tau_record_wrap_port = {capture, NULL, NULL, 0};
+#endif
+
+// ---- Calls ----
+
+static struct tau_record recording;
+static bool is_started;
+// Calls of the heap that are under way, one inside the other. Only the outer one is the program's.
+static unsigned int depth;
+
+static bool enter(void) {
+    TAU_RECORD_LOCK(&recording);
+    if (!is_started) {
+        is_started = true;
+        depth = 1;  // what the port's functions allocate is not recorded
+        tau_record_start(&recording, &tau_record_wrap_port);
+        depth = 0;
+    }
+    return depth++ == 0;
+}
+
+static void leave(void) {
+    depth--;
+    TAU_RECORD_UNLOCK(&recording);
+}
+
+// The program's last rows: after its own destructors, as far as the linker orders them.
+__attribute__((destructor(101))) static void finish(void) {
+    tau_record_wrap_flush();
+}
+
+void tau_record_wrap_flush(void) {
+    if (enter()) {
+        tau_record_flush(&recording);
+    }
+    leave();
+}
+
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+enum kind { PLAIN, ZEROED, ALIGNED };
+
+// Records a new object if the call IS_OUTER, and ends the call.
+static void *made(bool is_outer, enum kind kind, void *object, size_t size, size_t alignment,
+                  uintptr_t caller) {
+    if (is_outer && object != NULL) {
+        const uintptr_t address = (uintptr_t)object;
+        if (kind == ALIGNED) {
+            tau_record_aligned_alloc(&recording, address, size, alignment, caller);
+        } else if (kind == ZEROED) {
+            tau_record_calloc(&recording, address, size, caller);
+        } else {
+            tau_record_malloc(&recording, address, size, caller);
+        }
+    }
+    leave();
+    return object;
+}
+
+static void note_free(bool is_outer, const void *object, uintptr_t caller) {
+    if (is_outer && object != NULL) {
+        tau_record_free(&recording, (uintptr_t)object, caller);
+    }
+}
+
+#ifdef TAU_RECORD_FREERTOS
+
+void *__real_pvPortMalloc(size_t size);
+void __real_vPortFree(void *object);
+void *__wrap_pvPortMalloc(size_t size);
+void *__wrap_pvPortCalloc(size_t count, size_t size);
+void __wrap_vPortFree(void *object);
+
+void *__wrap_pvPortMalloc(size_t size) {
+    const bool is_outer = enter();
+    return made(is_outer, PLAIN, __real_pvPortMalloc(size), size, 0, CALLER);
+}
+
+// Kernels before 10.5 have no pvPortCalloc to call.
+void *__wrap_pvPortCalloc(size_t count, size_t size) {
+    const size_t bytes = count * size;
+    if (size != 0 && bytes / size != count) {
+        return NULL;
+    }
+    const bool is_outer = enter();
+    void *object = made(is_outer, ZEROED, __real_pvPortMalloc(bytes), bytes, 0, CALLER);
+    return object == NULL ? NULL : memset(object, 0, bytes);
+}
+
+void __wrap_vPortFree(void *object) {
+    note_free(enter(), object, CALLER);
+    __real_vPortFree(object);
+    leave();
+}
+
+#else
+
+// ---- The functions of C ----
+
+static void note_realloc(bool is_outer, const void *old, uintptr_t caller) {
+    if (is_outer && old != NULL) {
+        tau_record_realloc_begin(&recording, (uintptr_t)old, caller);
+    }
+}
+
+static void *resized(bool is_outer, const void *old, void *object, size_t size, uintptr_t caller) {
+    if (old == NULL) {
+        return made(is_outer, PLAIN, object, size, 0, caller);
+    }
+    if (is_outer) {
+        tau_record_realloc_end(&recording, (uintptr_t)object, size, caller);
+    }
+    leave();
+    return object;
+}
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void __real_free(void *object);
+void *__real_memalign(size_t alignment, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+void __wrap_free(void *object);
+void *__wrap_memalign(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+int __wrap_posix_memalign(void **object, size_t alignment, size_t size);
+
+void *__wrap_malloc(size_t size) {
+    const bool is_outer = enter();
+    return made(is_outer, PLAIN, __real_malloc(size), size, 0, CALLER);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    const bool is_outer = enter();
+    return made(is_outer, ZEROED, __real_calloc(count, size), count * size, 0, CALLER);
+}
+
+static void *resize(void *old, size_t size, uintptr_t caller) {
+    const bool is_outer = enter();
+    note_realloc(is_outer, old, caller);
+    return resized(is_outer, old, __real_realloc(old, size), size, caller);
+}
+
+void *__wrap_realloc(void *old, size_t size) {
+    return resize(old, size, CALLER);
+}
+
+// Not every library has this function, nor posix_memalign.
+void *__wrap_reallocarray(void *old, size_t count, size_t size) {
+    const size_t bytes = count * size;
+    if (size != 0 && bytes / size != count) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return resize(old, bytes, CALLER);
+}
+
+void __wrap_free(void *object) {
+    note_free(enter(), object, CALLER);
+    __real_free(object);
+    leave();
+}
+
+static void *aligned(size_t alignment, size_t size, uintptr_t caller) {
+    const bool is_outer = enter();
+    return made(is_outer, ALIGNED, __real_memalign(alignment, size), size, alignment, caller);
+}
+
+void *__wrap_memalign(size_t alignment, size_t size) {
+    return aligned(alignment, size, CALLER);
+}
+
+// Not by memalign, which calls this one in some libraries.
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    const bool is_outer = enter();
+    void *object = __real_aligned_alloc(alignment, size);
+    return made(is_outer, ALIGNED, object, size, alignment, CALLER);
+}
+
+int __wrap_posix_memalign(void **object, size_t alignment, size_t size) {
+    if (alignment < sizeof(void *) || (alignment & (alignment - 1)) != 0) {
+        return EINVAL;
+    }
+    const int kept = errno;
+    void *new_object = aligned(alignment, size, CALLER);
+    errno = kept;
+    if (new_object == NULL) {
+        return ENOMEM;
+    }
+    *object = new_object;
+    return 0;
+}
+
+#ifdef HAS_REENTRANT_FORMS
+
+// ---- newlib's own calls: printf, strdup, fopen, … ----
+
+void *__real__malloc_r(struct _reent *task, size_t size);
+void *__real__calloc_r(struct _reent *task, size_t count, size_t size);
+void *__real__realloc_r(struct _reent *task, void *old, size_t size);
+void __real__free_r(struct _reent *task, void *object);
+void *__real__memalign_r(struct _reent *task, size_t alignment, size_t size);
+void *__wrap__malloc_r(struct _reent *task, size_t size);
+void *__wrap__calloc_r(struct _reent *task, size_t count, size_t size);
+void *__wrap__realloc_r(struct _reent *task, void *old, size_t size);
+void __wrap__free_r(struct _reent *task, void *object);
+void *__wrap__memalign_r(struct _reent *task, size_t alignment, size_t size);
+
+void *__wrap__malloc_r(struct _reent *task, size_t size) {
+    const bool is_outer = enter();
+    return made(is_outer, PLAIN, __real__malloc_r(task, size), size, 0, CALLER);
+}
+
+void *__wrap__calloc_r(struct _reent *task, size_t count, size_t size) {
+    const bool is_outer = enter();
+    return made(is_outer, ZEROED, __real__calloc_r(task, count, size), count * size, 0, CALLER);
+}
+
+void *__wrap__realloc_r(struct _reent *task, void *old, size_t size) {
+    const bool is_outer = enter();
+    note_realloc(is_outer, old, CALLER);
+    return resized(is_outer, old, __real__realloc_r(task, old, size), size, CALLER);
+}
+
+void __wrap__free_r(struct _reent *task, void *object) {
+    note_free(enter(), object, CALLER);
+    __real__free_r(task, object);
+    leave();
+}
+
+void *__wrap__memalign_r(struct _reent *task, size_t alignment, size_t size) {
+    const bool is_outer = enter();
+    void *object = __real__memalign_r(task, alignment, size);
+    return made(is_outer, ALIGNED, object, size, alignment, CALLER);
+}
+#endif
+#endif

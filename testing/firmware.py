@@ -1,0 +1,150 @@
+"""Firmware for a Cortex-M4 in QEMU: built, run and recorded as docs/tutorials/size-a-heap.md says.
+
+PROGRAMS are pointer-rich programs of tests/firmware/programs. The same source also builds for the
+host and for 32-bit Arm Linux. Each takes a seed and prints a checksum and its failed allocations.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tautochrone.convert.importing import Imported, import_file
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRMWARE = ROOT / "tests" / "firmware"
+PORTS = ROOT / "core" / "ports"
+RECORDER = PORTS / "record_wrap.c"
+WRAPS = f"@{PORTS / 'record_wrap.flags'}"
+TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"
+CAPTURE = "capture.bin"
+SOURCES = sorted((FIRMWARE / "programs").glob("*.c*"))
+PROGRAMS = tuple(path.stem for path in SOURCES)
+
+LANGUAGES = {".c": ("gcc", "-std=gnu17"), ".cpp": ("g++", "-std=gnu++17")}
+STRICT = ("-Wall", "-Wextra", "-Werror")
+CORTEX_M4 = ("-mcpu=cortex-m4", "-mthumb")
+SECTIONS = ("-ffunction-sections", "-fdata-sections")
+# rdimon: files and exit through the debugger, which is QEMU here.
+LIBRARIES = {
+    "nano": ("--specs=nano.specs", "--specs=rdimon.specs"),
+    "newlib": ("--specs=rdimon.specs",),
+}
+QEMU_ARM = (
+    *("qemu-system-arm", "-M", "mps2-an386"),
+    *("-display", "none", "-monitor", "none", "-serial", "none"),
+)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a program says about its run."""
+
+    checksum: str
+    failed: int
+
+
+def run(*words: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
+    """Run a command that must succeed within two minutes; return what it prints."""
+    command = ["timeout", "120", *map(str, words)]
+    env = {**os.environ, **(environment or {})}
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def source_of(program: str) -> Path:
+    """The source of one of PROGRAMS."""
+    (source,) = (path for path in SOURCES if path.stem == program)
+    return source
+
+
+def objects(
+    sources: Sequence[Path], folder: Path, flags: Sequence[str | Path] = (), prefix: str = ""
+) -> list[Path]:
+    """Compile each source by itself, C and C++, by the compilers with PREFIX."""
+    made = []
+    for source in sources:
+        compiler, standard = LANGUAGES[source.suffix]
+        out = folder / f"{source.stem}.o"
+        compile_it = (prefix + compiler, standard, *STRICT, *flags, "-c", source, "-o", out)
+        run(*compile_it, cwd=folder)
+        made.append(out)
+    return made
+
+
+def firmware(
+    sources: Sequence[Path],
+    folder: Path,
+    flags: Sequence[str | Path] = (),
+    library: str = "nano",
+    optimize: str = "-Os",
+) -> Path:
+    """Build a firmware of SOURCES for a Cortex-M4 with newlib; return the ELF file.
+
+    FLAGS go to both compiler and linker.
+    """
+    common = (*CORTEX_M4, optimize, *SECTIONS, *LIBRARIES[library], f"-I{folder}", *flags)
+    made = objects([*sources, FIRMWARE / "board.c"], folder, common, "arm-none-eabi-")
+    is_cpp = any(source.suffix == ".cpp" for source in sources)
+    linker = "arm-none-eabi-g++" if is_cpp else "arm-none-eabi-gcc"
+    link = ["-Wl,--gc-sections", "-T", FIRMWARE / "board.ld", "-o", "firmware.elf"]
+    run(linker, *common, *made, *link, cwd=folder)
+    return folder / "firmware.elf"
+
+
+def emulate(elf: Path, *words: object) -> str:
+    """Run a firmware in QEMU, in its folder, with these arguments; return what it prints."""
+    arguments = ",".join(f"arg={word}" for word in (elf.stem, *words))
+    semihosting = ("-semihosting-config", f"enable=on,target=native,{arguments}")
+    return run(*QEMU_ARM, *semihosting, "-kernel", elf, cwd=elf.parent)
+
+
+def printed(text: str) -> Printed:
+    """Read the line that one of PROGRAMS prints."""
+    found = re.fullmatch(r"checksum ([0-9a-f]{8}) failed (\d+)\n", text)
+    assert found, text
+    return Printed(found[1], int(found[2]))
+
+
+def on_host(program: str, folder: Path, *flags: str) -> Path:
+    """Build a program for this machine; return the executable."""
+    source = source_of(program)
+    compiler, standard = LANGUAGES[source.suffix]
+    out = folder / program
+    run(compiler, standard, *STRICT, "-Os", *flags, source, "-o", out, cwd=folder)
+    return out
+
+
+def recorded_firmware(program: str, folder: Path, library: str = "nano") -> Path:
+    """Build one of PROGRAMS as a firmware that records itself."""
+    capture = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}", WRAPS)
+    return firmware([source_of(program), RECORDER], folder, capture, library)
+
+
+def record(elf: Path, trace: Path, *words: object) -> tuple[Printed, Imported]:
+    """Run a firmware that records itself and import what it sent to TRACE."""
+    said = printed(emulate(elf, *words))
+    return said, import_file(elf.parent / CAPTURE, trace, force=True)
+
+
+def heap_of_the_tutorial() -> str:
+    """The heap.c of docs/tutorials/size-a-heap.md."""
+    (code,) = re.findall(r"^```c\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
+    return str(code)
+
+
+def planned_firmware(
+    program: str, folder: Path, header: Path, *flags: str, library: str = "nano"
+) -> Path:
+    """Build one of PROGRAMS with the tutorial's heap.c, the single-file core and a plan's HEADER."""
+    run(sys.executable, ROOT / "scripts" / "amalgamate.py", folder, cwd=ROOT)
+    (folder / "heap_plan.h").write_text(header.read_text())
+    (folder / "heap.c").write_text(heap_of_the_tutorial())
+    sources = [source_of(program), folder / "tautochrone.c", folder / "heap.c"]
+    return firmware(sources, folder, flags, library)

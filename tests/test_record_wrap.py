@@ -1,0 +1,153 @@
+"""record_wrap.c records every call of the heap once, whatever the C library does inside of it.
+
+Method: a program calls each function with a size of its own; the recording has each of them, on
+newlib, newlib-nano and picolibc in QEMU, and in static programs of glibc and musl. Correct programs
+in C and C++ have no misuse. A stand-in for FreeRTOS's heap gives its blocks' sizes to traceMALLOC;
+the recording has the requested ones.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tautochrone.convert.importing import Imported, import_file
+from tautochrone.trace.abi import of_header, of_host
+from tautochrone.trace.file import OPS, open_trace
+from testing import firmware
+from testing.firmware import CAPTURE, FIRMWARE, RECORDER, ROOT, STRICT, WRAPS, run
+
+RECORD = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}")
+EVERY = FIRMWARE / "every_function.c"
+FREERTOS = FIRMWARE / "freertos"
+# What every_function.c calls, in order. realloc(p, 0) and the library's own calls come as they do.
+EXPECTED = [
+    *("malloc 1001", "calloc 1002", "realloc 1003", "realloc 1004"),
+    *("aligned_alloc 1005", "aligned_alloc 1088", "aligned_alloc 1007", "malloc 1016"),
+]
+EXPECTED_OF_NEWLIB = ["malloc 1008", "realloc 1010", "calloc 1009", "aligned_alloc 1011"]
+EXPECTED_AT_THE_END = ["malloc 1013", "malloc 0"]
+PICOLIBC = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost"]
+PICOLIBC += ["--crt0=semihost", "-march=rv32imac", "-mabi=ilp32"]
+PICOLIBC_MEMORY = ["__flash=0x80000000", "__flash_size=0x200000", "__ram=0x80200000"]
+PICOLIBC_MEMORY += ["__ram_size=0x200000"]
+QEMU_RISCV = ["qemu-system-riscv32", "-M", "virt", "-bios", "none", "-display", "none"]
+QEMU_RISCV += ["-monitor", "none", "-serial", "none"]
+
+
+def every_function_of_newlib(folder: Path, library: str) -> None:
+    """Record every_function.c in a firmware for a Cortex-M4."""
+    flags = (*RECORD, WRAPS, "-u", "_printf_float")
+    said = firmware.emulate(firmware.firmware([EVERY, RECORDER], folder, flags, library))
+    assert said == "0.30000000000000004 text\n"
+
+
+def every_function_of_picolibc(folder: Path) -> None:
+    """Record every_function.c in a firmware for RV32IMAC."""
+    memory = [f"-Wl,--defsym={word}" for word in PICOLIBC_MEMORY]
+    sources = [EVERY, RECORDER, WRAPS, *memory]
+    run(*PICOLIBC, "-Os", *STRICT, *RECORD, *sources, "-o", "firmware.elf", cwd=folder)
+    semihosting = ["-semihosting-config", "enable=on,target=native,arg=firmware"]
+    run(*QEMU_RISCV, *semihosting, "-kernel", "firmware.elf", cwd=folder)
+
+
+def every_function_of_linux(folder: Path, compiler: str) -> None:
+    """Record every_function.c in a static program."""
+    words = [compiler, "-static", "-Os", *STRICT, *RECORD, EVERY, RECORDER, WRAPS, "-o", "program"]
+    run(*words, cwd=folder)
+    assert run("./program", cwd=folder) == "0.30000000000000004 text\n"
+
+
+def misuse_of(imported: Imported) -> tuple[int, ...]:
+    """The counts of what a correct program's recording has none of."""
+    misuse = (imported.unknown_count, imported.double_free_count, imported.inherited_count)
+    return (*misuse, imported.implied_frees)
+
+
+def events_of(path: Path) -> list[tuple[str, int, int]]:
+    """Operation, size and slot of all events of a trace."""
+    with open_trace(path) as reader:
+        rows = np.concatenate([block.copy() for block in reader.blocks()])
+    return [(OPS[row["op"]], int(row["size_bytes"]), int(row["slot"])) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("library", "abi"),
+    [("nano", "arm"), ("newlib", "arm"), ("picolibc", "riscv32"), ("gcc", ""), ("musl-gcc", "")],
+)
+def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str) -> None:
+    if library in firmware.LIBRARIES:
+        every_function_of_newlib(tmp_path, library)
+    elif library == "picolibc":
+        every_function_of_picolibc(tmp_path)
+    else:
+        every_function_of_linux(tmp_path, library)
+    imported = import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
+    assert misuse_of(imported) == (0, 0, 0, 0)
+    with open_trace(tmp_path / "out.tau") as reader:
+        assert of_header(reader.header) == (abi or of_host())
+    expected = [*EXPECTED, *(EXPECTED_OF_NEWLIB if abi == "arm" else []), *EXPECTED_AT_THE_END]
+    numbers = {int(line.split()[1]) for line in expected}
+    events = events_of(tmp_path / "out.tau")
+    told = [f"{op} {size}" for op, size, _ in events if op != "free" and size in numbers]
+    # The last is a realloc to 0 bytes, in libraries that keep such an object.
+    assert [line for line in told if line != "realloc 0"] == expected
+    size_of_live: dict[int, int] = {}
+    for op, size, slot in events:
+        if op == "free":
+            del size_of_live[slot]
+        else:
+            size_of_live[slot] = size
+    assert numbers.isdisjoint(size_of_live.values()), "each object's end is recorded"
+
+
+def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
+    seed = random.randrange(1, 2**31)
+    print(f"seed {seed}")
+    elf = firmware.recorded_firmware("containers", tmp_path)
+    said, imported = firmware.record(elf, tmp_path / "out.tau", seed)
+    host = firmware.on_host("containers", tmp_path)
+    assert said == firmware.printed(run(host, str(seed), cwd=tmp_path))
+    assert said.failed == 0
+    assert misuse_of(imported) == (0, 0, 0, 0)
+    operations = {op for op, _, _ in events_of(tmp_path / "out.tau")}
+    assert operations == {"malloc", "aligned_alloc", "free"}
+
+
+def test_freertos_records_the_requested_size(tmp_path: Path) -> None:
+    seed = random.randrange(2**31)
+    print(f"seed {seed}")
+    sources = [FREERTOS / "program.c", FREERTOS / "heap.c", RECORDER]
+    flags = (*STRICT, "-DTAU_RECORD_FREERTOS", f"-I{ROOT}", f"-I{FREERTOS}")
+    names = ("pvPortMalloc", "pvPortCalloc", "vPortFree")
+    wraps = "-Wl," + ",".join(f"--wrap={name}" for name in names)
+    assert wraps in RECORDER.read_text(), "the flags that the file names"
+    made = firmware.objects(sources, tmp_path, flags)
+    run("gcc", *made, wraps, "-o", "program", cwd=tmp_path)
+    rows = list(csv.DictReader(run("./program", str(seed), cwd=tmp_path).splitlines()))
+    imported = import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
+    assert misuse_of(imported) == (0, 0, 0, 0)
+    name_of_slot: dict[int, str] = {}
+    for (op, size, slot), row in zip(events_of(tmp_path / "out.tau"), rows, strict=True):
+        assert (op, size) == (row["op"], int(row["size"]))
+        if op == "free":
+            assert name_of_slot[slot] == row["id"]
+        name_of_slot[slot] = row["id"]
+    assert imported.events > 2000
+
+
+def test_the_flags_wrap_what_the_file_defines() -> None:
+    """A wrapped function without a wrapper does not link; a wrapper without a flag is never called.
+
+    This finds the latter.
+    """
+    text = RECORDER.read_text().split("#ifdef TAU_RECORD_FREERTOS\n\n")[1].split("#else\n")[1]
+    defined = {line.split("__wrap_")[1].split("(")[0] for line in text.splitlines()
+               if "__wrap_" in line}  # fmt: skip
+    flags = (RECORDER.parent / "record_wrap.flags").read_text().split()
+    assert flags == sorted(set(flags), key=flags.index)
+    assert {flag.removeprefix("-Wl,--wrap=") for flag in flags} == defined

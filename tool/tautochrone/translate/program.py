@@ -1,0 +1,176 @@
+"""Reads what a translation needs of an ELF program: its ABI, build id, types and functions."""
+
+from __future__ import annotations
+
+import bisect
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tautochrone.errors import TauError
+from tautochrone.facts.abi_format import POINTER_BYTES
+from tautochrone.files import input_file
+from tautochrone.translate.types import SplitDwarf, TypeIndex, read_types
+
+# (e_machine, bits) of each ABI of iface/abi.toml.
+ABI_OF_MACHINE = {
+    ("EM_X86_64", 64): "x86-64",
+    ("EM_AARCH64", 64): "aarch64",
+    ("EM_RISCV", 64): "riscv64",
+    ("EM_RISCV", 32): "riscv32",
+    ("EM_ARM", 32): "arm",
+    ("EM_386", 32): "i386",
+}
+EABI_SHIFT = 24  # of e_flags of 32-bit Arm: 0 is the ABI before AAPCS
+RISCV_RVE = 8  # of e_flags: ilp32e aligns members of 8 bytes to 4
+DEFLATE_RATIO_MAX = 1032  # of zlib: decompressed to compressed bytes
+BUILD = "compile and link it with -g, and do not strip it"
+DECOMPRESS = "decompress a copy: objcopy --decompress-debug-sections"
+NEEDED = (".debug_info", ".debug_abbrev")
+STREAM_OF_SECTION = (".debug_str", ".debug_line", ".debug_line_str", ".debug_types")
+COMPRESSED_NAMES = {f".z{name[1:]}" for name in (*NEEDED, *STREAM_OF_SECTION)}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program as its ELF file describes it. `build_id` is empty if it has none.
+
+    `starts` and `names` are its functions by address; `base` is the address of its first byte.
+    """
+
+    path: Path
+    abi: str
+    build_id: str
+    types: TypeIndex
+    starts: tuple[int, ...]
+    names: tuple[str, ...]
+    base: int
+
+    @property
+    def pointer_bytes(self) -> int:
+        """The bytes of a pointer."""
+        return POINTER_BYTES[self.abi]
+
+    def function_at(self, offset: int) -> str:
+        """The function that a call in it returns to, by its distance from the first byte."""
+        place = bisect.bisect_right(self.starts, self.base + offset - 1) - 1
+        return self.names[place] if place >= 0 else ""
+
+
+def _unsound() -> tuple[type[Exception], ...]:
+    """What pyelftools raises when a file does not mean what it says."""
+    from elftools.common.exceptions import DWARFError, ELFError
+    from elftools.construct.core import ConstructError
+
+    return (
+        *(ELFError, DWARFError, ConstructError, struct.error, zlib.error, AssertionError),
+        *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+        *(EOFError, NotImplementedError, OSError),  # OSError: of a seek beyond what a file can have
+    )
+
+
+def read_program(path: Path, told: Callable[[int, int], None] | None = None) -> Program:
+    """Read a program with its DWARF. `told` gets the bytes of DWARF that are read, and all.
+
+    Raises TauError, which names the file, if it is not an ELF file of a known ABI, or if its DWARF
+    is missing, elsewhere, compressed in an unknown way, or damaged.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    input_file.check(path, "program")
+    with open(path, "rb") as file:
+        if file.read(4) != b"\x7fELF":
+            raise TauError(f"{path} is not an ELF file", "name the program that the compiler wrote")
+        try:
+            elf = ELFFile(file)
+            abi = _abi_of(path, elf)
+            _check_extent(elf, path.stat().st_size)
+            _check_sections(path, elf)
+            dwarf = elf.get_dwarf_info(follow_links=False)
+            types = read_types(dwarf, POINTER_BYTES[abi], told)
+            starts, names = _functions_of(elf)
+            loads = [one["p_vaddr"] for one in elf.iter_segments("PT_LOAD")]
+            base = min(loads, default=0)
+            build_id = _build_id_of(elf)
+        except SplitDwarf as error:
+            raise TauError(
+                f"{path}: its types are not in it, but in {error}",
+                "compile it without -gsplit-dwarf and do not run dwz on it",
+            ) from error
+        except _unsound() as error:
+            cause = str(error).split("\n")[0] or type(error).__name__
+            step = f"build it again: {BUILD}"
+            raise TauError(f"{path}: its ELF or DWARF is damaged: {cause}", step) from error
+    if not types.definitions:
+        raise TauError(f"{path} has DWARF without types", BUILD)
+    return Program(path, abi, build_id, types, starts, names, base & ~0xFFF)
+
+
+def _abi_of(path: Path, elf: Any) -> str:
+    """The ABI that a file's header states."""
+    machine, flags = elf.header["e_machine"], elf.header["e_flags"]
+    abi = ABI_OF_MACHINE.get((machine, elf.elfclass), "")
+    is_old_arm = abi == "arm" and flags >> EABI_SHIFT == 0
+    is_embedded = abi == "riscv32" and flags & RISCV_RVE
+    if abi and not is_old_arm and not is_embedded:
+        return abi
+    what = f"{elf.elfclass}-bit {str(machine).removeprefix('EM_')}"
+    what += " before AAPCS" if is_old_arm else " with the ABI ilp32e" if is_embedded else ""
+    known = ", ".join(POINTER_BYTES)
+    raise TauError(f"{path} is for {what}", f"translation knows the ABIs {known}")
+
+
+def _check_extent(elf: Any, file_bytes: int) -> None:
+    """Refuse sections that claim more than the file holds, before memory is taken for them."""
+    for section in elf.iter_sections():
+        held = 0 if section["sh_type"] == "SHT_NOBITS" else section["sh_size"]
+        is_outside = section["sh_offset"] + held > file_bytes and held > 0
+        if is_outside or section.data_size > DEFLATE_RATIO_MAX * file_bytes and held > 0:
+            raise ValueError(f"section {section.name} is larger than the file")
+
+
+def _check_sections(path: Path, elf: Any) -> None:
+    """Refuse a file whose DWARF is missing, or in a form that is not read."""
+    present = {section.name: section for section in elf.iter_sections()}
+    names = {name for name in present if name in (*NEEDED, *STREAM_OF_SECTION)}
+    if ".gnu_debugaltlink" in present or ".debug_sup" in present:
+        raise SplitDwarf("a file that was made by dwz")
+    if present.keys() & COMPRESSED_NAMES:
+        raise TauError(f"{path} has DWARF in compressed sections .zdebug_*", DECOMPRESS)
+    if any(name.endswith(".dwo") for name in present) and ".debug_info" not in present:
+        raise TauError(f"{path} is a .dwo file, a part of a program's DWARF", "name the program")
+    for name in NEEDED:
+        if name not in names or present[name]["sh_type"] == "SHT_NOBITS":
+            is_stripped = ".symtab" not in present
+            what = "is stripped" if is_stripped else "has no DWARF (debugging information)"
+            raise TauError(f"{path} {what}, so its types are not known", BUILD)
+    for name in names:
+        section = present[name]
+        if section["sh_type"] == "SHT_NOBITS":
+            raise TauError(f"{path}: section {name} has no content", BUILD)
+        if section.compressed and section._compression_type != "ELFCOMPRESS_ZLIB":
+            raise TauError(f"{path} has DWARF that is compressed, but not with zlib", DECOMPRESS)
+
+
+def _functions_of(elf: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The functions by address; of several names for one address the first by the alphabet."""
+    table = elf.get_section_by_name(".symtab")
+    found: dict[int, str] = {}
+    for symbol in table.iter_symbols() if hasattr(table, "iter_symbols") else ():
+        if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
+            address = symbol["st_value"]
+            found[address] = min(found.get(address, symbol.name), symbol.name)
+    starts = tuple(sorted(found))
+    return starts, tuple(found[start] for start in starts)
+
+
+def _build_id_of(elf: Any) -> str:
+    """The linker's build id in hexadecimal; empty if there is none."""
+    section = elf.get_section_by_name(".note.gnu.build-id")
+    for note in section.iter_notes() if hasattr(section, "iter_notes") else ():
+        if note["n_type"] == "NT_GNU_BUILD_ID":
+            return str(note["n_desc"])
+    return ""

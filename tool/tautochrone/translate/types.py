@@ -1,0 +1,371 @@
+"""Reads the types of a program, with their sizes, from its DWARF (versions 2 to 5).
+
+index = read_types(elf.get_dwarf_info(follow_links=False), pointer_bytes=8)
+index.keys_of_size[56]                  # {("tag", "node"), ("typedef", "node_t")}
+index.definitions[("tag", "node")]      # {Definition(56, "list.c", "list.h:12:8")}
+
+A key is what a type is matched by in another build of the same program: its kind and its qualified
+name. An anonymous structure has its place in the source as its name.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+Key = tuple[str, str]
+
+POINTER: Key = ("pointer", "pointer")
+TAGGED = {
+    "DW_TAG_structure_type": "struct",
+    "DW_TAG_class_type": "class",
+    "DW_TAG_union_type": "union",
+    "DW_TAG_enumeration_type": "enum",
+}
+SCOPES = {"DW_TAG_namespace", "DW_TAG_module", "DW_TAG_subprogram", *TAGGED}
+POINTERS = {"DW_TAG_pointer_type", "DW_TAG_reference_type", "DW_TAG_rvalue_reference_type"}
+QUALIFIERS = {
+    f"DW_TAG_{word}_type"
+    for word in ("const", "volatile", "restrict", "atomic", "packed", "shared", "immutable")
+}
+OTHER_TYPES = {
+    f"DW_TAG_{word}"
+    for word in (
+        *("base_type", "typedef", "array_type", "subrange_type", "ptr_to_member_type"),
+        "subroutine_type",
+    )
+}
+KEPT = SCOPES | POINTERS | QUALIFIERS | OTHER_TYPES
+# What leads to the entry that has the name, or, by a signature, to the definition.
+ORIGINS = ("DW_AT_specification", "DW_AT_abstract_origin", "DW_AT_extension", "DW_AT_signature")
+DEPTH_MAX = 100  # of types that refer to types; a damaged file can make a circle of them
+
+
+class Definition(NamedTuple):
+    """One definition of a type: its bytes, the name of its unit's file, its place in the source."""
+
+    size_bytes: int
+    unit: str
+    place: str
+
+
+class Flexible(NamedTuple):
+    """A structure that ends in a flexible array member: its bytes, and those of one element."""
+
+    size_bytes: int
+    element_bytes: int
+
+
+@dataclass
+class TypeIndex:
+    """The types of a program that have a size."""
+
+    definitions: dict[Key, set[Definition]] = field(default_factory=lambda: defaultdict(set))
+    keys_of_size: dict[int, set[Key]] = field(default_factory=lambda: defaultdict(set))
+    flexible: dict[Key, set[Flexible]] = field(default_factory=lambda: defaultdict(set))
+    labels: dict[Key, str] = field(default_factory=dict)
+
+    def add(self, key: Key, label: str, definition: Definition) -> None:
+        """Add a definition; the same one again changes nothing."""
+        self.definitions[key].add(definition)
+        self.keys_of_size[definition.size_bytes].add(key)
+        self.labels.setdefault(key, label)
+
+
+@dataclass(slots=True)
+class _Node:
+    """What matters of one entry (DIE). References are the keys of _Reader.nodes."""
+
+    tag: str
+    name: str
+    size_bytes: int | None
+    type_at: Any
+    same_as: Any  # the entry that ORIGINS lead to
+    scope_at: Any
+    unit: str
+    place: str
+    is_declaration: bool
+    counts: list[int | None] | None = None  # of an array's dimensions
+    last_member: Any = None  # its type
+
+
+class SplitDwarf(Exception):
+    """The types are in another file; the argument says which."""
+
+
+def read_types(
+    dwarf: Any, pointer_bytes: int, told: Callable[[int, int], None] | None = None
+) -> TypeIndex:
+    """Read all types. `told` is called with the bytes of DWARF that are read and their total.
+
+    Raises SplitDwarf, and what pyelftools raises for damaged DWARF.
+    """
+    reader = _Reader(pointer_bytes)
+    total = dwarf.debug_info_sec.size
+    for section, units in (("info", dwarf.iter_CUs()), ("types", dwarf.iter_TUs())):
+        for unit in units:
+            reader.read_unit(dwarf, section, unit)
+            if told is not None and section == "info":
+                told(unit.cu_offset, total)
+    return reader.index()
+
+
+def _text(die: Any, name: str) -> str:
+    """An attribute that is a text; empty if there is none."""
+    found = die.attributes.get(name)
+    value = found.value if found is not None else b""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def _number(die: Any, name: str) -> int | None:
+    """An attribute that is a number; None if it is missing or computed at run time."""
+    found = die.attributes.get(name)
+    is_computed = found is None or found.form.startswith(("DW_FORM_expr", "DW_FORM_ref"))
+    value = None if is_computed else found.value
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+class _Reader:
+    """Collects entries of all units first: a type may refer to one that comes later."""
+
+    def __init__(self, pointer_bytes: int) -> None:
+        self.pointer_bytes = pointer_bytes
+        self.nodes: dict[tuple[str, int], _Node] = {}
+        self.signatures: dict[int, tuple[str, int]] = {}
+        self._names: dict[tuple[str, int], str] = {}
+
+    def read_unit(self, dwarf: Any, section: str, unit: Any) -> None:
+        """Read the entries of one unit in the order of the file."""
+        top = unit.get_top_DIE() if section == "info" else None
+        if top is not None and {"DW_AT_dwo_name", "DW_AT_GNU_dwo_name"} & top.attributes.keys():
+            name = _text(top, "DW_AT_dwo_name") or _text(top, "DW_AT_GNU_dwo_name")
+            raise SplitDwarf(name or "a .dwo file")
+        header = unit.header
+        signature = header.get("signature", header.get("type_signature"))
+        if signature is not None and "type_offset" in header:
+            self.signatures[signature] = (section, unit.cu_offset + header["type_offset"])
+        name = PurePosixPath(_text(top, "DW_AT_name")).name if top is not None else ""
+        files = _files_of(dwarf, unit, top)
+        # What each open entry is inside of: the scope, and the entry itself if it is kept.
+        open_entries: list[tuple[Any, _Node | None]] = []
+        for die in _entries(dwarf, section, unit):
+            if die.is_null():
+                if open_entries:
+                    open_entries.pop()
+                continue
+            scope, parent = open_entries[-1] if open_entries else (None, None)
+            node = self._take(section, die, scope, parent, name, files)
+            if die.has_children:
+                at = (section, die.offset)
+                is_scope = node is not None and die.tag in SCOPES
+                open_entries.append((at if is_scope else scope, node))
+
+    def _take(
+        self, section: str, die: Any, scope: Any, parent: _Node | None, unit: str, files: list[str]
+    ) -> _Node | None:
+        """Keep an entry if it is a type or a scope, or add it to its structure or array."""
+        type_at = self._reference(section, die, "DW_AT_type")
+        if die.tag == "DW_TAG_member" and parent is not None and parent.tag in TAGGED:
+            if "DW_AT_external" not in die.attributes:
+                parent.last_member = type_at
+        if die.tag == "DW_TAG_subrange_type" and parent is not None:
+            if parent.tag == "DW_TAG_array_type":
+                counts = parent.counts = parent.counts or []
+                counts.append(_count_of(die))
+                return None
+        if die.tag not in KEPT:
+            return None
+        origins = (self._reference(section, die, name) for name in ORIGINS)
+        node = _Node(
+            tag=die.tag,
+            name=_text(die, "DW_AT_name"),
+            size_bytes=_number(die, "DW_AT_byte_size"),
+            type_at=type_at,
+            same_as=next((one for one in origins if one is not None), None),
+            scope_at=scope,
+            unit=unit,
+            place=_place_of(die, files),
+            is_declaration="DW_AT_declaration" in die.attributes,
+        )
+        self.nodes[(section, die.offset)] = node
+        return node
+
+    def _reference(self, section: str, die: Any, name: str) -> Any:
+        """The key of the entry that an attribute refers to, or a signature; None if there is none.
+        """
+        found = die.attributes.get(name)
+        if found is None or not isinstance(found.raw_value, int):
+            return None
+        if found.form == "DW_FORM_ref_sig8":
+            return found.raw_value
+        if found.form == "DW_FORM_ref_addr":
+            return ("info", found.raw_value)
+        if found.form in ("DW_FORM_GNU_ref_alt", "DW_FORM_ref_sup4", "DW_FORM_ref_sup8"):
+            raise SplitDwarf("a file that was made by dwz")
+        return (section, die.cu.cu_offset + found.raw_value)
+
+    def _node(self, at: Any) -> _Node | None:
+        if isinstance(at, int):
+            at = self.signatures.get(at)
+        return self.nodes.get(at) if at is not None else None
+
+    def index(self) -> TypeIndex:
+        """Return what was collected as an index of sized types."""
+        index = TypeIndex()
+        for at, node in self.nodes.items():
+            key = None if node.is_declaration else self._key_of(at, node)
+            size = None if key is None else self._size_of(at)
+            if key is None or not size or size < 0:
+                continue
+            label = f"{TAGGED[node.tag]} {key[1]}" if node.tag in TAGGED else key[1]
+            index.add(key, label, Definition(size, node.unit, node.place))
+            element = self._flexible_element(node)
+            if element:
+                index.flexible[key].add(Flexible(size, element))
+        return index
+
+    def _key_of(self, at: Any, node: _Node) -> Key | None:
+        if node.tag in TAGGED:
+            return ("tag", self._qualified(at))
+        if node.tag == "DW_TAG_typedef":
+            return ("typedef", self._qualified(at))
+        if node.tag == "DW_TAG_base_type":
+            return ("base", node.name)
+        if node.tag == "DW_TAG_array_type":
+            return ("array", self._spelled(at))
+        return POINTER if node.tag in POINTERS else None
+
+    def _size_of(self, at: Any, depth: int = 0) -> int | None:
+        """The bytes of a type; None if they are not known: a declaration, void, a variable array.
+        """
+        node = self._node(at)
+        if node is None or depth > DEPTH_MAX:
+            return None
+        if node.size_bytes is not None:
+            return node.size_bytes
+        if node.tag in POINTERS:
+            return self.pointer_bytes
+        if node.tag == "DW_TAG_ptr_to_member_type":
+            pointed = self._node(node.type_at)
+            is_function = pointed is not None and pointed.tag == "DW_TAG_subroutine_type"
+            return self.pointer_bytes * (2 if is_function else 1)
+        if node.tag in TAGGED:
+            return self._size_of(node.same_as, depth + 1)
+        size = self._size_of(node.type_at, depth + 1)
+        if node.tag != "DW_TAG_array_type":
+            return size
+        for count in node.counts or [None]:
+            size = None if size is None or count is None else size * count
+        return size
+
+    def _flexible_element(self, node: _Node) -> int | None:
+        """The bytes of an element of the flexible array member that a structure ends in."""
+        last = self._node(node.last_member)
+        if last is None or last.tag != "DW_TAG_array_type" or last.size_bytes is not None:
+            return None
+        first_count, *inner = last.counts or [None]
+        if first_count:
+            return None
+        element = self._size_of(last.type_at)
+        for count in inner:
+            element = None if element is None or count is None else element * count
+        return element
+
+    def _qualified(self, at: Any, depth: int = 0) -> str:
+        """The name of a type or scope, behind those of the scopes around it."""
+        known = self._names.get(at)
+        if known is not None:
+            return known
+        node = self._node(at)
+        if node is None or depth > DEPTH_MAX:
+            return ""
+        origin = self._node(node.same_as)
+        named = node if node.name or origin is None else origin
+        if origin is not None and node.tag in SCOPES:
+            # The entry that declares it stands in its scope; this one may stand outside.
+            text = self._qualified(node.same_as, depth + 1)
+        else:
+            outer = self._qualified(node.scope_at, depth + 1) if node.scope_at else ""
+            own = named.name or _anonymous(node)
+            own += "()" if node.tag == "DW_TAG_subprogram" else ""
+            text = f"{outer}::{own}" if outer else own
+        self._names[at] = text
+        return text
+
+    def _spelled(self, at: Any, depth: int = 0) -> str:
+        """A type as it is written in an array's key: `node*` and `char*` are both `pointer`."""
+        node = self._node(at)
+        if node is None or depth > DEPTH_MAX:
+            return "void"
+        if node.tag in QUALIFIERS:
+            return self._spelled(node.type_at, depth + 1)
+        if node.tag in POINTERS:
+            return "pointer"
+        if node.tag == "DW_TAG_array_type":
+            dimensions = "".join(f"[{'' if n is None else n}]" for n in node.counts or [None])
+            return self._spelled(node.type_at, depth + 1) + dimensions
+        name = node.name if node.tag == "DW_TAG_base_type" else self._qualified(at)
+        return f"{TAGGED[node.tag]} {name}" if node.tag in TAGGED else name or "void"
+
+
+def _anonymous(node: _Node) -> str:
+    """The name of what has none."""
+    if node.tag == "DW_TAG_namespace":
+        return "(anonymous namespace)"
+    return f"(anonymous at {node.place})" if node.place else "(anonymous)"
+
+
+def _entries(dwarf: Any, section: str, unit: Any) -> Iterator[Any]:
+    """Yield the entries of a unit in the order of the file, null entries included.
+
+    pyelftools' own iterators follow DW_AT_sibling, with which a damaged file can make a circle, and
+    keep every entry in memory.
+    """
+    from elftools.dwarf.die import DIE
+
+    held = dwarf.debug_info_sec if section == "info" else dwarf.debug_types_sec
+    at = unit.cu_die_offset
+    end = unit.cu_offset + unit["unit_length"] + unit.structs.initial_length_field_size()
+    end = min(end, held.size)
+    while at < end:
+        die = DIE(unit, held.stream, at)
+        yield die
+        at += die.size
+
+
+def _files_of(dwarf: Any, unit: Any, top: Any) -> list[str]:
+    """The names of the unit's source files, by the numbers that its entries use."""
+    if top is None or "DW_AT_stmt_list" not in top.attributes or dwarf.debug_line_sec is None:
+        return []
+    program = dwarf.line_program_for_CU(unit)
+    if program is None:
+        return []
+    names = [entry.name for entry in program["file_entry"]]
+    if program["version"] < 5:
+        names.insert(0, b"")
+    texts = [name.decode("utf-8", "replace") if isinstance(name, bytes) else "" for name in names]
+    return [PurePosixPath(text).name for text in texts]
+
+
+def _place_of(die: Any, files: list[str]) -> str:
+    """Where a type is defined, as FILE:LINE or FILE:LINE:COLUMN; empty if that is not told."""
+    line = _number(die, "DW_AT_decl_line")
+    if line is None:
+        return ""
+    number, column = _number(die, "DW_AT_decl_file"), _number(die, "DW_AT_decl_column")
+    name = files[number] if number is not None and 0 <= number < len(files) else ""
+    return f"{name}:{line}" if column is None else f"{name}:{line}:{column}"
+
+
+def _count_of(die: Any) -> int | None:
+    """The elements of one dimension; None if they are not told, or computed at run time."""
+    count = _number(die, "DW_AT_count")
+    if count is not None:
+        return count
+    upper, lower = _number(die, "DW_AT_upper_bound"), _number(die, "DW_AT_lower_bound")
+    if upper is None or upper >= 1 << 62:
+        return None
+    return upper - (lower or 0) + 1
