@@ -142,7 +142,7 @@ def heap_of_the_tutorial() -> str:
 def planned_firmware(
     program: str, folder: Path, header: Path, *flags: str, library: str = "nano"
 ) -> Path:
-    """Build one of PROGRAMS with the tutorial's heap.c, the single-file core and a plan's HEADER."""
+    """Build one of PROGRAMS with the tutorial's heap.c, the core and a plan's HEADER."""
     run(sys.executable, ROOT / "scripts" / "amalgamate.py", folder, cwd=ROOT)
     (folder / "heap_plan.h").write_text(header.read_text())
     (folder / "heap.c").write_text(heap_of_the_tutorial())
