@@ -37,9 +37,8 @@ def run(folder: Path, command: str) -> str:
     """Run one line as a user types it; return what it prints."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
-    done = subprocess.run(
-        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
+    words = {"capture_output": True, "text": True, "timeout": 300}
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, **words)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

@@ -20,7 +20,7 @@ EXIT_NOT_FOUND = 127
 SCRIPT_DEPTH_MAX = 4  # the kernel's limit for a script whose interpreter is a script
 LINE_BYTES_MAX = 256
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
-SHIM = "core/ports/record.h (its header comment shows -Wl,--wrap=malloc)"
+SHIM = "core/ports/record_wrap.c (its first comment says how)"
 # What `tau record` and `tau run` advise where nothing can be preloaded.
 INSTEAD = {
     "record": f"link it with {SHIM} and import the stream",
