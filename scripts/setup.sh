@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 demo_packages=(gcc libc6-dev make cmake ninja-build python3-venv libzstd-dev pkg-config
     gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0 valgrind g++ perl)
 check_packages=(python3-dev zstd libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib
-    qemu-system-arm picolibc-riscv64-unknown-elf gcc-12-multilib
+    qemu-system-arm picolibc-riscv64-unknown-elf gcc-12-multilib qemu-user
+    gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
     clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli
     ffmpeg minisat picosat qemu-system-misc chromium libtcmalloc-minimal4
     linux-source-6.12 gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu libc6-dev-riscv64-cross

@@ -14,7 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from tautochrone.convert.importing import Imported, import_file
+from tautochrone.trace.file import OPS, open_trace
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRMWARE = ROOT / "tests" / "firmware"
@@ -133,6 +136,17 @@ def record(elf: Path, trace: Path, *words: object) -> tuple[Printed, Imported]:
     return said, import_file(elf.parent / CAPTURE, trace, force=True)
 
 
+def calls_of(trace: Path) -> list[tuple[str, int, int]]:
+    """Operation, size and binary logarithm of the alignment of all events of a trace."""
+    with open_trace(trace) as reader:
+        rows = np.concatenate([block.copy() for block in reader.blocks()])
+    names = ("op", "size_bytes", "align_log2")
+    return [
+        (OPS[op], size, align)
+        for op, size, align in zip(*(rows[name].tolist() for name in names), strict=True)
+    ]
+
+
 def heap_of_the_tutorial() -> str:
     """The heap.c of docs/tutorials/size-a-heap.md."""
     (code,) = re.findall(r"^```c\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
@@ -142,7 +156,7 @@ def heap_of_the_tutorial() -> str:
 def planned_firmware(
     program: str, folder: Path, header: Path, *flags: str, library: str = "nano"
 ) -> Path:
-    """Build one of PROGRAMS with the tutorial's heap.c, the single-file core and a plan's HEADER."""
+    """Build one of PROGRAMS with the tutorial's heap.c, the core and a plan's HEADER."""
     run(sys.executable, ROOT / "scripts" / "amalgamate.py", folder, cwd=ROOT)
     (folder / "heap_plan.h").write_text(header.read_text())
     (folder / "heap.c").write_text(heap_of_the_tutorial())

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"
 BOARD = ROOT / "tests" / "firmware"
 PROGRAMS = ROOT / "tests" / "newlib"
-TARGET = ["-mcpu=cortex-m4", "-mthumb", "-O2"]
+TARGET = ["-mcpu=cortex-m4", "-mthumb", "-Os"]
 STRICT = ["-Wall", "-Wextra", "-Werror"]
 COMPILERS = {"c": ["arm-none-eabi-gcc", "-std=gnu17"], "cpp": ["arm-none-eabi-g++", "-std=gnu++17"]}
 # rdimon: files and exit through the debugger, which is QEMU here.
@@ -138,7 +138,7 @@ def test_picolibc_takes_it_whole(folder: Path) -> None:
     (folder / "user.c").write_text(PICOLIBC_USER)
     sources = ["user.c", "heap.c", "tautochrone.c"]
     link = ["-Wl,-Map=firmware.map", "-Wl,--defsym=__ram_size=0x100000", "-o", "picolibc.elf"]
-    run(*PICOLIBC, *STRICT, f"-I{folder}", *sources, *link, cwd=folder)
+    run(*PICOLIBC, "-Os", *STRICT, f"-I{folder}", *sources, *link, cwd=folder)
     taken = members(folder)
     assert any("strdup" in name for name in taken), "the map was read"
     assert not [name for name in taken if "malloc" in name or "sbrk" in name]

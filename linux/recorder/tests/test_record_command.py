@@ -222,7 +222,7 @@ def test_no_command(tau: Tau) -> None:
 def test_static(tau: Tau, build: Build) -> None:
     """No dynamic linker, nothing to preload into."""
     program = build("ends", "-static", made="ends-static")
-    assert_refused(tau("record", "--", program), 125, "statically linked", "record.h")
+    assert_refused(tau("record", "--", program), 125, "statically linked", "record_wrap.c")
     pie = build("ends", "-static-pie", made="ends-static-pie")
     assert_refused(tau("record", "--", pie), 125, "statically linked")
 

@@ -46,7 +46,7 @@ def command(file: Path, out: Path | None, abi: str | None, force: bool, as_json:
     - CSV with the header op,id,size[,align][,time]
     - a raw file of heaptrack (heaptrack --raw), compressed or not
     - a raw recording of `tau record --raw`
-    - the stream that a target sent (core/ports/record.h)
+    - the stream that a target sent (core/ports/record_wrap.c)
 
     In CSV, op is malloc, calloc, realloc, aligned_alloc or free. The id is any text that names an
     object; it can be used again after the object's free. Size and align are in bytes, time is in

@@ -1,7 +1,7 @@
 """Converts raw recordings and target streams to traces, through tool/native/record/merge*.c.
 
 The preloaded recorder leaves a raw recording (iface/recording.h). A firmware sends a target stream
-(core/ports/record.h).
+(core/ports/record_wrap.c).
 """
 
 from __future__ import annotations

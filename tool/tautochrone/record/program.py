@@ -30,7 +30,7 @@ TARGETS = {
     ("EM_RISCV", 64): "riscv64",
     ("EM_RISCV", 32): "riscv32",
 }
-SHIM = "core/ports/record.h (its header comment shows -Wl,--wrap=malloc)"
+SHIM = "core/ports/record_wrap.c (its first comment says how)"
 # What `tau record` and `tau run` advise where nothing can be preloaded.
 INSTEAD = {
     "record": f"link it with {SHIM} and import the stream",
