@@ -19,6 +19,9 @@ import numpy as np
 import pytest
 
 from tautochrone.facts import trace_format as form
+from tautochrone.record import accesses as access
+from tautochrone.record.program import build_id
+from tautochrone.trace import abi
 from tautochrone.trace.checking import check_trace
 from tautochrone.trace.file import OPS, open_trace
 
@@ -62,6 +65,15 @@ def covered(touches: list[tuple[int, int]]) -> set[int]:
     granules = [offset // 16 + n for offset, count in touches for n in range(count)]
     assert len(granules) == len(set(granules))
     return set(granules)
+
+
+def test_the_machine_is_named(build: Build, accesses: AccessRecord) -> None:
+    """Valgrind runs programs of this machine; the build id is the program's, if it is unchanged."""
+    program = build("fourier", "-lm")
+    header = accesses(program).header()
+    assert header["abi"] == abi.of_host() == "x86-64"
+    assert header["build_id"] == build_id(program) != ""
+    assert access._build_id(program, program.stat().st_mtime - 1) == ""
 
 
 def test_plain_touches_and_counts(build: Build, accesses: AccessRecord) -> None:

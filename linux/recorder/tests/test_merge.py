@@ -16,6 +16,8 @@ import pytest
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.record import merge
+from tautochrone.record.program import build_id
+from tautochrone.trace import abi
 from tautochrone.trace.file import open_trace
 
 Build = Callable[..., Path]
@@ -82,6 +84,34 @@ def test_raw_recording_merges_as_recorded(raw: Path, tmp_path: Path) -> None:
     assert merge.merge_raw(raw, tmp_path / "b.tau") == merged
     assert merged.events > 120000 and merged.implied_frees == 0
     assert (tmp_path / "a.tau").read_bytes() == (tmp_path / "b.tau").read_bytes()
+
+
+def test_a_raw_recording_names_its_machine(raw: Path, build: Build) -> None:
+    """ABI, alignment and build id are those of the program; no emulator ran it."""
+    header = merge.read_raw_header(raw)
+    assert header.abi == abi.of_host() != ""
+    assert (header.malloc_alignment, header.emulator) == (16, "")
+    assert header.build_id == build_id(build("threads")) != ""
+    without = merge.read_raw_header(raw).trace_header()
+    assert (without["abi"], without["build_id"]) == (header.abi, header.build_id)
+    assert "emulator" not in without
+
+
+@pytest.mark.parametrize(("version", "said"), [(1, "record again"), (3, "update tau")])
+def test_another_version_is_refused(tmp_path: Path, version: int, said: str) -> None:
+    """An earlier recording does not know its machine, a later one is not understood."""
+    data = bytearray(recording(b""))
+    struct.pack_into("<I", data, 8, version)
+    path = tmp_path / "other.tauraw"
+    path.write_bytes(data)
+    for refuse in (
+        lambda: merge.merge_raw(path, tmp_path / "out.tau"),
+        lambda: merge._merge("tau_merge_recording", path, tmp_path / "out.tau", {}, None),
+    ):
+        with pytest.raises(TauError) as refused:
+            refuse()
+        assert said in (refused.value.next_step or "")
+    assert not (tmp_path / "out.tau").exists()
 
 
 def test_any_damage(raw: Path, tmp_path: Path) -> None:
