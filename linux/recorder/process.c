@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "iface/recording.h"
+#include "linux/interpose/session.h"
 #include "linux/recorder/proc.h"
 
 // A higher descriptor would make the kernel's table of them, which each fork copies, too large.
@@ -40,6 +41,7 @@
 #define CALLERS_WAIT_MAX 1000u
 #define SEQUENCE_LEAD_TICKS (1u << 20)
 #define EXEC_PATH_BYTES 4096
+#define KEEP_DEEP_BIND 1u  // a flag of the environment
 
 enum { OFF = 0, ON = 1, STARTING = 2 };
 
@@ -230,7 +232,7 @@ static bool kernel_trusts_counter(void) {
 #if defined(__x86_64__)
     char source[8] = {0};
     tau_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
-               sizeof(source) - 1);
+                  sizeof(source) - 1);
     return strncmp(source, "tsc", 3) == 0;
 #else
     return false;
@@ -251,21 +253,17 @@ static uint32_t seccomp_filters(void) {
 
 void tau_process_configure(char *const *environment) {
     bool counter = true;
-    uint32_t filters_max = UINT32_MAX;
-    for (char *const *entry = environment; entry != NULL && *entry != NULL; entry++) {
-        if (strncmp(*entry, "TAU_RECORD_DIRECTORY=", 21) == 0) {
-            snprintf(process.directory, sizeof(process.directory), "%s", *entry + 21);
-        } else if (strncmp(*entry, "TAU_RECORD_ONLY_PID=", 20) == 0) {
-            process.only_pid = (uint32_t)strtoul(*entry + 20, NULL, 10);
-        } else if (strncmp(*entry, "TAU_RECORD_TICKS_PER_SECOND=", 28) == 0) {
-            process.ticks_per_second_hint = strtoull(*entry + 28, NULL, 10);
-        } else if (strncmp(*entry, "TAU_RECORD_SECCOMP_FILTERS=", 27) == 0) {
-            filters_max = (uint32_t)strtoul(*entry + 27, NULL, 10);
-        } else if (strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") == 0) {
-            counter = false;
-        } else if (strcmp(*entry, "TAU_RECORD_DEEPBIND=keep") == 0) {
-            process.keeps_deep_bind = true;
-        }
+    const char *words = tau_session_find(environment, "record");
+    if (words == NULL) {
+        return;
+    }
+    process.only_pid = (uint32_t)tau_session_number(&words);
+    process.ticks_per_second_hint = tau_session_number(&words);
+    const uint64_t filters_max = tau_session_number(&words);
+    process.keeps_deep_bind = (tau_session_number(&words) & KEEP_DEEP_BIND) != 0;
+    tau_session_folder(words, process.directory, sizeof(process.directory));
+    for (char *const *entry = environment; *entry != NULL; entry++) {
+        counter = counter && strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") != 0;
     }
     if (process.directory[0] != '/' || seccomp_filters() > filters_max) {
         process.directory[0] = '\0';
@@ -493,8 +491,7 @@ bool tau_process_is_confined(void) {
 void tau_process_stop_clock(void) {
     if (tau_process_hot.clock != TAU_CLOCK_SEQUENCE) {
         // Later than any time that other threads have read and not yet written.
-        atomic_store(&tau_clock_sequence,
-                     tau_process_now() + SEQUENCE_LEAD_TICKS);
+        atomic_store(&tau_clock_sequence, tau_process_now() + SEQUENCE_LEAD_TICKS);
         tau_process_hot.clock = TAU_CLOCK_SEQUENCE;
     }
 }
