@@ -70,28 +70,26 @@ print scalar(@top), " $top[0] @{$first{$top[0]}}[0..2]\n";
 AST_SCRIPT = """
 import ast, collections, pathlib
 text = pathlib.Path(ast.__file__).read_text()
-tree = ast.parse(text[: len(text) // 2].rsplit("\\n\\n\\n", 1)[0])
+tree = ast.parse(text[: len(text) // 4].rsplit("\\n\\n\\n", 1)[0])
 names = collections.Counter(type(node).__name__ for node in ast.walk(tree))
 words = {word: text.find(word) for word in set(text.split())}
 print(len(names), len(words))
 """
 BASH = """
 declare -A seen
-for ((i = 0; i < 900; i++)); do
+for ((i = 0; i < 500; i++)); do
     word=$((RANDOM % 400)); seen[key$word]+="$i "; list+=("item $i of $word")
 done
 text=$(printf '%s\\n' "${list[@]}" | sort | head -3); echo "${#seen[@]} ${#list[@]} $text"
 """
 CPP = """
-#include <algorithm>
-#include <map>
 #include <string>
 template <int n> int depth() { return depth<n - 1>() + n; }
 template <> int depth<0>() { return 0; }
 int main() {
-    std::map<std::string, int> seen;
-    for (int i = 0; i < 100; i++) seen[std::to_string(i)] = depth<12>();
-    return seen.size() == 100 ? 0 : 1;
+    std::string seen;
+    for (int i = 0; i < 100; i++) seen += std::to_string(i + depth<12>());
+    return seen.size() > 100 ? 0 : 1;
 }
 """
 AWK = "{ for (i = 1; i <= NF; i++) n[$i] = n[$i] NR \" \" } END { for (w in n) c++; print c }"
@@ -148,7 +146,7 @@ def _ffmpeg(number: int) -> Run:
 
 def _python(script: str, *words: str) -> Callable[[int], Run]:
     def run(number: int) -> Run:
-        files = {"work.py": script, "items.json": _items(500, number)}
+        files = {"work.py": script, "items.json": _items(200, number)}
         return Run(("/usr/bin/python3", "work.py", *words), files)
 
     return run
@@ -181,7 +179,7 @@ def programs() -> dict[str, Program]:
         ),
         "php": Program(
             lambda n: Run(
-                ("php", "-d", "memory_limit=-1", "net.php", str(n), "8", "600"),
+                ("php", "-d", "memory_limit=-1", "net.php", str(n), "8", "300"),
                 {"net.php": PHP_SCRIPT},
             ),
             "the seed of its numbers",

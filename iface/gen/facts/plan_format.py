@@ -17,6 +17,17 @@ SECTIONS = {'heap': {'version': 1,
                      'most': 10.0,
                      'meaning': 'what was added to the measured heap, as a fraction of it; it is '
                                 'all shared'},
+          'margin_source': {'type': 'text',
+                            'values': ['given', 'spread', 'default', 'fixed input'],
+                            'optional': True,
+                            'meaning': 'where the margin is from: --margin, the spread of the '
+                                       'recordings, one recording alone, or --fixed-input'},
+          'spread': {'type': 'fraction',
+                     'least': 0.0,
+                     'most': 1.0,
+                     'optional': True,
+                     'meaning': 'how much less heap than the recording that needs most one needs, '
+                                'as a fraction; with several recordings'},
           'optimal_within': {'type': 'fraction',
                              'least': 0.0,
                              'most': 1.0,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone.commands.plan_runs import gain_text, runs_text
 from tautochrone.commands.replay_options import SizeBytes
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
@@ -17,11 +18,12 @@ from tautochrone.files.paths import OutputPath
 from tautochrone.plan.file import ALIGNMENT_BYTES, CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
 from tautochrone.plan.sections import section_named
 from tautochrone.trace.ending import note_ending
+from tautochrone.trace.folder import traces_in
 
 if TYPE_CHECKING:
     from tautochrone.plan.making import Made
 
-PATH = click.Path(dir_okay=False, path_type=Path)
+PATH = click.Path(path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
 NO_POOL = "No pool saves anything here: give heap_bytes to tau_tlsf_init"
 # What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
@@ -82,8 +84,9 @@ class Margin(click.ParamType):
 @click.option(
     "--margin",
     type=Margin(),
-    default=0.0,
-    help="Percentage of the measured heap to add to it, as in 10% (default: 0%).",
+    default=None,
+    help="Percentage of the measured heap to add to it, as in 10% (default: what follows from the"
+    " spread of the recordings; 0% with --fixed-input).",
 )
 @click.option(
     "--layout",
@@ -123,7 +126,7 @@ def command(
     plan_path: Path | None,
     planner: str,
     classes_max: int,
-    margin: float,
+    margin: float | None,
     layout: str,
     header_path: Path | None,
     force: bool,
@@ -135,22 +138,26 @@ def command(
     """Find pools and a heap size that hold all of TRACES.
 
     \b
+    tau plan runs -o plan.toml
     tau plan program.tau -o plan.toml
     tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
     tau plan program.tau --limit 65536 --json
 
-    The planner `replayed` chooses by replay; on these recordings its plan never needs more than
-    plain TLSF. The planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for
-    dedicated bytes. The heap of every plan is measured by replay.
+    The planner `replayed` chooses by replay; its plan never needs more than plain TLSF. The
+    planners `greedy`, `exact` and `exhaustive` maximize the paper's formula for dedicated
+    bytes. The heap of every plan is measured by replay.
 
-    With recordings of accesses, the plan also states the frames that a heap on pages reserves. It
-    states the bound of each operation on each target whose compiler is installed.
+    A folder stands for all *.tau in it. Several recordings show how much runs differ, and the
+    margin follows from that. One recording says nothing about other runs, so its margin is
+    larger.
+
+    With recordings of accesses, the plan also states the frames that a heap on pages reserves.
+    It states the bound of each operation on each target whose compiler is installed.
     """
-    outputs: list[Path] = []
-    for path in (plan_path, header_path):
-        if path is not None:
-            output_file.check(path, force, [*traces, *outputs], as_json)
-            outputs.append(path)
+    traces = traces_in(traces)
+    outputs = [path for path in (plan_path, header_path) if path is not None]
+    for index, path in enumerate(outputs):
+        output_file.check(path, force, [*traces, *outputs[:index]], as_json)
     from tautochrone.plan.file import save_plan
     from tautochrone.plan.header import save_header
     from tautochrone.plan.making import make_plan, with_sections
@@ -190,7 +197,7 @@ def _made_by(
     traces: tuple[Path, ...],
     planner: str,
     classes_max: int,
-    margin: float,
+    margin: float | None,
     layout: str,
     skip_misuse: bool,
     is_input_fixed: bool,
@@ -199,7 +206,7 @@ def _made_by(
     words = ["tau plan", *(trace.name for trace in traces), "--planner", planner]
     if classes_max != CLASSES_MAX:
         words += ["--classes-max", str(classes_max)]
-    if margin:
+    if margin is not None:
         words += ["--margin", f"{margin * 100:g}%"]
     if layout != "32":
         words += ["--layout", layout]
@@ -250,6 +257,10 @@ def _result(made: Made, limit_bytes: int | None) -> dict[str, Any]:
         "optimal_within": plan.optimal_within,
         "margin": plan.margin,
         "margin_bytes": made.margin_bytes,
+        "margin_source": made.margin.source,
+        "margin_advised": made.margin.advised,
+        "refused_expected": made.margin.refused,
+        "spread": made.spread.document() if made.spread is not None else None,
         "layout": plan.layout,
         "measured_heap_bytes": made.measured_heap_bytes,
         "plain_heap_bytes": made.plain_heap_bytes,
@@ -287,13 +298,14 @@ def _print(
             f"{trace.name}: {trace.events:,} events,"
             f" {trace.peak_live_bytes:,} bytes live at the peak"
         )
-    gain = made.measured_heap_bytes / made.plain_heap_bytes - 1 if made.plain_heap_bytes else 0.0
     print(f"plain TLSF needs {made.plain_heap_bytes:>14,} bytes")
     margin = f", of which margin {made.margin_bytes:,} (+{plan.margin * 100:g} %); without it"
     print(
         f"this plan needs  {plan.heap_bytes:>14,} bytes{margin if plan.margin else ''}"
-        f" ({gain * 100:+.1f} %)"
+        f" ({gain_text(made)})"
     )
+    for line in runs_text(made):
+        print(line)
     if plan.classes:
         print(
             f"{len(plan.classes):,} of {made.sizes_count:,} sizes after rounding to"

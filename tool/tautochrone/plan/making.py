@@ -20,8 +20,10 @@ from tautochrone.plan.file import (
 )
 from tautochrone.plan.heap import replayed, starts
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap, held_by_all
+from tautochrone.plan.margin import Margin, margin_of
 from tautochrone.plan.profile import profile_of
 from tautochrone.plan.sections import Basis, make_sections
+from tautochrone.plan.spread import Spread, spread_of
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace
 
@@ -50,6 +52,9 @@ class Made:
     replays: int
     search_seconds: float
     starts: tuple[replayed.Start, ...]
+    margin: Margin
+    spread: Spread | None  # None with one recording
+    alone: tuple[Classes, ...]  # of several recordings, the pools found for each by itself
 
     @property
     def endings(self) -> tuple[Ending, ...]:
@@ -71,13 +76,15 @@ def make_plan(
     traces: Sequence[Path | TraceReader],
     planner: str = "replayed",
     classes_max: int = CLASSES_MAX,
-    margin: float = 0.0,
+    margin: float | None = 0.0,
     layout: str = "32",
     skip_misuse: bool = False,
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
 ) -> Made:
     """Plan a heap that holds every recording, measured by replay; no other section.
+
+    `margin` None: what the recordings advise.
 
     With `is_input_fixed` the replayed planner judges by these recordings alone. `tick` is called
     after each replay. Raises TauError for a recording that cannot be planned from.
@@ -88,22 +95,30 @@ def make_plan(
         _refuse_nothing(reader)
     profile = profile_of(readers, ALIGNMENT_BYTES[layout], skip_misuse)
     recordings = [ReplayedRecording(reader, layout) for reader in readers]
+    alone: list[tuple[str, Classes]] = []
     if planner == "replayed":
-        several = readers if len(readers) > 1 else ()
-        alone = [profile_of([reader], profile.granule_bytes, skip_misuse) for reader in several]
+        for reader, recording in zip(readers, recordings, strict=True) if readers[1:] else ():
+            own = profile_of([reader], profile.granule_bytes, skip_misuse)
+            by_itself = replayed.plan(own, [recording], classes_max, tick, is_input_fixed)
+            alone.append((reader.path.name, by_itself.classes))
         found = replayed.plan(profile, recordings, classes_max, tick, is_input_fixed, alone)
         optimal_within = _distance(found.heap_bytes, profile.peak_live_bytes)
     else:
         classes, proved = starts.formula_classes(profile, planner, classes_max)
         optimal_within = proved
         found = _measure(classes, recordings, ALIGNMENT_BYTES[layout], tick)
-    with_its_margin = with_margin(found.heap_bytes, margin, layout)
+    names = [reader.path.name for reader in readers]
+    spread = spread_of(recordings, names, found.classes, [classes for _, classes in alone])
+    chosen = margin_of(spread, len(recordings), margin, is_input_fixed)
+    with_its_margin = with_margin(found.heap_bytes, chosen.fraction, layout)
     plan = Plan(
         classes=found.classes,
         heap_bytes=held_by_all(recordings, found.classes, with_its_margin, ALIGNMENT_BYTES[layout]),
         planner=planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
-        margin=margin,
+        margin=chosen.fraction,
+        margin_source=chosen.source,
+        spread=None if spread is None else round(spread.fraction, 6),
         layout=layout,
         traces=tuple(map(_recorded, readers)),
     )
@@ -114,7 +129,7 @@ def make_plan(
         *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
-        found.starts,
+        *(found.starts, chosen, spread, tuple(classes for _, classes in alone)),
     )
 
 

@@ -50,6 +50,7 @@ SWEEPS_MAX = 2  # over the sizes, from each start
 ENDS_MEASURED_MAX = 2  # results that are measured as finely as by `tau replay`
 SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
+CAREFUL_START = "any input"  # with --fixed-input: what is found without it
 # Why the classes of a start are refused, in words that follow "the pools of …,".
 NO_CLASS = "of which there are none"
 NO_GAIN = "no better than plain TLSF on some recording"
@@ -124,9 +125,14 @@ class _Search:
         return common_heap(self.recordings, classes, smallest, self.profile.granule_bytes)
 
     @property
+    def is_free_of_risk(self) -> bool:
+        """Whether the sizes are the program's types, so that a plan carries no risk."""
+        return len(self.profile.sizes) <= FEW_SIZES
+
+    @property
     def is_predetermined(self) -> bool:
-        """Whether the objects of every input are known, so that a plan carries no risk."""
-        return self.is_input_fixed or len(self.profile.sizes) <= FEW_SIZES
+        """Whether a plan is judged by the recordings alone."""
+        return self.is_input_fixed or self.is_free_of_risk
 
     def most_bytes(self, classes: Classes) -> int:
         """The largest heap with which `classes` save enough for their risk."""
@@ -210,13 +216,14 @@ def plan(
     classes_max: int,
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
-    alone: Sequence[Profile] = (),
+    alone: Sequence[tuple[str, Classes]] = (),
 ) -> Measured:
     """Choose classes for the recordings of `profile`, given in the same order.
 
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
-    inputs, so the risk on other inputs is not checked. `alone` has the profile of each recording by
-    itself, from which further starts are made.
+    inputs, so the risk on other inputs is not checked; what is found with that check is one more
+    start, so that the result is never worse. `alone` has the name of each recording and the classes
+    found for it by itself: further starts.
     """
     plain = [recording.smallest_heap(()) for recording in recordings]
     if not profile.sizes or classes_max == 0:
@@ -227,9 +234,10 @@ def plan(
     search = _Search(profile, recordings, plain, classes_max, meter, is_input_fixed)
     _prefix_checks(search)
     given = starts.formula_starts(profile, classes_max)
-    for own, recording in zip(alone, recordings, strict=bool(alone)):
-        found = plan(own, [recording], classes_max, tick, is_input_fixed)
-        given.append((own.traces[0].path.name, found.classes))
+    given += alone
+    if is_input_fixed and not search.is_free_of_risk:
+        found = plan(profile, recordings, classes_max, tick, False, alone)
+        given.append((CAREFUL_START, found.classes))
     return _measured(search, _ends(search, given), given)
 
 

@@ -1,0 +1,37 @@
+"""A folder of traces in the place of the traces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tautochrone.errors import TauError
+
+SUFFIX = ".tau"
+
+
+def traces_in(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The paths, with every folder replaced by its traces. Raises TauError if it has none."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        traces = sorted(path.glob(f"*{SUFFIX}"), key=_order)
+        if not traces:
+            raise TauError(
+                f"{path}: a folder without a trace (*{SUFFIX})",
+                f"tau record --runs 5 -o {path} -- PROGRAM",
+            )
+        found += traces
+    return tuple(found)
+
+
+def _order(path: Path) -> list[tuple[int, str]]:
+    """Order by name, with numbers in it by their value: 2.tau before 10.tau."""
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part)
+        for part in re.split(r"([0-9]+)", path.name)
+        if part
+    ]
