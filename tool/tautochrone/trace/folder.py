@@ -28,10 +28,10 @@ def traces_in(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _order(path: Path) -> list[tuple[int, str]]:
-    """Order by name, with numbers in it by their value: 2.tau before 10.tau."""
+def _order(path: Path) -> list[tuple[bool, int, str]]:
+    """Order by name, with numbers in it by their value and before words: 2.tau before 10.tau."""
     return [
-        (int(part), "") if part.isdecimal() else (-1, part)
+        (False, int(part), "") if part.isdecimal() else (True, 0, part)
         for part in re.split(r"([0-9]+)", path.name)
         if part
     ]
