@@ -126,6 +126,7 @@ def measure(name: str, program: Program) -> dict[str, Any]:
         row["pools"] = len(made.plan.classes)
         row["gain"] = round(1 - made.measured_heap_bytes / made.plain_heap_bytes, 6)
         found[str(len(indices))] = [row]
+    found["plain"] = [one.smallest_heap(()) for one in recordings]
     note(f"{name}: {time.monotonic() - started:.0f} s")
     return found
 

@@ -17,7 +17,8 @@ def gain_text(made: Made) -> str:
     runs = made.spread.planned.most - made.spread.planned.least
     if abs(change) > runs:
         return f"{fraction * 100:+.1f} %"
-    return f"{fraction * 100:+.1f} %, within the {percent(runs / made.plain_heap_bytes)} between runs"
+    between = percent(runs / made.plain_heap_bytes)
+    return f"{fraction * 100:+.1f} %, within the {between} between runs"
 
 
 def runs_text(made: Made) -> Iterator[str]:

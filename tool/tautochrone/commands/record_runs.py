@@ -50,7 +50,9 @@ class One:
         return Path(self.first["program"]).name
 
 
-def check(folder: Path | None, runs: int, others: Sequence[tuple[str, object]], force: bool) -> Path:
+def check(
+    folder: Path | None, runs: int, others: Sequence[tuple[str, object]], force: bool
+) -> Path:
     """The folder of the runs. Raises UsageError or TauError for what cannot be recorded N times.
 
     `others` are the names of options that need one run, and whether they are given.

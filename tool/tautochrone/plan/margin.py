@@ -13,14 +13,14 @@ from tautochrone.plan.spread import Spread
 
 # What one recording alone gets: nothing is known about other runs.
 DEFAULT = 0.08
-# The least margin, and what the spread of a number of recordings is multiplied by. The last factor
+# The least margin, and what the spread of a number of recordings is multiplied by. The last of each
 # is that of more recordings, too.
-LEAST = 0.005
-FACTORS = {2: 4.0, 3: 3.0, 4: 2.5, 5: 2.0}
+LEAST = {2: 0.04, 3: 0.03, 4: 0.025, 5: 0.02}
+FACTORS = {2: 3.0, 3: 2.0, 4: 2.0, 5: 1.5}
 STEP = 0.001  # margins are rounded up to it
-# The share of fresh runs that a plan with such a margin refused at most in bench/margins, by the
+# The share of fresh runs that plans with such a margin refused at most in bench/margins, by the
 # number of recordings.
-REFUSED = {1: 0.02, 2: 0.02, 3: 0.02, 4: 0.02, 5: 0.01}
+REFUSED = {1: 0.005, 2: 0.01, 3: 0.01, 4: 0.005, 5: 0.005}
 
 GIVEN, SPREAD, ALONE, FIXED = "given", "spread", "default", "fixed input"
 
@@ -75,9 +75,9 @@ def advised(spread: Spread | None, recordings: int) -> float:
     """The margin that follows from the spread of some recordings, or from one alone."""
     if spread is None or recordings < 2:
         return DEFAULT
-    factor = FACTORS[min(recordings, max(FACTORS))]
-    steps = math.ceil(round(factor * spread.fraction / STEP, 6))
-    return max(LEAST, round(steps * STEP, 3))
+    count = min(recordings, max(FACTORS))
+    steps = math.ceil(round(FACTORS[count] * spread.fraction / STEP, 6))
+    return max(LEAST[count], round(steps * STEP, 3))
 
 
 def _refused(margin: float, wanted: float, recordings: int) -> float | None:
