@@ -26,8 +26,8 @@ SECTIONS = {'heap': {'version': 1,
                      'least': 0.0,
                      'most': 1.0,
                      'optional': True,
-                     'meaning': 'how much less heap than the recording that needs most one needs, '
-                                'as a fraction; with several recordings'},
+                     'meaning': 'by how much the heaps that single recordings need differ, as a '
+                                'fraction of the most; absent with one recording'},
           'optimal_within': {'type': 'fraction',
                              'least': 0.0,
                              'most': 1.0,

@@ -95,20 +95,19 @@ def make_plan(
         _refuse_nothing(reader)
     profile = profile_of(readers, ALIGNMENT_BYTES[layout], skip_misuse)
     recordings = [ReplayedRecording(reader, layout) for reader in readers]
-    alone: list[tuple[str, Classes]] = []
+    alone: tuple[Classes, ...] = ()
     if planner == "replayed":
-        for reader, recording in zip(readers, recordings, strict=True) if readers[1:] else ():
-            own = profile_of([reader], profile.granule_bytes, skip_misuse)
-            by_itself = replayed.plan(own, [recording], classes_max, tick, is_input_fixed)
-            alone.append((reader.path.name, by_itself.classes))
-        found = replayed.plan(profile, recordings, classes_max, tick, is_input_fixed, alone)
+        several = readers if len(readers) > 1 else ()
+        own = [profile_of([reader], profile.granule_bytes, skip_misuse) for reader in several]
+        searched = (profile, own, recordings, classes_max, tick, is_input_fixed)
+        found, alone = replayed.plan_several(*searched)
         optimal_within = _distance(found.heap_bytes, profile.peak_live_bytes)
     else:
         classes, proved = starts.formula_classes(profile, planner, classes_max)
         optimal_within = proved
         found = _measure(classes, recordings, ALIGNMENT_BYTES[layout], tick)
     names = [reader.path.name for reader in readers]
-    spread = spread_of(recordings, names, found.classes, [classes for _, classes in alone])
+    spread = spread_of(recordings, names, found.classes, alone)
     chosen = margin_of(spread, len(recordings), margin, is_input_fixed)
     with_its_margin = with_margin(found.heap_bytes, chosen.fraction, layout)
     plan = Plan(
@@ -129,7 +128,7 @@ def make_plan(
         *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
-        *(found.starts, chosen, spread, tuple(classes for _, classes in alone)),
+        *(found.starts, chosen, spread, alone),
     )
 
 

@@ -125,14 +125,9 @@ class _Search:
         return common_heap(self.recordings, classes, smallest, self.profile.granule_bytes)
 
     @property
-    def is_free_of_risk(self) -> bool:
-        """Whether the sizes are the program's types, so that a plan carries no risk."""
-        return len(self.profile.sizes) <= FEW_SIZES
-
-    @property
     def is_predetermined(self) -> bool:
-        """Whether a plan is judged by the recordings alone."""
-        return self.is_input_fixed or self.is_free_of_risk
+        """Whether the objects of every input are known, so that a plan carries no risk."""
+        return self.is_input_fixed or len(self.profile.sizes) <= FEW_SIZES
 
     def most_bytes(self, classes: Classes) -> int:
         """The largest heap with which `classes` save enough for their risk."""
@@ -216,14 +211,12 @@ def plan(
     classes_max: int,
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
-    alone: Sequence[tuple[str, Classes]] = (),
+    others: Sequence[tuple[str, Classes]] = (),
 ) -> Measured:
     """Choose classes for the recordings of `profile`, given in the same order.
 
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
-    inputs, so the risk on other inputs is not checked; what is found with that check is one more
-    start, so that the result is never worse. `alone` has the name of each recording and the classes
-    found for it by itself: further starts.
+    inputs, so the risk on other inputs is not checked. `others` are further starts, by name.
     """
     plain = [recording.smallest_heap(()) for recording in recordings]
     if not profile.sizes or classes_max == 0:
@@ -234,11 +227,35 @@ def plan(
     search = _Search(profile, recordings, plain, classes_max, meter, is_input_fixed)
     _prefix_checks(search)
     given = starts.formula_starts(profile, classes_max)
-    given += alone
-    if is_input_fixed and not search.is_free_of_risk:
-        found = plan(profile, recordings, classes_max, tick, False, alone)
-        given.append((CAREFUL_START, found.classes))
+    given += others
     return _measured(search, _ends(search, given), given)
+
+
+def plan_several(
+    profile: Profile,
+    own: Sequence[Profile],
+    recordings: Sequence[Recording],
+    classes_max: int,
+    tick: Callable[[], None] = lambda: None,
+    is_input_fixed: bool = False,
+) -> tuple[Measured, tuple[Classes, ...]]:
+    """Plan for each recording alone, and from there for all; return the result, and those alone.
+
+    `own` has the profile of each recording by itself; it is empty if there is one recording only.
+    With `is_input_fixed` what is found without it is one more start of each search, so that the
+    option never costs memory.
+    """
+    careful: list[list[tuple[str, Classes]]] = [[] for _ in range(len(own) + 1)]
+    if is_input_fixed:
+        found, alone = plan_several(profile, own, recordings, classes_max, tick)
+        careful = [[(CAREFUL_START, classes)] for classes in (*alone, found.classes)]
+    starts_alone = []
+    for each, recording, more in zip(own, recordings, careful, strict=False):
+        by_itself = plan(each, [recording], classes_max, tick, is_input_fixed, more)
+        starts_alone.append((each.traces[0].path.name, by_itself.classes))
+    more = [*starts_alone, *careful[-1]]
+    result = plan(profile, recordings, classes_max, tick, is_input_fixed, more)
+    return result, tuple(classes for _, classes in starts_alone)
 
 
 def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:
