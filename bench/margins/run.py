@@ -26,7 +26,6 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import with_margin
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, held_by_all
 from tautochrone.plan.making import make_plan
-from tautochrone.plan.margin import DEFAULT
 from tautochrone.trace.file import open_trace
 
 HERE = Path(__file__).resolve().parent
@@ -83,21 +82,19 @@ def tried(
     planned_from: Sequence[int],
     classes: Classes,
     measured_bytes: int,
-    advised: float,
 ) -> dict[str, Any]:
     """What a plan from some recordings does with all others."""
     own = [recordings[index] for index in planned_from]
     fresh = [recordings[index] for index in range(RUNS) if index not in planned_from]
     refused = {}
-    for name, margin in (*((f"{m:g}", m) for m in MARGINS), ("advised", advised)):
+    for margin in MARGINS:
         heap_bytes = with_margin(measured_bytes, margin, LAYOUT)
         heap_bytes = held_by_all(own, classes, heap_bytes, ALIGNMENT_BYTES)
-        refused[name] = sum(one.completed(classes, heap_bytes) < one.events for one in fresh)
+        refused[f"{margin:g}"] = sum(one.completed(classes, heap_bytes) < one.events for one in fresh)
     needs = [smallest(one, classes, measured_bytes) for one in fresh]
     return {
         "from": list(planned_from),
         "fresh": len(fresh),
-        "advised": advised,
         "refused": refused,
         "needs_most": round(max(needs) / measured_bytes - 1, 6),
         "needs": [round(need / measured_bytes - 1, 5) for need in needs],
@@ -110,23 +107,22 @@ def measure(name: str, program: Program) -> dict[str, Any]:
     paths = [record(name, program, number) for number in range(RUNS)]
     recordings = [ReplayedRecording(open_trace(path), LAYOUT) for path in paths]
     found: dict[str, Any] = {"differs": program.differs, "events": recordings[0].events}
-    five = make_plan([paths[index] for index in FIVE], margin=None, layout=LAYOUT)
-    three = make_plan([paths[index] for index in THREE], margin=None, layout=LAYOUT)
+    five = make_plan([paths[index] for index in FIVE], layout=LAYOUT)
+    three = make_plan([paths[index] for index in THREE], layout=LAYOUT)
     # make_plan of one recording finds the same pools as its search of each alone.
     rows = [
-        tried(recordings, [index], classes, recordings[index].smallest_heap(classes), DEFAULT)
+        tried(recordings, [index], classes, recordings[index].smallest_heap(classes))
         for index, classes in zip(FIVE, five.alone, strict=True)
     ]
     found["1"] = rows
     for indices, made in ((THREE, three), (FIVE, five)):
-        advised = made.margin.fraction
-        row = tried(recordings, indices, made.plan.classes, made.measured_heap_bytes, advised)
+        row = tried(recordings, indices, made.plan.classes, made.measured_heap_bytes)
         assert made.spread is not None
         row["spread"] = round(made.spread.fraction, 6)
         row["pools"] = len(made.plan.classes)
         row["gain"] = round(1 - made.measured_heap_bytes / made.plain_heap_bytes, 6)
         found[str(len(indices))] = [row]
-    found["plain"] = [one.smallest_heap(()) for one in recordings]
+    found["plain"] = [smallest(one, (), one.lowest_bytes * 9 // 8) for one in recordings]
     note(f"{name}: {time.monotonic() - started:.0f} s")
     return found
 
@@ -138,7 +134,7 @@ def main(chosen: Sequence[str]) -> None:
     for name, program in programs().items():
         if not chosen or name in chosen:
             measured[name] = measure(name, program)
-            MEASURED.write_text(json.dumps(measured, indent=1) + "\n")
+            MEASURED.write_text(json.dumps(measured) + "\n")
     print_table(measured)
 
 

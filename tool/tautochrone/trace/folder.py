@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from tautochrone.errors import TauError
+from tautochrone.errors import EXIT_USAGE, TauError
 
 SUFFIX = ".tau"
 
@@ -21,8 +21,9 @@ def traces_in(paths: Iterable[Path]) -> tuple[Path, ...]:
         traces = sorted(path.glob(f"*{SUFFIX}"), key=_order)
         if not traces:
             raise TauError(
-                f"{path}: a folder without a trace (*{SUFFIX})",
+                f"{path} is a folder without a trace (*{SUFFIX})",
                 f"tau record --runs 5 -o {path} -- PROGRAM",
+                EXIT_USAGE,
             )
         found += traces
     return tuple(found)

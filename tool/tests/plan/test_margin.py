@@ -153,5 +153,5 @@ def test_a_folder_stands_for_its_traces_in_order(tmp_path: Path) -> None:
     found = traces_in([Path("x.tau"), tmp_path])
     assert [path.name for path in found] == ["x.tau", "1.tau", "2.tau", "10.tau", "b.tau"]
     done = tau("plan", tmp_path / "children")
-    assert done.returncode == 1 and "a folder without a trace" in done.stderr
+    assert done.returncode == 2 and "a folder without a trace" in done.stderr
     assert "tau record --runs 5" in done.stderr
