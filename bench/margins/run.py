@@ -90,7 +90,8 @@ def tried(
     for margin in MARGINS:
         heap_bytes = with_margin(measured_bytes, margin, LAYOUT)
         heap_bytes = held_by_all(own, classes, heap_bytes, ALIGNMENT_BYTES)
-        refused[f"{margin:g}"] = sum(one.completed(classes, heap_bytes) < one.events for one in fresh)
+        held = [one.completed(classes, heap_bytes) >= one.events for one in fresh]
+        refused[f"{margin:g}"] = held.count(False)
     needs = [smallest(one, classes, measured_bytes) for one in fresh]
     return {
         "from": list(planned_from),

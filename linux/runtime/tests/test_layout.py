@@ -87,7 +87,7 @@ def test_an_object_of_no_bytes_is_one_of_a_byte(
 PROGRAMS = {
     "python3": (
         *("/usr/bin/python3", "-S", "-P", "-B", "-c"),
-        "import os; d = {str(i): list(range(i % 30)) for i in range(600)}; print(len(repr(d)))",
+        "import os; d = {str(i): list(range(i % 300)) for i in range(600)}; print(len(repr(d)))",
     ),
     "bash": (
         *("bash", "-c"),
@@ -105,14 +105,17 @@ PROGRAMS = {
 def test_a_program_that_copies_its_environment_holds_on_its_own_recording(
     tau: Tau, run: RunProgram, tmp_path: Path, name: str
 ) -> None:
-    """Without a margin: it finds as many variables, of the same lengths, as when recorded."""
+    """Without a margin: it finds as many variables, of the same lengths, as when recorded.
+
+    With its small objects in malloc, Python differs from run to run: it orders sets by address.
+    """
     fixed = {"PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}
     words = ["env", *(f"{key}={value}" for key, value in fixed.items()), *PROGRAMS[name]]
     trace, planned = tmp_path / "own.tau", tmp_path / "own.toml"
-    assert tau("record", "-o", trace, "--", *words).returncode == 0
+    assert tau("record", "--preset", "none", "-o", trace, "--", *words).returncode == 0
     done = tau("plan", trace, "--layout", "host", "--margin", "0%", "-o", planned)
     assert done.returncode == 0, done.stderr
-    done = run(*words, options=("--plan", planned, "--strict"))
+    done = run(*words, options=("--plan", planned, "--strict", "--preset", "none"))
     assert (done.document["spilled_objects"], done.document["refusals"]) == (0, 0), done.stderr
     assert "the plan held" in done.stderr
 
