@@ -15,7 +15,10 @@ from typing import Any
 
 import pytest
 
+from tautochrone import native
 from tautochrone.plan.file import Plan, PlanClass, save_plan
+from tautochrone.record import session
+from tautochrone.run.launch import SETTINGS_NAME
 from testing.recorded import Tau
 
 MADE_BY = "a test"
@@ -29,6 +32,14 @@ class Run:
     stdout: str
     stderr: str
     document: dict[str, Any]
+
+
+def settings_variables(folder: Path, **lines: str) -> dict[str, str]:
+    """The environment that gives a program and its children these lines of settings."""
+    text = "".join(f"{name} {value}\n" for name, value in lines.items())
+    (folder / SETTINGS_NAME).write_text(text + "children 1\n")
+    library = session.library_path(native.DIRECTORY / native.RUN_LIBRARY)
+    return {"LD_PRELOAD": library, session.VARIABLE: session.run_value(folder, 0)}
 
 
 MakePlan = Callable[..., Path]

@@ -23,6 +23,7 @@ from typing import Any
 
 from tautochrone import native
 from tautochrone.record import merge
+from tautochrone.record import processes, session
 from tautochrone.record.launch import PRESET
 
 HERE = Path(__file__).resolve().parent
@@ -89,8 +90,9 @@ def recorded_seconds(command: list[str], folder: Path) -> float:
     """The same, recorded into `folder`, where only this run's recording is left."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    library = str(native.DIRECTORY / "libtau_record.so")
-    return cpu_seconds(command, {"LD_PRELOAD": library, "TAU_RECORD_DIRECTORY": str(folder)})
+    library = str(native.DIRECTORY / session.RECORDER)
+    value = session.recorder_value(folder, 0, 0, processes.seccomp_filters(), 0)
+    return cpu_seconds(command, {"LD_PRELOAD": library, session.VARIABLE: value})
 
 
 def heaptrack_seconds(command: list[str], folder: Path) -> float:

@@ -19,6 +19,8 @@ from typing import Any
 
 from bench.runtime import colors, recorded, server
 from bench.runtime.programs import HERE, ROOT, Allocator, allocators, built, programs
+from tautochrone.record.session import VARIABLE
+from tautochrone.run.launch import SETTINGS_NAME
 
 OUT = ROOT / "out" / "bench"
 ROUNDS = 10
@@ -26,7 +28,7 @@ PEERS_EVERY = 3  # rounds; the C library and we are in each
 SECONDS_MIN = 0.8
 SPARSE = ROOT / "linux/runtime/tests/programs/runtime_sparse.c"
 # A pool for each size of the microbenchmark that has one, in a heap with room for the rest.
-CALLS_PLAN = "268435456 64*1000 128*1000"
+CALLS_PLAN = "1 268435456 64*1000 128*1000"
 MUST = {
     "mean_seconds": 1.03,
     "largest_seconds": 1.10,
@@ -62,10 +64,11 @@ def measure_program(
     return best
 
 
-def planned(command: list[str]) -> list[str]:
-    """The command on CALLS_PLAN, as `tau run` starts it: the variables name its pid."""
+def planned(folder: Path, command: list[str]) -> list[str]:
+    """The command on CALLS_PLAN, as `tau run` starts it: the variable names its pid."""
     library = allocators()[1].variables["LD_PRELOAD"]
-    words = f'export TAU_RUN_PID=$$ TAU_RUN_PLAN="{CALLS_PLAN}" LD_PRELOAD={library}; exec "$@"'
+    (folder / SETTINGS_NAME).write_text(f"plan {CALLS_PLAN}\n")
+    words = f'export {VARIABLE}="run $$ {folder}" LD_PRELOAD={library}; exec "$@"'
     return ["sh", "-c", words, "sh", *command]
 
 
@@ -73,7 +76,7 @@ def measure_calls(folder: Path, compared: list[Allocator], rounds: int, scale: i
     """Nanoseconds of a pair of calls, the least of the rounds."""
     command = [str(built(folder, HERE / "calls.c", "calls")), str(scale)]
     ways = {one.name: (command, one.variables) for one in compared}
-    ways["planned"] = (planned(command), {})
+    ways["planned"] = (planned(folder, command), {})
     best: dict[str, list[float]] = {}
     for _ in range(rounds):
         for name, (words, variables) in ways.items():

@@ -25,6 +25,7 @@
 
 #include "iface/recording.h"
 #include "linux/interpose/machine.h"
+#include "linux/interpose/session.h"
 #include "linux/recorder/build_id.h"
 #include "linux/recorder/chunk.h"
 #include "linux/recorder/proc.h"
@@ -43,6 +44,7 @@
 #define CALLERS_WAIT_MAX 1000u
 #define SEQUENCE_LEAD_TICKS (1u << 20)
 #define EXEC_PATH_BYTES 4096
+#define KEEP_DEEP_BIND 1u  // a flag of the environment
 
 enum { OFF = 0, ON = 1, STARTING = 2 };
 
@@ -239,22 +241,19 @@ static struct tau_raw_header *header_create(void) {
 
 void tau_process_configure(char *const *environment) {
     bool counter = true;
-    uint32_t filters_max = UINT32_MAX;
-    for (char *const *entry = environment; entry != NULL && *entry != NULL; entry++) {
-        if (strncmp(*entry, "TAU_RECORD_DIRECTORY=", 21) == 0) {
-            snprintf(process.directory, sizeof(process.directory), "%s", *entry + 21);
-        } else if (strncmp(*entry, "TAU_RECORD_ONLY_PID=", 20) == 0) {
-            process.only_pid = (uint32_t)strtoul(*entry + 20, NULL, 10);
-        } else if (strncmp(*entry, "TAU_RECORD_TICKS_PER_SECOND=", 28) == 0) {
-            process.ticks_per_second_hint = strtoull(*entry + 28, NULL, 10);
-        } else if (strncmp(*entry, "TAU_RECORD_SECCOMP_FILTERS=", 27) == 0) {
-            filters_max = (uint32_t)strtoul(*entry + 27, NULL, 10);
-        } else if (strncmp(*entry, "TAU_RECORD_EMULATOR=", 20) == 0) {
+    const char *words = tau_session_find(environment, "record");
+    if (words == NULL) {
+        return;
+    }
+    process.only_pid = (uint32_t)tau_session_number(&words);
+    process.ticks_per_second_hint = tau_session_number(&words);
+    const uint64_t filters_max = tau_session_number(&words);
+    process.keeps_deep_bind = (tau_session_number(&words) & KEEP_DEEP_BIND) != 0;
+    tau_session_folder(words, process.directory, sizeof(process.directory));
+    for (char *const *entry = environment; *entry != NULL; entry++) {
+        counter = counter && strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") != 0;
+        if (strncmp(*entry, "TAU_RECORD_EMULATOR=", 20) == 0) {
             snprintf(process.emulator, sizeof(process.emulator), "%s", *entry + 20);
-        } else if (strcmp(*entry, "TAU_RECORD_CLOCK=monotonic") == 0) {
-            counter = false;
-        } else if (strcmp(*entry, "TAU_RECORD_DEEPBIND=keep") == 0) {
-            process.keeps_deep_bind = true;
         }
     }
     if (process.directory[0] != '/' || tau_proc_seccomp_filters() > filters_max) {

@@ -21,14 +21,15 @@ struct tau_process_hot {
 extern struct tau_process_hot tau_process_hot;
 
 // Reads the environment that `tau record` set; called once, before anything else. Off without it.
-//   TAU_RECORD_DIRECTORY         where the recordings go; absolute
-//   TAU_RECORD_ONLY_PID          record this process and no child
-//   TAU_RECORD_TICKS_PER_SECOND  the time-stamp counter's rate
+//   TAU_PRELOAD                  linux/interpose/session.h has its words:
+//     PID                        record this process and no child; 0: all
+//     TICKS_PER_SECOND           the time-stamp counter's rate
+//     SECCOMP_FILTERS            how many filters `tau record` itself is under; under more than
 //   TAU_RECORD_EMULATOR          name and version of the emulator that runs this program
-//   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
-//   TAU_RECORD_DEEPBIND=keep     leave RTLD_DEEPBIND alone
-//   TAU_RECORD_SECCOMP_FILTERS   how many filters `tau record` itself is under; under more than
 //                                these the recorder stays off, as they may forbid its calls
+//     FLAGS                      1: leave RTLD_DEEPBIND alone
+//     FOLDER                     where the recordings go; absolute
+//   TAU_RECORD_CLOCK=monotonic   do not use the time-stamp counter
 void tau_process_configure(char *const *environment);
 
 // Starts this process's recording, in the program or in a forked child; there FORKED_AT_TICKS is

@@ -3,12 +3,15 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "core/private/heap/budget_layout.h"
 #include "core/private/heap/budget_table.h"
 #include "core/private/heap/tlsf_block.h"
 #include "linux/runtime/notes.h"
 #include "linux/runtime/sites.h"
 
 #define PAGE_BYTES ((size_t)4096)
+// TAU_REPLAY_ARENA_ALIGNMENT of tool/native/replay/replay.h.
+#define ARENA_ALIGNMENT ((size_t)1 << 21)
 // From a TLSF's handle to bytes that init did not write: the bitmap, a header, links.
 #define BEHIND_HANDLE_BYTES 512u
 
@@ -27,27 +30,47 @@ static size_t rounded(size_t bytes, size_t unit) {
     return (bytes + unit - 1) & ~(unit - 1);
 }
 
-// heap_bytes was measured without checks. Their in-use bits come on top, and so do the tables of an
-// empty plan, which was measured as a plain TLSF.
-static size_t check_bytes(const struct tau_heap_plan *plan) {
-    size_t bytes = 0;
+// What the heap has in front of heap_bytes: nothing, if the plan was measured with the tables that
+// this build makes. In-use bits, if it was measured without checks. All tables, if it has no class,
+// as it was measured as a plain TLSF.
+static size_t bytes_in_front(const struct tau_heap_plan *plan) {
+    struct layout layout;
     if (plan->classes_count == 0) {
         return tau_budget_size(NULL, 0, 0);
     }
-    for (size_t index = 0; index < plan->classes_count; index++) {
-        bytes += ((size_t)plan->classes[index].count + 31) / 32 * sizeof(uint32_t);
+    if (plan->check_level >= 1 || lay_out(&layout, plan->classes, plan->classes_count) != TAU_OK) {
+        return 0;
     }
-    return rounded(bytes, 16);
+    return layout.dedicated - rounded(layout.bits, TAU_ALIGNMENT);
 }
 
-// One mapping, the planned heap in front. *SPILL_BYTES is halved while there is no room.
-static void *reserve(size_t planned_bytes, size_t *spill_bytes, bool populate) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | (populate ? MAP_POPULATE : MAP_NORESERVE);
+// Reserves FRONT_BYTES, and behind them at a multiple of ARENA_ALIGNMENT the planned heap and
+// *SPILL_BYTES, which are halved while there is no room. Returns the start of the planned heap.
+static void *reserve(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, bool populate) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
     for (;;) {
-        void *const found =
-            mmap(NULL, planned_bytes + *spill_bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-        if (found != MAP_FAILED || populate || *spill_bytes <= TAU_HEAP_SPILL_MIN_BYTES) {
-            return found;
+        const size_t bytes = front_bytes + planned_bytes + *spill_bytes;
+        unsigned char *const found =
+            mmap(NULL, bytes + ARENA_ALIGNMENT, PROT_NONE, flags | MAP_NORESERVE, -1, 0);
+        if (found != MAP_FAILED) {
+            const size_t before = rounded((uintptr_t)found + front_bytes, ARENA_ALIGNMENT) -
+                                  ((uintptr_t)found + front_bytes);
+            unsigned char *const start = found + before;
+            if (before != 0) {
+                munmap(found, before);
+            }
+            if (before != ARENA_ALIGNMENT) {
+                munmap(start + bytes, ARENA_ALIGNMENT - before);
+            }
+            if (mmap(start, bytes, PROT_READ | PROT_WRITE,
+                     flags | MAP_FIXED | (populate ? MAP_POPULATE : MAP_NORESERVE), -1,
+                     0) != MAP_FAILED) {
+                return start + front_bytes;
+            }
+            munmap(start, bytes);
+        }
+        if (populate || *spill_bytes <= TAU_HEAP_SPILL_MIN_BYTES) {
+            return MAP_FAILED;
         }
         *spill_bytes = rounded(*spill_bytes / 2, PAGE_BYTES);
     }
@@ -73,14 +96,17 @@ static const char *make_planned(const struct tau_heap_plan *plan, void *memory, 
 }
 
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate) {
-    const size_t heap_bytes = plan->heap_bytes != 0 ? plan->heap_bytes + check_bytes(plan) : 0;
-    const size_t planned_bytes = rounded(heap_bytes, PAGE_BYTES);
+    const size_t front_bytes = plan->heap_bytes != 0 ? bytes_in_front(plan) : 0;
+    const size_t planned_bytes = rounded(plan->heap_bytes, PAGE_BYTES);
     spill_bytes = rounded(spill_bytes, PAGE_BYTES);
-    unsigned char *const memory = reserve(planned_bytes, &spill_bytes, populate);
+    unsigned char *const memory =
+        reserve(rounded(front_bytes, PAGE_BYTES), planned_bytes, &spill_bytes, populate);
     if (memory == MAP_FAILED) {
         return "the system gives no memory for the heap";
     }
-    const char *const failure = heap_bytes != 0 ? make_planned(plan, memory, heap_bytes) : NULL;
+    const char *const failure = plan->heap_bytes != 0 ? make_planned(plan, memory - front_bytes,
+                                                                     plan->heap_bytes + front_bytes)
+                                                      : NULL;
     if (failure != NULL || spill_bytes == 0) {
         return failure;
     }

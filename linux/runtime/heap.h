@@ -30,14 +30,17 @@ extern struct tau_heap tau_heap;
 
 // The plan, as settings.c reads it. No class: all of it is shared.
 struct tau_heap_plan {
-    size_t heap_bytes;  // 0: no plan
+    size_t heap_bytes;     // 0: no plan
+    unsigned check_level;  // of the build in which heap_bytes was measured
     size_t classes_count;
     struct tau_budget_class classes[TAU_BUDGET_CLASSES_MAX];
 };
 
-// Makes both heaps in one mapping; the spill heap has SPILL_BYTES, or less where the address space
-// is limited, and none if that is 0. POPULATE: every page is there at once. Returns NULL, or what
-// was impossible.
+// Makes both heaps in one mapping. Every object lies where the replay of the plan puts it, counted
+// from an arena that starts at a multiple of 2 MiB: its shared region is as long, and lies at the
+// same distance behind such an address. The spill heap has SPILL_BYTES, or less where the address
+// space is limited, and none if that is 0. POPULATE: every page is there at once. Returns NULL, or
+// what was impossible.
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate);
 
 // What the planned heap refused: from the spill heap, or NULL with errno ENOMEM. SITE is where the

@@ -1,25 +1,69 @@
 #include "linux/runtime/settings.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/private/heap/tlsf_block.h"
+#include "linux/interpose/session.h"
 
 // The most that a TLSF of this machine can have; `tau run` gives less where address space is
 // limited.
 #define RESERVED_BYTES ((size_t)POOL_MAX_BYTES)
+#define CHECK_LEVEL_MAX 2
 
 struct tau_settings tau_settings;
 
-static const char *value_of(char *const environment[], const char *name) {
+// The file of settings, its lines ended by zeros; empty if there is none.
+static struct {
+    char *text;
+    size_t bytes;
+} file;
+
+static char report_path[PATH_MAX];
+
+// What follows NAME and a blank in its line; NULL if there is no such line.
+static const char *value_of(const char *name) {
     const size_t length = strlen(name);
-    for (size_t index = 0; environment[index] != NULL; index++) {
-        if (strncmp(environment[index], name, length) == 0 && environment[index][length] == '=') {
-            return environment[index] + length + 1;
+    for (size_t at = 0; at < file.bytes; at += strlen(file.text + at) + 1) {
+        const char *const line = file.text + at;
+        if (strncmp(line, name, length) == 0 && line[length] == ' ') {
+            return line + length + 1;
         }
     }
     return NULL;
+}
+
+// Maps the settings in FOLDER as memory of this process. A process that cannot reach them, as after
+// chroot, has none.
+static void read_file(const char *folder) {
+    char path[PATH_MAX];
+    struct stat about;
+    if (snprintf(path, sizeof path, "%s/settings", folder) >= (int)sizeof path) {
+        return;
+    }
+    const int found = open(path, O_RDONLY | O_CLOEXEC);
+    if (found < 0) {
+        return;
+    }
+    if (fstat(found, &about) == 0 && about.st_size > 0) {
+        const size_t bytes = (size_t)about.st_size;
+        char *const text = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, found, 0);
+        if (text != MAP_FAILED) {
+            for (size_t at = 0; at < bytes; at++) {
+                text[at] = text[at] == '\n' ? '\0' : text[at];
+            }
+            text[bytes - 1] = '\0';
+            file.text = text;
+            file.bytes = bytes;
+        }
+    }
+    close(found);
 }
 
 // The number at *TEXT, which moves behind it; at most MAX. False if there is none.
@@ -36,9 +80,13 @@ static bool number(const char **text, uint64_t max, uint64_t *found) {
     return *text != start && *found <= max;
 }
 
-// "HEAP_BYTES SIZE*COUNT SIZE*COUNT ..."
+// "CHECK_LEVEL HEAP_BYTES SIZE*COUNT SIZE*COUNT ..."
 static bool read_plan(const char *text, struct tau_heap_plan *plan) {
     uint64_t value;
+    if (!number(&text, CHECK_LEVEL_MAX, &value) || *text++ != ' ') {
+        return false;
+    }
+    plan->check_level = (unsigned)value;
     if (!number(&text, (uint64_t)1 << 44, &value) || value == 0) {
         return false;
     }
@@ -59,32 +107,46 @@ static bool read_plan(const char *text, struct tau_heap_plan *plan) {
     return *text == '\0';
 }
 
-// The number in variable NAME, or OTHERWISE.
-static size_t bytes_of(char *const environment[], const char *name, size_t otherwise) {
-    const char *text = value_of(environment, name);
+// The number in the line NAME, or OTHERWISE.
+static size_t bytes_of(const char *name, size_t otherwise) {
+    const char *text = value_of(name);
     uint64_t value;
     return text != NULL && number(&text, RESERVED_BYTES, &value) ? value : otherwise;
 }
 
-// An exec keeps the pid, so a shell that becomes the program hands the plan on.
-static bool is_program(char *const environment[]) {
-    const char *text = value_of(environment, "TAU_RUN_PID");
-    uint64_t pid;
-    return text != NULL && number(&text, INT32_MAX, &pid) && pid == (uint64_t)getpid();
-}
-
 const struct tau_settings *tau_settings_read(char *const environment[]) {
     struct tau_settings *const settings = &tau_settings;
-    const bool is_first = is_program(environment);
-    const bool is_planned = is_first || value_of(environment, "TAU_RUN_CHILDREN") != NULL;
-    const char *const plan = is_planned ? value_of(environment, "TAU_RUN_PLAN") : NULL;
-    settings->report = is_first ? value_of(environment, "TAU_RUN_REPORT") : NULL;
-    settings->colors = is_planned ? value_of(environment, "TAU_RUN_COLORS") : NULL;
-    settings->spill_bytes = bytes_of(environment, "TAU_RUN_RESERVE", RESERVED_BYTES);
+    const char *words = tau_session_find(environment, "run");
+    bool is_first = false;
+    if (words != NULL) {
+        char folder[PATH_MAX];
+        // An exec keeps the pid, so a shell that becomes the program hands the plan on.
+        is_first = tau_session_number(&words) == (uint64_t)getpid();
+        tau_session_folder(words, folder, sizeof folder);
+        read_file(folder);
+        if (is_first && snprintf(report_path, sizeof report_path, "%s/report", folder) <
+                            (int)sizeof report_path) {
+            settings->report = report_path;
+        }
+    }
+    const bool is_planned = is_first || value_of("children") != NULL;
+    const char *const plan = is_planned ? value_of("plan") : NULL;
+    settings->colors = is_planned ? value_of("colors") : NULL;
+    settings->spill_bytes = bytes_of("reserve", RESERVED_BYTES);
     if (plan != NULL) {
-        settings->is_locked = is_first && value_of(environment, "TAU_RUN_LOCK") != NULL;
-        settings->spill_bytes = bytes_of(environment, "TAU_RUN_SPILL", settings->spill_bytes);
-        settings->failure = read_plan(plan, &settings->plan) ? NULL : "TAU_RUN_PLAN is damaged";
+        settings->is_locked = is_first && value_of("lock") != NULL;
+        settings->spill_bytes = bytes_of("spill", settings->spill_bytes);
+        settings->failure =
+            read_plan(plan, &settings->plan) ? NULL : "the settings' plan is damaged";
     }
     return settings;
+}
+
+void tau_settings_close(void) {
+    if (file.text != NULL) {
+        munmap(file.text, file.bytes);
+    }
+    file.bytes = 0;
+    file.text = NULL;
+    tau_settings.colors = NULL;
 }

@@ -1,4 +1,4 @@
-// What `tau run` decided, in the environment. docs/spec/runtime.md names the variables.
+// What `tau run` decided, in a file that the environment names. docs/spec/runtime.md has its lines.
 #ifndef TAU_LINUX_RUNTIME_SETTINGS_H
 #define TAU_LINUX_RUNTIME_SETTINGS_H
 
@@ -20,5 +20,7 @@ extern struct tau_settings tau_settings;
 
 // ENVIRONMENT is that of the start. What is needed later is copied: a program may overwrite it.
 const struct tau_settings *tau_settings_read(char *const environment[]);
+// Unmaps the file. Only `colors` pointed into it.
+void tau_settings_close(void);
 
 #endif

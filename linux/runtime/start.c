@@ -51,6 +51,7 @@ bool tau_start(void) {
     is_started = true;
     // Nobody else is there yet. Whether a thread has a task, only calls of several threads ask.
     tau_lock_gate.closed = settings->colors != NULL ? TAU_LOCK_SHARED : 0;
+    tau_settings_close();
     errno = error;
     return true;
 }

@@ -22,6 +22,23 @@ SECTIONS = {'heap': {'version': 1,
                      'most': 10.0,
                      'meaning': 'what was added to the measured heap, as a fraction of it; it is '
                                 'all shared'},
+          'margin_source': {'type': 'text',
+                            'values': ['given', 'spread', 'default', 'fixed input'],
+                            'optional': True,
+                            'meaning': 'where the margin is from: --margin, the spread of the '
+                                       'recordings, one recording alone, or --fixed-input'},
+          'spread': {'type': 'fraction',
+                     'least': 0.0,
+                     'most': 1.0,
+                     'optional': True,
+                     'meaning': 'by how much the heaps that single recordings need differ, as a '
+                                'fraction of the most; absent with one recording'},
+          'alignment_bytes': {'type': 'integer',
+                              'least': 8,
+                              'most': 1073741824,
+                              'meaning': "where the heap's memory starts: at a multiple of this, "
+                                         'the largest alignment that a recording asks for; '
+                                         'elsewhere objects lie otherwise'},
           'optimal_within': {'type': 'fraction',
                              'least': 0.0,
                              'most': 1.0,

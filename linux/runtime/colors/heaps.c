@@ -30,7 +30,7 @@ const char *tau_colors_find_heaps(void) {
         case TAU_WAYS_EXCEEDED:
             return "a task's heap has more live entries in a TLB set than its safe ways";
         default:
-            return "TAU_RUN_COLORS is damaged";
+            return "the settings' tasks are damaged";
         }
     }
     return NULL;

@@ -4,7 +4,7 @@
 
 #include "linux/runtime/colors/tables.h"
 
-#define DAMAGED "TAU_RUN_COLORS is damaged"
+#define DAMAGED "the settings' tasks are damaged"
 
 struct tau_colors tau_colors;
 

@@ -1,4 +1,4 @@
-// The tasks of a plan, their sets and their pages, as TAU_RUN_COLORS says them.
+// The tasks of a plan, their sets and their pages, as the settings say them.
 // docs/spec/run_colors.md has the records.
 #ifndef TAU_LINUX_RUNTIME_COLORS_PARTITION_H
 #define TAU_LINUX_RUNTIME_COLORS_PARTITION_H

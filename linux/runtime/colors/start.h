@@ -2,7 +2,7 @@
 #ifndef TAU_LINUX_RUNTIME_COLORS_START_H
 #define TAU_LINUX_RUNTIME_COLORS_START_H
 
-// TEXT is TAU_RUN_COLORS; the spill heap exists. Returns NULL, or what was impossible.
+// TEXT is the settings' line `colors`; the spill heap exists. Returns NULL, or what was impossible.
 const char *tau_colors_start(const char *text);
 
 #endif

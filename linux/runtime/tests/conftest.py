@@ -1,6 +1,6 @@
 """The fixtures of these tests."""
 
-from testing.recorded import build, tau
+from testing.recorded import build, record, tau
 from testing.runtime import plan, run
 
-__all__ = ["build", "plan", "run", "tau"]
+__all__ = ["build", "plan", "record", "run", "tau"]

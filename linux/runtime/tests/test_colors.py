@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import secrets
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from model.tlb_color import ownership, process
 from tautochrone.plan.file import load_any_plan
 from tautochrone.tlb.partition import Partition
 from testing.recorded import ROOT, Build, Tau
-from testing.runtime import Run, RunProgram
+from testing.runtime import Run, RunProgram, settings_variables
 
 HEAD = """
 format = "tautochrone tasks"
@@ -286,13 +285,13 @@ def test_a_page_that_is_not_the_plans(
     assert re.search(r"the page at 0x4\w+ in the window of \w+ is mapped, but", done.stderr)
 
 
-def test_a_damaged_variable_ends_the_program() -> None:
+def test_damaged_settings_end_the_program(tmp_path: Path) -> None:
     """What is no partition is refused before main, with status 125 and the cause."""
     text = (
         "page 12 array 4 4 4 structure 0 12 0 0 1 2 "
         "task one 0 17592186044416 16 15 1 0 sets 0 0 0 0"
     )
-    assert _run_text(text) == 0
+    assert _run_text(tmp_path, text) == 0
     for old, new, cause in (
         ("sets 0 0 0 0", "sets 0 0 0 4", "damaged"),
         ("page 12", "page 99", "damaged"),
@@ -309,19 +308,13 @@ def test_a_damaged_variable_ends_the_program() -> None:
         ),
     ):
         assert old in text
-        found = _run_text(text.replace(old, new), cause)
+        found = _run_text(tmp_path, text.replace(old, new), cause)
         assert found == 125, (old, new)
 
 
-def _run_text(text: str, cause: str = "") -> int:
-    """The exit status of `true` with this TAU_RUN_COLORS; stderr has the cause."""
-    code = (
-        "import os, subprocess, sys; from tautochrone import native;"
-        "env = dict(os.environ, LD_PRELOAD=str(native.DIRECTORY / 'libtau_run.so'),"
-        f" TAU_RUN_CHILDREN='1', TAU_RUN_COLORS={text!r});"
-        "done = subprocess.run(['true'], env=env, capture_output=True, text=True);"
-        "print(done.returncode, done.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert cause in done.stdout, done.stdout
-    return int(done.stdout.split()[0])
+def _run_text(folder: Path, text: str, cause: str = "") -> int:
+    """The exit status of `true` with these tasks in its settings; stderr has the cause."""
+    variables = settings_variables(folder, colors=text)
+    done = subprocess.run(["/bin/true"], env=variables, capture_output=True, text=True, check=False)
+    assert cause in done.stderr, done.stderr
+    return done.returncode

@@ -17,11 +17,12 @@ from tautochrone.files.paths import OutputPath
 from tautochrone.plan.file import CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
 from tautochrone.plan.heap.pools import AUTO, WAYS
 from tautochrone.trace.ending import note_ending
+from tautochrone.trace.folder import traces_in
 
 if TYPE_CHECKING:
     from tautochrone.plan.making import Made, Wanted
 
-PATH = click.Path(dir_okay=False, path_type=Path)
+PATH = click.Path(path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
 
 class Margin(click.ParamType):
@@ -75,8 +76,9 @@ class Margin(click.ParamType):
 @click.option(
     "--margin",
     type=Margin(),
-    default=0.0,
-    help="Percentage of the measured heap to add to it, as in 10% (default: 0%).",
+    default=None,
+    help="Percentage of the measured heap to add to it, as in 10% (default: what follows from the"
+    " spread of the recordings; 0% with --fixed-input).",
 )
 @click.option(
     "--layout",
@@ -136,7 +138,7 @@ def command(
     plan_path: Path | None,
     planner: str,
     classes_max: int,
-    margin: float,
+    margin: float | None,
     layout: str | None,
     build_path: Path | None,
     pools: str,
@@ -151,6 +153,7 @@ def command(
     """Find pools and a heap size that hold all of TRACES.
 
     \b
+    tau plan runs -o plan.toml
     tau plan program.tau -o plan.toml
     tau plan small.tau large.tau --margin 10% -o plan.toml --header plan.h
     tau plan program.tau --limit 65536 --json
@@ -165,14 +168,17 @@ def command(
     by a build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate).
     Otherwise it is an estimate.
 
-    With recordings of accesses, the plan also states the frames that a heap on pages reserves. It
-    states the bound of each operation on each target whose compiler is installed.
+    A folder stands for all *.tau in it. Several recordings show how much runs differ, and the
+    margin follows from that. One recording says nothing about other runs, so its margin is
+    larger.
+
+    With recordings of accesses, the plan also states the frames that a heap on pages reserves.
+    It states the bound of each operation on each target whose compiler is installed.
     """
-    outputs: list[Path] = []
-    for path in (plan_path, header_path):
-        if path is not None:
-            output_file.check(path, force, [*traces, *outputs], as_json)
-            outputs.append(path)
+    traces = traces_in(traces)
+    outputs = [path for path in (plan_path, header_path) if path is not None]
+    for index, path in enumerate(outputs):
+        output_file.check(path, force, [*traces, *outputs[:index]], as_json)
     from tautochrone.code.build import Build, load
     from tautochrone.commands import plan_told
     from tautochrone.plan.making import Wanted
@@ -236,7 +242,7 @@ def _made_by(traces: tuple[Path, ...], wanted: Wanted, layout: str) -> str:
     words = ["tau plan", *(trace.name for trace in traces), "--planner", wanted.planner]
     if wanted.classes_max != CLASSES_MAX:
         words += ["--classes-max", str(wanted.classes_max)]
-    if wanted.margin:
+    if wanted.margin is not None:
         words += ["--margin", f"{wanted.margin * 100:g}%"]
     words += ["--layout", layout]
     if wanted.pools != AUTO:

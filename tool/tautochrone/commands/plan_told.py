@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tautochrone.commands.plan_runs import runs_text
 from tautochrone.console import output
 from tautochrone.plan import sizes
 from tautochrone.plan.file import ALIGNMENT_BYTES
@@ -64,6 +65,11 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
         "optimal_within": plan.optimal_within,
         "margin": plan.margin,
         "margin_bytes": made.margin_bytes,
+        "margin_source": made.margin.source,
+        "margin_advised": made.margin.advised,
+        "refused_expected": made.margin.refused,
+        "spread": made.spread.document() if made.spread is not None else None,
+        "alignment_bytes": plan.alignment_bytes,
         "layout": plan.layout,
         "sizes": plan.sizes,
         "pools": {**pools.document(made.pools), "rows": _rows(made)},
@@ -106,11 +112,19 @@ def _rows(made: Made) -> list[dict[str, Any]]:
             {
                 "system": system,
                 "heap_bytes": heap_bytes,
+                "change": _change(choice) if system == "budget" else "",
                 "is_planned": (system == "budget") == bool(made.plan.classes),
                 "costs": [cost._asdict() for cost in found],
             }
         )
     return rows
+
+
+def _change(choice: pools.Choice) -> str:
+    """What pools save, or that runs differ by as much."""
+    if 0 < choice.saving <= choice.spread:
+        return f" (runs differ by {choice.spread * 100:.1f} %, pools save less)"
+    return f" ({-choice.saving * 100:+.1f} %)"
 
 
 def _row_text(row: dict[str, Any]) -> str:
@@ -121,7 +135,7 @@ def _row_text(row: dict[str, Any]) -> str:
         for cost in row["costs"]
     ]
     mark = "  <- this plan" if row["is_planned"] else ""
-    return f"{name:<16} {row['heap_bytes']:>12,} bytes{mark}" + "".join(
+    return f"{name:<16} {row['heap_bytes']:>12,} bytes{row['change']}{mark}" + "".join(
         f"\n                 {text}" for text in said
     )
 
@@ -142,6 +156,8 @@ def show(
             f"heap             {plan.heap_bytes:>12,} bytes, of which margin"
             f" {made.margin_bytes:,} (+{plan.margin * 100:g} %)"
         )
+    for line in runs_text(made):
+        print(line)
     if plan.classes:
         print(
             f"{len(plan.classes):,} of {made.sizes_count:,} sizes after rounding to"

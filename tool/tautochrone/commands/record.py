@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from tautochrone import __version__
+from tautochrone.commands import record_runs
 from tautochrone.console import output, terminal
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
@@ -66,7 +67,15 @@ class Trace:
     "--output",
     "out",
     type=OutputPath(),
-    help="Trace to write (default: PROGRAM.PID.tau).",
+    help="Trace to write; with --runs the folder of the traces (default: PROGRAM.PID.tau).",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1, record_runs.RUNS_MAX),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Record the command N times, to FOLDER/1.tau … N.tau.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
 @click.option(
@@ -119,6 +128,7 @@ class Trace:
 )
 def command(
     out: Path | None,
+    runs: int,
     force: bool,
     raw: bool,
     accesses: str | None,
@@ -133,12 +143,16 @@ def command(
 
     \b
     tau record -- ./program --its arguments
-    tau record -o out.tau -- gcc -c x.c
+    tau record --runs 5 -o runs -- gcc -c x.c
     tau record --accesses -o out.tau -- ./program
     tau record --target armhf -o out.tau -- ./arm-program
 
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
     of the others are written to the same folder, named after program and pid.
+
+    With --runs, these are in FOLDER/children. Each run reads stdin from the start if it is a file;
+    a pipe is refused. Runs that a signal ended leave no trace; Ctrl-C ends the last run. The exit
+    status is that of the first run that failed, else 0.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
@@ -149,7 +163,11 @@ def command(
         raise click.UsageError("--accesses records programs of this machine only, not of --target")
     machine = None if target is None else emulation.find(target)
     programs = [program.check(words, target=target), Path(shutil.which(words[0]) or words[0])]
-    recordings.check_output(out, force, programs, as_json)
+    single = (("--raw", raw), ("--accesses", accesses))
+    if runs > 1:
+        folder = record_runs.check(out, runs, single, force)
+    else:
+        recordings.check_output(out, force, programs, as_json)
     variables = launch.preset_of(dict(os.environ)) if preset == "auto" else None
     # The program's output must not mix with a result on stdout.
     to_stderr = as_json or (out is not None and output_file.is_stdout(out))
@@ -160,11 +178,39 @@ def command(
         )
         return access_record.record(words, out, force, how)
     emulated = None if machine is None else emulation.prepare(machine, *programs)
+    _announce(words[0], variables, children)
+    if emulated is not None:
+        _announce_emulation(emulated.emulation)
+
+    def once(path: Path | None) -> tuple[dict[str, Any], list[Trace], launch.Ended]:
+        return _record(words, path, raw, force, (variables, children, to_stderr, emulated))
+
+    if runs > 1:
+
+        def one(path: Path) -> record_runs.One:
+            result, traces, ended = once(path)
+            return record_runs.One(result, [trace.path for trace in traces], ended)
+
+        return record_runs.record(folder, runs, one, as_json)
+    result, traces, ended = once(out)
+    if as_json:
+        output.emit(True, "record", result, lambda: None)
+    else:
+        _summarize(traces, ended)
+    return ended.exit_status
+
+
+def _record(
+    words: list[str],
+    out: Path | None,
+    raw: bool,
+    force: bool,
+    how: tuple[dict[str, str] | None, bool, bool, launch.Emulated | None],
+) -> tuple[dict[str, Any], list[Trace], launch.Ended]:
+    """Record one run: its JSON, its traces, and how the program ended."""
+    emulated = how[3]
     with recordings.raw_folder(merge.RAW_SUFFIX) as folder:
-        _announce(words[0], variables, children)
-        if emulated is not None:
-            _announce_emulation(emulated.emulation)
-        ended = launch.run(words, folder, variables, children, to_stderr, emulated)
+        ended = launch.run(words, folder, *how)
         traces, missing = _finish(folder, out, raw, force, words[0], ended, emulated)
     _warn(traces)
     if emulated is not None:
@@ -178,11 +224,7 @@ def command(
         "not_recorded": [one.document() for one in missing],
         "running": [{"name": one.name, "pid": one.pid} for one in ended.running],
     }
-    if as_json:
-        output.emit(True, "record", result, lambda: None)
-    else:
-        _summarize(traces, ended)
-    return ended.exit_status
+    return result, traces, ended
 
 
 def _announce(name: str, variables: dict[str, str] | None, children: bool) -> None:

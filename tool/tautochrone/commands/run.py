@@ -284,7 +284,7 @@ def _say(report: Report | None, ran: Ran, name: str, how: How) -> None:
         output.warn(
             f"tau: {name} left no counts: it ended without its exit handlers, or could not write "
             "them",
-            "see that it keeps LD_PRELOAD and TAU_RUN_REPORT, and ends by exit",
+            "see that it keeps LD_PRELOAD and TAU_PRELOAD, and ends by exit",
         )
 
 

@@ -74,9 +74,10 @@ class PlanTrace:
 class Plan:
     """A heap's division, and the other sections by name (plan/sections.py).
 
-    The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction. `sizes`
-    says whether the recorded sizes are the target's (plan/sizes.py). A plan of
-    tasks or of code has no heap: only sections (without_heap).
+    The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction, which is
+    from `margin_source`. `spread` is that of several recordings. `sizes` says whether the recorded
+    sizes are the target's (plan/sizes.py). Its memory starts at a multiple of
+    `alignment_bytes`. A plan of tasks or of code has no heap: only sections (without_heap).
     """
 
     classes: tuple[PlanClass, ...]
@@ -89,6 +90,9 @@ class Plan:
     traces: tuple[PlanTrace, ...] = field(default=())
     sections: Mapping[str, Any] = field(default_factory=dict)
     has_heap: bool = True
+    alignment_bytes: int = 16
+    margin_source: str | None = None
+    spread: float | None = None
 
     @property
     def check_level(self) -> int:
@@ -304,6 +308,7 @@ def _table_of(plan: Plan, name: str) -> dict[str, Any]:
     if name != HEAP:
         return section_named(name).to_table(plan.sections[name])
     heap = {key: getattr(plan, key) for key in schema.keys_of(HEAP_FACTS)}
+    heap = {key: value for key, value in heap.items() if value is not None}
     return {**heap, "classes": [item._asdict() for item in plan.classes]}
 
 

@@ -42,7 +42,7 @@ def header_text(plan: Plan, made_by: str) -> str:
 
 # For heap.c of a firmware: the same calls with pools and without.
 USE = (
-    "//   alignas(TAU_ALIGNMENT) static unsigned char memory[TAU_PLAN_HEAP_BYTES];",
+    "//   alignas(TAU_PLAN_ALIGNMENT) static unsigned char memory[TAU_PLAN_HEAP_BYTES];",
     "//   heap = tau_plan_init(memory);  // then tau_plan_malloc(heap, size_bytes), …",
 )
 
@@ -79,6 +79,7 @@ def _heap_lines(plan: Plan) -> list[str]:
         f"#define TAU_PLAN_DEDICATED_BYTES {plan.dedicated_bytes}u",
         f"#define TAU_PLAN_SHARED_BYTES {plan.shared_bytes}u",
         f"#define TAU_PLAN_HEAP_BYTES {plan.heap_bytes}u",
+        f"#define TAU_PLAN_ALIGNMENT {plan.alignment_bytes}u",
         "",
         "static const struct tau_budget_class tau_plan_classes[] = {",
         *rows,
@@ -117,10 +118,14 @@ def _call_lines(plan: Plan) -> list[str]:
     system = "budget" if plan.classes else "tlsf"
     build = build_of(plan)
     symbol = build.symbol(WORD_BITS[plan.layout])
+    is_as_planned = (
+        f"    const bool is_as_planned = {symbol} == {build.check_level}u &&",
+        "                               (uintptr_t)memory % TAU_PLAN_ALIGNMENT == 0;",
+    )
     start = (
         [
             "    struct tau_budget *heap = NULL;",
-            f"    const bool is_as_planned = {symbol} == {build.check_level}u;",
+            *is_as_planned,
             "    return is_as_planned && tau_budget_init(&heap, memory, TAU_PLAN_HEAP_BYTES,",
             "                                            tau_plan_classes,",
             "                                            TAU_PLAN_CLASSES_COUNT) == TAU_OK",
@@ -129,7 +134,7 @@ def _call_lines(plan: Plan) -> list[str]:
         ]
         if plan.classes
         else [
-            f"    const bool is_as_planned = {symbol} == {build.check_level}u;",
+            *is_as_planned,
             "    return is_as_planned ? tau_tlsf_init(memory, TAU_PLAN_HEAP_BYTES, 0) : NULL;",
         ]
     )
@@ -146,7 +151,7 @@ def _call_lines(plan: Plan) -> list[str]:
         "",
         f"typedef struct tau_{system} tau_plan_heap;",
         "",
-        "// Makes the heap in TAU_PLAN_HEAP_BYTES at MEMORY, which is aligned to TAU_ALIGNMENT.",
+        "// Makes the heap in TAU_PLAN_HEAP_BYTES at MEMORY, a multiple of TAU_PLAN_ALIGNMENT.",
         "// Returns NULL if and only if MEMORY is NULL or not so aligned.",
         "static inline tau_plan_heap *tau_plan_init(void *memory) {",
         *start,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tautochrone.code.build import Build
 from tautochrone.errors import TauError
@@ -22,7 +22,9 @@ from tautochrone.plan.file import (
     with_margin,
 )
 from tautochrone.plan.heap import pools, replayed, starts
+from tautochrone.plan.heap.margin import Margin, margin_of
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.plan.heap.spread import Spread, spread_of
 from tautochrone.plan.heap.threshold import threshold
 from tautochrone.plan.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
@@ -61,6 +63,8 @@ class Made:
     search_seconds: float
     found: replayed.Measured
     pools: pools.Choice
+    margin: Margin
+    spread: Spread | None  # None with one recording
 
     @property
     def endings(self) -> tuple[Ending, ...]:
@@ -82,14 +86,14 @@ class Made:
 class Wanted:
     """How to plan. `layout` is the target's; the default is that of the recordings' ABI.
 
-    With `is_input_fixed` the replayed planner judges by these recordings alone. `pools` is one of
+    `margin` None is what the recordings advise. With `is_input_fixed` the replayed planner judges by these recordings alone. `pools` is one of
     pools.WAYS, for the replayed planner. `is_as_recorded` takes sizes of another ABI as they are,
     without pools.
     """
 
     planner: str = "replayed"
     classes_max: int = CLASSES_MAX
-    margin: float = 0.0
+    margin: float | None = 0.0
     layout: str | None = None
     skip_misuse: bool = False
     is_input_fixed: bool = False
@@ -118,23 +122,27 @@ def make_plan(
     alignment = ALIGNMENT_BYTES[layout]
     profile = profile_of(readers, alignment, wanted.skip_misuse)
     recordings = [ReplayedRecording(reader, layout, wanted.build.check_level) for reader in readers]
-    found, optimal_within = _found(profile, recordings, readers, wanted, tick)
-    choice = _choice(found, recordings, profile, wanted)
-    classes = found.classes if choice.is_taken else ()
+    searched = _searched(profile, recordings, readers, wanted, tick)
+    names = [reader.path.name for reader in readers]
+    spread = spread_of(recordings, names, searched.found.classes, searched.alone)
+    choice, classes = _choice(searched, recordings, profile, wanted, spread)
     measured = choice.pooled_bytes if choice.is_taken else choice.plain_bytes
+    chosen = margin_of(spread, len(recordings), wanted.margin, wanted.is_input_fixed)
+    heap_bytes = with_margin(measured, chosen.fraction, layout)
+    optimal_within = searched.optimal_within
     if wanted.planner == REPLAYED:
         optimal_within = _distance(measured, profile.peak_live_bytes)
-    with_its_margin = with_margin(measured, wanted.margin, layout)
     plan = Plan(
         classes=classes,
-        heap_bytes=threshold(recordings, classes, with_its_margin, alignment)
-        if wanted.margin
-        else measured,
+        heap_bytes=threshold(recordings, classes, heap_bytes, alignment),
         planner=wanted.planner,
         optimal_within=math.ceil(optimal_within * 1e6) / 1e6,
-        margin=wanted.margin,
+        margin=chosen.fraction,
+        margin_source=chosen.source,
+        spread=None if spread is None else round(spread.fraction, 6),
         layout=layout,
         sizes=said,
+        alignment_bytes=max(alignment, *(each.alignment_bytes for each in recordings)),
         traces=tuple(map(_recorded, readers)),
         sections={built.NAME: built.of(wanted.build, layout)},
     )
@@ -145,44 +153,73 @@ def make_plan(
         *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
-        found,
-        choice,
+        *(searched.found, choice, chosen, spread),
     )
 
 
-def _found(
+class _Searched(NamedTuple):
+    """What a planner found, and its `optimal_within`.
+
+    `alone` has the classes that were found for each of several recordings by itself, `careful` what
+    is found for other inputs, too, where the input is fixed.
+    """
+
+    found: replayed.Measured
+    optimal_within: float
+    alone: tuple[Classes, ...] = ()
+    careful: Classes = ()
+
+
+def _searched(
     profile: Profile,
     recordings: Sequence[ReplayedRecording],
     readers: Sequence[TraceReader],
     wanted: Wanted,
     tick: Callable[[], None],
-) -> tuple[replayed.Measured, float]:
-    """What the planner finds, and its `optimal_within`."""
+) -> _Searched:
     if wanted.planner != REPLAYED:
         classes, proved = starts.formula_classes(profile, wanted.planner, wanted.classes_max)
-        return _measure(classes, recordings, profile.granule_bytes, tick), proved
+        return _Searched(_measure(classes, recordings, profile.granule_bytes, tick), proved)
     several = readers if len(readers) > 1 else ()
-    alone = [profile_of([one], profile.granule_bytes, wanted.skip_misuse) for one in several]
-    settings = (wanted.classes_max, tick, wanted.is_input_fixed, alone)
-    return replayed.plan(profile, recordings, *settings), 0.0
+    own = [profile_of([one], profile.granule_bytes, wanted.skip_misuse) for one in several]
+    settings = (wanted.classes_max, tick, wanted.is_input_fixed)
+    found, alone, careful = replayed.plan_several(profile, own, recordings, *settings)
+    return _Searched(found, 0.0, alone, careful)
 
 
 def _choice(
-    found: replayed.Measured,
+    searched: _Searched,
     recordings: Sequence[ReplayedRecording],
     profile: Profile,
     wanted: Wanted,
-) -> pools.Choice:
-    """Both heaps, each from which on larger ones hold, and whether pools are taken."""
-    plain = threshold(recordings, (), found.plain_heap_bytes, profile.granule_bytes)
-    if not found.classes:
-        return pools.Choice(plain, plain, 0.0, False, "no pool saves anything")
-    pooled = threshold(recordings, found.classes, found.heap_bytes, profile.granule_bytes)
+    spread: Spread | None,
+) -> tuple[pools.Choice, Classes]:
+    """Both heaps, each from which on larger ones hold, and the classes that are taken.
+
+    The smallest heap of a search need not have the least such size, so that what else was found
+    competes.
+    """
+    found, granule = searched.found, profile.granule_bytes
+    plain = threshold(recordings, (), found.plain_heap_bytes, granule)
+    if not found.classes and not searched.careful:
+        return pools.Choice(plain, plain, 0.0, False, "no pool saves anything"), ()
+    pooled, classes = min(
+        (threshold(recordings, classes, _smallest(recordings, classes, granule), granule), classes)
+        for classes in {found.classes, searched.careful}
+        if classes
+    )
     if wanted.planner != REPLAYED:
-        return pools.Choice(pooled, plain, 0.0, True, f"--planner {wanted.planner}")
-    alone = [recording.smallest_heap(()) for recording in recordings]
-    spread = pools.spread_of(alone, len(profile.sizes), wanted.is_input_fixed)
-    return pools.choose(wanted.pools, pooled, plain, spread)
+        return pools.Choice(pooled, plain, 0.0, True, f"--planner {wanted.planner}"), classes
+    heaps = None if spread is None else (spread.plain.least, spread.plain.most)
+    differs = pools.spread_of(heaps, len(profile.sizes), wanted.is_input_fixed)
+    choice = pools.choose(wanted.pools, pooled, plain, differs)
+    return choice, classes if choice.is_taken else ()
+
+
+def _smallest(recordings: Sequence[ReplayedRecording], classes: Classes, granule: int) -> int:
+    """The heap that `classes` need on all recordings."""
+    alone = [recording.smallest_heap(classes) for recording in recordings]
+    return common_heap(recordings, classes, alone, granule)
 
 
 def with_sections(

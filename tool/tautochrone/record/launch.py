@@ -8,7 +8,7 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.record import merge, processes
+from tautochrone.record import merge, processes, session
 from tautochrone.record.emulation import Emulated
 from tautochrone.record.program import EXIT_CANNOT_RECORD, EXIT_CANNOT_RUN, EXIT_NOT_FOUND
 
@@ -29,7 +29,7 @@ ENOUGH = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 GRACE_S = 0.5
 POLL_S = 0.01
 PR_SET_CHILD_SUBREAPER = 36
-RECORDER = "libtau_record.so"
+RECORDER = session.RECORDER
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ def preloadable(library: Path) -> Iterator[str]:
     """Yield a path of `library` without blanks and colons, and without commas, which QEMU splits.
     """
     if not any(letter in str(library) for letter in " :,\t"):
-        yield str(library)
+        yield session.library_path(library)
         return
     with tempfile.TemporaryDirectory(prefix="tau-") as folder:
         link = Path(folder) / library.name
         link.symlink_to(library)
-        yield str(link)
+        yield session.library_path(link)
 
 
 def run(
@@ -106,13 +106,13 @@ def run(
     the program as well, so it is not passed on; the other usual signals are. With `follow_children`
     it then waits for all descendants, until Ctrl-C or one of these signals.
     """
-    pid_variable = None if follow_children else "TAU_RECORD_ONLY_PID"
-    environment = dict(os.environ) | (
-        {"TAU_RECORD_DEEPBIND": "keep"} if preset is None else preset
-    )
-    environment["TAU_RECORD_DIRECTORY"] = str(directory.resolve())
-    environment["TAU_RECORD_TICKS_PER_SECOND"] = str(merge.ticks_per_second())
-    environment["TAU_RECORD_SECCOMP_FILTERS"] = str(processes.seccomp_filters())
+    environment = dict(os.environ) | (preset or {})
+    flags = session.KEEP_DEEP_BIND if preset is None else 0
+    here = (merge.ticks_per_second(), processes.seccomp_filters(), flags)
+
+    def value_of(pid: int) -> str:
+        return session.recorder_value(directory.resolve(), 0 if follow_children else pid, *here)
+
     library = preloaded_library() if emulated is None else preloadable(emulated.library)
     with library as path:
         before = environment.pop("LD_PRELOAD", "")
@@ -123,7 +123,7 @@ def run(
             # The emulator is a program of this machine: it must not load what its program loads.
             environment["TAU_RECORD_EMULATOR"] = emulated.emulation.version
             command = emulated.emulation.words(command, emulated.program, preloaded)
-        return run_in(command, environment, output_to_stderr, follow_children, pid_variable)
+        return run_in(command, environment, output_to_stderr, follow_children, value_of)
 
 
 def run_in(
@@ -131,18 +131,18 @@ def run_in(
     environment: dict[str, str],
     output_to_stderr: bool,
     follow_children: bool = True,
-    pid_variable: str | None = None,
+    value_of: Callable[[int], str] | None = None,
 ) -> Ended:
     """Run `command` to its end in an environment; errors, signals and waiting are as in run.
 
-    `pid_variable` is added to the environment, with the pid of the program.
+    `value_of` has the value of session.VARIABLE for the pid of the program.
     """
     # A signal that is ignored (nohup) stays ignored.
     minded = [number for number in ENOUGH if signal.getsignal(number) != signal.SIG_IGN]
     if follow_children:
         # Orphans become our children, so that we know when they end.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    pid, failure = _start(command, environment, pid_variable, output_to_stderr)
+    pid, failure = _start(command, environment, value_of, output_to_stderr)
     if failure:
         os.waitpid(pid, 0)
         code = EXIT_NOT_FOUND if failure == 2 else EXIT_CANNOT_RUN
@@ -152,7 +152,10 @@ def run_in(
 
 
 def _start(
-    command: list[str], environment: dict[str, str], pid_variable: str | None, to_stderr: bool
+    command: list[str],
+    environment: dict[str, str],
+    value_of: Callable[[int], str] | None,
+    to_stderr: bool,
 ) -> tuple[int, int]:
     """Fork and exec; return the child's pid and the errno of its exec, or 0."""
     read_end, write_end = os.pipe()
@@ -168,8 +171,8 @@ def _start(
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         if to_stderr:
             os.dup2(2, 1)
-        if pid_variable is not None:
-            environment[pid_variable] = str(os.getpid())
+        if value_of is not None:
+            environment[session.VARIABLE] = value_of(os.getpid())
         os.execvpe(command[0], command, environment)
     except OSError as error:
         os.write(write_end, str(error.errno).encode())

@@ -64,11 +64,11 @@ class Colors:
         return [task.name for task in self.tasks if len(task.name) > NAME_CHARACTERS_MAX]
 
     def text(self, is_strict: bool) -> str:
-        """The value of TAU_RUN_COLORS. Raises TauError if it is too long for the environment."""
+        """The settings' line `colors`. Raises TauError if it is too long."""
         text = " ".join([*_records(self), *(["strict"] if is_strict else [])])
         if len(text) > TEXT_BYTES_MAX:
             raise TauError(
-                f"the plan's tasks and sets take {len(text):,} bytes of the environment; at most"
+                f"the plan's tasks and sets take {len(text):,} bytes; at most"
                 f" {TEXT_BYTES_MAX:,}",
                 "plan fewer tasks, or with sets in a row",
                 EXIT_USAGE,

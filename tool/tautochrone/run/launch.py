@@ -18,12 +18,13 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.native import RUN_LIBRARY
 from tautochrone.plan.file import Plan
-from tautochrone.record import launch
+from tautochrone.record import launch, session
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run.colors import Colors
 
 PREFIX = "tau-run-"
 REPORT_NAME = "report"
+SETTINGS_NAME = "settings"
 JUST_MADE_S = 1  # it may not be locked yet
 REPORT_BYTES = 1 << 19  # TAU_REPORT_BYTES of linux/runtime/report.h
 PAGE_BYTES = 4096
@@ -60,9 +61,9 @@ class Ran:
 
 
 def plan_text(plan: Plan) -> str:
-    """Return the plan as the allocator reads it from its environment."""
+    """Return the plan as the allocator reads it from its settings."""
     pairs = [f"{item.size_bytes}*{item.count}" for item in plan.classes]
-    return " ".join([str(plan.heap_bytes), *pairs])
+    return " ".join([str(plan.check_level), str(plan.heap_bytes), *pairs])
 
 
 def reserved_bytes() -> int:
@@ -89,22 +90,20 @@ def spill_bytes(how: How, reserved: int) -> int:
     return reserved
 
 
-def variables_of(how: How, report: Path | None) -> dict[str, str]:
-    """The variables of the preloaded allocator."""
+def settings_text(how: How) -> str:
+    """The lines of the allocator's settings; docs/spec/runtime.md has their meaning."""
     reserved = reserved_bytes()
-    found = {"TAU_RUN_RESERVE": str(reserved)}
-    if report is not None:
-        found["TAU_RUN_REPORT"] = str(report)
+    found = {"reserve": str(reserved)}
     if how.plan is not None:
-        found["TAU_RUN_PLAN"] = plan_text(how.plan)
-        found["TAU_RUN_SPILL"] = str(spill_bytes(how, reserved))
+        found["plan"] = plan_text(how.plan)
+        found["spill"] = str(spill_bytes(how, reserved))
     if how.colors is not None:
-        found["TAU_RUN_COLORS"] = how.colors.text(how.is_strict)
+        found["colors"] = how.colors.text(how.is_strict)
     if how.is_locked:
-        found["TAU_RUN_LOCK"] = "1"
+        found["lock"] = "1"
     if how.with_children:
-        found["TAU_RUN_CHILDREN"] = "1"
-    return found
+        found["children"] = "1"
+    return "".join(f"{name} {value}\n" for name, value in found.items())
 
 
 def preloaded_before(environment: dict[str, str]) -> str:
@@ -123,42 +122,57 @@ def run(words: list[str], how: How) -> Ran:
     """Run a program to its end. Raises TauError with exit code 125 to 127 if it cannot be run."""
     environment = dict(os.environ)
     before = preloaded_before(environment)
-    environment = {
-        name: value for name, value in environment.items() if not name.startswith("TAU_RUN_")
-    } | (how.variables or {})
-    with launch.preloaded_library(RUN_LIBRARY) as library, _report_file() as report:
+    environment |= how.variables or {}
+    with (
+        launch.preloaded_library(RUN_LIBRARY) as library,
+        _session_folder(settings_text(how)) as folder,
+    ):
         environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
-        environment |= variables_of(how, report)
-        ended = launch.run_in(words, environment, False, False, "TAU_RUN_PID")
-        lines = report.read_bytes().partition(b"\0")[0] if report is not None else b""
+        ended = launch.run_in(
+            words, environment, False, False, lambda pid: session.run_value(folder, pid)
+        )
+        report = folder / REPORT_NAME
+        lines = report.read_bytes().partition(b"\0")[0] if report.exists() else b""
         return Ran(ended, os.fsdecode(lines))
 
 
 @contextlib.contextmanager
-def _report_file() -> Iterator[Path | None]:
-    """Yield a file that the program can map and write, also as another user; None, with a note, if
-    there is no room for it.
+def _session_folder(settings: str) -> Iterator[Path]:
+    """Yield a folder with the settings, and a report that the program can map and write, also as
+    another user. Without room for the report there is a note, and none.
 
     All of it is on the disk: a program that writes to a mapped hole of a full one is killed.
     """
     _remove_left()
     with contextlib.ExitStack() as stack:
-        report = None
         try:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=PREFIX)))
             _hold(folder, stack)
             folder.chmod(0o711)
-            found = folder / REPORT_NAME
-            found.write_bytes(bytes(REPORT_BYTES))
-            found.chmod(0o666)
-            report = found
+            (folder / SETTINGS_NAME).write_text(settings, encoding="ascii")
+            (folder / SETTINGS_NAME).chmod(0o644)
         except OSError as error:
-            output.warn(
-                f"tau: the program runs without counts: cannot write {REPORT_BYTES:,} bytes to"
-                f" {tempfile.gettempdir()}: {error.strerror}",
+            raise TauError(
+                f"cannot write the heap's settings to {tempfile.gettempdir()}: {error.strerror}",
                 "name another folder with TMPDIR, or raise the limit (ulimit -f)",
-            )
-        yield report
+                EXIT_CANNOT_RUN_SO,
+            ) from error
+        _make_report(folder / REPORT_NAME)
+        yield folder
+
+
+def _make_report(report: Path) -> None:
+    """Write the file of the report in full; remove it, with a note, if there is no room."""
+    try:
+        report.write_bytes(bytes(REPORT_BYTES))
+        report.chmod(0o666)
+    except OSError as error:
+        report.unlink(missing_ok=True)
+        output.warn(
+            f"tau: the program runs without counts: cannot write {REPORT_BYTES:,} bytes to"
+            f" {tempfile.gettempdir()}: {error.strerror}",
+            "name another folder with TMPDIR, or raise the limit (ulimit -f)",
+        )
 
 
 def _hold(folder: Path, stack: contextlib.ExitStack) -> None:

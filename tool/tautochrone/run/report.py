@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.file import MARGIN_MAX, Plan
+from tautochrone.plan.heap.margin import DEFAULT
 
 SITES_SHOWN_MAX = 5
 KNOWN_THREADS_MAX = 1024  # TAU_COLORS_THREADS_MAX of linux/runtime/colors/threads.h
@@ -152,9 +153,11 @@ def refuse_unrun(report: Report | None, exit_code: int) -> None:
 
 
 def advised_percent(plan: Plan, report: Report) -> int:
-    """The margin with which the plan's heap would have had room for what was spilled."""
+    """The margin with which the next runs fit, too: room for what was spilled, and on top of that
+    what one recording gets, as nothing more is known about other runs.
+    """
     measured_bytes = plan.heap_bytes / (1 + plan.margin)
-    wanted = (plan.heap_bytes + report.spill_peak) / measured_bytes - 1
+    wanted = (plan.heap_bytes + report.spill_peak) * (1 + DEFAULT) / measured_bytes - 1
     return int(wanted * 100) + 1
 
 
@@ -200,7 +203,7 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
         f"tau: {name}: {output.count(report.spilled_objects, 'object')} with "
         f"{report.spilled_bytes:,} bytes did not fit the plan; the spill heap had "
         f"{report.spill_peak:,} bytes at its peak",
-        f"record this run too and plan from both recordings{margin}; or is it a plan for another "
+        f"plan from several runs (tau record --runs 5){margin}; or is it a plan for another "
         "program?",
     )
     for site in report.sites[:SITES_SHOWN_MAX]:

@@ -7,6 +7,7 @@ finds; each heap is measured anew by replay.
 from __future__ import annotations
 
 import random
+import secrets
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,18 @@ def test_never_worse_than_the_plan_of_one_recording_of_fixed_inputs(
         alone = make_plan([path], Wanted(is_input_fixed=True)).found.classes
         assert made.found.heap_bytes <= heap_of(paths, alone)
         assert path.name in [start.name for start in made.found.starts]
+
+
+def test_a_fixed_input_is_never_worse_than_any_input(tmp_path: Path) -> None:
+    """The option drops rules; what is found with them is found without them, too."""
+    seed = secrets.randbits(31)
+    for index in range(6):
+        path = recording(tmp_path, seed + index)
+        free, fixed = make_plan([path]), make_plan([path], is_input_fixed=True)
+        assert fixed.measured_heap_bytes <= free.measured_heap_bytes, f"seed {seed + index}"
+    paths = pair(tmp_path, seed)
+    free, fixed = make_plan(paths), make_plan(paths, is_input_fixed=True)
+    assert fixed.measured_heap_bytes <= free.measured_heap_bytes, f"seed {seed}"
 
 
 def test_equal_recordings_give_equal_plans_and_equal_work(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.errors import TauError
@@ -35,14 +34,18 @@ class Choice(NamedTuple):
         return 1 - self.pooled_bytes / self.plain_bytes if self.plain_bytes else 0.0
 
 
-def spread_of(heaps: Sequence[int], sizes_count: int, is_input_fixed: bool) -> float:
-    """The part of the heap by which runs differ: that of the recordings' own heaps, without pools.
+def spread_of(heaps: tuple[int, int] | None, sizes_count: int, is_input_fixed: bool) -> float:
+    """The part of the heap by which runs differ.
 
-    It is 0 if the objects of every input are known: of few sizes, or as the caller says.
+    `heaps` are the least and the most that a recording needs without pools; None if there is one
+    recording. It is 0 if the objects of every input are known: of few sizes, or as the caller says.
     """
     if is_input_fixed or sizes_count <= FEW_SIZES:
         return 0.0
-    return (max(heaps) - min(heaps)) / max(heaps) if len(heaps) > 1 else UNKNOWN_SPREAD
+    if heaps is None:
+        return UNKNOWN_SPREAD
+    least, most = heaps
+    return (most - least) / most if most else 0.0
 
 
 def choose(way: str, pooled_bytes: int, plain_bytes: int, spread: float) -> Choice:

@@ -59,6 +59,7 @@ class ReplayedRecording:
         self.check_level = check_level
         self.trace = opened.open_trace_for_replay(trace)
         self.events = int(self.trace.facts.events)
+        self.alignment_bytes = 1 << int(self.trace.facts.align_log2_max)
         self.lowest_bytes = int(self.trace.facts.peak_live_bytes)
         self.highest_bytes = (
             session.HEAP_32_BYTES_MAX if layout == "32" else session.HEAP_HOST_BYTES_MAX

@@ -50,6 +50,7 @@ SWEEPS_MAX = 2  # over the sizes, from each start
 ENDS_MEASURED_MAX = 2  # results that are measured as finely as by `tau replay`
 SWEEP_GAIN_MIN = 1 / 4096  # what a sweep must save to try another one, as a fraction of the heap
 PREFIXES_START, EMPTY_START = "prefixes", "no classes"
+CAREFUL_START = "any input"  # with --fixed-input: what is found without it
 # Why the classes of a start are refused, in words that follow "the pools of …,".
 NO_CLASS = "of which there are none"
 NO_GAIN = "no better than plain TLSF on some recording"
@@ -210,13 +211,12 @@ def plan(
     classes_max: int,
     tick: Callable[[], None] = lambda: None,
     is_input_fixed: bool = False,
-    alone: Sequence[Profile] = (),
+    others: Sequence[tuple[str, Classes]] = (),
 ) -> Measured:
     """Choose classes for the recordings of `profile`, given in the same order.
 
     `tick` is called after each replay of the search. With `is_input_fixed` the program has no other
-    inputs, so the risk on other inputs is not checked. `alone` has the profile of each recording by
-    itself, from which further starts are made.
+    inputs, so the risk on other inputs is not checked. `others` are further starts, by name.
     """
     plain = [recording.smallest_heap(()) for recording in recordings]
     if not profile.sizes or classes_max == 0:
@@ -227,10 +227,37 @@ def plan(
     search = _Search(profile, recordings, plain, classes_max, meter, is_input_fixed)
     _prefix_checks(search)
     given = starts.formula_starts(profile, classes_max)
-    for own, recording in zip(alone, recordings, strict=bool(alone)):
-        found = plan(own, [recording], classes_max, tick, is_input_fixed)
-        given.append((own.traces[0].path.name, found.classes))
+    given += others
     return _measured(search, _ends(search, given), given)
+
+
+def plan_several(
+    profile: Profile,
+    own: Sequence[Profile],
+    recordings: Sequence[Recording],
+    classes_max: int,
+    tick: Callable[[], None] = lambda: None,
+    is_input_fixed: bool = False,
+) -> tuple[Measured, tuple[Classes, ...], Classes]:
+    """Plan for each recording alone, and from there for all; return the result, and those alone.
+
+    `own` has the profile of each recording by itself; it is empty if there is one recording only.
+    With `is_input_fixed` what is found without it is one more start of each search, so that the
+    option never costs memory. These classes are the last of the result; none without the option.
+    """
+    carefully: Classes = ()
+    careful: list[list[tuple[str, Classes]]] = [[] for _ in range(len(own) + 1)]
+    if is_input_fixed:
+        found, alone, _ = plan_several(profile, own, recordings, classes_max, tick)
+        carefully = found.classes
+        careful = [[(CAREFUL_START, classes)] for classes in (*alone, found.classes)]
+    starts_alone = []
+    for each, recording, more in zip(own, recordings, careful, strict=False):
+        by_itself = plan(each, [recording], classes_max, tick, is_input_fixed, more)
+        starts_alone.append((each.traces[0].path.name, by_itself.classes))
+    more = [*starts_alone, *careful[-1]]
+    result = plan(profile, recordings, classes_max, tick, is_input_fixed, more)
+    return result, tuple(classes for _, classes in starts_alone), carefully
 
 
 def _ends(search: _Search, given: Sequence[tuple[str, Classes]]) -> list[_End]:

@@ -1,0 +1,143 @@
+"""How many fresh runs a plan refuses, by the number of recordings that it was made from, and its
+margin.
+
+Twenty programs are recorded twenty times. A plan is made from some of the runs and tried on the
+others, which it has not seen: does it hold each in its bytes? Writes bench/margins/measured.json
+and prints the table of README.md.
+
+    nice python -m bench.margins.run [PROGRAM...]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.margins.programs import Program, programs, write_inputs
+from bench.margins.table import print_table
+from tautochrone.console.output import note
+from tautochrone.errors import TauError
+from tautochrone.plan.file import with_margin
+from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, held_by_all
+from tautochrone.plan.making import make_plan
+from tautochrone.trace.file import open_trace
+
+HERE = Path(__file__).resolve().parent
+MEASURED = HERE / "measured.json"
+TRACES = HERE.parents[1] / "out" / "bench" / "margins"
+RUNS = 20
+LAYOUT = "host"
+ALIGNMENT_BYTES = 16
+MARGINS = (0.0, 0.01, 0.02, 0.05, 0.08)
+FIVE = tuple(range(5))
+THREE = (5, 6, 7)
+
+
+def record(name: str, program: Program, number: int) -> Path:
+    """Record one run of a program, unless it is there. Raises TauError if the program fails."""
+    trace = TRACES / f"{name}-{number}.tau"
+    if trace.exists():
+        return trace
+    run = program.run(number)
+    folder = TRACES / f"{name}.input"
+    write_inputs(run, folder)
+    words = (sys.executable, "-m", "tautochrone", "record", "--no-children", "-o", str(trace), "--")
+    done = subprocess.run(
+        (*words, *run.command),
+        cwd=folder,
+        input=run.stdin,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env=dict(os.environ),
+    )
+    if done.returncode not in run.statuses:
+        trace.unlink(missing_ok=True)
+        raise TauError(f"recording {name} failed ({done.returncode}): {done.stderr[-300:]}")
+    return trace
+
+
+def smallest(recording: ReplayedRecording, classes: Classes, guess: int) -> int:
+    """The heap that a recording needs with some classes, to a 4,096th."""
+    low, high, step = recording.lowest_bytes - 8, guess, max(16, guess >> 12 & -16)
+    while recording.completed(classes, high) < recording.events:
+        low, high = high, high + max(step, high >> 5 & -16)
+    while high - low > step and (middle := (low + high) // 32 * 16) > low:
+        if recording.completed(classes, middle) >= recording.events:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def tried(
+    recordings: Sequence[ReplayedRecording],
+    planned_from: Sequence[int],
+    classes: Classes,
+    measured_bytes: int,
+) -> dict[str, Any]:
+    """What a plan from some recordings does with all others."""
+    own = [recordings[index] for index in planned_from]
+    fresh = [recordings[index] for index in range(RUNS) if index not in planned_from]
+    refused = {}
+    for margin in MARGINS:
+        heap_bytes = with_margin(measured_bytes, margin, LAYOUT)
+        heap_bytes = held_by_all(own, classes, heap_bytes, ALIGNMENT_BYTES)
+        held = [one.completed(classes, heap_bytes) >= one.events for one in fresh]
+        refused[f"{margin:g}"] = held.count(False)
+    needs = [smallest(one, classes, measured_bytes) for one in fresh]
+    return {
+        "from": list(planned_from),
+        "fresh": len(fresh),
+        "refused": refused,
+        "needs_most": round(max(needs) / measured_bytes - 1, 6),
+        "needs": [round(need / measured_bytes - 1, 5) for need in needs],
+    }
+
+
+def measure(name: str, program: Program) -> dict[str, Any]:
+    """All plans of one program."""
+    started = time.monotonic()
+    paths = [record(name, program, number) for number in range(RUNS)]
+    recordings = [ReplayedRecording(open_trace(path), LAYOUT) for path in paths]
+    found: dict[str, Any] = {"differs": program.differs, "events": recordings[0].events}
+    five = make_plan([paths[index] for index in FIVE], layout=LAYOUT)
+    three = make_plan([paths[index] for index in THREE], layout=LAYOUT)
+    # make_plan of one recording finds the same pools as its search of each alone.
+    rows = [
+        tried(recordings, [index], classes, recordings[index].smallest_heap(classes))
+        for index, classes in zip(FIVE, five.alone, strict=True)
+    ]
+    found["1"] = rows
+    for indices, made in ((THREE, three), (FIVE, five)):
+        row = tried(recordings, indices, made.plan.classes, made.measured_heap_bytes)
+        assert made.spread is not None
+        row["spread"] = round(made.spread.fraction, 6)
+        row["pools"] = len(made.plan.classes)
+        row["gain"] = round(1 - made.measured_heap_bytes / made.plain_heap_bytes, 6)
+        found[str(len(indices))] = [row]
+    found["plain"] = [smallest(one, (), one.lowest_bytes * 9 // 8) for one in recordings]
+    note(f"{name}: {time.monotonic() - started:.0f} s")
+    return found
+
+
+def main(chosen: Sequence[str]) -> None:
+    """Measure the chosen programs, or all, and keep the others' figures."""
+    TRACES.mkdir(parents=True, exist_ok=True)
+    measured = json.loads(MEASURED.read_text()) if chosen and MEASURED.exists() else {}
+    for name, program in programs().items():
+        if not chosen or name in chosen:
+            measured[name] = measure(name, program)
+            MEASURED.write_text(json.dumps(measured) + "\n")
+    print_table(measured)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

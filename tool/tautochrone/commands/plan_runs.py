@@ -1,0 +1,30 @@
+"""What `tau plan` prints of the runs that were recorded, and of those that were not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tautochrone.console.output import percent
+from tautochrone.plan.making import Made
+
+
+def runs_text(made: Made) -> Iterator[str]:
+    """Lines on single runs, on each recording left out, and on the margin."""
+    spread = made.spread
+    if spread is not None:
+        plain, planned = spread.plain, spread.planned
+        yield (
+            f"single runs need {planned.least:,} to {planned.most:,} bytes with these pools,"
+            f" {plain.least:,} to {plain.most:,} without"
+        )
+        short = [item for item in spread.left_out if item.short_bytes]
+        if short:
+            worst = max(short, key=lambda item: item.short_bytes)
+            yield (
+                f"left out in turn: {len(short)} of {len(spread.left_out)} need more than a plan"
+                f" from the others has, {worst.name} most:"
+                f" {percent(worst.short_bytes / worst.planned_bytes)}"
+            )
+        else:
+            yield f"left out in turn: a plan from the others holds each of {len(spread.left_out)}"
+    yield made.margin.text()
