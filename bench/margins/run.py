@@ -25,7 +25,7 @@ from tautochrone.console.output import note
 from tautochrone.errors import TauError
 from tautochrone.plan.file import with_margin
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, held_by_all
-from tautochrone.plan.making import make_plan
+from tautochrone.plan.making import Wanted, make_plan
 from tautochrone.trace.file import open_trace
 
 HERE = Path(__file__).resolve().parent
@@ -108,8 +108,8 @@ def measure(name: str, program: Program) -> dict[str, Any]:
     paths = [record(name, program, number) for number in range(RUNS)]
     recordings = [ReplayedRecording(open_trace(path), LAYOUT) for path in paths]
     found: dict[str, Any] = {"differs": program.differs, "events": recordings[0].events}
-    five = make_plan([paths[index] for index in FIVE], layout=LAYOUT)
-    three = make_plan([paths[index] for index in THREE], layout=LAYOUT)
+    five = make_plan([paths[index] for index in FIVE], Wanted(layout=LAYOUT))
+    three = make_plan([paths[index] for index in THREE], Wanted(layout=LAYOUT))
     # make_plan of one recording finds the same pools as its search of each alone.
     rows = [
         tried(recordings, [index], classes, recordings[index].smallest_heap(classes))

@@ -65,6 +65,7 @@ class Made:
     pools: pools.Choice
     margin: Margin
     spread: Spread | None  # None with one recording
+    alone: tuple[Classes, ...]  # of several recordings, the pools found for each by itself
 
     @property
     def endings(self) -> tuple[Ending, ...]:
@@ -86,9 +87,9 @@ class Made:
 class Wanted:
     """How to plan. `layout` is the target's; the default is that of the recordings' ABI.
 
-    `margin` None is what the recordings advise. With `is_input_fixed` the replayed planner judges by these recordings alone. `pools` is one of
-    pools.WAYS, for the replayed planner. `is_as_recorded` takes sizes of another ABI as they are,
-    without pools.
+    `margin` None is what the recordings advise. With `is_input_fixed` the replayed planner judges
+    by these recordings alone. `pools` is one of pools.WAYS, for the replayed planner. `is_as_recorded`
+    takes sizes of another ABI as they are, without pools.
     """
 
     planner: str = "replayed"
@@ -153,7 +154,7 @@ def make_plan(
         *(profile.peak_live_bytes, len(profile.sizes)),
         sum(recording.replays for recording in recordings),
         time.perf_counter() - started,
-        *(searched.found, choice, chosen, spread),
+        *(searched.found, choice, chosen, spread, searched.alone),
     )
 
 

@@ -287,7 +287,8 @@ def test_a_bound_that_is_stated_twice_is_refused(tmp_path: Path) -> None:
     (first, second) = SECTIONS["bounds"].operations
     twice = Bounds("cd" * 32, (first, second, first._replace(bound=1)))
     text = plan_text(replace(PLAN, sections={"bounds": twice}), "")
-    with pytest.raises(TauError, match=r"malloc of budget on rv32 \(Os-check1\), in instructions twice"):
+    said = r"malloc of budget on rv32 \(Os-check1\), in instructions twice"
+    with pytest.raises(TauError, match=said):
         load_plan(written(tmp_path, text))
 
 

@@ -22,6 +22,8 @@ from tool.tests.plan.plan_traces import come_and_go
 
 FORMULAS = ("greedy", "exact")
 
+FIXED = Wanted(is_input_fixed=True)
+
 
 def recording(folder: Path, seed: int) -> Path:
     """A program that allocates and frees objects of 5 to 40 sizes at random."""
@@ -67,7 +69,7 @@ def test_classes_are_found_where_no_guess_of_all_counts_at_once_is_admitted(
 @pytest.mark.parametrize("seed", range(6))
 def test_never_worse_than_a_formula_where_the_input_is_fixed(tmp_path: Path, seed: int) -> None:
     path = recording(tmp_path, seed)
-    made = make_plan([path], Wanted(is_input_fixed=True))
+    made = make_plan([path], FIXED)
     assert made.measured_heap_bytes <= made.plain_heap_bytes
     for planner in FORMULAS:
         assert made.found.heap_bytes <= make_plan([path], Wanted(planner)).found.heap_bytes
@@ -102,9 +104,9 @@ def test_never_worse_than_the_plan_of_one_recording_of_fixed_inputs(
     tmp_path: Path, seed: int
 ) -> None:
     paths = pair(tmp_path, seed)
-    made = make_plan(paths, Wanted(is_input_fixed=True))
+    made = make_plan(paths, FIXED)
     for path in paths:
-        alone = make_plan([path], Wanted(is_input_fixed=True)).found.classes
+        alone = make_plan([path], FIXED).found.classes
         assert made.found.heap_bytes <= heap_of(paths, alone)
         assert path.name in [start.name for start in made.found.starts]
 
@@ -114,10 +116,10 @@ def test_a_fixed_input_is_never_worse_than_any_input(tmp_path: Path) -> None:
     seed = secrets.randbits(31)
     for index in range(6):
         path = recording(tmp_path, seed + index)
-        free, fixed = make_plan([path]), make_plan([path], is_input_fixed=True)
+        free, fixed = make_plan([path]), make_plan([path], FIXED)
         assert fixed.measured_heap_bytes <= free.measured_heap_bytes, f"seed {seed + index}"
     paths = pair(tmp_path, seed)
-    free, fixed = make_plan(paths), make_plan(paths, is_input_fixed=True)
+    free, fixed = make_plan(paths), make_plan(paths, FIXED)
     assert fixed.measured_heap_bytes <= free.measured_heap_bytes, f"seed {seed}"
 
 

@@ -65,7 +65,7 @@ def command(
     """
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.profile import How, profile
-    from tautochrone.commands import info_code
+    from tautochrone.commands.info import code as info_code
 
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:

@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from tautochrone.coldcode.recording import is_code_recording, load
-from tautochrone.commands import info_code, info_tlb
+from tautochrone.commands.info import code as info_code
+from tautochrone.commands.info import tlb as info_tlb
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError

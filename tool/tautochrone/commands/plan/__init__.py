@@ -168,19 +168,17 @@ def command(
     by a build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate).
     Otherwise it is an estimate.
 
-    A folder stands for all *.tau in it. Several recordings show how much runs differ, and the
-    margin follows from that. One recording says nothing about other runs, so its margin is
-    larger.
+    A folder stands for all *.tau in it. The margin follows from how much several recordings
+    differ. One recording says nothing about other runs, so its margin is larger.
 
     With recordings of accesses, the plan also states the frames that a heap on pages reserves.
-    It states the bound of each operation on each target whose compiler is installed.
     """
     traces = traces_in(traces)
     outputs = [path for path in (plan_path, header_path) if path is not None]
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*traces, *outputs[:index]], as_json)
     from tautochrone.code.build import Build, load
-    from tautochrone.commands import plan_told
+    from tautochrone.commands.plan import told
     from tautochrone.plan.making import Wanted
 
     build = load(build_path) if build_path else Build()
@@ -193,8 +191,8 @@ def command(
         output.emit(
             as_json,
             "plan",
-            plan_told.result_of(made, limit_bytes),
-            lambda: plan_told.show(made, traces, plan_path, header_path),
+            told.result_of(made, limit_bytes),
+            lambda: told.show(made, traces, plan_path, header_path),
         )
     for path, ending in zip(traces, made.endings, strict=True):
         note_ending(path, ending)
@@ -215,7 +213,7 @@ def _made_and_saved(
     force: bool,
 ) -> Made:
     """Make the plan, and write its file and its header."""
-    from tautochrone.commands import plan_told
+    from tautochrone.commands.plan import told
     from tautochrone.plan.file import save_plan
     from tautochrone.plan.header import save_header
     from tautochrone.plan.making import make_plan, with_sections
@@ -227,11 +225,11 @@ def _made_and_saved(
     bar.close()
     if header_path is not None:
         refuse_header(made.plan)
-    plan_told.note_search(made)
+    told.note_search(made)
     made = with_sections(made, wanted.skip_misuse, output.note)
     made_by = _made_by(traces, wanted, made.plan.layout)
     if plan_path is not None:
-        save_plan(made.plan, plan_path, made_by, plan_told.notes(made), force)
+        save_plan(made.plan, plan_path, made_by, told.notes(made), force)
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made

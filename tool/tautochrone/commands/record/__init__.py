@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from tautochrone import __version__
-from tautochrone.commands import record_runs
+from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output, terminal
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
@@ -150,9 +150,8 @@ def command(
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
     of the others are written to the same folder, named after program and pid.
 
-    With --runs, these are in FOLDER/children. Each run reads stdin from the start if it is a file;
-    a pipe is refused. Runs that a signal ended leave no trace; Ctrl-C ends the last run. The exit
-    status is that of the first run that failed, else 0.
+    With --runs, these are in FOLDER/children, and the exit status is that of the first run that
+    failed. Each run reads stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
