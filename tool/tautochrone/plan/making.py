@@ -88,8 +88,8 @@ class Wanted:
     """How to plan. `layout` is the target's; the default is that of the recordings' ABI.
 
     `margin` None is what the recordings advise. With `is_input_fixed` the replayed planner judges
-    by these recordings alone. `pools` is one of pools.WAYS, for the replayed planner. `is_as_recorded`
-    takes sizes of another ABI as they are, without pools.
+    by these recordings alone. `pools` is one of pools.WAYS, for the replayed planner.
+    `is_as_recorded` takes sizes of another ABI as they are, without pools.
     """
 
     planner: str = "replayed"
