@@ -3,7 +3,8 @@
 Records it, plans its heap, replays the plan beside other allocators. Records its accesses too, this
 time without optimization, which are few enough for a simulated processor: replays them on heaps
 over pages, ours and the conventional one, in software and on the tile, each with its memory
-management unit. Writes out/demo/report.html; prints what it found and the next command to try. What
+management unit. Writes out/demo/report.html. Last, a firmware runs on its plan, verified on its own
+machine code (demo_firmware.py). Prints what it found and the next command to try. What
 the steps say on the way goes to stderr. The tile's simulators are built meanwhile; where they
 cannot be, the demo says why and goes on.
 """
@@ -18,6 +19,8 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import demo_firmware
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
@@ -104,6 +107,7 @@ def main() -> None:
     tell_pages(paged["systems"])
     if on_tile:
         tell_tile(paged["systems"])
+    print(demo_firmware.on_its_plan(step, OUT / "firmware"))
     print(f"The report: {report}")
     print("Next, your own program: .venv/bin/tau record -o program.tau -- ./program")
 

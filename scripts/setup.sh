@@ -7,10 +7,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 demo_packages=(gcc libc6-dev make cmake ninja-build python3-venv libzstd-dev pkg-config
-    gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0 valgrind g++ perl)
-check_packages=(python3-dev zstd libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib
-    qemu-system-arm picolibc-riscv64-unknown-elf gcc-12-multilib qemu-user
-    gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+    gcc-riscv64-unknown-elf gcc-arm-none-eabi libjemalloc2 libmimalloc2.0 valgrind g++ perl
+    libnewlib-arm-none-eabi qemu-system-arm)
+check_packages=(python3-dev zstd libstdc++-arm-none-eabi-newlib
+    picolibc-riscv64-unknown-elf gcc-12-multilib gcc-arm-linux-gnueabihf
     clang-14 clang-format-14 libclang-rt-14-dev musl-tools heaptrack sqlite3 jq php-cli
     ffmpeg minisat picosat qemu-system-misc chromium libtcmalloc-minimal4
     linux-source-6.12 gcc-12-riscv64-linux-gnu binutils-riscv64-linux-gnu libc6-dev-riscv64-cross

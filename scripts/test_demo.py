@@ -44,6 +44,7 @@ def steps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(demo, "ROOT", tmp_path)
     monkeypatch.setattr(demo.output, "configure", lambda *_, **__: None)  # other tests print notes
     monkeypatch.setattr(demo, "step", step)
+    monkeypatch.setattr(demo.demo_firmware, "on_its_plan", lambda *_: "It runs on its plan.")
     monkeypatch.setattr(demo, "installed_systems", lambda: "tlsf,budget")
     return done
 

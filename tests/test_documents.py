@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from sources import tree_files
 
+from tautochrone.code.build import FASTEST, Build
 from tautochrone.code.bounds import SHARED_FUNCTIONS, bound_of_image
 from tautochrone.code.images import core_image
 from tautochrone.replay.tile.cycle_bounds import tile_bounds
@@ -253,13 +254,18 @@ def test_the_readmes_picture_is_small() -> None:
 
 
 def test_the_readmes_bounds_are_those_of_the_code() -> None:
-    rows = {"TLSF": ("tlsf", ()), "budgeted heap": ("budget", ())}
-    rows["budgeted heap, served by a pool"] = ("budget", SHARED_FUNCTIONS)
+    rows = {
+        "TLSF": ("tlsf", (), FASTEST),
+        "budgeted heap": ("budget", (), FASTEST),
+        "budgeted heap, served by a pool": ("budget", SHARED_FUNCTIONS, FASTEST),
+        "TLSF, default checks, -Os": ("tlsf", (), Build()),
+        "budgeted heap, default checks, -Os": ("budget", (), Build()),
+    }
     text = (ROOT / "README.md").read_text()
-    for name, (system, without) in rows.items():
+    for name, (system, without, build) in rows.items():
         cells = []
         for isa in ("rv32", "m4"):
-            image = core_image(system, isa)
+            image = core_image(system, isa, build)
             malloc, free = (bound_of_image(image, verb, without) for verb in ("malloc", "free"))
             cells.append(f"{malloc} / {free}")
         assert f"| {name} | {' | '.join(cells)} |" in text

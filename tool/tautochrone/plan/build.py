@@ -67,7 +67,8 @@ def document(value: Built) -> dict[str, Any]:
 
 def told(value: Built) -> list[str]:
     """As Section."""
-    return [f"measured for a core built with {value.build.told()}"]
+    level = f"check level {value.build.check_level}"
+    return [f"measured for a core built with {value.build.told() if value.compilers else level}"]
 
 
 def header(value: Built) -> list[str]:

@@ -18,13 +18,9 @@ def runs_text(made: Made) -> Iterator[str]:
             f" {plain.least:,} to {plain.most:,} without"
         )
         short = [item for item in spread.left_out if item.short_bytes]
-        if short:
-            worst = max(short, key=lambda item: item.short_bytes)
-            yield (
-                f"left out in turn: {len(short)} of {len(spread.left_out)} need more than a plan"
-                f" from the others has, {worst.name} most:"
-                f" {percent(worst.short_bytes / worst.planned_bytes)}"
-            )
-        else:
-            yield f"left out in turn: a plan from the others holds each of {len(spread.left_out)}"
+        worst = max((item.short_bytes / item.planned_bytes for item in short), default=0.0)
+        yield (
+            f"left out in turn: {len(short)} of {len(spread.left_out)} need more than a plan from"
+            f" the others has, at most {percent(worst)}"
+        )
     yield made.margin.text()

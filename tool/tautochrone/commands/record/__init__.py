@@ -148,8 +148,9 @@ def command(
     tau record --target armhf -o out.tau -- ./arm-program
 
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
-    of the others are written to the same folder, named after program and pid. With --runs, these are in FOLDER/children, and the exit status is that of the first run that
-    failed. Each run reads stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
+    of the others are written to the same folder, named after program and pid. With --runs, these
+    are in FOLDER/children, and the exit status is that of the first run that failed. Each run reads
+    stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:

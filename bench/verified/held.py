@@ -1,0 +1,64 @@
+"""Plans every recording for each build, and replays it on each target's machine code.
+
+A plan has pools wherever they save anything, and no margin: the hardest case. It must hold in
+exactly the header's bytes, and no call may take more instructions than the header's bound.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tautochrone.code.build import Build
+from tautochrone.plan.heap.pools import ALWAYS
+from tautochrone.plan.making import Wanted, make_plan, with_sections
+from tautochrone.replay.opened import OpenTrace
+from tautochrone.verify.recordings import TARGETS, Done, verify
+
+CHECK_LEVELS = (0, 1, 2)
+OPTIMIZATIONS = ("-O2", "-Os")
+
+
+@dataclass(frozen=True)
+class Held:
+    """A plan of one recording in one build, on one target."""
+
+    recording: str
+    build: str
+    target: str
+    heap_bytes: int
+    pools: int
+    calls: int
+    refused: int
+    over_bound: int
+    nearest: float  # the call that came nearest to its bound, as a part of it
+    stack_bytes: int
+
+    def document(self) -> dict[str, Any]:
+        """Return its object in the JSON."""
+        return asdict(self)
+
+
+def held(name: str, path: Path) -> Iterator[Held]:
+    """Yield the recording in every build on every target."""
+    trace = OpenTrace(path)
+    for level in CHECK_LEVELS:
+        build = Build(level)
+        made = make_plan([path], Wanted(pools=ALWAYS, build=build))
+        for optimize, target in itertools.product(OPTIMIZATIONS, TARGETS):
+            built = with_sections(
+                replace(made, build=replace(build, optimize=optimize)), False, lambda *_: None
+            )
+            yield _row(name, level, optimize, verify(built.plan, trace, target), built.plan.classes)
+
+
+def _row(name: str, level: int, optimize: str, done: Done, classes: Any) -> Held:
+    run = done.run
+    parts = [call.instructions_max / call.bound for call in done.calls if call.bound]
+    return Held(
+        *(name, Build(level, optimize).name, run.target, run.heap_bytes, len(classes), run.calls),
+        *(done.refusals, len(done.over), round(max(parts), 4), run.stack_bytes),
+    )
