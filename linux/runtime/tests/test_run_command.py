@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.commands.plan import Margin
-from tautochrone.plan.margin import DEFAULT
+from tautochrone.plan.heap.margin import DEFAULT
 from testing.recorded import Build, Tau
 from testing.runtime import MakePlan, RunProgram, settings_variables
 
@@ -70,6 +70,24 @@ def test_the_advised_margin_is_one_that_plan_takes(run: RunProgram, plan: MakePl
     done = run(*objects(2000, 40_000), options=options)
     assert "plan from several runs (tau record --runs 5); or" in done.stderr
     assert "--margin" not in done.stderr
+
+
+@pytest.mark.parametrize("size", [48, 3000, 40_000])
+def test_advice_on_margins_settles_after_one_step(
+    tau: Tau, run: RunProgram, tmp_path: Path, size: int
+) -> None:
+    """A run that needs more than was recorded fits once its advice was followed."""
+    recorded, larger = (
+        (sys.executable, *objects(bytes_count // size, size)[1:])
+        for bytes_count in (4_000_000, 6_000_000)
+    )
+    assert tau("record", "--preset", "none", "-o", "t.tau", "--", *recorded).returncode == 0
+    options = ("--plan", tmp_path / "p.toml", "--preset", "none")
+    words = ("plan", "t.tau", "--pools", "always", "-o", "p.toml", "--force", "--margin")
+    assert tau(*words, "0%").returncode == 0
+    (advised,) = re.findall(r"--margin (\S+) or more;", run(*larger, options=options).stderr)
+    assert tau(*words, advised).returncode == 0
+    assert "the plan held: nothing spilled" in run(*larger, options=options).stderr, advised
 
 
 RESIZED = """
