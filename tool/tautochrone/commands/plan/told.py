@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tautochrone.plan.heap import pools
 from tautochrone.plan.sections import section_named
 
 if TYPE_CHECKING:
+    from tautochrone.plan.file import PlanTrace
     from tautochrone.plan.making import Made
 
 # What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
@@ -140,15 +142,26 @@ def _row_text(row: dict[str, Any]) -> str:
     )
 
 
+def _recorded(traces: Sequence[PlanTrace]) -> str:
+    """What was recorded: of one recording, or from the least to the most of several."""
+    if len(traces) == 1:
+        (one,) = traces
+        return (
+            f"{one.name}: {one.events:,} events, {one.peak_live_bytes:,} bytes live at the peak"
+        )
+    events = [trace.events for trace in traces]
+    peaks = [trace.peak_live_bytes for trace in traces]
+    return (
+        f"{len(traces)} recordings: {min(events):,} to {max(events):,} events,"
+        f" {min(peaks):,} to {max(peaks):,} bytes live at the peak"
+    )
+
+
 def show(
     made: Made, paths: tuple[Path, ...], plan_path: Path | None, header_path: Path | None
 ) -> None:
     plan = made.plan
-    for trace in plan.traces:
-        print(
-            f"{trace.name}: {trace.events:,} events,"
-            f" {trace.peak_live_bytes:,} bytes live at the peak"
-        )
+    print(_recorded(plan.traces))
     for row in _rows(made):
         print(_row_text(row))
     if plan.margin:
