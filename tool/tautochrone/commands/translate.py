@@ -96,7 +96,7 @@ def command(
     Strings and arrays can have the size of a type by chance. Call sites tell them from objects of
     the type, unless the program has a function of its own around malloc. Then --trust-types takes
     the types' word, which is wrong for such strings. A recording that is made with the target's
-    sizes has no such error: core/ports/record.h in a firmware.
+    sizes has no such error: core/ports/record_wrap.c in a firmware.
 
     Exit status: 0 if the recording was translated; 1 if sizes have to be stated.
     """

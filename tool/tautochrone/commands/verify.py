@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from tautochrone.replay.opened import OpenTrace
 
 PATH = click.Path(dir_okay=False, path_type=Path)
+TRACES = click.Path(path_type=Path)
 TARGETS = ("m4", "rv32")
 
 
 @click.command()
 @click.argument("plan_path", metavar="PLAN", type=PATH)
-@click.argument("traces", type=PATH, nargs=-1)
+@click.argument("traces", type=TRACES, nargs=-1)
 @click.option(
     "--target",
     "targets",
@@ -55,12 +56,14 @@ def command(
 
     \b
     tau verify plan.toml program.tau
+    tau verify plan.toml runs
     tau verify plan.toml --target m4
     tau verify plan.toml program.tau --elf firmware.elf
 
     The heap is compiled from the plan's header and the core, with the options that the plan states,
     and runs on an emulated processor in exactly the planned bytes. The contents of all objects are
-    checked. Without TRACES, the recordings that the plan names are taken from its folder.
+    checked. A folder stands for all *.tau in it. Without TRACES, the recordings that the plan names
+    are taken from its folder.
 
     If no request is refused and no call takes more instructions than the header's bound, the plan
     gets a certificate: the section [verified]. `tau check` compares it with the installed core and
@@ -73,9 +76,10 @@ def command(
     from tautochrone.plan.remarks import note_plan
     from tautochrone.verify.recordings import refuse
     from tautochrone.replay.opened import OpenTrace
+    from tautochrone.trace.folder import traces_in
 
     plan = load_plan(plan_path)
-    opened = [OpenTrace(path) for path in traces or _beside(plan_path, plan)]
+    opened = [OpenTrace(path) for path in traces_in(traces) or _beside(plan_path, plan)]
     refuse(plan, opened)
     done = _on_firmware(plan, opened, firmware, skip_misuse) if firmware else []
     if not firmware:
@@ -99,7 +103,7 @@ def _beside(plan_path: Path, plan: Plan) -> list[Path]:
         cause = "not there" if missing else "it names no recording"
         raise TauError(
             f"{', '.join(missing) or plan_path}: {cause}",
-            f"name the recordings: tau verify {plan_path} TRACE…",
+            f"name the recordings or their folder: tau verify {plan_path} TRACE…",
         )
     return paths
 
@@ -185,5 +189,12 @@ def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
             print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}{over}")
     if held:
         print(f"verified; written into {plan_path}")
-    else:
-        print("next: make the plan from these recordings too, with a margin: tau plan --margin")
+        return
+    refused = " ".join(dict.fromkeys(each.run.trace for each in done if each.refusals))
+    if refused:
+        print(
+            f"next: make the plan from its recordings and from {refused}: tau plan RECORDING…"
+            f" {refused} -o {plan_path} --header heap_plan.h --force"
+        )
+    if any(each.over for each in done):
+        print(f"next: tau check {plan_path} says what changed since the bounds were stated")

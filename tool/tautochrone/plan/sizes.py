@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXACT, TRANSLATED, AS_RECORDED, ESTIMATE = "exact", "translated", "as-recorded", "estimate"
 # How to have the target's sizes; docs/tutorials/size-a-heap.md shows each.
 WAYS = (
-    "record the firmware itself, in QEMU or on the board, with core/ports/record.h;"
+    "record the firmware itself, in QEMU or on the board, with core/ports/record_wrap.c;"
     " or a build for 32-bit Arm Linux: tau record --target armhf -- ./program;"
     " or translate with the debug information of both builds: tau translate"
 )

@@ -75,12 +75,27 @@ def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recor
     plan.write_text(re.sub(rf"\b{heap}\b", str(smaller), whole))
     said = tau("verify", plan, recording, expect=3)
     assert "REFUSED, the first at event" in said.stdout
+    assert "next: make the plan from its recordings and from program.tau: tau plan" in said.stdout
     assert "[verified]" not in plan.read_text()
     document = json.loads(tau("verify", plan, recording, "--json", expect=3).stdout)
     first = document["runs"][0]["first_refusal"]
     native = ReplayedRecording(recording, "32").completed((), smaller)
     assert first == native, "the emulated heap refuses what the native one refuses"
     assert document["runs"][0]["refusals"] > 1, "replay goes on behind the first"
+
+
+def test_a_folder_stands_for_its_recordings(tmp_path: Path, recording: Path) -> None:
+    """What `tau record --runs` and the planner call a folder of runs, verify takes too."""
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name in ("1.tau", "2.tau"):
+        (runs / name).write_bytes(recording.read_bytes())
+    plan = tmp_path / "plan.toml"
+    said = tau("plan", runs, "-o", plan).stdout
+    assert "they say nothing about runs with other inputs" in said
+    document = json.loads(tau("verify", plan, runs, "--target", "m4", "--json").stdout)
+    assert [run["trace"] for run in document["runs"]] == ["1.tau", "2.tau"]
+    assert "or their folder" in tau("verify", plan, expect=1).stderr
 
 
 def test_a_bound_that_is_too_small_is_exceeded(tmp_path: Path, recording: Path) -> None:

@@ -164,9 +164,9 @@ def command(
     that are sampled up to a quarter above it hold, too.
 
     A structure with pointers has another size on another machine. A plan for a target is exact only
-    if its recordings were made on the target's ABI: by the firmware itself (core/ports/record.h),
-    by a build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate).
-    Otherwise it is an estimate.
+    if its recordings have the target's sizes: from the firmware (core/ports/record_wrap.c), from a
+    build for 32-bit Arm Linux (tau record --target armhf), or translated (tau translate). Those of
+    a 64-bit program are planned for its machine; with --layout 32 the plan is an estimate.
 
     A folder stands for all *.tau in it. The margin follows from how much several recordings
     differ. One recording says nothing about other runs, so its margin is larger.

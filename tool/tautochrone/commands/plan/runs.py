@@ -23,4 +23,6 @@ def runs_text(made: Made) -> Iterator[str]:
             f"left out in turn: {len(short)} of {len(spread.left_out)} need more than a plan from"
             f" the others has, at most {percent(worst)}"
         )
+        if planned.least == planned.most and plain.least == plain.most:
+            yield "all runs need the same: they say nothing about runs with other inputs"
     yield made.margin.text()

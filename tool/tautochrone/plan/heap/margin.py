@@ -50,8 +50,9 @@ class Margin:
             basis = "one recording says nothing about other runs"
             if self.source == ALONE:
                 return (
-                    f"{basis}: the margin is the default of {percent(self.fraction)}; record more"
-                    " with `tau record --runs 5 -o FOLDER -- PROGRAM`"
+                    f"{basis}: the margin is the default of {percent(self.fraction)}; record other"
+                    " inputs too and plan from all of them (`tau record --runs 5 -o FOLDER` repeats"
+                    " one command)"
                 )
             return f"{basis}; the default margin is {percent(self.advised)}"
         basis = f"{self.recordings} recordings advise a margin of {percent(self.advised)}"
