@@ -71,7 +71,7 @@ def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recor
     tau("plan", recording, "-o", plan, "--pools", "never")
     whole = plan.read_text()
     heap = load_plan(plan).heap_bytes
-    smaller = heap - heap // 8 // 8 * 8
+    smaller = heap - heap // 4 // 8 * 8
     plan.write_text(re.sub(rf"\b{heap}\b", str(smaller), whole))
     said = tau("verify", plan, recording, expect=3)
     assert "REFUSED, the first at event" in said.stdout

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tautochrone.console.output import percent
 from tautochrone.plan.heap.spread import Spread
 
-# What one recording alone gets: nothing is known about other runs.
+# What one recording alone gets, and several that need the same: nothing is known about other runs.
 DEFAULT = 0.08
 # The least margin, and what the spread of a number of recordings is multiplied by. The last of each
 # is that of more recordings, too.
@@ -74,7 +74,7 @@ def margin_of(
 
 def advised(spread: Spread | None, recordings: int) -> float:
     """The margin that follows from the spread of some recordings, or from one alone."""
-    if spread is None or recordings < 2:
+    if spread is None or not spread.bytes:
         return DEFAULT
     count = min(recordings, max(FACTORS))
     steps = math.ceil(round(FACTORS[count] * spread.fraction / STEP, 6))
