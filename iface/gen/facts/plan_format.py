@@ -81,7 +81,7 @@ SECTIONS = {'heap': {'version': 1,
                         'meaning': "the compiler's optimization: it changes bounds"},
            'flags': {'type': 'texts',
                      'most': 64,
-                     'pattern': '(?!-fplugin|-fprofile|-fdump|-fuse)-[fm][A-Za-z0-9_.,+=-]+',
+                     'pattern': '(?!-f(plugin|prof|dump|use|opt-|ltrans))-[fm][A-Za-z0-9_.,+=-]+',
                      'expected': 'a flag such as -fno-inline or -mfpu=fpv4-sp-d16; none that '
                                  'names a file',
                      'meaning': 'more flags of the compiler; they change bounds'},

@@ -99,9 +99,20 @@ static void at_copy(struct machine *machine, bool is_move) {
     machine->result->payload_bytes += size;
 }
 
+// Ends a call of a firmware that goes on too long, such as a hook that never returns.
+static void end_endless(struct machine *machine) {
+    if (machine->image->regions_count == 0 || machine->is_stopped ||
+        machine->cost.instructions + machine->moving_blocks <= CALL_STEPS_MAX) {
+        return;
+    }
+    machine->result->emulator_error = TAU_EMULATOR_ENDLESS;
+    tau_emulator_stop(machine, TAU_REPLAY_COMPLETED);
+}
+
 static void count(struct machine *machine, uint64_t instructions, uint64_t accesses) {
     machine->cost.instructions += instructions;
     machine->cost.accesses += accesses;
+    end_endless(machine);
     if (instructions >= machine->instructions_left) {
         machine->result->is_truncated = 1;
         tau_emulator_stop(machine, TAU_REPLAY_COMPLETED);
@@ -121,14 +132,29 @@ static void at_stub(struct machine *machine, uint64_t address) {
     }
 }
 
+// Notes the bytes that a firmware gives its heap: an argument at the start of init.
+static void note_init(struct machine *machine, uint64_t address) {
+    const struct tau_emulator_image *image = machine->image;
+    if (machine->step != STEP_WARM_UP || address != (image->init & ~UINT64_C(1))) {
+        return;
+    }
+    uint32_t bytes = 0;
+    const int first = image->isa == TAU_EMULATOR_M4 ? UC_ARM_REG_R0 : UC_RISCV_REG_A0;
+    const int place = first + (int)image->init_argument;
+    (void)machine->unicorn->reg_read(machine->engine, place, &bytes);
+    machine->result->init_bytes = bytes;
+}
+
 static void on_block(uc_engine *engine, uint64_t address, uint32_t size, void *context) {
     struct machine *machine = context;
     (void)engine;
     if (address >= machine->image->stub_start && address < machine->image->stub_end) {
         at_stub(machine, address);
     } else {
+        note_init(machine, address);
         bool is_entry = false;
         if (moves_payload(machine->image, address, &is_entry)) {
+            machine->moving_blocks++;
             count(machine, is_entry ? TAU_EMULATOR_COPY_INSTRUCTIONS : 0, 0);
             return;
         }
@@ -209,6 +235,10 @@ static const char *machine_run(struct machine *machine) {
     const int error = machine->unicorn->emu_start(machine->engine, start, UNTIL_NEVER, 0, 0);
     if (error != 0) {
         machine->result->emulator_error = (uint64_t)error;
+    } else if (!machine->is_stopped) {
+        machine->result->emulator_error = TAU_EMULATOR_HALTED;
+    }
+    if (machine->result->emulator_error != 0) {
         uint32_t address = 0;
         (void)machine->unicorn->reg_read(machine->engine, is_arm ? UC_ARM_REG_PC : UC_RISCV_REG_PC,
                                          &address);

@@ -74,6 +74,7 @@ static void call(struct machine *machine, uint64_t function, uint32_t second, ui
            sizeof given - left_out * sizeof given[0]);
     machine->mail[MAIL_FUNCTION] = (uint32_t)function;
     machine->cost = (struct tau_emulator_cost){0};
+    machine->moving_blocks = 0;
 }
 
 static bool next_op(struct machine *machine) {
@@ -94,10 +95,15 @@ static bool next_op(struct machine *machine) {
     return true;
 }
 
+// The size of OP in a target's register. No target has room for more than fits.
+static uint32_t size_of(const struct tau_replay_op *op) {
+    return op->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)op->size_bytes;
+}
+
 static void feed_new_object(struct machine *machine) {
     const struct tau_emulator_image *image = machine->image;
     const struct tau_replay_op *op = &machine->op;
-    const uint32_t size = op->size_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)op->size_bytes;
+    const uint32_t size = size_of(op);
     machine->step = STEP_CALL;
     if (op->align_log2 != 0 && image->aligned_alloc != 0) {
         call(machine, image->aligned_alloc, UINT32_C(1) << (op->align_log2 & 31), size);
@@ -135,10 +141,10 @@ static void feed(struct machine *machine) {
             call(machine, machine->image->free, address, 0);
         } else if (machine->image->realloc != 0) {
             machine->step = STEP_CALL;
-            call(machine, machine->image->realloc, address, (uint32_t)op->size_bytes);
+            call(machine, machine->image->realloc, address, size_of(op));
         } else {
             machine->step = STEP_REALLOC_NEW;
-            call(machine, machine->image->malloc, (uint32_t)op->size_bytes, 0);
+            call(machine, machine->image->malloc, size_of(op), 0);
         }
         return;
     }

@@ -9,6 +9,9 @@
 #define IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
 #define STACK_GAP_BYTES 64u
 #define STACK_BYTES (UINT32_C(64) << 10)  // painted, so that what was used shows
+// Instructions of a firmware's call, and blocks of code that move its payload, until it counts as
+// endless.
+#define CALL_STEPS_MAX UINT64_C(100000000)
 #define AREAS_MAX (TAU_EMULATOR_REGIONS_MAX + 1u)
 
 // Words of the mailbox; the stubs know their offsets.
@@ -63,6 +66,7 @@ struct machine {
     struct tau_content content;
     uint64_t heap_bytes;
     struct tau_emulator_cost cost;  // of the call under way
+    uint64_t moving_blocks;  // of the call under way, which cost nothing
     uint64_t instructions_left;
     uint32_t heap;    // the handle
     uint32_t shared;  // 0: not a budgeted heap

@@ -89,7 +89,7 @@ def stub_image(isa: str, address: int) -> Image:
     place = f"-Wl,--defsym=tau_image_address={address:#x}"
     with building():
         elf = kept(isa, "stub", native.sources(), (), [place])
-    return load_image("stub", isa, elf, "tau_none", address=address)
+    return load_image("stub", isa, elf, "tau_none", ALIGNMENT_32_BYTES, address)
 
 
 def load_image(

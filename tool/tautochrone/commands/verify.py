@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,11 +147,24 @@ def _on_firmware(
 
 
 def _certify(plan_path: Path, plan: Plan, done: list[Done]) -> None:
-    """Write the certificate into the plan."""
-    from tautochrone.plan.file import replace_section
+    """Write the certificate into the plan, unless the file has become another plan meanwhile."""
+    from tautochrone.plan.file import load_plan, replace_section
+    from tautochrone.plan.verified import NAME
     from tautochrone.verify.recordings import certificate
 
-    replace_section(plan_path, plan, "verified", certificate(done, plan.sections.get("verified")))
+    now = load_plan(plan_path)  # another run may have written its own certificate
+    if _without(now, NAME) != _without(plan, NAME):
+        raise TauError(
+            f"{plan_path} was replaced while it was verified: the certificate is not written",
+            f"verify the new one: tau verify {plan_path}",
+        )
+    replace_section(plan_path, now, NAME, certificate(done, now.sections.get(NAME)))
+
+
+def _without(plan: Plan, name: str) -> Plan:
+    """A plan less one of its sections."""
+    sections = {key: value for key, value in plan.sections.items() if key != name}
+    return replace(plan, sections=sections)
 
 
 def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[str, Any]:

@@ -65,6 +65,8 @@ EMULATOR_ERRORS = {
     8: "it jumped to memory that is not there",
     10: "it has an instruction that the processor does not know",
     21: "it raised an exception",
+    2000: "it waits for an interrupt, which never comes here",  # tool/native/replay/emulator.h
+    2001: "the call does not return within 100 million instructions",
 }
 WAYS = ("blocks", "instructions", "ours")  # enum tau_emulator_way
 HEAP_TRIES = 4  # 2, 4, 8, 16 times the peak
@@ -113,6 +115,7 @@ class _Image(ctypes.Structure):
         ("regions_count", ctypes.c_uint64),
         ("payload", ctypes.c_void_p),
         ("payload_count", ctypes.c_uint64),
+        ("init_argument", ctypes.c_uint64),
     ]
 
 
@@ -148,6 +151,7 @@ class _Result(ctypes.Structure):
         ("init_instructions", ctypes.c_uint64),
         ("emulator_error", ctypes.c_uint64),
         ("fault_address", ctypes.c_uint64),
+        ("init_bytes", ctypes.c_uint64),
     ]
 
 
@@ -183,6 +187,7 @@ class Counts(dict[str, Calls]):
     stack_bytes: int = 0
     is_truncated: bool = False
     placement_hash: int = 0
+    init_bytes: int = 0  # what a program gave its heap; 0: not seen
 
 
 def unicorn_library() -> str:
@@ -208,6 +213,8 @@ class Program(NamedTuple):
     functions: dict[str, int]
     regions: list[tuple[int, bytes]]
     payload: list[tuple[int, int]]
+    init: int  # the function that makes the heap; 0: it is not known
+    init_argument: int  # which of its arguments is the heap's size
 
 
 def _native_program(raw: _Image, program: Program) -> list[object]:
@@ -236,9 +243,12 @@ def _native_image(image: Image, program: Program | None) -> _Image:
         return symbols[name] & ~1  # on M4 the lowest bit of an address selects Thumb
 
     init = symbols.get("tau_image_init") or symbols.get(f"{image.prefix}_init")
+    size_argument = 0
     functions = {verb: symbols.get(f"{image.prefix}_{verb}", 0) for verb in FUNCTIONS}
     if program is not None:
         functions |= program.functions
+        init = program.init
+        size_argument = program.init_argument
     elif init is None or not functions["malloc"] or not functions["free"]:
         missing = next((verb for verb in ("malloc", "free") if not functions[verb]), "init")
         raise TauError(f"the image {image.name} lacks {image.prefix}_{missing}")
@@ -248,6 +258,7 @@ def _native_image(image: Image, program: Program | None) -> _Image:
         bytes_count=len(image.code),
         address=image.address,
         init=init or 0,
+        init_argument=size_argument,
         alignment=image.alignment,
         shared=symbols.get("tau_image_shared", 0),
         stub_start=plain("tau_stub_start"),
@@ -399,6 +410,7 @@ def _count_once(
     counts.is_truncated = bool(raw.is_truncated)
     counts.refusals, counts.stack_bytes = int(raw.refusals), int(raw.stack_bytes)
     counts.first_refusal = int(raw.first_refusal) if raw.refusals else None
+    counts.init_bytes = int(raw.init_bytes)
     counts.placement_hash = int(raw.replay.placement_hash)
     return counts, int(raw.replay.fault)
 

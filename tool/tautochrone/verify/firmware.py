@@ -26,7 +26,7 @@ PAGE_BYTES = 4096
 STUB_BYTES = 4 << 20  # IMAGE_BYTES of tool/native/replay/emulator_machine.h
 STUB_ADDRESSES = (0x60000000, 0x70000000, 0x90000000, 0x10000, 0xA0000000)
 REGIONS_MAX, PAYLOAD_MAX = 8, 16  # tool/native/replay/emulator.h
-REGION_BYTES_MAX = 256 << 20
+SEGMENTS_BYTES_MAX = 256 << 20
 # Other names of the operations, the first that a program has.
 NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
 PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "__aeabi_memset")
@@ -56,6 +56,12 @@ class Firmware:
             goes_on=True,
             program=self.program,
         )
+        if counts.init_bytes not in (0, self.plan.heap_bytes):
+            raise TauError(
+                f"{self.path} gives its heap {counts.init_bytes:,} bytes, the plan"
+                f" {self.plan.heap_bytes:,}: it is built with another plan's header",
+                HEAP_STEP,
+            )
         name = (self.path.name, self.path, self.compiler)
         return done_of(self.plan, trace, self.target, *name, counts, self.bounds)
 
@@ -80,7 +86,9 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     bounds = _bounds(path, functions)
     code = Code(path)
     addresses = {verb: symbols[name] for verb, name in functions.items()}
-    program = Program(path.name, code.place, addresses, regions, ranges)
+    name, argument = INIT[0 if plan.classes else 1], 2 if plan.classes else 1
+    init = (symbols.get(name, 0), argument)
+    program = Program(path.name, code.place, addresses, regions, ranges, *init)
     return Firmware(path, plan, target, compiler, stub_image(target, place), program, bounds)
 
 
@@ -88,18 +96,21 @@ def _read(path: Path) -> tuple[str, list[tuple[int, bytes, int]], Any, dict[str,
     """The target, segments (address, data, size), symbols, sizes of functions, and compiler."""
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
 
     try:
         with path.open("rb") as file:
             elf = ELFFile(file)
             target = _target(path, elf)
-            segments = [
-                (segment["p_vaddr"], segment.data(), segment["p_memsz"])
+            loaded = [
+                segment
                 for segment in elf.iter_segments()
                 if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]
             ]
+            _refuse_large(path, [segment.header for segment in loaded])
+            segments = [(each["p_vaddr"], each.data(), each["p_memsz"]) for each in loaded]
             table = elf.get_section_by_name(".symtab")
-            rows = list(table.iter_symbols()) if table is not None else []
+            rows = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
             comment = elf.get_section_by_name(".comment")
             compiler = comment.data() if comment is not None else b""
     except OSError as error:
@@ -113,6 +124,18 @@ def _read(path: Path) -> tuple[str, list[tuple[int, bytes, int]], Any, dict[str,
     sizes = {row.name: int(row["st_size"]) for row in defined}
     said = compiler.split(b"\0")[0].decode("ascii", "replace")
     return target, segments, symbols, sizes, said or "unknown"
+
+
+def _refuse_large(path: Path, headers: list[Any]) -> None:
+    """Refuse segments that are damaged, or more than can be emulated, before they are read."""
+    for header in headers:
+        if header["p_filesz"] > header["p_memsz"]:
+            raise ValueError("a segment has more bytes in the file than in memory")
+        if header["p_vaddr"] + header["p_memsz"] > 1 << 32:
+            raise ValueError("a segment ends above the last address")
+    total = sum(header["p_memsz"] for header in headers)
+    if total > SEGMENTS_BYTES_MAX:
+        raise TauError(f"{path}: segments of {total:,} bytes are more than can be emulated")
 
 
 def _target(path: Path, elf: Any) -> str:
@@ -162,8 +185,6 @@ def _regions(path: Path, segments: list[tuple[int, bytes, int]]) -> list[tuple[i
     for address, data, size in sorted(segments, key=lambda each: each[0]):
         start = address & -PAGE_BYTES
         end = -(-(address + size) // PAGE_BYTES) * PAGE_BYTES
-        if end - start > REGION_BYTES_MAX:
-            raise TauError(f"{path}: a segment of {size:,} bytes is more than can be emulated")
         if not regions or start > regions[-1][0] + len(regions[-1][1]):
             regions.append((start, bytearray()))
         first, memory = regions[-1]

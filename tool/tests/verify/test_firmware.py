@@ -7,6 +7,7 @@ once right and once in each wrong way.
 from __future__ import annotations
 
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -23,7 +24,7 @@ HEAP = """
 #include <stddef.h>
 #include "core/budget.h"
 #include "heap_plan.h"
-static _Alignas(TAU_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];
+static _Alignas(TAU_PLAN_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];
 static tau_plan_heap *heap;
 static int is_ready(void) { return heap != NULL || (heap = tau_plan_init(memory)) != NULL; }
 static size_t least(size_t n) { return n == 0 ? 1 : n; }
@@ -53,6 +54,11 @@ void *memmove(void *to, const void *from, size_t n) {
     return to; }
 void *memcpy(void *to, const void *from, size_t n) { return memmove(to, from, n); }
 """
+# What the calls of a wrong heap may do.
+HOOKS = """
+void idle(void) { __asm__ volatile("wfi"); }
+void spin(void) { for (;;) { __asm__ volatile(""); } }
+static int is_ready"""
 RAM = {"m4": "0x20000000", "rv32": "0x80400000"}
 ROM = {"m4": "0x00000000", "rv32": "0x80000000"}
 
@@ -184,3 +190,88 @@ def test_a_program_that_reaches_a_device_is_named(planned: Path) -> None:
     words = (planned / "plan.toml", planned / "program.tau", "--elf", planned / "device.elf")
     said = tau("verify", *words, expect=1).stderr
     assert "device.elf stopped in malloc" in said and "wrote memory that is not there" in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "said"),
+    [
+        ("tau_plan_malloc(heap, least(n))", "(idle(), (void *)8)", "waits for an interrupt"),
+        ("tau_plan_malloc(heap, least(n))", "(spin(), (void *)8)", "does not return within"),
+        (
+            "tau_plan_malloc(heap, least(n))",
+            "(char *)tau_plan_malloc(heap, n + 8) + 4",
+            "handed out a misaligned object",
+        ),
+    ],
+)
+def test_a_heap_that_misbehaves_is_never_verified(
+    planned: Path, tmp_path: Path, wrong: str, right: str, said: str
+) -> None:
+    """A halted processor, an endless call, and wrong alignment."""
+    for name in ("payload.c", "heap_plan.h"):
+        (tmp_path / name).write_bytes((planned / name).read_bytes())
+    source = HEAP.replace(wrong, right)
+    (tmp_path / "heap.c").write_text(source.replace("static int is_ready", f"{HOOKS}\n\\g<0>", 0))
+    (tmp_path / "heap.c").write_text(source.replace("static int is_ready", HOOKS, 1))
+    done = linked(tmp_path, "m4", "wrong.elf")
+    assert done.returncode == 0, done.stderr
+    plan = planned / "plan.toml"
+    before = plan.read_bytes()
+    words = (plan, planned / "program.tau", "--elf", tmp_path / "wrong.elf")
+    assert said in tau("verify", *words, expect=1).stderr
+    assert plan.read_bytes() == before
+
+
+def test_a_plan_that_is_replaced_meanwhile_stays(planned: Path, tmp_path: Path) -> None:
+    """The certificate is for the plan that was read, and never goes into another one."""
+    from tautochrone.commands.verify import _certify
+    from tautochrone.errors import TauError
+
+    path = tmp_path / "plan.toml"
+    path.write_bytes((planned / "plan.toml").read_bytes())
+    plan = load_plan(path)
+    other = path.read_text().replace("margin = 0.08", "margin = 0.07")
+    assert other != path.read_text()
+    path.write_text(other)
+    with pytest.raises(TauError, match="was replaced while it was verified"):
+        _certify(path, plan, [])
+    assert path.read_text() == other
+
+
+@pytest.mark.parametrize("pools", ["always", "never"])
+def test_a_firmware_with_another_plans_header_is_refused(tmp_path: Path, pools: str) -> None:
+    """What it gives its heap is compared with the plan: more memory would prove nothing."""
+    write_events(tmp_path / "program.tau", random_events(12, 2000), abi="arm")
+    (tmp_path / "heap.c").write_text(HEAP)
+    (tmp_path / "payload.c").write_text(PAYLOAD)
+    made = ("plan", tmp_path / "program.tau", "--pools", pools, "--fixed-input")
+    plan = tmp_path / "plan.toml"
+    header = ("--header", tmp_path / "heap_plan.h")
+    tau(*made, "--margin", "50%", "-o", tmp_path / "other.toml", *header)
+    tau(*made, "-o", plan)
+    done = linked(tmp_path, "m4", "other.elf")
+    assert done.returncode == 0, done.stderr
+    said = tau("verify", plan, tmp_path / "program.tau", "--elf", tmp_path / "other.elf", expect=1)
+    assert "it is built with another plan's header" in said.stderr
+
+
+def test_damaged_programs_are_refused_and_never_a_bug(planned: Path, tmp_path: Path) -> None:
+    """Segments too large, too long in the file, or too high; a wrong table of symbols."""
+    assert linked(planned, "m4", "right.elf").returncode == 0
+    right = (planned / "right.elf").read_bytes()
+    segments = struct.unpack_from("<I", right, 28)[0]
+    sections, symtab = struct.unpack_from("<I", right, 32)[0], None
+    for place in range(sections, len(right) - 39, 40):
+        symtab = place if struct.unpack_from("<I", right, place + 4)[0] == 2 else symtab
+    assert symtab is not None
+    for place, value, said in (
+        (segments + 8, 0xFFFFFFF0, "above the last address"),
+        (segments + 20, 0x40000000, "more than can be emulated"),
+        (segments + 16, 0xFFFFFFF0, "more bytes in the file than in memory"),
+        (symtab + 4, 1, "is stripped"),
+    ):
+        changed = bytearray(right)
+        struct.pack_into("<I", changed, place, value)
+        (tmp_path / "bad.elf").write_bytes(changed)
+        words = (planned / "plan.toml", planned / "program.tau", "--elf", tmp_path / "bad.elf")
+        assert said in tau("verify", *words, expect=1).stderr

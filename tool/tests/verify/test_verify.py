@@ -192,6 +192,7 @@ def test_a_build_changes_the_bytes_and_the_name(tmp_path: Path) -> None:
         ('optimize = "-Ofast"\n', "expected one of -O0"),
         ('flags = ["-wrapper"]\n', "flags[0] is '-wrapper', expected a flag such as"),
         ('flags = ["-fplugin=x.so"]\n', "expected a flag such as -fno-inline"),
+        ('flags = ["-fopt-info-all=notes.txt"]\n', "expected a flag such as -fno-inline"),
         ('flags = ["-B/tmp"]\n', "expected a flag such as -fno-inline"),
         ('flags = ["@file"]\n', "expected a flag such as -fno-inline"),
         ("level = 1\n", "level is unknown; is check_level meant?"),
