@@ -121,6 +121,20 @@ static void at_stub(struct machine *machine, uint64_t address) {
     }
 }
 
+// A firmware's first malloc may be about to make the heap: notes the size that it gives.
+static void note_init(struct machine *machine, uint64_t address) {
+    const struct tau_emulator_image *image = machine->image;
+    if (machine->step != STEP_WARM_UP || address != image->init || image->init == 0 ||
+        machine->result->init_bytes != 0) {
+        return;
+    }
+    uint32_t size_bytes = 0;
+    const int first = image->isa == TAU_EMULATOR_M4 ? UC_ARM_REG_R0 : UC_RISCV_REG_A0;
+    (void)machine->unicorn->reg_read(machine->engine, first + (int)image->init_bytes_argument,
+                                     &size_bytes);
+    machine->result->init_bytes = size_bytes;
+}
+
 static void on_block(uc_engine *engine, uint64_t address, uint32_t size, void *context) {
     struct machine *machine = context;
     (void)engine;
@@ -128,6 +142,7 @@ static void on_block(uc_engine *engine, uint64_t address, uint32_t size, void *c
         at_stub(machine, address);
     } else {
         bool is_entry = false;
+        note_init(machine, address);
         if (moves_payload(machine->image, address, &is_entry)) {
             count(machine, is_entry ? TAU_EMULATOR_COPY_INSTRUCTIONS : 0, 0);
             return;
@@ -143,6 +158,7 @@ static void on_instruction(uc_engine *engine, uint64_t address, uint32_t size, v
     struct machine *machine = context;
     (void)engine;
     if (address < machine->image->stub_start || address >= machine->image->stub_end) {
+        note_init(machine, address);
         const uint8_t *code = memory_at(machine, (uint32_t)address, size);
         const bool is_arm = machine->image->isa == TAU_EMULATOR_M4;
         count(machine, 1,

@@ -113,6 +113,7 @@ class _Image(ctypes.Structure):
         ("regions_count", ctypes.c_uint64),
         ("payload", ctypes.c_void_p),
         ("payload_count", ctypes.c_uint64),
+        ("init_bytes_argument", ctypes.c_uint64),
     ]
 
 
@@ -146,6 +147,7 @@ class _Result(ctypes.Structure):
         ("first_refusal", ctypes.c_uint64),
         ("stack_bytes", ctypes.c_uint64),
         ("init_instructions", ctypes.c_uint64),
+        ("init_bytes", ctypes.c_uint64),
         ("emulator_error", ctypes.c_uint64),
         ("fault_address", ctypes.c_uint64),
     ]
@@ -181,6 +183,7 @@ class Counts(dict[str, Calls]):
     refusals: int = 0
     first_refusal: int | None = None
     stack_bytes: int = 0
+    init_bytes: int = 0
     is_truncated: bool = False
     placement_hash: int = 0
 
@@ -199,7 +202,8 @@ class Program(NamedTuple):
 
     `place` says in which function an address lies. `functions` has malloc and free at least, of
     FUNCTIONS. They take no heap. `regions` are its memory: addresses of whole pages of 4,096 bytes,
-    and what they hold, which a run changes.
+    and what they hold, which a run changes. `init` is the function that makes the heap, 0 if it has
+    none, and which of its arguments, from 0, is the heap's size.
     `payload` are the ranges of functions that move and fill payload.
     """
 
@@ -208,6 +212,7 @@ class Program(NamedTuple):
     functions: dict[str, int]
     regions: list[tuple[int, bytes]]
     payload: list[tuple[int, int]]
+    init: tuple[int, int] = (0, 0)
 
 
 def _native_program(raw: _Image, program: Program) -> list[object]:
@@ -225,6 +230,7 @@ def _native_program(raw: _Image, program: Program) -> list[object]:
     for index, (start, end) in enumerate(program.payload):
         ranges[2 * index : 2 * index + 2] = [start, end]
     raw.regions, raw.regions_count = ctypes.addressof(regions), len(buffers)
+    raw.init, raw.init_bytes_argument = program.init[0] & ~1, program.init[1]
     raw.payload, raw.payload_count = ctypes.addressof(ranges), len(program.payload)
     return [*buffers, regions, ranges]
 
@@ -399,6 +405,7 @@ def _count_once(
     counts.is_truncated = bool(raw.is_truncated)
     counts.refusals, counts.stack_bytes = int(raw.refusals), int(raw.stack_bytes)
     counts.first_refusal = int(raw.first_refusal) if raw.refusals else None
+    counts.init_bytes = int(raw.init_bytes)
     counts.placement_hash = int(raw.replay.placement_hash)
     return counts, int(raw.replay.fault)
 

@@ -23,7 +23,7 @@ HEAP = """
 #include <stddef.h>
 #include "core/budget.h"
 #include "heap_plan.h"
-static _Alignas(TAU_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];
+static _Alignas(TAU_PLAN_ALIGNMENT) unsigned char memory[TAU_PLAN_HEAP_BYTES];
 static tau_plan_heap *heap;
 static int is_ready(void) { return heap != NULL || (heap = tau_plan_init(memory)) != NULL; }
 static size_t least(size_t n) { return n == 0 ? 1 : n; }
@@ -169,6 +169,40 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
     rename = ["arm-none-eabi-objcopy", "--redefine-sym", "malloc=mallok"]
     subprocess.run([*rename, str(planned / "right.elf"), str(tmp_path / "less.elf")], check=True)
     assert "has no function malloc" in refused(tmp_path / "less.elf")
+
+
+def test_a_program_with_another_plans_header_is_refused(planned: Path) -> None:
+    """Its heap is larger than the plan's, so that it would serve what the plan refuses."""
+    header = (planned / "heap_plan.h").read_text()
+    before = (planned / "plan.toml").read_bytes()
+    words = ("-o", planned / "other.toml", "--header", planned / "heap_plan.h", "--force")
+    tau("plan", planned / "program.tau", *words, "--pools", "always", "--margin", "30%")
+    try:
+        for target in ("m4", "rv32"):
+            assert linked(planned, target, f"other-{target}.elf").returncode == 0
+    finally:
+        (planned / "heap_plan.h").write_text(header)
+    heap = load_plan(planned / "other.toml").heap_bytes
+    for target in ("m4", "rv32"):
+        elf = planned / f"other-{target}.elf"
+        said = tau("verify", planned / "plan.toml", planned / "program.tau", "--elf", elf, expect=1)
+        assert f"makes its heap in {heap:,} bytes" in said.stderr and "next:" in said.stderr
+        tau("verify", planned / "other.toml", planned / "program.tau", "--elf", elf)
+    assert (planned / "plan.toml").read_bytes() == before
+
+
+def test_a_linker_may_leave_out_what_no_recording_calls(planned: Path, tmp_path: Path) -> None:
+    """Without realloc and memalign a recording that calls neither is verified, others are not."""
+    assert linked(planned, "m4", "right.elf").returncode == 0
+    names = ("realloc", "memalign")
+    rename = [word for name in names for word in ("--redefine-sym", f"{name}=no_{name}")]
+    elf = tmp_path / "less.elf"
+    right = planned / "right.elf"
+    subprocess.run(["arm-none-eabi-objcopy", *rename, str(right), str(elf)], check=True)
+    recording = write_events(tmp_path / "simple.tau", [(0, 0, 40, 0), (4, 0, 0, 0)], abi="arm")
+    tau("verify", planned / "plan.toml", recording, "--elf", elf)
+    said = tau("verify", planned / "plan.toml", planned / "program.tau", "--elf", elf, expect=1)
+    assert "has no function aligned_alloc, realloc, which" in said.stderr
 
 
 def test_a_program_that_reaches_a_device_is_named(planned: Path) -> None:
