@@ -73,8 +73,8 @@ struct tau_emulator_range {
 };
 
 // Addresses are the target's; 0: the image has no such function. A firmware has its own code and
-// memory in `regions`. Then `bytes` hold the stub alone, and functions take no heap. Its first malloc
-// calls `init`.
+// memory in `regions`. Then `bytes` hold the stub alone, functions take no heap, and malloc calls
+// `init` once.
 struct tau_emulator_image {
     uint64_t isa;
     const uint8_t *bytes;

@@ -83,6 +83,19 @@ def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recor
     assert document["runs"][0]["refusals"] > 1, "replay goes on behind the first"
 
 
+def test_an_object_stays_when_its_realloc_is_refused(tmp_path: Path) -> None:
+    """Its content is checked when it is freed behind the refusal."""
+    small = [(0, 0, 1000, 0), (4, 0, 0, 0)]
+    planned = write_events(tmp_path / "planned.tau", small, abi="arm")
+    tau("plan", planned, "-o", tmp_path / "plan.toml", "--pools", "never")
+    grown = [small[0], (2, 0, 50_000, 0), (2, 0, 900, 0), small[1]]
+    recording = write_events(tmp_path / "grown.tau", grown, abi="arm")
+    said = tau("verify", tmp_path / "plan.toml", recording, "--json", expect=3).stdout
+    for run in json.loads(said)["runs"]:
+        assert (run["refusals"], run["first_refusal"], run["calls"]) == (1, 1, 4), run
+        assert "realloc" in {row["operation"] for row in run["operations"]}
+
+
 def test_a_bound_that_is_too_small_is_exceeded(tmp_path: Path, recording: Path) -> None:
     plan = tmp_path / "plan.toml"
     tau("plan", recording, "-o", plan)

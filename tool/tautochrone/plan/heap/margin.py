@@ -41,7 +41,7 @@ class Margin:
 
     def text(self) -> str:
         """Say what the margin is for."""
-        # The share with the advised margin was measured where it was chosen, so it promises nothing.
+        # The share of the advised margin was measured on the programs that the rule is from.
         refused = "unknown"
         if self.refused is not None:
             is_studied = self.fraction >= self.advised
