@@ -96,6 +96,18 @@ def test_an_object_stays_when_its_realloc_is_refused(tmp_path: Path) -> None:
         assert "realloc" in {row["operation"] for row in run["operations"]}
 
 
+@pytest.mark.parametrize(("asked_log2", "stated"), [(0, 8), (2, 8), (7, 128)])
+def test_the_heap_is_as_aligned_as_what_was_asked_for(
+    tmp_path: Path, asked_log2: int, stated: int
+) -> None:
+    events = [(3, 0, 40, asked_log2), (4, 0, 0, 0)]
+    recording = write_events(tmp_path / "program.tau", events, abi="arm")
+    words = ("-o", tmp_path / "plan.toml", "--header", tmp_path / "plan.h")
+    tau("plan", recording, *words)
+    assert load_plan(tmp_path / "plan.toml").alignment_bytes == stated
+    assert f"#define TAU_PLAN_ALIGNMENT {stated}u" in (tmp_path / "plan.h").read_text()
+
+
 def test_a_bound_that_is_too_small_is_exceeded(tmp_path: Path, recording: Path) -> None:
     plan = tmp_path / "plan.toml"
     tau("plan", recording, "-o", plan)
