@@ -132,17 +132,18 @@ static void at_stub(struct machine *machine, uint64_t address) {
     }
 }
 
-// Notes the bytes that a firmware gives its heap: an argument at the start of init.
+// A firmware's first malloc may be about to make the heap: notes the size that it gives.
 static void note_init(struct machine *machine, uint64_t address) {
     const struct tau_emulator_image *image = machine->image;
-    if (machine->step != STEP_WARM_UP || address != (image->init & ~UINT64_C(1))) {
+    if (machine->step != STEP_WARM_UP || address != image->init || image->init == 0 ||
+        machine->result->init_bytes != 0) {
         return;
     }
-    uint32_t bytes = 0;
+    uint32_t size_bytes = 0;
     const int first = image->isa == TAU_EMULATOR_M4 ? UC_ARM_REG_R0 : UC_RISCV_REG_A0;
-    const int place = first + (int)image->init_argument;
-    (void)machine->unicorn->reg_read(machine->engine, place, &bytes);
-    machine->result->init_bytes = bytes;
+    (void)machine->unicorn->reg_read(machine->engine, first + (int)image->init_bytes_argument,
+                                     &size_bytes);
+    machine->result->init_bytes = size_bytes;
 }
 
 static void on_block(uc_engine *engine, uint64_t address, uint32_t size, void *context) {
@@ -169,6 +170,7 @@ static void on_instruction(uc_engine *engine, uint64_t address, uint32_t size, v
     struct machine *machine = context;
     (void)engine;
     if (address < machine->image->stub_start || address >= machine->image->stub_end) {
+        note_init(machine, address);
         const uint8_t *code = memory_at(machine, (uint32_t)address, size);
         const bool is_arm = machine->image->isa == TAU_EMULATOR_M4;
         count(machine, 1,

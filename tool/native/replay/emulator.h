@@ -77,8 +77,8 @@ struct tau_emulator_range {
 };
 
 // Addresses are the target's; 0: the image has no such function. A firmware has its own code and
-// memory in `regions`. Then `bytes` hold the stub alone, `init` is only watched, and functions take
-// no heap.
+// memory in `regions`. Then `bytes` hold the stub alone, functions take no heap, and malloc calls
+// `init` once.
 struct tau_emulator_image {
     uint64_t isa;
     const uint8_t *bytes;
@@ -93,7 +93,7 @@ struct tau_emulator_image {
     uint64_t regions_count;
     const struct tau_emulator_range *payload;
     uint64_t payload_count;
-    uint64_t init_argument;  // which of a firmware's init is the size: 0 is the first
+    uint64_t init_bytes_argument;  // which of a firmware's init is the heap's size, from 0
 };
 
 struct tau_emulator_calls {
@@ -111,9 +111,9 @@ struct tau_emulator_result {
     uint64_t first_refusal;   // the event of the first one
     uint64_t stack_bytes;     // the most that a call, or init, used
     uint64_t init_instructions;
+    uint64_t init_bytes;      // the size that a firmware makes its heap with; 0: it was not seen
     uint64_t emulator_error;  // unicorn's uc_err, 1000 + enum tau_rv32_stop, or above
     uint64_t fault_address;   // the program counter then
-    uint64_t init_bytes;      // what a firmware gave its init; 0: it did not call it
 };
 
 // Runs REPLAY on IMAGE in an arena of HEAP_BYTES, with CLASSES_COUNT pairs at CLASSES for a

@@ -115,7 +115,7 @@ class _Image(ctypes.Structure):
         ("regions_count", ctypes.c_uint64),
         ("payload", ctypes.c_void_p),
         ("payload_count", ctypes.c_uint64),
-        ("init_argument", ctypes.c_uint64),
+        ("init_bytes_argument", ctypes.c_uint64),
     ]
 
 
@@ -149,9 +149,9 @@ class _Result(ctypes.Structure):
         ("first_refusal", ctypes.c_uint64),
         ("stack_bytes", ctypes.c_uint64),
         ("init_instructions", ctypes.c_uint64),
+        ("init_bytes", ctypes.c_uint64),
         ("emulator_error", ctypes.c_uint64),
         ("fault_address", ctypes.c_uint64),
-        ("init_bytes", ctypes.c_uint64),
     ]
 
 
@@ -185,9 +185,9 @@ class Counts(dict[str, Calls]):
     refusals: int = 0
     first_refusal: int | None = None
     stack_bytes: int = 0
+    init_bytes: int = 0  # what a firmware gave its heap; 0: not seen
     is_truncated: bool = False
     placement_hash: int = 0
-    init_bytes: int = 0  # what a program gave its heap; 0: not seen
 
 
 def unicorn_library() -> str:
@@ -204,7 +204,8 @@ class Program(NamedTuple):
 
     `place` says in which function an address lies. `functions` has malloc and free at least, of
     FUNCTIONS. They take no heap. `regions` are its memory: addresses of whole pages of 4,096 bytes,
-    and what they hold, which a run changes.
+    and what they hold, which a run changes. `init` is the function that makes the heap, 0 if it has
+    none, and which of its arguments, from 0, is the heap's size.
     `payload` are the ranges of functions that move and fill payload.
     """
 
@@ -213,8 +214,7 @@ class Program(NamedTuple):
     functions: dict[str, int]
     regions: list[tuple[int, bytes]]
     payload: list[tuple[int, int]]
-    init: int  # the function that makes the heap; 0: it is not known
-    init_argument: int  # which of its arguments is the heap's size
+    init: tuple[int, int] = (0, 0)
 
 
 def _native_program(raw: _Image, program: Program) -> list[object]:
@@ -232,6 +232,7 @@ def _native_program(raw: _Image, program: Program) -> list[object]:
     for index, (start, end) in enumerate(program.payload):
         ranges[2 * index : 2 * index + 2] = [start, end]
     raw.regions, raw.regions_count = ctypes.addressof(regions), len(buffers)
+    raw.init, raw.init_bytes_argument = program.init[0] & ~1, program.init[1]
     raw.payload, raw.payload_count = ctypes.addressof(ranges), len(program.payload)
     return [*buffers, regions, ranges]
 
@@ -243,12 +244,9 @@ def _native_image(image: Image, program: Program | None) -> _Image:
         return symbols[name] & ~1  # on M4 the lowest bit of an address selects Thumb
 
     init = symbols.get("tau_image_init") or symbols.get(f"{image.prefix}_init")
-    size_argument = 0
     functions = {verb: symbols.get(f"{image.prefix}_{verb}", 0) for verb in FUNCTIONS}
     if program is not None:
         functions |= program.functions
-        init = program.init
-        size_argument = program.init_argument
     elif init is None or not functions["malloc"] or not functions["free"]:
         missing = next((verb for verb in ("malloc", "free") if not functions[verb]), "init")
         raise TauError(f"the image {image.name} lacks {image.prefix}_{missing}")
@@ -258,7 +256,6 @@ def _native_image(image: Image, program: Program | None) -> _Image:
         bytes_count=len(image.code),
         address=image.address,
         init=init or 0,
-        init_argument=size_argument,
         alignment=image.alignment,
         shared=symbols.get("tau_image_shared", 0),
         stub_start=plain("tau_stub_start"),

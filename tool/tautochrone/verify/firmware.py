@@ -20,6 +20,7 @@ from tautochrone.plan.file import Plan
 from tautochrone.plan.verified import system_of
 from tautochrone.replay.emulator import Program, count_calls
 from tautochrone.replay.opened import OpenTrace
+from tautochrone.trace.file import OPS
 from tautochrone.verify.recordings import Done, bounds_of, done_of
 
 PAGE_BYTES = 4096
@@ -30,7 +31,8 @@ SEGMENTS_BYTES_MAX = 256 << 20
 # Other names of the operations, the first that a program has.
 NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
 PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "__aeabi_memset")
-INIT = ("tau_budget_init", "tau_tlsf_init")
+# What makes a heap, and which argument is its size.
+INIT = {"budget": ("tau_budget_init", 2), "tlsf": ("tau_tlsf_init", 1)}
 BUILT = "tau_tlsf_built_"
 TUTORIAL = "docs/tutorials/size-a-heap.md"
 HEAP_STEP = f"build the tutorial's heap.c and the plan's header into it ({TUTORIAL})"
@@ -51,19 +53,31 @@ class Firmware:
 
     def verify(self, trace: OpenTrace, skip_misuse: bool) -> Done:
         """Replay a recording on its functions. Raises TauError if they misbehave."""
+        self._refuse_missing(trace)
         counts = count_calls(
             *(self.stub, trace, self.plan.heap_bytes, None, skip_misuse),
             goes_on=True,
             program=self.program,
         )
-        if counts.init_bytes not in (0, self.plan.heap_bytes):
+        if counts.init_bytes != self.plan.heap_bytes:
+            made = f"{counts.init_bytes:,} bytes" if counts.init_bytes else "another way"
             raise TauError(
-                f"{self.path} gives its heap {counts.init_bytes:,} bytes, the plan"
-                f" {self.plan.heap_bytes:,}: it is built with another plan's header",
-                HEAP_STEP,
+                f"{self.path} makes its heap in {made}, the plan has {self.plan.heap_bytes:,}"
+                " bytes: the header in it is another plan's",
+                f"build it with this plan's header, and call tau_plan_init ({TUTORIAL})",
             )
         name = (self.path.name, self.path, self.compiler)
         return done_of(self.plan, trace, self.target, *name, counts, self.bounds)
+
+    def _refuse_missing(self, trace: OpenTrace) -> None:
+        """Refuse a recording that calls what the program does not have."""
+        counted = zip(OPS, trace.totals.events_of_op, strict=False)
+        called = {op for op, count in counted if count} & set(FUNCTIONS)
+        missing = sorted(called - self.program.functions.keys())
+        if missing:
+            named = ", ".join(missing)
+            cause = f"{self.path} has no function {named}, which {trace.path} calls"
+            raise TauError(cause, HEAP_STEP)
 
 
 def open_firmware(path: Path, plan: Plan) -> Firmware:
@@ -86,9 +100,9 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     bounds = _bounds(path, functions)
     code = Code(path)
     addresses = {verb: symbols[name] for verb, name in functions.items()}
-    name, argument = INIT[0 if plan.classes else 1], 2 if plan.classes else 1
-    init = (symbols.get(name, 0), argument)
-    program = Program(path.name, code.place, addresses, regions, ranges, *init)
+    init, argument = INIT[system_of(plan)]
+    start = (symbols.get(init, 0), argument)
+    program = Program(path.name, code.place, addresses, regions, ranges, start)
     return Firmware(path, plan, target, compiler, stub_image(target, place), program, bounds)
 
 
@@ -166,14 +180,14 @@ def _refuse_other_build(path: Path, plan: Plan, symbols: Iterable[str]) -> None:
 
 
 def _functions(path: Path, symbols: Any) -> dict[str, str]:
-    """The name of each operation's function; malloc, realloc and free at least."""
+    """The name of each operation's function; malloc and free at least."""
     found = {}
     for verb in FUNCTIONS:
         names = NAMES.get(verb, (verb,))
         name = next((name for name in names if name in symbols), None)
         if name is not None:
             found[verb] = name
-    missing = [verb for verb in ("malloc", "free", "realloc") if verb not in found]
+    missing = [verb for verb in ("malloc", "free") if verb not in found]
     if missing:
         raise TauError(f"{path} has no function {', '.join(missing)}", HEAP_STEP)
     return found
@@ -213,10 +227,10 @@ def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
 
 def _bounds(path: Path, functions: dict[str, str]) -> dict[str, int]:
     """The longest path of each function, without the making of the heap."""
-    found = {}
+    found, without = {}, {name: NEVER for name, _ in INIT.values()}
     for verb, name in functions.items():
         try:
-            found[verb] = bound_instructions(path, name, dict.fromkeys(INIT, NEVER))
+            found[verb] = bound_instructions(path, name, without)
         except TauError:
             continue
     return found

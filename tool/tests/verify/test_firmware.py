@@ -177,6 +177,40 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
     assert "has no function malloc" in refused(tmp_path / "less.elf")
 
 
+def test_a_program_with_another_plans_header_is_refused(planned: Path) -> None:
+    """Its heap is larger than the plan's, so that it would serve what the plan refuses."""
+    header = (planned / "heap_plan.h").read_text()
+    before = (planned / "plan.toml").read_bytes()
+    words = ("-o", planned / "other.toml", "--header", planned / "heap_plan.h", "--force")
+    tau("plan", planned / "program.tau", *words, "--pools", "always", "--margin", "30%")
+    try:
+        for target in ("m4", "rv32"):
+            assert linked(planned, target, f"other-{target}.elf").returncode == 0
+    finally:
+        (planned / "heap_plan.h").write_text(header)
+    heap = load_plan(planned / "other.toml").heap_bytes
+    for target in ("m4", "rv32"):
+        elf = planned / f"other-{target}.elf"
+        said = tau("verify", planned / "plan.toml", planned / "program.tau", "--elf", elf, expect=1)
+        assert f"makes its heap in {heap:,} bytes" in said.stderr and "next:" in said.stderr
+        tau("verify", planned / "other.toml", planned / "program.tau", "--elf", elf)
+    assert (planned / "plan.toml").read_bytes() == before
+
+
+def test_a_linker_may_leave_out_what_no_recording_calls(planned: Path, tmp_path: Path) -> None:
+    """Without realloc and memalign a recording that calls neither is verified, others are not."""
+    assert linked(planned, "m4", "right.elf").returncode == 0
+    names = ("realloc", "memalign")
+    rename = [word for name in names for word in ("--redefine-sym", f"{name}=no_{name}")]
+    elf = tmp_path / "less.elf"
+    right = planned / "right.elf"
+    subprocess.run(["arm-none-eabi-objcopy", *rename, str(right), str(elf)], check=True)
+    recording = write_events(tmp_path / "simple.tau", [(0, 0, 40, 0), (4, 0, 0, 0)], abi="arm")
+    tau("verify", planned / "plan.toml", recording, "--elf", elf)
+    said = tau("verify", planned / "plan.toml", planned / "program.tau", "--elf", elf, expect=1)
+    assert "has no function aligned_alloc, realloc, which" in said.stderr
+
+
 def test_a_program_that_reaches_a_device_is_named(planned: Path) -> None:
     """What is not in its memory cannot be read; the message has the place and the event."""
     source = (planned / "heap.c").read_text()
@@ -252,7 +286,7 @@ def test_a_firmware_with_another_plans_header_is_refused(tmp_path: Path, pools: 
     done = linked(tmp_path, "m4", "other.elf")
     assert done.returncode == 0, done.stderr
     said = tau("verify", plan, tmp_path / "program.tau", "--elf", tmp_path / "other.elf", expect=1)
-    assert "it is built with another plan's header" in said.stderr
+    assert "the header in it is another plan's" in said.stderr
 
 
 def test_damaged_programs_are_refused_and_never_a_bug(planned: Path, tmp_path: Path) -> None:

@@ -98,6 +98,31 @@ def test_a_folder_stands_for_its_recordings(tmp_path: Path, recording: Path) -> 
     assert "or their folder" in tau("verify", plan, expect=1).stderr
 
 
+def test_an_object_stays_when_its_realloc_is_refused(tmp_path: Path) -> None:
+    """Its content is checked when it is freed behind the refusal."""
+    small = [(0, 0, 1000, 0), (4, 0, 0, 0)]
+    planned = write_events(tmp_path / "planned.tau", small, abi="arm")
+    tau("plan", planned, "-o", tmp_path / "plan.toml", "--pools", "never")
+    grown = [small[0], (2, 0, 50_000, 0), (2, 0, 900, 0), small[1]]
+    recording = write_events(tmp_path / "grown.tau", grown, abi="arm")
+    said = tau("verify", tmp_path / "plan.toml", recording, "--json", expect=3).stdout
+    for run in json.loads(said)["runs"]:
+        assert (run["refusals"], run["first_refusal"], run["calls"]) == (1, 1, 4), run
+        assert "realloc" in {row["operation"] for row in run["operations"]}
+
+
+@pytest.mark.parametrize(("asked_log2", "stated"), [(0, 8), (2, 8), (7, 128)])
+def test_the_heap_is_as_aligned_as_what_was_asked_for(
+    tmp_path: Path, asked_log2: int, stated: int
+) -> None:
+    events = [(3, 0, 40, asked_log2), (4, 0, 0, 0)]
+    recording = write_events(tmp_path / "program.tau", events, abi="arm")
+    words = ("-o", tmp_path / "plan.toml", "--header", tmp_path / "plan.h")
+    tau("plan", recording, *words)
+    assert load_plan(tmp_path / "plan.toml").alignment_bytes == stated
+    assert f"#define TAU_PLAN_ALIGNMENT {stated}u" in (tmp_path / "plan.h").read_text()
+
+
 def test_a_bound_that_is_too_small_is_exceeded(tmp_path: Path, recording: Path) -> None:
     plan = tmp_path / "plan.toml"
     tau("plan", recording, "-o", plan)

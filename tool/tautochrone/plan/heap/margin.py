@@ -41,9 +41,12 @@ class Margin:
 
     def text(self) -> str:
         """Say what the margin is for."""
-        expected = (
-            "unknown" if self.refused is None else f"at most {percent(self.refused)}"
-        )
+        # The share of the advised margin was measured on the programs that the rule is from.
+        refused = "unknown"
+        if self.refused is not None:
+            is_studied = self.fraction >= self.advised
+            refused = f"{'' if is_studied else 'about '}{percent(self.refused)}"
+            refused += " at most in a study of 20 programs" if is_studied else ""
         if self.source == FIXED:
             return "no margin: the input is fixed, so nothing is planned for other runs"
         if self.recordings == 1:
@@ -56,7 +59,7 @@ class Margin:
                 )
             return f"{basis}; the default margin is {percent(self.advised)}"
         basis = f"{self.recordings} recordings advise a margin of {percent(self.advised)}"
-        return f"{basis}; fresh runs that the plan refuses, to expect: {expected}"
+        return f"{basis}; share of fresh runs that such a plan refuses: {refused}"
 
 
 def margin_of(
