@@ -14,7 +14,7 @@ from testing import machines
 from testing.machines import Machine, tau
 from tautochrone.facts import trace_format
 from tautochrone.plan.file import load_plan
-from tautochrone.record import emulation, merge
+from tautochrone.record import emulation, merge, session
 from tautochrone.record.program import build_id
 from tautochrone.run import launch as run_launch
 from tautochrone.trace.file import open_trace
@@ -63,13 +63,16 @@ def run_planned(machine: Machine, library: Path, plan: Path, program: Path) -> t
     """Run a program of a machine on its plan, as `tau run` would there; return output and report.
 
     """
-    report = plan.with_name("report")
+    folder = plan.parent
+    report = folder / run_launch.REPORT_NAME
     report.write_bytes(bytes(run_launch.REPORT_BYTES))
-    variables = run_launch.variables_of(run_launch.How(plan=load_plan(plan)), report)
+    settings = run_launch.settings_text(run_launch.How(plan=load_plan(plan)))
+    (folder / run_launch.SETTINGS_NAME).write_text(settings)
     words = machine.found.words([str(program)], program, str(library))
     # The allocator serves the process with this pid, which the emulator keeps.
-    command = ["sh", "-c", 'TAU_RUN_PID=$$ exec "$@"', "sh", *words]
-    environment = dict(os.environ) | variables
+    start = f'{session.VARIABLE}="run $$ {folder}" exec "$@"'
+    command = ["sh", "-c", start, "sh", *words]
+    environment = dict(os.environ)
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert done.returncode == END, done.stderr
     return done.stdout, report.read_bytes().partition(b"\0")[0].decode()

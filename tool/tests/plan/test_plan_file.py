@@ -324,7 +324,8 @@ def test_the_schema_in_iface_has_the_same_facts() -> None:
     assert schema["format"] == planning.FORMAT
     assert schema["versions"][-1]["number"] == planning.VERSION
     assert set(heap["layout"]["values"]) == set(planning.ALIGNMENT_BYTES)
-    document = tomllib.loads(plan_text(PLAN, ""))
+    whole = replace(PLAN, margin_source="spread", spread=0.02)
+    document = tomllib.loads(plan_text(whole, ""))
     assert {"version", *document["heap"]} == set(heap)
     assert set(document["trace"][0]) == set(trace)
     assert set(document["heap"]["classes"][0]) == {"size_bytes", "count"}
