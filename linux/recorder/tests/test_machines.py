@@ -179,7 +179,8 @@ def test_the_32_bit_recorder_of_this_machine(tmp_path: Path) -> None:
     source = machines.PROGRAMS / "machines" / "router.c"
     command = ["gcc-12", "-m32", *headers, "-w", source, "-pthread", "-o", program]
     subprocess.run(command, check=True, timeout=120)
-    variables = {"LD_PRELOAD": str(made), "TAU_RECORD_DIRECTORY": str(tmp_path)}
+    value = session.recorder_value(tmp_path, 0, 0, 0, 0)
+    variables = {"LD_PRELOAD": str(made), session.VARIABLE: value}
     done = subprocess.run([program], capture_output=True, text=True, env=os.environ | variables)
     assert done.returncode == END, done.stderr
     (raw,) = tmp_path.glob("*.tauraw")

@@ -59,7 +59,7 @@ def test_each_run_is_a_whole_recording(tau: Tau, tmp_path: Path) -> None:
             assert reader.totals.events > 0
     assert "tau: 3 runs of ls:" in done.stderr and "next: tau plan runs -o" in done.stderr
     planned = tau("plan", "runs", "-o", "plan.toml")
-    assert planned.returncode == 0 and "1.tau: " in planned.stdout
+    assert planned.returncode == 0 and "3 recordings: " in planned.stdout
 
 
 def test_names_sort(tau: Tau, tmp_path: Path) -> None:

@@ -269,7 +269,7 @@ def test_a_machine_without_cross_compilers_plans_all_the_same(tmp_path: Path) ->
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    for missing in ("no [pages]", "no bounds of tlsf on rv32"):
+    for missing in ("no [pages]", "no bounds of budget on rv32"):
         assert f"{missing}: riscv64-unknown-elf-gcc is not installed" in done.stderr
     assert not {"bounds", "core_sha256", "pages"} & set(json.loads(done.stdout))
     assert "[bounds]" not in (tmp_path / "p.toml").read_text()

@@ -47,7 +47,7 @@ ALL = [(name, policy) for name in known_names() for policy in POLICIES]
 QUICK = [
     *(("tile-16x4", "random"), ("skylake", "plru"), ("u74", "plru"), ("cva6", "random")),
 ]
-CPU_SECONDS = 20.0
+CPU_SECONDS = 60.0
 
 
 def found_on(geometry: Geometry, policy: str, costs: Costs | None = None) -> Found:
