@@ -76,13 +76,14 @@ def test_a_stream_of_false_beginnings_is_summed_in_bounds(
         summed += len(data)
         return crc32(data, before)
 
+    head = (merge.TARGET_MAGIC, 1, 1, 1)
     block_bytes = merge.TARGET_BLOCK.size
     count = MIB // block_bytes
     claims = (block_bytes * (count - index - 1) for index in range(count))
     path = tmp_path / "a.stream"
     path.write_bytes(
         b"".join(
-            merge.TARGET_BLOCK.pack(merge.TARGET_MAGIC, 1, 1, 1, claim, 0, 0, 0, 0, 0, 0)
+            merge.TARGET_BLOCK.pack(*head, min(claim, 0xFFFF), *[0] * 8)
             for claim in claims
         )
     )
