@@ -19,6 +19,7 @@ from tautochrone.facts.plan_format import SECTIONS
 from tautochrone.files import input_file, schema, toml_file
 
 FACTS = SECTIONS["build"]
+TARGETS = ("m4", "rv32")  # of a firmware: names of targets/
 FILE_BYTES_MAX = 65536
 EXAMPLE = 'write check_level = 1, optimize = "-Os", flags = []'
 BUILT_FOR = {"-Os": "size", "-Oz": "size", "-O0": "nothing"}

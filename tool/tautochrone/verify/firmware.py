@@ -7,6 +7,7 @@ counted. All its code may run but what reaches a device.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,7 @@ PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "
 # What makes a heap, and which argument is its size.
 INIT = {"budget": ("tau_budget_init", 2), "tlsf": ("tau_tlsf_init", 1)}
 BUILT = "tau_tlsf_built_"
+CLASSES = "tau_plan_classes"  # the header's pools
 TUTORIAL = "docs/tutorials/size-a-heap.md"
 HEAP_STEP = f"build the tutorial's heap.c and the plan's header into it ({TUTORIAL})"
 AS_LINKED = "name the file as it was linked"
@@ -84,6 +86,7 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     """Read a linked program. Raises TauError if it cannot be called, or is not built as planned."""
     target, segments, symbols, sizes, compiler = _read(path)
     _refuse_other_build(path, plan, symbols)
+    _refuse_other_pools(path, plan, symbols, segments)
     functions = _functions(path, symbols)
     regions = _regions(path, segments)
     is_free = (
@@ -176,6 +179,26 @@ def _refuse_other_build(path: Path, plan: Plan, symbols: Iterable[str]) -> None:
             f"{path} is built with other options than the plan: it has {', '.join(has)}, the plan"
             f" {wanted}",
             f"build the core with {build_of(plan).told()}, or plan again with --build",
+        )
+
+
+def _refuse_other_pools(
+    path: Path, plan: Plan, symbols: dict[str, int], segments: list[tuple[int, bytes, int]]
+) -> None:
+    """Refuse a program whose pools are not the plan's."""
+    if not plan.classes:
+        return  # its heap is a plain TLSF, or INIT's function is not called
+    wanted = b"".join(struct.pack("<II", *each) for each in plan.classes)
+    address = symbols.get(CLASSES, -1)
+    has = any(
+        start <= address and data[address - start :].startswith(wanted)
+        for start, data, _ in segments
+    )
+    if not has:
+        raise TauError(
+            f"{path}: {CLASSES} is not there or has other pools than the plan: the header in it is"
+            " another plan's",
+            HEAP_STEP,
         )
 
 

@@ -116,12 +116,23 @@ def done_of(
 def certificate(done: Sequence[Done], before: Verified | None) -> Verified:
     """What held, as the plan's section: all runs, and the most of each operation's calls.
 
-    What was certified before of other targets and programs stays.
+    What was certified before stays, but for code that is another now.
     """
-    now = {(each.run.target, each.run.firmware) for each in done}
+    now = {(each.run.target, each.run.firmware): each.run.elf_sha256 for each in done}
+    again = {(each.run.target, each.run.firmware, each.run.trace_sha256) for each in done}
     kept = before if before is not None else Verified((), ())
-    runs = [run for run in kept.runs if (run.target, run.firmware) not in now]
-    calls = [call for call in kept.calls if (call.target, call.firmware) not in now]
+    is_other = {
+        (run.target, run.firmware)
+        for run in kept.runs
+        if now.get((run.target, run.firmware), run.elf_sha256) != run.elf_sha256
+    }
+    runs = [
+        run
+        for run in kept.runs
+        if (run.target, run.firmware) not in is_other
+        and (run.target, run.firmware, run.trace_sha256) not in again
+    ]
+    calls = [call for call in kept.calls if (call.target, call.firmware) not in is_other]
     most: dict[tuple[str, str, str], Call] = {}
     for call in (*calls, *(call for each in done for call in each.calls)):
         key = (call.target, call.firmware, call.operation)

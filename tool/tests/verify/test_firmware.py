@@ -177,6 +177,26 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
     assert "has no function malloc" in refused(tmp_path / "less.elf")
 
 
+@pytest.mark.parametrize("target", ["m4", "rv32"])
+def test_a_program_with_other_pools_is_refused(tmp_path: Path, target: str) -> None:
+    """They are compared, as objects of a pool that is not there would crowd what is shared."""
+    events = [(0, slot, 40, 0) for slot in range(300)] + [(4, slot, 0, 0) for slot in range(300)]
+    trace = write_events(tmp_path / "program.tau", events, abi="arm")
+    plan = tmp_path / "plan.toml"
+    words = ("-o", plan, "--header", tmp_path / "heap_plan.h", "--pools", "always")
+    tau("plan", trace, *words)
+    ((size, count),) = load_plan(plan).classes
+    (tmp_path / "heap.c").write_text(HEAP)
+    (tmp_path / "payload.c").write_text(PAYLOAD)
+    assert linked(tmp_path, target, "right.elf").returncode == 0
+    assert "verified" in tau("verify", plan, trace, "--elf", tmp_path / "right.elf").stdout
+    right, pool = (tmp_path / "right.elf").read_bytes(), struct.pack("<II", size, count)
+    assert pool in right
+    (tmp_path / "less.elf").write_bytes(right.replace(pool, struct.pack("<II", size, count - 1)))
+    said = tau("verify", plan, trace, "--elf", tmp_path / "less.elf", expect=1).stderr
+    assert "has other pools than the plan" in said and "next:" in said
+
+
 def test_a_program_with_another_plans_header_is_refused(planned: Path) -> None:
     """Its heap is larger than the plan's, so that it would serve what the plan refuses."""
     header = (planned / "heap_plan.h").read_text()

@@ -162,6 +162,9 @@ def test_targets_are_certified_one_after_another(tmp_path: Path, recording: Path
     runs = load_plan(plan).sections["verified"].runs
     assert sorted(run.target for run in runs) == sorted(TARGETS)
     assert "verified on m4: 1 recording, 1,201 calls, none refused" in tau("info", plan).stdout
+    other = write_events(tmp_path / "other.tau", [(0, 0, 40, 0), (4, 0, 0, 0)], abi="arm")
+    tau("verify", plan, other, "--target", "m4")
+    assert "verified on m4: 2 recordings, 1,203 calls, none refused" in tau("info", plan).stdout
 
 
 def test_what_says_nothing_about_a_target_is_refused(tmp_path: Path, recording: Path) -> None:
