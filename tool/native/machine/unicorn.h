@@ -23,9 +23,9 @@ typedef size_t uc_hook;
 #define UC_ARM_REG_PC 11
 #define UC_ARM_REG_R0 66
 #define UC_RISCV_REG_SP 3
+#define UC_RISCV_REG_GP 4
 #define UC_RISCV_REG_A0 11
 #define UC_RISCV_REG_PC 190
-#define UC_RISCV_REG_A0 11
 #define UC_CPU_ARM_CORTEX_M4 9
 #define UC_CTL_SET_CPU_MODEL ((7u) | (1u << 26) | (1u << 30))
 

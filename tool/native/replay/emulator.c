@@ -210,6 +210,7 @@ static const char *machine_map(struct machine *machine) {
         return "unicorn does not know the Cortex-M4";
     }
     const uint32_t stack = (uint32_t)machine->image->address + IMAGE_BYTES - STACK_GAP_BYTES;
+    const uint32_t global_pointer = (uint32_t)machine->image->global_pointer;
     uc_hook hook = 0;
     void *block_hook = NULL;
     void (*const chosen)(uc_engine *, uint64_t, uint32_t, void *) =
@@ -218,6 +219,7 @@ static const char *machine_map(struct machine *machine) {
     if (!areas_map(machine) ||
         unicorn->reg_write(machine->engine, is_arm ? UC_ARM_REG_SP : UC_RISCV_REG_SP, &stack) !=
             0 ||
+        (!is_arm && unicorn->reg_write(machine->engine, UC_RISCV_REG_GP, &global_pointer) != 0) ||
         unicorn->hook_add(machine->engine, &hook,
                           machine->areas[0].blocks != NULL ? UC_HOOK_BLOCK : UC_HOOK_CODE,
                           block_hook, machine, 1, 0) != 0) {

@@ -94,6 +94,7 @@ struct tau_emulator_image {
     const struct tau_emulator_range *payload;
     uint64_t payload_count;
     uint64_t init_bytes_argument;  // which of a firmware's init is the heap's size, from 0
+    uint64_t global_pointer;       // what a firmware's start gives gp, on RISC-V
 };
 
 struct tau_emulator_calls {

@@ -116,6 +116,7 @@ class _Image(ctypes.Structure):
         ("payload", ctypes.c_void_p),
         ("payload_count", ctypes.c_uint64),
         ("init_bytes_argument", ctypes.c_uint64),
+        ("global_pointer", ctypes.c_uint64),
     ]
 
 
@@ -205,7 +206,8 @@ class Program(NamedTuple):
     `place` says in which function an address lies. `functions` has malloc and free at least, of
     FUNCTIONS. They take no heap. `regions` are its memory: addresses of whole pages of 4,096 bytes,
     and what they hold, which a run changes. `init` is the function that makes the heap, 0 if it has
-    none, and which of its arguments, from 0, is the heap's size.
+    none, and which of its arguments, from 0, is the heap's size. `global_pointer` is what its start
+    gives gp, on RISC-V.
     `payload` are the ranges of functions that move and fill payload.
     """
 
@@ -215,6 +217,7 @@ class Program(NamedTuple):
     regions: list[tuple[int, bytes]]
     payload: list[tuple[int, int]]
     init: tuple[int, int] = (0, 0)
+    global_pointer: int = 0
 
 
 def _native_program(raw: _Image, program: Program) -> list[object]:
@@ -233,6 +236,7 @@ def _native_program(raw: _Image, program: Program) -> list[object]:
         ranges[2 * index : 2 * index + 2] = [start, end]
     raw.regions, raw.regions_count = ctypes.addressof(regions), len(buffers)
     raw.init, raw.init_bytes_argument = program.init[0] & ~1, program.init[1]
+    raw.global_pointer = program.global_pointer
     raw.payload, raw.payload_count = ctypes.addressof(ranges), len(program.payload)
     return [*buffers, regions, ranges]
 

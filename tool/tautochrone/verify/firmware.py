@@ -105,7 +105,8 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     addresses = {verb: symbols[name] for verb, name in functions.items()}
     init, argument = INIT[system_of(plan)]
     start = (symbols.get(init, 0), argument)
-    program = Program(path.name, code.place, addresses, regions, ranges, start)
+    pointer = symbols.get("__global_pointer$", 0)
+    program = Program(path.name, code.place, addresses, regions, ranges, start, pointer)
     return Firmware(path, plan, target, compiler, stub_image(target, place), program, bounds)
 
 
