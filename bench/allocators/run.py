@@ -1,9 +1,10 @@
 """Allocators beside each other on the same traces in one run: instructions per call, footprint,
 code size.
 
-    python -m bench.allocators.run [--quick] [PROGRAM …]
+    python -m bench.allocators.run [--quick] [PROGRAM …] [RECORDING.tau …]
 
-Writes out/bench/allocators.json and prints the tables. --quick takes the synthetic traces only.
+Writes out/bench/allocators.json and prints the tables. --quick takes the synthetic traces only, and
+recordings take their place. glibc, mimalloc and jemalloc get no recording of another ABI.
 Conditions: ours -O2 without checks unless the row says check 1; crates opt-level 3; C libraries as
 packaged. Instructions are exact (emulated), payload moves apart; a call that takes more than
 INSTRUCTIONS_MAX in total is stopped and marked. Footprints are the smallest arena that completes,
@@ -30,6 +31,7 @@ from tautochrone.console.output import note
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator
 from tautochrone.replay.run import smallest_heap
+from tautochrone.trace import abi
 from tautochrone.trace.file import open_trace
 
 RESULTS = REPOSITORY / "out" / "bench" / "allocators.json"
@@ -87,7 +89,7 @@ def peer_row(name: str, trace: Path, isa: str) -> dict[str, Any]:
 def measure_trace(trace: Path) -> dict[str, Any]:
     """Every allocator on one trace; one that cannot run has "missing" with the cause."""
     with open_trace(trace) as reader:
-        totals = reader.totals
+        totals, recorded_on = reader.totals, abi.of_header(reader.header)
     rows: list[dict[str, Any]] = []
     for system, level in OUR_SYSTEMS:
         rows += [our_row(system, level, trace, isa) for isa in ("rv32", "m4")]
@@ -97,7 +99,7 @@ def measure_trace(trace: Path) -> dict[str, Any]:
                 rows.append(peer_row(name, trace, isa))
             except (PeerMissing, TauError) as cause:
                 rows.append({"system": name, "isa": isa, "missing": cause.message})
-    for name in HOST_SYSTEMS:
+    for name in HOST_SYSTEMS if recorded_on in ("", abi.of_host()) else ():
         try:
             size = smallest_heap(trace, name, layout="host")
             rows.append({"system": name, "isa": "host", "footprint_bytes": size})
@@ -157,8 +159,9 @@ def conditions() -> dict[str, str]:
 def main() -> None:
     """Measure everything that was asked for."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--quick"]
-    traces = [synthetic.trace(kind) for kind in synthetic.KINDS]
-    if len(arguments) == len(sys.argv) - 1:
+    recorded = [Path(argument) for argument in arguments if argument.endswith(".tau")]
+    traces = recorded or [synthetic.trace(kind) for kind in synthetic.KINDS]
+    if not recorded and len(arguments) == len(sys.argv) - 1:
         traces += [run["a"] for run in programs.record_all(tuple(arguments)).values()]
     results = []
     for trace in traces:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone.code.build import TARGETS
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.trace.ending import note_ending
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 TRACES = click.Path(path_type=Path)
-TARGETS = ("m4", "rv32")
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tautochrone.code.build import Build, of_table
+from tautochrone.code.build import TARGETS, Build, of_table
 from tautochrone.code.images import compiler_versions
 from tautochrone.plan.sections import Basis
 
@@ -35,7 +35,7 @@ def make(basis: Basis) -> Built:
 
 def of(build: Build, layout: str) -> Built:
     """The section of a plan for a layout, with the compilers of this machine."""
-    return Built(build, compiler_versions(("rv32", "m4")) if layout == "32" else ())
+    return Built(build, compiler_versions(TARGETS) if layout == "32" else ())
 
 
 def from_table(table: dict[str, Any]) -> Built:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tautochrone.code.build import TARGETS
 from tautochrone.code.images import FUNCTIONS, ISAS, compiler_versions
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import sizes
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.replay.emulator import Counts
     from tautochrone.replay.opened import OpenTrace
-
-TARGETS = ("m4", "rv32")
 
 
 @dataclass(frozen=True)

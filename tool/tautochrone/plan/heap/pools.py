@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tautochrone.code.build import TARGETS
 from tautochrone.errors import TauError
 from tautochrone.plan.heap.replayed import FEW_SIZES
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 AUTO, ALWAYS, NEVER = WAYS = ("auto", "always", "never")
 # By how much the heap that a program needs differs from run to run, where one recording cannot say.
 UNKNOWN_SPREAD = 0.02
-TARGETS = ("rv32", "m4")
 
 
 class Choice(NamedTuple):
