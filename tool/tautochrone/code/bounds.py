@@ -18,7 +18,7 @@ counts whether or not its condition holds.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ import capstone.x86
 from elftools.elf.elffile import ELFFile
 
 from tautochrone.code.images import Image
+from tautochrone.code.kept_bounds import kept_bound
 from tautochrone.errors import TauError
 
 # The charge of a call of these, without payload; as in tool/native/replay/emulator.h.
@@ -404,21 +405,25 @@ def bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> in
     Paths that reach a function in `without` do not count. PAYLOAD_CHARGES keeps the paths that
     neither move nor fill payload; SHARED_FUNCTIONS keeps those that a dedicated region serves.
     """
-    name = image.function(verb)
-    if name is None:
-        return None
-    try:
-        return bound_instructions(image.elf, name, dict.fromkeys(without, NEVER))
-    except TauError:
-        return None
+    return _of_image(bound_instructions, image, verb, without)
 
 
 def accesses_bound_of_image(image: Image, verb: str, without: Collection[str] = ()) -> int | None:
     """As bound_of_image, in loads and stores. None also on targets other than RISC-V."""
+    return None if image.isa == "m4" else _of_image(bound_accesses, image, verb, without)
+
+
+def _of_image(
+    bound: Callable[..., int], image: Image, verb: str, without: Collection[str]
+) -> int | None:
     name = image.function(verb)
-    if name is None or image.isa == "m4":
+    if name is None:
         return None
-    try:
-        return bound_accesses(image.elf, name, dict.fromkeys(without, NEVER))
-    except TauError:
-        return None
+
+    def find() -> int | None:
+        try:
+            return bound(image.elf, name, dict.fromkeys(without, NEVER))
+        except TauError:
+            return None
+
+    return kept_bound(image.elf, " ".join((bound.__name__, name, *sorted(without))), find)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.code.build import TARGETS
@@ -71,7 +72,8 @@ class Cost(NamedTuple):
     code_bytes: int
 
 
-def costs(system: str, build: Build) -> list[Cost]:
+@functools.lru_cache(maxsize=4)
+def costs(system: str, build: Build) -> tuple[Cost, ...]:
     """The costs of "tlsf" or "budget" on each target whose compiler is installed."""
     from tautochrone.code.bounds import bound_of_image
     from tautochrone.code.images import code_bytes, core_image
@@ -85,7 +87,7 @@ def costs(system: str, build: Build) -> list[Cost]:
         malloc, free = (bound_of_image(image, verb) for verb in ("malloc", "free"))
         if malloc is not None and free is not None:
             found.append(Cost(target, malloc, free, code_bytes(image)))
-    return found
+    return tuple(found)
 
 
 def document(choice: Choice) -> dict[str, Any]:
