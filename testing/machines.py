@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone.record import emulation
+from testing import command
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "linux" / "recorder" / "tests" / "programs"
@@ -78,8 +78,4 @@ class Machine:
 
 def tau(*words: object, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder, with variables added to the environment."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    environment = dict(os.environ) | env
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, env=environment, timeout=TIMEOUT_S
-    )
+    return command.tau(*words, cwd=cwd, env=dict(os.environ) | env, timeout=TIMEOUT_S)

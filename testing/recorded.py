@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 from tautochrone.trace.file import open_trace
+from testing import command
 
 PROGRAMS = "linux/*/tests/programs/**"
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,9 +81,8 @@ def tau(tmp_path: Path) -> Tau:
     """Run the command in an empty folder; returns its result, whatever the exit status."""
 
     def run(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "tautochrone", *map(str, words)]
         settings: dict[str, Any] = {"cwd": tmp_path, "timeout": TIMEOUT_S} | options
-        return subprocess.run(command, capture_output=True, text=True, **settings)
+        return command.tau(*words, **settings)
 
     return run
 

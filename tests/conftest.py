@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from testing import command
+
 
 class Tau:
-    """Calls the command as a user does, in a process of its own."""
+    """Calls the command."""
 
     def __call__(self, *words: str | Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
         """Run `tau WORDS…` and return what came of it; its exit status must be `expect`."""
-        command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == expect, f"{command}\n{done.stdout}\n{done.stderr}"
-        return done
+        return command.tau(*words, expect=expect)
 
     def json(self, *words: str | Path) -> dict[str, Any]:
         """Run `tau WORDS… --json` and return the document."""

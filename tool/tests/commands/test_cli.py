@@ -19,6 +19,7 @@ from tautochrone.cli import verbs
 from tautochrone.commands import tlb
 from tautochrone.console import output
 from tautochrone.trace.file import TraceWriter
+from testing.command import tau
 
 TAU = [sys.executable, "-m", "tautochrone"]
 TLB_FILES = Path(tlb.__file__).parent.glob("*.py")
@@ -36,8 +37,7 @@ VERBS_OF = {
 def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run `tau WORDS…` with `variables` in its environment."""
     plain = {name: value for name, value in os.environ.items() if not name.endswith("_COLOR")}
-    command = [*TAU, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, env={**plain, **variables})
+    return tau(*words, env={**plain, **variables})
 
 
 @pytest.fixture

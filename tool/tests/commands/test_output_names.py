@@ -5,15 +5,13 @@ Method: each output option of each command is given names that name no file.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from testing.command import tau
 from testing.random_trace import random_trace
 
-TAU = [sys.executable, "-m", "tautochrone"]
 OUTPUTS = {
     "import": (["events.csv", "--force", "-o"],),
     "export": (["a.tau", "--force", "-o"],),
@@ -30,14 +28,12 @@ def test_an_output_that_names_no_file_is_wrong_usage(
     random_trace(tmp_path / "a.tau", 1, events=10)
     (tmp_path / "events.csv").write_text("op,id,size\nmalloc,a,1\n")
     for words in OUTPUTS[verb]:
-        command = [*TAU, verb, *words, name]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        done = tau(verb, *words, name, cwd=tmp_path)
         assert done.returncode == 2 and "names no file" in done.stderr, (words, done.stderr)
 
 
 @pytest.mark.parametrize("margin", ["1e999999999%", "9" * 5000, "nan", "1/0"])
 def test_a_margin_beyond_reason_is_wrong_usage(margin: str, tmp_path: Path) -> None:
     random_trace(tmp_path / "a.tau", 1, events=10)
-    command = [*TAU, "plan", "a.tau", "--margin", margin]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = tau("plan", "a.tau", "--margin", margin, cwd=tmp_path, timeout=60)
     assert done.returncode == 2 and "is not a margin" in done.stderr

@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 import random
 import secrets
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,13 +19,8 @@ from tautochrone.plan.making import Made, Wanted, make_plan
 from tautochrone.plan.heap.margin import DEFAULT, FACTORS, LEAST, advised, margin_of
 from tautochrone.plan.heap.spread import LeftOut, Needs, Spread
 from tautochrone.trace.folder import traces_in
+from testing.command import tau
 from testing.random_trace import FREE, MALLOC, write_events
-
-
-def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 def run_of(folder: Path, seed: int, number: int, part: float) -> Path:

@@ -5,9 +5,9 @@ Method: random recordings of accesses, replayed by the tool and, naively, on mod
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from tautochrone.replay.run import entries_of
 from tautochrone.replay.system import Options
 from tautochrone.replay.systems import system_named
 from tautochrone.replay.tile import tile
+from testing import command
 from testing.paging_reference import FIRST, PAGE, Reference, control_bytes, events_with_touches
 from testing.random_trace import FREE, MALLOC, Event, write_events
 
@@ -293,10 +294,7 @@ def test_the_command_plans_pages_that_replay_holds(tmp_path: Path) -> None:
     """As a user does it, from one command to the next."""
     write_events(tmp_path / "t.tau", events_with_touches(7, events=2000))
 
-    def tau(*words: object) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-
+    tau = functools.partial(command.tau, cwd=tmp_path)
     done = tau("plan", "t.tau", "-o", "plan.toml", "--json")
     assert done.returncode == 0, done.stderr
     said_pages = json.loads(done.stdout)["pages"]
@@ -315,10 +313,7 @@ def test_a_replay_takes_the_plans_frames_and_refuses_fewer(tmp_path: Path) -> No
     trace, plan = tmp_path / "t.tau", tmp_path / "plan.toml"
     write_events(trace, events_with_touches(500, events=500, live_max=20))
 
-    def tau(*words: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
+    tau = command.tau
     assert tau("plan", trace, "-o", plan).returncode == 0
     planned = load_plan(plan).sections["pages"]
     replay = ("replay", trace, "--on", "rtvm,conventional", "--plan", plan)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,18 +12,13 @@ import pytest
 from tautochrone.console.output import percent
 from tautochrone.plan.file import load_plan
 from tautochrone.replay.run import completes, smallest_heap
+from testing.command import tau
 from testing.random_trace import FREE, MALLOC, write_events
 from tool.tests.plan.plan_traces import come_and_go
 from tool.tests.trace import trace_forge
 
 UNKNOWN = 1
 SLOT_NONE = 0xFFFFFFFF
-
-
-def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.fixture

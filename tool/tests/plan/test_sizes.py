@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tautochrone.plan.file import load_plan
 from tautochrone.trace import abi
+from testing.command import tau_done as tau
 from testing.random_trace import write_events
 from tool.tests.plan.plan_traces import come_and_go
 
 EVENTS = come_and_go(1, [2048, 1024, 56, 24], 10, 1500)
-
-
-def tau(*words: object, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run the command; its exit status must be `expect`."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == expect, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done
 
 
 @pytest.mark.parametrize(

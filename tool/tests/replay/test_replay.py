@@ -6,7 +6,6 @@ import json
 import re
 import resource
 import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -22,6 +21,7 @@ from tautochrone.replay.run import completes, replay, smallest_heap
 from tautochrone.replay.systems import process, system_named
 from tautochrone.replay.systems.native import Native, library_system
 from tautochrone.report import text
+from testing.command import tau
 from testing.random_trace import (
     FREE,
     MALLOC,
@@ -33,12 +33,6 @@ from testing.random_trace import (
 
 TESTS = Path(__file__).parent
 DOUBLE_FREE_FLAG = 4
-
-
-def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
 @pytest.fixture

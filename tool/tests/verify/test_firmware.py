@@ -17,6 +17,7 @@ import pytest
 from tautochrone.code.build import Build
 from tautochrone.plan.file import load_plan
 from tautochrone.targets.build import TARGETS
+from testing.command import tau_done as tau
 from testing.random_trace import random_events, write_events
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -61,14 +62,6 @@ void spin(void) { for (;;) { __asm__ volatile(""); } }
 static int is_ready"""
 RAM = {"m4": "0x20000000", "rv32": "0x80400000"}
 ROM = {"m4": "0x00000000", "rv32": "0x80000000"}
-
-
-def tau(*words: object, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run the command; its exit status must be `expect`."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == expect, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,18 +17,11 @@ from tautochrone.code.build import Build
 from tautochrone.plan.file import load_plan, plan_text
 from tautochrone.plan.heap.recordings import ReplayedRecording
 from tautochrone.replay.run import completes
+from testing.command import tau_done as tau
 from testing.random_trace import random_events, write_events
 from tool.tests.plan.plan_traces import come_and_go
 
 TARGETS = ("m4", "rv32")
-
-
-def tau(*words: object, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run the command; its exit status must be `expect`."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == expect, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done
 
 
 @pytest.fixture
