@@ -122,14 +122,15 @@ def test_a_bad_application_is_refused(good: Good, name: str) -> None:
 
 
 def test_images_and_the_base_code_are_inside_the_memory_tile(good: Good) -> None:
-    """Offset and size of each, alone and in sums that overflow; the last word that fits is taken."""
+    """Offset and size of each, alone and in sums that overflow; the last word is taken."""
     application = good.row(facts.HEADER_APPLICATION_OFFSET, 0)
     room = facts.SYSTEM_BYTES_MAX - 4 * good.part
     for offset, size in (
         (application + facts.APPLICATION_IMAGE_OFFSET, application + facts.APPLICATION_IMAGE_BYTES),
         (good.part + facts.HEADER_BASE_OFFSET, good.part + facts.HEADER_BASE_BYTES),
     ):
-        for where, count in ((0xF0000044, MANY), (room - 8, 12), (room + 4, 0), (6, 4), (4, MANY)):
+        wrong = ((0xF0000044, MANY), (room - 8, 12), (room + 4, 0), (6, 4), (4, MANY))
+        for where, count in wrong:
             said = good.answer({offset: where, size: count}) or "accepted"
             assert "reaches beyond the memory tile" in said, (where, count)
         assert good.answer({offset: room - 8, size: 8}) is None

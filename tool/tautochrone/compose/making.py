@@ -18,7 +18,7 @@ from tautochrone.compose import code
 from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.description import Description
 from tautochrone.compose.executables import refusal
-from tautochrone.compose.memory import Memory, state_bytes
+from tautochrone.compose.memory import Memory, loads_of, state_bytes
 from tautochrone.compose.pages import UNIT, WINDOW_END, Page
 from tautochrone.compose.system import (
     SPECIAL,
@@ -41,7 +41,9 @@ from tautochrone.targets.libraries import Libraries
 
 RELINK = "link it with `tau compose link`"
 NO_NOTE = "it has no note that tells its tasks"
-NAME_TASKS = "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
+NAME_TASKS = (
+    "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
+)
 EXECUTABLE_BYTES_MAX = 1 << 24
 FIFO_PAGE_BYTES = 4096
 ADDRESS = facts.ADDRESS_APPLICATION
@@ -325,25 +327,19 @@ def _fit(description: Description, system: System, place: int) -> TileUse:
     memory = Memory(system.frame_first, system.frame_count)
     if not memory.has_base:
         raise description.fail("memory.frame_count", "the base code does not fit")
-    for index, command in enumerate(system.commands):
-        application = system.applications[system.number(command.application)]
-        if not system.runs_on(application, place):
-            continue
-        if command.operation == "unload":
-            memory.unload(application.name)
-            continue
-        pages = pages_of(system, application, place)
-        missing = memory.load(application.name, pages, application.pool_frames)
-        if missing is not None:
-            free = memory.free_frames
+    free_least = memory.free_frames
+    for load in loads_of(system, place):
+        if load.missing is not None:
+            free = load.memory.free_frames
             raise description.fail(
-                f"command[{index}]",
-                f"{application.name} does not fit on tile {place}: no page of"
-                f" {UNIT << 2 * missing:,} bytes is left; {free:,} KiB are free,"
-                f" the largest page {memory.largest_free_bytes:,} bytes",
+                f"command[{load.command}]",
+                f"{load.application.name} does not fit on tile {place}: no page of"
+                f" {UNIT << 2 * load.missing:,} bytes is left; {free:,} KiB are free,"
+                f" the largest page {load.memory.largest_free_bytes:,} bytes",
                 "raise memory.frame_count, load larger pages first, or give it smaller ones",
             )
-    return TileUse(system.frame_count, memory.used_least)
+        free_least = load.memory.used_least
+    return TileUse(system.frame_count, free_least)
 
 
 def hashes(made: Made, description: Description | None) -> dict[str, Any]:

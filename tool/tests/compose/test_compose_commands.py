@@ -91,13 +91,29 @@ def test_two_programs_linked_apart_run_together(system: Path, tmp_path: Path) ->
 
 
 def test_check_finds_nothing_and_a_leak(system: Path) -> None:
-    found = document("check", system, "--neighbors", "3", "--major-frames", "220")
+    """Neighbors start with the application, and live with it in slots enough to find a leak."""
+    found = document("check", system, "--neighbors", "3", "--major-frames", "140")
     assert found["largest_difference_cycles"] == 0 and found["first_difference"] is None
     assert found["events_compared"] > 500 and len(found["neighbors"]) >= 3
-    words = ("check", system, "--neighbors", "3", "--major-frames", "220", "--leak", "load-time")
+    (pair,) = found["alive_together"]
+    assert pair["slots"] >= found["slots_least"] and "in these runs" in found["not_looked_at"][0]
+    words = ("check", system, "--neighbors", "1", "--major-frames", "140", "--leak", "load-time")
     leaking = document(*words, code=3)
     assert leaking["first_difference"]["resource"] == "table load"
     assert leaking["largest_difference_cycles"] > 0
+
+
+def test_too_little_company_is_a_failure(system: Path) -> None:
+    """With more slots together asked for than there can be: status 1, the pair and the next step,
+    and not a word that no event moved would mean something."""
+    change(system, ("ping.c", "short.c"))
+    text = (system.parent / "ping.c").read_text()
+    (system.parent / "short.c").write_text(text.replace("NUMBERS = 40", "NUMBERS = 2"))
+    words = ("check", system, "--neighbors", "1", "--major-frames", "110", "--slots", "1000")
+    done = compose(*words)
+    assert done.returncode == 1 and "too few to show that nothing is shared" in done.stderr
+    assert "ping and ~neighbor0 were alive together in" in done.stderr
+    assert "--neighbors" in done.stderr
 
 
 def test_run_says_when_the_kernel_stops(system: Path) -> None:
