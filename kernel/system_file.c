@@ -36,6 +36,24 @@ static bool tables_inside(const struct tau_system_file *file) {
     return true;
 }
 
+// Whether SIZE_BYTES at OFFSET of the part are words of the memory tile, which has ROOM_BYTES from
+// the part on.
+static bool is_inside(uint32_t room_bytes, uint32_t offset, uint32_t size_bytes) {
+    return offset % 4 == 0 && offset <= room_bytes && size_bytes <= room_bytes - offset;
+}
+
+static bool images_inside(const struct tau_system_file *file, uint32_t room_bytes) {
+    for (uint32_t i = 0; i < file->header[TAU_COMPOSE_HEADER_APPLICATION_COUNT]; i++) {
+        if (!is_inside(room_bytes,
+                       tau_system_file_application(file, i, TAU_COMPOSE_APPLICATION_IMAGE_OFFSET),
+                       tau_system_file_application(file, i, TAU_COMPOSE_APPLICATION_IMAGE_BYTES))) {
+            return false;
+        }
+    }
+    return is_inside(room_bytes, file->header[TAU_COMPOSE_HEADER_BASE_OFFSET],
+                     file->header[TAU_COMPOSE_HEADER_BASE_BYTES]);
+}
+
 static bool applications_inside(const struct tau_system_file *file) {
     const uint32_t pages = file->header[TAU_COMPOSE_HEADER_PAGE_COUNT];
     for (uint32_t i = 0; i < file->header[TAU_COMPOSE_HEADER_APPLICATION_COUNT]; i++) {
@@ -104,9 +122,13 @@ const char *tau_system_file_read(struct tau_system_file *file, const volatile ui
         file->header[TAU_COMPOSE_HEADER_VERSION] != TAU_COMPOSE_SYSTEM_VERSION) {
         return "the system file is none, or of another version";
     }
-    if (file->header[TAU_COMPOSE_HEADER_SIZE_BYTES] >= TAU_COMPOSE_SYSTEM_BYTES_MAX ||
-        !tables_inside(file) || !applications_inside(file)) {
+    const uint32_t room_bytes = TAU_COMPOSE_SYSTEM_BYTES_MAX - offset;
+    if (file->header[TAU_COMPOSE_HEADER_SIZE_BYTES] > room_bytes || !tables_inside(file) ||
+        !applications_inside(file)) {
         return "a table of the system file reaches beyond it";
+    }
+    if (!images_inside(file, room_bytes)) {
+        return "an image of the system file reaches beyond the memory tile";
     }
     if (file->header[TAU_COMPOSE_HEADER_SLOT_COUNT] == 0 ||
         file->header[TAU_COMPOSE_HEADER_USER_SLOT_CYCLES] == 0 ||

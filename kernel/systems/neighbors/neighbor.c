@@ -9,7 +9,7 @@
 #define TAU_NEIGHBOR_SEED 1u
 #endif
 
-enum { PAGE_WORDS = 256, PAGES = 12, ACTIONS_MAX = 4000 };
+enum { PAGE_WORDS = 256, PAGES = 12, ACTIONS_LEAST = 100, ACTIONS_MORE = 4000 };
 
 static volatile uint32_t memory[PAGES * PAGE_WORDS];
 
@@ -66,7 +66,7 @@ static void fail(uint32_t chance) {
 
 void neighbor(void) {
     uint32_t state = TAU_NEIGHBOR_SEED ^ (uint32_t)tau_base_time() ^ 0x9E3779B9;
-    const uint32_t actions = next(&state) % ACTIONS_MAX;
+    const uint32_t actions = ACTIONS_LEAST + next(&state) % ACTIONS_MORE;
     for (uint32_t i = 0; i < actions; i++) {
         const uint32_t chance = next(&state);
         switch (chance % 8) {

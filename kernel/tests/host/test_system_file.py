@@ -40,9 +40,8 @@ class Good:
         self.part = self.words[0] // 4
         self.library = ctypes.CDLL(str(build_library(folder / "file.so", ["kernel/system_file.c"])))
         self.library.tau_system_file_read.restype = ctypes.c_char_p
-        # A part may reach to the largest size of a file behind its start. What is not touched
-        # takes no memory.
-        mapped = mmap.mmap(-1, 2 * facts.SYSTEM_BYTES_MAX)
+        # What is not touched takes no memory.
+        mapped = mmap.mmap(-1, facts.SYSTEM_BYTES_MAX)
         self.memory = (ctypes.c_uint32 * (len(mapped) // 4)).from_buffer(mapped)
         self.memory[: len(self.words)] = self.words
         self.out = ctypes.create_string_buffer(1 << 16)
@@ -83,6 +82,7 @@ HEADER = {
     "another magic number": (facts.HEADER_MAGIC, 1, "of another version"),
     "a newer version": (facts.HEADER_VERSION, facts.SYSTEM_VERSION + 1, "of another version"),
     "too large": (facts.HEADER_SIZE_BYTES, facts.SYSTEM_BYTES_MAX, BEYOND),
+    "beyond the memory tile": (facts.HEADER_SIZE_BYTES, facts.SYSTEM_BYTES_MAX - 4, BEYOND),
     "cut": (facts.HEADER_SIZE_BYTES, 4 * facts.SYSTEM_HEADER_WORDS, BEYOND),
     "too many slots": (facts.HEADER_SLOT_COUNT, facts.LIMIT_SLOTS + 1, BEYOND),
     "too many applications": (facts.HEADER_APPLICATION_COUNT, MANY, BEYOND),
@@ -119,6 +119,21 @@ def test_a_bad_application_is_refused(good: Good, name: str) -> None:
         changes[good.part + facts.HEADER_PAGE_COUNT] = value
         changes[size] = good.words[size] + 4 * facts.SYSTEM_PAGE_WORDS * value
     assert BEYOND in (good.answer(changes) or "accepted")
+
+
+def test_images_and_the_base_code_are_inside_the_memory_tile(good: Good) -> None:
+    """Offset and size of each, alone and in sums that overflow; the last word is taken."""
+    application = good.row(facts.HEADER_APPLICATION_OFFSET, 0)
+    room = facts.SYSTEM_BYTES_MAX - 4 * good.part
+    for offset, size in (
+        (application + facts.APPLICATION_IMAGE_OFFSET, application + facts.APPLICATION_IMAGE_BYTES),
+        (good.part + facts.HEADER_BASE_OFFSET, good.part + facts.HEADER_BASE_BYTES),
+    ):
+        wrong = ((0xF0000044, MANY), (room - 8, 12), (room + 4, 0), (6, 4), (4, MANY))
+        for where, count in wrong:
+            said = good.answer({offset: where, size: count}) or "accepted"
+            assert "reaches beyond the memory tile" in said, (where, count)
+        assert good.answer({offset: room - 8, size: 8}) is None
 
 
 def test_names_of_nobody_are_refused(good: Good) -> None:

@@ -6,14 +6,15 @@ A run holds as many as come and go in its major frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tautochrone.compose import check, code
+from tautochrone.compose import check, code, leaks
 from tautochrone.compose.making import Made, made_of, root, without
-from tautochrone.compose.neighborhood import neighborhood, rooms
+from tautochrone.compose.neighborhood import delay_frames, delayed, neighborhood, rooms
 from tautochrone.compose.run import Run, run_made
 from tautochrone.compose.system import IDLE, Application, System
 from tautochrone.console import output
@@ -22,35 +23,113 @@ from tautochrone.errors import EXIT_USAGE, TauError
 SOURCE = "kernel/systems/neighbors/neighbor.c"
 TASK = "neighbor"
 NEIGHBORS_MAX = 8  # applications in idle slots of one run
+NEIGHBOR = "~neighbor"  # no name of a user has a ~
+RUNS_MAX = 1_000_000  # whose seeds differ
+EXTRA_RUNS_MAX = 8
+NOT_LOOKED_AT = (
+    "paths that the programs did not take in these runs",
+    "how long loading takes",
+    "slots of the loader",
+    "processors other than the simulated one",
+)
 ADDRESS, STRIDE = 0x80200000, 0x100000
 
 
 @dataclass(frozen=True)
-class Campaign:
-    """What was compared. `first`: the first difference, with the number of its run."""
+class Request:
+    """What is asked for: at least so many neighbors, and so many slots of each pair together.
 
-    runs: int
-    neighbors: tuple[dict[str, Any], ...]
-    events_compared: int
-    largest_difference_cycles: int
-    first: check.Difference | None
-    first_run: int | None
+    `leak` is built into the kernel. With `only`, the system's other applications are company too.
+    """
+
+    neighbors: int
+    slots_least: int
+    seed: int
+    frames: int
+    leak: str | None
+    only: str | None
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What was compared. `first`: the first difference, with the number of its run.
+
+    `together`: in how many slots each application was alive together with each other, over all
+    runs. `delay_frames`: how much later all commands were, so that neighbors could come before.
+    """
+
+    request: Request
+    runs: int = 0
+    neighbors: tuple[dict[str, Any], ...] = ()
+    events_compared: int = 0
+    largest_difference_cycles: int = 0
+    first: check.Difference | None = None
+    first_run: int | None = None
+    together: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    delay_frames: int = 0
+    extra_runs: int = 0  # only for slots together
+
+    @property
+    def short(self) -> tuple[tuple[str, str, int], ...]:
+        """Each pair with a neighbor that was alive together in too few slots.
+
+        Applications of the system itself meet as it says. They count where there is nobody else.
+        """
+        generated = {pair for pair in self.together if pair[1].startswith(NEIGHBOR)}
+        pairs = generated or self.together.keys()
+        least = self.request.slots_least
+        return tuple((*pair, self.together[pair]) for pair in pairs if self.together[pair] < least)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the check has failed although no event moved; None if it has not."""
+        if self.first is not None:
+            return None
+        least = self.request.slots_least
+        if self.short:
+            one, other, slots = min(self.short, key=lambda pair: pair[2])
+            return (
+                f"{one} and {other} were alive together in {output.count(slots, 'slot')},"
+                f" below {least}: too few to show that nothing is shared"
+            )
+        if self.request.leak is not None:
+            return (
+                f"the leak {self.request.leak} is built in and was not found:"
+                f" {leaks.not_found(self.request.leak)}"
+            )
+        return None
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "runs_compared": self.runs,
             "neighbors": list(self.neighbors),
+            "delay_major_frames": self.delay_frames,
+            "alive_together": [
+                {"application": one, "other": other, "slots": slots}
+                for (one, other), slots in self.together.items()
+            ],
+            "slots_least": self.request.slots_least,
             "events_compared": self.events_compared,
             "largest_difference_cycles": self.largest_difference_cycles,
             "first_difference": {"run": self.first_run, **asdict(self.first)}
             if self.first
             else None,
+            "failure": self.failure,
+            "not_looked_at": list(NOT_LOOKED_AT),
         }
 
 
-def places_of(system: System) -> list[tuple[int, int]]:
-    """Tile and slot of each idle slot that gets a neighbor."""
+def places_of(system: System, names: Collection[str]) -> list[tuple[int, int]]:
+    """Tile and slot of each idle slot that gets a neighbor: first those right before one of NAMES.
+
+    Some leaks act from one slot on the next one.
+    """
+
+    def is_behind(place: int, number: int) -> bool:
+        slots = system.slots[place]
+        return slots[(number + 1) % len(slots)].partition(".")[0] in names
+
     free = [
         (place, number)
         for number in range(max(map(len, system.slots)))
@@ -58,19 +137,16 @@ def places_of(system: System) -> list[tuple[int, int]]:
         if number < len(slots) and slots[number] == IDLE
     ]
     room = min(NEIGHBORS_MAX, code.APPLICATIONS_MAX - len(system.applications))
-    return free[: max(room, 0)]
+    return sorted(free, key=lambda slot: not is_behind(*slot))[: max(room, 0)]
 
 
-def beside(
-    made: Made, folder: Path, places: list[tuple[int, int]], seed: int
-) -> tuple[System, dict[str, int]]:
-    """The system with a neighbor in each of these slots, without commands; and their tiles."""
+def beside(made: Made, folder: Path, places: list[tuple[int, int]], seed: int) -> System:
+    """The system with a neighbor in each of these slots, without commands for them."""
     system = made.system
     slots = [list(each) for each in system.slots]
-    tiles: dict[str, int] = {}
     applications = list(system.applications)
     for number, (place, slot) in enumerate(places):
-        name = f"~neighbor{number}"  # no name of a user has a ~
+        name = f"{NEIGHBOR}{number}"
         executable = code.application(
             root(),
             name,
@@ -83,64 +159,100 @@ def beside(
         )
         applications.append(Application(name, executable, (TASK,), 4096, 1024))
         slots[place][slot] = f"{name}.{TASK}"
-        tiles[name] = place
-    return (
-        replace(system, applications=tuple(applications), slots=tuple(map(tuple, slots))),
-        tiles,
-    )
+    return replace(system, applications=tuple(applications), slots=tuple(map(tuple, slots)))
 
 
 def campaign(
     made: Made,
     folder: Path,
-    neighbors: int,
-    seed: int,
-    frames: int,
-    leak: str,
-    only: str | None,
+    request: Request,
     progress: Callable[[Iterable[int], str], Iterable[int]],
 ) -> Campaign:
-    """Compare runs until NEIGHBORS have come. With ONLY, the system's others are neighbors too."""
+    """Compare runs until enough neighbors have come, and been alive in enough slots.
+
+    Raises TauError if nothing can be compared, or the leak asked for cannot show.
+    """
     system = made.system
-    names = [only] if only else [each.name for each in system.applications]
-    for name in names:
-        if name not in [each.name for each in system.applications]:
-            known = ", ".join(each.name for each in system.applications)
-            raise TauError(f"there is no application {name}", f"there are {known}", EXIT_USAGE)
+    names = [request.only] if request.only else [each.name for each in system.applications]
+    _refuse_unknown(system, names)
     others = {each.name for each in system.applications} - set(names)
-    numbers = [system.number(name) for name in names]
-    places = places_of(system)
+    places = places_of(system, names)
+    _refuse_nothing(request, system, names, places, others)
+    leak = request.leak or "none"
+    run = functools.partial(run_made, folder, leak=leak)
+    company = run(made, request.frames)
+    _refuse_stop(company, "with the applications of the file only")
+    tiles = {f"{NEIGHBOR}{number}": place for number, (place, _) in enumerate(places)}
+    free = rooms(system, company)
+    delay = delay_frames(free, tiles)
+    free, frames = [each.later(delay) for each in free], request.frames + delay
+    own = delayed(system, delay)
+    alone = company
+    if others or delay:
+        alone = run(replaced(made, without(own, others)), frames)
+        _refuse_stop(alone, "alone")
+    found = Campaign(request, delay_frames=delay)
+    if others:
+        done = run(replaced(made, own), frames)
+        found = _with(found, alone, done, own, names, sorted(others), None)
+    for _ in progress(_runs(lambda: bool(places) and _wants_more(found)), "runs"):
+        run_seed = request.seed * RUNS_MAX + found.runs
+        full = beside(replaced(made, own), folder, places, run_seed)
+        full = neighborhood(full, tiles, free, run_seed, frames)
+        _refuse_no_room(full, tiles)
+        done = run(replaced(made, full), frames)
+        _refuse_stop(done, f"beside the neighbors of seed {run_seed}")
+        company_names = [*sorted(others), *sorted(tiles)]
+        found = _with(found, alone, done, full, names, company_names, run_seed)
+    return found
+
+
+def _refuse_unknown(system: System, names: Collection[str]) -> None:
+    known = [each.name for each in system.applications]
+    for name in names:
+        if name not in known:
+            raise TauError(
+                f"there is no application {name}", f"there are {', '.join(known)}", EXIT_USAGE
+            )
+
+
+def _refuse_nothing(
+    request: Request,
+    system: System,
+    names: Collection[str],
+    places: Collection[tuple[int, int]],
+    others: Collection[str],
+) -> None:
     if not places and not others:
         raise TauError(
             "no neighbor has a place: there is no idle slot, or no application is left",
             'give a tile of the system a slot "idle", or compare one --application with the others',
         )
-    alone = run_made(folder, replaced(made, without(system, others)), frames, leak)
-    _refuse_stop(alone, "alone")
-    found = Campaign(0, (), 0, 0, None, None)
-    company = alone
-    if others:
-        company = run_made(folder, made, frames, leak)
-        _refuse_stop(company, "beside the system's other applications")
-        loads = [each for each in system.commands if each.application in others]
-        found = _with(found, alone, company, numbers, loads, None)
-    free = rooms(system, company)
-    for _ in progress(_runs(lambda: bool(places) and len(found.neighbors) < neighbors), "runs"):
-        run_seed = seed * 1_000_000 + found.runs
-        full, added = beside(made, folder, places, run_seed)
-        full = neighborhood(full, added, free, run_seed, frames)
-        new = [each for each in full.commands if each.application in added]
-        if not any(each.operation == "load" for each in new):
-            least = min(each.late_first + 3 * each.load_frames for each in free)
-            raise TauError(
-                f"no neighbor can come and go within {frames} major frames",
-                f"give --major-frames {least} or more",
-                EXIT_USAGE,
-            )
-        done = run_made(folder, replaced(made, full), frames, leak)
-        _refuse_stop(done, f"beside the neighbors of seed {run_seed}")
-        found = _with(found, alone, done, numbers, new, run_seed)
-    return found
+    hidden = leaks.cannot_show(request.leak, system, names, places) if request.leak else None
+    if hidden is not None:
+        raise TauError(
+            f"the leak {request.leak} cannot show in {', '.join(sorted(names))}: {hidden}",
+            "compare another --application, or change the slots of the file",
+        )
+
+
+def _refuse_no_room(full: System, tiles: Mapping[str, int]) -> None:
+    if not any(each.application in tiles for each in full.commands):
+        raise TauError(
+            "no neighbor has memory beside the system's own applications",
+            "raise memory.frame_count, or compare one --application with the others",
+        )
+
+
+def _wants_more(found: Campaign) -> bool:
+    """Whether another run is needed: for neighbors, or for slots in which all were alive."""
+    if len(found.neighbors) < found.request.neighbors:
+        return True
+    if found.first is not None or not found.short:
+        return False
+    least = min(slots for _, _, slots in found.short)
+    runs_left = EXTRA_RUNS_MAX - found.extra_runs
+    return runs_left > 0 and least * (1 + runs_left / found.runs) >= found.request.slots_least
 
 
 def replaced(made: Made, system: System) -> Made:
@@ -159,27 +271,38 @@ def _with(
     found: Campaign,
     alone: Run,
     done: Run,
-    applications: list[int],
-    commands: list[Any],
+    system: System,
+    names: Sequence[str],
+    company: Sequence[str],
     seed: int | None,
 ) -> Campaign:
     """The campaign with one more run; SEED is None for applications of the system itself."""
     number = found.runs
-    verdicts = [check.compare(alone, done, application) for application in applications]
+    verdicts = [check.compare(alone, done, system.number(name)) for name in names]
     first = next((each.first for each in verdicts if each.first), None)
     came = tuple(
         {"run": number, "name": each.application, "seed": seed, "major_frame": each.major_frame}
-        for each in commands
-        if each.operation == "load"
+        for each in system.commands
+        if each.operation == "load" and each.application in company
     )
-    largest = max(each.largest_difference_cycles for each in verdicts)
-    return Campaign(
-        found.runs + 1,
-        found.neighbors + came,
-        found.events_compared + sum(each.events_compared for each in verdicts),
-        max(found.largest_difference_cycles, largest),
-        found.first or first,
-        number if first and not found.first else found.first_run,
+    together = dict(found.together)
+    for one in names:
+        for other in company:
+            slots = check.slots_together(system, done, system.number(one), system.number(other))
+            together[one, other] = together.get((one, other), 0) + slots
+    was_enough = len(found.neighbors) >= found.request.neighbors
+    return replace(
+        found,
+        runs=number + 1,
+        extra_runs=found.extra_runs + was_enough,
+        neighbors=found.neighbors + came,
+        events_compared=found.events_compared + sum(each.events_compared for each in verdicts),
+        largest_difference_cycles=max(
+            found.largest_difference_cycles, *(each.largest_difference_cycles for each in verdicts)
+        ),
+        first=found.first or first,
+        first_run=number if first and not found.first else found.first_run,
+        together=together,
     )
 
 
@@ -198,15 +321,24 @@ def show(found: Campaign) -> None:
         f" {output.count(len(found.neighbors), 'neighbor')} that came and went:"
         f" {found.events_compared:,} events compared"
     )
-    if found.first is None:
+    if found.delay_frames:
+        frames = output.count(found.delay_frames, "major frame")
+        print(f"all commands of the file are {frames} later, so that neighbors start with them")
+    for (one, other), slots in found.together.items():
+        print(f"{one} and {other} were alive together in {output.count(slots, 'slot')}")
+    if found.failure is None and found.first is None:
         print("no event moved by one cycle, and the output is the same")
-        return
-    first = found.first
-    print(f"first difference: {first.event}, in run {found.first_run}")
-    print(f"  alone {_cycle(first.alone)}, beside them {_cycle(first.beside)}")
-    print(f"  shared: {first.resource}")
-    print(f"largest difference: {found.largest_difference_cycles:,} cycles")
+    if found.first is not None:
+        first = found.first
+        print(f"first difference: {first.event}, in run {found.first_run}")
+        alone, there = (_value(first, value) for value in (first.alone, first.beside))
+        print(f"  alone {alone}, beside them {there}")
+        print(f"  shared: {first.resource}")
+        print(f"largest difference: {found.largest_difference_cycles:,} cycles")
+    print(f"not looked at: {'; '.join(NOT_LOOKED_AT)}")
 
 
-def _cycle(cycle: int | None) -> str:
-    return "never" if cycle is None else f"in cycle {cycle:,}"
+def _value(difference: check.Difference, value: int | None) -> str:
+    if value is None:
+        return "never"
+    return f"{value:,}" if difference.is_count else f"in cycle {value:,}"

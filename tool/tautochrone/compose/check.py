@@ -1,27 +1,34 @@
 """Composability as a test that can fail: a run of an application alone, and one beside others.
 
 Every event of the application is compared by its absolute cycle: the start and end of each
-iteration, each of its slots, and what it prints. On a difference the first event is named, and the
-resource that its slot shared [P2-1, P2-18].
+iteration, each of its slots, its kernel calls and exceptions. So are the TLB misses of each slot,
+for programs that mark nothing, and what it prints. On a difference the first event is named, and
+the resource that its slot shared [P2-1, P2-18].
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from tautochrone.compose.run import Mark, Run, Slot
+from tautochrone.compose.system import System
 
 Event = tuple[int, str, int, int]  # tile, what, which, cycle
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first event that is not where it was alone."""
+    """The first event that is not where it was alone.
+
+    `alone` and `beside` are cycles, or counts if `is_count`; None: it did not happen.
+    """
 
     event: str
     alone: int | None
     beside: int | None
     resource: str
+    is_count: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ def events(run: Run, application: int) -> list[Event]:
             found.append((place, "slot released", number, slot.owner_cycle))
             found.append((place, "first instruction of slot", number, slot.first_cycle))
             found.append((place, "end of slot", number, slot.last_cycle))
+            for call, cycle in enumerate(slot.call_cycles):
+                found.append((place, f"kernel call or exception {call} of slot", number, cycle))
         for name, mark in marks_of(run, place, application).items():
             found.append((place, *name, mark.cycle))
     return sorted(found, key=lambda event: (event[3], event))
@@ -80,9 +89,22 @@ def compare(alone: Run, beside: Run, application: int) -> Verdict:
             name = f"{what} {number} on tile {place}"
             shared = resource(alone, beside, application, place)
             first = Difference(name, here, there, shared)
+    first = first or _different_misses(alone, beside, application)
     if alone.output(application) != beside.output(application) and first is None:
         first = Difference("output", None, None, "memory")
     return Verdict(len(one), largest, first)
+
+
+def _different_misses(alone: Run, beside: Run, application: int) -> Difference | None:
+    """The first slot that missed more or less often, where no event moved."""
+    for place in range(len(alone.tiles)):
+        pairs = zip(*(slots_of(run, place, application) for run in (alone, beside)), strict=True)
+        for number, (one, two) in enumerate(pairs):
+            if one.misses != two.misses:
+                shared = _named_by_entries(alone, beside, application, place)
+                name = f"TLB misses of slot {number} on tile {place}"
+                return Difference(name, one.misses, two.misses, shared, is_count=True)
+    return None
 
 
 def min_of(one: dict, two: dict, key: tuple) -> int:
@@ -94,14 +116,16 @@ def resource(alone: Run, beside: Run, application: int, first_place: int) -> str
     """What the application shared when it first differed, by what slots and marks recorded.
 
     The tile of the first event is looked at first. If nothing there explains it, a task waited for
-    a task of another tile.
+    a task of another tile. What none of the counts explains came over the link.
     """
+    if beside.refusals(application) != alone.refusals(application):
+        return "memory"
     for place in sorted(range(len(alone.tiles)), key=lambda place: place != first_place):
-        for explain in (resource_of_slots, resource_of_work):
+        for explain in (resource_of_slots, resource_of_work, resource_of_counts):
             named = explain(alone, beside, application, place)
             if named is not None:
                 return named
-    return "unknown"
+    return "link"
 
 
 def resource_of_slots(alone: Run, beside: Run, application: int, place: int) -> str | None:
@@ -147,9 +171,54 @@ def resource_of_work(alone: Run, beside: Run, application: int, place: int) -> s
         return None
     had: Mark | Slot = late if late.cycle <= slot.last_cycle else slot
     if had.misses > early.misses:
-        entries = [
-            {count for owner, count in run.tiles[place].entries if owner == application}
-            for run in runs
-        ]
-        return "TLB" if entries[0] == entries[1] else "page mix"
+        return _named_by_entries(alone, beside, application, place)
     return "DMA" if had.words_moved != early.words_moved else None
+
+
+def resource_of_counts(alone: Run, beside: Run, application: int, place: int) -> str | None:
+    """What delayed work by slots that began and ended in time: an iteration of several slots, or a
+    program that marks nothing. It is what the first slot with other counts counted otherwise.
+    """
+    pairs = zip(*(slots_of(run, place, application) for run in (alone, beside)), strict=False)
+    for one, two in pairs:
+        if one.misses != two.misses:
+            return _named_by_entries(alone, beside, application, place)
+        if one.words_moved != two.words_moved:
+            return "DMA"
+    return None
+
+
+def _named_by_entries(alone: Run, beside: Run, application: int, place: int) -> str:
+    """The name of misses: with other pages it is the page mix, with the same ones the TLB."""
+    entries = [
+        {count for owner, count in run.tiles[place].entries if owner == application}
+        for run in (alone, beside)
+    ]
+    return "TLB" if entries[0] == entries[1] else "page mix"
+
+
+def did_run(slot: Slot) -> bool:
+    """Whether the slot's owner executed an instruction in it.
+
+    A task that ends, waits or fails makes a call or an exception, after which the slot is idle.
+    """
+    return not slot.is_idle or slot.calls > 0
+
+
+def _releases(run: Run, application: int) -> list[int]:
+    return sorted(
+        slot.owner_cycle
+        for tile in run.tiles
+        for slot in tile.slots
+        if slot.owner >> 8 == application and did_run(slot)
+    )
+
+
+def slots_together(system: System, run: Run, one: int, other: int) -> int:
+    """Slots in which application ONE ran, and OTHER at most a major frame before it."""
+    frame_cycles = max(map(len, system.slots)) * (system.user_slot_cycles + system.os_slot_cycles)
+    theirs = _releases(run, other)
+    return sum(
+        bisect_left(theirs, cycle - frame_cycles) < bisect_left(theirs, cycle)
+        for cycle in _releases(run, one)
+    )

@@ -7,9 +7,12 @@ core/buddy itself, run here, gives what it will give on the tile.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tautochrone import native
 from tautochrone.compose.pages import UNIT, Page
+from tautochrone.compose.system import Application, System, pages_of
 from tautochrone.facts import compose_format as facts
 
 BUDDY_BYTES = 256  # of struct tau_buddy, with room
@@ -82,3 +85,28 @@ class Memory:
         for frame, order in taken:
             given = self._core.tau_buddy_give(self._buddy, ctypes.c_uint32(frame), order)
             assert given == OK, given
+
+
+@dataclass(frozen=True)
+class Load:
+    """A load as the allocator answers it: the order of the page that is missing, or None."""
+
+    command: int
+    application: Application
+    missing: int | None
+    memory: Memory
+
+
+def loads_of(system: System, place: int) -> Iterator[Load]:
+    """Carry out the commands of a tile, one load after the other. The base code must fit."""
+    memory = Memory(system.frame_first, system.frame_count)
+    for index, command in enumerate(system.commands):
+        application = system.applications[system.number(command.application)]
+        if not system.runs_on(application, place):
+            continue
+        if command.operation == "unload":
+            memory.unload(application.name)
+            continue
+        pages = pages_of(system, application, place)
+        missing = memory.load(application.name, pages, application.pool_frames)
+        yield Load(index, application, missing, memory)

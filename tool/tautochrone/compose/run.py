@@ -36,13 +36,18 @@ class Slot:
     owner_cycle: int
     first_cycle: int
     last_cycle: int
-    calls: int
+    call_cycles: tuple[int, ...]  # when it called the kernel, or raised an exception
     awake_cycles: int = 0
     is_gated: bool = True
     misses_fetch: int = 0
     misses_data: int = 0
     words_moved: int = 0
     is_idle: bool = False  # at its end: its owner had nothing to do, or was stopped
+
+    @property
+    def calls(self) -> int:
+        """Kernel calls and exceptions."""
+        return len(self.call_cycles)
 
     @property
     def misses(self) -> int:
@@ -111,6 +116,11 @@ class Run:
     def kernel_lines(self) -> list[str]:
         """What the kernels said; with several tiles a line begins with the tile's number."""
         return [line for line in self.console.splitlines() if KERNEL_LINE.match(line)]
+
+    def refusals(self, application: int) -> list[str]:
+        """What the kernels said when they refused to load an application."""
+        said = f"application {application} is refused"
+        return [line for line in self.kernel_lines() if said in line]
 
     def output(self, application: int) -> list[str]:
         """What an application printed."""
@@ -202,13 +212,14 @@ def read(content: bytes) -> TileRun:
     found = TileRun()
     begun: tuple[int, ...] | None = None
     before: tuple[int, ...] | None = None
-    first_cycle = calls = 0
+    first_cycle = 0
+    calls: list[int] = []
     for record in RECORD.iter_unpack(content):
         channel, cycle = record[0], record[4] | record[5] << 32
         if channel == tile.CHANNEL_OWNER:
             if before is not None:
                 _count(found.slots[-1], before, record)
-            begun, before, first_cycle, calls = record, record, 0, 0
+            begun, before, first_cycle, calls = record, record, 0, []
         elif channel == tile.CHANNEL_RESUME and begun is not None and first_cycle == 0:
             first_cycle = cycle
         elif channel == tile.CHANNEL_TRAP and begun is not None:
@@ -217,12 +228,14 @@ def read(content: bytes) -> TileRun:
                 slept_cycle = owner_cycle - begun[7]
                 is_gated = not found.slots or slept_cycle > found.slots[-1].last_cycle + TRAP_CYCLES
                 found.slots.append(
-                    Slot(begun[1], owner_cycle, first_cycle, cycle, calls, begun[7], is_gated)
+                    Slot(
+                        begun[1], owner_cycle, first_cycle, cycle, tuple(calls), begun[7], is_gated
+                    )
                 )
                 found.slots[-1].is_idle = record[2] < tile.ADDRESS_WINDOW  # in the kernel
                 begun = None
             else:
-                calls += 1
+                calls.append(cycle)
                 found.failures[begun[1]] = Failure(record[1], record[2], record[3], cycle)
         elif channel == tile.CHANNEL_MARK:
             found.marks.append(_mark(before, record))

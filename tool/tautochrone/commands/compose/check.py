@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from tautochrone.commands.compose.options import FILE, FRAMES, JSON, scratch
+from tautochrone.compose.leaks import LEAKS
 from tautochrone.console import output
-from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED
+from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT_EXCEEDED
 
 EXAMPLE = ("kernel/systems/jpeg/system.toml", None)
 # Examples in which these leaks show, and the application that is compared.
@@ -16,7 +17,7 @@ EXAMPLE_OF = {
     "dma": ("kernel/systems/dma/system.toml", "sender"),
     "page-mix": ("kernel/systems/metronome/fragmented.toml", "late"),
 }
-LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table")
+SLOTS_LEAST = 10
 
 
 @click.command()
@@ -41,7 +42,15 @@ LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-tabl
 @click.option(
     "--leak",
     type=click.Choice(LEAKS),
-    help="Build in this leak, which the check has to find (default: none).",
+    help="Inject this leak; the check must find it (default: none).",
+)
+@click.option(
+    "--slots",
+    "slots_least",
+    type=click.IntRange(1, 1_000_000),
+    default=SLOTS_LEAST,
+    show_default=True,
+    help="Least number of slots in which each application and each neighbor are alive together.",
 )
 @FRAMES
 @JSON
@@ -51,6 +60,7 @@ def command(
     seed: int,
     only: str | None,
     leak: str | None,
+    slots_least: int,
     major_frames: int,
     as_json: bool,
 ) -> int:
@@ -64,11 +74,13 @@ def command(
     the example has DMA or fragmented memory.
 
     The neighbors run in idle slots. They divide, miss in the TLB, store across pages, call the
-    kernel, sleep and fail, and they are loaded and unloaded meanwhile. The check compares the
-    release of each slot, its first and last instruction, start and end of each iteration, and the
-    output. If an event moved, it names the first one, and the resource that was shared.
+    kernel, sleep and fail. They start with the first load of the system, and are loaded and
+    unloaded again meanwhile. The check compares the release of each slot, its first and last
+    instruction, its kernel calls and TLB misses, start and end of each iteration, and the output.
+    If an event moved, it names the first one, and the resource that was shared.
 
-    Exit status 3 means that a cycle moved.
+    Exit status 3 means that a cycle moved. Status 1: no cycle moved, but that shows nothing. An
+    application and a neighbor were alive together in too few slots, or the leak was not found.
     """
     from tautochrone.compose import campaign, making
     from tautochrone.compose.description import read_description
@@ -80,9 +92,8 @@ def command(
     description = read_description(path)
     with scratch() as folder:
         made = making.make(description, folder, leak)
-        found = campaign.campaign(
-            made, folder, neighbors, seed, major_frames, leak or "none", only, output.progress
-        )
+        request = campaign.Request(neighbors, slots_least, seed, major_frames, leak, only)
+        found = campaign.campaign(made, folder, request, output.progress)
         document = {
             "system": str(path),
             **making.hashes(made, description),
@@ -91,4 +102,12 @@ def command(
             **found.document(),
         }
     output.emit(as_json, "compose check", document, lambda: campaign.show(found))
+    if found.failure is not None:
+        output.warn(
+            found.failure,
+            "give more --neighbors or --major-frames, or applications that live longer"
+            if found.short
+            else "check another system: docs/design/kernel.md says what each leak needs",
+        )
+        return EXIT_FAILED
     return EXIT_LIMIT_EXCEEDED if found.first else EXIT_DONE

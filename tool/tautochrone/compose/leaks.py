@@ -1,0 +1,79 @@
+"""Leaks that are built in on purpose: which there are, and why a system may not show one.
+
+A check that does not find its leak has failed. So a leak that cannot show is refused, with the
+reason, before anything is run; and one that was not found has a reason too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tautochrone.compose.system import LOADER, System, channels_of
+
+LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table")
+# These act from one slot on the next one of the tile.
+NEXT_SLOT = ("gate", "load-time", "kernel-path")
+TABLE_APPLICATIONS = 4  # of 16 entries each, in the one table
+NOT_FOUND = {
+    "tlb": "none of its pages had left the TLB",
+    "gate": "every slot before one of its slots ended in the same cycle",
+    "load-time": "the slots before its own had tables of the same size",
+    "page-mix": "each load found pages of the sizes in its page list, so none was replaced",
+    "kernel-path": "no task failed in a slot before one of its slots",
+    "dma": "its words never met those of another channel",
+    "one-table": "none of its pages had left the TLB",
+}
+
+
+def cannot_show(
+    leak: str, system: System, names: Collection[str], neighbors: Collection[tuple[int, int]]
+) -> str | None:
+    """Why no run of SYSTEM can show LEAK in the applications NAMES; None if one may.
+
+    NEIGHBORS are the tile and slot of each neighbor. All other applications are company too.
+    """
+    if leak in NEXT_SLOT and not _has_slot_behind(leak, system, names, neighbors):
+        return "it acts from one slot on the next one, and no neighbor has the slot before theirs"
+    if leak == "dma" and not _shares_link(system, names):
+        return "it lets DMA channels delay each other, and no other application has one there"
+    if leak == "one-table":
+        last = max(system.number(name) for name in names)
+        if last >= TABLE_APPLICATIONS:
+            return (
+                f"its one table holds {TABLE_APPLICATIONS} applications, and"
+                f" {system.applications[last].name} is number {last + 1} of the file"
+            )
+    return None
+
+
+def not_found(leak: str) -> str:
+    """Why LEAK may have stayed hidden in runs that had neighbors enough."""
+    return NOT_FOUND[leak]
+
+
+def _has_slot_behind(
+    leak: str,
+    system: System,
+    names: Collection[str],
+    neighbors: Collection[tuple[int, int]],
+) -> bool:
+    def owner(place: int, number: int) -> str:
+        return system.slots[place][number].partition(".")[0]
+
+    others = {each.name for each in system.applications} - set(names)
+    if leak == "gate":  # the loader is busy or asleep, by who is loaded
+        others.add(LOADER)
+    return any(
+        owner(place, number) in names
+        and (
+            (place, (number - 1) % len(slots)) in neighbors
+            or owner(place, (number - 1) % len(slots)) in others
+        )
+        for place, slots in enumerate(system.slots)
+        for number in range(len(slots))
+    )
+
+
+def _shares_link(system: System, names: Collection[str]) -> bool:
+    own = {each.place for each in channels_of(system) if each.application in names}
+    return any(each.application not in names and each.place in own for each in channels_of(system))

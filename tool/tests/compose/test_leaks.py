@@ -1,0 +1,147 @@
+"""Each leak in each of twelve systems: the check finds and names it, or says why it cannot show.
+
+Short-lived applications, programs without marks, and several tiles are among the systems. A check
+that does not find its leak never says that all is well.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tautochrone.commands.compose import check
+from tautochrone.compose.leaks import LEAKS
+from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, TauError
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAD = """\
+format = "tautochrone system"
+version = 1
+[time]
+user_slot_cycles = {user}
+os_slot_cycles = 900
+start_cycle = 300_000
+[memory]
+frame_first = 64
+frame_count = 256
+"""
+WORKER = """\
+#include "kernel/base/application.h"
+#include "kernel/base/base.h"
+static volatile uint32_t state[1500];
+static void work(void) {
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        MARK(0, round, 0);
+        for (uint32_t i = 0; i < 1500; i += 20) {
+            state[i] = (state[i] + round) * 5 / (i + 3);
+        }
+        MARK(0, round, 1);
+    }
+    tau_base_print("done\\n");
+}
+TAU_TASK(work, 512);
+TAU_APPLICATION(1, TAU_TASK_OF(work));
+"""
+MARKS = "-DMARK=tau_system_page_mark"
+NO_MARKS = "-DMARK(task,round,end)=(void)0"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A system, and how each of some leaks is named in it; every other one cannot show."""
+
+    tiles: tuple[str, ...]
+    flags: tuple[str, ...]
+    found: dict[str, str]
+    only: str | None = None
+    user_slot_cycles: int = 3000
+    path: Path | None = None  # of an example, instead of the rest
+
+
+ALL = {
+    "tlb": "TLB",
+    "gate": "gate",
+    "load-time": "table load",
+    "kernel-path": "kernel path",
+    "one-table": "TLB",
+}
+AFTER_LOADER = {"tlb": "TLB", "gate": "gate", "one-table": "TLB"}
+A, B = "a.work", "b.work"
+CASES = {
+    "behind a neighbor": Case((f"loader {A} idle {A}",), (MARKS, "-DROUNDS=60u"), ALL),
+    "short": Case((f"loader idle {A}",), (MARKS, "-DROUNDS=3u"), ALL),
+    "very short": Case((f"loader idle {A}",), (MARKS, "-DROUNDS=1u"), ALL),
+    "without marks": Case((f"loader idle {A}",), (NO_MARKS, "-DROUNDS=20u"), ALL),
+    "short without marks": Case((f"loader idle {A}",), (NO_MARKS, "-DROUNDS=3u"), ALL),
+    "behind the loader": Case((f"idle loader {A}",), (MARKS, "-DROUNDS=20u"), AFTER_LOADER),
+    "two, one compared": Case((f"loader {B} {A}",), (MARKS, "-DROUNDS=20u"), ALL, "a"),
+    "two, both compared": Case((f"loader idle {A} idle {B}",), (MARKS, "-DROUNDS=20u"), ALL),
+    "two tiles": Case((f"loader idle {A}", f"loader idle {B}"), (MARKS, "-DROUNDS=20u"), ALL),
+    "long slots": Case((f"loader idle {A}",), (MARKS, "-DROUNDS=60u"), ALL, None, 10_000),
+    "fragmented": Case(
+        (), (), {"page-mix": "page mix"}, "late",
+        path=ROOT / "kernel/systems/metronome/fragmented.toml",
+    ),
+    "dma": Case(
+        (), (), {"dma": "DMA"}, "sender", path=ROOT / "kernel/systems/dma/system.toml"
+    ),
+}  # fmt: skip
+# What of it `make check` tries.
+QUICK = [("short", "tlb"), ("without marks", "kernel-path"), ("behind the loader", "load-time")]
+
+
+def system_of(case: Case, folder: Path) -> Path:
+    """The file of a case, beside its source."""
+    if case.path is not None:
+        return case.path
+    (folder / "worker.c").write_text(WORKER, encoding="utf-8")
+    text = HEAD.format(user=case.user_slot_cycles)
+    for slots in case.tiles:
+        text += f"[[tile]]\nslots = {json.dumps(slots.split())}\n"
+    names = sorted({word[0] for slots in case.tiles for word in slots.split() if ".work" in word})
+    for number, name in enumerate(names):
+        text += f'[[application]]\nname = "{name}"\nsources = ["worker.c"]\ntasks = ["work"]\n'
+        text += f"flags = {json.dumps(case.flags)}\npage_bytes = 1024\n"
+        text += f"address = {0x80100000 + (number << 20)}\n"
+        text += f'[[command]]\noperation = "load"\napplication = "{name}"\nmajor_frame = 40\n'
+    path = folder / "system.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def checked(case: Case, leak: str, folder: Path) -> Result:
+    """What the command answers."""
+    words = [str(system_of(case, folder)), "--json", "--leak", leak, "--neighbors", "2"]
+    if case.only:
+        words += ["--application", case.only]
+    words += ["--major-frames", "60"]
+    return CliRunner().invoke(check.command, words, standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "leak"),
+    [
+        pytest.param(name, leak, marks=() if (name, leak) in QUICK else pytest.mark.slow)
+        for name in CASES
+        for leak in LEAKS
+    ],
+)
+def test_a_leak_is_found_and_named_or_refused(name: str, leak: str, tmp_path: Path) -> None:
+    """Found: exit status 3 and the resource. Otherwise: exit status 1 with the reason."""
+    case = CASES[name]
+    done = checked(case, leak, tmp_path)
+    if leak in case.found:
+        assert done.return_value == EXIT_LIMIT_EXCEEDED, (done.output, done.exception)
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert found["first_difference"]["resource"] == case.found[leak]
+    elif done.exception is not None:
+        assert isinstance(done.exception, TauError), done.exception
+        assert f"the leak {leak} cannot show in" in done.exception.message
+    else:
+        assert done.return_value == EXIT_FAILED, done.output
+        said = json.loads(done.stdout)["failure"]
+        assert f"the leak {leak} is built in and was not found: " in said
