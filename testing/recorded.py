@@ -21,7 +21,7 @@ from tautochrone.trace.file import open_trace
 
 PROGRAMS = "linux/*/tests/programs/**"
 ROOT = Path(__file__).resolve().parent.parent
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 @dataclass

@@ -39,5 +39,5 @@ def test_an_output_that_names_no_file_is_wrong_usage(
 def test_a_margin_beyond_reason_is_wrong_usage(margin: str, tmp_path: Path) -> None:
     random_trace(tmp_path / "a.tau", 1, events=10)
     command = [*TAU, "plan", "a.tau", "--margin", margin]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2 and "is not a margin" in done.stderr

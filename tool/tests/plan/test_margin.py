@@ -27,7 +27,7 @@ from testing.random_trace import FREE, MALLOC, write_events
 def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 def run_of(folder: Path, seed: int, number: int, part: float) -> Path:

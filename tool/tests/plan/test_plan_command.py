@@ -25,7 +25,7 @@ SLOT_NONE = 0xFFFFFFFF
 def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ EVENTS = come_and_go(1, [2048, 1024, 56, 24], 10, 1500)
 def tau(*words: object, expect: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command; its exit status must be `expect`."""
     command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == expect, f"{command}\n{done.stdout}\n{done.stderr}"
     return done
 

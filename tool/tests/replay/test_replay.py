@@ -38,7 +38,7 @@ DOUBLE_FREE_FLAG = 4
 def tau(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     command = [sys.executable, "-m", "tautochrone", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture
