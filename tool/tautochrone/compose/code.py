@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import struct
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from tautochrone.code.images import building
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
+from tautochrone.targets.libraries import STRINGS, Libraries
 
 APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
+ADDRESS = facts.ADDRESS_APPLICATION
+NO_LIBRARIES = Libraries()
+LINKER_FLAGS = ("-Wl,", "-l", "-L")  # of a user's flags
 LEAKS = ("none", "tlb", "gate", "load-time", "page-mix", "kernel-path", "one-table")
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call
@@ -22,27 +27,29 @@ ENTRY_SUFFIX = "_entry"
 FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
 
 
-def _compile(root: Path, words: Sequence[str], made: Path, purpose: str) -> Path:
+def _run(command: Sequence[str], folder: Path | None = None) -> str | None:
+    """What a compiler said if it failed; None if it did not. Paths in COMMAND start from FOLDER."""
+    done = subprocess.run(
+        command, capture_output=True, text=True, errors="backslashreplace", cwd=folder
+    )
+    return done.stderr or "it failed without a message" if done.returncode != 0 else None
+
+
+def _compiler(root: Path) -> list[str]:
     recipe = TARGETS["tile"]
     with building():
-        compiler = compiler_of("tile")
-    command = [compiler, *recipe.machine, *recipe.flags, *FLAGS, f"-I{root}"]
-    done = subprocess.run(
-        [*command, *words, "-o", str(made)],
-        capture_output=True,
-        text=True,
-        errors="backslashreplace",
-    )
-    if done.returncode != 0 or not made.exists():
-        raise TauError(f"{purpose} cannot be linked", said=done.stderr)
-    return made
+        return [compiler_of("tile"), *recipe.machine, *recipe.flags, f"-I{root}", "-O2"]
 
 
 def base_code(root: Path, folder: Path) -> Path:
     """Link the base code into FOLDER."""
+    made = folder / "base.elf"
     sources = [str(root / "kernel/base" / name) for name in BASE_SOURCES]
-    script = str(root / "kernel/base/base.ld")
-    return _compile(root, ["-O2", "-T", script, *sources], folder / "base.elf", "the base code")
+    script = ("-T", str(root / "kernel/base/base.ld"))
+    said = _run([*_compiler(root), *FLAGS, *script, *sources, "-o", str(made)])
+    if said is not None:
+        raise TauError("the base code cannot be linked", said=said)
+    return made
 
 
 def base_bytes(base: Path) -> bytes:
@@ -126,26 +133,58 @@ def application(
     folder: Path,
     flags: Sequence[str] = (),
     page_bytes: int = 16384,
-    address: int = 0x80100000,
+    address: int = ADDRESS,
+    libraries: Libraries = NO_LIBRARIES,
+    paths_from: Path | None = None,
 ) -> Path:
     """Link an application with the base code's symbols.
 
-    It begins at ADDRESS; its data begin at the next multiple of PAGE_BYTES.
+    It begins at ADDRESS; its data begin at the next multiple of PAGE_BYTES. Paths in FLAGS start
+    from PATHS_FROM. Raises TauError with what the compiler said, or with the symbols that are
+    missing.
     """
     digest = base_hash(base)
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)]
     values = ",".join(f"{word}u" for word in words)
-    return _compile(
-        root,
-        [
-            *("-O2", "-Wno-error", f"-DTAU_BASE_HASH={values}", *flags),
+    ours = ["-Wno-error", f"-DTAU_BASE_HASH={values}", *libraries.compile_flags(root)]
+    made = folder / f"{name}.elf"
+    with tempfile.TemporaryDirectory() as scratch:
+        objects = []
+        for number, source in enumerate(sources):
+            objects.append(f"{scratch}/{number}.o")
+            command = [*_compiler(root), *ours, *flags, "-c", str(source.absolute())]
+            said = _run([*command, "-o", objects[-1]], paths_from)
+            if said is not None:
+                raise TauError(f"{name} cannot be compiled", said=said)
+        strings = Path(scratch) / "strings.o"
+        said = _run([*_compiler(root), "-c", str(root / STRINGS), "-o", str(strings)])
+        assert said is None, said
+        with building():
+            command = libraries.linker("tile")
+        command += [
+            *FLAGS,
             *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base}"),
             *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
-            f"-Wl,--defsym=tau_address={address}",
-            *(str(source.absolute()) for source in sources),
-        ],
-        folder / f"{name}.elf",
-        name,
+            *(f"-Wl,--defsym=tau_address={address}", *objects),
+            *(flag for flag in flags if flag.startswith(LINKER_FLAGS)),
+            *(*libraries.link_words(strings), "-o", str(made)),
+        ]
+        said = _run(command, paths_from)
+    if said is not None:
+        _refuse_link(name, libraries, said)
+    return made
+
+
+def _refuse_link(name: str, libraries: Libraries, said: str) -> NoReturn:
+    missing = libraries.missing("tile", said)
+    if missing is None:
+        raise TauError(f"{name} cannot be linked", said=said)
+    cause, library = missing
+    raise TauError(
+        f"{name} cannot be linked: {cause}",
+        f'add libraries = ["{library}"] to it, or --library {library} to `tau compose link`'
+        if library
+        else "add the source or the archive that does",
     )
 
 

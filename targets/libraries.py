@@ -1,0 +1,131 @@
+"""What a user's program for a bare target is linked with, besides its own objects.
+
+    libraries = Libraries.named(["picolibc", "vendor/libfilter.a"], folder)
+    compile: [compiler, …, *libraries.compile_flags(root), "-c", source]
+    link:    [*libraries.linker("tile"), …, *objects, *libraries.link_words(strings_object)]
+
+Every program gets libgcc (floats, division of 64 bits) and targets/strings.c, whose functions are
+weak: a program may have its own. picolibc is linked if asked for. `missing` turns what the linker
+said into one sentence, which names the library.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .build import TARGETS, BuildError, compiler_of
+
+STRINGS = "targets/strings.c"  # relative to the root: compile it once, link its object last
+INCLUDE = "targets/include"  # <string.h> of programs without a C library
+PICOLIBC = "picolibc"
+ARCHIVES = ("libc.a", "libm.a")  # of picolibc
+PACKAGES = {"riscv64-unknown-elf-gcc": "picolibc-riscv64-unknown-elf"}
+SPECS = f"--specs={PICOLIBC}.specs"
+UNDEFINED = re.compile(r"undefined reference to [`'](?P<symbol>[^`']+)'")
+SYMBOLS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """What a program asks for: picolibc or not, and archives of its own in link order."""
+
+    has_picolibc: bool = False
+    archives: tuple[Path, ...] = ()
+
+    @classmethod
+    def named(cls, names: Sequence[str], folder: Path) -> Libraries:
+        """Those of a list as users write it; archives start from FOLDER.
+
+        Raises BuildError if an entry is neither "picolibc" nor an archive that is there.
+        """
+        archives = []
+        for name in names:
+            if name == PICOLIBC:
+                continue
+            path = folder / name
+            if path.suffix != ".a":
+                raise BuildError(
+                    f"there is no library {name}",
+                    f'give "{PICOLIBC}", or the path of an archive that ends in .a',
+                )
+            if not path.is_file():
+                raise BuildError(f"there is no library {path}", "check the path")
+            archives.append(path.absolute())
+        return cls(PICOLIBC in names, tuple(archives))
+
+    def compile_flags(self, root: Path) -> list[str]:
+        """Where the compiler finds <string.h>, or all headers of picolibc."""
+        return [SPECS] if self.has_picolibc else ["-isystem", str(root / INCLUDE)]
+
+    def linker(self, target: str) -> list[str]:
+        """The command that links objects of TARGET, up to the first object.
+
+        The machine is the one whose libgcc and picolibc are installed. Raises BuildError if the
+        compiler or picolibc is not.
+        """
+        compiler = compiler_of(target)
+        if self.has_picolibc:
+            if not _archives(compiler, TARGETS[target].library):
+                package = PACKAGES.get(Path(compiler).name, PICOLIBC)
+                raise BuildError(f"{PICOLIBC} is not installed", f"apt install {package}")
+            return [compiler, *TARGETS[target].library, SPECS]
+        return [compiler, *TARGETS[target].library]
+
+    def link_words(self, strings: Path) -> list[str]:
+        """What comes behind the program's own objects. STRINGS is the object of STRINGS."""
+        picolibc = ["-lm", "-lc"] if self.has_picolibc else []
+        archives = map(str, self.archives)
+        return [str(strings), "-Wl,--start-group", *archives, *picolibc, "-lgcc", "-Wl,--end-group"]
+
+    def missing(self, target: str, said: str) -> tuple[str, str | None] | None:
+        """Which symbols the linker missed, and in which library they are; None if it missed none.
+
+        The second text is the name of the library that has all of them, None if none has.
+        """
+        symbols = sorted({found["symbol"] for found in UNDEFINED.finditer(said)})
+        if not symbols:
+            return None
+        known = _picolibc_symbols(compiler_of(target), TARGETS[target].library)
+        elsewhere = [] if self.has_picolibc else [each for each in symbols if each in known]
+        nowhere = [each for each in symbols if each not in elsewhere]
+        if not nowhere:
+            return f"{PICOLIBC} has {_listed(elsewhere)}, and is not linked", PICOLIBC
+        return f"no source and no library that is linked defines {_listed(nowhere)}", None
+
+
+def _listed(symbols: Sequence[str]) -> str:
+    shown = ", ".join(symbols[:SYMBOLS_SHOWN])
+    more = len(symbols) - SYMBOLS_SHOWN
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+@functools.lru_cache(maxsize=8)
+def _archives(compiler: str, library: tuple[str, ...]) -> tuple[Path, ...]:
+    """The archives of picolibc for a machine; empty if it is not installed."""
+    command = [compiler, *library, SPECS, "-nostdlib", "-Wl,--verbose", "-lm", "-lc"]
+    tried = _said([*command, "-o", os.devnull])
+    opened = map(Path, re.findall(r"^attempt to open (.+) succeeded$", tried, re.MULTILINE))
+    found = tuple(path for path in opened if path.name in ARCHIVES)
+    return found if len(found) == len(ARCHIVES) else ()
+
+
+@functools.lru_cache(maxsize=8)
+def _picolibc_symbols(compiler: str, library: tuple[str, ...]) -> frozenset[str]:
+    """What picolibc defines; nothing if it is not installed."""
+    archives = _archives(compiler, library)
+    if not archives:
+        return frozenset()
+    nm = _said([compiler, "-print-prog-name=nm"]).strip()
+    listed = _said([nm, "--defined-only", "--extern-only", "-P", *map(str, archives)])
+    return frozenset(line.split()[0] for line in listed.splitlines() if line.count(" ") >= 2)
+
+
+def _said(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    return done.stdout
