@@ -63,7 +63,16 @@ DOCUMENT = {'format': {'type': 'text',
                            'optional': True,
                            'pattern': '[^\\x00-\\x1f\\x7f]+',
                            'expected': 'a text without control characters',
-                           'meaning': 'options of the compiler for the sources'},
+                           'meaning': 'options of the compiler for the sources; paths '
+                                      'in them start from the folder of this file'},
+                 'libraries': {'type': 'texts',
+                               'most': 64,
+                               'optional': True,
+                               'pattern': '[^\\x00-\\x1f\\x7f]+',
+                               'expected': 'picolibc, or an archive that ends in .a',
+                               'meaning': 'what the sources need besides libgcc: '
+                                          'picolibc, or archives, from the folder of '
+                                          'this file'},
                  'address': {'type': 'integer',
                              'least': 2148532224,
                              'most': 2415919103,

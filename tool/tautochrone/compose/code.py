@@ -102,7 +102,8 @@ def tasks_of(executable: Path) -> list[tuple[int, str]]:
         for segment in elf.iter_segments():
             content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
             if content[12:16] == b"tau\0":
-                words = struct.unpack(f"<{len(content) // 4}I", content)[4:]
+                count = len(content) // 4  # the loader reads whole words, and none beyond
+                words = struct.unpack_from(f"<{count}I", content)[4:]
                 entries = words[facts.NOTE_HEAD_WORDS :: facts.NOTE_TASK_WORDS][: words[1]]
                 return [
                     (entry, names.get(entry, f"task{index}")) for index, entry in enumerate(entries)
@@ -147,7 +148,7 @@ def application(
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)]
     values = ",".join(f"{word}u" for word in words)
     ours = ["-Wno-error", f"-DTAU_BASE_HASH={values}", *libraries.compile_flags(root)]
-    made = folder / f"{name}.elf"
+    made = folder.absolute() / f"{name}.elf"
     with tempfile.TemporaryDirectory() as scratch:
         objects = []
         for number, source in enumerate(sources):
@@ -163,7 +164,7 @@ def application(
             command = libraries.linker("tile")
         command += [
             *FLAGS,
-            *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base}"),
+            *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base.absolute()}"),
             *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
             *(f"-Wl,--defsym=tau_address={address}", *objects),
             *(flag for flag in flags if flag.startswith(LINKER_FLAGS)),

@@ -6,6 +6,7 @@ description: executables, page lists, FIFOs, memory at each command, slots.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import tempfile
 from collections.abc import Iterator
@@ -35,8 +36,12 @@ from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
 from tautochrone.files import input_file
 from tautochrone.replay.tile.program import hardware_folder
+from tautochrone.targets.build import BuildError
+from tautochrone.targets.libraries import Libraries
 
 RELINK = "link it with `tau compose link`"
+NO_NOTE = "it has no note that tells its tasks"
+NAME_TASKS = "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
 EXECUTABLE_BYTES_MAX = 1 << 24
 FIFO_PAGE_BYTES = 4096
 ADDRESS = facts.ADDRESS_APPLICATION
@@ -96,15 +101,24 @@ def address_of(text: str) -> int:
     return address
 
 
+def refusal_step(wrong: str, is_linked_now: bool) -> str:
+    """What to do about an executable that is refused because of WRONG."""
+    return NAME_TASKS if is_linked_now or wrong == NO_NOTE else RELINK
+
+
 def refuse_executable(path: Path, name: str = "", base: Base | None = None) -> None:
-    """Raise TauError if the loader would refuse an executable with the base code."""
+    """Raise TauError if the loader would refuse an executable with the base code.
+
+    BASE is given by who has just linked the executable.
+    """
     image = input_file.read(path, "executable", EXECUTABLE_BYTES_MAX)
+    is_linked_now = base is not None
     if base is None:
         with tempfile.TemporaryDirectory() as folder:
             base = base_of(Path(folder))
     wrong = refusal(image, base.digest)
     if wrong is not None:
-        raise TauError(f"{name or path}: {wrong}", RELINK)
+        raise TauError(f"{name or path}: {wrong}", refusal_step(wrong, is_linked_now))
 
 
 def make(description: Description, folder: Path, leak: str | None = None) -> Made:
@@ -156,24 +170,7 @@ def _application(
     round_bytes = table.get("round_bytes", table["page_bytes"])
     if "sources" in table:
         at = f"{place}.sources"
-        own = folder / "applications"
-        own.mkdir(exist_ok=True)
-        sources = _sources(description, at, table["sources"])
-        try:
-            executable = code.application(
-                root(),
-                name,
-                sources,
-                base.path,
-                own,
-                table.get("flags", ()),
-                page_bytes=table["page_bytes"],
-                address=table.get("address", ADDRESS),
-            )
-        except TauError as error:
-            failure = description.fail(at, error.message, "correct the first error above")
-            failure.said = error.said
-            raise failure from error
+        executable = _linked(description, at, table, base, folder)
     else:
         executable = description.folder / table["executable"]
         at = f"{place}.executable"
@@ -183,7 +180,7 @@ def _application(
         raise description.fail(at, error.message, error.next_step) from error
     wrong = refusal(image, base.digest)
     if wrong is not None:
-        raise description.fail(at, f"{name}: {wrong}", RELINK)
+        raise description.fail(at, f"{name}: {wrong}", refusal_step(wrong, "sources" in table))
     tasks = len(code.tasks_of(executable))
     if tasks != len(table["tasks"]):
         raise description.fail(
@@ -211,13 +208,42 @@ def _application(
     )
 
 
+def _linked(
+    description: Description, at: str, table: dict[str, Any], base: Base, folder: Path
+) -> Path:
+    """An application's executable from its sources. AT is their place in the description."""
+    own = folder / "applications"
+    own.mkdir(exist_ok=True)
+    try:
+        libraries = Libraries.named(table.get("libraries", ()), description.folder)
+    except BuildError as error:
+        place = at.replace(".sources", ".libraries")
+        raise description.fail(place, error.message, error.next_step) from error
+    try:
+        return code.application(
+            root(),
+            table["name"],
+            _sources(description, at, table["sources"]),
+            base.path,
+            own,
+            table.get("flags", ()),
+            page_bytes=table["page_bytes"],
+            address=table.get("address", ADDRESS),
+            libraries=libraries,
+            paths_from=description.folder,
+        )
+    except TauError as error:
+        step = error.next_step or "correct the first error above"
+        failure = description.fail(at, error.message, step)
+        failure.said = error.said
+        raise failure from error
+
+
 def _sources(description: Description, place: str, patterns: list[str]) -> list[Path]:
     found: list[Path] = []
     for pattern in patterns:
-        try:
-            files = sorted(path for path in description.folder.glob(pattern) if path.is_file())
-        except (ValueError, IndexError, NotImplementedError) as error:
-            raise description.fail(place, f"{pattern}: {error}") from error
+        paths = glob.glob(pattern, root_dir=description.folder, recursive=True)
+        files = [path for path in map(description.folder.joinpath, sorted(paths)) if path.is_file()]
         if not files:
             raise description.fail(place, f"there is no file {pattern}", "check the path")
         found += files

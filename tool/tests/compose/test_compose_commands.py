@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tautochrone.compose import code, making, planning
+from tautochrone.errors import TauError
 
 HERE = Path(__file__).resolve().parent
 TAU = [sys.executable, "-m", "tautochrone", "compose"]
@@ -165,13 +168,44 @@ def test_a_truncated_executable_is_refused(system: Path, tmp_path: Path) -> None
         assert done.returncode in (0, 1) and "bug" not in done.stderr, done.stderr
 
 
+def test_a_note_cut_short_is_read_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every size of the note's segment: `plan` has an answer, and never fails by itself."""
+    base = making.base_of(tmp_path)
+    monkeypatch.setattr(making, "base_of", lambda _: base)
+    source = HERE / "programs/ping.c"
+    elf = code.application(making.root(), "ping", [source], base.path, tmp_path)
+    content = bytearray(elf.read_bytes())
+    (headers,) = struct.unpack_from("<I", content, 28)
+    note = headers + 2 * 32  # behind code and data
+    kind, size_bytes = (struct.unpack_from("<I", content, note + at)[0] for at in (0, 16))
+    assert kind == 4
+    answers = set()
+    for size in range(size_bytes + 4):
+        struct.pack_into("<I", content, note + 16, size)
+        elf.write_bytes(content)
+        try:
+            answers.add(len(planning.plan(elf, None).tasks))
+        except TauError as error:
+            answers.add(error.message.partition(": ")[2])
+    assert answers == {2, "it has no note that tells its tasks",
+                       "its note tells no tasks, or too many"}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["base", "kernel-none", "system"])
 def test_no_name_is_a_file_of_ours(system: Path, name: str) -> None:
+    """An application may be called like a file of ours: `build -o` writes both, each whole."""
     text = system.read_text().replace('"ping"\nsources', f'"{name}"\nsources')
     text = text.replace("ping.p", f"{name}.p")
     text = text.replace('application = "ping"', f'application = "{name}"')
     system.write_text(text)
-    assert compose("build", system).returncode == 0
+    out = system.parent / "out"
+    assert compose("build", system, "-o", out).returncode == 0
+    assert code.base_bytes(out / "base.elf") and not code.tasks_of(out / "base.elf")
+    made = [name for _, name in code.tasks_of(out / "applications" / f"{name}.elf")]
+    assert made == ["ping", "pong"]
+    assert (out / "kernel-none.elf").is_file() and (out / "system.bin").is_file()
 
 
 def test_paths_sources_and_compilers_are_named(system: Path) -> None:
@@ -179,7 +213,44 @@ def test_paths_sources_and_compilers_are_named(system: Path) -> None:
     assert "system.toml:18: application[0].sources: there is no file pong.c" in said
     (system.parent / "pong.c").write_text("this is no C\n")
     said = compose("build", system).stderr
-    assert "ping cannot be linked" in said and "pong.c:1:1: error" in said
+    assert "ping cannot be compiled" in said and "pong.c:1:1: error" in said
+
+
+def test_an_executable_without_tasks_gets_advice_that_helps(system: Path) -> None:
+    """A source without TAU_APPLICATION: the next step is not the command that was just run."""
+    source = system.parent / "ping.c"
+    source.write_text(source.read_text().partition("TAU_APPLICATION(")[0])
+    linked = compose("link", source, "-o", system.parent / "ping.elf").stderr
+    built = compose("build", system).stderr
+    for said in (linked, built):
+        assert "it has no note that tells its tasks" in said and "TAU_APPLICATION" in said
+        assert "tau compose link" not in said
+
+
+def test_paths_of_flags_sources_and_libraries_start_from_the_file(system: Path) -> None:
+    """[SYS-10]: an include folder, a source, and an archive, from another working folder; and a
+    source by its absolute path."""
+    folder = system.parent
+    (folder / "include").mkdir()
+    (folder / "include/own.h").write_text("int extra(void);\n")
+    (folder / "extra.c").write_text('#include "own.h"\nint extra(void) { return 7; }\n')
+    tools = "riscv64-unknown-elf-"
+    compiled = [f"{tools}gcc", "-march=rv32imc", "-mabi=ilp32", "-Iinclude", "-c", "extra.c"]
+    subprocess.run([*compiled, "-o", "extra.o"], cwd=folder, check=True)
+    subprocess.run([f"{tools}ar", "rc", "libextra.a", "extra.o"], cwd=folder, check=True)
+    source = folder / "ping.c"
+    call = "tau_system_page_print_hex(sum + extra())"
+    text = source.read_text().replace("tau_system_page_print_hex(sum)", call)
+    source.write_text('#include "own.h"\n' + text)
+    more = 'flags = ["-Iinclude"]\nlibraries = ["libextra.a"]'
+    change(system, ('sources = ["ping.c"]', f'sources = ["{source}"]\n{more}'))
+    assert document("build", system)["applications"][0]["name"] == "ping"
+    elf = folder / "linked.elf"
+    words = ("link", source, "-I", folder / "include", "-l", folder / "libextra.a", "-o", elf)
+    assert document(*words)["tasks"] == ["ping", "pong"]
+    change(system, ("libextra.a", "libother.a"))
+    said = compose("build", system).stderr
+    assert "application[0].libraries" in said and "there is no library" in said
 
 
 def test_what_is_no_executable_is_refused(system: Path) -> None:

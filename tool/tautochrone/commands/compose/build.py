@@ -44,12 +44,16 @@ def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:
 
 
 def _publish(folder: Path, out: Path, force: bool) -> None:
-    """Move what was made to OUT: all of it, or nothing if a file exists and may not be replaced."""
+    """Move what was made to OUT: all of it, or nothing if a file exists and may not be replaced.
+
+    Applications keep a folder of their own, so none has the name of the kernel or the base code.
+    """
     from tautochrone.files import output_file
 
-    out.mkdir(parents=True, exist_ok=True)
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    for path in files:
-        output_file.check(out / path.name, force)
-    for path in files:
-        output_file.move(path, out / path.name, force)
+    made = sorted(path for path in folder.rglob("*") if path.is_file())
+    targets = [out / path.relative_to(folder) for path in made]
+    for target in targets:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        output_file.check(target, force)
+    for path, target in zip(made, targets, strict=True):
+        output_file.move(path, target, force)

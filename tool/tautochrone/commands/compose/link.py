@@ -33,6 +33,20 @@ from tautochrone.errors import EXIT_DONE
     multiple=True,
     help="Macro for the sources, as in -DSIZE=4; may be repeated (default: none).",
 )
+@click.option(
+    "-I",
+    "includes",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    help="Folder in which the sources find headers; may be repeated (default: none).",
+)
+@click.option(
+    "-l",
+    "--library",
+    "names",
+    multiple=True,
+    help="picolibc, or the path of an archive; may be repeated (default: none).",
+)
 @click.option("--force", is_flag=True, help="Replace an existing file (default: refuse).")
 @JSON
 def command(
@@ -41,6 +55,8 @@ def command(
     page_bytes: int,
     address: str,
     defines: tuple[str, ...],
+    includes: tuple[Path, ...],
+    names: tuple[str, ...],
     force: bool,
     as_json: bool,
 ) -> int:
@@ -48,17 +64,23 @@ def command(
 
     \b
     tau compose link camera.c filter.c -o camera.elf
+    tau compose link camera.c -I vendor/include -l vendor/libfilter.a -l picolibc -o camera.elf
 
     The sources include "kernel/base/application.h" and "kernel/base/base.h". TAU_TASK and
-    TAU_APPLICATION in them name the tasks. There is no C library.
+    TAU_APPLICATION in them name the tasks. Floats, 64-bit division, memcpy, memmove, memset,
+    memcmp, strlen and strchr are there; other functions of C come with -l picolibc.
     """
+    from tautochrone.code.images import building
     from tautochrone.compose import code, making
     from tautochrone.files import input_file, output_file
+    from tautochrone.targets.libraries import Libraries
 
     output_file.check(out, force, sources, as_json=as_json)
     for source in sources:
         input_file.check(source, "source")
-    flags = [f"-D{each}" for each in defines]
+    flags = [*(f"-D{each}" for each in defines), *(f"-I{each.absolute()}" for each in includes)]
+    with building():
+        libraries = Libraries.named(names, Path())
     with scratch() as folder:
         base = making.base_of(folder)
         made = code.application(
@@ -70,6 +92,7 @@ def command(
             flags,
             page_bytes,
             making.address_of(address),
+            libraries,
         )
         making.refuse_executable(made, out.name, base)
         with output_file.written(out, force, sources) as partial:
