@@ -41,7 +41,9 @@ from tautochrone.targets.libraries import Libraries
 
 RELINK = "link it with `tau compose link`"
 NO_NOTE = "it has no note that tells its tasks"
-NAME_TASKS = "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
+NAME_TASKS = (
+    "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
+)
 EXECUTABLE_BYTES_MAX = 1 << 24
 FIFO_PAGE_BYTES = 4096
 ADDRESS = facts.ADDRESS_APPLICATION

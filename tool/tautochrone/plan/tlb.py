@@ -274,7 +274,8 @@ def header(value: Partition) -> list[str]:
     words = 8 * value.word_bytes
     lines = [
         "// TLB sets: tau_tlb_color_init with tau_plan_tlb_partition and one of",
-        "// tau_plan_tlb_requests, which has no page for a principal without a heap. Not looked at:",
+        "// tau_plan_tlb_requests, which has no page for a principal without a heap.",
+        "// Not looked at:",
         *(f"// - {each}" for each in unseen.PLAN),
         *("#ifndef TAU_TLB_COLOR_H", '#include "core/tlb_color.h"', "#endif"),
         f'#define TAU_PLAN_TLB_GEOMETRY_SHA256 "{geometry.digest()}"',

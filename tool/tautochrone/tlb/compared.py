@@ -31,7 +31,7 @@ class Exceeded(NamedTuple):
         took = f"job {self.job} of {self.task}"
         if self.figure == COST:
             return f"{took} took {self.measured:,} cycles without misses; {COST} is {self.given:,}"
-        return f"{took} had a response of {self.measured:,} cycles, above its bound of {self.given:,}"
+        return f"{took} responded in {self.measured:,} cycles, above its bound of {self.given:,}"
 
 
 def least_cost_cycles(job: Job, miss_cycles: int) -> int:

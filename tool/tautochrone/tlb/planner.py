@@ -24,8 +24,8 @@ from tautochrone.tlb.partition import ISOLATED, PAGES_MAX, UNCOLORED, Partition,
 from tautochrone.tlb.planning.capacity import over_capacity
 from tautochrone.tlb.planning.demand import Demand, demands_of
 from tautochrone.tlb.planning.page_range import Bits, PageRange
-from tautochrone.tlb.planning.price import crowded_entries, price
 from tautochrone.tlb.planning.placement import Refusal, Search, place
+from tautochrone.tlb.planning.price import price
 from tautochrone.tlb.planning.shares import Shares, divide
 from tautochrone.tlb.planning.uncolored import place_uncolored
 from tautochrone.tlb.tasks import FixedSets, TaskSet
@@ -358,40 +358,48 @@ def _free_ranges(plan: _Plan, number: int, first: int | None) -> Iterator[int]:
 
 
 def _give_spare(plan: _Plan, demands: Sequence[Demand], fixed: dict[str, Range]) -> None:
-    """Give free shares to isolated principals whose sets do not hold all their entries."""
+    """Give free shares to isolated principals whose sets do not hold all their entries.
+
+    The one with most entries too many gets the next number of shares with which it has fewer, again
+    and again. Bound: each turn takes a free share, or is the last one of a principal.
+    """
     needs = {
-        each: _crowd(plan, plan.found[each.name])
+        each: _excess(plan, plan.found[each.name])
         for each in demands
         if each.mode == ISOLATED and fixed[each.name] == (None, None)
     }
-    for each in sorted(needs, key=lambda demand: -needs[demand]):
-        if needs[each] and None in plan.owners:
-            _enlarge(plan, each, needs[each])
+    while None in plan.owners and any(needs.values()):
+        neediest = max(needs, key=lambda demand: needs[demand])
+        needs[neediest] = _enlarge(plan, neediest, needs[neediest])
 
 
-def _enlarge(plan: _Plan, demand: Demand, crowd: int) -> None:
-    """Move a principal to more shares: the fewest with which its crowd is smallest."""
+def _enlarge(plan: _Plan, demand: Demand, excess: int) -> int:
+    """Move a principal to the fewest shares with which it has fewer entries too many.
+
+    Returns how many these are; 0 if no number of free shares helps.
+    """
     found = plan.found[demand.name]
     own = [share for share, owner in enumerate(plan.owners) if owner == demand.name]
     _free(plan, own, found)
-    best = crowd, own[0], len(own), found
     most = plan.owners.count(None)
     for number in _numbers(plan, demand, (None, None)):
-        if not best[0] or number > most:
-            break
-        if number <= len(own):
+        if not len(own) < number <= most:
             continue
         for first in itertools.islice(_free_ranges(plan, number, None), RANGES_MAX):
             tried = _try(plan, demand, first, number, plan.pages.count)
-            if isinstance(tried, Principal) and (crowd := _crowd(plan, tried)) < best[0]:
-                best = crowd, first, number, tried
-    _take(plan, demand, *best[1:])
+            if isinstance(tried, Principal) and (left := _excess(plan, tried)) < excess:
+                _take(plan, demand, first, number, tried)
+                return left
+    _take(plan, demand, own[0], len(own), found)
+    return 0
 
 
-def _crowd(plan: _Plan, found: Principal) -> int:
-    """How many entries of a principal lie in sets that do not hold so many."""
+def _excess(plan: _Plan, found: Principal) -> int:
+    """How many entries of a principal are more than its sets hold."""
+    safe_ways = [array.safe_ways for array in plan.pages.geometry.arrays]
     alone = Partition(plan.pages.geometry, plan.tasks.window.word_bytes, (found,))
-    return crowded_entries(alone)
+    entries = alone.entries(found.runs)
+    return sum(max(0, number - safe_ways[place[0]]) for place, number in entries.items())
 
 
 def _try(

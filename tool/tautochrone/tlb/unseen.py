@@ -15,5 +15,5 @@ DISCOVER = ("TLBs of instructions", "pages of other sizes", "other CPUs of this 
 
 
 def told(rows: tuple[str, ...]) -> str:
-    """For people, as the last line of a result."""
-    return f"not looked at: {'; '.join(rows)}"
+    """For people, as the last lines of a result."""
+    return "\n".join(("not looked at:", *(f"  {each}" for each in rows)))

@@ -17,6 +17,7 @@ from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
     from tautochrone.tlb.partition import Partition
+    from tautochrone.tlb.planner import Planned
 
 
 @click.command()
@@ -101,8 +102,9 @@ def command(
     Each task gets as many sets as its stack, globals, code and heap need, and a window of addresses
     of its own. Sets are given in shares: sets of all arrays that the same pages need. In mode
     no-miss no set has more live entries than its safe ways. In mode isolated a task may evict its
-    own entries; it gets free shares if that helps. The result says for each task its window, its heap, the largest object of it, and
-    its sets. The plan and --json also have the runs of pages.
+    own entries; it gets free shares if that helps. The result says for each task its window, its
+    heap, the largest object of it, and its sets. It has the price of the colors, and what they buy,
+    beside the same tasks without. The plan and --json also have the runs of pages.
 
     On a shape of the tile, and if TASKS has cost_cycles, the plan also bounds each task's response.
 
@@ -111,10 +113,8 @@ def command(
     """
     from tautochrone.files import output_file
     from tautochrone.plan import bounds, responses
-    from tautochrone.plan.sections import TLB, section_named
-    from tautochrone.tlb import unseen
+    from tautochrone.plan.sections import TLB
     from tautochrone.tlb.planner import plan_partition, refuse_misfits
-    from tautochrone.tlb.planning.price import price, told
     from tautochrone.tlb.program_script import program_script
     from tautochrone.tlb.tasks import read_tasks
     from tautochrone.tlb.tile.shape import geometry_or_shape
@@ -138,23 +138,40 @@ def command(
         _save(sections, made_by, plan_path, header_path, force)
         _write(script, program_script_path, force)
 
-    def show() -> None:
-        lines = [section_named(name).told(sections[name]) for name in sections]
-        lines += [] if is_uncolored else [[planned.left()]]
-        if planned.uncolored is not None:
-            lines.append(told(price(planned.partition, planned.uncolored)))
-        lines += [] if planned.misfits else [[unseen.told(unseen.PLAN)]]
-        made = () if planned.misfits else (*outputs, *written)
-        print(*chain(*lines, (f"written: {path}" for path in made)), sep="\n")
-
     if not any(map(output_file.is_stdout, outputs)):
-        facts = section_named(TLB).document(planned.partition)
-        document = {"tasks": str(tasks), **facts, **planned.document(), "not_looked_at": list(unseen.PLAN)}
-        if bounds.NAME in sections:
-            document[bounds.NAME] = bounds.document(sections[bounds.NAME])
-        output.emit(as_json, "tlb plan", document, show)
+        made = () if planned.misfits else (*outputs, *written)
+        lines = [*_told(planned, sections, is_uncolored), *(f"written: {path}" for path in made)]
+        facts = _document(tasks, planned, sections)
+        output.emit(as_json, "tlb plan", facts, lambda: print(*lines, sep="\n"))
     refuse_misfits(planned)
     return EXIT_DONE
+
+
+def _told(planned: Planned, sections: Mapping[str, Any], is_uncolored: bool) -> list[str]:
+    """The lines for people."""
+    from tautochrone.plan.sections import section_named
+    from tautochrone.tlb import unseen
+    from tautochrone.tlb.planning.price import price, told
+
+    lines = list(chain(*(section_named(name).told(sections[name]) for name in sections)))
+    if not is_uncolored:
+        lines.append(planned.left())
+    if planned.uncolored is not None:
+        lines += told(price(planned.partition, planned.uncolored))
+    return lines if planned.misfits else [*lines, unseen.told(unseen.PLAN)]
+
+
+def _document(tasks: Path, planned: Planned, sections: Mapping[str, Any]) -> dict[str, Any]:
+    """The document for --json."""
+    from tautochrone.plan import bounds
+    from tautochrone.plan.sections import TLB, section_named
+    from tautochrone.tlb import unseen
+
+    facts = section_named(TLB).document(planned.partition)
+    found = {"tasks": str(tasks), **facts, **planned.document()}
+    if bounds.NAME in sections:
+        found[bounds.NAME] = bounds.document(sections[bounds.NAME])
+    return {**found, "not_looked_at": list(unseen.PLAN)}
 
 
 def _save(

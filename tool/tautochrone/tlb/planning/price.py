@@ -32,11 +32,11 @@ def price(colored: Partition, uncolored: Partition) -> dict[str, dict[str, int]]
 def told(found: Mapping[str, Mapping[str, int]]) -> list[str]:
     """For people: the price, and the promise beside it."""
     ours, theirs = found["colored"], found["uncolored"]
-    lines = [
-        f"price of the colors: windows of {ours['address_space_bytes']:,} bytes, not"
-        f" {theirs['address_space_bytes']:,}; page tables of {ours['page_table_bytes']:,} bytes, not"
-        f" {theirs['page_table_bytes']:,}"
-    ]
+    windows, tables = (
+        f"{ours[key]:,} bytes, not {theirs[key]:,}"
+        for key in ("address_space_bytes", "page_table_bytes")
+    )
+    lines = [f"price of the colors: windows of {windows}; page tables of {tables}"]
     before, after = theirs["crowded_entries"], ours["crowded_entries"]
     if not before:
         lines.append(

@@ -85,7 +85,8 @@ class Builder:
     def _own_objects(self, task: TileTask) -> list[Path]:
         """The objects of a user's sources, whose warnings are none of ours."""
         extras = task.extras
-        flags = "-Wno-error", "-fstack-usage", *extras.libraries.compile_flags(self.root), *extras.flags
+        found = extras.libraries.compile_flags(self.root)
+        flags = "-Wno-error", "-fstack-usage", *found, *extras.flags
         first = self._object(task.program.absolute(), (*flags, "-x", "c"), extras.folder)
         more = [self._object(each.absolute(), flags, extras.folder) for each in extras.sources]
         for each in (first, *more):

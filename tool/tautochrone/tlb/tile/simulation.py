@@ -31,20 +31,23 @@ def _boot_cycles_max(system: System) -> int:
     return BOOT_CYCLES_MAX + HEAP_PAGE_CYCLES_MAX * pages
 
 
-def _too_long(system: System, found: Records, warm_up_cycles_max: int) -> TauError:
-    """Which task was in its warm-up when the cycles were over."""
-    warm = [job for job in found.jobs if job.number == 0]
+def _check_warm_ups(system: System, found: Records, cycles_max: int, is_cut: bool) -> None:
+    """Refuse warm-ups that took too long together; `is_cut`: the simulator ended the run."""
+    warm = {job.task: job.cycles for job in found.jobs if job.number == 0}
     stopped = {fault.task for fault in found.faults}
-    cold = set(range(len(system.tasks))) - {job.task for job in warm} - stopped
-    if not cold:
-        return TauError("the kernel went on behind the end of the run")
-    before = "".join(f", {system.tasks[job.task].name} took {job.cycles:,}" for job in warm)
-    return TauError(
-        f"the warm-up of {system.tasks[min(cold)].name} did not end: all warm-ups together may take"
-        f" {warm_up_cycles_max:,} cycles{before}",
-        "let it call tau_task_wait after its warm-up, or raise --warm-up-cycles",
-        EXIT_LIMIT_EXCEEDED,
-    )
+    spent, before = 0, ""
+    for number, task in enumerate(system.tasks):
+        spent += warm.get(number, 0)
+        is_endless = is_cut and number not in warm and number not in stopped
+        if is_endless or spent > cycles_max:
+            raise TauError(
+                f"the warm-up of {task.name} takes too long: all warm-ups together may take"
+                f" {cycles_max:,} cycles{before}",
+                "let it call tau_task_wait after its warm-up, or raise --warm-up-cycles",
+                EXIT_LIMIT_EXCEEDED,
+            )
+        if number in warm:
+            before += f", {task.name} took {warm[number]:,}"
 
 
 def simulate(system: System, shape: Shape, builder: Builder) -> Records:
@@ -72,8 +75,11 @@ def simulated(
     except subprocess.TimeoutExpired as error:
         raise TauError(f"the simulation took more than {seconds} s") from error
     if done.returncode == CYCLE_LIMIT:
-        raise _too_long(system, read(results.read_bytes()), warm_up_cycles_max)
+        _check_warm_ups(system, read(results.read_bytes()), warm_up_cycles_max, is_cut=True)
+        raise TauError("the kernel went on behind the end of the run")
     if done.returncode != 0:
         said = (done.stdout.splitlines() or done.stderr.splitlines() or ["without a message"])[-1]
         raise TauError(f"the tile stopped: {said}", said=done.stdout + done.stderr)
-    return read(results.read_bytes())
+    found = read(results.read_bytes())
+    _check_warm_ups(system, found, warm_up_cycles_max, is_cut=False)
+    return found
