@@ -142,7 +142,8 @@ def test_a_frame_that_is_larger_than_the_stack_is_refused(tmp_path: Path) -> Non
     """It would step over the page below: 8,224 bytes on 4,096."""
     call = "volatile uint32_t start = 1; deep(0, &start);"
     table = task(tmp_path, "deep", before=DEEP % 2048, job=call)
-    with pytest.raises(TauError, match=r"deep[.a-z]* has a frame of 8,2.. bytes, and the stack of deep has 4,096"):
+    refusal = r"deep[.a-z]* has a frame of 8,2.. bytes, and the stack of deep has 4,096"
+    with pytest.raises(TauError, match=refusal):
         ran(tmp_path, table)
 
 
