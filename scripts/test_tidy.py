@@ -30,6 +30,10 @@ HEADER = "#define TAU_ASSERT(holds) ((void)0)\n"
 
 # name of the mutant: (file, its text, a word of the finding)
 MUTANTS = {
+    "impatient test": (
+        *("core/tests/test_a.py", "run(time" + "out=20)\n"),
+        "20 s, at least 300",
+    ),
     "long line": ("core/tlsf.c", GOOD_C + "// " + "x" * 98 + "\n", "101 columns"),
     "long C function": ("core/tlsf.c", GOOD_C.replace(STEP, STEP * 70), "76 lines"),
     "long Python function": ("bench/a.py", "def run():\n" + "    print()\n" * 70, "71 lines"),

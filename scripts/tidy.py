@@ -1,8 +1,8 @@
 """House style as a test: prints each place that breaks a rule and exits 1 if there is one.
 
 The rules, in the order of RULES: line, function and file length; rooms of a folder; commit
-subjects; file names and words; links; include and import arrows, and those of documents; generated
-files that are stale; exported symbols; assertion density.
+subjects; file names and words; links; limits of time in tests; include and import arrows, and those
+of documents; generated files that are stale; exported symbols; assertion density.
 scripts/test_tidy.py breaks each of them.
 """
 
@@ -42,6 +42,9 @@ TEST_FILE_LINES_MAX = 600
 FOLDER_ROOMS_MAX = 16
 # Documents and data: they grow by the mechanism, the claim and the result, and are no code.
 NO_ROOM_SUFFIXES = {".md", ".json", ".toml", ".csv", ".txt", ".png"}
+TIME_LIMIT = re.compile(r"\b(?:timeout=|\w*(?:SECONDS|TIMEOUT)\w* = )(\d+(?:\.\d+)?)\b(?! \*)")
+TIME_LIMIT_SECONDS_MIN = 300
+IMPATIENT = "# it is to end early"
 GENERATED = Path("iface/gen")
 ASSERTIONS_PER_FUNCTION_MIN = 2
 # A function this short reads or names one thing; there is nothing in it to assert.
@@ -165,6 +168,18 @@ def links(root: Path, _files: list[Path]) -> Iterator[str]:
             yield f"{path.relative_to(root)}: a link"
 
 
+def patience(root: Path, files: list[Path]) -> Iterator[str]:
+    """A test's limit of time only ends what hangs: a busy, slow machine takes much longer."""
+    for path in files:
+        name = path.relative_to(root)
+        if path.suffix != ".py" or not (is_test(name) or "testing" in name.parts):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            found = TIME_LIMIT.search(line)
+            if found and float(found[1]) < TIME_LIMIT_SECONDS_MIN and IMPATIENT not in line:
+                yield f"{name}:{number}: {found[1]} s, at least {TIME_LIMIT_SECONDS_MIN}"
+
+
 def arrows(root: Path, files: list[Path]) -> Iterator[str]:
     """Includes and imports follow the tables of DESIGN.md."""
     yield from arrow_findings(root, files)
@@ -205,7 +220,10 @@ def assertions(root: Path, files: list[Path]) -> Iterator[str]:
             yield f"core: {module}: {count} assertions in {functions} functions"
 
 
-RULES = (lengths, rooms, subjects, names_and_words, links, arrows, generated, symbols, assertions)
+RULES = (
+    *(lengths, rooms, subjects, names_and_words, links, patience, arrows, generated, symbols),
+    assertions,
+)
 
 
 def findings(root: Path) -> list[str]:

@@ -21,7 +21,7 @@ from testing import command
 
 PROGRAMS = "linux/*/tests/programs/**"
 ROOT = Path(__file__).resolve().parent.parent
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 @dataclass

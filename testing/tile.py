@@ -13,7 +13,7 @@ from tautochrone.targets.build import link
 
 ROOT = HW.parent
 TARGETS = ROOT / "targets"
-RUN_SECONDS_MAX = 120
+RUN_SECONDS_MAX = 300
 CYCLES_MAX = 20_000_000
 
 

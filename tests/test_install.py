@@ -62,7 +62,7 @@ def public_headers() -> list[str]:
 
 def run(*command: str | Path, **options: object) -> str:
     """Run a command that must succeed and return what it prints."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -108,7 +108,7 @@ def test_another_version_is_not_taken(prefix: Path, tmp_path: Path, version: str
     (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(version=version, ending="c"))
     command = ["cmake", "-S", tmp_path, "-B", tmp_path, "-G", "Ninja"]
     command.append(f"-DCMAKE_PREFIX_PATH={prefix}")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode != 0
     assert "version: 0.1.0" in done.stderr
 

@@ -49,7 +49,7 @@ PLAN = Plan(
 
 def run(*command: str | Path, cwd: Path) -> str:
     """Run a command that must succeed and return what it prints."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -63,7 +63,7 @@ def linked(
     link = ["-Wl,--gc-sections", "-Wl,-Map=firmware.map", "-T", BOARD / "board.ld"]
     link += ["-o", "firmware.elf"]
     whole = [*command, *words, *firmware, *link]
-    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=120)
+    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=300)
 
 
 def emulated(folder: Path) -> str:

@@ -38,7 +38,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["--build", build],
         ["--install", build],
     ):
-        done = subprocess.run(["cmake", *words], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["cmake", *words], capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
     return folder / "_native"
 

@@ -33,6 +33,7 @@ OUT = ROOT / "out" / "bench" / "discover.json"
 POLICIES = ("lru", "plru", "random")
 RUNS, RUNS_QUICK = 20, 2
 CPU_SECONDS, CPU_SECONDS_MAX = 5.0, 6.0
+WALKS_MAX = 100_000
 SIMULATED_RIGHT_MIN = 20 / 30
 INDEX_UNKNOWN_MAX, DIRECTORY_UNKNOWN_MAX = 2 / 20, 4 / 20
 ELSEWHERE_WALKS_MAX, SAME_RATIO_MIN = 0.5, 1.8
@@ -80,7 +81,7 @@ def simulated(names: list[str], policies: tuple[str, ...]) -> list[Row]:
             if each.role == DATA
         ]
         for policy in policies:
-            document = discovered_simulation(name, policy, 1, 600.0)
+            document = discovered_simulation(name, policy, 1, WALKS_MAX)
             index = verdict(rows_of(document, DATA), truth)
             found.append(
                 {

@@ -12,7 +12,8 @@
 #include "iface/gen/tau_compose_format.h"
 
 #define TAU_TASK(name, stack_bytes)                                                                \
-    static uint8_t name##_stack[stack_bytes] __attribute__((aligned(16), used));                   \
+    static uint8_t name##_stack[stack_bytes]                                                       \
+        __attribute__((aligned(16), used, section(".bss..stack")));                                \
     __attribute__((naked, used)) static void name##_entry(void) {                                  \
         __asm__ volatile(".option push\n.option norelax\nla gp, __global_pointer$\n.option pop\n"  \
                          "call %0\nli a7, 0\necall\n1: j 1b" ::"i"(name));                         \

@@ -238,7 +238,7 @@ def test_programs_do_their_work(tmp_path: Path, name: str) -> None:
     made = tmp_path / name
     for compiler in ("clang-14", "gcc"):
         command = [compiler, "-std=c17", "-O2", *warnings, "-o", str(made), str(source), "-lm"]
-        subprocess.run(command, check=True, timeout=60)
+        subprocess.run(command, check=True, timeout=300)
     arguments = {"fft": ["8"], "mc": ["sparse", "20", "8", "64", "1"]}[name]
     first, second = (
         subprocess.run([made, *arguments], capture_output=True, text=True) for _ in range(2)

@@ -41,6 +41,17 @@ def test_colors_put_as_many_pages_into_each_set(tmp_path: Path) -> None:
     assert sum(large) == 64 and max(large) == 32
 
 
+@pytest.mark.parametrize("object_bytes", figure6.OBJECT_BYTES)
+def test_figure_6_is_the_same_in_every_run(tmp_path: Path, object_bytes: int) -> None:
+    """Wherever the machine puts the heaps: both tasks live at a time, so that each has its own.
+
+    Forty runs: without that, one of twenty differed.
+    """
+    program = figure6.built(tmp_path)
+    found = {tuple(figure6.pages_per_set(program, str(object_bytes))) for _ in range(40)}
+    assert len(found) == 1, found
+
+
 def test_task_sets_are_those_of_the_paper() -> None:
     """[P4-20] [P4-23] What the processor does in a hyperperiod, and pages that fit."""
     for task_set in (*TABLE_1.values(), *(figure_19(count) for count in (5, 10))):
@@ -205,6 +216,20 @@ def test_packed_pages_that_fit_never_miss(tmp_path: Path) -> None:
 def test_claims_are_those_of_what_is_stored() -> None:
     assert (measure.HERE / "claims.md").read_text(encoding="utf-8") == claims.text_now()
     assert sentences.MISSING not in claims.text_now()
+
+
+def test_silicon_is_what_the_design_measured() -> None:
+    """The recorded ticks are those of the design's two tables, and README has the best of them."""
+    design = (measure.REPOSITORY / "docs/design/run_colors.md").read_text(encoding="utf-8")
+    found = measure.stored("silicon")
+    attack = found["attack"]
+    for key in ("quiet", "other", "own"):
+        assert f" | {attack[key]} | " in design
+    for ticks in found["threads"].values():
+        assert f" | {ticks:.2f} | " in design
+    readme = (measure.REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert f"{attack['other']} ticks" in readme and f"{attack['own']} without" in readme
+    assert "colors buy nothing" in readme
 
 
 def test_each_item_has_a_verdict() -> None:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CORE = ROOT / "core"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-COMPILE_SECONDS_MAX = 120
+COMPILE_SECONDS_MAX = 300
 
 
 def sources_of(*systems: str, apart: tuple[str, ...] = ()) -> list[str]:

@@ -15,7 +15,7 @@ from core.tests.kit.core_build import CORE, Build, CompileError, build_program, 
 from core.tests.mutants.mutants_pages import PAGE_MUTANTS
 from testing import mutants
 
-RUN_SECONDS_MAX = 60
+RUN_SECONDS_MAX = 60  # it is to end early
 TLSF_PROGRAMS = ["test_tlsf", "test_tlsf_misuse", "test_tlsf_pools", "fuzz_tlsf", "test_threads"]
 TLSF_PROGRAMS += ["test_hooks", "test_budget"]
 BUDGET_PROGRAMS = ["test_budget", "test_budget_plans", "fuzz_budget"]

@@ -10,7 +10,7 @@ import pytest
 from core.tests.kit.core_build import Build, build_program, run_program
 from core.tests.mutants.mutate import Mutant
 
-RUN_SECONDS_MAX = 120
+RUN_SECONDS_MAX = 300
 SEED = os.environ.get("TAU_TEST_SEED", "1")
 BUILDS = [
     Build(32, 1, 0, "-O1", "gcc", sanitize=True),

@@ -10,7 +10,7 @@ from core.tests.ports.mutants_sv39 import MUTANTS, Mutant
 from core.tests.ports.test_sv39 import DIRECTED, random_script
 from testing.sv39 import build as sv39_build
 
-RUN_SECONDS_MAX = 20
+RUN_SECONDS_MAX = 20  # it is to end early
 RANDOM_SEEDS = range(6)
 
 

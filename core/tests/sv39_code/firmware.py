@@ -31,7 +31,7 @@ INTERRUPT_PAGES = 2  # cold pages of the interrupt's handler
 PATCH_NONE = 64
 USES_NONE, USES_ALL, USES_SOME = range(3)
 LEAST = frames_least(1, 0)
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 
 
 @dataclass(frozen=True)

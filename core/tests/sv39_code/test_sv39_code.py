@@ -42,7 +42,7 @@ from tautochrone.facts.status_format import NAMES as STATUS
 SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1, 1 << 32))
 FRAMES = (4, 5, 8, 13, 20, 24, 64)
 LEAST_WITH_TICKS = frames_least(1, INTERRUPT_PAGES)
-MUTANT_SECONDS_MAX = 5
+MUTANT_SECONDS_MAX = 5  # it is to end early
 SOAK_SECONDS_MAX = 900
 # What only a TLB shows, and what a hart that executes its own stores at once cannot show, is in
 # test_sv39_code_steps.py. These are the changes that QEMU must notice.

@@ -45,7 +45,7 @@ OTHERS = (
 BORDERS = ("tb/programs/borders.c", "tb/programs/accesses.S")
 HOSTILE = ("tb/programs/hostile.c", "tb/programs/accesses.S")
 PASSED, USAGE, LIMIT, DOUBLE_FAULT = 0, 2, 3, 4
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from tautochrone.replay.tile.program import simulator, tile_system
 from testing.random_trace import FREE, MALLOC, write_events
 
 SYSTEM = "tile:rtmmu"
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 
 
 @pytest.fixture(scope="module")

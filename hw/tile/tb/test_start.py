@@ -32,7 +32,7 @@ def linked(folder: Path, start: str) -> Path:
     line = [recipe.compiler, *recipe.machine, *recipe.flags, "-nostdlib", "start.S", "main.c"]
     line += ["-T", str(SOFTWARE / "tile.ld"), "-o", "small.elf"]
     line.append(f"-Wl,--defsym=tau_tile_stack_bytes={SMALL_STACK_BYTES}")
-    subprocess.run(line, cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run(line, cwd=folder, check=True, capture_output=True, timeout=300)
     return folder / "small.elf"
 
 

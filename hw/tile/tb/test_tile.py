@@ -143,7 +143,7 @@ def test_mailbox_waits_for_a_slow_host(tmp_path: Path) -> None:
             got += process.stdout.read(32)
         process.stdin.close()
         got += process.stdout.read()
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
         assert process.stderr.read() == b"3 commands\n"
     assert list(struct.iter_unpack("<8I", got)) == wanted
 

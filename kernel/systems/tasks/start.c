@@ -3,9 +3,9 @@
 
 struct tau_task tau_task __attribute__((section(".task"), used));
 
-// The kernel has set the stack. A task that returns ends.
+// The kernel has set the stack. tp is where a library has its errno. A task that returns ends.
 __attribute__((naked, used, section(".text.start"))) void tau_task_start(void) {
     __asm__ volatile(".option push\n.option norelax\nla gp, __global_pointer$\n.option pop\n"
-                     "la a0, tau_task\ncall tau_task_main\nli a7, %0\necall\n1: j 1b" ::"i"(
-                         TAU_COMPOSE_CALL_EXIT));
+                     "la tp, tau_task_tls\nla a0, tau_task\ncall tau_task_main\n"
+                     "li a7, %0\necall\n1: j 1b" ::"i"(TAU_COMPOSE_CALL_EXIT));
 }

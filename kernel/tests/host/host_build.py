@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-SECONDS_MAX = 120
+SECONDS_MAX = 300
 DECODER = ("status", "huffman", "tables", "frame", "header", "vld", "idct", "color", "decode")
 JPEG_FILES = tuple(f"kernel/systems/jpeg/{name}.c" for name in DECODER)
 JPEG_TASKS = tuple(f"kernel/systems/jpeg/tasks/{name}.c" for name in ("vld", "idct", "cc"))

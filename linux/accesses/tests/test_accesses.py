@@ -100,7 +100,7 @@ def test_all_accesses_are_as_many_as_another_tool_counts(accesses: AccessRecord)
     """Lackey counts them too, with what malloc itself does."""
     words = ["perl", "-e", "$sum += length($_ % 7 . 'x') for 1 .. 8000"]
     lackey = ["valgrind", "--tool=lackey", "--basic-counts=no", "--detailed-counts=yes"]
-    done = subprocess.run([*lackey, *words], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([*lackey, *words], capture_output=True, text=True, timeout=300)
     lines = re.findall(r"(?:[IFDV]\d+) +([\d,]+) +([\d,]+) +[\d,]+$", done.stderr, re.MULTILINE)
     wanted = [sum(int(line[n].replace(",", "")) for line in lines) for n in (0, 1)]
     found = accesses(*words).header()["accesses"]

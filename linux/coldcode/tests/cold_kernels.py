@@ -46,7 +46,7 @@ def hostile_initramfs(folder: Path, parts: int, seed: int, rounds: int) -> Path:
     command = [compiler_tools()["compiler"], *FLAGS, f"-I{ROOT}", f"-DTAU_PARTS={parts}"]
     command += [f"-DTAU_SEED={seed}", f"-DTAU_ROUNDS={rounds}", "-o", str(program)]
     command += sorted(map(str, HOSTILE.glob("*.c")))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     entries = [Entry("dev", FOLDER), Entry("init", EXECUTABLE, program.read_bytes())]
     path = folder / "initramfs.cpio"

@@ -33,7 +33,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def unpack_all(program: Path, blocks: list[bytes]) -> list[bytes | None]:
     """What the program makes of each block."""
     data = b"".join(struct.pack("<I", len(block)) + block for block in blocks)
-    done = subprocess.run([program], input=data, capture_output=True, timeout=120, check=True)
+    done = subprocess.run([program], input=data, capture_output=True, timeout=300, check=True)
     size = 1 + PAGE_BYTES
     assert len(done.stdout) == size * len(blocks)
     rows = [done.stdout[place : place + size] for place in range(0, len(done.stdout), size)]

@@ -73,7 +73,7 @@ def run_planned(machine: Machine, library: Path, plan: Path, program: Path) -> t
     start = f'{session.VARIABLE}="run $$ {folder}" exec "$@"'
     command = ["sh", "-c", start, "sh", *words]
     environment = dict(os.environ)
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == END, done.stderr
     return done.stdout, report.read_bytes().partition(b"\0")[0].decode()
 
@@ -119,7 +119,7 @@ def test_sizes_differ_by_machine(cache: Path, tmp_path: Path, arm: Machine) -> N
     done = record(arm, arm.build("machines/tree.c"), tmp_path, cache, "-o", "out.tau")
     here = tmp_path / "tree"
     source = machines.PROGRAMS / "machines" / "tree.c"
-    subprocess.run(["gcc", "-O1", "-w", "-o", here, source], check=True, timeout=120)
+    subprocess.run(["gcc", "-O1", "-w", "-o", here, source], check=True, timeout=300)
     own = subprocess.run([here], capture_output=True, text=True).stdout
     assert [int(line.split()[0]) for line in own.splitlines()] == [64, 24]
     assert [int(line.split()[0]) for line in done.stdout.splitlines()] == [40, 16]
@@ -175,10 +175,10 @@ def test_the_32_bit_recorder_of_this_machine(tmp_path: Path) -> None:
     sources = sorted(path for folder in folders for path in folder.glob("*.c"))
     made, program = tmp_path / "record.so", tmp_path / "tree"
     command = ["gcc-12", "-m32", *headers, *flags, "-w", "-fPIC", "-shared", f"-I{machines.ROOT}"]
-    subprocess.run([*command, *map(str, sources), "-o", made], check=True, timeout=120)
+    subprocess.run([*command, *map(str, sources), "-o", made], check=True, timeout=300)
     source = machines.PROGRAMS / "machines" / "router.c"
     command = ["gcc-12", "-m32", *headers, "-w", source, "-pthread", "-o", program]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=300)
     value = session.recorder_value(tmp_path, 0, 0, 0, 0)
     variables = {"LD_PRELOAD": str(made), session.VARIABLE: value}
     done = subprocess.run([program], capture_output=True, text=True, env=os.environ | variables)

@@ -182,7 +182,7 @@ def test_blank_in_the_package_path(tau: Tau, build: Build, tmp_path: Path) -> No
     env = dict(os.environ) | {"PYTHONPATH": str(home), "PYTHONSAFEPATH": "1"}
     code = "from tautochrone.cli import main; main()"
     words = [sys.executable, "-c", code, "record", "-o", "x.tau", "--", str(build("ends"))]
-    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 42, done.stderr
     with open_trace(tmp_path / "x.tau") as reader:
         assert reader.totals.events >= 9000

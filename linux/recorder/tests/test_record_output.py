@@ -18,7 +18,7 @@ import pytest
 
 from tautochrone.trace.file import open_trace
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 TAU = [sys.executable, "-m", "tautochrone"]
 Tau = Callable[..., subprocess.CompletedProcess[str]]
 

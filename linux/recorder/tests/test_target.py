@@ -39,7 +39,7 @@ def firmware(build: Build) -> Path:
 def run(firmware: Path, stream: Path, *words: object) -> tuple[list[dict[str, str]], int]:
     """Run the firmware; returns the events it made, and the rows that could not be sent."""
     command = [str(firmware), str(stream), *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     return list(csv.DictReader(done.stdout.splitlines())), int(done.stderr)
 
 
@@ -95,7 +95,7 @@ def test_import_says_what_the_link_lost(firmware: Path, tmp_path: Path) -> None:
     run(firmware, tmp_path / "stream", 7, 5000, 20)
     command = [sys.executable, "-m", "tautochrone", "import", "stream", "-o", "out.tau", "--json"]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300
     )
     words = "3 blocks of the target's stream were lost in transfer"
     assert words in done.stderr
@@ -205,10 +205,10 @@ def test_shim_is_freestanding(compiler: str, flags: list[str], tmp_path: Path) -
     out = tmp_path / "record.o"
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
     command = [compiler, *flags, "-std=c17", "-Os", "-ffreestanding", *strict, f"-I{ROOT}"]
-    subprocess.run([*command, "-c", str(SHIM), "-o", str(out)], check=True, timeout=60)
+    subprocess.run([*command, "-c", str(SHIM), "-o", str(out)], check=True, timeout=300)
     tool = compiler.replace("gcc", "nm")
     listing = subprocess.run(
-        [tool, "-u", str(out)], capture_output=True, text=True, check=True, timeout=60
+        [tool, "-u", str(out)], capture_output=True, text=True, check=True, timeout=300
     )
     needed = {line.split()[-1] for line in listing.stdout.splitlines()}
     assert needed <= {"memcpy", "memset", "__aeabi_llsl", "__aeabi_llsr", "__ashldi3", "__lshrdi3"}

@@ -13,7 +13,7 @@ import pytest
 from testing.runtime import MakePlan, RunProgram
 
 ARCHIVES = Path("/usr/src/glibc")
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 FILES = ("malloc/tst-*.[ch]", "malloc/mallocbug.c", "support/*.[ch]", "test-skeleton.c")
 HEADERS = ("include/array_length.h", "include/libc-diag.h")
 # Of support/: what the tests call, and what that calls.

@@ -358,8 +358,8 @@ def test_what_a_killed_command_left_is_removed(tmp_path: Path) -> None:
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    """Look every 10 ms, for some seconds."""
-    for _ in range(1000):
+    """Look every 10 ms, for five minutes at least."""
+    for _ in range(30_000):
         if condition():
             return
         time.sleep(0.01)

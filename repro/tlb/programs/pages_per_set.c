@@ -12,6 +12,9 @@ enum { TASKS = 2, PAGES = 32, PAGE_LOG2 = 12, SETS = 16, WAYS = 4, COLORED_BYTES
 
 static struct tau_tlb_malloc colors;
 static size_t object_bytes;  // 0: colors
+// Both tasks live at a time. A thread that begins later than the other ends gets its arena, whose
+// pages differ.
+static pthread_barrier_t both;
 
 struct task {
     unsigned number;
@@ -20,6 +23,9 @@ struct task {
 
 static void *run(void *argument) {
     struct task *const task = argument;
+    if (object_bytes != 0) {
+        pthread_barrier_wait(&both);
+    }
     for (unsigned i = 0; i < PAGES; i++) {  // bound: the pages
         const unsigned color = task->number * SETS / TASKS + i / WAYS;
         task->objects[i] = object_bytes != 0
@@ -29,6 +35,9 @@ static void *run(void *argument) {
             exit(1);
         }
     }
+    if (object_bytes != 0) {
+        pthread_barrier_wait(&both);
+    }
     return NULL;
 }
 
@@ -37,7 +46,8 @@ int main(int count, char **arguments) {
     const struct tau_tlb_malloc_shape shape = {SETS, WAYS, 0, PAGE_LOG2};
     void *const pool = aligned_alloc((size_t)SETS << PAGE_LOG2, TAU_TLB_MALLOC_POOL_BYTES(&shape));
     object_bytes = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
-    if (pool == NULL || tau_tlb_malloc_init(&colors, &shape, pool, heaps) != TAU_OK) {
+    if (pthread_barrier_init(&both, NULL, TASKS) != 0 || pool == NULL ||
+        tau_tlb_malloc_init(&colors, &shape, pool, heaps) != TAU_OK) {
         return 1;
     }
     static struct task tasks[TASKS];

@@ -1,8 +1,9 @@
 """Plans which principal owns which sets, and where its pages are [P4-4, P4-10].
 
 Each principal gets few shares and a small window: fewer shares need a larger one. Those that need
-most shares choose first, because ranges of a power of two must be aligned in some geometries. Cost:
-a few searches of the address range per principal and number of shares.
+most shares choose first, because ranges of a power of two must be aligned in some geometries.
+Shares that are left go to isolated principals that would evict their own entries, the neediest
+first. Cost: a few searches of the address range per principal and number of shares.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ from tautochrone.console.output import count
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import tile_format
 from tautochrone.tlb.geometry import Geometry
-from tautochrone.tlb.partition import PAGES_MAX, UNCOLORED, Partition, Principal
+from tautochrone.tlb.partition import ISOLATED, PAGES_MAX, UNCOLORED, Partition, Principal
 from tautochrone.tlb.planning.capacity import over_capacity
 from tautochrone.tlb.planning.demand import Demand, demands_of
 from tautochrone.tlb.planning.page_range import Bits, PageRange
 from tautochrone.tlb.planning.placement import Refusal, Search, place
+from tautochrone.tlb.planning.price import price
 from tautochrone.tlb.planning.shares import Shares, divide
 from tautochrone.tlb.planning.uncolored import place_uncolored
 from tautochrone.tlb.tasks import FixedSets, TaskSet
+from tautochrone.tlb.tile.shape import shape_of
 
 RANGES_MAX = 4  # of as many shares, tried for one principal
 OWNERS_MAX = 3  # named in a refusal
@@ -51,6 +54,7 @@ class Planned:
     shares_count: int
     shares_free: int
     sets_per_share: tuple[tuple[str, int], ...]  # array and how many
+    uncolored: Partition | None = None  # the same tasks without sets, if it was asked for
 
     def left(self) -> str:
         """What is left, for people."""
@@ -67,6 +71,7 @@ class Planned:
         return {
             "shares": {"count": self.shares_count, "free": self.shares_free},
             "not_fitting": [{"name": each.name, "cause": each.cause} for each in self.misfits],
+            "price": None if self.uncolored is None else price(self.partition, self.uncolored),
         }
 
 
@@ -88,15 +93,27 @@ class _Plan:
         self.owners = [None] * self.shares.count
 
 
-def plan_partition(tasks: TaskSet, geometry: Geometry, is_uncolored: bool = False) -> Planned:
+def plan_partition(
+    tasks: TaskSet, geometry: Geometry, is_uncolored: bool = False, is_compared: bool = False
+) -> Planned:
     """Plan the sets and pages of tasks and kernel. Raises TauError for a mistake of the user.
 
-    With `is_uncolored` nobody gets sets, whatever the file asks for.
+    With `is_uncolored` nobody gets sets, whatever the file asks for. With `is_compared` the result
+    also has the partition without sets, if all fit both ways.
     """
-    pages = _pages(tasks, geometry)
-    demands = demands_of(tasks, geometry.page_bytes)
+    demands = demands_of(tasks, geometry.page_bytes, shape_of(geometry, 1) is not None)
+    without = [replace(each, mode=UNCOLORED, fixed_sets=()) for each in demands]
     if is_uncolored:
-        demands = [replace(each, mode=UNCOLORED, fixed_sets=()) for each in demands]
+        return _planned(tasks, geometry, without)
+    found = _planned(tasks, geometry, demands)
+    if not is_compared or found.misfits:
+        return found
+    other = _planned(tasks, geometry, without)
+    return found if other.misfits else replace(found, uncolored=other.partition)
+
+
+def _planned(tasks: TaskSet, geometry: Geometry, demands: Sequence[Demand]) -> Planned:
+    pages = _pages(tasks, geometry)
     plan = _Plan(tasks, pages, divide(pages))
     fixed = {each.name: _fixed_range(plan, each) for each in demands}
     _check_overlaps(plan, demands, fixed)
@@ -123,6 +140,7 @@ def plan_partition(tasks: TaskSet, geometry: Geometry, is_uncolored: bool = Fals
         if refusal is not None:
             misfits[each.name] = refusal
             refused[alike] = refusal
+    _give_spare(plan, [each for each in demands if each.name in plan.found], fixed)
     names = [each.name for each in demands]
     principals = tuple(plan.found[name] for name in names if name in plan.found)
     return Planned(
@@ -339,6 +357,51 @@ def _free_ranges(plan: _Plan, number: int, first: int | None) -> Iterator[int]:
             yield start
 
 
+def _give_spare(plan: _Plan, demands: Sequence[Demand], fixed: dict[str, Range]) -> None:
+    """Give free shares to isolated principals whose sets do not hold all their entries.
+
+    The one with most entries too many gets the next number of shares with which it has fewer, again
+    and again. Bound: each turn takes a free share, or is the last one of a principal.
+    """
+    needs = {
+        each: _excess(plan, plan.found[each.name])
+        for each in demands
+        if each.mode == ISOLATED and fixed[each.name] == (None, None)
+    }
+    while None in plan.owners and any(needs.values()):
+        neediest = max(needs, key=lambda demand: needs[demand])
+        needs[neediest] = _enlarge(plan, neediest, needs[neediest])
+
+
+def _enlarge(plan: _Plan, demand: Demand, excess: int) -> int:
+    """Move a principal to the fewest shares with which it has fewer entries too many.
+
+    Returns how many these are; 0 if no number of free shares helps.
+    """
+    found = plan.found[demand.name]
+    own = [share for share, owner in enumerate(plan.owners) if owner == demand.name]
+    _free(plan, own, found)
+    most = plan.owners.count(None)
+    for number in _numbers(plan, demand, (None, None)):
+        if not len(own) < number <= most:
+            continue
+        for first in itertools.islice(_free_ranges(plan, number, None), RANGES_MAX):
+            tried = _try(plan, demand, first, number, plan.pages.count)
+            if isinstance(tried, Principal) and (left := _excess(plan, tried)) < excess:
+                _take(plan, demand, first, number, tried)
+                return left
+    _take(plan, demand, own[0], len(own), found)
+    return 0
+
+
+def _excess(plan: _Plan, found: Principal) -> int:
+    """How many entries of a principal are more than its sets hold."""
+    safe_ways = [array.safe_ways for array in plan.pages.geometry.arrays]
+    alone = Partition(plan.pages.geometry, plan.tasks.window.word_bytes, (found,))
+    entries = alone.entries(found.runs)
+    return sum(max(0, number - safe_ways[place[0]]) for place, number in entries.items())
+
+
 def _try(
     plan: _Plan, demand: Demand, first: int, number: int, pages_max: int
 ) -> Principal | Refusal:
@@ -353,3 +416,12 @@ def _take(plan: _Plan, demand: Demand, first: int, number: int, found: Principal
     start = found.window_start // page_bytes - plan.pages.first
     plan.used[start : start + found.window_bytes // page_bytes] = True
     plan.found[demand.name] = found
+
+
+def _free(plan: _Plan, shares: Sequence[int], found: Principal) -> None:
+    """Undo `_take`."""
+    for share in shares:
+        plan.owners[share] = None
+    page_bytes = plan.pages.geometry.page_bytes
+    start = found.window_start // page_bytes - plan.pages.first
+    plan.used[start : start + found.window_bytes // page_bytes] = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
-from tautochrone.tlb.geometry import known_geometry, known_names
 from tautochrone.tlb.partition import Partition
 from tautochrone.tlb.planning.demand import demands_of
 from tautochrone.tlb.planning.unfulfilled import unfulfilled
@@ -16,15 +15,11 @@ from tautochrone.tlb.tile.shape import Shape
 
 def check_plan(tasks: TaskSet, partition: Partition, shape: Shape) -> None:
     """Refuse a plan for other TLBs or tasks, or one that the tasks have changed since."""
-    digest = shape.geometry().digest()
-    if partition.geometry.digest() != digest:
-        names = known_names()
-        name = next((each for each in names if known_geometry(each).digest() == digest), None)
+    if partition.geometry.digest() != shape.geometry().digest():
         raise TauError(
             f"the plan is for {partition.geometry.name}, whose sets, ways or safe ways are not"
             f" those of {shape.name} with {shape.policy}",
-            f"plan with --geometry {name}" if name else "leave out --plan, so that tasks get"
-            " places for this shape",
+            f"plan with --geometry {shape.name} --policy {shape.policy}",
             EXIT_USAGE,
         )
     wrong = _outside(partition, tasks.window) or unfulfilled(

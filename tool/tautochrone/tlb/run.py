@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import lcm
 from typing import Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
+from tautochrone.targets.build import BuildError
+from tautochrone.targets.libraries import Libraries
+from tautochrone.tlb import unseen
+from tautochrone.tlb.compared import Exceeded, exceeded
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import (
     CODE,
@@ -25,21 +30,24 @@ from tautochrone.tlb.response import EntryCycles, Response, responses_in, timing
 from tautochrone.tlb.tasks import KERNEL, Task, TaskSet
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.entry_bound import entry_cycles
+from tautochrone.tlb.tile.faults import told
 from tautochrone.tlb.tile.records import TLBS, Job, Records
 from tautochrone.tlb.tile.shape import Shape
-from tautochrone.tlb.tile.simulation import simulated
+from tautochrone.tlb.tile.simulation import WARM_UP_CYCLES_MAX, simulated
 from tautochrone.tlb.tile.system import (
     ARGUMENTS_MAX,
     HEAP_WINDOW_PAGES_MAX,
     PAGE_BYTES,
     TASKS_MAX,
     Extent,
+    Extras,
     Heap,
     Place,
     System,
     TileTask,
 )
 
+BESIDE = (-PAGE_BYTES, 0, PAGE_BYTES)
 SWITCHES = ("color", "forget")
 RUN_CYCLES_DEFAULT_MAX = 20_000_000
 KERNEL_BYTES = {GLOBALS: "data_bytes", STACK: "stack_bytes"}
@@ -47,12 +55,16 @@ KERNEL_BYTES = {GLOBALS: "data_bytes", STACK: "stack_bytes"}
 
 @dataclass(frozen=True)
 class Choice:
-    """How tasks are run: for how many cycles (None: two hyperperiods), and how they share."""
+    """How tasks are run: for how many cycles (None: two hyperperiods), and how they share.
+
+    All warm-ups together take at most `warm_up_cycles`.
+    """
 
     run_cycles: int | None = None
     seed: int = 1
     switch: str = SWITCHES[0]
     is_heap_shared: bool = False
+    warm_up_cycles: int = WARM_UP_CYCLES_MAX
 
 
 def run(
@@ -63,7 +75,7 @@ def run(
     program = building.program(made)
     entry = entry_cycles(program)
     check_periods(tasks, entry)
-    found = simulated(program, made, shape, building)
+    found = simulated(program, made, shape, building, choice.warm_up_cycles)
     names = [task.name for task in made.tasks]
     unknown = _unknown_bound(tasks, partition, choice)
     bounds = {} if unknown else _bounds(tasks, partition, shape, entry)
@@ -76,6 +88,7 @@ def run(
         "is_colored": is_colored,
         "is_heap_shared": choice.is_heap_shared,
         "run_cycles": made.run_cycles,
+        "exceeded": [each._asdict() for each in _exceeded(tasks, shape, names, found, bounds)],
         "jobs": [
             _job(names[job.task], TLBS[: len(shape.levels) + 1], job, bounds) for job in found.jobs
         ],
@@ -83,8 +96,10 @@ def run(
         + [{"task": each.name, "cause": each.reason} for each in bounds.values() if each.reason],
         "stopped": [
             {"task": names[each.task], "cause": each.cause, "address": each.address, "pc": each.pc}
+            | {"why": told(made.tasks[each.task], each)}
             for each in found.faults
         ],
+        "not_looked_at": list(unseen.RUN),
         "evictions": {"own": found.own_evictions, "cross": found.cross_evictions},
         "evictions_by": _evictions(found, [KERNEL, *names]),
         "kernel": _kernel(found),
@@ -119,6 +134,18 @@ def _bounds(
     return {each.name: each for each in found}
 
 
+def _exceeded(
+    tasks: TaskSet, shape: Shape, names: list[str], found: Records, bounds: dict[str, Response]
+) -> list[Exceeded]:
+    costs = {task.name: task.cost_cycles for task in tasks.tasks if task.cost_cycles is not None}
+    within = {
+        name: bound.response_cycles
+        for name, bound in bounds.items()
+        if bound.response_cycles is not None
+    }
+    return exceeded(found.jobs, names, costs, within, shape.miss_cycles)
+
+
 def _job(
     name: str, tlbs: Sequence[str], job: Job, bounds: dict[str, Response]
 ) -> dict[str, Any]:
@@ -128,6 +155,7 @@ def _job(
         "misses": job.first_level_misses,
         "misses_by_tlb": dict(zip(tlbs, job.misses, strict=False)),
         "cycles": job.cycles,
+        "own_cycles": job.own_cycles,
         "response_cycles": job.response_cycles,
         "bound_cycles": bounds[name].response_cycles if bounds and job.number > 0 else None,
         "value": job.value,
@@ -218,10 +246,19 @@ def _task(tasks: TaskSet, task: Task, place: Place) -> TileTask:
         raise tasks.fail(where, f"{task.name} has no program to run", "give it `program`")
     if not task.program.is_file():
         raise tasks.fail(f"{where}.program", f"there is no file {task.program}")
+    for number, source in enumerate(task.sources):
+        if not source.is_file():
+            raise tasks.fail(f"{where}.sources[{number}]", f"there is no file {source}")
     if len(task.arguments) > ARGUMENTS_MAX:
         raise tasks.fail(f"{where}.arguments", f"there are at most {ARGUMENTS_MAX}")
+    folder = tasks.path.parent.absolute()
+    try:
+        libraries = Libraries.named(task.libraries, folder)
+    except BuildError as error:
+        raise tasks.fail(f"{where}.libraries", error.message, error.next_step) from error
     return TileTask(
-        task.name, task.period_cycles, task.phase_cycles, task.program, task.arguments, place
+        *(task.name, task.period_cycles, task.phase_cycles, task.program, task.arguments, place),
+        Extras(task.sources, task.flags, libraries, folder),
     )
 
 
@@ -274,7 +311,12 @@ def _kernel_pages(kernel: Principal | None, partition: Partition) -> tuple[int, 
                  for each in partition.principals]  # fmt: skip
         first = tile_format.ADDRESS_WINDOW + PAGE_BYTES
         window = range(first, tile_format.ADDRESS_FRAMES, PAGE_BYTES)
-        free = (page for page in window if not any(page in each for each in taken))
+        # The pages on both sides stay unmapped, as those around stacks do.
+        free = (
+            page
+            for page in islice(window, 0, None, 2)
+            if not any(page + beside in each for each in taken for beside in BESIDE)
+        )
         state, stack = next(free, None), next(free, None)
         if state is None or stack is None:
             raise TauError("no page is left for the kernel", "give the file a table [kernel]")
@@ -316,10 +358,11 @@ def show(found: dict[str, Any]) -> None:
         without = [each["task"] for each in found["unbounded"] if each["cause"] == cause]
         print(f"no bound of {', '.join(without)}: {cause}")
     for each in found["stopped"]:
-        print(f"{each['task']} was stopped: cause {each['cause']} at {each['pc']:#x}")
+        print(f"{each['task']} was stopped at {each['pc']:#x}: {each['why']}")
     evictions, kernel = found["evictions"], found["kernel"]
     print(f"evictions: {evictions['own']:,} own, {evictions['cross']:,} cross")
     print(
         f"kernel: {kernel['cycles_max']:,} cycles at most from a trap to a task, in"
         f" {kernel['entries']:,} entries without sleep"
     )
+    print(unseen.told(unseen.RUN))

@@ -62,12 +62,18 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Task:
-    """A task as the file has it. Either `heap_bytes` or `recordings`, which are whole paths."""
+    """A task as the file has it. Either `heap_bytes` or `recordings`, which are whole paths.
+
+    `sources` come on top of `program`; `flags` and `libraries` start from the file's folder.
+    """
 
     name: str
     period_cycles: int
     phase_cycles: int
     program: Path | None
+    sources: tuple[Path, ...]
+    flags: tuple[str, ...]
+    libraries: tuple[str, ...]
     arguments: tuple[int, ...]
     heap_bytes: int | None
     largest_object_bytes: int | None
@@ -100,6 +106,7 @@ class TaskSet:
     def paths(self) -> list[Path]:
         """Programs and recordings that the file names."""
         programs = [task.program for task in self.tasks if task.program is not None]
+        programs += [path for task in self.tasks for path in task.sources]
         return programs + [path for task in self.tasks for path in task.recordings]
 
     def by_priority(self) -> list[Task]:
@@ -182,11 +189,17 @@ def _task(reader: Reader, place: str, folder: Path, table: Table) -> Task:
     if table.get("largest_object_bytes", 0) > table.get("heap_bytes", 0):
         raise _fail(reader, f"{place}.largest_object_bytes", "it is larger than the heap")
     program = table.get("program")
+    for key in ("sources", "flags", "libraries"):
+        if key in table and program is None:
+            raise _fail(reader, f"{place}.{key}", "it needs program")
     return Task(
         name=table["name"],
         period_cycles=table["period_cycles"],
         phase_cycles=table.get("phase_cycles", 0),
         program=folder / program if program is not None else None,
+        sources=tuple(folder / each for each in table.get("sources", ())),
+        flags=tuple(table.get("flags", ())),
+        libraries=tuple(table.get("libraries", ())),
         arguments=tuple(table.get("arguments", ())),
         heap_bytes=table.get("heap_bytes"),
         largest_object_bytes=table.get("largest_object_bytes"),

@@ -199,7 +199,7 @@ def test_varints_of_every_length() -> None:
 def run(*words: object) -> tuple[int, str]:
     """Run a command; return its status and what it printed."""
     command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
 

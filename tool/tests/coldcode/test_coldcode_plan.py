@@ -57,7 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """A command of tau."""
     command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def document_of(*words: str | Path) -> dict[str, Any]:

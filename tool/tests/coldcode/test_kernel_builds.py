@@ -18,7 +18,7 @@ from tautochrone.coldcode.linux import kept, qemu, source
 from tautochrone.coldcode.linux.build import PACKAGES, options_of
 from tautochrone.errors import TauError
 
-SECONDS_MAX = 60
+SECONDS_MAX = 300
 # Makes a folder by make.
 MAKER = """
 import sys

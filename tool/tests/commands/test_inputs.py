@@ -16,7 +16,7 @@ import pytest
 
 from testing.random_trace import FREE, MALLOC, write_events
 
-TIMEOUT_S = 20
+TIMEOUT_S = 300
 ADDRESS_BYTES_MAX = 4 << 30
 COMMANDS = {
     "check": ("check", "IN"),

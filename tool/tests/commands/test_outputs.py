@@ -31,7 +31,7 @@ from tautochrone.files import output_file
 from tautochrone.plan.file import load_plan
 from testing.random_trace import FREE, MALLOC, write_events
 
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 TAU = [sys.executable, "-m", "tautochrone"]
 
 

@@ -94,7 +94,7 @@ def test_to_a_pipe_that_closes(tmp_path: Path) -> None:
     program = f"{sys.executable} -m tautochrone -q export {tmp_path / 'a.tau'}"
     run = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {program} | head -n 1"],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert run.stdout == "op,id,size,align,time,thread,site,flags\n"
     assert run.stderr == "" and run.returncode == 0
@@ -105,7 +105,7 @@ def test_a_full_disk_and_an_existing_file(tmp_path: Path) -> None:
     model.write(path, model.random_events(8, 10))
     run = subprocess.run(
         ["bash", "-c", f"{sys.executable} -m tautochrone export {path} > /dev/full"],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert run.returncode == 1 and "disk is full" in run.stderr
     (tmp_path / "a.csv").write_text("precious")

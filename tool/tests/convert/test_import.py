@@ -296,7 +296,7 @@ def test_a_raw_recording_of_our_own_recorder(tmp_path: Path) -> None:
         [*tau, "record", "--raw", "--no-children", "-o", tmp_path / "a.raw", "--", "ls", "/"],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     assert form_of(tmp_path / "a.raw") == "recorder"
     imported = import_file(tmp_path / "a.raw", tmp_path / "a.tau")
@@ -309,7 +309,7 @@ def test_heaptrack_of_a_real_program_equals_our_own_count(tmp_path: Path) -> Non
     program = ["awk", "BEGIN{for (i = 0; i < 5000; i++) a[i % 700] = a[i % 700] i}"]
     subprocess.run(
         ["heaptrack", "--raw", "-o", tmp_path / "h", *program],
-        check=True, capture_output=True, timeout=120,
+        check=True, capture_output=True, timeout=300,
     )  # fmt: skip
     path = tmp_path / "h.raw.zst"
     text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout.decode()

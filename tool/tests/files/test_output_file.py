@@ -19,7 +19,7 @@ from tautochrone.console import signals
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
 
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 
 
 def test_two_writers_have_two_files_and_the_first_stays(tmp_path: Path) -> None:

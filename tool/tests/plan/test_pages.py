@@ -249,8 +249,8 @@ def test_the_header_starts_a_heap_on_pages(tmp_path: Path, heap_pages: int) -> N
     for object_bytes, status in ((3 * PAGE, 0), (9 * PAGE, 4)):
         program = str(tmp_path / "user")
         words = [*flags, f"-DOBJECT_BYTES={object_bytes}u", str(tmp_path / "user.c"), *sources]
-        subprocess.run(["cc", *words, "-o", program], check=True, timeout=120)
-        assert subprocess.run([program], check=False, timeout=20).returncode == status
+        subprocess.run(["cc", *words, "-o", program], check=True, timeout=300)
+        assert subprocess.run([program], check=False, timeout=300).returncode == status
 
 
 def test_header_and_summary_have_each_number() -> None:

@@ -392,8 +392,8 @@ def test_the_header_compiles_and_starts_a_heap(
     program = tmp_path / "user"
     sources = [str(tmp_path / "user.c"), str(ROOT / "core" / "tau.c")]
     command = ["cc", *warnings, *words, *sources, "-o", str(program)]
-    subprocess.run(command, check=True, timeout=120)
-    subprocess.run([str(program)], check=True, timeout=20)
+    subprocess.run(command, check=True, timeout=300)
+    subprocess.run([str(program)], check=True, timeout=300)
 
 
 LANGUAGES = {"c": ["gcc", "-std=c17", "-x", "c"], "c++": ["g++", "-std=c++17", "-x", "c++"]}
@@ -411,7 +411,7 @@ def test_the_header_compiles_in_any_order(
     (tmp_path / "user").write_text(included + "unsigned count = TAU_PLAN_CLASSES_COUNT;\n")
     words = ["-DTAU_WORD_BITS=32", f"-I{ROOT}", f"-I{tmp_path}", str(tmp_path / "user")]
     command = [*LANGUAGES[language], *STRICT, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
 
 
@@ -419,6 +419,6 @@ def test_a_header_of_another_layout_does_not_compile(tmp_path: Path) -> None:
     text = header_text(replace(PLAN, layout="host"), "tau plan")
     (tmp_path / "plan.h").write_text(text + "int unused;\n")
     command = ["cc", "-fsyntax-only", "-DTAU_WORD_BITS=32", f"-I{ROOT}", str(tmp_path / "plan.h")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode != 0
     assert "this plan is for a 64-bit machine" in done.stderr

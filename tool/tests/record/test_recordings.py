@@ -14,7 +14,7 @@ import pytest
 from tautochrone.commands.record import _stop_step
 from tautochrone.record import merge
 
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 MERGER = """
 import sys, time
 from pathlib import Path

@@ -18,6 +18,6 @@ def test_overlaps_are_found_at_every_size(tmp_path: Path) -> None:
         check=True,
     )
     done = subprocess.run(
-        [str(program), "30000"], capture_output=True, text=True, timeout=120, check=False
+        [str(program), "30000"], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr

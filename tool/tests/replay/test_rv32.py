@@ -185,7 +185,7 @@ def test_zbb_does_what_qemu_says(tmp_path: Path) -> None:
         + ["-display", "none", "-serial", "stdio", "-monitor", "none", "-kernel", str(elf)],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=300,
         check=False,
     )
     assert done.stdout.strip() == f"{here:08x}"

@@ -88,7 +88,7 @@ def load(folder: Path, text: str) -> dict[str, object]:
         "--dump-dom",
         (folder / "page.html").as_uri(),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     log = json.loads((folder / "net.json").read_text())
     # The browser's own requests (updates, time) have "not an origin"; a page's have one.
     asked = [event.get("params", {}) for event in log["events"]]

@@ -44,7 +44,7 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     sources = sorted((ROOT / "tool/native/tlb").glob("*.c"))
     command = ["gcc", "-shared", "-fPIC", "-std=c17", "-D_GNU_SOURCE"]
     command += ["-Wall", "-Wextra", "-Werror", *STRICT]
-    subprocess.run([*command, f"-I{ROOT}", *sources, "-o", library], check=True, timeout=60)
+    subprocess.run([*command, f"-I{ROOT}", *sources, "-o", library], check=True, timeout=300)
     return declare(ctypes.CDLL(str(library)))
 
 

@@ -470,7 +470,8 @@ def test_a_heap_holds_its_recordings(tmp_path: Path) -> None:
     check_with_model(both)
     assert both.principals[0].largest_object_bytes >= 7000
     own = f"{heap}\nthread = 0"
-    small = planned(tmp_path, "tile-16x4", task("a", own, 'mode = "isolated"')).partition
+    one_set = 'mode = "isolated"\nsets = [{ array = "data", count = 1 }]'
+    small = planned(tmp_path, "tile-16x4", task("a", own, one_set)).partition
     check_with_model(small)
     assert len(pages_of(small, 0)) < len(pages_of(both, 0))
     assert len(pages_of(small, 0)) * PAGE >= 300 * 100

@@ -124,7 +124,7 @@ def build_fuzzer(name: str, folder: Path) -> Path:
          "-fno-sanitize-recover=all", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}",
          ROOT / f"tool/tests/{name}.c", *SOURCES,
          "-lzstd", "-o", target],
-        check=True, timeout=180,
+        check=True, timeout=300,
     )  # fmt: skip
     return target
 

@@ -24,7 +24,7 @@ CXX = ["-x", "c++", "-fno-exceptions", "-fno-rtti"]
 
 def run(*command: str | Path) -> None:
     """Run a command that must succeed."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -341,5 +341,5 @@ def test_damaged_programs(case: Case, mutants: int) -> None:
         except TauError as error:
             refusals += 1
             assert str(mutant) in error.message
-        assert time.process_time() - started < 5
+        assert time.process_time() - started < 60  # on a slow machine, too; alone: 0.1 s
     assert refusals > mutants // 20

@@ -13,6 +13,7 @@ from tautochrone.errors import EXIT_DONE, TauError
 from tautochrone.files.paths import OutputPath
 
 POLICIES = ("lru", "plru", "nru", "random")
+HOST_ONLY, SIMULATED_ONLY = ("cpu", "cpu_seconds"), ("policy", "walks")
 NEXT_STEP = "run it again when the machine is quieter, or with another --cpu"
 
 
@@ -39,7 +40,14 @@ NEXT_STEP = "run it again when the machine is quieter, or with another --cpu"
     type=FiniteRange(0.1, 600),
     default=5.0,
     show_default=True,
-    help="CPU time after which what is left stays unknown.",
+    help="This machine: CPU time after which what is left stays unknown.",
+)
+@click.option(
+    "--walks",
+    type=click.IntRange(1, 10_000_000),
+    default=100_000,
+    show_default=True,
+    help="Simulated processor: walks after which what is left stays unknown.",
 )
 @click.option(
     "--seed",
@@ -62,6 +70,7 @@ def command(
     policy: str,
     cpu: int | None,
     cpu_seconds: float,
+    walks: int,
     seed: int,
     geometry_path: Path | None,
     force: bool,
@@ -90,7 +99,7 @@ def command(
     if processor == run.HOST:
         document = run.discovered_host(cpu, seed, cpu_seconds)
     else:
-        document = run.discovered_simulation(processor, policy, seed, cpu_seconds)
+        document = run.discovered_simulation(processor, policy, seed, walks)
     for text in document["notes"]:
         output.note(text)
     is_written = geometry_path is not None and document["is_verified"]
@@ -110,6 +119,9 @@ def command(
 def _refuse_ignored(is_host: bool) -> None:
     """Raise UsageError for an option that the processor does not have."""
     context = click.get_current_context()
-    name, needed = ("policy", "a simulated processor (--on)") if is_host else ("cpu", "--on host")
-    if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-        raise click.UsageError(f"--{name} needs {needed}")
+    names, needed = HOST_ONLY, "--on host"
+    if is_host:
+        names, needed = SIMULATED_ONLY, "a simulated processor (--on)"
+    for name in names:
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs {needed}")

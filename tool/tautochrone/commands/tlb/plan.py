@@ -17,6 +17,7 @@ from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
     from tautochrone.tlb.partition import Partition
+    from tautochrone.tlb.planner import Planned
 
 
 @click.command()
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     "--geometry",
     "geometry_name",
     required=True,
-    metavar="NAME|FILE",
-    help="The processor's TLBs: a name that tau knows, or a file (the tutorial has an example)."
+    metavar="NAME|FILE|SHAPE",
+    help="The processor's TLBs: a name that tau knows, a file (the tutorial has an example), or a"
+    " shape of the tile as `tau tlb run --on` takes it: 16x4+128x4:xor."
     f" Known: {', '.join(GEOMETRIES)}.",
 )
 @click.option(
@@ -63,6 +65,11 @@ if TYPE_CHECKING:
     help="Plan without sets, to compare with: each task gets the lowest pages of its window.",
 )
 @click.option(
+    "--policy",
+    type=click.Choice(["lru", "plru", "random"]),
+    help="Of a SHAPE: which entry of a full set is evicted, as for `tau tlb run` (default: lru).",
+)
+@click.option(
     "--latency",
     type=click.IntRange(1, 16),
     default=1,
@@ -79,6 +86,7 @@ def command(
     scripts_folder: Path | None,
     program_script_path: Path | None,
     is_uncolored: bool,
+    policy: str | None,
     latency: int,
     force: bool,
     as_json: bool,
@@ -89,12 +97,14 @@ def command(
     tau tlb plan tasks.toml --geometry tile-16x4 -o plan.toml
     tau tlb plan tasks.toml --geometry zen4 --header plan.h --linker-scripts scripts
     tau tlb plan tasks.toml --geometry own.toml --json
+    tau tlb plan tasks.toml --geometry 16x4+128x4:xor --policy plru
 
     Each task gets as many sets as its stack, globals, code and heap need, and a window of addresses
     of its own. Sets are given in shares: sets of all arrays that the same pages need. In mode
     no-miss no set has more live entries than its safe ways. In mode isolated a task may evict its
-    own entries. The result says for each task its window, its heap, the largest object of it, and
-    its sets. The plan and --json also have the runs of pages.
+    own entries; it gets free shares if that helps. The result says for each task its window, its
+    heap, the largest object of it, and its sets. It has the price of the colors, and what they buy,
+    beside the same tasks without. The plan and --json also have the runs of pages.
 
     On a shape of the tile, and if TASKS has cost_cycles, the plan also bounds each task's response.
 
@@ -103,21 +113,22 @@ def command(
     """
     from tautochrone.files import output_file
     from tautochrone.plan import bounds, responses
-    from tautochrone.plan.sections import TLB, section_named
-    from tautochrone.tlb.geometry import geometry_of
+    from tautochrone.plan.sections import TLB
     from tautochrone.tlb.planner import plan_partition, refuse_misfits
     from tautochrone.tlb.program_script import program_script
     from tautochrone.tlb.tasks import read_tasks
+    from tautochrone.tlb.tile.shape import geometry_or_shape
 
     task_set = read_tasks(tasks)
     inputs = list(filter(Path.exists, (tasks, Path(geometry_name), *task_set.paths())))
     outputs = [path for path in (plan_path, header_path, program_script_path) if path is not None]
     _refuse_outputs(outputs, inputs, force, as_json)
-    planned = plan_partition(task_set, geometry_of(geometry_name), is_uncolored)
+    geometry = geometry_or_shape(geometry_name, policy)
+    planned = plan_partition(task_set, geometry, is_uncolored, is_compared=True)
     written, sections = list[Path](), dict[str, Any]({TLB: planned.partition})
     if not planned.misfits:
         made_by = f"tau tlb plan {tasks.name} --geometry {geometry_name}"
-        made_by += is_uncolored * " --uncolored"
+        made_by += f" --policy {policy}" * (policy is not None) + is_uncolored * " --uncolored"
         found = responses.make(task_set, planned.partition, latency, output.note)
         if found is not None:
             made_by += f" --latency {latency}"
@@ -127,20 +138,40 @@ def command(
         _save(sections, made_by, plan_path, header_path, force)
         _write(script, program_script_path, force)
 
-    def show() -> None:
-        lines = [section_named(name).told(sections[name]) for name in sections]
-        lines += [] if is_uncolored else [[planned.left()]]
-        made = () if planned.misfits else (*outputs, *written)
-        print(*chain(*lines, (f"written: {path}" for path in made)), sep="\n")
-
     if not any(map(output_file.is_stdout, outputs)):
-        facts = section_named(TLB).document(planned.partition)
-        document = {"tasks": str(tasks), **facts, **planned.document()}
-        if bounds.NAME in sections:
-            document[bounds.NAME] = bounds.document(sections[bounds.NAME])
-        output.emit(as_json, "tlb plan", document, show)
+        made = () if planned.misfits else (*outputs, *written)
+        lines = [*_told(planned, sections, is_uncolored), *(f"written: {path}" for path in made)]
+        facts = _document(tasks, planned, sections)
+        output.emit(as_json, "tlb plan", facts, lambda: print(*lines, sep="\n"))
     refuse_misfits(planned)
     return EXIT_DONE
+
+
+def _told(planned: Planned, sections: Mapping[str, Any], is_uncolored: bool) -> list[str]:
+    """The lines for people."""
+    from tautochrone.plan.sections import section_named
+    from tautochrone.tlb import unseen
+    from tautochrone.tlb.planning.price import price, told
+
+    lines = list(chain(*(section_named(name).told(sections[name]) for name in sections)))
+    if not is_uncolored:
+        lines.append(planned.left())
+    if planned.uncolored is not None:
+        lines += told(price(planned.partition, planned.uncolored))
+    return lines if planned.misfits else [*lines, unseen.told(unseen.PLAN)]
+
+
+def _document(tasks: Path, planned: Planned, sections: Mapping[str, Any]) -> dict[str, Any]:
+    """The document for --json."""
+    from tautochrone.plan import bounds
+    from tautochrone.plan.sections import TLB, section_named
+    from tautochrone.tlb import unseen
+
+    facts = section_named(TLB).document(planned.partition)
+    found = {"tasks": str(tasks), **facts, **planned.document()}
+    if bounds.NAME in sections:
+        found[bounds.NAME] = bounds.document(sections[bounds.NAME])
+    return {**found, "not_looked_at": list(unseen.PLAN)}
 
 
 def _save(

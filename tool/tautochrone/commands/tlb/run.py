@@ -70,6 +70,13 @@ RUN_CYCLES = click.IntRange(1, 2_000_000_000)
     help="For how many cycles jobs are released (default: two hyperperiods, at most 20,000,000).",
 )
 @click.option(
+    "--warm-up-cycles",
+    type=click.IntRange(1, 1_000_000_000),
+    default=4_000_000,
+    show_default=True,
+    help="Cycles that the warm-ups of all tasks may take together.",
+)
+@click.option(
     "--seed",
     type=SEEDS,
     default=1,
@@ -87,6 +94,7 @@ def command(
     policy: str,
     latency: int,
     cycles: int | None,
+    warm_up_cycles: int,
     seed: int,
     as_json: bool,
 ) -> int:
@@ -105,10 +113,12 @@ def command(
     The result has for each task the misses of the first and of later jobs, its longest response,
     and the bound of it, or why there is none.
 
-    Exit status 1 means that a task did something wrong and was stopped.
+    Exit status 1 means that a task did something wrong and was stopped, 3 that a job took more than
+    its cost_cycles, or responded later than its bound.
     """
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB
+    from tautochrone.tlb.compared import refuse
     from tautochrone.tlb.planner import plan_partition, refuse_misfits
     from tautochrone.tlb.refusals import check_plan, check_window
     from tautochrone.tlb.run import Choice, run, show
@@ -131,8 +141,11 @@ def command(
         planned = plan_partition(task_set, shape.geometry(), is_uncolored)
         refuse_misfits(planned)
         partition = planned.partition
-    choice = Choice(cycles, seed, switch, shared_heap)
+    choice = Choice(cycles, seed, switch, shared_heap, warm_up_cycles)
     with scratch() as folder:
         found = run(task_set, partition, shape, choice, builder(folder))
     output.emit(as_json, "tlb run", found, lambda: show(found))
-    return EXIT_FAILED if found["stopped"] else EXIT_DONE
+    if found["stopped"]:
+        return EXIT_FAILED
+    refuse(found["exceeded"])
+    return EXIT_DONE

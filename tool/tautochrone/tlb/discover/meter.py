@@ -20,6 +20,15 @@ LASTING_REPEATS = 3
 PAUSE_SECONDS = 0.001
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Where a search ends: after CPU seconds on a real processor, and after walks on a simulated
+    one, whose result then does not depend on how fast this machine is."""
+
+    cpu_seconds: float = math.inf
+    walks: float = math.inf
+
+
 @dataclass
 class Meter:
     """An oracle, and how often it was asked."""
@@ -27,7 +36,7 @@ class Meter:
     oracle: Oracle
     calls: int = 0
     access: float = 0.0  # ticks of one that hits, once it is known
-    cpu_seconds_max: float = math.inf
+    limit: Limit = Limit()
     cpu_started: float = field(default_factory=time.process_time)
 
     def cost(self, pages: Pages, enough: float = 0.0) -> float:
@@ -52,9 +61,11 @@ class Meter:
         return self.oracle.after(before, pages)
 
     def _ask(self) -> None:
+        if self.calls >= self.limit.walks:
+            raise Unknown(f"the limit of {self.limit.walks:,} walks was reached")
+        if time.process_time() - self.cpu_started > self.limit.cpu_seconds:
+            raise Unknown(f"the limit of {self.limit.cpu_seconds:g} CPU seconds was reached")
         self.calls += 1
-        if time.process_time() - self.cpu_started > self.cpu_seconds_max:
-            raise Unknown(f"the limit of {self.cpu_seconds_max:g} CPU seconds was reached")
 
 
 @dataclass(frozen=True)

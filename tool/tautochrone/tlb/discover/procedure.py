@@ -16,7 +16,7 @@ from tautochrone.tlb.discover.find_bits import Counting, check_of, is_linear
 from tautochrone.tlb.discover.groups import groups_of
 from tautochrone.tlb.discover.index import index_of
 from tautochrone.tlb.discover.isolation import Isolation, isolation_of
-from tautochrone.tlb.discover.meter import Meter
+from tautochrone.tlb.discover.meter import Limit, Meter
 from tautochrone.tlb.discover.processors.oracle import Oracle, Unknown
 from tautochrone.tlb.discover.safe_ways import SafeWays, safe_ways_of
 from tautochrone.tlb.discover.sets import block_of
@@ -69,10 +69,10 @@ class Found:
         )
 
 
-def discover(oracle: Oracle, seed: int, cpu_seconds_max: float) -> Found:
-    """Find what can be found in that time."""
+def discover(oracle: Oracle, seed: int, limit: Limit) -> Found:
+    """Find what can be found within that limit."""
     started = time.monotonic()
-    meter = Meter(oracle, cpu_seconds_max=cpu_seconds_max)
+    meter = Meter(oracle, limit=limit)
     found = Found()
     try:
         found.curve = curve_of(meter)

@@ -11,6 +11,7 @@ from typing import Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.tlb.discover.document import document_of
+from tautochrone.tlb.discover.meter import Limit
 from tautochrone.tlb.discover.procedure import discover
 from tautochrone.tlb.discover.processors.simulated import SimulatedProcessor
 from tautochrone.tlb.discover.processors.tile import Tile
@@ -55,21 +56,19 @@ def discovered_host(cpu: int | None, seed: int, cpu_seconds_max: float) -> dict[
     return {**result["document"], "cpu": chosen}
 
 
-def discovered_simulation(
-    name: str, policy: str, seed: int, cpu_seconds_max: float
-) -> dict[str, Any]:
+def discovered_simulation(name: str, policy: str, seed: int, walks_max: int) -> dict[str, Any]:
     """The document of a simulated processor: a known geometry, a file, a shape, or the tile."""
     if name.startswith(TILE):
         shape = parsed(name.removeprefix(TILE), policy, TILE_LATENCY)
-        return discovered_tile(shape, seed, cpu_seconds_max)
+        return discovered_tile(shape, seed, walks_max)
     with SimulatedProcessor(geometry_or_shape(name), policy, seed) as processor:
-        return document_of(discover(processor, seed, cpu_seconds_max), processor.facts)
+        return document_of(discover(processor, seed, Limit(walks=walks_max)), processor.facts)
 
 
-def discovered_tile(shape: Shape, seed: int, cpu_seconds_max: float) -> dict[str, Any]:
-    """The document of the simulated tile. Its simulator's CPU seconds are not counted."""
+def discovered_tile(shape: Shape, seed: int, walks_max: int) -> dict[str, Any]:
+    """The document of the simulated tile."""
     with Tile(shape, seed) as tile:
-        return document_of(discover(tile, seed, cpu_seconds_max), tile.facts)
+        return document_of(discover(tile, seed, Limit(walks=walks_max)), tile.facts)
 
 
 def _ending(status: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tautochrone.errors import TauError
@@ -53,17 +53,27 @@ class Demand:
         return self.heap_pages + sum(part.pages for part in self.parts)
 
 
-def demands_of(tasks: TaskSet, page_bytes: int) -> list[Demand]:
+def demands_of(tasks: TaskSet, page_bytes: int, is_on_tile: bool = False) -> list[Demand]:
     """The principals: tasks in the file's order, then the kernel if it has pages.
 
-    A note says of which recordings events are missing.
+    With `is_on_tile`, globals and code of a task with a program are one run each, as the linker
+    script of `tau tlb run` takes them. A note says of which recordings events are missing.
     """
     endings: dict[Path, Ending] = {}
     found = [
-        _of_task(tasks, f"task[{number}]", task, page_bytes, endings)
+        _of_task(
+            *(tasks, f"task[{number}]", _whole(task) if is_on_tile else task, page_bytes, endings)
+        )
         for number, task in enumerate(tasks.tasks)
     ]
     return found + ([_of_kernel(tasks.kernel, page_bytes)] if tasks.kernel else [])
+
+
+def _whole(task: Task) -> Task:
+    """With each part in one run, if it has a program."""
+    if task.program is None:
+        return task
+    return replace(task, globals_run_bytes=task.globals_bytes, code_run_bytes=task.code_bytes)
 
 
 def _parts(page_bytes: int, *rows: tuple[str, int, int]) -> tuple[Part, ...]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from tautochrone.code.images import building
-from tautochrone.errors import TauError
+from tautochrone.console.output import note
+from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
+from tautochrone.targets.libraries import STRINGS
 from tautochrone.targets.sources import CORE_FILES
-from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, System, TileTask, Words, c_text
+from tautochrone.tlb.tile.faults import LARGE_FRAME
+from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, Extras, System, TileTask, Words, c_text
 
 MEMORY = "targets/programs/replay/memory.c"  # memset and memmove, which compiled code may call
 CORE = tuple(f"core/{name}" for name in CORE_FILES["tlb_color"])
@@ -21,6 +25,7 @@ FLAGS = (
     *("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--gc-sections"),
     "-Wl,--no-check-sections",
 )
+LINKER_FLAGS = ("-Wl,", "-l", "-L")  # of a user's flags
 MAIN = "tau_task_main"  # of a task's program
 NO_SYSTEM = """\
 #include "kernel/tasks/system.h"
@@ -39,7 +44,7 @@ class Builder:
         self.root = root
         self.folder = folder
         self.objects: dict[tuple[Path, tuple[str, ...]], Path] = {}
-        self.images: dict[tuple[Path, Extent, Extent], tuple[Words, int]] = {}
+        self.images: dict[tuple[Path, Extras, Extent, Extent], tuple[Words, int]] = {}
 
     @property
     def program_path(self) -> Path:
@@ -48,28 +53,45 @@ class Builder:
 
     def image(self, task: TileTask) -> tuple[Words, int]:
         """The words of a task's pages by their address, and its entry."""
-        key = task.program.absolute(), task.place.code, task.place.globals
+        key = task.program.absolute(), task.extras, task.place.code, task.place.globals
         if key not in self.images:
             self.images[key] = self._linked(task)
         return self.images[key]
 
     def _linked(self, task: TileTask) -> tuple[Words, int]:
-        sources = [f"{TASK}/start.c", *CORE, MEMORY]
-        objects = [self._object(self.root / source) for source in sources]
-        objects.append(self._object(task.program.absolute(), ("-x", "c")))
+        objects = [self._object(self.root / source) for source in (f"{TASK}/start.c", *CORE)]
+        objects += self._own_objects(task)
         elf = self.folder / f"{task.name}.elf"
         symbols = {"code": task.place.code.start, "globals": task.place.globals.start}
-        self._compile(
-            [
-                *("-T", str(self.root / TASK / "task.ld")),
-                *(f"-Wl,--defsym=tau_task_{name}={value:#x}" for name, value in symbols.items()),
-                *map(str, objects),
-                *FLAGS,
-            ],
-            elf,
-            f"the program of {task.name}",
-        )
+        libraries = task.extras.libraries
+        try:
+            with building():
+                linker = libraries.linker("tile")
+        except BuildError as error:
+            raise TauError(error.message, error.next_step) from error
+        command = [
+            *(*linker, *FLAGS, "-T", str(self.root / TASK / "task.ld")),
+            *(f"-Wl,--defsym=tau_task_{name}={value:#x}" for name, value in symbols.items()),
+            *map(str, objects),
+            *(flag for flag in task.extras.flags if flag.startswith(LINKER_FLAGS)),
+            *libraries.link_words(self._object(self.root / STRINGS)),
+            *("-o", str(elf)),
+        ]
+        done = _called(command, task.extras.folder)
+        if done.returncode != 0:
+            raise _link_refusal(task, done.stderr)
         return _words(elf, task)
+
+    def _own_objects(self, task: TileTask) -> list[Path]:
+        """The objects of a user's sources, whose warnings are none of ours."""
+        extras = task.extras
+        found = extras.libraries.compile_flags(self.root)
+        flags = "-Wno-error", "-fstack-usage", *found, *extras.flags
+        first = self._object(task.program.absolute(), (*flags, "-x", "c"), extras.folder)
+        more = [self._object(each.absolute(), flags, extras.folder) for each in extras.sources]
+        for each in (first, *more):
+            _refuse_frames(task, each.with_suffix(".su"))
+        return [first, *more]
 
     def program(self, system: System) -> Path:
         """The program of the tile."""
@@ -110,28 +132,63 @@ class Builder:
         except BuildError as error:
             raise TauError(error.message, error.next_step, said=error.said) from error
 
-    def _object(self, source: Path, flags: tuple[str, ...] = ()) -> Path:
+    def _object(
+        self, source: Path, flags: tuple[str, ...] = (), cwd: Path | None = None
+    ) -> Path:
         if (source, flags) not in self.objects:
-            made = self.folder / f"{len(self.objects)}-{source.stem}.o"
-            self._compile(["-O2", *flags, "-c", str(source)], made, source.name)
+            made = self.folder.absolute() / f"{len(self.objects)}-{source.stem}.o"
+            recipe = TARGETS["tile"]
+            with building():
+                compiler = compiler_of("tile")
+            command = [compiler, *recipe.machine, *recipe.flags, f"-I{self.root}", "-O2", *flags]
+            done = _called([*command, "-c", str(source), "-o", str(made)], cwd)
+            if done.returncode != 0:
+                raise TauError(f"{source.name} cannot be compiled", said=done.stderr)
+            if done.stderr:
+                print(done.stderr, end="", file=sys.stderr, flush=True)  # warnings
             self.objects[source, flags] = made
         return self.objects[source, flags]
 
-    def _compile(self, words: Sequence[str], made: Path, purpose: str) -> None:
-        recipe = TARGETS["tile"]
-        with building():
-            compiler = compiler_of("tile")
-        command = [compiler, *recipe.machine, *recipe.flags, f"-I{self.root}", *words]
-        done = subprocess.run(
-            [*command, "-o", str(made)],
-            capture_output=True,
-            text=True,
-            errors="backslashreplace",
-        )
-        if done.returncode != 0:
-            is_missing = f"undefined reference to `{MAIN}'" in done.stderr
-            step = f"define {MAIN} as kernel/tasks/task.h says" if is_missing else None
-            raise TauError(f"{purpose} cannot be built", step, said=done.stderr)
+
+def _refuse_frames(task: TileTask, usage: Path) -> None:
+    """Refuse a function whose frame alone is larger than the stack; assembly has no usage."""
+    stack_bytes = task.place.stack.size_bytes
+    for line in usage.read_text(encoding="utf-8").splitlines() if usage.is_file() else ():
+        where, size_bytes, _ = line.rsplit("\t", 2)
+        name = where.rpartition(":")[2]
+        if int(size_bytes) > stack_bytes:
+            raise TauError(
+                f"{name} has a frame of {int(size_bytes):,} bytes, and the stack of {task.name} has"
+                f" {stack_bytes:,}",
+                LARGE_FRAME,
+                EXIT_LIMIT_EXCEEDED,
+            )
+        if int(size_bytes) > PAGE_BYTES:
+            note(
+                f"{name} of {task.name} has a frame of {int(size_bytes):,} bytes, so that it may"
+                f" step over the unmapped page below the stack"
+            )
+
+
+def _called(command: Sequence[str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="backslashreplace", cwd=cwd, check=False
+    )
+
+
+def _link_refusal(task: TileTask, said: str) -> TauError:
+    """Why a program cannot be linked: one sentence if symbols are missing."""
+    missing = task.extras.libraries.missing("tile", said)
+    if f"undefined reference to `{MAIN}'" in said:
+        step = f"define {MAIN} as kernel/tasks/task.h says"
+        return TauError(f"the program of {task.name} has no {MAIN}", step)
+    if missing is None:
+        return TauError(f"the program of {task.name} cannot be linked", said=said)
+    cause, library = missing
+    step = "add the source or the archive that does to the task"
+    if library:
+        step = f'give the task libraries = ["{library}"]'
+    return TauError(f"the program of {task.name} cannot be linked: {cause}", step)
 
 
 def _words(elf: Path, task: TileTask) -> tuple[Words, int]:

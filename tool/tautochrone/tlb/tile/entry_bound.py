@@ -35,6 +35,7 @@ WINDOW_ANSWER_CYCLES = 2  # a hit, and the frame
 INTERRUPT_CYCLES = 4  # from the timer's cycle to its handler, if no instruction is in the way
 WAKE_CYCLES = 10  # more than from the timer's cycle to the instruction behind a nap
 FETCH_CYCLES = 2 * WINDOW_ANSWER_CYCLES  # of the task's next instruction, across two words
+STRETCH_CYCLES = INTERRUPT_CYCLES + FETCH_CYCLES  # of them, those between kernel's instructions
 
 
 class EntryPaths(CyclePaths):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tautochrone.facts import tile_format as tile
@@ -16,7 +17,11 @@ TLBS = ("instructions", "data", "second level")
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a task: the warm-up is number 0. Misses are by TLB, in the order of TLBS."""
+    """A job of a task: the warm-up is number 0. Misses are by TLB, in the order of TLBS.
+
+    `cycles` is what the kernel measured, `own_cycles` those between its instructions: from each
+    resumption to the trap behind it, in so many `stretches`.
+    """
 
     task: int
     number: int
@@ -24,6 +29,8 @@ class Job:
     response_cycles: int
     misses: tuple[int, ...]
     value: int
+    own_cycles: int = 0
+    stretches: int = 0
 
     @property
     def first_level_misses(self) -> int:
@@ -79,8 +86,9 @@ def read(content: bytes) -> Records:
     found = Records()
     rows = list(RECORD.iter_unpack(content))
     told = [row for row in rows if row[0] <= EVICTIONS]
+    own = _own(rows)
     for first, second, third in zip(told, told[1:], told[2:], strict=False):
-        if first[0] == JOB:
+        if first[0] == JOB and third[0] == VALUE:  # a run that was cut short may lack the others
             found.jobs.append(
                 Job(
                     first[1] >> 24,
@@ -89,6 +97,7 @@ def read(content: bytes) -> Records:
                     first[6],
                     (second[1], second[3], second[6]),
                     third[1],
+                    *next(own),
                 )
             )
     for row in told:
@@ -100,6 +109,25 @@ def read(content: bytes) -> Records:
             found.evictions[TLBS[row[1] >> 9], by, of] = row[3]
     found.entries = list(_entries(rows))
     return found
+
+
+def _own(rows: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
+    """The own cycles and the stretches of each job, in the order of their ends."""
+    spent: Counter[int] = Counter()
+    stretches: Counter[int] = Counter()
+    task, resumed_cycle = 0, None
+    for row in rows:
+        cycle = row[4] | row[5] << 32
+        if row[0] == tile.CHANNEL_OWNER:
+            task = row[1]
+        elif row[0] == tile.CHANNEL_RESUME:
+            resumed_cycle = cycle
+        elif row[0] == tile.CHANNEL_TRAP and resumed_cycle is not None:
+            spent[task] += cycle - resumed_cycle
+            stretches[task] += 1
+            resumed_cycle = None
+        elif row[0] == JOB:
+            yield spent.pop(row[1] >> 24, 0), stretches.pop(row[1] >> 24, 0)
 
 
 def _entries(rows: Iterable[tuple[int, ...]]) -> Iterable[Entry]:

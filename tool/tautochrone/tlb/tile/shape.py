@@ -10,7 +10,7 @@ from typing import Any
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay.tile.program import build_module, hardware_folder
-from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure
+from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure, geometry_of
 
 POLICIES = ("lru", "plru", "random")
 LEVEL = re.compile(r"([1-9]\d{0,4})x([1-9]\d{0,2})")
@@ -132,6 +132,15 @@ def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
             f"a latency of {latency} cycles", f"use 1 to {LATENCIES_MAX}", EXIT_USAGE
         )
     return Shape(tuple(levels), policy, latency, text.endswith(HASHED))
+
+
+def geometry_or_shape(text: str, policy: str | None) -> Geometry:
+    """The geometry of a shape with a policy (None: lru), or a known one, or a file's."""
+    if LEVEL.match(text):
+        return parsed(text, policy or POLICIES[0]).geometry()
+    if policy is not None:
+        raise TauError(f"{text} has its own safe ways", "leave out --policy", EXIT_USAGE)
+    return geometry_of(text)
 
 
 def shape_of(geometry: Geometry, latency: int) -> Shape | None:

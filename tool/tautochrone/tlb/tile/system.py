@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tautochrone.facts import tile_format as tile
+from tautochrone.targets.libraries import Libraries
 from tautochrone.tlb.geometry import DATA, Geometry
 
 PAGE_BYTES = 4096
@@ -61,6 +62,16 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Extras:
+    """What a program is built from besides its C source. Paths in `flags` start from `folder`."""
+
+    sources: tuple[Path, ...] = ()
+    flags: tuple[str, ...] = ()
+    libraries: Libraries = Libraries()
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
 class TileTask:
     """A task: when it is released, what it does, and where."""
 
@@ -70,6 +81,7 @@ class TileTask:
     program: Path
     arguments: tuple[int, ...]
     place: Place
+    extras: Extras = Extras()
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def called(*words: str, stderr: int) -> subprocess.Popen[bytes]:
 def test_nothing_is_written_where_no_terminal_is(tmp_path: Path) -> None:
     """Not even where colors are forced."""
     with open(tmp_path / "log", "wb") as file:
-        assert called(stderr=file.fileno()).wait(60) == 0
+        assert called(stderr=file.fileno()).wait(300) == 0
     assert (tmp_path / "log").read_bytes() == b""
 
 
@@ -59,7 +59,7 @@ def test_on_a_terminal_there_is_a_bar_unless_quiet(words: tuple[str, ...]) -> No
     with open(ours, "rb", buffering=0) as terminal, suppress(OSError):  # at the end of a terminal
         while data := terminal.read(4096):
             sent += data
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     if words:
         assert sent == b""
     else:

@@ -24,7 +24,7 @@ from tautochrone.replay.tile import program, tile
 from tautochrone.replay.tile.progress import run_in_threads, run_watched
 from testing.random_trace import random_trace
 
-LONG_S = 20
+LONG_S = 120
 LINE = ["sh", "-c", f"sleep {LONG_S}"]
 
 

@@ -28,7 +28,7 @@ from tautochrone.tlb.geometry import read_geometry
 
 ROOT = Path(__file__).resolve().parents[4]
 TAU = [sys.executable, "-m", "tautochrone"]
-CPU_SECONDS_MAX = 6.0
+CPU_LIMIT_S = 10.0  # that of five, and what the last walk takes on a slow machine
 BASE = 1 << 44  # not where the host's pages are
 STRICT = ["-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
 TASKS = """\
@@ -59,14 +59,14 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     library = tmp_path_factory.mktemp("native") / "walker.so"
     command = ["gcc", "-shared", "-fPIC", "-std=c17", "-D_GNU_SOURCE", "-Wall", "-Werror", *STRICT]
     source = ROOT / "tool/native/tlb/walker.c"
-    subprocess.run([*command, f"-I{ROOT}", source, "-o", library], check=True, timeout=60)
+    subprocess.run([*command, f"-I{ROOT}", source, "-o", library], check=True, timeout=300)
     return host.declare(ctypes.CDLL(str(library)))
 
 
 def tau(*words: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     return subprocess.run(
-        [*TAU, "tlb", *map(str, words)], capture_output=True, text=True, timeout=240
+        [*TAU, "tlb", *map(str, words)], capture_output=True, text=True, timeout=300
     )
 
 
@@ -141,7 +141,7 @@ def test_this_machine_is_found_or_the_cause_is_said(tmp_path: Path) -> None:
     geometry = tmp_path / "host.toml"
     done = tau("discover", "-o", geometry, "--json")
     document = json.loads(done.stdout)
-    assert document["cpu_seconds"] <= CPU_SECONDS_MAX
+    assert document["cpu_seconds"] <= CPU_LIMIT_S
     assert document["calls"] > 0 and document["wall_seconds"] > 0
     if "hypervisor" in Path("/proc/cpuinfo").read_text():
         assert any("virtual machine" in note for note in document["notes"])
@@ -187,7 +187,9 @@ except TauError as error:
         (["--on", "16x4", "--policy", "fifo"], 2, "fifo"),
         (["--cpu-seconds", "0"], 2, "cpu-seconds"),
         (["--policy", "lru"], 2, "--policy needs a simulated processor"),
+        (["--walks", "9"], 2, "--walks needs a simulated processor"),
         (["--on", "16x4", "--cpu", "0"], 2, "--cpu needs --on host"),
+        (["--on", "16x4", "--cpu-seconds", "9"], 2, "--cpu-seconds needs --on host"),
     ],
 )
 def test_wrong_usage_is_refused(words: list[str], status: int, text: str) -> None:
@@ -225,13 +227,13 @@ def test_an_existing_file_is_kept(tmp_path: Path) -> None:
     assert [array.sets for array in read_geometry(path).arrays] == [16]
 
 
-def test_too_little_time_writes_nothing(tmp_path: Path) -> None:
+def test_too_few_walks_write_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
-    done = tau("discover", "--on", "zen4", "--cpu-seconds", "0.2", "-o", path, "--json")
+    done = tau("discover", "--on", "zen4", "--walks", "1000", "-o", path, "--json")
     document = json.loads(done.stdout)
     assert done.returncode == 1 and not path.exists()
     assert not document["is_verified"] and document["geometry"] is None
-    assert "CPU seconds" in done.stderr and "next:" in done.stderr
+    assert "the limit of 1,000 walks" in done.stderr and "next:" in done.stderr
 
 
 def test_a_geometry_goes_to_stdout(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ interrupts some bursts.
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -23,10 +25,11 @@ from tautochrone.tlb.discover.checks import Check
 from tautochrone.tlb.discover.directories import search as directory
 from tautochrone.tlb.discover.document import document_of, show
 from tautochrone.tlb.discover.linear import reduced, span
-from tautochrone.tlb.discover.meter import Meter, Scale
+from tautochrone.tlb.discover.meter import Limit, Meter, Scale
 from tautochrone.tlb.discover.procedure import Found, discover
 from tautochrone.tlb.discover.processors.oracle import Pages, Ticks, Unknown
 from tautochrone.tlb.discover.processors.simulated import Costs, SimulatedProcessor
+from tautochrone.tlb.discover.run import discovered_simulation
 from tautochrone.tlb.discover.sets import block_of
 from tautochrone.tlb.geometry import (
     DATA,
@@ -47,13 +50,12 @@ ALL = [(name, policy) for name in known_names() for policy in POLICIES]
 QUICK = [
     *(("tile-16x4", "random"), ("skylake", "plru"), ("u74", "plru"), ("cva6", "random")),
 ]
-CPU_SECONDS = 60.0
 
 
 def found_on(geometry: Geometry, policy: str, costs: Costs | None = None) -> Found:
     """What the procedure finds."""
     with SimulatedProcessor(geometry, policy, SEED, costs) as processor:
-        return discover(processor, SEED, CPU_SECONDS)
+        return discover(processor, SEED, Limit())
 
 
 def data_structures(geometry: Geometry) -> list[Structure]:
@@ -174,7 +176,7 @@ def test_pages_that_cost_as_much_as_an_overflow_prove_nothing() -> None:
             return super().after(before, pages) + 0.2 * before.size
 
     with WithCaches(known_geometry("cortex-a53"), "lru", SEED) as processor:
-        found = discover(processor, SEED, CPU_SECONDS)
+        found = discover(processor, SEED, Limit())
     assert found.sharing is None
     assert "so many pages cost victims as much" in found.directory_unknown
 
@@ -333,7 +335,7 @@ class StandingClock:
 def test_a_clock_that_stands_still_is_named() -> None:
     with SimulatedProcessor(known_geometry("cva6"), "lru") as processor:
         standing = StandingClock(processor)
-        found = discover(standing, SEED, CPU_SECONDS)
+        found = discover(standing, SEED, Limit())
         document = document_of(found, standing.facts)
     assert not found.is_verified and "clock stands still" in found.unknown
     assert document["geometry"] is None and document["arrays"] == []
@@ -356,16 +358,33 @@ def test_directories_that_cost_nothing_stay_unknown() -> None:
     assert not found.is_verified
 
 
-def test_a_limit_of_cpu_seconds_keeps_what_was_found(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_of_walks_keeps_what_was_found(capsys: pytest.CaptureFixture[str]) -> None:
     geometry = known_geometry("zen4")
     with SimulatedProcessor(geometry, "lru", SEED) as processor:
-        found = discover(processor, SEED, 0.4)
+        found = discover(processor, SEED, Limit(walks=1000))
+    assert found.calls == 1000
     assert not found.is_verified
     causes = (found.unknown, found.directory_unknown, *(each.unknown for each in found.arrays))
-    assert any("CPU seconds" in cause for cause in causes)
+    assert any("the limit of 1,000 walks" in cause for cause in causes)
     assert verdict(geometry, found) != "wrong"
     show(document_of_simulated(geometry, "lru", found))
     assert "what is unknown could not be checked" in capsys.readouterr().out
+
+
+def test_a_simulated_processor_is_found_alike_on_any_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On one where each look at the clock of CPU time finds eleven days gone, too: the search is
+    limited by walks, so the document is the same but for its times."""
+
+    def document() -> dict:
+        found = discovered_simulation("16x4", "lru", SEED, 100_000)
+        return {key: value for key, value in found.items() if not key.endswith("_seconds")}
+
+    here, ticks = document(), itertools.count()
+    monkeypatch.setattr(time, "process_time", lambda: 1e6 * next(ticks))
+    assert document() == here
+    assert here["is_verified"]
 
 
 def test_a_fully_associative_processor_has_nothing_to_own() -> None:

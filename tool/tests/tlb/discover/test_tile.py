@@ -14,6 +14,7 @@ import pytest
 from tautochrone.tlb.discover.find_bits import check_of, find_bits
 from tautochrone.tlb.discover.index import Index
 from tautochrone.tlb.discover.linear import reduced
+from tautochrone.tlb.discover.meter import Limit
 from tautochrone.tlb.discover.procedure import Found, discover
 from tautochrone.tlb.discover.processors.oracle import Pages
 from tautochrone.tlb.discover.processors.tile import TESTED_BITS, Tile
@@ -31,7 +32,7 @@ SAFE: dict[str, Callable[[int], int]] = {
 def found_on(shape: Shape) -> Found:
     """What the procedure finds."""
     with Tile(shape) as tile:
-        return discover(tile, 1, 300.0)
+        return discover(tile, 1, Limit())
 
 
 def check(shape: Shape, found: Found) -> None:

@@ -12,6 +12,7 @@ import sys
 
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.document import document_of
+from tautochrone.tlb.discover.meter import Limit
 from tautochrone.tlb.discover.processors.host import Host
 from tautochrone.tlb.discover.procedure import discover
 
@@ -21,7 +22,7 @@ def main(cpu: int, seed: int, cpu_seconds_max: float) -> None:
     try:
         os.sched_setaffinity(0, {cpu})
         host = Host(seed)
-        found = discover(host, seed, cpu_seconds_max)
+        found = discover(host, seed, Limit(cpu_seconds=cpu_seconds_max))
         result = {"document": document_of(found, host.facts)}
     except TauError as error:
         result = {"error": error.message, "next_step": error.next_step or ""}
