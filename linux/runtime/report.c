@@ -1,7 +1,6 @@
 #include "linux/runtime/report.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdarg.h>
@@ -16,21 +15,21 @@
 #include "linux/runtime/notes.h"
 #include "linux/runtime/sites.h"
 
-static char *report;  // the file's mapping; NULL: none to write
+static char *report;  // its mapping; NULL: none to write
+static size_t room_bytes;
 static size_t used_bytes;
 static bool is_written;
 static char program[PATH_MAX];
 
-void tau_report_open(const char *path) {
-    const int file = open(path, O_RDWR | O_CLOEXEC);
-    if (file < 0) {
-        return;
-    }
-    void *const found = mmap(NULL, TAU_REPORT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
+void tau_report_open(const struct tau_exchange *exchange) {
+    void *const found = exchange->report_bytes == 0
+                            ? MAP_FAILED
+                            : mmap(NULL, exchange->report_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                   exchange->file, 0);
     if (found == MAP_FAILED) {
         return;
     }
+    room_bytes = exchange->report_bytes;
     report = found;
     const ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
     program[bytes > 0 ? bytes : 0] = '\0';
@@ -39,7 +38,7 @@ void tau_report_open(const char *path) {
 static __attribute__((format(printf, 1, 2))) void text(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    const size_t left_bytes = TAU_REPORT_BYTES - used_bytes;
+    const size_t left_bytes = room_bytes - used_bytes;
     const int bytes = vsnprintf(report + used_bytes, left_bytes, format, arguments);
     va_end(arguments);
     used_bytes += bytes > 0 && (size_t)bytes < left_bytes ? (size_t)bytes : 0;

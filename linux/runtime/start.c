@@ -35,9 +35,6 @@ bool tau_start(void) {
     const int error = errno;
     is_starting = true;
     const struct tau_settings *const settings = tau_settings_read(environ);
-    if (settings->report != NULL) {
-        tau_report_open(settings->report);
-    }
     const char *failure = settings->failure;
     if (failure == NULL) {
         failure = tau_heap_make(&settings->plan, settings->spill_bytes, settings->is_locked);

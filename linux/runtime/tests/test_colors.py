@@ -308,13 +308,13 @@ def test_damaged_settings_end_the_program(tmp_path: Path) -> None:
         ),
     ):
         assert old in text
-        found = _run_text(tmp_path, text.replace(old, new), cause)
+        found = _run_text(text.replace(old, new), cause)
         assert found == 125, (old, new)
 
 
-def _run_text(folder: Path, text: str, cause: str = "") -> int:
+def _run_text(text: str, cause: str = "") -> int:
     """The exit status of `true` with these tasks in its settings; stderr has the cause."""
-    variables = settings_variables(folder, colors=text)
-    done = subprocess.run(["/bin/true"], env=variables, capture_output=True, text=True, check=False)
+    with settings_variables(colors=text) as variables:
+        done = subprocess.run(["/bin/true"], env=variables, capture_output=True, text=True)
     assert cause in done.stderr, done.stderr
     return done.returncode

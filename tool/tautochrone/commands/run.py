@@ -169,26 +169,27 @@ def command(
         _note_tasks(colors)
     ran = launch.run(words, how)
     report = read_report(ran.report)
-    refuse_unrun(report, EXIT_CANNOT_RUN_SO)
+    refuse_unrun(report, ran.ended.exit_status, EXIT_CANNOT_RUN_SO)
     _say(report, ran, Path(words[0]).name, how)
     if json_path is not None:
         document = _document(report, ran, words[0], plan, plan_hash, colors)
-        _write(document, json_path, force, inputs)
+        with _own_status(ran.ended.exit_status):
+            _write(document, json_path, force, inputs)
     return ran.ended.exit_status
 
 
 @contextlib.contextmanager
-def _own_status() -> Iterator[None]:
-    """Errors inside have an exit status that is not taken for the program's."""
+def _own_status(exit_status: int = 0) -> Iterator[None]:
+    """Errors inside have the program's exit status, or one that is not taken for its success."""
     try:
         yield
     except TauError as error:
-        error.exit_code = max(error.exit_code, EXIT_CANNOT_RUN_SO)
+        error.exit_code = exit_status or max(error.exit_code, EXIT_CANNOT_RUN_SO)
         raise
 
 
 def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]) -> None:
-    with _own_status(), output_file.written(path, force, inputs) as partial:
+    with output_file.written(path, force, inputs) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
