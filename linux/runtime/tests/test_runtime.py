@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -169,6 +171,24 @@ def test_an_overwritten_header_stops_the_program(
     done = run(build("runtime_misuse"), kind, options=("--plan", plan(1 << 20)))
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
     assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
+
+
+def test_a_library_bound_deeply(build: Build, run: RunProgram) -> None:
+    """RTLD_DEEPBIND would have it allocate from the C library's heap, and the program free that."""
+    plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
+    done = run(build("loader", "-ldl"), plugin, "deep")
+    assert done.status == 0, done.stderr
+    assert done.document["spill_peak"] > 1_000_003
+
+
+def test_a_library_in_the_folder_of_its_caller(
+    build: Build, run: RunProgram, tmp_path: Path
+) -> None:
+    """dlopen searches the RUNPATH of its caller: ours in between must not be the caller."""
+    plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
+    shutil.copy(plugin, tmp_path / "libhidden.so")
+    program = build("loader", "-ldl", f"-Wl,-rpath,{tmp_path}", made="loader-run")
+    assert run(program, "libhidden.so", "deep").status == 0
 
 
 def test_real_programs(run: RunProgram, options: tuple[object, ...]) -> None:
