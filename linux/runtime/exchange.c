@@ -16,7 +16,7 @@ static bool is_it(int file, uint64_t inode, struct tau_exchange *exchange) {
     const int seals = fcntl(file, F_GET_SEALS);
     struct stat about;
     if (seals < 0 || (seals & sealed) != sealed || fstat(file, &about) != 0 ||
-        about.st_ino != inode || (size_t)about.st_size <= exchange->report_bytes) {
+        about.st_ino != inode || (size_t)about.st_size < exchange->report_bytes) {
         return false;
     }
     exchange->file = file;

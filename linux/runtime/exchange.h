@@ -10,7 +10,7 @@ struct tau_exchange {
     int file;
     bool is_inherited;
     size_t report_bytes;    // 0: no room for a report
-    size_t settings_bytes;  // behind the report
+    size_t settings_bytes;  // behind the report; 0: none
 };
 
 // Opens the file that WORDS of the environment name, "DESCRIPTOR INODE REPORT_BYTES FOLDER". Fails

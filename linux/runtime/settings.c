@@ -10,8 +10,7 @@
 #include "linux/runtime/exchange.h"
 #include "linux/runtime/report.h"
 
-// The most that a TLSF of this machine can have; `tau run` gives less where address space is
-// limited.
+// The most that a TLSF of this machine can have.
 #define RESERVED_BYTES ((size_t)POOL_MAX_BYTES)
 #define CHECK_LEVEL_MAX 2
 
@@ -38,7 +37,7 @@ static const char *value_of(const char *name) {
 static void map_settings(const struct tau_exchange *exchange) {
     char *const text = mmap(NULL, exchange->settings_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
                             exchange->file, (off_t)exchange->report_bytes);
-    if (text == MAP_FAILED) {
+    if (text == MAP_FAILED) {  // as of no bytes
         return;
     }
     file.text = text;
@@ -121,10 +120,10 @@ const struct tau_settings *tau_settings_read(char *const environment[]) {
     const bool is_planned = is_first || value_of("children") != NULL;
     const char *const plan = is_planned ? value_of("plan") : NULL;
     settings->colors = is_planned ? value_of("colors") : NULL;
-    settings->spill_bytes = bytes_of("reserve", RESERVED_BYTES);
+    settings->spill_bytes = RESERVED_BYTES;
     if (plan != NULL) {
         settings->is_locked = is_first && value_of("lock") != NULL;
-        settings->spill_bytes = bytes_of("spill", settings->spill_bytes);
+        settings->spill_bytes = bytes_of("spill", RESERVED_BYTES);
         settings->failure =
             read_plan(plan, &settings->plan) ? NULL : "the settings' plan is damaged";
     }

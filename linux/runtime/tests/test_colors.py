@@ -285,13 +285,13 @@ def test_a_page_that_is_not_the_plans(
     assert re.search(r"the page at 0x4\w+ in the window of \w+ is mapped, but", done.stderr)
 
 
-def test_damaged_settings_end_the_program(tmp_path: Path) -> None:
+def test_damaged_settings_end_the_program() -> None:
     """What is no partition is refused before main, with status 125 and the cause."""
     text = (
         "page 12 array 4 4 4 structure 0 12 0 0 1 2 "
         "task one 0 17592186044416 16 15 1 0 sets 0 0 0 0"
     )
-    assert _run_text(tmp_path, text) == 0
+    assert _run_text(text) == 0
     for old, new, cause in (
         ("sets 0 0 0 0", "sets 0 0 0 4", "damaged"),
         ("page 12", "page 99", "damaged"),

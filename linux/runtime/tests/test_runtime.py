@@ -49,7 +49,7 @@ def test_random_calls(
 def test_the_family(build: Build, run: RunProgram, options: tuple[object, ...]) -> None:
     """Results and errno are those that the same program finds with the C library's own."""
     # Compilers know that posix_memalign leaves errno alone, and would not look.
-    program = build("runtime_family", "-fno-builtin")
+    program = build("runtime_family", "-fno-builtin", made="family")
     plain = subprocess.run([program], capture_output=True, text=True, check=False)
     assert (plain.returncode, plain.stdout) == (0, "")
     done = run(program, options=options)

@@ -80,8 +80,8 @@ HOST = "host"
     "spill_bytes",
     type=click.IntRange(min=launch.SPILL_MIN_BYTES, max=launch.RESERVED_BYTES),
     metavar="BYTES",
-    help="Size of the spill heap (default: what can be reserved; with --lock an eighth of the "
-    "plan's heap).",
+    help="Most bytes of the spill heap (default: what the system gives; with --lock an eighth of "
+    "the plan's heap).",
 )
 @click.option(
     "--lock",
@@ -247,7 +247,7 @@ def _refuse_locking(how: How) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if not how.is_locked or how.plan is None or os.geteuid() == 0:
         return
-    wanted_bytes = how.plan.heap_bytes + launch.spill_bytes(how, launch.reserved_bytes())
+    wanted_bytes = how.plan.heap_bytes + (launch.spill_bytes(how) or 0)
     if limit != resource.RLIM_INFINITY and wanted_bytes > limit:
         raise TauError(
             f"--lock needs {wanted_bytes:,} bytes of locked memory and more for code and stacks; "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,21 +15,16 @@ from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
 from tautochrone.run import exchange
 from tautochrone.run.colors import Colors
 
-PAGE_BYTES = 4096
 # Of the core: the largest pool of a TLSF with words of 64 bits, which is smaller where the machine
 # has no instruction to scan a word (core/private/heap/tlsf_block.h).
 RESERVED_BYTES = 1 << (33 if platform.machine() == "riscv64" else 36)
 SPILL_MIN_BYTES = 1 << 20
-# Of what is left where address space is limited or accounted for: stacks and libraries need some.
-LIMITED_PART = 4
 LOCKED_PART = 8
-OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
-MEMORY = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True)
 class How:
-    """What the user asked for; `spill_bytes` None: as much as is reserved."""
+    """What the user asked for; `spill_bytes` None: as much as it needs."""
 
     plan: Plan | None = None
     spill_bytes: int | None = None
@@ -55,37 +49,24 @@ def plan_text(plan: Plan) -> str:
     return " ".join([str(plan.check_level), str(plan.heap_bytes), *pairs])
 
 
-def reserved_bytes() -> int:
-    """The address space for objects outside a plan: as much as a heap can have, if that is free."""
-    found = RESERVED_BYTES
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        found = min(found, limit // LIMITED_PART)
-    if OVERCOMMIT.exists() and OVERCOMMIT.read_text().strip() == "2":
-        fields = dict(line.split(":") for line in MEMORY.read_text().splitlines())
-        left_kib = int(fields["CommitLimit"].split()[0]) - int(fields["Committed_AS"].split()[0])
-        found = min(found, max(0, left_kib) * 1024 // LIMITED_PART)
-    return max(SPILL_MIN_BYTES, found // PAGE_BYTES * PAGE_BYTES)
-
-
-def spill_bytes(how: How, reserved: int) -> int:
-    """The bytes of the spill heap beside the plan's."""
+def spill_bytes(how: How) -> int | None:
+    """The bytes of the spill heap beside the plan's; None: as many as it can have."""
     if how.is_strict:
         return 0
     if how.spill_bytes is not None:
         return how.spill_bytes
     if how.is_locked and how.plan is not None:
         return max(SPILL_MIN_BYTES, how.plan.heap_bytes // LOCKED_PART)
-    return reserved
+    return None
 
 
 def settings_text(how: How) -> str:
     """The lines of the allocator's settings; docs/spec/runtime.md has their meaning."""
-    reserved = reserved_bytes()
-    found = {"reserve": str(reserved)}
+    found = {}
     if how.plan is not None:
         found["plan"] = plan_text(how.plan)
-        found["spill"] = str(spill_bytes(how, reserved))
+        if (bytes_count := spill_bytes(how)) is not None:
+            found["spill"] = str(bytes_count)
     if how.colors is not None:
         found["colors"] = how.colors.text(how.is_strict)
     if how.is_locked:
