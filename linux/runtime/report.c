@@ -70,7 +70,7 @@ static void write_colors(void) {
     for (size_t index = 0; index < tau_colors.tasks_count; index++) {
         const struct tau_colors_task *const task = &tau_colors.tasks[index];
         struct tau_tlsf_statistics heap = {0};
-        if (task->heap.blocks != NULL) {
+        if (task->heap.blocks != NULL && tau_tlsf_invariants_hold(task->heap.blocks)) {
             heap = tau_tlsf_statistics(task->heap.blocks);
         }
         text("task %s %zu %zu %lu %lu %u %u\n", task->name, heap.capacity_bytes,
@@ -104,34 +104,37 @@ static void write_site(const struct tau_site *site) {
     write_path(module);
 }
 
-static void write_all(const char *end, const char *reason) {
+// Who overwrote a heap's control block has counts without those of that heap.
+static void write_heaps(void) {
+    if (tau_heap.planned != NULL && tau_budget_invariants_hold(tau_heap.planned)) {
+        write_planned();
+    }
+    if (tau_heap.spill != NULL && tau_tlsf_invariants_hold(tau_heap.spill)) {
+        const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
+        text("spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
+    }
+    write_colors();
+}
+
+// The heaps are last: nobody knows what was overwritten.
+static void write_report(const char *end, const char *reason) {
+    if (is_written || report == NULL) {
+        return;
+    }
+    is_written = true;
     text("program ");
     write_path(program);
     text("calls %lu\n", tau_notes.calls_count);
     text("threads %u\n", tau_lock_threads > 1 ? tau_lock_threads : 1);
     text("spilled %lu %lu\n", tau_heap.spilled_objects, tau_heap.spilled_bytes);
     text("refusals %lu\n", tau_heap.refusals);
-    if (tau_heap.planned != NULL) {
-        write_planned();
-    }
-    if (tau_heap.spill != NULL) {
-        const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
-        text("spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
-    }
-    write_colors();
     for (unsigned index = 0; index <= TAU_SITES_COUNT_MAX; index++) {
         if (tau_sites[index].objects != 0) {
             write_site(&tau_sites[index]);
         }
     }
     text("%s %s\n", end, reason);
-}
-
-static void write_report(const char *end, const char *reason) {
-    if (!is_written && report != NULL) {
-        is_written = true;
-        write_all(end, reason);
-    }
+    write_heaps();
 }
 
 void tau_report_end(void) {

@@ -173,6 +173,23 @@ def test_an_overwritten_header_stops_the_program(
     assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
 
 
+@pytest.mark.parametrize("is_planned", [False, True])
+@pytest.mark.parametrize("more", ["alone", "beside"])
+def test_an_overwritten_control_block_loses_no_counts(
+    build: Build, run: RunProgram, plan: MakePlan, is_planned: bool, more: str
+) -> None:
+    """What lies in front of the first object is overwritten: the report looks at it with care. A
+    program that does not notice ends as without us.
+    """
+    options = ("--plan", plan(1 << 20, (64, 4))) if is_planned else ()
+    for size in (48, 600, 2000):
+        done = run(build("runtime_misuse"), "underrun", more, size, options=options)
+        assert (done.status, done.document["signal"]) == (134, "SIGABRT"), (size, done.stderr)
+        assert done.document["is_complete"] and done.document["calls"] > 0, size
+        done = run(build("runtime_misuse"), "underrun-then-end", more, size, options=options)
+        assert (done.status, done.document["is_complete"]) == (7, True), (size, done.stderr)
+
+
 def test_a_library_bound_deeply(build: Build, run: RunProgram) -> None:
     """RTLD_DEEPBIND would have it allocate from the C library's heap, and the program free that."""
     plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
