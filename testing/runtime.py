@@ -5,10 +5,11 @@ The fixtures of linux/runtime/tests, whose conftest.py imports them.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 from tautochrone import native
 from tautochrone.plan.file import Plan, PlanClass, save_plan
 from tautochrone.record import session
-from tautochrone.run.launch import SETTINGS_NAME
+from tautochrone.run import exchange
 from testing.recorded import Tau
 
 MADE_BY = "a test"
@@ -34,12 +35,13 @@ class Run:
     document: dict[str, Any]
 
 
-def settings_variables(folder: Path, **lines: str) -> dict[str, str]:
+@contextlib.contextmanager
+def settings_variables(**lines: str) -> Iterator[dict[str, str]]:
     """The environment that gives a program and its children these lines of settings."""
     text = "".join(f"{name} {value}\n" for name, value in lines.items())
-    (folder / SETTINGS_NAME).write_text(text + "children 1\n")
     library = session.library_path(native.DIRECTORY / native.RUN_LIBRARY)
-    return {"LD_PRELOAD": library, session.VARIABLE: session.run_value(folder, 0)}
+    with exchange.opened(text + "children 1\n") as shared:
+        yield {"LD_PRELOAD": library, session.VARIABLE: shared.value(0)}
 
 
 MakePlan = Callable[..., Path]

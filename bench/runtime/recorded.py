@@ -70,7 +70,7 @@ def programs(folder: Path) -> dict[str, list[str]]:
         "sqlite": ["sqlite3", ":memory:", f".read {folder / 'x.sql'}"],
         "perl": ["perl", str(folder / "x.pl")],
         "jq": ["jq", "-n", JQ],
-        "php": ["php", "-n", str(folder / "x.php")],
+        "php": ["php", str(folder / "x.php")],
     }
 
 

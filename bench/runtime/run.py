@@ -1,9 +1,9 @@
 """What the preloaded heap costs real programs: CPU time and peak memory beside other allocators.
 
 Run `python -m bench.runtime.run [--quick]`; it writes out/bench/runtime.json, and ends with
-recorded.py and colors.py. Runs with each allocator alternate; of each, the one with the least CPU
-time (user and system) counts, and the least peak memory, since the machine is shared. jemalloc and
-mimalloc come from packages and take their turn in every third round.
+recorded.py, answers.py and colors.py. Runs with each allocator alternate; of each, the one with the
+least CPU time (user and system) counts, and the least peak memory, since the machine is shared.
+jemalloc and mimalloc come from packages and take their turn in every third round.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.runtime import colors, recorded, server
+from bench.runtime import answers, colors, recorded, server
 from bench.runtime.programs import HERE, ROOT, Allocator, allocators, built, programs
 from tautochrone.record.session import VARIABLE
-from tautochrone.run.launch import SETTINGS_NAME
+from tautochrone.run import exchange
 
 OUT = ROOT / "out" / "bench"
 ROUNDS = 10
@@ -64,11 +64,10 @@ def measure_program(
     return best
 
 
-def planned(folder: Path, command: list[str]) -> list[str]:
+def planned(shared: exchange.Exchange, command: list[str]) -> list[str]:
     """The command on CALLS_PLAN, as `tau run` starts it: the variable names its pid."""
     library = allocators()[1].variables["LD_PRELOAD"]
-    (folder / SETTINGS_NAME).write_text(f"plan {CALLS_PLAN}\n")
-    words = f'export {VARIABLE}="run $$ {folder}" LD_PRELOAD={library}; exec "$@"'
+    words = f'export {VARIABLE}="{shared.value("$$")}" LD_PRELOAD={library}; exec "$@"'
     return ["sh", "-c", words, "sh", *command]
 
 
@@ -76,16 +75,17 @@ def measure_calls(folder: Path, compared: list[Allocator], rounds: int, scale: i
     """Nanoseconds of a pair of calls, the least of the rounds."""
     command = [str(built(folder, HERE / "calls.c", "calls")), str(scale)]
     ways = {one.name: (command, one.variables) for one in compared}
-    ways["planned"] = (planned(folder, command), {})
     best: dict[str, list[float]] = {}
-    for _ in range(rounds):
-        for name, (words, variables) in ways.items():
-            environment = dict(os.environ) | variables
-            done = subprocess.run(
-                words, env=environment, check=True, capture_output=True, text=True
-            )
-            found = [float(word) for word in done.stdout.split()]
-            best[name] = [min(pair) for pair in zip(found, best.get(name, found), strict=True)]
+    with exchange.opened(f"plan {CALLS_PLAN}\n") as shared:
+        ways["planned"] = (planned(shared, command), {})
+        for _ in range(rounds):
+            for name, (words, variables) in ways.items():
+                environment = dict(os.environ) | variables
+                done = subprocess.run(
+                    words, env=environment, check=True, capture_output=True, text=True
+                )
+                found = [float(word) for word in done.stdout.split()]
+                best[name] = [min(pair) for pair in zip(found, best.get(name, found), strict=True)]
     return {name: {"pairs_ns": pair[0], "mixed_ns": pair[1]} for name, pair in best.items()}
 
 
@@ -176,6 +176,7 @@ def main(arguments: list[str]) -> int:
         print(f"{figure} {value:.3f}, must {MUST[figure]:g}: {held}")
     options = ["--quick"] if quick else []
     recorded.main(options)
+    answers.main([])
     return colors.main(options)
 
 

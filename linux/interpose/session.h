@@ -2,7 +2,7 @@
 // that a program that copies its environment needs as much heap in one as in the other.
 //
 //   TAU_PRELOAD=record PID TICKS_PER_SECOND SECCOMP_FILTERS FLAGS FOLDER
-//   TAU_PRELOAD=run PID FOLDER
+//   TAU_PRELOAD=run PID DESCRIPTOR INODE REPORT_BYTES FOLDER
 //
 // FOLDER ends with as many slashes as fill the value.
 #ifndef TAU_LINUX_INTERPOSE_SESSION_H

@@ -12,6 +12,7 @@
 #include "linux/runtime/colors/threads.h"
 #include "linux/runtime/misuse.h"
 #include "linux/runtime/notes.h"
+#include "linux/runtime/spill.h"
 
 #define PAGE_BYTES ((size_t)4096)
 // At the end of a block that was never used a free block may have left its size.
@@ -151,6 +152,20 @@ static void refuse_foreign(const void *pointer) {
     }
 }
 
+// By the header of what may be no object: free looks at that. Such an object's pages are worth a
+// system call.
+static inline bool is_large(const void *pointer) {
+    size_t header;
+    memcpy(&header, (const unsigned char *)pointer - sizeof header, sizeof header);
+    return header >= TAU_SPILL_LARGE_BYTES;
+}
+
+static __attribute__((noinline)) void empty_large(void *pointer) {
+    if (tau_tlsf_check_pointer(tau_heap.spill, pointer) == TAU_OK) {
+        tau_spill_give_back(pointer, tau_heap_usable(pointer));
+    }
+}
+
 static __attribute__((noinline)) void free_shared(void *pointer) {
     if (TAU_UNLIKELY(!tau_calls_enter())) {
         tau_reentry_free(pointer);
@@ -159,6 +174,9 @@ static __attribute__((noinline)) void free_shared(void *pointer) {
     if (tau_heap_is_planned(pointer)) {
         (void)tau_budget_free(tau_heap.planned, pointer);
     } else if (TAU_LIKELY(tau_heap_is_spilled(pointer))) {
+        if (TAU_UNLIKELY(is_large(pointer))) {
+            empty_large(pointer);
+        }
         (void)tau_tlsf_free(tau_heap.spill, pointer);
     } else if (!tau_colors_free(pointer)) {
         refuse_foreign(pointer);
@@ -177,6 +195,9 @@ TAU_EXPORT void free(void *pointer) {
     if (tau_heap_is_planned(pointer)) {
         (void)tau_alone_budget_free(tau_heap.planned, pointer);
     } else if (TAU_LIKELY(tau_heap_is_spilled(pointer))) {
+        if (TAU_UNLIKELY(is_large(pointer))) {
+            empty_large(pointer);
+        }
         (void)tau_alone_tlsf_free(tau_heap.spill, pointer);
     } else {
         refuse_foreign(pointer);
@@ -197,13 +218,17 @@ TAU_EXPORT void free_aligned_sized(void *pointer, size_t alignment, size_t size)
 
 // ---- Resizing ----
 
-// The planned heap refused: the object goes to the spill heap, if that has room.
+// Its heap has no room for more: the object goes to the spill heap, if that can grow.
 static void *move_to_spill(void *pointer, size_t size, uintptr_t site) {
     const size_t old_bytes = tau_heap_usable(pointer);
     void *const copy = tau_heap_spill(16, size, site);
     if (copy != NULL) {
         memcpy(copy, pointer, old_bytes < size ? old_bytes : size);
-        (void)tau_budget_free(tau_heap.planned, pointer);
+        if (tau_heap_is_planned(pointer)) {
+            (void)tau_budget_free(tau_heap.planned, pointer);
+        } else {
+            (void)tau_tlsf_free(tau_heap.spill, pointer);
+        }
     }
     return copy;
 }
@@ -234,9 +259,7 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
     void *moved;
     if (tau_heap_is_planned(pointer)) {
         moved = tau_budget_realloc(tau_heap.planned, pointer, size);
-        if (TAU_UNLIKELY(moved == NULL)) {
-            moved = move_to_spill(pointer, size, site);
-        }
+        moved = moved != NULL ? moved : move_to_spill(pointer, size, site);
     } else if (tau_colors_owns(pointer)) {
         moved = tau_colors_resize(pointer, size, site);
     } else {
@@ -244,9 +267,7 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
             tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
         }
         moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
-        if (TAU_UNLIKELY(moved == NULL)) {
-            moved = tau_heap_refuse();
-        }
+        moved = moved != NULL ? moved : move_to_spill(pointer, size, site);
     }
     tau_lock_leave();
     return moved;
@@ -264,59 +285,13 @@ TAU_EXPORT void *reallocarray(void *pointer, size_t count, size_t size) {
     return resize(pointer, bytes, TAU_CALLS_SITE);
 }
 
-// ---- Looking, and settings of the C library's own heap ----
+// ---- Looking ----
 
 TAU_EXPORT size_t malloc_usable_size(void *pointer) {
     if (tau_heap_is_planned(pointer) || tau_heap_is_spilled(pointer)) {
         return tau_heap_usable(pointer);
     }
     return tau_boot_owns(pointer) ? tau_boot_size(pointer) : tau_colors_usable(pointer);
-}
-
-// The heaps keep what they have: nothing is returned.
-TAU_EXPORT int malloc_trim(size_t pad) {
-    (void)pad;
-    return 0;
-}
-
-// Accepted, and without effect.
-TAU_EXPORT int mallopt(int parameter, int value) {
-    (void)parameter;
-    (void)value;
-    return 1;
-}
-
-TAU_EXPORT struct mallinfo2 mallinfo2(void) {
-    struct mallinfo2 info = {0};
-    if (!tau_calls_enter()) {
-        return info;
-    }
-    if (tau_heap.planned != NULL) {
-        const struct tau_tlsf_statistics shared = tau_budget_statistics(tau_heap.planned).shared;
-        info.arena = tau_heap.planned_bytes;
-        info.uordblks = shared.used_bytes;
-    }
-    if (tau_heap.spill != NULL) {
-        const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
-        info.arena += spill.peak_used_bytes;
-        info.uordblks += spill.used_bytes;
-    }
-    tau_lock_leave();
-    info.fordblks = info.arena - info.uordblks;
-    return info;
-}
-
-static int as_int(size_t value) {
-    return value > (size_t)INT32_MAX ? INT32_MAX : (int)value;
-}
-
-TAU_EXPORT struct mallinfo mallinfo(void) {
-    const struct mallinfo2 info = mallinfo2();
-    return (struct mallinfo){
-        .arena = as_int(info.arena),
-        .uordblks = as_int(info.uordblks),
-        .fordblks = as_int(info.fordblks),
-    };
 }
 
 // ---- The C library's own names of the same functions ----

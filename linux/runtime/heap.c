@@ -8,6 +8,7 @@
 #include "core/private/heap/tlsf_block.h"
 #include "linux/runtime/notes.h"
 #include "linux/runtime/sites.h"
+#include "linux/runtime/spill.h"
 
 #define PAGE_BYTES ((size_t)4096)
 // TAU_REPLAY_ARENA_ALIGNMENT of tool/native/replay/replay.h.
@@ -44,30 +45,15 @@ static size_t bytes_in_front(const struct tau_heap_plan *plan) {
     return layout.dedicated - rounded(layout.bits, TAU_ALIGNMENT);
 }
 
-// Reserves FRONT_BYTES, and behind them at a multiple of ARENA_ALIGNMENT the planned heap and
-// *SPILL_BYTES, which are halved while there is no room. Returns the start of the planned heap.
-static void *reserve(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, bool populate) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+// Maps the heaps, with FRONT_BYTES before the planned one, which begins at a multiple of
+// ARENA_ALIGNMENT. *SPILL_BYTES are halved while there is no room. Returns the planned heap's
+// start.
+static void *map(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, bool populate) {
     for (;;) {
         const size_t bytes = front_bytes + planned_bytes + *spill_bytes;
-        unsigned char *const found =
-            mmap(NULL, bytes + ARENA_ALIGNMENT, PROT_NONE, flags | MAP_NORESERVE, -1, 0);
-        if (found != MAP_FAILED) {
-            const size_t before = rounded((uintptr_t)found + front_bytes, ARENA_ALIGNMENT) -
-                                  ((uintptr_t)found + front_bytes);
-            unsigned char *const start = found + before;
-            if (before != 0) {
-                munmap(found, before);
-            }
-            if (before != ARENA_ALIGNMENT) {
-                munmap(start + bytes, ARENA_ALIGNMENT - before);
-            }
-            if (mmap(start, bytes, PROT_READ | PROT_WRITE,
-                     flags | MAP_FIXED | (populate ? MAP_POPULATE : MAP_NORESERVE), -1,
-                     0) != MAP_FAILED) {
-                return start + front_bytes;
-            }
-            munmap(start, bytes);
+        unsigned char *const start = tau_spill_place(front_bytes, bytes, ARENA_ALIGNMENT, populate);
+        if (start != MAP_FAILED) {
+            return start + front_bytes;
         }
         if (populate || *spill_bytes <= TAU_HEAP_SPILL_MIN_BYTES) {
             return MAP_FAILED;
@@ -98,9 +84,10 @@ static const char *make_planned(const struct tau_heap_plan *plan, void *memory, 
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate) {
     const size_t front_bytes = plan->heap_bytes != 0 ? bytes_in_front(plan) : 0;
     const size_t planned_bytes = rounded(plan->heap_bytes, PAGE_BYTES);
-    spill_bytes = rounded(spill_bytes, PAGE_BYTES);
+    const size_t spill_max_bytes = rounded(spill_bytes, PAGE_BYTES);
+    spill_bytes = populate ? spill_max_bytes : tau_spill_first_bytes(spill_max_bytes);
     unsigned char *const memory =
-        reserve(rounded(front_bytes, PAGE_BYTES), planned_bytes, &spill_bytes, populate);
+        map(rounded(front_bytes, PAGE_BYTES), planned_bytes, &spill_bytes, populate);
     if (memory == MAP_FAILED) {
         return "the system gives no memory for the heap";
     }
@@ -110,12 +97,14 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
     if (failure != NULL || spill_bytes == 0) {
         return failure;
     }
-    tau_heap.spill = tau_tlsf_init(memory + planned_bytes, spill_bytes, 0);
+    tau_heap.spill = tau_tlsf_init(memory + planned_bytes, spill_bytes, spill_max_bytes);
     if (tau_heap.spill == NULL) {
         return "the spill heap is too small or too large";
     }
-    tau_heap.spill_start = (uintptr_t)memory + planned_bytes;
-    tau_heap.spill_bytes = spill_bytes;
+    // The first bytes are no object's: in front of every pointer that is looked up lies a header.
+    tau_heap.spill_start = (uintptr_t)memory + planned_bytes + TAU_ALIGNMENT;
+    tau_heap.spill_bytes = spill_bytes - TAU_ALIGNMENT;
+    tau_heap.spill_max_bytes = spill_max_bytes;
     tau_notes.spill_start = tau_heap.spill_start;
     tau_notes.spill_fresh = (uintptr_t)tau_heap.spill + BEHIND_HANDLE_BYTES;
     return NULL;
@@ -139,21 +128,29 @@ void *tau_heap_refuse(void) {
     return NULL;
 }
 
+// From the spill heap, which grows for it; NULL if it cannot.
+static void *from_spill(size_t alignment, size_t size_bytes) {
+    void *pointer = NULL;
+    if (tau_heap.spill != NULL) {
+        do {  // bound: growths; other threads may take what one has made
+            pointer = tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes);
+        } while (pointer == NULL && tau_spill_grow(alignment, size_bytes));
+    }
+    return pointer != NULL ? pointer : tau_heap_refuse();
+}
+
 void *tau_heap_spill(size_t alignment, size_t size_bytes, uintptr_t site) {
     return tau_heap.planned != NULL ? tau_heap_spill_over(alignment, size_bytes, site)
-                                    : tau_heap_refuse();
+                                    : from_spill(alignment, size_bytes);
 }
 
 void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site) {
-    void *const pointer = tau_heap.spill != NULL
-                              ? tau_tlsf_aligned_alloc(tau_heap.spill, alignment, size_bytes)
-                              : NULL;
-    if (pointer == NULL) {
-        return tau_heap_refuse();
+    void *const pointer = from_spill(alignment, size_bytes);
+    if (pointer != NULL) {
+        __atomic_fetch_add(&tau_heap.spilled_objects, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&tau_heap.spilled_bytes, size_bytes, __ATOMIC_RELAXED);
+        tau_sites_note(site, size_bytes);
     }
-    __atomic_fetch_add(&tau_heap.spilled_objects, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&tau_heap.spilled_bytes, size_bytes, __ATOMIC_RELAXED);
-    tau_sites_note(site, size_bytes);
     return pointer;
 }
 

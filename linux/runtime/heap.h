@@ -1,5 +1,5 @@
 // The heaps of this process: the planned one, which has exactly the plan's memory, and the spill
-// heap behind it, in reserved address space. Without a plan everything is in the spill heap.
+// heap behind it, which grows. Without a plan everything is in the spill heap.
 #ifndef TAU_LINUX_RUNTIME_HEAP_H
 #define TAU_LINUX_RUNTIME_HEAP_H
 
@@ -21,6 +21,7 @@ struct tau_heap {
     struct tau_tlsf *spill;  // NULL with --strict
     uintptr_t spill_start;
     size_t spill_bytes;
+    size_t spill_max_bytes;
     uint64_t spilled_objects;
     uint64_t spilled_bytes;
     uint64_t refusals;
@@ -38,9 +39,8 @@ struct tau_heap_plan {
 
 // Makes both heaps in one mapping. Every object lies where the replay of the plan puts it, counted
 // from an arena that starts at a multiple of 2 MiB: its shared region is as long, and lies at the
-// same distance behind such an address. The spill heap has SPILL_BYTES, or less where the address
-// space is limited, and none if that is 0. POPULATE: every page is there at once. Returns NULL, or
-// what was impossible.
+// same distance behind such an address. The spill heap grows up to SPILL_BYTES; there is none if
+// that is 0. POPULATE: every page of both is there at once. Returns NULL, or what was impossible.
 const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, bool populate);
 
 // What the planned heap refused: from the spill heap, or NULL with errno ENOMEM. SITE is where the

@@ -1,6 +1,7 @@
 #include "linux/runtime/misuse.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -21,6 +22,11 @@ static const char *words_of(int reason) {
     }
 }
 
+static void abort_at_fault(int number) {
+    (void)number;
+    abort();
+}
+
 void tau_misuse_stop(const void *pointer, int reason) {
     char text[256];
     char call[64] = "malloc";
@@ -31,6 +37,9 @@ void tau_misuse_stop(const void *pointer, int reason) {
     const int bytes = snprintf(text, sizeof text, "tau run: %s[%d]: %s: %s\n",
                                program_invocation_short_name, (int)getpid(), call, words);
     (void)!write(STDERR_FILENO, text, bytes > 0 ? (size_t)bytes : 0);
+    // What the report looks at may be overwritten, too.
+    (void)signal(SIGSEGV, abort_at_fault);
+    (void)signal(SIGBUS, abort_at_fault);
     tau_report_misuse(words);
     abort();
 }

@@ -1,7 +1,6 @@
 #include "linux/runtime/report.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <link.h>
 #include <stdarg.h>
@@ -16,21 +15,21 @@
 #include "linux/runtime/notes.h"
 #include "linux/runtime/sites.h"
 
-static char *report;  // the file's mapping; NULL: none to write
+static char *report;  // its mapping; NULL: none to write
+static size_t room_bytes;
 static size_t used_bytes;
 static bool is_written;
 static char program[PATH_MAX];
 
-void tau_report_open(const char *path) {
-    const int file = open(path, O_RDWR | O_CLOEXEC);
-    if (file < 0) {
-        return;
-    }
-    void *const found = mmap(NULL, TAU_REPORT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
+void tau_report_open(const struct tau_exchange *exchange) {
+    void *const found = exchange->report_bytes == 0
+                            ? MAP_FAILED
+                            : mmap(NULL, exchange->report_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                   exchange->file, 0);
     if (found == MAP_FAILED) {
         return;
     }
+    room_bytes = exchange->report_bytes;
     report = found;
     const ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
     program[bytes > 0 ? bytes : 0] = '\0';
@@ -39,7 +38,7 @@ void tau_report_open(const char *path) {
 static __attribute__((format(printf, 1, 2))) void text(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    const size_t left_bytes = TAU_REPORT_BYTES - used_bytes;
+    const size_t left_bytes = room_bytes - used_bytes;
     const int bytes = vsnprintf(report + used_bytes, left_bytes, format, arguments);
     va_end(arguments);
     used_bytes += bytes > 0 && (size_t)bytes < left_bytes ? (size_t)bytes : 0;
@@ -71,7 +70,7 @@ static void write_colors(void) {
     for (size_t index = 0; index < tau_colors.tasks_count; index++) {
         const struct tau_colors_task *const task = &tau_colors.tasks[index];
         struct tau_tlsf_statistics heap = {0};
-        if (task->heap.blocks != NULL) {
+        if (task->heap.blocks != NULL && tau_tlsf_invariants_hold(task->heap.blocks)) {
             heap = tau_tlsf_statistics(task->heap.blocks);
         }
         text("task %s %zu %zu %lu %lu %u %u\n", task->name, heap.capacity_bytes,
@@ -105,34 +104,37 @@ static void write_site(const struct tau_site *site) {
     write_path(module);
 }
 
-static void write_all(const char *end, const char *reason) {
+// Who overwrote a heap's control block has counts without those of that heap.
+static void write_heaps(void) {
+    if (tau_heap.planned != NULL && tau_budget_invariants_hold(tau_heap.planned)) {
+        write_planned();
+    }
+    if (tau_heap.spill != NULL && tau_tlsf_invariants_hold(tau_heap.spill)) {
+        const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
+        text("spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
+    }
+    write_colors();
+}
+
+// The heaps are last: nobody knows what was overwritten.
+static void write_report(const char *end, const char *reason) {
+    if (is_written || report == NULL) {
+        return;
+    }
+    is_written = true;
     text("program ");
     write_path(program);
     text("calls %lu\n", tau_notes.calls_count);
     text("threads %u\n", tau_lock_threads > 1 ? tau_lock_threads : 1);
     text("spilled %lu %lu\n", tau_heap.spilled_objects, tau_heap.spilled_bytes);
     text("refusals %lu\n", tau_heap.refusals);
-    if (tau_heap.planned != NULL) {
-        write_planned();
-    }
-    if (tau_heap.spill != NULL) {
-        const struct tau_tlsf_statistics spill = tau_tlsf_statistics(tau_heap.spill);
-        text("spill %zu %zu\n", spill.capacity_bytes, spill.peak_used_bytes);
-    }
-    write_colors();
     for (unsigned index = 0; index <= TAU_SITES_COUNT_MAX; index++) {
         if (tau_sites[index].objects != 0) {
             write_site(&tau_sites[index]);
         }
     }
     text("%s %s\n", end, reason);
-}
-
-static void write_report(const char *end, const char *reason) {
-    if (!is_written && report != NULL) {
-        is_written = true;
-        write_all(end, reason);
-    }
+    write_heaps();
 }
 
 void tau_report_end(void) {

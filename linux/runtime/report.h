@@ -2,13 +2,10 @@
 #ifndef TAU_LINUX_RUNTIME_REPORT_H
 #define TAU_LINUX_RUNTIME_REPORT_H
 
-#include <stddef.h>
+#include "linux/runtime/exchange.h"
 
-// The length of its file: more than 65 sites with the longest paths take.
-#define TAU_REPORT_BYTES ((size_t)1 << 19)
-
-// Maps the file at PATH. Later a program may have no right to open or to write files.
-void tau_report_open(const char *path);
+// Maps the report of EXCHANGE, if it has room for one. Later a program may have no right to do so.
+void tau_report_open(const struct tau_exchange *exchange);
 // At the end of a program; writes once. Its children write nothing.
 void tau_report_end(void);
 // The program is stopped for a misuse of REASON.

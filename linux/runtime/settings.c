@@ -1,31 +1,26 @@
 #include "linux/runtime/settings.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/private/heap/tlsf_block.h"
 #include "linux/interpose/session.h"
+#include "linux/runtime/exchange.h"
+#include "linux/runtime/report.h"
 
-// The most that a TLSF of this machine can have; `tau run` gives less where address space is
-// limited.
+// The most that a TLSF of this machine can have.
 #define RESERVED_BYTES ((size_t)POOL_MAX_BYTES)
 #define CHECK_LEVEL_MAX 2
 
 struct tau_settings tau_settings;
 
-// The file of settings, its lines ended by zeros; empty if there is none.
+// The settings, their lines ended by zeros; empty if there are none.
 static struct {
     char *text;
     size_t bytes;
 } file;
-
-static char report_path[PATH_MAX];
 
 // What follows NAME and a blank in its line; NULL if there is no such line.
 static const char *value_of(const char *name) {
@@ -39,31 +34,18 @@ static const char *value_of(const char *name) {
     return NULL;
 }
 
-// Maps the settings in FOLDER as memory of this process. A process that cannot reach them, as after
-// chroot, has none.
-static void read_file(const char *folder) {
-    char path[PATH_MAX];
-    struct stat about;
-    if (snprintf(path, sizeof path, "%s/settings", folder) >= (int)sizeof path) {
+static void map_settings(const struct tau_exchange *exchange) {
+    char *const text = mmap(NULL, exchange->settings_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+                            exchange->file, (off_t)exchange->report_bytes);
+    if (text == MAP_FAILED) {  // as of no bytes
         return;
     }
-    const int found = open(path, O_RDONLY | O_CLOEXEC);
-    if (found < 0) {
-        return;
+    file.text = text;
+    file.bytes = exchange->settings_bytes;
+    for (size_t at = 0; at < file.bytes; at++) {
+        text[at] = text[at] == '\n' ? '\0' : text[at];
     }
-    if (fstat(found, &about) == 0 && about.st_size > 0) {
-        const size_t bytes = (size_t)about.st_size;
-        char *const text = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, found, 0);
-        if (text != MAP_FAILED) {
-            for (size_t at = 0; at < bytes; at++) {
-                text[at] = text[at] == '\n' ? '\0' : text[at];
-            }
-            text[bytes - 1] = '\0';
-            file.text = text;
-            file.bytes = bytes;
-        }
-    }
-    close(found);
+    text[file.bytes - 1] = '\0';
 }
 
 // The number at *TEXT, which moves behind it; at most MAX. False if there is none.
@@ -114,28 +96,34 @@ static size_t bytes_of(const char *name, size_t otherwise) {
     return text != NULL && number(&text, RESERVED_BYTES, &value) ? value : otherwise;
 }
 
+// Maps the settings, and in the planned process the report. A process that cannot reach them has no
+// plan, as after chroot. Returns whether this process is the planned one.
+static bool read_exchange(char *const environment[]) {
+    const char *words = tau_session_find(environment, "run");
+    // An exec keeps the pid, so a shell that becomes the program hands the plan on.
+    const bool is_first = words != NULL && tau_session_number(&words) == (uint64_t)getpid();
+    struct tau_exchange exchange;
+    if (words == NULL || !tau_exchange_open(&exchange, words)) {
+        return is_first;
+    }
+    map_settings(&exchange);
+    if (is_first) {
+        tau_report_open(&exchange);
+    }
+    tau_exchange_close(&exchange, is_first || value_of("children") != NULL);
+    return is_first;
+}
+
 const struct tau_settings *tau_settings_read(char *const environment[]) {
     struct tau_settings *const settings = &tau_settings;
-    const char *words = tau_session_find(environment, "run");
-    bool is_first = false;
-    if (words != NULL) {
-        char folder[PATH_MAX];
-        // An exec keeps the pid, so a shell that becomes the program hands the plan on.
-        is_first = tau_session_number(&words) == (uint64_t)getpid();
-        tau_session_folder(words, folder, sizeof folder);
-        read_file(folder);
-        if (is_first && snprintf(report_path, sizeof report_path, "%s/report", folder) <
-                            (int)sizeof report_path) {
-            settings->report = report_path;
-        }
-    }
+    const bool is_first = read_exchange(environment);
     const bool is_planned = is_first || value_of("children") != NULL;
     const char *const plan = is_planned ? value_of("plan") : NULL;
     settings->colors = is_planned ? value_of("colors") : NULL;
-    settings->spill_bytes = bytes_of("reserve", RESERVED_BYTES);
+    settings->spill_bytes = RESERVED_BYTES;
     if (plan != NULL) {
         settings->is_locked = is_first && value_of("lock") != NULL;
-        settings->spill_bytes = bytes_of("spill", settings->spill_bytes);
+        settings->spill_bytes = bytes_of("spill", RESERVED_BYTES);
         settings->failure =
             read_plan(plan, &settings->plan) ? NULL : "the settings' plan is damaged";
     }

@@ -1,4 +1,5 @@
-// What `tau run` decided, in a file that the environment names. docs/spec/runtime.md has its lines.
+// What `tau run` decided, in the file that it shares with the program. docs/spec/runtime.md has its
+// lines.
 #ifndef TAU_LINUX_RUNTIME_SETTINGS_H
 #define TAU_LINUX_RUNTIME_SETTINGS_H
 
@@ -12,15 +13,15 @@ struct tau_settings {
     size_t spill_bytes;
     const char *colors;  // of this process, until its start ends; NULL without
     bool is_locked;
-    const char *report;   // path of the file to write at the end, or NULL; of the start only
     const char *failure;  // why they cannot be used, or NULL
 };
 
 extern struct tau_settings tau_settings;
 
-// ENVIRONMENT is that of the start. What is needed later is copied: a program may overwrite it.
+// ENVIRONMENT is that of the start. Opens the report of the planned process. Copies what is needed
+// later: a program may overwrite it.
 const struct tau_settings *tau_settings_read(char *const environment[]);
-// Unmaps the file. Only `colors` pointed into it.
+// Unmaps the settings. Only `colors` pointed into it.
 void tau_settings_close(void);
 
 #endif

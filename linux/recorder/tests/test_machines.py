@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tautochrone.facts import trace_format
 from tautochrone.plan.file import load_plan
 from tautochrone.record import emulation, merge, session
 from tautochrone.record.program import build_id
+from tautochrone.run import exchange
 from tautochrone.run import launch as run_launch
 from tautochrone.trace.file import open_trace
 
@@ -63,19 +63,15 @@ def run_planned(machine: Machine, library: Path, plan: Path, program: Path) -> t
     """Run a program of a machine on its plan, as `tau run` would there; return output and report.
 
     """
-    folder = plan.parent
-    report = folder / run_launch.REPORT_NAME
-    report.write_bytes(bytes(run_launch.REPORT_BYTES))
     settings = run_launch.settings_text(run_launch.How(plan=load_plan(plan)))
-    (folder / run_launch.SETTINGS_NAME).write_text(settings)
     words = machine.found.words([str(program)], program, str(library))
     # The allocator serves the process with this pid, which the emulator keeps.
-    start = f'{session.VARIABLE}="run $$ {folder}" exec "$@"'
-    command = ["sh", "-c", start, "sh", *words]
-    environment = dict(os.environ)
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
-    assert done.returncode == END, done.stderr
-    return done.stdout, report.read_bytes().partition(b"\0")[0].decode()
+    with exchange.opened(settings) as shared:
+        start = f'{session.VARIABLE}="{shared.value("$$")}" exec "$@"'
+        command = ["sh", "-c", start, "sh", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.returncode == END, done.stderr
+        return done.stdout, shared.report()
 
 
 @pytest.mark.parametrize("source", PROGRAMS)

@@ -285,13 +285,13 @@ def test_a_page_that_is_not_the_plans(
     assert re.search(r"the page at 0x4\w+ in the window of \w+ is mapped, but", done.stderr)
 
 
-def test_damaged_settings_end_the_program(tmp_path: Path) -> None:
+def test_damaged_settings_end_the_program() -> None:
     """What is no partition is refused before main, with status 125 and the cause."""
     text = (
         "page 12 array 4 4 4 structure 0 12 0 0 1 2 "
         "task one 0 17592186044416 16 15 1 0 sets 0 0 0 0"
     )
-    assert _run_text(tmp_path, text) == 0
+    assert _run_text(text) == 0
     for old, new, cause in (
         ("sets 0 0 0 0", "sets 0 0 0 4", "damaged"),
         ("page 12", "page 99", "damaged"),
@@ -308,13 +308,13 @@ def test_damaged_settings_end_the_program(tmp_path: Path) -> None:
         ),
     ):
         assert old in text
-        found = _run_text(tmp_path, text.replace(old, new), cause)
+        found = _run_text(text.replace(old, new), cause)
         assert found == 125, (old, new)
 
 
-def _run_text(folder: Path, text: str, cause: str = "") -> int:
+def _run_text(text: str, cause: str = "") -> int:
     """The exit status of `true` with these tasks in its settings; stderr has the cause."""
-    variables = settings_variables(folder, colors=text)
-    done = subprocess.run(["/bin/true"], env=variables, capture_output=True, text=True, check=False)
+    with settings_variables(colors=text) as variables:
+        done = subprocess.run(["/bin/true"], env=variables, capture_output=True, text=True)
     assert cause in done.stderr, done.stderr
     return done.returncode

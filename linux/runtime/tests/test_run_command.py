@@ -5,14 +5,13 @@ Method: run small programs on plans whose outcome is known.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -244,11 +243,11 @@ def test_wrong_plans(tau: Tau, plan: MakePlan, tmp_path: Path) -> None:
         *("1 1000000 64*3x", "1 1000000 64*4294967296", "1 " + "9" * 20),
     ],
 )
-def test_damaged_settings_end_the_program(text: str, tmp_path: Path) -> None:
+def test_damaged_settings_end_the_program(text: str) -> None:
     """The library refuses what `tau run` would not have written."""
-    variables = settings_variables(tmp_path, plan=text)
     command = ["/bin/echo", "ran"]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    with settings_variables(plan=text) as variables:
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (125, "")
     assert "the settings' plan is damaged" in done.stderr
 
@@ -301,10 +300,15 @@ def test_an_existing_json_file_is_kept(tau: Tau, tmp_path: Path) -> None:
 
 
 def test_a_json_file_that_cannot_be_written(tau: Tau, plan: MakePlan) -> None:
-    """The exit status is not one of the program's; what was counted is on stderr."""
-    done = tau("run", "--json", "/dev/full", "--plan", plan(1 << 20), "--", "echo", "ran")
+    """A failed program's exit status is kept, one that succeeded is not told to have; what was
+    counted is on stderr.
+    """
+    options = ("--json", "/dev/full", "--plan", plan(1 << 20))
+    done = tau("run", *options, "--", "echo", "ran")
     assert (done.returncode, done.stdout) == (125, "ran\n")
     assert "No space left" in done.stderr and "the plan held" in done.stderr
+    done = tau("run", *options, "--", "ls", "/nowhere")
+    assert done.returncode == 2 and "No space left" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["a\nclass x", "b\nrefused by", "c\\012\n", "n\udcff", "n" * 200])
@@ -339,31 +343,110 @@ def test_a_small_limit_on_file_sizes(tmp_path: Path) -> None:
     words = f"ulimit -f 8; exec {sys.executable} -m tautochrone run -- sh -c 'echo ran; exit 7'"
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (7, "ran\n"), done.stderr
-    assert "cannot write 524,288 bytes" in done.stderr and "next:" in done.stderr
+    assert "no file of 524,288 bytes in memory" in done.stderr and "next:" in done.stderr
 
 
-def test_what_a_killed_command_left_is_removed(tmp_path: Path) -> None:
-    """By the next one; the report of a command that still runs is kept."""
+def test_folders_of_the_user_are_kept(tmp_path: Path) -> None:
+    """One in TMPDIR is old, and has a name as ours had: no run adds or removes anything there, nor
+    does one that is killed.
+    """
+    kept = tmp_path / "tau-run-results" / "figures.csv"
+    kept.parent.mkdir()
+    kept.write_text("1,2,3")
+    os.utime(kept.parent, (0, 0))
     environment = dict(os.environ) | {"TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "tautochrone", "run", "--"]
-    with subprocess.Popen([*command, "cat"], env=environment, stdin=subprocess.PIPE) as killed:
-        wait_for(lambda: list(tmp_path.glob("tau-run-*/report")))
-        (left,) = tmp_path.iterdir()
-        time.sleep(1.2)
-        subprocess.run([*command, "true"], env=environment, check=True)
-        assert list(tmp_path.iterdir()) == [left]
+    with subprocess.Popen(
+        [*command, "cat"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as killed:
+        assert killed.stdin is not None and killed.stdout is not None
+        killed.stdin.write(b"ran\n")
+        killed.stdin.flush()
+        assert killed.stdout.readline() == b"ran\n"
         killed.kill()
+    tmp_path.chmod(0o500)  # and none needs to write there
     subprocess.run([*command, "true"], env=environment, check=True)
-    assert list(tmp_path.iterdir()) == []
+    tmp_path.chmod(0o700)
+    assert [*tmp_path.rglob("*")] == [kept.parent, kept]
+    assert kept.read_text() == "1,2,3"
 
 
-def wait_for(condition: Callable[[], object]) -> None:
-    """Look every 10 ms, for five minutes at least."""
-    for _ in range(30_000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not come")
+# The number of the shared file, in the program.
+SHARED = "int(os.environ['TAU_PRELOAD'].split()[2])"
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "shutil.rmtree(os.environ['TMPDIR'])",
+        f"os.pwrite({SHARED}, b'ended\\ncalls x\\n', 0)",
+        f"os.pwrite({SHARED}, b'ended\\nspilled 1\\n', 0)",
+        f"os.pwrite({SHARED}, b'ended\\nspill 1 1' + b'0' * 4000 + b'\\n', 0)",
+        f"os.pwrite({SHARED}, b'ended\\nsite 0\\nclass 1\\ntask\\n', 0)",
+        f"os.pwrite({SHARED}, b'refused it never ran\\n', 0)",
+        f"os.pwrite({SHARED}, os.urandom(1 << 19), 0)",
+        f"os.pwrite({SHARED}, b'ended' * 100_000, 0)",
+    ],
+)
+def test_the_exit_status_is_the_program_s_whatever_it_does_to_its_report(
+    run: RunProgram, plan: MakePlan, tmp_path: Path, act: str
+) -> None:
+    """It removes its TMPDIR, or writes lines of its own to the shared file and ends without ours:
+    the counts are not told, or those that it wrote are.
+    """
+    folder = tmp_path / "its own"
+    folder.mkdir()
+    code = f"import os, shutil\n{act}\nos._exit(7)"
+    options = ("--plan", plan(1 << 24))
+    done = run("python3", "-S", "-c", code, options=options, env={"TMPDIR": str(folder)})
+    assert done.status == 7 and "has a bug" not in done.stderr, done.stderr
+    assert done.document["exit_status"] == 7
+
+
+def test_the_shared_file_keeps_its_size(run: RunProgram) -> None:
+    """A program can neither cut it, which would kill it at its end, nor make it fill the memory."""
+    code = f"""
+import os
+number = {SHARED}
+for size in (0, 100, 1 << 33):
+    try:
+        os.ftruncate(number, size)
+        print("changed")
+    except OSError as error:
+        print(error.errno)
+"""
+    done = run("python3", "-S", "-c", code)
+    assert (done.status, done.stdout) == (0, f"{errno.EPERM}\n" * 3)
+    assert done.document["is_complete"]
+
+
+@pytest.mark.parametrize("way", ["closed", "replaced"])
+def test_a_program_that_closes_all_descriptors(
+    run: RunProgram, plan: MakePlan, tmp_path: Path, way: str
+) -> None:
+    """And becomes another by exec: that one finds its plan all the same, and no other file in the
+    descriptor's place is written.
+    """
+    other = tmp_path / "other"
+    other.write_bytes(bytes(1 << 20))
+    replace = f"os.dup2(os.open({str(other)!r}, os.O_RDWR), number, inheritable=True)"
+    code = f"""
+import os
+number = {SHARED}
+os.closerange(3, 65536)
+{replace if way == "replaced" else ""}
+os.execvp("seq", ["seq", "3"])
+"""
+    done = run("python3", "-S", "-c", code, options=("--plan", plan(1 << 24)))
+    assert (done.status, done.stdout) == (0, "1\n2\n3\n")
+    assert done.document["is_complete"] and done.document["program"].endswith("seq")
+    assert other.read_bytes() == bytes(1 << 20)
+
+
+def test_children_of_the_planned_program_have_no_descriptor(run: RunProgram) -> None:
+    """Only what has use for the shared file has it open."""
+    done = run("sh", "-c", "ls /proc/self/fd; true")
+    assert done.stdout.split() == ["0", "1", "2", "3"], done.stdout
 
 
 def test_no_fault_and_no_system_call(build: Build, run: RunProgram, plan: MakePlan) -> None:

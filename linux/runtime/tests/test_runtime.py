@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -47,7 +49,7 @@ def test_random_calls(
 def test_the_family(build: Build, run: RunProgram, options: tuple[object, ...]) -> None:
     """Results and errno are those that the same program finds with the C library's own."""
     # Compilers know that posix_memalign leaves errno alone, and would not look.
-    program = build("runtime_family", "-fno-builtin")
+    program = build("runtime_family", "-fno-builtin", made="family")
     plain = subprocess.run([program], capture_output=True, text=True, check=False)
     assert (plain.returncode, plain.stdout) == (0, "")
     done = run(program, options=options)
@@ -169,6 +171,41 @@ def test_an_overwritten_header_stops_the_program(
     done = run(build("runtime_misuse"), kind, options=("--plan", plan(1 << 20)))
     assert (done.status, done.stdout, done.document["signal"]) == (134, "", "SIGABRT")
     assert re.search(rf"^tau run: runtime_misuse\[\d+\]: {words} overwritten$", done.stderr, re.M)
+
+
+@pytest.mark.parametrize("is_planned", [False, True])
+@pytest.mark.parametrize("more", ["alone", "beside"])
+def test_an_overwritten_control_block_loses_no_counts(
+    build: Build, run: RunProgram, plan: MakePlan, is_planned: bool, more: str
+) -> None:
+    """What lies in front of the first object is overwritten: the report looks at it with care. A
+    program that does not notice ends as without us.
+    """
+    options = ("--plan", plan(1 << 20, (64, 4))) if is_planned else ()
+    for size in (48, 600, 2000):
+        done = run(build("runtime_misuse"), "underrun", more, size, options=options)
+        assert (done.status, done.document["signal"]) == (134, "SIGABRT"), (size, done.stderr)
+        assert done.document["is_complete"] and done.document["calls"] > 0, size
+        done = run(build("runtime_misuse"), "underrun-then-end", more, size, options=options)
+        assert (done.status, done.document["is_complete"]) == (7, True), (size, done.stderr)
+
+
+def test_a_library_bound_deeply(build: Build, run: RunProgram) -> None:
+    """RTLD_DEEPBIND would have it allocate from the C library's heap, and the program free that."""
+    plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
+    done = run(build("loader", "-ldl"), plugin, "deep")
+    assert done.status == 0, done.stderr
+    assert done.document["spill_peak"] > 1_000_003
+
+
+def test_a_library_in_the_folder_of_its_caller(
+    build: Build, run: RunProgram, tmp_path: Path
+) -> None:
+    """dlopen searches the RUNPATH of its caller: ours in between must not be the caller."""
+    plugin = build("plugin", "-shared", "-fPIC", made="plugin.so")
+    shutil.copy(plugin, tmp_path / "libhidden.so")
+    program = build("loader", "-ldl", f"-Wl,-rpath,{tmp_path}", made="loader-run")
+    assert run(program, "libhidden.so", "deep").status == 0
 
 
 def test_real_programs(run: RunProgram, options: tuple[object, ...]) -> None:

@@ -80,8 +80,8 @@ HOST = "host"
     "spill_bytes",
     type=click.IntRange(min=launch.SPILL_MIN_BYTES, max=launch.RESERVED_BYTES),
     metavar="BYTES",
-    help="Size of the spill heap (default: what can be reserved; with --lock an eighth of the "
-    "plan's heap).",
+    help="Most bytes of the spill heap (default: what the system gives; with --lock an eighth of "
+    "the plan's heap).",
 )
 @click.option(
     "--lock",
@@ -169,26 +169,27 @@ def command(
         _note_tasks(colors)
     ran = launch.run(words, how)
     report = read_report(ran.report)
-    refuse_unrun(report, EXIT_CANNOT_RUN_SO)
+    refuse_unrun(report, ran.ended.exit_status, EXIT_CANNOT_RUN_SO)
     _say(report, ran, Path(words[0]).name, how)
     if json_path is not None:
         document = _document(report, ran, words[0], plan, plan_hash, colors)
-        _write(document, json_path, force, inputs)
+        with _own_status(ran.ended.exit_status):
+            _write(document, json_path, force, inputs)
     return ran.ended.exit_status
 
 
 @contextlib.contextmanager
-def _own_status() -> Iterator[None]:
-    """Errors inside have an exit status that is not taken for the program's."""
+def _own_status(exit_status: int = 0) -> Iterator[None]:
+    """Errors inside have the program's exit status, or one that is not taken for its success."""
     try:
         yield
     except TauError as error:
-        error.exit_code = max(error.exit_code, EXIT_CANNOT_RUN_SO)
+        error.exit_code = exit_status or max(error.exit_code, EXIT_CANNOT_RUN_SO)
         raise
 
 
 def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]) -> None:
-    with _own_status(), output_file.written(path, force, inputs) as partial:
+    with output_file.written(path, force, inputs) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
@@ -246,7 +247,7 @@ def _refuse_locking(how: How) -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if not how.is_locked or how.plan is None or os.geteuid() == 0:
         return
-    wanted_bytes = how.plan.heap_bytes + launch.spill_bytes(how, launch.reserved_bytes())
+    wanted_bytes = how.plan.heap_bytes + (launch.spill_bytes(how) or 0)
     if limit != resource.RLIM_INFINITY and wanted_bytes > limit:
         raise TauError(
             f"--lock needs {wanted_bytes:,} bytes of locked memory and more for code and stacks; "

@@ -81,7 +81,8 @@ def preloadable(library: Path) -> Iterator[str]:
     if not any(letter in str(library) for letter in " :,\t"):
         yield session.library_path(library)
         return
-    with tempfile.TemporaryDirectory(prefix="tau-") as folder:
+    # The program may do to it what it likes.
+    with tempfile.TemporaryDirectory(prefix="tau-", ignore_cleanup_errors=True) as folder:
         link = Path(folder) / library.name
         link.symlink_to(library)
         yield session.library_path(link)

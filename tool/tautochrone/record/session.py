@@ -26,9 +26,11 @@ def recorder_value(folder: Path, pid: int, rate: int, filters: int, flags: int) 
     return _filled(f"record {pid} {rate} {filters} {flags} {folder}")
 
 
-def run_value(folder: Path, pid: int) -> str:
-    """The value for the allocator of the process `pid`; its settings are in `folder`."""
-    return _filled(f"run {pid} {folder}")
+def run_value(pid: int | str, file: tuple[int, int, int], folder: str) -> str:
+    """The value for the allocator of the process `pid`. `file` is what it shares with `tau run`:
+    its descriptor, its inode and the bytes of its report; `folder` has it by its descriptor, too.
+    """
+    return _filled(" ".join(["run", str(pid), *map(str, file), folder]))
 
 
 def _filled(value: str) -> str:

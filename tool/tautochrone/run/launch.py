@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
 import platform
-import resource
-import shutil
-import tempfile
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.native import RUN_LIBRARY
 from tautochrone.plan.file import Plan
-from tautochrone.record import launch, session
+from tautochrone.record import launch
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
+from tautochrone.run import exchange
 from tautochrone.run.colors import Colors
 
-PREFIX = "tau-run-"
-REPORT_NAME = "report"
-SETTINGS_NAME = "settings"
-JUST_MADE_S = 1  # it may not be locked yet
-REPORT_BYTES = 1 << 19  # TAU_REPORT_BYTES of linux/runtime/report.h
-PAGE_BYTES = 4096
 # Of the core: the largest pool of a TLSF with words of 64 bits, which is smaller where the machine
 # has no instruction to scan a word (core/private/heap/tlsf_block.h).
 RESERVED_BYTES = 1 << (33 if platform.machine() == "riscv64" else 36)
 SPILL_MIN_BYTES = 1 << 20
-# Of what is left where address space is limited or accounted for: stacks and libraries need some.
-LIMITED_PART = 4
 LOCKED_PART = 8
-OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")
-MEMORY = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True)
 class How:
-    """What the user asked for; `spill_bytes` None: as much as is reserved."""
+    """What the user asked for; `spill_bytes` None: as much as it needs."""
 
     plan: Plan | None = None
     spill_bytes: int | None = None
@@ -66,37 +49,24 @@ def plan_text(plan: Plan) -> str:
     return " ".join([str(plan.check_level), str(plan.heap_bytes), *pairs])
 
 
-def reserved_bytes() -> int:
-    """The address space for objects outside a plan: as much as a heap can have, if that is free."""
-    found = RESERVED_BYTES
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        found = min(found, limit // LIMITED_PART)
-    if OVERCOMMIT.exists() and OVERCOMMIT.read_text().strip() == "2":
-        fields = dict(line.split(":") for line in MEMORY.read_text().splitlines())
-        left_kib = int(fields["CommitLimit"].split()[0]) - int(fields["Committed_AS"].split()[0])
-        found = min(found, max(0, left_kib) * 1024 // LIMITED_PART)
-    return max(SPILL_MIN_BYTES, found // PAGE_BYTES * PAGE_BYTES)
-
-
-def spill_bytes(how: How, reserved: int) -> int:
-    """The bytes of the spill heap beside the plan's."""
+def spill_bytes(how: How) -> int | None:
+    """The bytes of the spill heap beside the plan's; None: as many as it can have."""
     if how.is_strict:
         return 0
     if how.spill_bytes is not None:
         return how.spill_bytes
     if how.is_locked and how.plan is not None:
         return max(SPILL_MIN_BYTES, how.plan.heap_bytes // LOCKED_PART)
-    return reserved
+    return None
 
 
 def settings_text(how: How) -> str:
     """The lines of the allocator's settings; docs/spec/runtime.md has their meaning."""
-    reserved = reserved_bytes()
-    found = {"reserve": str(reserved)}
+    found = {}
     if how.plan is not None:
         found["plan"] = plan_text(how.plan)
-        found["spill"] = str(spill_bytes(how, reserved))
+        if (bytes_count := spill_bytes(how)) is not None:
+            found["spill"] = str(bytes_count)
     if how.colors is not None:
         found["colors"] = how.colors.text(how.is_strict)
     if how.is_locked:
@@ -125,68 +95,8 @@ def run(words: list[str], how: How) -> Ran:
     environment |= how.variables or {}
     with (
         launch.preloaded_library(RUN_LIBRARY) as library,
-        _session_folder(settings_text(how)) as folder,
+        exchange.opened(settings_text(how)) as shared,
     ):
         environment["LD_PRELOAD"] = f"{library}:{before}" if before else library
-        ended = launch.run_in(
-            words, environment, False, False, lambda pid: session.run_value(folder, pid)
-        )
-        report = folder / REPORT_NAME
-        lines = report.read_bytes().partition(b"\0")[0] if report.exists() else b""
-        return Ran(ended, os.fsdecode(lines))
-
-
-@contextlib.contextmanager
-def _session_folder(settings: str) -> Iterator[Path]:
-    """Yield a folder with the settings, and a report that the program can map and write, also as
-    another user. Without room for the report there is a note, and none.
-
-    All of it is on the disk: a program that writes to a mapped hole of a full one is killed.
-    """
-    _remove_left()
-    with contextlib.ExitStack() as stack:
-        try:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=PREFIX)))
-            _hold(folder, stack)
-            folder.chmod(0o711)
-            (folder / SETTINGS_NAME).write_text(settings, encoding="ascii")
-            (folder / SETTINGS_NAME).chmod(0o644)
-        except OSError as error:
-            raise TauError(
-                f"cannot write the heap's settings to {tempfile.gettempdir()}: {error.strerror}",
-                "name another folder with TMPDIR, or raise the limit (ulimit -f)",
-                EXIT_CANNOT_RUN_SO,
-            ) from error
-        _make_report(folder / REPORT_NAME)
-        yield folder
-
-
-def _make_report(report: Path) -> None:
-    """Write the file of the report in full; remove it, with a note, if there is no room."""
-    try:
-        report.write_bytes(bytes(REPORT_BYTES))
-        report.chmod(0o666)
-    except OSError as error:
-        report.unlink(missing_ok=True)
-        output.warn(
-            f"tau: the program runs without counts: cannot write {REPORT_BYTES:,} bytes to"
-            f" {tempfile.gettempdir()}: {error.strerror}",
-            "name another folder with TMPDIR, or raise the limit (ulimit -f)",
-        )
-
-
-def _hold(folder: Path, stack: contextlib.ExitStack) -> None:
-    """Lock a folder until `stack` ends, or this process. Raises OSError if another one has it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    stack.callback(os.close, descriptor)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _remove_left() -> None:
-    """Remove the reports of commands that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-            about = folder.lstat()
-            if about.st_uid == os.geteuid() and time.time() - about.st_ctime > JUST_MADE_S:
-                _hold(folder, stack)
-                shutil.rmtree(folder)
+        ended = launch.run_in(words, environment, False, False, shared.value)
+        return Ran(ended, shared.report())

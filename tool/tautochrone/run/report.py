@@ -14,6 +14,7 @@ from tautochrone.plan.file import MARGIN_MAX, Plan
 from tautochrone.plan.heap.margin import DEFAULT
 
 SITES_SHOWN_MAX = 5
+NUMBER_END = 1 << 64
 KNOWN_THREADS_MAX = 1024  # TAU_COLORS_THREADS_MAX of linux/runtime/colors/threads.h
 REFUSED_STEP = "see `ulimit -v` and `ulimit -l`; `tau check PLAN` says what is wrong with a plan"
 WINDOW_STEP = "give the tasks another [window], such as start = 0x100000000000, and plan again"
@@ -97,43 +98,58 @@ class Report:
 
 
 def read_report(text: str) -> Report | None:
-    """The report in these lines; None if the program left none."""
+    """The report in these lines; None if the program left none, or wrote other lines into it."""
     report = Report()
-    for line in text.split("\n"):
-        key, _, rest = line.partition(" ")
-        words = rest.split()
-        match key:
-            case "program":
-                report.program = _path(rest)
-            case "calls" | "threads" | "refusals":
-                setattr(report, key, int(rest))
-            case "class":
-                report.classes.append(Class(*map(int, words)))
-            case "shared":
-                report.shared_bytes, report.shared_peak = map(int, words)
-            case "spilled":
-                report.spilled_objects, report.spilled_bytes = map(int, words)
-            case "spill":
-                report.spill_peak = int(words[1])
-            case "site":
-                report.sites.append(_site(rest))
-            case "checked":
-                report.pages_checked = int(rest)
-            case "unknown":
-                report.unknown_threads = int(rest)
-            case "task":
-                report.tasks.append(Task(words[0], *map(int, words[1:])))
-            case "ended" | "misuse" | "refused":
-                report.end, report.reason = key, rest.strip()
+    try:
+        for line in text.split("\n"):
+            _read_line(report, line)
+    except (ValueError, TypeError, IndexError):
+        return None
     report.sites.sort(key=lambda site: -site.size_bytes)
     return report if report.end else None
+
+
+def _read_line(report: Report, line: str) -> None:
+    key, _, rest = line.partition(" ")
+    words = rest.split()
+    match key:
+        case "program":
+            report.program = _path(rest)
+        case "calls" | "threads" | "refusals":
+            setattr(report, key, _number(rest))
+        case "class":
+            report.classes.append(Class(*map(_number, words)))
+        case "shared":
+            report.shared_bytes, report.shared_peak = map(_number, words)
+        case "spilled":
+            report.spilled_objects, report.spilled_bytes = map(_number, words)
+        case "spill":
+            report.spill_peak = _number(words[1])
+        case "site":
+            report.sites.append(_site(rest))
+        case "checked":
+            report.pages_checked = _number(rest)
+        case "unknown":
+            report.unknown_threads = _number(rest)
+        case "task":
+            report.tasks.append(Task(words[0], *map(_number, words[1:])))
+        case "ended" | "misuse" | "refused":
+            report.end, report.reason = key, rest.strip()
+
+
+def _number(text: str, base: int = 10) -> int:
+    """A number as the allocator writes it. Raises ValueError for any other text."""
+    found = int(text, base)
+    if not 0 <= found < NUMBER_END:
+        raise ValueError(text)
+    return found
 
 
 def _site(text: str) -> Site:
     offset, objects, size_bytes, module = text.split(" ", 3)
     module = _path(module)
     place = os.path.realpath(module) if module.startswith("/") else module
-    return Site(place, int(offset, 16), int(objects), int(size_bytes))
+    return Site(place, _number(offset, 16), _number(objects), _number(size_bytes))
 
 
 def _path(text: str) -> str:
@@ -141,9 +157,10 @@ def _path(text: str) -> str:
     return re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), text)
 
 
-def refuse_unrun(report: Report | None, exit_code: int) -> None:
-    """Raise TauError if the allocator ended the program before it began."""
-    if report is not None and report.end == "refused":
+def refuse_unrun(report: Report | None, exit_status: int, exit_code: int) -> None:
+    """Raise TauError with `exit_code` if that is how the allocator ended the program at its start.
+    """
+    if report is not None and report.end == "refused" and exit_status == exit_code:
         reason = report.reason
         step = next((REFUSED_STEPS[part] for part in REFUSED_STEPS if part in reason), REFUSED_STEP)
         raise TauError(f"the heap could not be made: {reason}", step, exit_code)

@@ -1,5 +1,6 @@
 // One kind of misuse, by name; the allocator should stop the program at it. A second word is "pool"
-// (the object is of a pool's size) or "beside" (there was a second thread).
+// (the object is of a pool's size) or "beside" (there was a second thread). A third one says how
+// many bytes in front of the object are overwritten.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -41,6 +42,12 @@ int main(int count, char **words) {
         free(other);
         memset(object, 0xff, bytes + 32);
         free(object);
+    } else if (strcmp(words[1], "underrun") == 0) {
+        memset(object - atoi(words[3]), 0x41, (size_t)atoi(words[3]));
+        free(object);
+    } else if (strcmp(words[1], "underrun-then-end") == 0) {
+        memset(object - atoi(words[3]), 0x41, (size_t)atoi(words[3]));
+        return 7;
     } else if (strcmp(words[1], "overrun-then-malloc") == 0) {
         const size_t bytes = malloc_usable_size(object);
         free(other);

@@ -1,0 +1,136 @@
+#include "linux/runtime/spill.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "linux/runtime/alone.h"
+#include "linux/runtime/heap.h"
+#include "linux/runtime/lock.h"
+#include "linux/runtime/notes.h"
+#include "linux/runtime/settings.h"
+
+#define PAGE_BYTES ((size_t)4096)
+// The system maps from the top of the address space down, so what lies this far below is the last
+// to meet the heap when it grows.
+#define ROOM_BYTES ((uintptr_t)1 << 36)
+#define STEP_BYTES ((size_t)64 << 20)
+// Where the process may have little, what is not used yet must not be in the way of stacks.
+#define STEP_LIMITED_BYTES ((size_t)1 << 20)
+#define STEP_PART 8  // of what there is
+// In a pool, beside the object: its descriptor, headers, and links of the block behind it.
+#define POOL_EXTRA_BYTES ((size_t)256)
+#define CLASS_PART 16  // a class of blocks has at most this part more than the object
+// A free block's header, links and size lie this near to its ends.
+#define BLOCK_EDGE_BYTES ((size_t)32)
+
+static uintptr_t rounded(uintptr_t bytes, size_t unit) {
+    return (bytes + unit - 1) & ~(uintptr_t)(unit - 1);
+}
+
+static void *map_at(uintptr_t start, size_t bytes, int more_flags) {
+    void *const wanted = (void *)start;
+    void *const found = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | more_flags, -1, 0);
+    if (found != wanted && found != MAP_FAILED) {
+        munmap(found, bytes);  // an old kernel takes the address for a wish
+        return MAP_FAILED;
+    }
+    return found;
+}
+
+void *tau_spill_place(size_t front_bytes, size_t bytes, size_t alignment, bool populate) {
+    const int more_flags = populate ? MAP_POPULATE : MAP_NORESERVE;
+    void *const highest = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *found = MAP_FAILED;
+    if (highest == MAP_FAILED) {
+        return found;
+    }
+    for (uintptr_t room = ROOM_BYTES; found == MAP_FAILED && room != 0; room /= 2) {
+        const uintptr_t below = room + bytes + alignment;
+        if (below < (uintptr_t)highest) {
+            const uintptr_t start = rounded((uintptr_t)highest - below + front_bytes, alignment);
+            found = map_at(start - front_bytes, bytes, more_flags);
+        }
+    }
+    munmap(highest, PAGE_BYTES);
+    return found;
+}
+
+static bool is_limited(int resource) {
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static size_t step_bytes(void) {
+    return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) ? STEP_LIMITED_BYTES : STEP_BYTES;
+}
+
+size_t tau_spill_first_bytes(size_t max_bytes) {
+    const size_t step = step_bytes();
+    return max_bytes < step ? max_bytes : step;
+}
+
+// The lock is held meanwhile: nobody is to find an object in memory that is not the heap's yet.
+static bool add(size_t bytes) {
+    tau_lock_take();
+    const uintptr_t start = tau_heap.spill_start + tau_heap.spill_bytes;
+    const bool is_mapped = bytes <= tau_heap.spill_max_bytes - tau_heap.spill_bytes &&
+                           map_at(start, bytes, MAP_NORESERVE) != MAP_FAILED;
+    if (is_mapped) {
+        tau_heap.spill_bytes += bytes;
+        tau_notes.spill_fresh = start + TAU_NOTES_BEHIND_BYTES;
+        (void)tau_alone_tlsf_add_pool(tau_heap.spill, (void *)start, bytes);
+    }
+    tau_lock_release();
+    return is_mapped;
+}
+
+bool tau_spill_grow(size_t alignment, size_t size_bytes) {
+    const int error = errno;
+    if (size_bytes > tau_heap.spill_max_bytes || alignment > tau_heap.spill_max_bytes) {
+        return false;
+    }
+    const size_t object_bytes = size_bytes + (alignment > 16 ? alignment : 0);
+    const size_t needed_bytes =
+        rounded(object_bytes + object_bytes / CLASS_PART + POOL_EXTRA_BYTES, PAGE_BYTES);
+    const size_t step = step_bytes();
+    const size_t part = rounded(tau_heap.spill_bytes / STEP_PART, PAGE_BYTES);
+    const size_t wanted_bytes = part > step ? part : step;
+    const bool is_added = (wanted_bytes > needed_bytes && add(wanted_bytes)) || add(needed_bytes);
+    errno = error;
+    return is_added;
+}
+
+static bool give_back(uintptr_t start, uintptr_t end) {
+    const uintptr_t first = rounded(start, PAGE_BYTES);
+    const uintptr_t last = end & ~(uintptr_t)(PAGE_BYTES - 1);
+    return first < last && !tau_settings.is_locked &&
+           madvise((void *)first, last - first, MADV_DONTNEED) == 0;
+}
+
+static bool give_block_back(void *context, void *payload, size_t size_bytes, bool is_free) {
+    const uintptr_t start = (uintptr_t)payload;
+    if (is_free && size_bytes > 2 * BLOCK_EDGE_BYTES &&
+        give_back(start + BLOCK_EDGE_BYTES, start + size_bytes - BLOCK_EDGE_BYTES)) {
+        *(bool *)context = true;
+    }
+    return true;
+}
+
+bool tau_spill_trim(void) {
+    bool is_given = false;
+    const int error = errno;
+    if (tau_heap.spill != NULL) {
+        tau_tlsf_walk(tau_heap.spill, give_block_back, &is_given);
+    }
+    errno = error;
+    return is_given;
+}
+
+void tau_spill_give_back(void *pointer, size_t size_bytes) {
+    const int error = errno;
+    (void)give_back((uintptr_t)pointer, (uintptr_t)pointer + size_bytes);
+    errno = error;
+}

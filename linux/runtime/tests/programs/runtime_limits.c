@@ -1,0 +1,81 @@
+// A program with a limit on its memory, and what it gives back. Argument: as, data, or back. as and
+// data set the limit, and print whether a thread could be created, and the MB that malloc gave. back
+// prints resident KiB after a large object, after trimming small ones, whether that gave any back,
+// and how many bytes of a calloc were not zero.
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define LIMIT_BYTES ((rlim_t)300 << 20)
+#define PIECE_BYTES 100000u
+#define LARGE_BYTES ((size_t)64 << 20)
+#define SMALL_BYTES 65536u
+
+static void *nothing(void *argument) {
+    return argument;
+}
+
+static void limited(int resource) {
+    const struct rlimit limit = {LIMIT_BYTES, LIMIT_BYTES};
+    pthread_t thread;
+    if (setrlimit(resource, &limit) != 0) {
+        exit(1);
+    }
+    const int failed = pthread_create(&thread, NULL, nothing, NULL);
+    if (failed == 0) {
+        pthread_join(thread, NULL);
+    }
+    static char text[100];
+    setvbuf(stdout, text, _IOLBF, sizeof text);
+    size_t bytes = 0;
+    while (malloc(PIECE_BYTES) != NULL) {
+        bytes += PIECE_BYTES;
+    }
+    printf("%d %zu\n", failed, bytes / 1000000);
+}
+
+static long resident_kib(void) {
+    long total = 0, resident = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld %ld", &total, &resident) != 2) {
+        exit(1);
+    }
+    fclose(file);
+    return resident * 4;
+}
+
+static void back(void) {
+    static char *small[LARGE_BYTES / SMALL_BYTES];
+    char *const large = malloc(LARGE_BYTES);
+    memset(large, 1, LARGE_BYTES);
+    free(large);
+    const long after_large = resident_kib();
+    for (size_t index = 0; index < LARGE_BYTES / SMALL_BYTES; index++) {
+        small[index] = malloc(SMALL_BYTES);
+        memset(small[index], 1, SMALL_BYTES);
+    }
+    for (size_t index = 0; index < LARGE_BYTES / SMALL_BYTES; index++) {
+        free(small[index]);
+    }
+    const int is_given = malloc_trim(0);
+    char *const cleared = calloc(1, LARGE_BYTES / 2);
+    size_t wrong = 0;
+    for (size_t index = 0; index < LARGE_BYTES / 2; index++) {
+        wrong += cleared[index] != 0;
+    }
+    free(cleared);
+    printf("%ld %ld %d %zu\n", after_large, resident_kib(), is_given, wrong);
+}
+
+int main(int count, char **words) {
+    const char *const kind = count > 1 ? words[1] : "";
+    if (strcmp(kind, "back") == 0) {
+        back();
+    } else {
+        limited(strcmp(kind, "data") == 0 ? RLIMIT_DATA : RLIMIT_AS);
+    }
+    return 0;
+}

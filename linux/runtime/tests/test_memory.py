@@ -1,0 +1,71 @@
+"""The spill heap takes what the program needs, within its limits, and gives memory back.
+
+Method: programs that limit themselves, or are limited, say how much they got and what is resident.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from testing.recorded import Build
+from testing.runtime import MakePlan, RunProgram
+
+WITHOUT = ("none", "small")
+
+
+@pytest.fixture(params=WITHOUT)
+def options(request: pytest.FixtureRequest, plan: MakePlan) -> tuple[object, ...]:
+    """Without a plan, and on one that holds next to nothing."""
+    return () if request.param == "none" else ("--plan", plan(100_000, (64, 3)))
+
+
+@pytest.mark.parametrize("kind", ["as", "data"])
+def test_a_program_that_limits_itself_gets_what_its_limit_allows(
+    build: Build, run: RunProgram, options: tuple[object, ...], kind: str
+) -> None:
+    """Of 300 MiB all but a twentieth, as with the C library's heap, and a thread before that."""
+    done = run(build("runtime_limits"), kind, options=options)
+    failed, megabytes = map(int, done.stdout.split())
+    assert (failed, 285 <= megabytes <= 315) == (0, True), done.stdout
+
+
+def test_a_program_that_is_started_with_a_limit(build: Build) -> None:
+    """On address space of 400 MB it gets its own 300 MiB, less libraries and a stack."""
+    program = build("runtime_limits")
+    words = f"ulimit -v 400000; exec {sys.executable} -m tautochrone run -- {program} as"
+    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=True)
+    failed, megabytes = map(int, done.stdout.split())
+    assert (failed, 285 <= megabytes <= 315) == (0, True), done.stdout
+
+
+def test_memory_is_given_back(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """Of a large object when it is freed, of small ones by malloc_trim; what comes after is clear.
+    """
+    done = run(build("runtime_limits"), "back", options=options)
+    after_large, after_trim, is_given, wrong = map(int, done.stdout.split())
+    assert after_large < 10_000 and after_trim < 10_000 and (is_given, wrong) == (1, 0)
+
+
+def test_locked_memory_stays(build: Build, run: RunProgram, plan: MakePlan) -> None:
+    """It is the promise of --lock: nothing is given back."""
+    options = ("--plan", plan(100_000), "--lock", "--spill", 100 << 20)
+    done = run(build("runtime_limits"), "back", options=options)
+    if done.status == 125:
+        pytest.skip(f"memory cannot be locked here: {done.stderr}")
+    after_large, _, is_given, wrong = map(int, done.stdout.split())
+    assert after_large > 64 << 10 and (is_given, wrong) == (0, 0)
+
+
+def test_the_c_library_s_calls_tell_of_our_heaps(build: Build, run: RunProgram) -> None:
+    """malloc_stats on stderr, malloc_info as XML; an unknown option of that is refused."""
+    done = run(build("runtime_told"))
+    assert done.status == 0
+    (used,) = re.findall(r"in use bytes +=  *(\d+)", done.stderr)
+    (taken,) = re.findall(r'<system type="current" size="(\d+)"/>', done.stdout)
+    assert 5_000_000 < int(used) <= int(taken) < 5_100_000
