@@ -180,7 +180,15 @@ def command(
             print(f"next: tau coldcode replay {recordings[0]} --plan {plan_path}")
 
     output.emit(as_json, "coldcode plan", result, show)
+    _warn_of_more_ram(value)
     return EXIT_DONE
+
+
+def _warn_of_more_ram(value: CodePlan) -> None:
+    """Say it if the frames take more than what leaves."""
+    if value.ram_bytes > value.code_bytes:
+        cause = "this plan takes more RAM than the kernel without it"
+        output.warn(cause, "give fewer --frames, a lower --threshold, or --ram")
 
 
 def _refuse_both(

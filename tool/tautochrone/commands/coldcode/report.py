@@ -107,9 +107,8 @@ def _planned(path: Path, recordings: Sequence[CodeRecording]) -> Planned:
     row = (value.threshold, value.planner, value.policy, value.frames, value.ram_bytes, faults)
     hashes = sorted(sha256_of_file(one.path) for one in recordings)
     is_own = hashes == sorted(one.sha256 for one in value.recordings)
-    all_bytes = value.core_bytes + value.base_bytes + value.swappable_bytes
     bound = value.lower_bound_faults if is_own else None
-    return Planned(Point(*row), together, all_bytes, value.core_bytes, bound, is_own)
+    return Planned(Point(*row), together, value.code_bytes, value.core_bytes, bound, is_own)
 
 
 def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | None, list[str]]:

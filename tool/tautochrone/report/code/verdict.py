@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tautochrone.console.output import count, percent
+from tautochrone.console.output import change, count, percent
 from tautochrone.plan.code.space import Point
 from tautochrone.report.code.look import share
 from tautochrone.report.code.time import Clock
@@ -16,11 +16,10 @@ def sentences(
 ) -> list[str]:
     """What POINT keeps in RAM and how often it loads a page, in this recording."""
     asked = "the plan" if is_planned else f"T = {share(point.threshold)}"
-    left = code_bytes - point.ram_bytes
-    change = f"{percent(abs(left) / max(code_bytes, 1))} {'less' if left >= 0 else 'more'}"
+    less_or_more = change(point.ram_bytes, max(code_bytes, 1))
     told = [
         f"With {asked} and {point.frames} frames, {of_bytes(point.ram_bytes)} of"
-        f" {of_bytes(code_bytes)} of kernel code are in RAM: {change}."
+        f" {of_bytes(code_bytes)} of kernel code are in RAM: {less_or_more}."
     ]
     cost = f"This recording has {count(point.faults, 'fault')}"
     if bound_faults is not None:
