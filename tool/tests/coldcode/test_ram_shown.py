@@ -32,7 +32,7 @@ def code_plan(frames: int) -> CodePlan:
 def result(pager_bytes: int) -> dict[str, Any]:
     """What a run found that keeps 40,000 of 100,000 bytes, and the pager's."""
     sizes = {"text_bytes": 100_000, "resident_text_bytes": 40_000, "cache_bytes": 16_384}
-    counted = {"faults": 1, "loads": 1, "pager": []}
+    counted = {"faults": 1, "loads": 1, "replayed_loads": 1, "pager": []}
     instructions = {"system_instructions": 99, "baseline_system_instructions": 100}
     return sizes | counted | instructions | {"pager_bytes": pager_bytes}
 

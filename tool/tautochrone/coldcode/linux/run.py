@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tautochrone.coldcode.fragment import fragment_text, misplaced, read_fragment
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map
@@ -40,7 +42,9 @@ KIB = 1024
 LINKS_MAX = 6
 # What the kernel calls for the first program, once the pager is at work.
 FIRST_PROGRAM = "run_init_process"
-# The kernel's function that shows the counters: what is executed later, they do not count.
+# The counters count from the return of the first of these to the second one on, which releases
+# cold code, until the third one reads them. A kernel without cold code calls them, too.
+RELEASE_BEHIND, RELEASED_BY = "tau_cold_counters_show", "tau_cold_activate"
 COUNTED_UNTIL = "counters_show"
 # Places the code of a kernel on pages, from a recording of it, and the pieces of other links of it.
 Planner = Callable[[Built, CodeRecording, Sequence[Piece]], Sequence[Sequence[Piece]]]
@@ -89,6 +93,7 @@ def run(how: How) -> dict[str, Any]:
             memory_bytes=how.memory_bytes,
             seed=how.seed,
             seconds_max=how.seconds_max,
+            name="the kernel with all code in RAM",
         )
         recording = how.recording or Path(folder) / "baseline.taucode"
         plain = boot_recorded(baseline, how_boot, recording, how.force)
@@ -101,6 +106,7 @@ def run(how: How) -> dict[str, Any]:
         options += [f"delay_us={how.delay_us}", f"frames_least={how.cache.frames_least}"]
         paged_boot = replace(
             how_boot,
+            name="the kernel with cold code",
             pages=built.pages.read_bytes() if how.store == "flash" else None,
             options=(*how_boot.options, *(f"coldcode.{option}" for option in options)),
         )
@@ -219,7 +225,8 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
         "faults": seen.number("faults"),
         "loads": seen.number("loads"),
         "evictions": seen.number("evictions"),
-        "replayed_loads": replayed_loads(how, wish.placement, baseline.recording),
+        "replayed_loads": replayed_loads(how, wish.placement, baseline),
+        "replayed_own_loads": replayed_loads(how, wish.placement, paged),
         "faults_interrupts_off": seen.number("faults_interrupts_off"),
         "page_microseconds": seen.number("page_microseconds"),
         "worst_fault_instructions": _instructions(seen, "worst_fault_instructions"),
@@ -233,14 +240,25 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
     }
 
 
-def replayed_loads(how: How, placement: Path, recording: CodeRecording) -> int | None:
-    """What the loads are in a replay of the kernel with all code in RAM. None: the placement is of
-    another link."""
+def replayed_loads(how: How, placement: Path, run: Run) -> int | None:
+    """The loads in a replay of what a kernel executed while the counters count. None: the placement
+    is of another link than the kernel."""
+    linked = read_link_map(run.built.link_map)
     try:
-        touches = touches_of(until(recording, COUNTED_UNTIL), read_fragment(placement))
+        touches = touches_of(counted(run.recording), read_fragment(placement), linked)
     except TauError:
         return None
     return replay(touches, how.cache).loads
+
+
+def counted(recording: CodeRecording) -> CodeRecording:
+    """What was executed from the release of cold code on, until the counters were read."""
+    names = np.array(recording.functions.names)[recording.touches]
+    is_release = names == RELEASED_BY
+    is_release[: int(np.flatnonzero(names == RELEASE_BEHIND).max(initial=-1)) + 1] = False
+    begin = int(np.argmax(is_release)) if is_release.any() else 0
+    rest = replace(recording, touches=recording.touches[begin:], times=recording.times[begin:])
+    return until(rest, COUNTED_UNTIL)
 
 
 def _instructions(seen: Seen, name: str) -> int:

@@ -222,6 +222,8 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"{where}        {abs(gone):>11,} bytes ({share})")
     loads = output.count(result["loads"], "load")
     click.echo(f"{output.count(result['faults'], 'fault')}, {loads}")
+    if result["replayed_loads"] is not None:
+        click.echo(f"replay of the kernel without cold code: {result['replayed_loads']:,} loads")
     instructions = result["system_instructions"], result["baseline_system_instructions"]
     change = output.change(*instructions, less="fewer")
     click.echo(f"system instructions, without reading pages: {change}")
