@@ -15,6 +15,7 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,8 @@ FRAGMENT = "cold_code.lds"
 LINKER_SCRIPT = "arch/riscv/kernel/vmlinux.lds"
 IMAGE = "arch/riscv/boot/Image"
 LINKED = ("vmlinux", "vmlinux.map", IMAGE, ".config")
+# Folders in that of the source: of objects, and of all links.
+OBJECTS, LINKS = "build", "linked"
 SECONDS_MAX = 3 * 3600.0
 SAID_LINES = 30
 # Where a compiler, make or the linker says what failed: with several jobs not at the end.
@@ -143,14 +146,28 @@ def build(wish: Wish) -> Built:
     folder = source.prepared(wish.archive)
     mark = kept.hash_of([options, *tools.values(), *STEADY.values()])
     make = Make(folder, tools, wish.seconds_max)
-    objects = kept.folder(folder, "build", mark, lambda made: _compile(make, made, options), True)
-    link = kept.folder(
-        folder / "linked",
-        mark,
-        kept.hash_of([text]),
-        lambda made: _link(make, objects, text, made),
-    )
-    return Built(link)
+    objects = kept.folder(folder, OBJECTS, mark, lambda made: _compile(make, made, options), True)
+    return _linked(make, objects, text)
+
+
+def relink_of(vmlinux: Path, seconds_max: float = SECONDS_MAX) -> Callable[[str], Built] | None:
+    """What links the objects of a kernel that was built here with another fragment; None if it was
+    built elsewhere, or its objects are gone."""
+    link = vmlinux.resolve().parent
+    objects = link.parent.parent / f"{OBJECTS}-{link.name.partition('-')[0]}"
+    if link.parent.name != LINKS or not (kept.is_made(link) and kept.is_made(objects)):
+        return None
+    return lambda text: _linked(Make(objects.parent, compiler_tools(), seconds_max), objects, text)
+
+
+def _linked(make: Make, objects: Path, text: str) -> Built:
+    """The kernel of these objects and a fragment."""
+    mark = objects.name.partition("-")[2]
+
+    def link(made: Path) -> None:
+        _link(make, objects, text, made)
+
+    return Built(kept.folder(objects.parent / LINKS, mark, kept.hash_of([text]), link))
 
 
 @dataclass(frozen=True)

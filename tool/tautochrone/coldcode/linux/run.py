@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tautochrone.coldcode.fragment import fragment_text, misplaced, read_fragment
+from tautochrone.coldcode.fragment import fragment_text, read_fragment
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map
 from tautochrone.coldcode.linux import flash, kept
@@ -29,6 +29,7 @@ from tautochrone.coldcode.linux.qemu import (
     boot_recorded,
 )
 from tautochrone.coldcode.linux.root import Root, open_root
+from tautochrone.coldcode.linux.settling import settled, warn_of_misplaced
 from tautochrone.coldcode.recording import CodeRecording
 from tautochrone.coldcode.replay import Cache, replay, touches_of, until
 from tautochrone.console import signals
@@ -38,8 +39,6 @@ POLICIES = ("round-robin", "random", "nru", "aging")
 STORES = ("flash", "compressed", "ram")
 PAGE_BYTES = flash.PAGE_BYTES
 KIB = 1024
-# A link takes about eight CPU seconds.
-LINKS_MAX = 6
 # What the kernel calls for the first program, once the pager is at work.
 FIRST_PROGRAM = "run_init_process"
 # The counters count from the return of the first of these to the second one on, which releases
@@ -102,6 +101,8 @@ def run(how: How) -> dict[str, Any]:
         if wish.placement is None:
             wish = replace(wish, placement=placed(how, baseline, plain[1]))
         built = build(wish)
+        if how.wish.placement is not None:
+            warn_of_misplaced(built, how.wish.placement)
         options = [f"frames={how.frames}", f"policy={how.policy}", f"store={how.store}"]
         options += [f"delay_us={how.delay_us}", f"frames_least={how.cache.frames_least}"]
         paged_boot = replace(
@@ -135,22 +136,13 @@ def _refuse_other_kernel(baseline: Built, how: How) -> None:
 
 
 def placed(how: How, baseline: Built, recording: CodeRecording) -> Path:
-    """The planner's fragment, linked until every piece is on its page: sizes change with places.
-
-    It is planned again with the largest sizes of all links so far, at most LINKS_MAX times. The
-    last plan runs in any case: a piece on another page costs loads, but is no error.
-    """
-    linked: list[Piece] = []
-    path = _written(fragment_text(how.planner(baseline, recording, linked)))
-    for _ in range(LINKS_MAX):
-        built = build(replace(how.wish, placement=path))
-        there = read_link_map(built.link_map)
-        start = flash.symbols_of(built.vmlinux)[flash.START].address
-        if not misplaced(read_fragment(path).pages, there, start):
-            break
-        linked += there
-        path = _written(fragment_text(how.planner(baseline, recording, linked)))
-    return path
+    """The planner's fragment, planned until every piece is on its page as linked."""
+    pages = settled(
+        lambda linked: how.planner(baseline, recording, linked),
+        lambda pages: pages,
+        lambda text: build(replace(how.wish, placement=_written(text))),
+    )
+    return _written(fragment_text(pages))
 
 
 def _written(text: str) -> Path:
