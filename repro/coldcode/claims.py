@@ -208,6 +208,15 @@ def derived(results: dict[str, Any]) -> dict[str, Any]:
         found["replay_errors"] = {
             frames: out_of_ram(row)["replay_error"] for frames, row in booted["by_frames"].items()
         }
+        # Of loads for each one of replay: the kernel may have more, or fewer.
+        little = booted["small_memory"]
+        ample = [row["loads"] / row["replayed_loads"] for row in rows if row != little]
+        found["replay_range"] = {
+            "least": min(ample) - 1,
+            "most": max(ample) - 1,
+            "little_memory": little["loads"] / little["replayed_loads"],
+            "little_memory_error": little["replayed_loads"] / little["loads"] - 1,
+        }
         found["replay_missing"] = [
             row["replayed_loads"] - row["loads"] for row in by_rising_frames(booted)
         ]

@@ -17,6 +17,7 @@ from repro.coldcode import claims, goals, report, run, shown, workload
 from repro.coldcode.image import inputs, packages
 from repro.coldcode.measure import REPOSITORY, RESULTS, stored
 from tautochrone.errors import TauError
+from tautochrone.report.code import verdict
 
 ITEMS = 35
 SMALL = 4 << 20
@@ -169,6 +170,14 @@ def test_booted_kernels_do_what_replay_says() -> None:
     for row in claims.all_results()["booted"]["by_frames"].values():
         missing = abs(row["loads"] - row["replayed_loads"])
         assert missing <= max(ROUND_ERROR_MOST * row["loads"], LOADS_ERROR_MOST)
+
+
+def test_the_report_states_the_range_that_was_measured() -> None:
+    """Of booted kernels against replay: with the memory of the recording, and with little."""
+    found: dict[str, Any] = claims.all_results()["derived"]["replay_range"]
+    assert round(-100 * found["least"]) == verdict.LESS_PERCENT
+    assert round(100 * found["most"]) == verdict.MORE_PERCENT
+    assert round(found["little_memory"], 1) == verdict.LITTLE_MEMORY_TIMES
 
 
 def test_replay_of_what_a_paged_kernel_executed_is_what_it_counted() -> None:

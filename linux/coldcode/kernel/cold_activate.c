@@ -22,6 +22,7 @@ static unsigned int frames = 16;
 static unsigned int frames_least = TAU_COLD_FRAMES_LEAST;
 static unsigned int delay_us;
 static unsigned int seed = 1;
+static unsigned int wait_us;
 static ulong flash = CONFIG_COLD_CODE_FLASH_ADDRESS;
 module_param(off, bool, 0444);
 module_param(policy, charp, 0444);
@@ -30,6 +31,7 @@ module_param(frames, uint, 0444);
 module_param(frames_least, uint, 0444);
 module_param(delay_us, uint, 0444);
 module_param(seed, uint, 0444);
+module_param(wait_us, uint, 0444);
 module_param(flash, ulong, 0444);
 
 static const char *const policies[] = {
@@ -178,6 +180,8 @@ static void release_all(void) {
 
 void tau_cold_activate(void) {
     const char *cause = "no code was placed on cold pages";
+    // Moves all that follows against the ticks of the timer.
+    udelay(wait_us);
     if (off) {
         cause = "switched off";
     } else if (pages_count() > 0) {

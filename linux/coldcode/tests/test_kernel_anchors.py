@@ -8,10 +8,12 @@ doubled, in a copy.
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from linux.coldcode.tests.cold_kernels import ROOT
 from tautochrone.coldcode.linux import anchors, source
 from tautochrone.errors import TauError
 
@@ -99,3 +101,17 @@ def test_a_source_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.tar.xz").write_text("no archive")
     with pytest.raises(TauError, match="cannot be unpacked"):
         source.unpack(tmp_path / "text.tar.xz", tmp_path)
+
+
+@pytest.mark.slow
+def test_every_file_that_looks_at_the_addresses_of_code_is_judged(tmp_path: Path) -> None:
+    """By name in the design, which gives the reason. The whole source is unpacked and searched, but
+    for drivers and other processors."""
+    source.unpack(source.ARCHIVE, tmp_path)
+    words = r"\b(_stext|_etext|(__)?kernel_text_address|core_kernel_text|is_kernel_text)\b"
+    folders = "arch/riscv block fs include init io_uring ipc kernel lib mm net security".split()
+    command = ["grep", "-rlE", words, "--include=*.[chS]", *folders]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    design = (ROOT / "docs/design/code_pager.md").read_text(encoding="utf-8")
+    missing = [name for name in found.stdout.split() if f"`{name}`" not in design]
+    assert not missing

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from linux.coldcode.tests.cold_kernels import ROOT
 from tautochrone.coldcode.linux import qemu, root
 from tautochrone.coldcode.linux.build import Built
 from tautochrone.coldcode.linux.qemu import Boot
@@ -43,6 +44,24 @@ def test_a_folder_becomes_an_archive(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "init").readlink() == Path("bin/sh")
     assert (tmp_path / "out" / "bin" / "sh").stat().st_mode & 0o777 == 0o755
     assert open_root(opened.path, tmp_path) == opened
+
+
+def test_the_archive_of_the_tutorial_is_the_same_everywhere(tmp_path: Path) -> None:
+    """Made by the tutorial's command in two folders, at other times, by other users and in another
+    order; the kernel reads times and inodes, so that recordings differed."""
+    text = (ROOT / "docs/tutorials/cold-code.md").read_text(encoding="utf-8")
+    start = text.index("(cd root")
+    script = text[start : text.index("> root.cpio", start)]
+    made = []
+    for number, names in enumerate(("abc", "cba")):
+        folder = tmp_path / str(number)
+        (folder / "root").mkdir(parents=True)
+        for name in names:
+            (folder / "root" / name).write_text(name)
+            os.utime(folder / "root" / name, (number, number))
+            os.chown(folder / "root" / name, number if os.getuid() == 0 else -1, -1)
+        made.append(subprocess.run(script, shell=True, cwd=folder, capture_output=True, check=True))
+    assert made[0].stdout == made[1].stdout and b"TRAILER" in made[0].stdout
 
 
 def test_a_disk_lies_behind_the_kernels_memory(tmp_path: Path) -> None:

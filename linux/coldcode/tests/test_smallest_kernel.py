@@ -126,6 +126,7 @@ def test_results_are_equal_and_memory_comes_back(first: First) -> None:
     found = first.results
     assert found["outputs_equal"]
     assert found["loads"] > 0
+    assert found["replayed_own_loads"] == found["loads"]
     assert found["pages"] > 100
     assert found["resident_text_bytes"] < found["text_bytes"] / 2
     freed = (found["pages"] - found["pinned_pages"]) * PAGE_BYTES

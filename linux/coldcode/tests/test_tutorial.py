@@ -20,7 +20,7 @@ TUTORIAL = ROOT / "docs/tutorials/cold-code.md"
 FILE = re.compile(r"`([\w.]+)`:\n\n```(?:c|kconfig)\n(.*?)```", re.DOTALL)
 SHELL = re.compile(r"```sh\n(.*?)```(?:[^`]*\n\n```\n(.*?)```)?", re.DOTALL)
 SECONDS_MAX = 3600
-BLOCKS = 9
+BLOCKS = 10
 
 
 def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:

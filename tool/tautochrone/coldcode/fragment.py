@@ -108,7 +108,7 @@ def pages_of(piece: Piece) -> int:
     return -(-piece.size_bytes // PAGE_BYTES)
 
 
-def misplaced(pages: Sequence[Page], linked: Sequence[Piece], start: int) -> list[str]:
+def misplaced(pages: Sequence[Sequence[Piece]], linked: Sequence[Piece], start: int) -> list[str]:
     """How a kernel that was linked with these pages differs from the placement, in words.
 
     `linked` are the pieces of its map, `start` is the address of the first page.

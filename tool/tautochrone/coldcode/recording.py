@@ -119,6 +119,14 @@ def is_code_recording(path: Path) -> bool:
         return False
 
 
+def kernel_path(recording: CodeRecording) -> Path:
+    """The path of its kernel that a recording names; a relative one is looked for beside the
+    recording, too."""
+    said = recording.settings.said("kernel")
+    beside = recording.path.parent / said
+    return beside if not Path(said).exists() and beside.exists() else Path(said)
+
+
 def load(path: Path) -> CodeRecording:
     """Read a recording. Raises TauError with the place and the cause if it breaks a rule."""
     try:

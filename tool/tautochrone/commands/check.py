@@ -34,8 +34,8 @@ def command(file: Path, as_json: bool) -> int:
 
     Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
     the bounds are those of the installed core. Of a plan of code it also compares the files beside
-    it: its fragment NAME.lds, the recordings that it names, and vmlinux. Recordings and kernel may
-    be elsewhere; a note says what was not compared.
+    it: its fragment NAME.lds, the recordings that it names, and vmlinux, or else the kernel that
+    was recorded. They may be elsewhere; a note says what was not compared.
 
     Of a code recording it checks every checksum, that counts, touches and times agree, and whether
     the kernel reached its steady state.

@@ -176,3 +176,11 @@ def percent(fraction: float) -> str:
     if value >= 10:
         return f"{value:.0f} %"
     return f"{value:.1f} %" if value >= 0.1 else f"{value:.2g} %"
+
+
+def change(now: float, before: float, less: str = "less", more: str = "more") -> str:
+    """Return how NOW differs from BEFORE, as `40 % less` or `3.2 % more`: never with a sign.
+
+    BEFORE is above 0."""
+    part = now / before - 1
+    return f"{percent(abs(part))} {less if part < 0 else more}"

@@ -222,7 +222,10 @@ def test_the_files_beside_a_plan_are_compared(made: Made, tmp_path: Path) -> Non
     done = run("check", plan)
     assert done.returncode == EXIT_DONE and not done.stderr, done.stderr
     assert "plan of cold code, no problems" in done.stdout
-    (tmp_path / "vmlinux").unlink()
+    (tmp_path / "vmlinux").rename(tmp_path / "kernel.elf")  # as the recording calls it
+    done = run("check", plan)
+    assert done.returncode == EXIT_DONE and not done.stderr, done.stderr
+    (tmp_path / "kernel.elf").write_text("built anew")
     done = run("check", plan)
     assert done.returncode == EXIT_DONE
     assert "not there to be compared: vmlinux" in done.stderr and "next:" in done.stderr

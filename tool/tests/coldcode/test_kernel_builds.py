@@ -139,11 +139,6 @@ def test_missing_tar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert " make " in PACKAGES
 
 
-def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TauError, match="is a folder, not an archive"):
-        source.prepared(tmp_path)
-
-
 def test_a_configuration_is_text(tmp_path: Path) -> None:
     (tmp_path / "own.config").write_bytes(b"CONFIG_A=y\n\xda\xff\n")
     with pytest.raises(TauError, match="is no configuration: it is no text") as raised:

@@ -14,12 +14,15 @@ import os
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tautochrone import native
 from tautochrone.coldcode.fragment import read_fragment
 from tautochrone.coldcode.linux import fault_path, flash, kept, patching, source
+from tautochrone.console import output
 from tautochrone.errors import TauError
 
 PREFIX = "riscv64-linux-gnu-"
@@ -48,8 +51,17 @@ FRAGMENT = "cold_code.lds"
 LINKER_SCRIPT = "arch/riscv/kernel/vmlinux.lds"
 IMAGE = "arch/riscv/boot/Image"
 LINKED = ("vmlinux", "vmlinux.map", IMAGE, ".config")
+# Folders in that of the source: of objects, and of all links.
+OBJECTS, LINKS = "build", "linked"
 SECONDS_MAX = 3 * 3600.0
 SAID_LINES = 30
+# Where a compiler, make or the linker says what failed: with several jobs not at the end.
+ERROR = re.compile(r"\berror: |\*\*\* |undefined reference|cannot find ")
+COMPILED = re.compile(rb"^  (?:CC|AS) ", re.MULTILINE)
+# What cold code's Kconfig excludes.
+EXCLUDED = re.compile(r"!(\w+)|(\w+)=n\b")
+OPTION_LINE = re.compile(r"CONFIG_\w+=.+|#.*|")
+WRONG_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -115,6 +127,10 @@ def options_of(configuration: str) -> str:
         said = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise TauError(f"{path} is no configuration: it is no text", step) from error
+    wrong = [line for line in said.splitlines() if not OPTION_LINE.fullmatch(line.strip())]
+    if wrong:
+        cause = f"{path} has lines that are no options: {'; '.join(wrong[:WRONG_SHOWN])}"
+        raise TauError(cause, "write CONFIG_NAME=value on each line, or # in front of a remark")
     required = (configurations_folder() / "required.config").read_text()
     return f"{said}\n{required}"
 
@@ -130,14 +146,28 @@ def build(wish: Wish) -> Built:
     folder = source.prepared(wish.archive)
     mark = kept.hash_of([options, *tools.values(), *STEADY.values()])
     make = Make(folder, tools, wish.seconds_max)
-    objects = kept.folder(folder, "build", mark, lambda made: _compile(make, made, options))
-    link = kept.folder(
-        folder / "linked",
-        mark,
-        kept.hash_of([text]),
-        lambda made: _link(make, objects, text, made),
-    )
-    return Built(link)
+    objects = kept.folder(folder, OBJECTS, mark, lambda made: _compile(make, made, options), True)
+    return _linked(make, objects, text)
+
+
+def relink_of(vmlinux: Path, seconds_max: float = SECONDS_MAX) -> Callable[[str], Built] | None:
+    """What links the objects of a kernel that was built here with another fragment; None if it was
+    built elsewhere, or its objects are gone."""
+    link = vmlinux.resolve().parent
+    objects = link.parent.parent / f"{OBJECTS}-{link.name.partition('-')[0]}"
+    if link.parent.name != LINKS or not (kept.is_made(link) and kept.is_made(objects)):
+        return None
+    return lambda text: _linked(Make(objects.parent, compiler_tools(), seconds_max), objects, text)
+
+
+def _linked(make: Make, objects: Path, text: str) -> Built:
+    """The kernel of these objects and a fragment."""
+    mark = objects.name.partition("-")[2]
+
+    def link(made: Path) -> None:
+        _link(make, objects, text, made)
+
+    return Built(kept.folder(objects.parent / LINKS, mark, kept.hash_of([text]), link))
 
 
 @dataclass(frozen=True)
@@ -149,26 +179,43 @@ class Make:
     seconds_max: float
 
     def run(self, folder: Path, *words: str, **variables: str) -> None:
-        """Make WORDS in a build folder. Raises TauError with the end of what it said."""
+        """Make WORDS in a build folder. Raises TauError with what it said, the errors first."""
         environment = {name: value for name, value in os.environ.items() if name not in UNWANTED}
         environment |= STEADY | variables
         launcher = "ccache " if shutil.which("ccache") else ""
         command = ["make", "-C", str(self.source), f"O={folder.name}", f"-j{os.cpu_count() or 1}"]
         command += [f"CC={launcher}{self.tools['compiler']}", f"HOSTCC={launcher}gcc", *words]
         log = folder / "make.log"
-        with open(log, "a") as file:
+        begun = time.monotonic()
+        with open(log, "ab") as file:
+            before = file.tell()
+
+            def tell() -> None:
+                files = output.count(len(COMPILED.findall(log.read_bytes())), "file")
+                passed = time.monotonic() - begun
+                output.note(f"tau: building the kernel: {files}, {passed:.0f} s")
+
             said_to = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": subprocess.STDOUT}
             try:
-                status = kept.run(command, self.seconds_max, env=environment, **said_to)
+                status = kept.run(command, self.seconds_max, tell, env=environment, **said_to)
             except FileNotFoundError as error:
                 raise TauError(f"{error.filename} is not installed", PACKAGES) from error
             except subprocess.TimeoutExpired as error:
                 cause = f"the kernel was not built in {self.seconds_max:g} s"
-                raise TauError(cause, "give more time with --seconds") from error
+                step = "give more time with --seconds: what was compiled is kept"
+                raise TauError(cause, step) from error
         if status:
-            said = "\n".join(log.read_text(errors="replace").splitlines()[-SAID_LINES:])
+            said = log.read_bytes()[before:].decode("utf-8", "replace")
             step = kept.SPACE_STEP if kept.NO_SPACE in said else f"see {log}, or {PACKAGES}"
-            raise TauError("the kernel cannot be built", step, said=said)
+            raise TauError("the kernel cannot be built", step, said=errors_first(said))
+
+
+def errors_first(said: str) -> str:
+    """The lines with errors, then the last lines of all."""
+    lines = said.splitlines()
+    errors = [line for line in lines if ERROR.search(line)][:SAID_LINES]
+    rest = [line for line in lines[-SAID_LINES:] if line not in errors]
+    return "\n".join([*errors, *(["…"] if errors and rest else []), *rest])
 
 
 def compiler_tools() -> dict[str, str]:
@@ -190,12 +237,13 @@ def _version(program: str) -> str:
 
 
 def _compile(make: Make, folder: Path, options: str) -> None:
-    """Configure and compile in a new folder."""
+    """Configure and compile, what a stopped try has not compiled yet."""
     wished = folder / "wished.config"
     wished.write_text(options)
     make.run(folder, "allnoconfig", KCONFIG_ALLCONFIG=str(wished))
     got = (folder / ".config").read_text().splitlines()
-    missing = [line for line in options.splitlines() if _is_set(line) and line not in got]
+    wanted = map(str.strip, options.splitlines())
+    missing = [line for line in wanted if _is_set(line) and line not in got]
     if missing:
         _refuse(missing, got)
     (folder / FRAGMENT).touch()
@@ -205,13 +253,17 @@ def _compile(make: Make, folder: Path, options: str) -> None:
 def _refuse(missing: list[str], got: list[str]) -> None:
     """Raise TauError for options that do not hold, with what keeps a kernel from cold code."""
     kconfig = (source.pager_folder() / "Kconfig").read_text()
-    excluded = [f"CONFIG_{name}=y" for name in re.findall(r"!(\w+)", kconfig)]
-    found = [line for line in excluded if line in got]
+    excluded = {f"CONFIG_{name}" for pair in EXCLUDED.findall(kconfig) for name in pair if name}
+    found = [line for line in got if line[-2:] in ("=y", "=m") and line[:-2] in excluded]
+    causes, steps = [], []
     if found and f"{COLD_CODE}=y" in missing:
-        cause = f"a kernel with cold code cannot have {', '.join(found)}"
-        raise TauError(cause, "remove it: docs/design/code_pager.md says why")
-    step = "correct the name, or add the options that it depends on"
-    raise TauError(f"the kernel's configuration does not get {', '.join(missing)}", step)
+        missing = [line for line in missing if line != f"{COLD_CODE}=y"]
+        causes.append(f"a kernel with cold code cannot have {', '.join(found)}")
+        steps.append(f"remove {', '.join(found)}: docs/design/code_pager.md says why")
+    if missing:
+        causes.append(f"the kernel's configuration does not get {', '.join(missing)}")
+        steps.append("correct the name, or add the options that it depends on")
+    raise TauError("; ".join(causes), "; ".join(steps))
 
 
 def _is_set(line: str) -> bool:

@@ -2,8 +2,8 @@
 
 folder = kept.folder(parent, "source", hash_of(...), make)
 
-A folder counts as made if its last file says so. One that a killed process left half-done is
-removed and made again. Two processes that want the same folder make it once: the second one waits
+A folder counts as made if its last file says so. One that was left half-done is removed and made
+again, or gone on with. Two processes that want the same folder make it once: the second one waits
 for the lock, which programs that the first one started hold, too.
 """
 
@@ -16,6 +16,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from tautochrone.errors import TauError
 COMPLETE = ".tau-complete"
 HASH_CHARACTERS = 16
 TERMINATE_SECONDS_MAX = 10.0
+TELL_SECONDS = 20.0
 NO_SPACE = os.strerror(errno.ENOSPC)
 SPACE_STEP = "free space: a kernel takes 2 GB; or name another folder with XDG_CACHE_HOME"
 _held: set[int] = set()
@@ -57,17 +59,20 @@ def is_made(folder: Path) -> bool:
     return (folder / COMPLETE).exists()
 
 
-def folder(parent: Path, name: str, mark: str, make: Callable[[Path], None]) -> Path:
-    """The folder NAME-MARK in PARENT. If it is not there, MAKE is called with an empty folder."""
+def folder(
+    parent: Path, name: str, mark: str, make: Callable[[Path], None], goes_on: bool = False
+) -> Path:
+    """The folder NAME-MARK in PARENT. If it is not there, MAKE is called with an empty folder; or,
+    if MAKE GOES ON where it was stopped, with what a try before has left there."""
     wanted = parent / f"{name}-{mark}"
     if is_made(wanted):
         return wanted
     try:
         with signals.ended_by_exceptions(), locked(parent / f"{name}-{mark}.lock"):
             if not is_made(wanted):
-                if wanted.exists():
+                if wanted.exists() and not goes_on:
                     shutil.rmtree(wanted)
-                wanted.mkdir()
+                wanted.mkdir(exist_ok=goes_on)
                 make(wanted)
                 (wanted / COMPLETE).touch()
     except OSError as error:
@@ -116,15 +121,21 @@ def locked(path: Path) -> Iterator[None]:
             _held.remove(file.fileno())
 
 
-def run(command: Sequence[str], seconds_max: float, **settings: Any) -> int:
-    """Run a program that writes into a folder; return its exit status.
+def run(
+    command: Sequence[str],
+    seconds_max: float,
+    tell: Callable[[], None] | None = None,
+    **settings: Any,
+) -> int:
+    """Run a program that writes into a folder; return its exit status. TELL is called again and
+    again meanwhile, each TELL_SECONDS.
 
     If this process is killed, the program keeps the locks: nobody writes beside it. Otherwise it
     ends with the call. Raises as subprocess.run does.
     """
     with subprocess.Popen(command, pass_fds=_held, **settings) as program:
         try:
-            return program.wait(seconds_max)
+            return _waited(program, seconds_max, tell)
         except BaseException:
             # make passes SIGTERM on to its jobs. SIGKILL would leave them.
             program.terminate()
@@ -132,3 +143,16 @@ def run(command: Sequence[str], seconds_max: float, **settings: Any) -> int:
                 program.wait(TERMINATE_SECONDS_MAX)
             program.kill()
             raise
+
+
+def _waited(
+    program: subprocess.Popen[Any], seconds_max: float, tell: Callable[[], None] | None
+) -> int:
+    """The exit status. Raises subprocess.TimeoutExpired if it takes longer."""
+    end = time.monotonic() + seconds_max
+    while tell is not None and (left := end - time.monotonic()) > TELL_SECONDS:
+        try:
+            return program.wait(min(left, TELL_SECONDS))
+        except subprocess.TimeoutExpired:
+            tell()
+    return program.wait(max(end - time.monotonic(), 0))

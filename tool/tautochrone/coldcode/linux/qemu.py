@@ -36,6 +36,11 @@ NEEDED = ("MemTotal", "pages", "pinned_pages", "frames", "faults", "loads", "evi
 NEEDED += ("faults_interrupts_off", "page_microseconds", "worst_fault_instructions")
 NEEDED += ("worst_load_instructions", "tables_bytes", "store_bytes")
 SAID_LINES = 25
+# A tick of the slowest timer, 100 a second; a step that is no part of it.
+WAIT_US_MAX, WAIT_STEP_US = 10_000, 6_181
+# How the kernel's words begin when it fails, and when it gives up.
+TROUBLE = re.compile(r"\b(?:usercopy: |kernel BUG at|BUG: |Oops|Unable to handle|Out of memory)")
+PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 CONSOLE, CHIP = "console", "flash"
 
 
@@ -43,7 +48,8 @@ CONSOLE, CHIP = "console", "flash"
 class Boot:
     """How a kernel is booted. `pages` is what flash holds; None: an empty flash.
 
-    `options` are words of the kernel's command line. The seed is that of all randomness.
+    `options` are words of the kernel's command line. The seed is that of all randomness, and of
+    where interrupts come. `name` is what messages call the kernel.
     """
 
     root: Root
@@ -52,6 +58,13 @@ class Boot:
     memory_bytes: int = MEMORY_BYTES
     seed: int = 1
     seconds_max: float = 600.0
+    name: str = "the kernel"
+
+    @property
+    def wait_us(self) -> int:
+        """What the kernel waits after boot, so that ticks of its timer come elsewhere. Seeds that
+        follow each other are spread over a tick and more."""
+        return (self.seed - 1) * WAIT_STEP_US % WAIT_US_MAX
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,7 @@ def boot(built: Built, how: Boot) -> Seen:
         except subprocess.TimeoutExpired as error:
             raise _not_ended(how, Path(folder)) from error
         said = _console(Path(folder)) + done.stderr.decode(errors="replace")
-    return seen(said)
+    return seen(said, how.name)
 
 
 def boot_recorded(
@@ -113,17 +126,23 @@ def boot_recorded(
         except NotEndedError as error:
             raise _not_ended(how, Path(folder)) from error
         except NotExecutedError as error:
-            cause = f"the kernel did not start with {how.memory_bytes:,} bytes of memory"
+            cause = f"{how.name} did not start with {how.memory_bytes:,} bytes of memory"
             step = "give --memory that the kernel fits into, and that this machine has"
             raise TauError(cause, step, said=_end_of(_console(Path(folder)))) from error
-        return seen(_console(Path(folder))), recorded
+        return seen(_console(Path(folder)), how.name), recorded
 
 
-def seen(console: str) -> Seen:
-    """What a console shows."""
+def seen(console: str, name: str = "the kernel") -> Seen:
+    """What the console of the kernel NAME shows. Raises TauError if its first program did not get
+    to its end, with what the kernel says of it."""
     lines = console.replace("\r", "").splitlines()
     if "tau: end" not in lines:
-        cause = "the first program did not print `tau: end`"
+        panic = PANIC.search(console)
+        if panic:
+            said = _trouble_of(lines)
+            cause = f"{name} panicked: {panic[1].strip()}"
+            raise TauError(cause, "see its console above", said=said)
+        cause = f"the first program of {name} did not print `tau: end`"
         raise TauError(cause, "see its console above", said=_end_of(console))
     rows = [row for row in map(LINE.match, lines) if row]
     pager = tuple(line.partition(KEPT)[2] for line in lines if line.startswith(KEPT))
@@ -137,7 +156,8 @@ def _command(built: Built, how: Boot, folder: Path) -> list[str]:
     if emulator is None:
         raise TauError(f"{EMULATOR} is not installed", QEMU_PACKAGE)
     how.root.refuse(how.memory_bytes)
-    words = " ".join([APPEND, *how.root.kernel_options(how.memory_bytes), *how.options])
+    waits = [f"coldcode.wait_us={how.wait_us}"] if how.wait_us else []
+    words = " ".join([APPEND, *how.root.kernel_options(how.memory_bytes), *how.options, *waits])
     if len(words) > APPEND_CHARACTERS_MAX:
         cause = f"the kernel's command line has {len(words):,} characters"
         raise TauError(cause, f"shorten --append: at most {APPEND_CHARACTERS_MAX:,} fit")
@@ -159,10 +179,18 @@ def _console(folder: Path) -> str:
 
 
 def _not_ended(how: Boot, folder: Path) -> TauError:
-    cause = f"the kernel did not power off in {how.seconds_max:g} s"
+    cause = f"{how.name} did not power off in {how.seconds_max:g} s"
     step = "let the first program power off, or give more time with --seconds"
     return TauError(cause, step, said=_end_of(_console(folder)))
 
 
 def _end_of(console: str) -> str:
     return "\n".join(console.splitlines()[-SAID_LINES:])
+
+
+def _trouble_of(lines: list[str]) -> str:
+    """The console of a kernel that panicked: from the first line that says why, and the panic."""
+    panic = next(number for number, line in enumerate(lines) if PANIC.search(line))
+    first = next((number for number in range(panic) if TROUBLE.search(lines[number])), panic)
+    shown = lines[first : min(first + SAID_LINES, panic)]
+    return "\n".join([*shown, *lines[panic : panic + SAID_LINES]])

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tautochrone.coldcode.fragment import fragment_text, misplaced, read_fragment
+import numpy as np
+
+from tautochrone.coldcode.fragment import fragment_text, read_fragment
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map
 from tautochrone.coldcode.linux import flash, kept
@@ -27,6 +29,7 @@ from tautochrone.coldcode.linux.qemu import (
     boot_recorded,
 )
 from tautochrone.coldcode.linux.root import Root, open_root
+from tautochrone.coldcode.linux.settling import settled, warn_of_misplaced
 from tautochrone.coldcode.recording import CodeRecording
 from tautochrone.coldcode.replay import Cache, replay, touches_of, until
 from tautochrone.console import signals
@@ -36,11 +39,11 @@ POLICIES = ("round-robin", "random", "nru", "aging")
 STORES = ("flash", "compressed", "ram")
 PAGE_BYTES = flash.PAGE_BYTES
 KIB = 1024
-# A link takes about eight CPU seconds.
-LINKS_MAX = 6
 # What the kernel calls for the first program, once the pager is at work.
 FIRST_PROGRAM = "run_init_process"
-# The kernel's function that shows the counters: what is executed later, they do not count.
+# The counters count from the return of the first of these to the second one on, which releases
+# cold code, until the third one reads them. A kernel without cold code calls them, too.
+RELEASE_BEHIND, RELEASED_BY = "tau_cold_counters_show", "tau_cold_activate"
 COUNTED_UNTIL = "counters_show"
 # Places the code of a kernel on pages, from a recording of it, and the pieces of other links of it.
 Planner = Callable[[Built, CodeRecording, Sequence[Piece]], Sequence[Sequence[Piece]]]
@@ -89,6 +92,7 @@ def run(how: How) -> dict[str, Any]:
             memory_bytes=how.memory_bytes,
             seed=how.seed,
             seconds_max=how.seconds_max,
+            name="the kernel with all code in RAM",
         )
         recording = how.recording or Path(folder) / "baseline.taucode"
         plain = boot_recorded(baseline, how_boot, recording, how.force)
@@ -97,10 +101,13 @@ def run(how: How) -> dict[str, Any]:
         if wish.placement is None:
             wish = replace(wish, placement=placed(how, baseline, plain[1]))
         built = build(wish)
+        if how.wish.placement is not None:
+            warn_of_misplaced(built, how.wish.placement)
         options = [f"frames={how.frames}", f"policy={how.policy}", f"store={how.store}"]
         options += [f"delay_us={how.delay_us}", f"frames_least={how.cache.frames_least}"]
         paged_boot = replace(
             how_boot,
+            name="the kernel with cold code",
             pages=built.pages.read_bytes() if how.store == "flash" else None,
             options=(*how_boot.options, *(f"coldcode.{option}" for option in options)),
         )
@@ -129,22 +136,13 @@ def _refuse_other_kernel(baseline: Built, how: How) -> None:
 
 
 def placed(how: How, baseline: Built, recording: CodeRecording) -> Path:
-    """The planner's fragment, linked until every piece is on its page: sizes change with places.
-
-    It is planned again with the largest sizes of all links so far, at most LINKS_MAX times. The
-    last plan runs in any case: a piece on another page costs loads, but is no error.
-    """
-    linked: list[Piece] = []
-    path = _written(fragment_text(how.planner(baseline, recording, linked)))
-    for _ in range(LINKS_MAX):
-        built = build(replace(how.wish, placement=path))
-        there = read_link_map(built.link_map)
-        start = flash.symbols_of(built.vmlinux)[flash.START].address
-        if not misplaced(read_fragment(path).pages, there, start):
-            break
-        linked += there
-        path = _written(fragment_text(how.planner(baseline, recording, linked)))
-    return path
+    """The planner's fragment, planned until every piece is on its page as linked."""
+    pages = settled(
+        lambda linked: how.planner(baseline, recording, linked),
+        lambda pages: pages,
+        lambda text: build(replace(how.wish, placement=_written(text))),
+    )
+    return _written(fragment_text(pages))
 
 
 def _written(text: str) -> Path:
@@ -219,7 +217,8 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
         "faults": seen.number("faults"),
         "loads": seen.number("loads"),
         "evictions": seen.number("evictions"),
-        "replayed_loads": replayed_loads(how, wish.placement, baseline.recording),
+        "replayed_loads": replayed_loads(how, wish.placement, baseline),
+        "replayed_own_loads": replayed_loads(how, wish.placement, paged),
         "faults_interrupts_off": seen.number("faults_interrupts_off"),
         "page_microseconds": seen.number("page_microseconds"),
         "worst_fault_instructions": _instructions(seen, "worst_fault_instructions"),
@@ -233,14 +232,25 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
     }
 
 
-def replayed_loads(how: How, placement: Path, recording: CodeRecording) -> int | None:
-    """What the loads are in a replay of the kernel with all code in RAM. None: the placement is of
-    another link."""
+def replayed_loads(how: How, placement: Path, run: Run) -> int | None:
+    """The loads in a replay of what a kernel executed while the counters count. None: the placement
+    is of another link than the kernel."""
+    linked = read_link_map(run.built.link_map)
     try:
-        touches = touches_of(until(recording, COUNTED_UNTIL), read_fragment(placement))
+        touches = touches_of(counted(run.recording), read_fragment(placement), linked)
     except TauError:
         return None
     return replay(touches, how.cache).loads
+
+
+def counted(recording: CodeRecording) -> CodeRecording:
+    """What was executed from the release of cold code on, until the counters were read."""
+    names = np.array(recording.functions.names)[recording.touches]
+    is_release = names == RELEASED_BY
+    is_release[: int(np.flatnonzero(names == RELEASE_BEHIND).max(initial=-1)) + 1] = False
+    begin = int(np.argmax(is_release)) if is_release.any() else 0
+    rest = replace(recording, touches=recording.touches[begin:], times=recording.times[begin:])
+    return until(rest, COUNTED_UNTIL)
 
 
 def _instructions(seen: Seen, name: str) -> int:

@@ -1,11 +1,15 @@
-"""The source of Linux with the code pager in it: unpacked from Debian's package, and changed."""
+"""The source of Linux with the code pager in it: unpacked from an archive, or copied, and changed.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
+from fnmatch import translate
 from pathlib import Path
 
 from tautochrone import native
@@ -17,7 +21,11 @@ ARCHIVE = Path("/usr/src/linux-source-6.12.tar.xz")
 PACKAGE = "apt install linux-source-6.12"
 TARGET = "arch/riscv/coldcode"
 # Large, and nothing that a kernel for riscv64 needs: 600 MB of 1.7 GB.
-LEFT_OUT = ("drivers/gpu/drm/amd/*.[ch]", "Documentation/*/*", "tools/testing/*")
+LEFT_OUT = ("drivers/gpu/drm/amd/*.[ch]", "Documentation/*/*", "tools/testing/selftests/*/*")
+# What a build in the source's own folder has left, and what is not source at all.
+BUILT = (".git", ".config", "include/config", "include/generated", "arch/*/include/generated")
+BUILT += ("*.o", "*.a", "*.ko", "*.cmd")
+IS_SOURCE = ("Makefile", "arch/riscv/kernel/vmlinux.lds.S")
 # What the kernel compiles of the core.
 CORE = ("code_cache.[ch]", "ports/sv39_code.[ch]", "page.h", "status.h", "config.h")
 CORE_PRIVATE = ("private/bits.h", "private/check.h", "private/inline.h", "private/code/*.h")
@@ -46,17 +54,21 @@ def pager_files() -> dict[str, Path]:
 
 
 def prepared(archive: Path) -> Path:
-    """The folder with the changed source; it is made if needed."""
-    step = PACKAGE if archive == ARCHIVE else "name an archive, as linux-source-6.12.tar.xz"
-    input_file.check(archive, "archive of the kernel's source", step)
+    """The folder with the changed source; it is made if needed. ARCHIVE may be a source folder."""
     files = pager_files()
-    parts = [kept.file_hash(archive), *LEFT_OUT]
+    is_folder = archive.is_dir()
+    if is_folder:
+        refuse_other_folder(archive)
+    else:
+        step = PACKAGE if archive == ARCHIVE else "name an archive, as linux-source-6.12.tar.xz"
+        input_file.check(archive, "archive of the kernel's source", step)
+    parts = [folder_hash(archive) if is_folder else kept.file_hash(archive), *LEFT_OUT]
     for name, path in files.items():
         parts += [name, path.read_bytes()]
 
     def make(folder: Path) -> None:
         try:
-            unpack(archive, folder)
+            (copy if is_folder else unpack)(archive, folder)
             put(folder)
         except TauError:
             shutil.rmtree(folder)  # a disk may be full of it
@@ -92,6 +104,55 @@ def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
         said = "\n".join(said.splitlines()[:SAID_LINES])
         step = kept.SPACE_STEP if kept.NO_SPACE in said else PACKAGE
         raise TauError(f"{archive} cannot be unpacked", step, said=said)
+
+
+def refuse_other_folder(folder: Path) -> None:
+    """Raise TauError if a folder is not the source of Linux, or has the code pager in it."""
+    missing = [name for name in IS_SOURCE if not (folder / name).is_file()]
+    if missing:
+        cause = f"{folder} is not a source of Linux: {missing[0]} is missing"
+        raise TauError(cause, "name the folder that has Linux's Makefile, or an archive of it")
+    if (folder / TARGET).exists():
+        step = "name the source without it: tau puts it in itself"
+        raise TauError(f"{folder} has the code pager in it already", step)
+
+
+def folder_hash(folder: Path) -> str:
+    """The hash of the paths, sizes and times of all files of a source folder, as `make` sees them.
+
+    Reading all contents would take a minute.
+    """
+    found = [str(folder.resolve())]
+    for parent, folders, names in os.walk(folder):
+        left_out = _left_out_of(folder)(parent, [*folders, *names])
+        folders[:] = sorted(set(folders) - left_out)
+        for name in sorted(set(names) - left_out):
+            path = Path(parent, name)
+            status = path.lstat()
+            found.append(f"{path.relative_to(folder)} {status.st_size} {status.st_mtime_ns}")
+    return kept.hash_of(found)
+
+
+def copy(source: Path, folder: Path) -> None:
+    """Copy a source folder into FOLDER, without what was built in it."""
+    left_out = _left_out_of(source)
+    try:
+        shutil.copytree(source, folder, symlinks=True, ignore=left_out, dirs_exist_ok=True)
+    except shutil.Error as error:
+        place, _, why = error.args[0][0]
+        raise TauError(f"{place} cannot be copied: {why}", "correct the source folder") from error
+
+
+def _left_out_of(source: Path) -> Callable[[str, list[str]], set[str]]:
+    """Of a folder in SOURCE and the names in it: those that are not needed, or were built there."""
+    is_left_out = re.compile("|".join(map(translate, (*LEFT_OUT, *BUILT)))).match
+
+    def left_out(parent: str, names: list[str]) -> set[str]:
+        """As shutil.copytree asks."""
+        relative = Path(parent).relative_to(source)
+        return {name for name in names if is_left_out(str(relative / name))}
+
+    return left_out
 
 
 def put(folder: Path) -> None:

@@ -28,9 +28,12 @@ def command(
     """
     from tautochrone.coldcode.linux.build import Wish, build
     from tautochrone.coldcode.linux.run import sizes_of
+    from tautochrone.coldcode.linux.settling import warn_of_misplaced
     from tautochrone.coldcode.linux.source import ARCHIVE
 
     built = build(Wish(configuration, placement, archive or ARCHIVE, seconds))
+    if placement is not None:
+        warn_of_misplaced(built, placement)
     sizes = sizes_of(built)
     result = {
         "configuration": configuration,

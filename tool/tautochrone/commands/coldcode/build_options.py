@@ -29,7 +29,8 @@ OPTIONS: tuple[Decorator, ...] = (
         "--source",
         "archive",
         type=click.Path(path_type=Path),
-        help="Archive of the kernel's source (default: that of Debian's linux-source-6.12).",
+        help="The kernel's source: an archive or a folder (default: the archive of Debian's"
+        " linux-source-6.12).",
     ),
     click.option(
         "--seconds",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from tautochrone.facts.plan_format import SECTIONS
 from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
+    from tautochrone.coldcode.link_map import Piece
     from tautochrone.plan.code.making import Planned
     from tautochrone.plan.code.pieces import Code
     from tautochrone.plan.code.section import CodePlan
@@ -48,7 +50,7 @@ FRAMES_LEAST, FRAMES_MAX = (SECTIONS["code"]["frames"][key] for key in ("least",
     type=FILE,
     multiple=True,
     help="The map of another link of the kernel: of each function the largest size counts; may be"
-    " repeated (default: none).",
+    " repeated (default: none; a kernel of `tau coldcode build` is linked here).",
 )
 @click.option(
     "--keep",
@@ -140,35 +142,36 @@ def command(
     RECORDINGS are of one kernel. Hot code and what must stay are resident. The rest lies on pages,
     and a page is loaded into one of a few frames when its code is executed. RAM is the resident
     code and the frames, without what is freed after boot. The result says how many faults the
-    recordings have, and how many no placement and no policy can avoid.
+    recordings have, and how many no placement and no policy can avoid. A kernel of `tau coldcode
+    build` is linked as planned, and planned again until every function is on its page.
 
     Exit status 3 means that no plan keeps to --ram or --faults.
     """
     from tautochrone.coldcode.replay import Cache
     from tautochrone.files import output_file
     from tautochrone.plan.code import making
-    from tautochrone.plan.code.section import document, fragment_path, told
+    from tautochrone.plan.code.section import document, told
     from tautochrone.plan.file import load_plan
 
     _refuse_both(threshold, frames, ram_bytes, faults_max)
     others = [path for path in (keep, heap_path) if path is not None]
     inputs = [*recordings, elf, map_path, *other_maps, *others]
-    if plan_path is not None and output_file.is_stream(plan_path):
-        cause = f"-o {plan_path} is no file: the fragment is written beside the plan"
-        raise click.UsageError(cause)
-    outputs = [] if plan_path is None else [plan_path, fragment_path(plan_path)]
+    outputs = [] if plan_path is None else _outputs(plan_path)
     for number, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
     beside = None if heap_path is None else load_plan(heap_path)
-    code = _code(recordings, elf, map_path, other_maps, keep)
+    code_with = _code_with(recordings, elf, map_path, other_maps, keep)
     cache = Cache(frames or FRAMES_COUNT, policy, interrupt_pages=interrupt_pages)
-    if ram_bytes is not None:
-        planned = making.for_ram(code, ram_bytes, planner, cache)
-    elif faults_max is not None:
-        planned = making.for_faults(code, faults_max, planner, cache)
-    else:
-        part = THRESHOLD if threshold is None else threshold
-        planned = making.for_part(code, part, planner, cache)
+
+    def plan(linked: Sequence[Piece]) -> Planned:
+        code = code_with(linked)
+        if ram_bytes is not None:
+            return making.for_ram(code, ram_bytes, planner, cache)
+        if faults_max is not None:
+            return making.for_faults(code, faults_max, planner, cache)
+        return making.for_part(code, THRESHOLD if threshold is None else threshold, planner, cache)
+
+    planned = _settled(elf, plan)
     value = _section(planned)
     if plan_path is not None:
         _save(planned, value, plan_path, beside, force)
@@ -180,7 +183,35 @@ def command(
             print(f"next: tau coldcode replay {recordings[0]} --plan {plan_path}")
 
     output.emit(as_json, "coldcode plan", result, show)
+    _warn_of_more_ram(value)
     return EXIT_DONE
+
+
+def _settled(elf: Path, plan: Callable[[Sequence[Piece]], Planned]) -> Planned:
+    """The plan; of a kernel that was built here, the one that fits as it is linked."""
+    from tautochrone.coldcode.linux.build import relink_of
+    from tautochrone.coldcode.linux.settling import settled
+
+    relink = relink_of(elf)
+    return plan([]) if relink is None else settled(plan, lambda one: one.page_pieces, relink)
+
+
+def _warn_of_more_ram(value: CodePlan) -> None:
+    """Say it if the frames take more than what leaves."""
+    if value.ram_bytes > value.code_bytes:
+        cause = "this plan takes more RAM than the kernel without it"
+        output.warn(cause, "give fewer --frames, a lower --threshold, or --ram")
+
+
+def _outputs(plan_path: Path) -> list[Path]:
+    """The plan and its fragment. Raises UsageError if the plan is written to a stream."""
+    from tautochrone.files import output_file
+    from tautochrone.plan.code.section import fragment_path
+
+    if output_file.is_stream(plan_path):
+        cause = f"-o {plan_path} is no file: the fragment is written beside the plan"
+        raise click.UsageError(cause)
+    return [plan_path, fragment_path(plan_path)]
 
 
 def _refuse_both(
@@ -193,14 +224,14 @@ def _refuse_both(
         raise click.UsageError("--ram and --faults find T and frames: leave these out")
 
 
-def _code(
+def _code_with(
     recordings: tuple[Path, ...],
     elf: Path,
     map_path: Path,
     other_maps: tuple[Path, ...],
     keep: Path | None,
-) -> Code:
-    """Read all inputs."""
+) -> Callable[[Sequence[Piece]], Code]:
+    """Read all inputs. The answer joins them with the sizes of more links."""
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.link_map import read_link_map
     from tautochrone.coldcode.linux.patching import patched_while_booting
@@ -213,7 +244,8 @@ def _code(
     text = b"" if keep is None else input_file.read(keep, "list of functions", 1 << 24)
     kept = text.decode("utf-8", "replace").split()
     kept += patched_while_booting(kernel)
-    return code_of(kernel, pieces, [load(path) for path in recordings], kept, others)
+    recorded = [load(path) for path in recordings]
+    return lambda linked: code_of(kernel, pieces, recorded, kept, [*others, *linked])
 
 
 def _section(planned: Planned) -> CodePlan:

@@ -107,9 +107,8 @@ def _planned(path: Path, recordings: Sequence[CodeRecording]) -> Planned:
     row = (value.threshold, value.planner, value.policy, value.frames, value.ram_bytes, faults)
     hashes = sorted(sha256_of_file(one.path) for one in recordings)
     is_own = hashes == sorted(one.sha256 for one in value.recordings)
-    all_bytes = value.core_bytes + value.base_bytes + value.swappable_bytes
     bound = value.lower_bound_faults if is_own else None
-    return Planned(Point(*row), together, all_bytes, value.core_bytes, bound, is_own)
+    return Planned(Point(*row), together, value.code_bytes, value.core_bytes, bound, is_own)
 
 
 def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | None, list[str]]:
@@ -117,10 +116,11 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
     from tautochrone.coldcode.kernel import read_kernel
     from tautochrone.coldcode.link_map import read_link_map
     from tautochrone.coldcode.linux.patching import patched_while_booting
+    from tautochrone.coldcode.recording import kernel_path
     from tautochrone.plan.code.pieces import code_of
 
     said = recordings[0].settings.said("kernel")
-    elf = asked.elf or _recorded_path(said, recordings[0].path)
+    elf = asked.elf or kernel_path(recordings[0])
     map_path = asked.map_path or _map_beside(elf)
     if asked.elf is None and not (said and elf.is_file() and map_path.is_file()):
         cause = f"{recordings[0].path}: the kernel {said or 'without a name'} or its map is gone"
@@ -131,12 +131,6 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
         return None, [f"{cause}, so that other placements are not planned"]
     kept = patched_while_booting(kernel)
     return code_of(kernel, read_link_map(map_path), recordings, kept), []
-
-
-def _recorded_path(said: str, recording: Path) -> Path:
-    """The path that a recording names; a relative one is looked for beside the recording, too."""
-    beside = recording.parent / said
-    return beside if not Path(said).exists() and beside.exists() else Path(said)
 
 
 def _map_beside(elf: Path) -> Path:

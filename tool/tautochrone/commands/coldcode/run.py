@@ -212,17 +212,20 @@ def _bounds(built: Path, policy: str) -> dict[str, int | None]:
 
 
 def _print(result: dict[str, Any]) -> None:
-    gone = result["text_bytes"] - result["resident_text_bytes"] - result["cache_bytes"]
-    gone -= result["pager_bytes"]
-    share = output.percent(gone / result["text_bytes"])
+    pager = result["cache_bytes"] + result["pager_bytes"]
+    gone = result["text_bytes"] - result["resident_text_bytes"] - pager
+    where = "more in RAM:  " if gone < 0 else "out of RAM:   "
+    share = output.percent(abs(gone) / result["text_bytes"])
     click.echo(f"code of the kernel:   {result['text_bytes']:>11,} bytes")
     click.echo(f"stays in RAM:         {result['resident_text_bytes']:>11,} bytes")
-    click.echo(f"frames, page tables:  {result['cache_bytes'] + result['pager_bytes']:>11,} bytes")
-    click.echo(f"out of RAM:           {gone:>11,} bytes ({share})")
+    click.echo(f"frames, page tables:  {pager:>11,} bytes")
+    click.echo(f"{where}        {abs(gone):>11,} bytes ({share})")
     loads = output.count(result["loads"], "load")
     click.echo(f"{output.count(result['faults'], 'fault')}, {loads}")
-    slower = result["system_instructions"] / result["baseline_system_instructions"] - 1
-    change = f"{output.percent(abs(slower))} {'fewer' if slower < 0 else 'more'}"
+    if result["replayed_loads"] is not None:
+        click.echo(f"replay of the kernel without cold code: {result['replayed_loads']:,} loads")
+    instructions = result["system_instructions"], result["baseline_system_instructions"]
+    change = output.change(*instructions, less="fewer")
     click.echo(f"system instructions, without reading pages: {change}")
     for line in result["pager"]:
         click.echo(f"kernel: {line}")

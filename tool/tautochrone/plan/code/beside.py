@@ -12,7 +12,7 @@ from tautochrone.coldcode.fragment import PLAN_AGAIN, misplaced, read_fragment
 from tautochrone.coldcode.kernel import Kernel, read_kernel
 from tautochrone.coldcode.link_map import read_link_map
 from tautochrone.coldcode.linux import flash
-from tautochrone.coldcode.recording import CodeRecording, load
+from tautochrone.coldcode.recording import CodeRecording, kernel_path, load
 from tautochrone.errors import TauError
 from tautochrone.plan.code.pieces import sha256_of_file
 from tautochrone.plan.code.section import CodePlan, fragment_path, fragment_problem
@@ -23,8 +23,9 @@ KERNEL = "vmlinux"
 def problems_of(path: Path, value: CodePlan) -> tuple[list[str], list[str]]:
     """How the files beside a plan differ from it, and which are not there to be compared.
 
-    The fragment must be there. Recordings are looked for by their names, the kernel as vmlinux.
-    Each problem names its file and what to do.
+    The fragment must be there. Recordings are looked for by their names, the kernel as vmlinux. If
+    it is not there, that of the recordings is taken, unless it was built anew since. Each problem
+    names its file and what to do.
     """
     problems = list(_of_fragment(path, value))
     missing = []
@@ -37,9 +38,21 @@ def problems_of(path: Path, value: CodePlan) -> tuple[list[str], list[str]]:
     kernel = path.parent / KERNEL
     if kernel.is_file():
         problems += _of_kernel(kernel, path, value)
-    else:
+    elif not _is_recorded_kernel_there(path, value):
         missing.append(KERNEL)
     return problems, missing
+
+
+def _is_recorded_kernel_there(path: Path, value: CodePlan) -> bool:
+    """Whether the kernel of the plan is where one of its recordings says that it is."""
+    for name, _ in value.recordings:
+        try:
+            elf = kernel_path(load(path.parent / name))
+            if read_kernel(elf).code_sha256 == value.code_sha256:
+                return True
+        except TauError:
+            continue  # the recording is said to be unsound where it is compared
+    return False
 
 
 def _of_fragment(path: Path, value: CodePlan) -> Iterator[str]:

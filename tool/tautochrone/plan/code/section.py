@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment
 from tautochrone.coldcode.replay import FRAMES_LEAST
+from tautochrone.console import output
 from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ class CodePlan(NamedTuple):
         """Code that stays in RAM after boot, and the frames."""
         return self.core_bytes + self.base_bytes + self.frames * PAGE_BYTES
 
+    @property
+    def code_bytes(self) -> int:
+        """Code that is in RAM after boot without the plan."""
+        return self.core_bytes + self.base_bytes + self.swappable_bytes
+
 
 def fragment_path(plan_path: Path) -> Path:
     """Where the pages of a plan are: beside it."""
@@ -93,9 +99,8 @@ def document(value: CodePlan) -> Table:
 
 def told(value: CodePlan) -> list[str]:
     """As Section."""
-    all_bytes = value.core_bytes + value.base_bytes + value.swappable_bytes
-    left = all_bytes - value.ram_bytes
-    part = f", {100 * left / all_bytes:.1f} % less" if all_bytes else ""
+    all_bytes = value.code_bytes
+    change = f", {output.change(value.ram_bytes, all_bytes)}" if all_bytes else ""
     return [
         f"core       {value.core_bytes:>12,} bytes must stay in RAM",
         f"base       {value.base_bytes:>12,} bytes stay because they are needed often (T ="
@@ -103,7 +108,7 @@ def told(value: CodePlan) -> list[str]:
         f"swappable  {value.swappable_bytes:>12,} bytes on {value.pages:,} pages, placed by"
         f" {value.planner}",
         f"RAM        {value.ram_bytes:>12,} bytes with {value.frames} frames, instead of"
-        f" {all_bytes:,}{part}",
+        f" {all_bytes:,}{change}",
         f"faults     {value.expected_faults:>12,} with {value.policy}; no placement and no policy"
         f" has less than {value.lower_bound_faults:,}",
     ]
