@@ -6,6 +6,7 @@ import difflib
 import errno
 import importlib
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -125,6 +126,8 @@ def main() -> None:
         sys.unraisablehook = threading.excepthook = lambda _: None
     try:
         try:
+            if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # of __main__
+                signal.signal(signal.SIGINT, signal.default_int_handler)
             code = verbs.main(prog_name="tau", standalone_mode=False)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
