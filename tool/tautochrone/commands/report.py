@@ -111,7 +111,8 @@ def code_options(command: Command) -> Command:
 @click.option(
     "--on",
     "on",
-    help="Systems to replay on now, as in tlsf,budget,glibc (default: none).",
+    help="Systems to replay on now, as in tlsf,budget,glibc; they replace those of --replay"
+    " (default: none).",
 )
 @replay_options
 @code_options
@@ -235,7 +236,8 @@ def _program(
     if given["on"]:
         now = _replay_now(reader, given["on"], options)
         isa = options.isa or replays.isa
-        replays = replace(replays, entries=replays.entries + now, isa=isa)
+        entries = {entry.name: entry for entry in (*replays.entries, *now)}
+        replays = replace(replays, entries=list(entries.values()), isa=isa)
     part = build(reader, plan_path, replays)
     return replace(part, document={**part.document, "trace": str(trace)})
 
