@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from tautochrone.compose.pages import ORDER_MAX, UNIT, WINDOW_END
@@ -76,8 +76,7 @@ def _check_applications(description: Description) -> None:
                 raise description.fail(f"{place}.{key}", f"it is no multiple of {UNIT}")
         if pool:
             _check_pool(description, place, application)
-        if application.get("sources") == []:
-            raise description.fail(f"{place}.sources", "give at least one file")
+        _check_sources(description, f"{place}.sources", application.get("sources"))
         for number, fifo in enumerate(application.get("fifos", ())):
             there = f"{place}.fifos[{number}]"
             _check_page_bytes(description, f"{there}.page_bytes", fifo.get("page_bytes"))
@@ -88,6 +87,21 @@ def _check_applications(description: Description) -> None:
                     )
             if fifo["writer"] == fifo["reader"]:
                 raise description.fail(there, "writer and reader are the same task")
+
+
+def _check_sources(description: Description, place: str, patterns: list[str] | None) -> None:
+    if patterns == []:
+        raise description.fail(place, "give at least one file")
+    for pattern in patterns or ():
+        parts = PurePath(pattern).parts
+        if PurePath(pattern).is_absolute() or not parts:
+            raise description.fail(
+                place, f"{pattern!r} is not a path from the file's folder", "name it from there"
+            )
+        if any("**" in part and part != "**" for part in parts):
+            raise description.fail(
+                place, f"{pattern}: ** stands for folders, and nothing else stands beside it"
+            )
 
 
 def _check_pool(description: Description, place: str, application: Table) -> None:

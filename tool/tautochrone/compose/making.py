@@ -214,10 +214,7 @@ def _application(
 def _sources(description: Description, place: str, patterns: list[str]) -> list[Path]:
     found: list[Path] = []
     for pattern in patterns:
-        try:
-            files = sorted(path for path in description.folder.glob(pattern) if path.is_file())
-        except (ValueError, IndexError, NotImplementedError) as error:
-            raise description.fail(place, f"{pattern}: {error}") from error
+        files = sorted(path for path in description.folder.glob(pattern) if path.is_file())
         if not files:
             raise description.fail(place, f"there is no file {pattern}", "check the path")
         found += files
