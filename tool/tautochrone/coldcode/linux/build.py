@@ -47,7 +47,10 @@ COLD_CODE = "CONFIG_COLD_CODE"
 FRAGMENT = "cold_code.lds"
 LINKER_SCRIPT = "arch/riscv/kernel/vmlinux.lds"
 IMAGE = "arch/riscv/boot/Image"
+PAGES = "pages.bin"
 LINKED = ("vmlinux", "vmlinux.map", IMAGE, ".config")
+# What a linked kernel is used for.
+SEALED = ("vmlinux", "vmlinux.map", "Image", PAGES)
 SECONDS_MAX = 3 * 3600.0
 SAID_LINES = 30
 
@@ -84,7 +87,7 @@ class Built:
     @property
     def pages(self) -> Path:
         """The page file for flash."""
-        return self.folder / "pages.bin"
+        return self.folder / PAGES
 
     @property
     def image(self) -> Path:
@@ -136,6 +139,7 @@ def build(wish: Wish) -> Built:
         mark,
         kept.hash_of([text]),
         lambda made: _link(make, objects, text, made),
+        sealed=SEALED,
     )
     return Built(link)
 
@@ -232,4 +236,4 @@ def _link(make: Make, objects: Path, text: str, made: Path) -> None:
             shutil.copy2(objects / name, made / Path(name).name)
     fault_path.check(made / "vmlinux")
     patching.check(made / "vmlinux")
-    (made / "pages.bin").write_bytes(flash.page_file_of(made / "vmlinux").content())
+    (made / PAGES).write_bytes(flash.page_file_of(made / "vmlinux").content())
