@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from tautochrone import __version__
-from tautochrone.console import output, terminal
+from tautochrone.console import output, signals, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = (
@@ -128,8 +128,9 @@ def main() -> None:
         try:
             if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # of __main__
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-            code = verbs.main(prog_name="tau", standalone_mode=False)
-            sys.stdout.flush()
+            with signals.ended_by_exceptions():  # temporary folders are removed
+                code = verbs.main(prog_name="tau", standalone_mode=False)
+                sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             code = _explain(error)
             try:

@@ -158,6 +158,30 @@ runpy.run_module("tautochrone", run_name="__main__")
     assert done.returncode in (-signal.SIGINT, 130) and "Traceback" not in done.stderr, done
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_no_temporary_folder(number: signal.Signals, tmp_path: Path) -> None:
+    """A command that holds one is ended by a signal."""
+    code = """
+import sys, tempfile, time
+from tautochrone import cli
+from tautochrone.commands import check
+def hold(_):
+    with tempfile.TemporaryDirectory():
+        print("ready", flush=True)
+        time.sleep(60)
+check.check_file = hold
+sys.argv = ["tau", "check", "/dev/null"]
+cli.main()
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(number)
+    assert (process.returncode, list(tmp_path.iterdir())) == (128 + number, [])
+
+
 def test_completion_is_offered() -> None:
     assert "_tau_completion" in run(_TAU_COMPLETE="bash_source").stdout
 
