@@ -162,9 +162,16 @@ def command(
     Recordings of code are shown with the placements of all planners: RAM against faults, and both
     by threshold, number of frames and policy. Planning them takes a minute or more.
     """
-    read = [*recordings, *given["replay_paths"], *([plan_path] if plan_path else [])]
+    from tautochrone.plan.code.section import fragment_path
+
+    named = (plan_path, given["build_path"], given["kernel"], given["link_map"])
+    read = [*recordings, *given["replay_paths"], *(one for one in named if one is not None)]
+    if plan_path is not None:
+        read.append(fragment_path(plan_path))
     _check_outputs(path, picture, force, read, as_json)
     parts = _parts(recordings, plan_path, given)
+    read += [one for part in parts for one in part.inputs]
+    _check_outputs(path, picture, force, read, as_json)
     result, html = _page(parts, plan_path, title)
     with output_file.written(path, force, read) as partial:
         partial.write_text(html, encoding="utf-8")

@@ -73,6 +73,7 @@ def part_of(paths: Sequence[Path], plan_path: Path | None, asked: Asked) -> Part
         _provenance(recordings, plan),
         remarks,
         _document(paths, space, plan),
+        _kernel_files(recordings, asked),
     )
 
 
@@ -120,8 +121,7 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
     from tautochrone.plan.code.pieces import code_of
 
     said = recordings[0].settings.said("kernel")
-    elf = asked.elf or _recorded_path(said, recordings[0].path)
-    map_path = asked.map_path or _map_beside(elf)
+    elf, map_path = _kernel_files(recordings, asked)
     if asked.elf is None and not (said and elf.is_file() and map_path.is_file()):
         cause = f"{recordings[0].path}: the kernel {said or 'without a name'} or its map is gone"
         return None, [f"{cause}, so that other placements are not planned"]
@@ -131,6 +131,13 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
         return None, [f"{cause}, so that other placements are not planned"]
     kept = patched_while_booting(kernel)
     return code_of(kernel, read_link_map(map_path), recordings, kept), []
+
+
+def _kernel_files(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Path, Path]:
+    """Where the recorded kernel and its map are, or were."""
+    said = recordings[0].settings.said("kernel")
+    elf = asked.elf or _recorded_path(said, recordings[0].path)
+    return elf, asked.map_path or _map_beside(elf)
 
 
 def _recorded_path(said: str, recording: Path) -> Path:
