@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
@@ -105,6 +106,7 @@ def command(
         "ending": opened.ending.document(),
         **opened.document(),
         "systems": [entry.document() for entry in entries],
+        unseen.KEY: list(unseen.REPLAY),
     }
     replayed = Replayed(
         *(str(trace), result["plan"], options.heap_bytes, options.isa, options.core_build.told()),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tautochrone import __version__
+from tautochrone import __version__, unseen
 from tautochrone.commands.replay_options import (
     beginning_name,
     beginning_of,
@@ -342,6 +342,7 @@ def build(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part
         "events": totals.events,
         "peak_live_bytes": curves.peak_bytes,
         "systems": [_listed(entry) for entry in replays.entries],
+        unseen.KEY: list(unseen.REPLAY),
         "ending": reader.ending.document(),
     }
     return Part(
@@ -405,7 +406,7 @@ def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, 
     misuse = totals.unknown_count + totals.double_free_count
     if misuse:
         facts["events of misuse"] = f"{misuse:,} (left out)"
-    return facts
+    return facts | {"not looked at": "; ".join(unseen.REPLAY)}
 
 
 def _date(unix_ns: int) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY, Memory
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
@@ -173,9 +174,11 @@ def command(
     if plan_path is not None:
         _save(planned, value, plan_path, beside, force)
     result = document(value) | {"ram_bytes": value.ram_bytes}
+    result[unseen.KEY] = list(unseen.CODE_PLAN)
 
     def show() -> None:
-        print(*told(value), *(f"written: {path}" for path in outputs), sep="\n")
+        unlooked = unseen.told(unseen.CODE_PLAN)
+        print(*told(value), unlooked, *(f"written: {path}" for path in outputs), sep="\n")
         if plan_path is not None:
             print(f"next: tau coldcode replay {recordings[0]} --plan {plan_path}")
 
@@ -259,4 +262,5 @@ def _save(planned: Planned, value: CodePlan, path: Path, beside: Plan | None, fo
     made_by = f"tau coldcode plan {names} --planner {value.planner}"
     plan = without_heap({}) if beside is None else beside
     plan = replace(plan, sections={**plan.sections, CODE: value})
-    save_plan(plan, path, made_by, force=force)
+    notes = (unseen.sentence(unseen.CODE_PLAN),)
+    save_plan(plan, path, made_by, notes, force)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tautochrone import unseen
 from tautochrone.errors import TauError
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ def _facts(recordings: Sequence[CodeRecording]) -> dict[str, str]:
         "end of boot": settings.said("marker") or "none: all of it is steady state",
         "instructions of the kernel": f"{steady:,}",
         "touches": f"{sum(len(one.touches) for one in recordings):,}",
+        "of the code, not looked at": "; ".join(unseen.CODE_PLAN),
     }
 
 
