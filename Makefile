@@ -41,10 +41,12 @@ format: .venv/stamp-check ## lay out the C files of core, tool, peers and kernel
 	  tool/native/*/*.[ch] peers/*.[ch] kernel/*.[ch] kernel/*/*.[ch] kernel/*/*/*.[ch]
 
 native: ## for developers: the native libraries into the source tree, for PYTHONPATH=tool
-	cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
-	  -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone
-	cmake --build build/native
-	cmake --install build/native
+	mkdir -p build
+	flock build/native.lock sh -ec ' \
+	  cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
+	    -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone; \
+	  cmake --build build/native; \
+	  cmake --install build/native'
 
 clean: ## remove what was built and measured; .venv stays
 	rm -rf build out tool/tautochrone/_native tool/tautochrone/facts tool/tautochrone/targets .venv/stamp-*

@@ -30,6 +30,23 @@ case "${1:-}" in
     *) echo "usage: scripts/setup.sh demo|check|bench" >&2; exit 2 ;;
 esac
 
+# Runs apt-get. Waits for the lock of another one at work, up to ten minutes; `update` does not wait
+# by itself, and `install` waits without a word.
+run_apt() {
+    local waited_s=0 said
+    until said=$(LC_ALL=C apt-get -qq -o Dpkg::Use-Pty=0 "$@" 2>&1); do
+        if ! grep -q 'Could not get lock' <<< "$said" || [ "$waited_s" -ge 600 ]; then
+            printf '%s\n' "$said" >&2
+            return 1
+        fi
+        [ "$waited_s" -gt 0 ] || echo "setup: another apt is at work; waiting for its lock:" \
+            "$(grep -m 1 'Could not get lock' <<< "$said")" >&2
+        sleep 5
+        waited_s=$((waited_s + 5))
+    done
+    [ -z "$said" ] || printf '%s\n' "$said" >&2
+}
+
 missing=()
 if command -v dpkg-query >/dev/null; then
     for package in "${packages[@]}"; do
@@ -46,9 +63,8 @@ if [ "${#missing[@]}" -gt 0 ]; then
     fi
     echo "setup: installing ${#missing[@]} Debian packages: ${missing[*]}" >&2
     export DEBIAN_FRONTEND=noninteractive
-    apt=(apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
-    "${apt[@]}" update >&2
-    "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >&2
+    run_apt update
+    run_apt install -y --no-install-recommends "${missing[@]}"
 fi
 
 [ -x .venv/bin/python ] || { echo "setup: creating .venv" >&2; python3 -m venv .venv; }

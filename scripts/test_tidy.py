@@ -74,12 +74,6 @@ MUTANTS = {
         "hw/tlb may not link to tool/native/trace (tool/native/trace/trace.h)",
     ),
     "a document to a unit": ("hw/tlb/a.md", "[a](../tile/#x)\n", "may not link to hw/tile (hw/t"),
-    "many rooms": ("repro/rooms/more.py", "", "repro/rooms: 17 rooms, at most 16"),
-    "many tests in a folder of tests": (
-        *("tool/tests/test_more.py", ""),
-        "tool/tests: 17 rooms, at most 16",
-    ),
-    "many folders": ("repro/house/more/a.py", "", "repro/house: 17 folders, at most 16"),
     "a folder of its own": ("extra/a.py", "", "extra/a.py: its folder has no row"),
     "a mechanism of its own": ("core/slab.h", "", "slab has no row"),
     "stale": ("iface/gen.py", "import sys\nsys.exit('trace.h differs')\n", "trace.h differs"),
@@ -114,11 +108,6 @@ def tree(tmp_path: Path) -> Path:
         "DESIGN.md": DESIGN,
         "iface/gen.py": "",
     }
-    # As many rooms as there may be: pairs, a test beside them and documents are no more.
-    for index in range(tidy.FOLDER_ROOMS_MAX):
-        files |= {f"repro/rooms/r{index}{end}": "" for end in (".c", ".h", "_inline.h")}
-        files |= {f"repro/rooms/test_r{index}.py": "", f"repro/rooms/page{index}.md": ""}
-        files |= {f"repro/house/f{index}/a.py": "", f"tool/tests/test_{index}.py": ""}
     for name, text in files.items():
         put(tmp_path, name, text)
     return tmp_path

@@ -1,9 +1,8 @@
 """House style as a test: prints each place that breaks a rule and exits 1 if there is one.
 
-The rules, in the order of RULES: line, function and file length; rooms of a folder; commit
-subjects; file names and words; links; limits of time in tests; include and import arrows, and those
-of documents; generated files that are stale; exported symbols; assertion density.
-scripts/test_tidy.py breaks each of them.
+The rules, in the order of RULES: line, function and file length; commit subjects; file names and
+words; links; limits of time in tests; include and import arrows, and those of documents; generated
+files that are stale; exported symbols; assertion density. scripts/test_tidy.py breaks each of them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,13 +37,9 @@ FUNCTION_LINES_MAX = 70
 DOCUMENT_LINES_MAX = {"README.md": 150, "DESIGN.md": 200, "SPEC.md": 100}
 FILE_LINES_MAX = {".c": 600, ".py": 600, ".sh": 200, ".h": 200}
 TEST_FILE_LINES_MAX = 600
-FOLDER_ROOMS_MAX = 16
-# Documents and data: they grow by the mechanism, the claim and the result, and are no code.
-NO_ROOM_SUFFIXES = {".md", ".json", ".toml", ".csv", ".txt", ".png"}
 TIME_LIMIT = re.compile(r"\b(?:timeout=|\w*(?:SECONDS|TIMEOUT)\w* = )(\d+(?:\.\d+)?)\b(?! \*)")
 TIME_LIMIT_SECONDS_MIN = 300
 IMPATIENT = "# it is to end early"
-GENERATED = Path("iface/gen")
 ASSERTIONS_PER_FUNCTION_MIN = 2
 # A function this short reads or names one thing; there is nothing in it to assert.
 ACCESSOR_LINES_MAX = 6
@@ -100,34 +94,6 @@ def held_lines(path: Path, lines: list[str]) -> Iterator[tuple[int, str]]:
             fence = "" if fence else line
         if path.suffix != ".md" or not (line.startswith("|") or fence in SHOWN_AS_IT_IS):
             yield number, line
-
-
-def rooms(root: Path, files: list[Path]) -> Iterator[str]:
-    """A folder has few rooms, and few folders."""
-    inside: dict[Path, set[str]] = defaultdict(set)
-    folders: dict[Path, set[Path]] = defaultdict(set)
-    for path in files:
-        name = path.relative_to(root)
-        for folder in list(name.parents)[:-1]:
-            folders[folder.parent].add(folder)
-        if (room := room_of(name)) is not None:
-            inside[name.parent].add(room)
-    for what, found in (("rooms", inside), ("folders", folders)):
-        for folder, names in sorted(found.items()):
-            if len(names) > FOLDER_ROOMS_MAX:
-                yield f"{folder}: {len(names)} {what}, at most {FOLDER_ROOMS_MAX}"
-
-
-def room_of(name: Path) -> str | None:
-    """Return the room of a file: x of x.c, x.h and x_inline.h; None of what is no code of ours.
-
-    A test beside what it tests is in its room; in a folder of tests each is one.
-    """
-    beside = is_test(name) and not {"tests", "tb"} & set(name.parts)
-    generated = GENERATED in name.parents
-    if beside or generated or not name.suffix or name.suffix in NO_ROOM_SUFFIXES:
-        return None
-    return None if name.name == "__init__.py" else name.stem.removesuffix("_inline")
 
 
 def subjects(root: Path, _files: list[Path]) -> Iterator[str]:
@@ -221,7 +187,7 @@ def assertions(root: Path, files: list[Path]) -> Iterator[str]:
 
 
 RULES = (
-    *(lengths, rooms, subjects, names_and_words, links, patience, arrows, generated, symbols),
+    *(lengths, subjects, names_and_words, links, patience, arrows, generated, symbols),
     assertions,
 )
 

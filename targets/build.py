@@ -20,7 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import kept_files
+from . import kept_files, limited
+
+VERSION_SECONDS_MAX = 20
+BUILD_SECONDS_MAX = 300
 
 
 class BuildError(Exception):
@@ -236,8 +239,15 @@ def _texts(target: str, root: Path, files: Sequence[Path], flags: Sequence[str])
     ]
 
 
-def _run(command: Sequence[str], purpose: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+def _run(
+    command: Sequence[str], purpose: str, seconds_max: float = BUILD_SECONDS_MAX
+) -> str:
+    try:
+        done = limited.run(command, seconds_max)
+    except subprocess.TimeoutExpired as error:
+        raise BuildError(
+            f"{purpose} took over {seconds_max:g} s", f"see where it hangs: {command[0]} --version"
+        ) from error
     if done.returncode != 0:
         raise BuildError(f"{purpose} failed", said=done.stderr)
     return done.stdout
@@ -245,7 +255,8 @@ def _run(command: Sequence[str], purpose: str) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _version(compiler: str) -> str:
-    return _run([compiler, "--version"], compiler).splitlines()[0]
+    said = _run([compiler, "--version"], f"{compiler} --version", VERSION_SECONDS_MAX)
+    return (said.splitlines() or [""])[0]
 
 
 @functools.lru_cache(maxsize=8)

@@ -2,7 +2,8 @@
 
     python -m bench.allocators.half_fit    the table of docs/design/tlsf.md
 
-o1heap's C comes in its crate, which cargo fetches; it is compiled as ours is, its assertions off.
+o1heap's C, version 2, comes in its crate, which cargo fetches; it is compiled as ours is, its
+assertions off.
 """
 
 from __future__ import annotations

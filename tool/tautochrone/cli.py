@@ -6,6 +6,7 @@ import difflib
 import errno
 import importlib
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -15,7 +16,7 @@ from typing import Any
 import click
 
 from tautochrone import __version__
-from tautochrone.console import output, terminal
+from tautochrone.console import output, signals, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
 VERBS = (
@@ -125,8 +126,11 @@ def main() -> None:
         sys.unraisablehook = threading.excepthook = lambda _: None
     try:
         try:
-            code = verbs.main(prog_name="tau", standalone_mode=False)
-            sys.stdout.flush()
+            if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # of __main__
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            with signals.ended_by_exceptions():  # temporary folders are removed
+                code = verbs.main(prog_name="tau", standalone_mode=False)
+                sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             code = _explain(error)
             try:

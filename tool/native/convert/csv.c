@@ -6,11 +6,13 @@
 // again after its free; size and align are bytes, time is nanoseconds since the start. A field may
 // be quoted ("a, b", with "" for a quote). Of a touch, size is the byte offset of the first granule
 // and align the number of granules. site is MODULE+0xOFFSET, flags are unknown, inherited or
-// double_free; `tau export` writes them for an object without an owner.
+// double_free; `tau export` writes them for an object without an owner. A site may follow an
+// apostrophe where it begins like a spreadsheet's formula.
 #include <stdlib.h>
 #include <string.h>
 
 #include "tool/native/convert/csv.h"
+#include "tool/native/convert/export.h"
 #include "tool/native/trace/hash.h"
 
 enum column {
@@ -224,16 +226,22 @@ static bool take_site(struct tau_trace_importer *importer, struct csv *csv,
     if (field->count == 0) {
         return true;
     }
+    const char *text = field->text;
     size_t plus = field->count;
-    while (plus > 0 && field->text[plus - 1] != '+') {
+    if (plus > 1 && text[0] == '\'' && strchr(TAU_TRACE_CSV_FORMULA, text[1]) != NULL) {
+        text++;  // a text that would else be a formula
+        plus--;
+    }
+    const char *end = text + plus;
+    while (plus > 0 && text[plus - 1] != '+') {
         plus--;
     }
     uint64_t offset = 0;
-    struct field number = {.text = field->text + plus, .count = field->count - plus};
+    struct field number = {.text = text + plus, .count = (size_t)(end - text) - plus};
     if (plus == 0 || plus - 1 > TAU_TRACE_MODULE_BYTES_MAX || !parse_number(&number, &offset)) {
         return bad_field(importer, COLUMN_SITE, field, "MODULE+0xOFFSET");
     }
-    memcpy(csv->site, field->text, plus - 1);
+    memcpy(csv->site, text, plus - 1);
     csv->site[plus - 1] = '\0';
     *site = tau_trace_import_site(importer, csv->site, offset);
     return *site != 0 || tau_trace_import_fail(importer, "memory is short");

@@ -87,7 +87,8 @@ static void put_number(struct tau_trace_exporter *exporter, uint64_t number) {
 }
 
 // Writes the site's MODULE+0xOFFSET, quoted if necessary. A newline becomes a space. On a terminal,
-// characters other than printable ASCII are escaped.
+// characters other than printable ASCII are escaped. A spreadsheet would run a text that begins
+// like a formula, so an apostrophe makes it a text.
 static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint32_t site) {
     const char *module;
     uint64_t offset;
@@ -98,6 +99,9 @@ static enum tau_trace_status put_site(struct tau_trace_exporter *exporter, uint3
     bool quoted = strpbrk(module, ",\"") != NULL;
     if (quoted) {
         put_char(exporter, '"');
+    }
+    if (strchr(TAU_TRACE_CSV_FORMULA, module[0] == '\0' ? '+' : module[0]) != NULL) {
+        put_char(exporter, '\'');
     }
     for (const char *at = module; *at != '\0'; at++) {
         if (*at == '"') {

@@ -5,6 +5,8 @@
 #include "tool/native/trace/trace.h"
 
 #define TAU_TRACE_CSV_HEADER "op,id,size,align,time,thread,site,flags\n"
+// A site that begins with one of these is written behind an apostrophe.
+#define TAU_TRACE_CSV_FORMULA "=+-@\t'"
 
 struct tau_trace_exporter;
 

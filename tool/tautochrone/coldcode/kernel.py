@@ -14,7 +14,7 @@ import numpy as np
 from tautochrone.coldcode.functions import Functions
 from tautochrone.errors import TauError
 from tautochrone.facts import code_format as form
-from tautochrone.files import input_file
+from tautochrone.files import elf_file, input_file
 
 CODE_FLAGS = 0x6  # SHF_ALLOC and SHF_EXECINSTR
 NEAR_MAX = 3
@@ -77,18 +77,11 @@ class Kernel:
 
 def read_kernel(path: Path) -> Kernel:
     """Read an ELF file. Raises TauError if it is none, or has no code or no symbols."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
     input_file.check(path, "kernel")
-    try:
-        with open(path, "rb") as file:
-            elf = ELFFile(file)
-            sections = _sections_of(elf)
-            found = _symbols_of(elf, sections)
-            build_id = _build_id_of(elf)
-    except (ELFError, struct.error, ValueError, KeyError, UnicodeDecodeError) as error:
-        raise TauError(f"{path} is not a sound ELF file: {error}", RELINK) from error
+    with elf_file.opened(path, RELINK) as elf:
+        sections = _sections_of(elf)
+        found = _symbols_of(elf, sections)
+        build_id = _build_id_of(elf)
     if not sections or not found:
         raise TauError(f"{path} has no {'symbols' if sections else 'code'}", RELINK)
     functions = _functions_of(sections, found)
@@ -113,6 +106,8 @@ def _sections_of(elf: Any) -> tuple[Section, ...]:
     found.sort(key=lambda section: section.start)
     if any(before.end > after.start for before, after in zip(found, found[1:], strict=False)):
         raise ValueError("sections of code overlap")
+    if found and found[-1].end > 1 << 64:
+        raise ValueError("code ends beyond 64-bit addresses")
     return tuple(found)
 
 
@@ -120,7 +115,7 @@ def _symbols_of(elf: Any, sections: tuple[Section, ...]) -> list[Symbol]:
     """Where functions begin: symbols of functions, and sized ones of assembly, in code."""
     table = elf.get_section_by_name(".symtab")
     found = []
-    for symbol in table.iter_symbols() if table is not None else ():
+    for symbol in table.iter_symbols() if hasattr(table, "iter_symbols") else ():
         kind, address = symbol["st_info"]["type"], symbol["st_value"]
         is_start = kind == "STT_FUNC" or (kind == "STT_NOTYPE" and symbol["st_size"] > 0)
         if not is_start or not any(one.start <= address < one.end for one in sections):

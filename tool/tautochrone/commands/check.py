@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.errors import EXIT_FAILED
 from tautochrone.files import input_file
@@ -55,6 +56,7 @@ def command(file: Path, as_json: bool) -> int:
         "kind": kind,
         "sound": not problems,
         "problems": [{"place": problem.place, "cause": problem.cause} for problem in problems],
+        unseen.KEY: list(unseen.checked(kind)),
     }
     if ending is not None:
         result["ending"] = ending.document()
@@ -69,6 +71,7 @@ def command(file: Path, as_json: bool) -> int:
         is_misuse = checked.misuses and not problems
         of_program = "; the program misused its heap, see above" if is_misuse else ""
         print(f"{file}: {kind}, {counted}{of_program}")
+        print(unseen.told(unseen.checked(kind)))
         if any(problem.place == "bounds" for problem in problems):
             print("next: make the plan again with `tau plan`, for the installed core and compilers")
         if next_step:

@@ -17,6 +17,7 @@ from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 from tautochrone.installation import pip_install
+from tautochrone.targets import limited
 from tautochrone.targets.build import TARGETS
 
 DISK_FREE_MIN_BYTES = 1 << 30
@@ -61,9 +62,7 @@ def main_job() -> Finding:
         for step in steps:
             command = [sys.executable, "-m", "tautochrone", *step]
             try:
-                done = subprocess.run(
-                    command, capture_output=True, text=True, timeout=STEP_SECONDS_MAX, cwd=folder
-                )
+                done = limited.run(command, STEP_SECONDS_MAX, Path(folder))
             except subprocess.TimeoutExpired:
                 cause = f"tau {step[0]} took over {STEP_SECONDS_MAX} s"
                 return Finding(name, False, cause, use, True, "run it to see where it hangs")

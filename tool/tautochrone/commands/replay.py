@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
@@ -85,8 +86,7 @@ def command(
     names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
     options = options_of(plan, **given)
     with beginning_of(trace, events) as reader:
-        opened = OpenTrace(reader)
-        entries = entries_of(opened, names, options)
+        entries = entries_of(opened := OpenTrace(reader), names, options)
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
         output.note(
             f"{trace} holds no accesses, so pages are mapped for headers and calloc only;"
@@ -105,6 +105,7 @@ def command(
         "ending": opened.ending.document(),
         **opened.document(),
         "systems": [entry.document() for entry in entries],
+        unseen.KEY: list(unseen.REPLAY),
     }
     replayed = Replayed(
         *(str(trace), result["plan"], options.heap_bytes, options.isa, options.core_build.told()),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tautochrone import __version__
+from tautochrone import __version__, unseen
 from tautochrone.commands.replay_options import (
     beginning_name,
     beginning_of,
@@ -111,7 +111,8 @@ def code_options(command: Command) -> Command:
 @click.option(
     "--on",
     "on",
-    help="Systems to replay on now, as in tlsf,budget,glibc (default: none).",
+    help="Systems to replay on now, as in tlsf,budget,glibc; they replace those of --replay"
+    " (default: none).",
 )
 @replay_options
 @code_options
@@ -161,9 +162,16 @@ def command(
     Recordings of code are shown with the placements of all planners: RAM against faults, and both
     by threshold, number of frames and policy. Planning them takes a minute or more.
     """
-    read = [*recordings, *given["replay_paths"], *([plan_path] if plan_path else [])]
+    from tautochrone.plan.code.section import fragment_path
+
+    named = (plan_path, given["build_path"], given["kernel"], given["link_map"])
+    read = [*recordings, *given["replay_paths"], *(one for one in named if one is not None)]
+    if plan_path is not None:
+        read.append(fragment_path(plan_path))
     _check_outputs(path, picture, force, read, as_json)
     parts = _parts(recordings, plan_path, given)
+    read += [one for part in parts for one in part.inputs]
+    _check_outputs(path, picture, force, read, as_json)
     result, html = _page(parts, plan_path, title)
     with output_file.written(path, force, read) as partial:
         partial.write_text(html, encoding="utf-8")
@@ -235,7 +243,8 @@ def _program(
     if given["on"]:
         now = _replay_now(reader, given["on"], options)
         isa = options.isa or replays.isa
-        replays = replace(replays, entries=replays.entries + now, isa=isa)
+        entries = {entry.name: entry for entry in (*replays.entries, *now)}
+        replays = replace(replays, entries=list(entries.values()), isa=isa)
     part = build(reader, plan_path, replays)
     return replace(part, document={**part.document, "trace": str(trace)})
 
@@ -333,6 +342,7 @@ def build(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part
         "events": totals.events,
         "peak_live_bytes": curves.peak_bytes,
         "systems": [_listed(entry) for entry in replays.entries],
+        unseen.KEY: list(unseen.REPLAY),
         "ending": reader.ending.document(),
     }
     return Part(
@@ -396,7 +406,7 @@ def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, 
     misuse = totals.unknown_count + totals.double_free_count
     if misuse:
         facts["events of misuse"] = f"{misuse:,} (left out)"
-    return facts
+    return facts | {"not looked at": "; ".join(unseen.REPLAY)}
 
 
 def _date(unix_ns: int) -> str:

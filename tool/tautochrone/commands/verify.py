@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone import unseen
 from tautochrone.code.build import TARGETS
 from tautochrone.console import output
-from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
+from tautochrone.files import output_file
 from tautochrone.trace.ending import note_ending
 
 if TYPE_CHECKING:
@@ -68,8 +70,7 @@ def command(
 
     If no request is refused and no call takes more instructions than the header's bound, the plan
     gets a certificate: the section [verified]. `tau check` compares it with the installed core and
-    compilers. What is not looked at: interrupts, the port's lock, and orders of calls that no
-    recording has.
+    compilers. The result says what was not looked at.
 
     Exit status: 0 verified; 3 a request was refused, or a call exceeded its bound.
     """
@@ -79,6 +80,10 @@ def command(
     from tautochrone.replay.opened import OpenTrace
     from tautochrone.trace.folder import traces_in
 
+    if output_file.is_stream(plan_path):
+        cause = f"{plan_path} is a stream, but the certificate is written into the plan"
+        raise TauError(cause, "name the plan's file", EXIT_USAGE)
+    output_file.check(plan_path, force=True)
     plan = load_plan(plan_path)
     opened = [OpenTrace(path) for path in traces_in(traces) or _beside(plan_path, plan)]
     refuse(plan, opened)
@@ -181,6 +186,7 @@ def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[s
             }
             for each in done
         ],
+        unseen.KEY: list(unseen.VERIFICATION),
     }
 
 
@@ -201,6 +207,7 @@ def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
             bound = "no bound" if call.bound is None else f"bound {call.bound:,}"
             over = "  OVER" if call.over > 0 else ""
             print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}{over}")
+    print(unseen.told(unseen.VERIFICATION))
     if held:
         print(f"verified; written into {plan_path}")
         return

@@ -157,8 +157,9 @@ def move(source: Path, path: Path, force: bool = False) -> None:
             # Equal device numbers prove nothing: a file system may be mounted twice.
             if error.errno != errno.EXDEV:
                 raise _unwritable(path, error) from error
-    with written(path, force) as partial:
-        shutil.copyfile(source, partial)
+    # shutil.copyfile would name the source in a failure to write.
+    with written(path, force) as partial, open(source, "rb") as whole, open(partial, "wb") as copy:
+        shutil.copyfileobj(whole, copy)
     source.unlink()
 
 

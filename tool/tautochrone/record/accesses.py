@@ -13,11 +13,11 @@ import hashlib
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
 from typing import Any
 
 from tautochrone import native
@@ -26,6 +26,7 @@ from tautochrone.facts import trace_format
 from tautochrone.record import launch
 from tautochrone.record.merge import DiskFull
 from tautochrone.record.program import EXIT_CANNOT_RECORD, build_id
+from tautochrone.targets import limited
 from tautochrone.trace import abi
 from tautochrone.trace import file as trace
 from tautochrone.trace.ending import Ending, ending_of
@@ -44,6 +45,7 @@ CORE = tuple(Path(folder) / "valgrind" for folder in ("/usr/libexec", "/usr/lib/
 COMPILER = "gcc"
 PACKAGES = "apt install valgrind gcc libc6-dev"
 BUILD_SECONDS_MAX = 120
+VERSION_SECONDS_MAX = 20
 HEADER_BYTES_MAX = 1 << 20
 VARINT_BYTES_MAX = 10
 NUMBER_DIGITS_MAX = 20
@@ -78,8 +80,19 @@ def find_package() -> Package:
         raise _missing(str(HEADERS / "pub_tool_tooliface.h"))
     libraries = _holding(LIBRARIES, f"libcoregrind-{PLATFORM}.a")
     core = _holding(CORE, f"vgpreload_core-{PLATFORM}.so")
-    told = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, timeout=60)
-    return Package(libraries, core, told.stdout.strip())
+    return Package(libraries, core, _run(["valgrind", "--version"]).stdout.strip())
+
+
+def _run(command: list[str], seconds_max: float = VERSION_SECONDS_MAX) -> CompletedProcess[str]:
+    """Run a tool. Raises TauError if it does not end in time."""
+    try:
+        return limited.run(command, seconds_max)
+    except TimeoutExpired as error:
+        raise TauError(
+            f"{command[0]} took over {seconds_max:g} s",
+            f"see where it hangs: {command[0]} --version",
+            EXIT_CANNOT_RECORD,
+        ) from error
 
 
 def _holding(folders: tuple[Path, ...], name: str) -> Path:
@@ -123,8 +136,8 @@ def build() -> Path:
     """
     package, folder = find_package(), sources()
     files = sorted([*folder.glob("*.[ch]"), *folder.glob("iface/*.h")])
-    compiler = subprocess.run([COMPILER, "--version"], capture_output=True, timeout=60).stdout
-    mark = hashlib.sha256(compiler + package.version.encode() + str(package).encode())
+    compiler = _run([COMPILER, "--version"]).stdout
+    mark = hashlib.sha256(compiler.encode() + package.version.encode() + str(package).encode())
     for file in files:
         mark.update(file.read_bytes())
     wanted = cache_folder() / f"{TOOL}-{mark.hexdigest()[:16]}"
@@ -174,9 +187,7 @@ def _compile(package: Package, folder: Path, target: Path) -> None:
         ],
     ]
     for step in steps:
-        done = subprocess.run(
-            [COMPILER, *step], capture_output=True, text=True, timeout=BUILD_SECONDS_MAX
-        )
+        done = _run([COMPILER, *step], BUILD_SECONDS_MAX)
         if done.returncode:
             raise TauError(
                 f"the recorder of accesses cannot be built against {package.version}: "

@@ -129,7 +129,7 @@ def _finish(
     Also return the processes without an event, which leave no trace.
     """
     made: list[tuple[Path, access.Header, access.Facts, access.Converted | None]] = []
-    for path in sorted(folder.glob(f"*{access.RAW_SUFFIX}")):
+    for path in recordings.raws_in(folder, access.RAW_SUFFIX):
         header = access.read_header(path)
         if how.raw:
             made.append((path, header, access.survey(path), None))
@@ -153,7 +153,7 @@ def _finish(
     kept = [item for item in made if item[2].events > 0] or made[:1]
     files = [(item[0], recordings.Who(item[1].program, item[1].pid)) for item in kept]
     sizes_bytes = [path.stat().st_size for path, _ in files]
-    places = recordings.place(files, out, force)
+    places = recordings.place(files, out, force, program_end.exit_status)
     missing = [
         recordings.without_events(recordings.Who(item[1].program, item[1].pid))
         for item in made[len(kept) :]

@@ -19,7 +19,7 @@ from pathlib import Path
 from tautochrone import native
 from tautochrone.errors import TauError
 from tautochrone.record.program import EXIT_CANNOT_RECORD, interpreter
-from tautochrone.targets import kept_files
+from tautochrone.targets import kept_files, limited
 from tautochrone.targets.build import BuildError, cache_folder
 
 BUILD_SECONDS_MAX = 300
@@ -226,7 +226,7 @@ def _flags(root: Path) -> list[str]:
 def _run(command: list[str], target: Target, seconds_max: int) -> str:
     """Run a tool and return its output. Raises TauError with its first message."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds_max)
+        done = limited.run(command, seconds_max)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise TauError(
             f"{command[0]} cannot be run: {error}", target.install, EXIT_CANNOT_RECORD

@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 
 from tautochrone.errors import TauError
+from tautochrone.files import elf_file
 
 EXIT_CANNOT_RECORD = 125
 EXIT_CANNOT_RUN = 126
@@ -137,22 +138,16 @@ def _attributes(path: Path) -> list[str]:
 def is_of_another_machine(path: Path | str) -> bool:
     """Whether a file is an ELF program that this machine cannot run; False if it is not readable.
     """
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    with contextlib.suppress(OSError, ELFError), open(path, "rb") as file:
-        machine = str(ELFFile(file).header["e_machine"])
+    with contextlib.suppress(OSError, TauError), elf_file.opened(Path(path), "") as elf:
+        machine = str(elf.header["e_machine"])
         return machine != MACHINES.get(platform.machine(), machine)
     return False
 
 
 def build_id(path: Path) -> str:
     """Return the GNU build id of an ELF program in hexadecimal; empty if it has none."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    with open(path, "rb") as file, contextlib.suppress(ELFError, ValueError, KeyError):
-        for segment in ELFFile(file).iter_segments("PT_NOTE"):
+    with contextlib.suppress(TauError), elf_file.opened(path, "") as elf:
+        for segment in elf.iter_segments("PT_NOTE"):
             for note in segment.iter_notes():
                 if note["n_type"] == "NT_GNU_BUILD_ID":
                     return str(note["n_desc"])[: 2 * BUILD_ID_BYTES_MAX]
@@ -161,10 +156,8 @@ def build_id(path: Path) -> str:
 
 def interpreter(path: Path) -> str:
     """Return the dynamic linker that a program of `check` names."""
-    from elftools.elf.elffile import ELFFile
-
-    with open(path, "rb") as file:
-        return str(next(ELFFile(file).iter_segments("PT_INTERP")).get_interp_name())
+    with elf_file.opened(path, "build it again", EXIT_CANNOT_RUN) as elf:
+        return str(next(elf.iter_segments("PT_INTERP")).get_interp_name())
 
 
 def _check_machine(path: Path, verb: str, machine: str, bits: int, target: str | None) -> None:
@@ -191,21 +184,12 @@ def _check_machine(path: Path, verb: str, machine: str, bits: int, target: str |
 
 
 def _check_elf(path: Path, verb: str, target: str | None) -> None:
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    with open(path, "rb") as file:
-        try:
-            elf = ELFFile(file)
-            machine, bits = elf.header["e_machine"], elf.elfclass
-            interpreters = [s.get_interp_name() for s in elf.iter_segments("PT_INTERP")]
-            table = elf.get_section_by_name(".dynsym")
-            own = [] if table is None else table.get_symbol_by_name("malloc") or []
-            brings_malloc = any(symbol.entry.st_shndx != "SHN_UNDEF" for symbol in own)
-        except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
-            raise TauError(
-                f"{path} is a damaged ELF file: {error}", "build it again", EXIT_CANNOT_RUN
-            ) from error
+    with elf_file.opened(path, "build it again", EXIT_CANNOT_RUN) as elf:
+        machine, bits = elf.header["e_machine"], elf.elfclass
+        interpreters = [s.get_interp_name() for s in elf.iter_segments("PT_INTERP")]
+        table = elf.get_section_by_name(".dynsym")
+        own = [] if table is None else table.get_symbol_by_name("malloc") or []
+        brings_malloc = any(symbol.entry.st_shndx != "SHN_UNDEF" for symbol in own)
     _check_machine(path, verb, str(machine), bits, target)
     if not interpreters:
         raise TauError(

@@ -63,17 +63,17 @@ class Who:
 def check_output(out: Path | None, force: bool, programs: list[Path], as_json: bool) -> None:
     """Refuse an output as output_file.check does, with the recorded programs as inputs."""
     if out is not None:
-        with _exit_cannot_record():
+        with _exits_with(EXIT_CANNOT_RECORD):
             output_file.check(out, force, programs, as_json)
 
 
 @contextlib.contextmanager
-def _exit_cannot_record() -> Iterator[None]:
-    """Make failures exit with a status of `record`, not one of the recorded program."""
+def _exits_with(status: int) -> Iterator[None]:
+    """Make failures exit with this status."""
     try:
         yield
     except TauError as error:
-        error.exit_code = EXIT_CANNOT_RECORD
+        error.exit_code = status
         raise
 
 
@@ -132,7 +132,7 @@ def raw_folder(suffix: str) -> Iterator[Path]:
         with signals.ended_by_exceptions():
             yield folder
     except BaseException:
-        raws = any(raw.stat().st_size for raw in folder.glob(f"*{suffix}"))
+        raws = any(raw.stat().st_size for raw in raws_in(folder, suffix))
         traces = any(folder.glob(f"*{TRACE_SUFFIX}"))
         if raws:
             output.warn(f"tau: the raw recordings are kept: tau import {folder}/*{suffix}")
@@ -168,18 +168,25 @@ def _start(item: tuple[Path, merge.RawHeader]) -> int:
     return item[1].started_ticks
 
 
+def raws_in(folder: Path, suffix: str) -> list[Path]:
+    """The raw recordings in a folder, by name. What a program puts there instead is left out: a
+    pipe or a device would never end.
+    """
+    return sorted(path for path in folder.glob(f"*{suffix}") if path.is_file())
+
+
 def not_recorded(folder: Path, headers: list[merge.RawHeader]) -> list[NotRecorded]:
     """Return the programs that recorded processes started and that left no recording."""
     started: dict[int, list[tuple[int, str]]] = {}
     failed: list[tuple[int, str]] = []
-    with contextlib.suppress(FileNotFoundError):
-        for entry in (folder / EXECS_NAME).read_bytes().split(b"\0")[:-1]:
-            pid, ticks, path = os.fsdecode(entry).split(" ", 2)
-            of_pid = started.setdefault(int(pid), [])
-            if path:
-                of_pid.append((int(ticks, 16), path))
-            elif of_pid:
-                failed.append((int(pid), of_pid.pop()[1]))
+    noted = folder / EXECS_NAME
+    for entry in noted.read_bytes().split(b"\0")[:-1] if noted.is_file() else ():
+        pid, ticks, path = os.fsdecode(entry).split(" ", 2)
+        of_pid = started.setdefault(int(pid), [])
+        if path:
+            of_pid.append((int(ticks, 16), path))
+        elif of_pid:
+            failed.append((int(pid), of_pid.pop()[1]))
     latest: dict[int, int] = {}
     for header in headers:
         latest[header.pid] = max(latest.get(header.pid, 0), header.started_ticks)
@@ -234,8 +241,13 @@ def say_missing(missing: list[NotRecorded], running: tuple[processes.Process, ..
         output.warn(f"tau: still running, so recorded only up to now: {names}")
 
 
-def place(files: list[tuple[Path, Who]], out: Path | None, force: bool) -> list[Path]:
+def place(
+    files: list[tuple[Path, Who]], out: Path | None, force: bool, exit_status: int = 0
+) -> list[Path]:
     """Move files to their final places, over existing ones only with `force`; return the places.
+
+    Fails (TauError) if and only if one cannot be moved there. The command's exit status is then the
+    program's, `exit_status`, if that tells of a failure, and else EXIT_CANNOT_RECORD.
 
     The first gets the name `out`. The others get their program's name and pid, in the same folder,
     or in the current directory if `out` is a stream. If a name is taken, also since check_output, a
@@ -250,7 +262,8 @@ def place(files: list[tuple[Path, Who]], out: Path | None, force: bool) -> list[
             wanted = out.with_name(f"{out.stem}.{who.file_name}{out.suffix}")
         else:
             wanted = Path(f"{who.file_name}{path.suffix}")
-        final = _move_to_free_name(path, wanted, force, places)
+        with _exits_with(exit_status or EXIT_CANNOT_RECORD):
+            final = _move_to_free_name(path, wanted, force, places)
         if wanted == out != final:
             output.note(f"tau: {out} appeared while the program ran; {final} is the trace")
         places.append(final)
@@ -262,8 +275,7 @@ def _move_to_free_name(path: Path, wanted: Path, force: bool, places: list[Path]
     final, number = wanted, 1
     while True:
         try:
-            with _exit_cannot_record():
-                output_file.move(path, final, force and final not in places)
+            output_file.move(path, final, force and final not in places)
             return final
         except output_file.OutputExists:
             number += 1

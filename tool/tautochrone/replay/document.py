@@ -115,7 +115,13 @@ def document_of(parsed: Any) -> ReplayDocument:
     whole = _Place(parsed, "")
     if whole.at("command").value != "replay":
         raise whole.at("command").fail("'replay'")
-    entries = [_entry(system) for system in whole.at("systems").items()]
+    systems = whole.at("systems").items()
+    entries = [_entry(system) for system in systems]
+    names: set[str] = set()
+    for system in systems:
+        if system.at("name").value in names:
+            raise system.at("name").fail("a name that no other system has")
+        names.add(system.at("name").value)
     isa = whole.at("instructions").optional("text")
     if isa is not None and isa not in ISAS:
         raise whole.at("instructions").fail("one of " + ", ".join(ISAS))

@@ -61,7 +61,7 @@ def refuse_options(chosen: Sequence[System], options: Options, trace: Path) -> N
 
 
 def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list[Entry]:
-    """Replay on the named systems, in this order, in parallel where possible.
+    """Replay on the named systems, each once, in this order, in parallel where possible.
 
     Raises TauError for options that fit no system, for a trace with misuse unless it is to be
     skipped, and for a system that fails.
@@ -83,7 +83,7 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
     for name in progress(list(alone), "replaying", len(alone)):
         alone[name].prepare()
         done[name] = alone[name].run(trace, options)
-    return [done[name] for name in names]
+    return [done[name] for name in dict.fromkeys(names)]
 
 
 def replay(

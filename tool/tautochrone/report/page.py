@@ -22,7 +22,10 @@ silence(MISSING_RENDERERS)  # the figures of a recording without events are empt
 
 @dataclass(frozen=True)
 class Part:
-    """What a recording contributes to a report; `document` is for --json."""
+    """What a recording contributes to a report; `document` is for --json.
+
+    `inputs` are the files that were read without being named on the command line.
+    """
 
     title: str
     sentences: Sequence[str]
@@ -31,6 +34,7 @@ class Part:
     provenance: Mapping[str, str]
     remarks: Sequence[str]
     document: Mapping[str, Any]
+    inputs: Sequence[Path] = ()
 
 
 def page(

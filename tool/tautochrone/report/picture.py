@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tautochrone.errors import TauError
+from tautochrone.targets import limited
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 COLORS = 128
@@ -47,7 +48,7 @@ def take(report: Path, picture: Path, width: int = 1100, height: int = 1000) -> 
         )
     from PIL import Image
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         raw = Path(folder) / "raw.png"
         command = [
             *browser_command(program, Path(folder) / "profile"),
@@ -56,7 +57,8 @@ def take(report: Path, picture: Path, width: int = 1100, height: int = 1000) -> 
             report.resolve().as_uri(),
         ]
         try:
-            subprocess.run(command, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
+            # All of the browser's processes: those that live on write into its profile.
+            limited.run(command, TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             raise TauError(f"{program} took over {TIMEOUT_SECONDS} s to draw {report}") from None
         if not raw.exists():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
+from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.replay.entry import (
     ACCESSES,
@@ -64,6 +65,7 @@ def show(replayed: Replayed) -> None:
         print(cycles_sentence(tiles))
     if plain := heaps(entries):
         _show_heaps(plain, replayed)
+    print(unseen.told(unseen.REPLAY))
     print(f"next: {_next_command(replayed)}")
 
 

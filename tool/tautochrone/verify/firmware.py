@@ -16,6 +16,7 @@ from typing import Any
 from tautochrone.code.bounds import NEVER, Code, bound_instructions
 from tautochrone.code.images import FUNCTIONS, ISAS, Image, stub_image
 from tautochrone.errors import TauError
+from tautochrone.files import elf_file
 from tautochrone.plan.build import WORD_BITS, build_of
 from tautochrone.plan.file import Plan
 from tautochrone.plan.verified import system_of
@@ -112,29 +113,21 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
 
 def _read(path: Path) -> tuple[str, list[tuple[int, bytes, int]], Any, dict[str, int], str]:
     """The target, segments (address, data, size), symbols, sizes of functions, and compiler."""
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import SymbolTableSection
 
-    try:
-        with path.open("rb") as file:
-            elf = ELFFile(file)
-            target = _target(path, elf)
-            loaded = [
-                segment
-                for segment in elf.iter_segments()
-                if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]
-            ]
-            _refuse_large(path, [segment.header for segment in loaded])
-            segments = [(each["p_vaddr"], each.data(), each["p_memsz"]) for each in loaded]
-            table = elf.get_section_by_name(".symtab")
-            rows = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
-            comment = elf.get_section_by_name(".comment")
-            compiler = comment.data() if comment is not None else b""
-    except OSError as error:
-        raise TauError(f"{path}: {error.strerror}", AS_LINKED) from error
-    except (ELFError, ValueError, KeyError, AssertionError, UnicodeDecodeError) as error:
-        raise TauError(f"{path}: not an ELF file, or damaged: {error}", "link it again") from error
+    with elf_file.opened(path, "link it again") as elf:
+        target = _target(path, elf)
+        loaded = [
+            segment
+            for segment in elf.iter_segments()
+            if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]
+        ]
+        _refuse_large(path, [segment.header for segment in loaded])
+        segments = [(each["p_vaddr"], each.data(), each["p_memsz"]) for each in loaded]
+        table = elf.get_section_by_name(".symtab")
+        rows = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
+        comment = elf.get_section_by_name(".comment")
+        compiler = comment.data() if comment is not None else b""
     if not rows:
         raise TauError(f"{path} is stripped: it has no names of functions", AS_LINKED)
     defined = [row for row in rows if row["st_shndx"] != "SHN_UNDEF" and row.name]

@@ -92,6 +92,7 @@ def test_a_plan_is_written_and_replayed(made: Made, tmp_path: Path, planner: str
     assert list(row)[:6] == REPLAY_KEYS
     assert row["placement"] == planner and row["loads"] == planned["expected_faults"]
     assert len(answered["recording_sha256"]) == 64
+    assert planned["not_looked_at"] and answered["not_looked_at"]
 
 
 @pytest.mark.parametrize("planner", PLANNERS)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.coldcode.linux import kept, qemu, source
+from tautochrone.coldcode.linux import build, kept, qemu, source
 from tautochrone.coldcode.linux.build import PACKAGES, options_of
 from tautochrone.errors import TauError
 
@@ -65,6 +65,27 @@ def test_a_waiting_process_says_so(tmp_path: Path, capfd: pytest.CaptureFixture[
     stopped(tmp_path, signal.SIGKILL, 1.5)
     kept.folder(tmp_path, "made", "1", lambda _: None)
     assert f"another process makes {tmp_path / 'made-1'}: waiting" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "gone"])
+def test_a_damaged_page_file_is_made_again(tmp_path: Path, damage: str) -> None:
+    """The sealed file of a made folder is changed, cut short or removed, and asked for again."""
+    sealed = build.SEALED
+
+    def make(folder: Path) -> None:
+        for name in sealed:
+            (folder / name).write_bytes(name.encode())
+
+    def asked() -> Path:
+        return kept.folder(tmp_path, "linked", "1", make, sealed=sealed)
+
+    pages = asked() / build.PAGES
+    before = pages.stat().st_ino
+    assert asked() / build.PAGES == pages and pages.stat().st_ino == before, "it was made twice"
+    pages.write_bytes({"changed": b"pages.bim", "cut": b"pages"}.get(damage, b""))
+    if damage == "gone":
+        pages.unlink()
+    assert (asked() / build.PAGES).read_bytes() == b"pages.bin"
 
 
 def test_the_jobs_of_make_end_at_the_time_limit(tmp_path: Path) -> None:

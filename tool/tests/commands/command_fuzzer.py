@@ -30,11 +30,12 @@ WALL_SECONDS_MAX = 600
 MEMORY_BYTES_MAX = 6 << 30
 FILE_BYTES_MAX = 1 << 28
 STATUSES = {0, 1, 2, 3, 125, 126, 127}
-FAULT_MARKS = ("Traceback", "has a bug: ", "Exception ignored", "WARNING:")
+FAULT_MARKS = ("Traceback", "has a bug: ", "Exception ignored", "WARNING:", "ERROR:")
 RAW_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
 FILE = "{file}"
 # By whose names `tau import` tells what they are.
-NAMES = {"packed csv": "mutant.csv.gz"}
+NAMES = {"packed csv": "mutant.csv.gz", "fragment": "worn.lds"}
+KERNEL_INPUTS = "--threshold 0.9 --frames 4 -o out.toml --force"
 # What each kind of file is given to.
 COMMANDS = {
     "trace": (
@@ -55,10 +56,68 @@ COMMANDS = {
         f"check {FILE}",
         f"check {FILE} --json",
         f"replay program.tau --skip-misuse --on budget --plan {FILE} --heap 100000",
+        f"verify {FILE} program.tau --skip-misuse --target m4",
+        f"run --plan {FILE} -- true",
     ),
     "program": (
         f"translate program.tau --from {FILE} --to target.elf -o out.tau --keep-others",
         f"translate program.tau --from host.elf --to {FILE} -o out.tau --json --trust-types",
+    ),
+    "kernel": (
+        f"coldcode plan kernel.taucode --kernel {FILE} --map kernel.map {KERNEL_INPUTS}",
+        f"report kernel.taucode --kernel {FILE} --map kernel.map -o out.html --force",
+    ),
+    "link map": (
+        f"coldcode plan kernel.taucode --kernel kernel.elf --map {FILE} {KERNEL_INPUTS}",
+        f"coldcode plan kernel.taucode --kernel kernel.elf --map kernel.map --sizes {FILE}"
+        " --threshold 0.9",
+        f"coldcode replay kernel.taucode --plan code.toml --map {FILE} --json",
+    ),
+    "code recording": (
+        f"check {FILE}",
+        f"info {FILE} --json",
+        f"coldcode plan {FILE} --kernel kernel.elf --map kernel.map {KERNEL_INPUTS}",
+        f"coldcode replay {FILE} --plan code.toml",
+    ),
+    "code plan": (
+        f"check {FILE}",
+        f"coldcode replay kernel.taucode --plan {FILE} --frames 8",
+    ),
+    "fragment": (
+        "check worn.toml",
+        "coldcode replay kernel.taucode --plan worn.toml --policy belady --json",
+    ),
+    "kept functions": (
+        f"coldcode plan kernel.taucode --kernel kernel.elf --map kernel.map --keep {FILE}"
+        " --threshold 0.9",
+    ),
+    "tasks": (
+        f"check {FILE}",
+        f"tlb plan {FILE} --geometry tile-16x4 -o out.toml --header out.h --force",
+        f"tlb plan {FILE} --geometry zen4 --json",
+        f"tlb plan {FILE} --geometry tile-16x4 --linker-scripts scripts --force",
+    ),
+    "geometry": (
+        f"check {FILE} --json",
+        f"tlb plan tasks.toml --geometry {FILE}",
+        f"tlb simulate --geometry {FILE} --accesses 2000 --tasks 3",
+        f"tlb discover --on {FILE} --cpu-seconds 0.5",
+    ),
+    "TLB plan": (
+        f"check {FILE}",
+        f"replay program.tau --skip-misuse --on budget --plan {FILE}",
+        "coldcode plan kernel.taucode --kernel kernel.elf --map kernel.map"
+        f" --with {FILE} {KERNEL_INPUTS}",
+        f"run --plan {FILE} -- true",
+    ),
+    "system": (f"check {FILE}", f"check {FILE} --json"),
+    "application": (
+        f"compose plan {FILE}",
+        f"compose plan {FILE} --page-bytes 4096 -o out.toml --force --json",
+    ),
+    "firmware": (
+        f"verify firmware.toml firmware.tau --target m4 --elf {FILE}",
+        f"verify firmware.toml firmware.tau --elf {FILE} --json",
     ),
     "replay": (f"report program.tau --replay {FILE} -o out.html --force",),
     **{
@@ -70,7 +129,7 @@ DATA_VERBS = ("export", "report")
 DRAWN = (f"report {FILE} -o out.html --force", f"report program.tau --plan {FILE} -o - ")
 DRAWN_PART = 0.02
 # How often a kind comes up. Drawing a replay takes a hundred times as long as most others.
-WEIGHTS = {"replay": 0.4, "trace": 3.0}
+WEIGHTS = {"replay": 0.4, "trace": 3.0, "firmware": 0.4}
 HOSTILE_WORDS = (
     *("", "-", ".", "..", "/", "--", "-q", "--json", "-o", "--on", "--plan", "--force", "--heap"),
     *("--margin", "--limit", "--events", "--on=", "--layout", "--planner", "--raw", "--color"),
@@ -157,8 +216,8 @@ class Fuzzer:
         self.seed = seed
         self.source = random.Random(seed)
         self.samples = command_samples.samples(folder)
-        for name, kind in (("replay.json", "replay"), ("plan.toml", "plan")):
-            (folder / name).write_bytes(self.samples[kind])
+        (folder / "replay.json").write_bytes(self.samples["replay"])
+        (folder / "mutant.lds").write_bytes(self.samples["fragment"])
 
     def findings(self, count: int, kinds: tuple[str, ...] = (*COMMANDS, "words")) -> list[str]:
         """Run as many mutants; returns what was found. Each finding's file stays in the folder.
@@ -177,11 +236,14 @@ class Fuzzer:
                     os._exit(1)
             _, status = os.waitpid(child, 0)
             log = json.loads((self.folder / ".log").read_text())
-            found += log["found"]
+            now = log["found"]
             wrong = ended(status)
             if wrong is not None:
-                found.append(self._kept(log["number"], log["words"], wrong))
+                now.append(self._kept(log["number"], log["words"], wrong))
                 end = log["number"] + 1
+            for line in now:
+                print(line, flush=True)
+            found += now
             number = end
         return found
 
@@ -219,6 +281,11 @@ class Fuzzer:
             return [verb, *self.source.choices(HOSTILE_WORDS, k=count)]
         path = self.folder / NAMES.get(kind, "mutant")
         command_samples.damage(self.source, kind, self.samples[kind], path)
+        if kind == "fragment":
+            # Its plan names it, so that its content is looked at.
+            digest = path.read_bytes().split(b"\n")[0].split()[-2:][0]
+            plan = re.sub(b'(?<=fragment_sha256 = ").*(?=")', digest, self.samples["code plan"])
+            (self.folder / "worn.toml").write_bytes(plan)
         lines = COMMANDS[kind]
         if kind in ("trace", "plan") and self.source.random() < DRAWN_PART:
             lines = DRAWN[:1] if kind == "trace" else DRAWN[1:]
@@ -255,7 +322,7 @@ def main() -> int:
     print(f"seed {seed}, {count} mutants", flush=True)
     load_everything()
     findings = Fuzzer(folder, seed).findings(count)
-    print("\n".join(findings) or "no finding")
+    print(f"{len(findings)} findings")
     return 1 if findings else 0
 
 

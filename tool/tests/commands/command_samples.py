@@ -9,7 +9,6 @@ import json
 import random
 import struct
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from tautochrone.record import accesses as access
 from tautochrone.record import merge
 from tautochrone.trace import file as trace
 from testing.random_trace import random_events
+from tool.tests.commands import target_samples
 from tool.tests.trace import trace_forge
 
 ESCAPE = "\x1b]0;forged\x07\x1b[31m"
@@ -36,6 +36,11 @@ TOKENS = (
 JSON_VALUES = (
     *(None, True, -1, 0, 1.5, 2**63, 2**64, 10**400, 1e308, float("nan"), float("inf")),
     *("", ESCAPE, "\ud800", "a\nb", "x" * 5000, [], {}, [[]], [None], {"": None}, "\0", "é"),
+)
+ELFS = ("kernel", "application", "firmware", "program")
+TEXTS = (
+    *("plan", "link map", "code plan", "kept functions", "tasks", "geometry"),
+    *("TLB plan", "system"),
 )
 CSV = (
     "op,id,size,align,time,thread,site\n"
@@ -149,14 +154,13 @@ def target_stream(source: random.Random, blocks: int = 4) -> bytes:
 def samples(folder: Path) -> dict[str, bytes]:
     """Return a sound file of each kind, by kind; `folder` is for making them."""
     write_trace(folder / "program.tau", json.dumps(HEADER))
-    command = [sys.executable, "-m", "tautochrone"]
     for words in (
-        ["plan", "program.tau", "--skip-misuse", "-o", "plan.toml"],
-        ["export", "program.tau", "-o", "program.parquet"],
-        ["record", "--raw", "-o", "true.tauraw", "--", "true"],
+        ("plan", "program.tau", "--skip-misuse", "-o", "plan.toml"),
+        ("export", "program.tau", "-o", "program.parquet"),
+        ("record", "--raw", "-o", "true.tauraw", "--", "true"),
     ):
-        subprocess.run([*command, *words], cwd=folder, check=True, capture_output=True)
-    return {
+        target_samples.tau(folder, *words)
+    return target_samples.samples(folder) | {
         "trace": (folder / "program.tau").read_bytes(),
         "plan": (folder / "plan.toml").read_bytes(),
         "parquet": (folder / "program.parquet").read_bytes(),
@@ -194,7 +198,13 @@ def damage(source: random.Random, kind: str, data: bytes, path: Path) -> None:
         "replay": lambda: _damaged_json(source, _some_systems(source)),
         "target": lambda: target_stream(source, source.randrange(1, 9)),
         "packed csv": lambda: gzip.compress(_damaged_bytes(source, CSV.encode())),
+        "fragment": lambda: target_samples.damaged_fragment(source, data),
+        "code recording": lambda: target_samples.damaged_recording(source),
     }
+    for name in ELFS:
+        structured[name] = lambda: target_samples.damaged_elf(source, data)
+    for name in TEXTS:
+        structured[name] = lambda: target_samples.damaged_text(source, data)
     is_plain = kind not in structured or source.random() < 0.3
     path.write_bytes(_damaged_bytes(source, data) if is_plain else structured[kind]())
 

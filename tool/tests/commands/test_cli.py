@@ -6,6 +6,7 @@ Method: the command runs in a process of its own, as a user calls it.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -138,6 +139,47 @@ def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
     os.close(reader)
     _, stderr = process.communicate(timeout=300)
     assert "Traceback" not in stderr and "Exception" not in stderr, stderr
+
+
+@pytest.mark.parametrize("module", ["click", "tautochrone.console.output", "tautochrone.commands"])
+def test_ctrl_c_while_modules_load_ends_without_a_traceback(module: str) -> None:
+    """The process interrupts itself when it looks for one of the modules that it loads first."""
+    code = f"""
+import os, runpy, signal, sys
+class Interrupt:
+    def find_spec(name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.argv = ["tau", "info", "missing.tau"]
+sys.meta_path.insert(0, Interrupt)
+runpy.run_module("tautochrone", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode in (-signal.SIGINT, 130) and "Traceback" not in done.stderr, done
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_leaves_no_temporary_folder(number: signal.Signals, tmp_path: Path) -> None:
+    """A command that holds one is ended by a signal."""
+    code = """
+import sys, tempfile, time
+from tautochrone import cli
+from tautochrone.commands import check
+def hold(_):
+    with tempfile.TemporaryDirectory():
+        print("ready", flush=True)
+        time.sleep(60)
+check.check_file = hold
+sys.argv = ["tau", "check", "/dev/null"]
+cli.main()
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(number)
+    assert (process.returncode, list(tmp_path.iterdir())) == (128 + number, [])
 
 
 def test_completion_is_offered() -> None:

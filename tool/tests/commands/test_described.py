@@ -55,7 +55,7 @@ def test_good_descriptions_are_sound(
     path = written(tmp_path, "# Of a user, with much to say.\n" * comments + text, "a.txt")
     assert check_file(path) == (kind, check_file(path)[1])
     done = run(check.command, path)
-    assert (done.return_value, done.stdout) == (0, f"{path}: {kind}, no problems\n")
+    assert done.return_value == 0 and done.stdout.startswith(f"{path}: {kind}, no problems\n")
 
 
 @pytest.mark.parametrize(

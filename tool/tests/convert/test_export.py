@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import csv
 import json
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from tautochrone.errors import TauError
 from tautochrone.facts import trace_format as form
 from tautochrone.trace.file import EVENT, TraceWriter, open_trace
 from tool.tests.trace import trace_model as model
+
+FORMULAS = ['=HYPERLINK("http://x","y")', "=1", "-1", "@a", "\tb"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 70_000])
@@ -43,7 +46,7 @@ def test_csv_comes_back_as_it_was(tmp_path: Path, count: int) -> None:
 
 
 def test_odd_module_names_survive(tmp_path: Path) -> None:
-    modules = ["a,b", 'say "x"', "+1+", "", "é/ü.so"]
+    modules = ["a,b", 'say "x"', "+1+", "", "é/ü.so", *FORMULAS, "'", "'a"]
     with TraceWriter(tmp_path / "a.tau", {}) as writer:
         site = np.array([writer.site(name, 2**64 - 1 - n) for n, name in enumerate(modules)])
         slot = np.arange(len(modules))
@@ -52,7 +55,11 @@ def test_odd_module_names_survive(tmp_path: Path) -> None:
     import_file(tmp_path / "a.csv", tmp_path / "b.tau")
     with open_trace(tmp_path / "b.tau") as reader:
         assert [name for name, _ in reader.sites()] == modules
-        assert [offset for _, offset in reader.sites()] == [2**64 - 1 - n for n in range(5)]
+        offsets = [offset for _, offset in reader.sites()]
+    assert offsets == [2**64 - 1 - n for n in range(len(modules))]
+    with open(tmp_path / "a.csv", newline="") as file:
+        sites = [row["site"] for row in csv.DictReader(file)]
+    assert not [site for site in sites if site[0] in "=+-@\t"], "a spreadsheet runs it"
 
 
 def test_parquet_holds_the_same(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,6 +82,7 @@ def test_messages_name_the_output_and_not_the_partial_file(tmp_path: Path) -> No
 SLEEPER = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from tautochrone.files.output_file import written
 with written(Path(sys.argv[1])) as partial:
     print(partial.name, flush=True)
@@ -185,6 +188,28 @@ def test_moving_keeps_the_source_unless_it_succeeds(tmp_path: Path) -> None:
     assert (source.read_text(), out.read_text()) == ("content", "precious")
     output_file.move(source, out, force=True)
     assert out.read_text() == "content" and list(tmp_path.iterdir()) == [out]
+
+
+def test_a_copy_that_does_not_fit_blames_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit of the file's size stands for a full disk."""
+    source, out, limit = tmp_path / "source", tmp_path / "out", resource.RLIMIT_FSIZE
+    source.write_bytes(bytes(3000))
+    before = resource.getrlimit(limit)
+
+    def other_disk(*_: Any) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", other_disk)
+        resource.setrlimit(limit, (1000, before[1]))
+        try:
+            with pytest.raises(TauError, match=f"^{out}: File too large") as raised:
+                output_file.move(source, out)
+        finally:
+            resource.setrlimit(limit, before)
+    assert raised.value.next_step and list(tmp_path.iterdir()) == [source]
 
 
 def test_moving_from_another_disk_and_into_a_stream(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tautochrone.commands.record import _stop_step
-from tautochrone.record import merge
+from tautochrone.errors import TauError
+from tautochrone.record import merge, recordings
 
 TIMEOUT_S = 300
 MERGER = """
@@ -49,6 +50,31 @@ def test_a_signal_while_merging_names_the_kept_recordings(
     assert process.returncode == 128 + number
     assert said == f"tau: the raw recordings are kept: tau import {folder}/*.tauraw\n"
     assert (Path(folder) / "1.tauraw").read_text() == "events"
+
+
+@pytest.mark.parametrize(("program_status", "expected"), [(0, 125), (5, 5)])
+def test_a_trace_without_a_place_keeps_the_programs_status(
+    program_status: int, expected: int, tmp_path: Path
+) -> None:
+    """The place is on a disk that has no room: /dev/full."""
+    trace = tmp_path / "1.tau"
+    trace.write_text("events")
+    files = [(trace, recordings.Who("program", 1))]
+    with pytest.raises(TauError, match="^/dev/full: No space left on device") as raised:
+        recordings.place(files, Path("/dev/full"), False, program_status)
+    assert raised.value.exit_code == expected and trace.exists()
+
+
+def test_what_a_program_puts_among_the_recordings_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe, a device without end, a folder and a link to nothing, each under a name of ours."""
+    os.mkfifo(tmp_path / "1.tauraw")
+    (tmp_path / "2.tauraw").symlink_to("/dev/zero")
+    (tmp_path / "3.tauraw").mkdir()
+    (tmp_path / "4.tauraw").symlink_to("nothing")
+    (tmp_path / "5.tauraw").write_text("events")
+    os.mkfifo(tmp_path / recordings.EXECS_NAME)
+    assert recordings.raws_in(tmp_path, ".tauraw") == [tmp_path / "5.tauraw"]
+    assert recordings.not_recorded(tmp_path, []) == []
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ def test_budget_without_a_plan_is_a_usage_error(trace: Path, tmp_path: Path) -> 
         {"systems": [{**REPLAY["systems"][0], "operations": [1]}]},
         {"systems": [{**REPLAY["systems"][0], "operations": {"free": {"count": -1}}}]},
         {"systems": [{**REPLAY["systems"][0], "peak_mapped_pages": 2}]},
+        {"systems": [REPLAY["systems"][0]] * 2},
         {"instructions": ["rv32"]},
         {"trace": 7},
     ],
@@ -154,6 +155,18 @@ def test_on_replays_and_shows_what_was_found(trace: Path, tmp_path: Path) -> Non
     systems = json.loads(done.stdout)["systems"]
     assert [one["name"] for one in systems] == ["tlsf", "static"]
     assert all(one["completed"] and one["footprint_bytes"] >= 1148 for one in systems)
+
+
+def test_a_system_that_is_named_twice_is_drawn_once(
+    trace: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A system is in a file of --replay and twice in --on; the library of the drawings is heard."""
+    replay = tmp_path / "replay.json"
+    replay.write_text(json.dumps(REPLAY))
+    words = ("--replay", replay, "--on", "tlsf,tlsf", "-o", tmp_path / "r.html", "--json")
+    systems = json.loads(called(trace, *words).stdout)["systems"]
+    assert [one["name"] for one in systems] == ["tlsf", "budget"] and not caplog.records
+    assert systems[0]["footprint_bytes"] != REPLAY["systems"][0]["footprint_bytes"]
 
 
 @pytest.mark.parametrize(

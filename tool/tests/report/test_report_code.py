@@ -100,6 +100,18 @@ def test_a_report_shows_every_placement_on_one_axis(made: Made, tmp_path: Path) 
     assert "plan: replayed,0.9,4,round-robin," in text and "lower bound,,,," in text
 
 
+@pytest.mark.parametrize("name", ["plan.lds", "kernel.map", "kernel.elf"])
+def test_a_report_replaces_nothing_that_it_read(made: Made, name: str) -> None:
+    """The output is the plan's fragment, or a file to which only the recording leads."""
+    before = (made.folder / name).read_bytes()
+    words = (made.recording, "--plan", made.plan, "--threshold", "0.9", "--force", "--picture")
+    with pytest.raises(TauError, match=f"{name} and .*{name} are the same file"):
+        called(report.command, *words[:-1], "-o", made.folder / name)
+    with pytest.raises(TauError, match=f"{name} and .*{name} are the same file"):
+        called(report.command, *words, made.folder / name, "-o", made.folder / "r.html")
+    assert (made.folder / name).read_bytes() == before
+
+
 def test_no_placement_is_below_the_drawn_bound(made: Made, tmp_path: Path) -> None:
     code = document_of(made.recording, "-o", tmp_path / "r.html")["code"]
     floor = [(row["ram_bytes"], row["faults"]) for row in code["lower_bound"]]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.code.build import Build
+from tautochrone.errors import EXIT_USAGE
 from tautochrone.plan.file import load_plan, plan_text
 from tautochrone.plan.heap.recordings import ReplayedRecording
 from tautochrone.replay.run import completes
@@ -54,7 +55,7 @@ def test_a_plan_holds_on_the_machine_code_of_its_build(
             assert {"malloc", "free"} <= operations.keys()
             for row in operations.values():
                 assert 0 < row["instructions_max"] <= row["bound"], row
-        assert tau("check", plan).stdout.endswith("plan, no problems\n")
+        assert "plan, no problems\n" in tau("check", plan).stdout
 
 
 def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recording: Path) -> None:
@@ -73,6 +74,16 @@ def test_a_smaller_heap_is_refused_and_gets_no_certificate(tmp_path: Path, recor
     native = ReplayedRecording(recording, "32").completed((), smaller)
     assert first == native, "the emulated heap refuses what the native one refuses"
     assert document["runs"][0]["refusals"] > 1, "replay goes on behind the first"
+
+
+def test_a_plan_on_a_descriptor_is_refused_before_any_work(tmp_path: Path) -> None:
+    """It could be read there, but no certificate written; the missing trace is not looked for."""
+    (tmp_path / "plan.toml").write_text("")
+    with open(tmp_path / "plan.toml") as plan:
+        command = [sys.executable, "-m", "tautochrone", "verify", "/dev/stdin", "missing.tau"]
+        done = subprocess.run(command, stdin=plan, capture_output=True, text=True, timeout=300)
+    assert done.returncode == EXIT_USAGE
+    assert "/dev/stdin is a stream, but the certificate is written" in done.stderr
 
 
 def test_a_folder_stands_for_its_recordings(tmp_path: Path, recording: Path) -> None:

@@ -50,7 +50,10 @@ COLD_CODE = "CONFIG_COLD_CODE"
 FRAGMENT = "cold_code.lds"
 LINKER_SCRIPT = "arch/riscv/kernel/vmlinux.lds"
 IMAGE = "arch/riscv/boot/Image"
+PAGES = "pages.bin"
 LINKED = ("vmlinux", "vmlinux.map", IMAGE, ".config")
+# What a linked kernel is used for.
+SEALED = ("vmlinux", "vmlinux.map", "Image", PAGES)
 # Folders in that of the source: of objects, and of all links.
 OBJECTS, LINKS = "build", "linked"
 SECONDS_MAX = 3 * 3600.0
@@ -96,7 +99,7 @@ class Built:
     @property
     def pages(self) -> Path:
         """The page file for flash."""
-        return self.folder / "pages.bin"
+        return self.folder / PAGES
 
     @property
     def image(self) -> Path:
@@ -146,7 +149,9 @@ def build(wish: Wish) -> Built:
     folder = source.prepared(wish.archive)
     mark = kept.hash_of([options, *tools.values(), *STEADY.values()])
     make = Make(folder, tools, wish.seconds_max)
-    objects = kept.folder(folder, OBJECTS, mark, lambda made: _compile(make, made, options), True)
+    objects = kept.folder(
+        folder, OBJECTS, mark, lambda made: _compile(make, made, options), goes_on=True
+    )
     return _linked(make, objects, text)
 
 
@@ -155,7 +160,7 @@ def relink_of(vmlinux: Path, seconds_max: float = SECONDS_MAX) -> Callable[[str]
     built elsewhere, or its objects are gone."""
     link = vmlinux.resolve().parent
     objects = link.parent.parent / f"{OBJECTS}-{link.name.partition('-')[0]}"
-    if link.parent.name != LINKS or not (kept.is_made(link) and kept.is_made(objects)):
+    if link.parent.name != LINKS or not (kept.is_made(link, SEALED) and kept.is_made(objects)):
         return None
     return lambda text: _linked(Make(objects.parent, compiler_tools(), seconds_max), objects, text)
 
@@ -167,7 +172,9 @@ def _linked(make: Make, objects: Path, text: str) -> Built:
     def link(made: Path) -> None:
         _link(make, objects, text, made)
 
-    return Built(kept.folder(objects.parent / LINKS, mark, kept.hash_of([text]), link))
+    return Built(
+        kept.folder(objects.parent / LINKS, mark, kept.hash_of([text]), link, sealed=SEALED)
+    )
 
 
 @dataclass(frozen=True)
@@ -284,4 +291,4 @@ def _link(make: Make, objects: Path, text: str, made: Path) -> None:
             shutil.copy2(objects / name, made / Path(name).name)
     fault_path.check(made / "vmlinux")
     patching.check(made / "vmlinux")
-    (made / "pages.bin").write_bytes(flash.page_file_of(made / "vmlinux").content())
+    (made / PAGES).write_bytes(flash.page_file_of(made / "vmlinux").content())

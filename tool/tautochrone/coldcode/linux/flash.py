@@ -6,8 +6,9 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from tautochrone.coldcode.kernel import read_kernel
+from tautochrone.coldcode.kernel import RELINK, read_kernel
 from tautochrone.errors import TauError
+from tautochrone.files import elf_file
 
 MAGIC = b"TAUPAGES"
 VERSION = 1
@@ -55,10 +56,8 @@ class Place:
 
 def symbols_of(vmlinux: Path) -> dict[str, Place]:
     """The symbols of a kernel."""
-    from elftools.elf.elffile import ELFFile
-
-    with open(vmlinux, "rb") as file:
-        table = ELFFile(file).get_section_by_name(".symtab")
+    with elf_file.opened(vmlinux, RELINK) as elf:
+        table = elf.get_section_by_name(".symtab")
         return {row.name: Place(row["st_value"], row["st_size"]) for row in table.iter_symbols()}
 
 

@@ -54,27 +54,42 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def is_made(folder: Path) -> bool:
-    """Whether the folder is there, and whole."""
-    return (folder / COMPLETE).exists()
+def is_made(folder: Path, sealed: Sequence[str] = ()) -> bool:
+    """Whether the folder is there, and whole: its SEALED files have the hashes of when it was made.
+    """
+    try:
+        return (folder / COMPLETE).read_text("ascii") == _seal_of(folder, sealed)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _seal_of(folder: Path, sealed: Sequence[str]) -> str:
+    return "".join(f"{file_hash(folder / name)} {name}\n" for name in sealed)
 
 
 def folder(
-    parent: Path, name: str, mark: str, make: Callable[[Path], None], goes_on: bool = False
+    parent: Path,
+    name: str,
+    mark: str,
+    make: Callable[[Path], None],
+    *,
+    sealed: Sequence[str] = (),
+    goes_on: bool = False,
 ) -> Path:
-    """The folder NAME-MARK in PARENT. If it is not there, MAKE is called with an empty folder; or,
-    if MAKE GOES ON where it was stopped, with what a try before has left there."""
+    """The folder NAME-MARK in PARENT. If it is not there, or one of its SEALED files was damaged,
+    MAKE is called with an empty folder; or, if MAKE GOES ON where it was stopped, with what a try
+    before has left there."""
     wanted = parent / f"{name}-{mark}"
-    if is_made(wanted):
+    if is_made(wanted, sealed):
         return wanted
     try:
         with signals.ended_by_exceptions(), locked(parent / f"{name}-{mark}.lock"):
-            if not is_made(wanted):
+            if not is_made(wanted, sealed):
                 if wanted.exists() and not goes_on:
                     shutil.rmtree(wanted)
                 wanted.mkdir(exist_ok=goes_on)
                 make(wanted)
-                (wanted / COMPLETE).touch()
+                (wanted / COMPLETE).write_text(_seal_of(wanted, sealed), "ascii")
     except OSError as error:
         raise _unusable(parent, error) from error
     return wanted

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tautochrone.coldcode.kernel import Kernel, read_kernel
+from tautochrone.coldcode.kernel import RELINK, Kernel, read_kernel
 from tautochrone.coldcode.linux import flash
 from tautochrone.errors import TauError
+from tautochrone.files import elf_file
 
 # The ends of tables of places that are patched while the kernel runs.
 TABLES = (
@@ -75,14 +76,11 @@ def patched_while_booting(kernel: Kernel) -> tuple[str, ...]:
 
     Were they cold, their pages would differ from flash, and stay in RAM as a whole.
     """
-    from elftools.elf.elffile import ELFFile
-
-    with open(kernel.path, "rb") as file:
-        section = ELFFile(file).get_section_by_name(".alternative")
+    with elf_file.opened(kernel.path, RELINK) as elf:
+        section = elf.get_section_by_name(".alternative")
         if section is None:
             return ()
-        start, table = section["sh_addr"], section.data()
-    rows = np.frombuffer(table, ALTERNATIVE)
+        start, rows = section["sh_addr"], np.frombuffer(section.data(), ALTERNATIVE)
     places = (
         start + number * ALTERNATIVE.itemsize + int(old) for number, old in enumerate(rows["old"])
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY, Memory
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
@@ -159,7 +160,7 @@ def command(
     outputs = [] if plan_path is None else _outputs(plan_path)
     for number, path in enumerate(outputs):
         output_file.check(path, force, [*inputs, *outputs[:number]], as_json)
-    beside = None if heap_path is None else load_plan(heap_path)
+    beside = load_plan(heap_path) if heap_path else None
     code_with = _code_with(recordings, elf, map_path, other_maps, keep)
     cache = Cache(frames or FRAMES_COUNT, policy, interrupt_pages=interrupt_pages)
 
@@ -171,14 +172,14 @@ def command(
             return making.for_faults(code, faults_max, planner, cache)
         return making.for_part(code, THRESHOLD if threshold is None else threshold, planner, cache)
 
-    planned = _settled(elf, plan)
-    value = _section(planned)
+    value = _section(planned := _settled(elf, plan))
     if plan_path is not None:
         _save(planned, value, plan_path, beside, force)
-    result = document(value) | {"ram_bytes": value.ram_bytes}
+    result = document(value) | {"ram_bytes": value.ram_bytes, unseen.KEY: list(unseen.CODE_PLAN)}
 
     def show() -> None:
-        print(*told(value), *(f"written: {path}" for path in outputs), sep="\n")
+        unlooked = unseen.told(unseen.CODE_PLAN)
+        print(*told(value), unlooked, *(f"written: {path}" for path in outputs), sep="\n")
         if plan_path is not None:
             print(f"next: tau coldcode replay {recordings[0]} --plan {plan_path}")
 
@@ -291,4 +292,5 @@ def _save(planned: Planned, value: CodePlan, path: Path, beside: Plan | None, fo
     made_by = f"tau coldcode plan {names} --planner {value.planner}"
     plan = without_heap({}) if beside is None else beside
     plan = replace(plan, sections={**plan.sections, CODE: value})
-    save_plan(plan, path, made_by, force=force)
+    notes = (unseen.sentence(unseen.CODE_PLAN),)
+    save_plan(plan, path, made_by, notes, force)

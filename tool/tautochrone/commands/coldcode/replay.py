@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY_OR_BELADY
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
@@ -87,6 +88,7 @@ def command(
         "recording_sha256": sha256_of_file(recording),
         "replays": rows,
     }
+    result[unseen.KEY] = list(unseen.CODE_PLAN)
     output.emit(as_json, "coldcode replay", result, lambda: _show(rows))
     return EXIT_DONE
 
@@ -98,3 +100,4 @@ def _show(rows: list[dict[str, Any]]) -> None:
             f"{row['placement']:<14} {row['policy']:<12} {row['frames']:>6} {row['faults']:>12,}"
             f" {row['evictions']:>12,}"
         )
+    print(unseen.told(unseen.CODE_PLAN))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tautochrone import unseen
 from tautochrone.errors import TauError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def part_of(paths: Sequence[Path], plan_path: Path | None, asked: Asked) -> Part
         _provenance(recordings, plan),
         remarks,
         _document(paths, space, plan),
+        _kernel_files(recordings, asked),
     )
 
 
@@ -120,8 +122,7 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
     from tautochrone.plan.code.pieces import code_of
 
     said = recordings[0].settings.said("kernel")
-    elf = asked.elf or kernel_path(recordings[0])
-    map_path = asked.map_path or _map_beside(elf)
+    elf, map_path = _kernel_files(recordings, asked)
     if asked.elf is None and not (said and elf.is_file() and map_path.is_file()):
         cause = f"{recordings[0].path}: the kernel {said or 'without a name'} or its map is gone"
         return None, [f"{cause}, so that other placements are not planned"]
@@ -131,6 +132,14 @@ def _code(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Code | Non
         return None, [f"{cause}, so that other placements are not planned"]
     kept = patched_while_booting(kernel)
     return code_of(kernel, read_link_map(map_path), recordings, kept), []
+
+
+def _kernel_files(recordings: Sequence[CodeRecording], asked: Asked) -> tuple[Path, Path]:
+    """Where the recorded kernel and its map are, or were."""
+    from tautochrone.coldcode.recording import kernel_path
+
+    elf = asked.elf or kernel_path(recordings[0])
+    return elf, asked.map_path or _map_beside(elf)
 
 
 def _map_beside(elf: Path) -> Path:
@@ -201,6 +210,7 @@ def _facts(recordings: Sequence[CodeRecording]) -> dict[str, str]:
         "end of boot": settings.said("marker") or "none: all of it is steady state",
         "instructions of the kernel": f"{steady:,}",
         "touches": f"{sum(len(one.touches) for one in recordings):,}",
+        "of the code, not looked at": "; ".join(unseen.CODE_PLAN),
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tautochrone import unseen
 from tautochrone.commands.plan.runs import runs_text
 from tautochrone.console import output
 from tautochrone.plan import sizes
@@ -52,7 +53,7 @@ def notes(made: Made) -> tuple[str, ...]:
     if sizes.remark(plan):
         lines.append(f"Sizes: {sizes.remark(plan)}.")
     step = "tau verify THIS_FILE RECORDING" if plan.layout == "32" else "tau run --plan THIS_FILE"
-    lines.append(f"Next: {step}")
+    lines += [unseen.sentence(unseen.HEAP_PLAN), f"Next: {step}"]
     return tuple(lines)
 
 
@@ -96,6 +97,7 @@ def result_of(made: Made, limit_bytes: int | None) -> dict[str, Any]:
     }
     for name, value in plan.sections.items():
         result |= section_named(name).document(value)
+    result[unseen.KEY] = list(unseen.HEAP_PLAN)
     if limit_bytes is not None:
         result["limit_bytes"] = limit_bytes
         result["within_limit"] = plan.heap_bytes <= limit_bytes
@@ -192,6 +194,7 @@ def show(
     for name, value in plan.sections.items():
         for line in section_named(name).told(value):
             print(line)
+    print(unseen.told(unseen.HEAP_PLAN))
     for path in (plan_path, header_path):
         if path is not None:
             print(f"written: {path}")

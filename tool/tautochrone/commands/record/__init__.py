@@ -266,7 +266,7 @@ def _finish(
     Also return the processes that left no trace.
     """
     found = []
-    for path in sorted(folder.glob(f"*{merge.RAW_SUFFIX}")):
+    for path in recordings.raws_in(folder, merge.RAW_SUFFIX):
         try:
             found.append((path, merge.read_raw_header(path)))
         except TauError:
@@ -308,7 +308,7 @@ def _finish(
         )
         for _, header, merged in made[len(kept) :]
     ]
-    return _place(kept, out, force), missing
+    return _place(kept, out, force, program_end.exit_status), missing
 
 
 def _merge_one(raw: Path, bar: _Bar, ended: dict[str, Any]) -> tuple[Path, merge.Merged]:
@@ -331,12 +331,15 @@ def _merge_one(raw: Path, bar: _Bar, ended: dict[str, Any]) -> tuple[Path, merge
 
 
 def _place(
-    made: list[tuple[Path, merge.RawHeader, merge.Merged | None]], out: Path | None, force: bool
+    made: list[tuple[Path, merge.RawHeader, merge.Merged | None]],
+    out: Path | None,
+    force: bool,
+    exit_status: int,
 ) -> list[Trace]:
     """Move files out of the recordings' folder, over existing ones only with --force."""
     files = [(path, recordings.Who(header.program, header.pid)) for path, header, _ in made]
     sizes_bytes = [path.stat().st_size for path, _ in files]
-    places = recordings.place(files, out, force)
+    places = recordings.place(files, out, force, exit_status)
     return [
         Trace(final, header, merged, size_bytes)
         for final, size_bytes, (_, header, merged) in zip(places, sizes_bytes, made, strict=True)

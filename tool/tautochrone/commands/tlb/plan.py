@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,10 +220,17 @@ def _scripts(
 
     if folder is None:
         return []
-    folder.mkdir(parents=True, exist_ok=True)
     texts = {folder / f"{each.name}.ld": linker_script(each) for each in partition.principals}
-    for path in texts:
-        output_file.check(path, force, others)
-    for path, text in texts.items():
-        _write(text, path, force)
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as all_of_them:
+            for path, text in texts.items():
+                partial = all_of_them.enter_context(output_file.written(path, force, others))
+                partial.write_text(text, encoding="utf-8")
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # it is not empty: some were written
+                folder.rmdir()
+        raise
     return list(texts)

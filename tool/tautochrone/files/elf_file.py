@@ -1,0 +1,65 @@
+"""Reads ELF files that may be damaged: whatever pyelftools raises of one is one error."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tautochrone.errors import EXIT_FAILED, TauError
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+
+# zlib's best, so a section that claims to unpack to more is damaged.
+DEFLATE_RATIO_MAX = 1032
+
+
+def _unsound() -> tuple[type[Exception], ...]:
+    """What pyelftools raises when a file does not mean what it says."""
+    from elftools.common.exceptions import DWARFError, ELFError
+    from elftools.construct.core import ConstructError
+
+    return (
+        *(ELFError, DWARFError, ConstructError, struct.error, zlib.error, AssertionError),
+        *(ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError),
+        *(EOFError, NotImplementedError, OSError),  # OSError: of a seek beyond what a file can have
+    )
+
+
+@contextlib.contextmanager
+def opened(path: Path, step: str, exit_code: int = EXIT_FAILED) -> Iterator[ELFFile]:
+    """Yield an ELF file, to be read in the block.
+
+    Fails (TauError with the next step `step`) if and only if the file cannot be opened, or is found
+    damaged here or in the block. A table that claims more than the file has is found here.
+    """
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with open(path, "rb") as file:
+            elf = ELFFile(file)
+            _check_extent(elf, path.stat().st_size)
+            yield elf
+    except _unsound() as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
+        is_told = isinstance(error, (ValueError, OSError, ELFError))
+        cause = str(error).split("\n")[0] if is_told else "its tables contradict each other"
+        raise TauError(f"{path} is not a sound ELF file: {cause}", step, exit_code) from error
+
+
+def _check_extent(elf: Any, file_bytes: int) -> None:
+    """Raise ValueError for a part that claims more than the file, before memory is taken for it."""
+    for section in elf.iter_sections():
+        held = 0 if section["sh_type"] == "SHT_NOBITS" else section["sh_size"]
+        is_outside = section["sh_offset"] + held > file_bytes and held > 0
+        if is_outside or section.data_size > DEFLATE_RATIO_MAX * file_bytes and held > 0:
+            raise ValueError(f"section {section.name} is larger than the file")
+    for segment in elf.iter_segments():
+        if segment["p_offset"] + segment["p_filesz"] > file_bytes and segment["p_filesz"] > 0:
+            raise ValueError(f"a segment of {segment['p_filesz']:,} bytes is larger than the file")

@@ -1,0 +1,54 @@
+"""What plans, checks and reports do not look at. Each says so next to its result.
+
+    print(unseen.told(unseen.VERIFICATION))   # not looked at: orders of calls that …; interrupts …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+KEY = "not_looked_at"  # in JSON: a list of these texts
+
+HEAP_PLAN = (
+    "sizes and orders of calls that no recording has",
+    "interrupts and the port's lock",
+    "stacks, static data and all memory outside the heap",
+)
+VERIFICATION = (
+    "orders of calls that no recording has",
+    "interrupts and the port's lock",
+    "cycles: caches, buses and wait states",
+)
+REPLAY = (
+    "other runs than the recorded one",
+    "stacks, static data and all memory outside the heap",
+)
+CODE_PLAN = (
+    "code that no recording executes: it counts as cold",
+    "other orders of tasks and interrupts than recorded",
+    "data: only code leaves RAM",
+)
+# By what `tau check` calls a file; all plans have the last one.
+CHECKED = {
+    "trace": ("what recorders do not see: stacks, static data, the program's own mmap",),
+    "code recording": ("the kernel: `tau coldcode plan` compares it",),
+    "tasks": ("whether they fit: `tau tlb plan` says it",),
+    "geometry": ("the processor: `tau tlb discover` measures it",),
+    "system": ("whether it builds and fits: `tau compose build` says it",),
+    "plan": ("whether it holds: `tau verify`, `tau tlb run` and `tau coldcode replay` say it",),
+}
+
+
+def checked(kind: str) -> tuple[str, ...]:
+    """What `tau check` does not look at in a file of this kind."""
+    return CHECKED.get(kind, CHECKED["plan"])
+
+
+def told(items: Sequence[str]) -> str:
+    """Return them as one line of a result."""
+    return f"not looked at: {'; '.join(items)}"
+
+
+def sentence(items: Sequence[str]) -> str:
+    """Return them as a sentence of a file."""
+    return f"Not looked at: {'; '.join(items)}."
