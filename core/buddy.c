@@ -3,6 +3,7 @@
 
 #include "core/private/check.h"
 #include "core/private/inline.h"
+#include "core/private/memory.h"
 
 #define BUDDY_TOP (TAU_BUDDY_ORDERS - 1u)
 #define BUDDY_FREE 1u        // of a group's lowest member
@@ -52,9 +53,9 @@ TAU_INLINE void list_remove(union tau_buddy_link *links, uint32_t group) {
 
 enum tau_status tau_buddy_init(struct tau_buddy *buddy, void *memory, size_t size_bytes,
                                uint32_t frames_count) {
-    if (frames_count == 0 || frames_count > TAU_BUDDY_FRAMES_MAX || memory == NULL ||
-        (uintptr_t)memory % sizeof(union tau_buddy_link) != 0 ||
-        size_bytes < TAU_BUDDY_SIZE_BYTES(frames_count)) {
+    if (frames_count == 0 || frames_count > TAU_BUDDY_FRAMES_MAX ||
+        size_bytes < TAU_BUDDY_SIZE_BYTES(frames_count) ||
+        !memory_holds(memory, TAU_BUDDY_SIZE_BYTES(frames_count))) {
         return TAU_BAD_ARGUMENT;
     }
     *buddy = (struct tau_buddy){.links = memory, .frames_count = frames_count};

@@ -437,7 +437,7 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
     }
     const uintptr_t end = (uintptr_t)memory + size_bytes;
     const uint64_t fixed_bytes = layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2);
-    if (start > end || fixed_bytes > end - start) {
+    if (start < (uintptr_t)memory || start > end || fixed_bytes > end - start) {
         return TAU_PLAN_TOO_LARGE;
     }
     struct tau_budget *const made = (struct tau_budget *)(start + layout.handle);
@@ -474,7 +474,7 @@ size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, siz
         return 0;
     }
     TAU_ASSERT(layout.dedicated != 0);
-    const uint64_t total =
-        layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2) + shared_bytes;
-    return total <= SIZE_MAX ? (size_t)total : 0;
+    const uint64_t fixed_bytes = layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2);
+    size_t total_bytes;
+    return __builtin_add_overflow(fixed_bytes, shared_bytes, &total_bytes) ? 0 : total_bytes;
 }

@@ -58,7 +58,7 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
                                 const struct tau_budget_class *classes, size_t count);
 
 // Bytes that tau_budget_init needs for CLASSES with a shared region of SHARED_BYTES, which include
-// its control block. 0 if the plan is invalid.
+// its control block. 0 if the plan is invalid, or if no address space has so many.
 size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, size_t shared_bytes);
 
 // The contracts and the locking are those of tau_tlsf_*. Differences:

@@ -3,6 +3,7 @@
 #include "core/frames.h"
 
 #include "core/port.h"
+#include "core/private/memory.h"
 #include "core/private/pages/frames_inline.h"
 
 _Static_assert(TAU_FRAMES_MAX < FRAME_ABSENT, "no frame has the number that says there is none");
@@ -18,7 +19,10 @@ static void zero(const struct tau_frames *frames, uint32_t frame) {
 
 enum tau_status tau_frames_init(struct tau_frames *frames, uint32_t *links, uint32_t frames_count,
                                 void *memory) {
-    if (links == NULL || frames_count == 0 || frames_count > TAU_FRAMES_MAX) {
+    if (frames_count == 0 || frames_count > TAU_FRAMES_MAX ||
+        !memory_holds(links, frames_count * sizeof *links) ||
+        (memory != NULL &&
+         ((uint64_t)frames_count << TAU_PAGE_LOG2) - 1 > UINTPTR_MAX - (uintptr_t)memory)) {
         return TAU_BAD_ARGUMENT;
     }
     for (uint32_t frame = 0; frame < frames_count; frame++) {  // bound: frames_count

@@ -42,8 +42,10 @@ struct tau_frames {
 // Makes an empty shared pool. LINKS has one word for each of the machine's FRAMES_COUNT frames. The
 // frames' bytes start at MEMORY. A NULL MEMORY says that the machine provides zeroed frames by
 // itself.
-// Fails if and only if LINKS is NULL, or FRAMES_COUNT is 0 or above TAU_FRAMES_MAX
-// (TAU_BAD_ARGUMENT).
+// Fails if and only if any of these holds (TAU_BAD_ARGUMENT):
+// - LINKS is NULL or not a multiple of 4
+// - FRAMES_COUNT is 0 or above TAU_FRAMES_MAX
+// - the links or the frames' bytes reach beyond the end of the address space
 // Cost: one store per frame.
 enum tau_status tau_frames_init(struct tau_frames *frames, uint32_t *links, uint32_t frames_count,
                                 void *memory);

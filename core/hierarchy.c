@@ -10,6 +10,7 @@
 //    a region's header.
 #include "core/hierarchy.h"
 
+#include "core/private/memory.h"
 #include "core/private/pages/frames_inline.h"
 #include "core/private/pages/hierarchy_inline.h"
 
@@ -112,7 +113,7 @@ uint32_t tau_hierarchy_tables_enough(unsigned pages_log2, uint32_t regions, uint
 enum tau_status tau_hierarchy_tables_init(struct tau_hierarchy_tables *tables, void *memory,
                                           size_t size_bytes) {
     size_t count = size_bytes / tau_hierarchy_tables_size_bytes(1);
-    if (memory == NULL || (uintptr_t)memory % sizeof(uint32_t) != 0 || count == 0) {
+    if (!memory_holds(memory, size_bytes) || count == 0) {
         return TAU_BAD_ARGUMENT;
     }
     if (count > TAU_FRAMES_MAX) {
@@ -152,9 +153,8 @@ enum tau_status tau_hierarchy_init(struct tau_hierarchy *space, void *memory, si
     if (pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
         return TAU_SPACE_TOO_LARGE;
     }
-    if (tables == NULL || frames == NULL || memory == NULL ||
-        (uintptr_t)memory % sizeof(uint32_t) != 0 ||
-        size_bytes < tau_hierarchy_size_bytes(pages_log2) ||
+    if (tables == NULL || frames == NULL || size_bytes < tau_hierarchy_size_bytes(pages_log2) ||
+        !memory_holds(memory, tau_hierarchy_size_bytes(pages_log2)) ||
         (policy == TAU_HIERARCHY_COMMIT && frames->released != &frames->ready)) {
         return TAU_BAD_ARGUMENT;
     }

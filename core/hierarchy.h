@@ -85,8 +85,8 @@ uint32_t tau_hierarchy_tables_enough(unsigned pages_log2, uint32_t regions, uint
 
 // Makes a pool of as many records as SIZE_BYTES of MEMORY hold. MEMORY may contain anything. TABLES
 // must not be moved.
-// Fails if and only if MEMORY is NULL, misaligned (4) or too small for one record
-// (TAU_BAD_ARGUMENT).
+// Fails if and only if MEMORY is NULL, misaligned (4) or too small for one record, or its end wraps
+// around (TAU_BAD_ARGUMENT).
 // Cost: a constant number of steps per record.
 enum tau_status tau_hierarchy_tables_init(struct tau_hierarchy_tables *tables, void *memory,
                                           size_t size_bytes);

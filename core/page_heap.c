@@ -229,6 +229,11 @@ enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace
         return reason;
     }
     const uint32_t control = control_pages((size_t)pages << TAU_PAGE_LOG2);
+    if (first.number < space->validity.pages_count &&
+        pages <= space->validity.pages_count - first.number &&
+        !ends_in_memory(origin, first, pages)) {
+        return TAU_BAD_ARGUMENT;
+    }
     const enum tau_status claimed = tau_vspace_claim(
         space, first, pages, HEAP_RIGHTS, commit_max_pages < pages ? commit_max_pages : pages);
     if (claimed != TAU_OK) {
@@ -254,11 +259,11 @@ enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace
 // Headers lie only in edges.
 TAU_INLINE bool has_header(const void *context, const tau_word *block) {
     const struct tau_page_heap *const heap = context;
-    const uint32_t edge = edge_of(ORIGIN(heap), block);
+    const uintptr_t edge = any_edge_of(ORIGIN(heap), block);
     TAU_ASSERT(heap->pages_count >= 2);
     TAU_ASSERT(heap->space != NULL);
     return edge - heap->first.number < heap->pages_count &&
-           region_tree_is_start(&heap->space->tree, (struct tau_page){edge}) &&
+           region_tree_is_start(&heap->space->tree, (struct tau_page){(uint32_t)edge}) &&
            ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
 }
 

@@ -42,7 +42,7 @@ struct tau_page_heap {
 // Fails, with nothing changed, if and only if:
 // - tau_vspace_map_region or tau_vspace_map_page would fail, with their reasons
 // - tau_tlsf_init would fail for the size (TAU_POOL_TOO_SMALL, TAU_POOL_TOO_LARGE)
-// - ORIGIN cannot be the start of a page (TAU_BAD_ARGUMENT)
+// - ORIGIN cannot be the start of a page, or the heap's end wraps around (TAU_BAD_ARGUMENT)
 // Cost: that of tau_tlsf_init.
 enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace *space,
                                    uintptr_t origin, struct tau_page first, uint32_t pages,

@@ -2,6 +2,7 @@
 // the self test, and one copy of each operation for callers that need no inlining.
 #include "core/region_tree.h"
 
+#include "core/private/memory.h"
 #include "core/private/pages/region_tree_inline.h"
 
 // Words of levels 0 and 1, whose size depends on the tree.
@@ -27,7 +28,7 @@ enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory,
         return TAU_SPACE_TOO_LARGE;
     }
     const size_t needed_bytes = tau_region_tree_size_bytes(pages_log2);
-    if (memory == NULL || (uintptr_t)memory % sizeof(uint32_t) != 0 || size_bytes < needed_bytes) {
+    if (!memory_holds(memory, needed_bytes) || size_bytes < needed_bytes) {
         return TAU_BAD_ARGUMENT;
     }
     uint32_t *const words = memory;

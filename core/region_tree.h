@@ -36,7 +36,7 @@ size_t tau_region_tree_size_bytes(unsigned pages_log2);
 // Makes the tree whose only start is page 0.
 // Fails if and only if:
 // - PAGES_LOG2 is out of range (TAU_SPACE_TOO_SMALL, TAU_SPACE_TOO_LARGE)
-// - MEMORY is NULL or not a multiple of 4 (TAU_BAD_ARGUMENT)
+// - MEMORY is NULL or not a multiple of 4, or its end wraps around (TAU_BAD_ARGUMENT)
 // - SIZE_BYTES is less than tau_region_tree_size_bytes (TAU_BAD_ARGUMENT)
 // Cost: one step per word.
 enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory, size_t size_bytes,

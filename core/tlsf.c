@@ -11,6 +11,7 @@
 
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
+#include "core/private/heap/tlsf_control.h"
 #include "core/private/heap/tlsf_inside.h"
 #include "core/private/heap/tlsf_list.h"
 #include "core/private/heap/tlsf_merge.h"
@@ -34,26 +35,25 @@ TAU_INLINE enum tau_status release(struct tau_tlsf *heap, tau_word *payload, str
     return TAU_OK;
 }
 
-// Frees the last COUNT bytes of PAYLOAD's used block of OLD bytes and merges them with a free next
-// block.
+// Frees the last COUNT bytes of PAYLOAD's used block of OLD bytes and merges them with the next
+// block, whose links were checked, if NEXT_SIZE says that it is free.
 static void trim(struct tau_tlsf *heap, tau_word *payload, tau_word old, tau_word count) {
     tau_word *const tail = after(payload, old - count);
     tau_word *const next = after(payload, old);
+    const tau_word next_size = free_size_of(next);
     TAU_ASSERT(count >= TAU_ALIGNMENT);
     TAU_ASSERT(count < old);
     TAU_ASSERT((payload[-1] & FREE) == 0);
-    tau_word size = count;
-    if ((next[-1] & FREE) != 0) {
+    if (next_size != 0) {
         unlink(heap, next);
-        size += size_of(next);
     } else {
         TAU_ASSERT(count >= BLOCK_MIN_BYTES);
         next[-1] |= PREVIOUS_FREE;
     }
-    TAU_ASSERT(size >= BLOCK_MIN_BYTES);
+    TAU_ASSERT(count + next_size >= BLOCK_MIN_BYTES);
     TAU_ASSERT(old - count >= BLOCK_MIN_BYTES);
     payload[-1] -= count;
-    insert(heap, tail, size + FREE);
+    insert(heap, tail, count + next_size + FREE);
 }
 
 // ---- Making a heap -----------------------------------------------------------------------------
@@ -63,24 +63,6 @@ TAU_INLINE unsigned class_of(const struct tau_tlsf *heap, tau_word key) {
     const unsigned shift = tau_bits_log2(key >> level);
     TAU_ASSERT(level >= 2);
     return (shift << level) + (unsigned)(key >> shift);
-}
-
-static unsigned second_level_bits_for(tau_word pool_max_bytes) {
-    const tau_word kib = (tau_word)1 << 10;
-    return pool_max_bytes < 32 * kib     ? 2
-           : pool_max_bytes < 512 * kib  ? 3
-           : pool_max_bytes < 4096 * kib ? 4
-                                         : 5;
-}
-
-static unsigned classes_for(tau_word pool_max_bytes) {
-    const unsigned level = second_level_bits_for(pool_max_bytes);
-    const tau_word key = key_of(pool_max_bytes);
-    const unsigned shift = tau_bits_log2(key >> level);
-    const unsigned classes = (shift << level) + (unsigned)(key >> shift) + 1;
-    TAU_ASSERT(classes > 1);
-    TAU_ASSERT(TAU_BITS_SCAN || key >> level <= TAU_BITS_LOG2_MAX);
-    return classes;
 }
 
 // Lists the row of blocks from FIRST (its first payload) to END (the sentinel's payload) as one
@@ -106,14 +88,16 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
     const unsigned words = classes / 32 + 1;
     TAU_ASSERT(words <= WORDS_MAX);
 
+    // Sizes are compared, not addresses: the control block alone may lead around the end of memory.
     const uintptr_t heads = tau_bits_round_up((uintptr_t)memory, TAU_ALIGNMENT);
+    tau_word *const last = last_payload(end);
+    if ((uintptr_t)last - heads < control_bytes_for(classes) + BLOCK_MIN_BYTES) {
+        return NULL;
+    }
     struct tau_tlsf *const heap =
         (struct tau_tlsf *)(heads + (classes - 1) * WORD_BYTES + sizeof(struct fields));
     tau_word *const first = first_payload((uintptr_t)heap + words * sizeof(uint32_t));
-    tau_word *const last = last_payload(end);
-    if ((uintptr_t)first + BLOCK_MIN_BYTES > (uintptr_t)last) {
-        return NULL;
-    }
+    TAU_ASSERT((uintptr_t)first == heads + control_bytes_for(classes));
     *fields_of(heap) = (struct fields){
         .block_max_bytes = (tau_word)pool_bytes & SIZE_MASK,
         .lowest = link_to(heap, first),
@@ -136,13 +120,9 @@ struct tau_tlsf *tau_tlsf_init(void *memory, size_t size_bytes, size_t pool_max_
 }
 
 size_t tau_tlsf_control_bytes(size_t pool_max_bytes) {
-    const unsigned classes = classes_for((tau_word)pool_max_bytes);
-    const unsigned words = classes / 32 + 1;
     TAU_ASSERT(pool_max_bytes >= TAU_TLSF_POOL_MIN_BYTES);
     TAU_ASSERT(pool_max_bytes <= POOL_MAX_BYTES);
-    return tau_bits_round_up((classes - 1) * WORD_BYTES + sizeof(struct fields) +
-                                 words * sizeof(uint32_t) + WORD_BYTES,
-                             TAU_ALIGNMENT);
+    return control_bytes_for(classes_for((tau_word)pool_max_bytes));
 }
 
 struct range {
@@ -168,7 +148,8 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
     if (at(heap, link_to(heap, pool)) != (void *)pool || at(heap, link_to(heap, last)) != last) {
         return TAU_BAD_ARGUMENT;  // farther from the heap than a link can express
     }
-    if (size_bytes < sizeof(struct pool) || (uintptr_t)first + BLOCK_MIN_BYTES > (uintptr_t)last) {
+    if (size_bytes < sizeof(struct pool) || (uintptr_t)first < range.start || last < first ||
+        (uintptr_t)last - (uintptr_t)first < BLOCK_MIN_BYTES) {
         return TAU_POOL_TOO_SMALL;
     }
     const uintptr_t row_bytes = (uintptr_t)last - (uintptr_t)first;
@@ -314,16 +295,26 @@ enum tau_status tau_tlsf_free(struct tau_tlsf *heap, void *pointer) {
     return release(heap, pointer, used);
 }
 
-// Steps 1 to 3 of realloc in docs/spec/tlsf.md. Returns the object's new place, or NULL if it must
-// be copied. The caller holds the lock before and after.
-static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_word size) {
+// Whether PAYLOAD is the payload of a used block. Check level 0 does not verify it.
+TAU_ALWAYS_INLINE bool is_resizable(const struct tau_tlsf *heap, const tau_word *payload,
+                                    struct used *used) {
+    if (TAU_CHECK_LEVEL == 0) {
+        *used = look_at(payload);
+        return true;
+    }
+    return is_mergeable(heap, payload, used);
+}
+
+// Steps 1 to 3 of realloc in docs/spec/tlsf.md, for a block of which USED was checked. Returns the
+// object's new place, or NULL if it must be copied. The caller holds the lock before and after.
+static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, struct used used,
+                                 tau_word size) {
     const tau_word header = payload[-1];
-    const tau_word old = header & SIZE_MASK;
+    const tau_word old = used.size;
     const tau_word used_bytes = usable_bytes(payload);
     const tau_word alignment = (header & ALIGNED) != 0 ? after(payload, old)[-2] : TAU_ALIGNMENT;
     tau_word *const next = after(payload, old);
-    const tau_word room = old + ((next[-1] & FREE) != 0 ? size_of(next) : 0);
-    const tau_word previous_size = (header & PREVIOUS_FREE) != 0 ? payload[-2] : 0;
+    const tau_word room = old + used.next_size;
     tau_word *result = payload;
     TAU_ASSERT((header & FREE) == 0);
     TAU_ASSERT(used_bytes < old);
@@ -340,16 +331,18 @@ static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_w
         unlink(heap, next);
         fields_of(heap)->used_bytes +=
             keep(heap, payload, room + FREE, size, header & (PREVIOUS_FREE | ALIGNED)) - old;
-    } else if (size <= previous_size + room &&
-               (uintptr_t)before(payload, previous_size) % alignment == 0) {
-        result = before(payload, previous_size);
+    } else if (size <= used.previous_size + room &&
+               ((uintptr_t)before(payload, used.previous_size) & (alignment - 1)) == 0 &&
+               (TAU_CHECK_LEVEL == 0 || (after(payload, room)[-1] & FREE) == 0)) {
+        // No block is free behind a free one. Only FREE that was overwritten says so.
+        result = before(payload, used.previous_size);
         unlink(heap, result);
         if (room != old) {
             unlink(heap, next);
         }
         // No other call can reach the joined block, so its bytes may move without the lock. Its end
-        // may be written only after that.
-        const tau_word whole = previous_size + room;
+        // may be written only after that. The block behind it may be freed meanwhile.
+        const tau_word whole = used.previous_size + room;
         const tau_word rest = whole - size >= BLOCK_MIN_BYTES ? whole - size : 0;
         result[-1] = whole | (header & ALIGNED);
         after(result, whole)[-1] &= ~PREVIOUS_FREE;
@@ -374,8 +367,8 @@ static tau_word *resize_in_place(struct tau_tlsf *heap, tau_word *payload, tau_w
 
 // A separate copy for tau_tlsf_realloc_or, so that tau_tlsf_realloc still inlines the other.
 static __attribute__((noinline, flatten)) tau_word *
-resize_in_place_or(struct tau_tlsf *heap, tau_word *payload, tau_word size) {
-    return resize_in_place(heap, payload, size);
+resize_in_place_or(struct tau_tlsf *heap, tau_word *payload, struct used used, tau_word size) {
+    return resize_in_place(heap, payload, used, size);
 }
 
 TAU_INLINE void junk_beyond(void *payload, size_t old_bytes, size_t size_bytes) {
@@ -396,21 +389,25 @@ void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes) 
     TAU_PORT_LOCK(heap);
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     struct used used;
-    if (TAU_CHECK_LEVEL >= 1 && !is_mergeable(heap, payload, &used)) {
+    if (!is_resizable(heap, payload, &used)) {
         (void)misused(heap, payload);
         return NULL;
     }
     const bool is_aligned = (payload[-1] & ALIGNED) != 0;
     const tau_word size = needed(heap, size_bytes, is_aligned ? WORD_BYTES : 0);
     const size_t old_bytes = usable_bytes(payload);
-    const size_t alignment = is_aligned ? after(payload, size_of(payload))[-2] : TAU_ALIGNMENT;
+    const size_t alignment = is_aligned ? after(payload, used.size)[-2] : TAU_ALIGNMENT;
+    if (TAU_CHECK_LEVEL >= 1 && is_aligned && !is_alignment_of(payload, alignment)) {
+        (void)misused(heap, payload);
+        return NULL;
+    }
     if (size == 0) {
         TAU_PORT_UNLOCK(heap);
         return refuse(heap, size_bytes, TAU_NO_MEMORY);
     }
     TAU_ASSERT(alignment >= TAU_ALIGNMENT);
     TAU_ASSERT(old_bytes < size_of(payload));
-    void *result = resize_in_place(heap, payload, size);
+    void *result = resize_in_place(heap, payload, used, size);
     if (result != NULL) {
         TAU_PORT_TRACE(heap, pointer, result, size_bytes, alignment);
         TAU_PORT_UNLOCK(heap);
@@ -434,7 +431,7 @@ void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_byte
     TAU_PORT_LOCK(heap);
     TAU_INVARIANT(tau_tlsf_invariants_hold_locked(heap));
     TAU_ASSERT(pointer != NULL && size_bytes != 0);
-    if (TAU_CHECK_LEVEL >= 1 && !is_mergeable(heap, pointer, &used)) {
+    if (!is_resizable(heap, pointer, &used)) {
         (void)misused(heap, pointer);
         return NULL;
     }
@@ -444,7 +441,7 @@ void *tau_tlsf_realloc_or(struct tau_tlsf *heap, void *pointer, size_t size_byte
         return tau_tlsf_realloc(heap, pointer, size_bytes);
     }
     const tau_word size = needed(heap, size_bytes, 0);
-    void *result = size != 0 ? resize_in_place_or(heap, pointer, size) : NULL;
+    void *result = size != 0 ? resize_in_place_or(heap, pointer, used, size) : NULL;
     if (result != NULL) {
         TAU_PORT_TRACE(heap, pointer, result, size_bytes, TAU_ALIGNMENT);
         TAU_PORT_UNLOCK(heap);
@@ -512,6 +509,7 @@ struct walk {
     void *context;
 };
 
+// Ends at a header that was overwritten so that the block would not end in the row.
 // bound: the blocks of one row
 static bool walk_row(void *context, struct row row) {
     const struct walk *const walk = context;
@@ -519,7 +517,10 @@ static bool walk_row(void *context, struct row row) {
          payload = after(payload, size_of(payload))) {
         const bool is_free = (payload[-1] & FREE) != 0;
         TAU_ASSERT(payload < row.last);
-        TAU_ASSERT(size_of(payload) >= BLOCK_MIN_BYTES);
+        if (size_of(payload) < BLOCK_MIN_BYTES ||
+            size_of(payload) > (uintptr_t)row.last - (uintptr_t)payload) {
+            return true;
+        }
         const tau_word bytes =
             is_free ? size_of(payload) - (tau_word)WORD_BYTES : usable_bytes(payload);
         if (!walk->visit(walk->context, payload, bytes, is_free)) {
@@ -555,9 +556,11 @@ struct tau_tlsf_statistics tau_tlsf_statistics(const struct tau_tlsf *heap) {
     if (fields->summary != 0) {
         const unsigned index = tau_bits_last(fields->summary);
         const unsigned class = index * 32u + tau_bits_last(heap->bitmap[index]);
+        const tau_word *const payload = at(heap, *head_of(heap, class));
         TAU_ASSERT(*head_of(heap, class) != 0);
-        statistics.largest_free_bytes =
-            size_of(at(heap, *head_of(heap, class))) - WORD_BYTES - CANARY_BYTES;
+        if (is_sound(heap, payload, payload[-1], BLOCK_MIN_BYTES)) {
+            statistics.largest_free_bytes = size_of(payload) - WORD_BYTES - CANARY_BYTES;
+        }
     }
     TAU_PORT_UNLOCK(lock_of(heap));
     return statistics;

@@ -44,7 +44,7 @@ typedef bool (*tau_tlsf_visitor)(void *context, void *payload, size_t size_bytes
 // Makes a heap of SIZE_BYTES at MEMORY. Pools of up to POOL_MAX_BYTES each can be added later. A
 // POOL_MAX_BYTES of 0 allows pools as large as this one.
 // Returns NULL if and only if:
-// - MEMORY is NULL
+// - MEMORY is NULL, or its end wraps around
 // - SIZE_BYTES is less than TAU_TLSF_POOL_MIN_BYTES, or too small for the control block that
 //   POOL_MAX_BYTES needs
 // - a pool is larger than 2^30 bytes (32-bit words), 2^36 bytes (64-bit words), or 2^33 bytes
@@ -59,7 +59,7 @@ size_t tau_tlsf_control_bytes(size_t pool_max_bytes);
 
 // Adds a pool of SIZE_BYTES at MEMORY.
 // Fails if and only if:
-// - MEMORY is NULL
+// - MEMORY is NULL, or its end wraps around
 // - SIZE_BYTES is too small for one block
 // - the pool's row of blocks is larger than pool_max_bytes
 // - the pool overlaps memory of the heap
@@ -83,6 +83,8 @@ void *tau_tlsf_aligned_alloc(struct tau_tlsf *heap, size_t alignment, size_t siz
 // - realloc(NULL, n) is malloc.
 // - realloc(p, 0) frees the object and returns NULL.
 // - If the result is NULL and SIZE_BYTES is not 0, the object is unchanged.
+// From check level 1 on, an overwritten alignment of the object is reported, and the result is
+// NULL.
 void *tau_tlsf_realloc(struct tau_tlsf *heap, void *pointer, size_t size_bytes);
 
 // Frees the object and merges its block with free neighbors. NULL is allowed. Detected misuse
@@ -102,7 +104,8 @@ size_t tau_tlsf_alignment(const struct tau_tlsf *heap, const void *pointer);
 // Cost: constant time.
 enum tau_status tau_tlsf_check_pointer(const struct tau_tlsf *heap, const void *pointer);
 
-// Visits every block of every pool. It holds the lock, so VISIT must not call this heap.
+// Visits every block of every pool. It holds the lock, so VISIT must not call this heap. In a pool
+// with an overwritten header it ends there.
 // Cost: one step per block.
 void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *context);
 

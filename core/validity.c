@@ -1,6 +1,7 @@
 // The memories of the pages validity array. The operations are inlined in validity_inline.h.
 #include "core/validity.h"
 
+#include "core/private/memory.h"
 #include "core/private/pages/validity_inline.h"
 
 _Static_assert(sizeof(struct tau_validity_region) == 2 * sizeof(uint32_t), "two words, no padding");
@@ -17,8 +18,9 @@ size_t tau_validity_size_bytes(uint32_t pages_count) {
 
 enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, size_t size_bytes,
                                   uint32_t pages_count) {
-    if (memory == NULL || (uintptr_t)memory % sizeof(uint32_t) != 0 || pages_count == 0 ||
-        pages_count > TAU_NUMBER_MASK || size_bytes < tau_validity_size_bytes(pages_count)) {
+    if (pages_count == 0 || pages_count > TAU_NUMBER_MASK ||
+        size_bytes < tau_validity_size_bytes(pages_count) ||
+        !memory_holds(memory, tau_validity_size_bytes(pages_count))) {
         return TAU_BAD_ARGUMENT;
     }
     struct tau_validity_region *const regions = memory;

@@ -44,7 +44,7 @@ size_t tau_validity_size_bytes(uint32_t pages_count);
 
 // Places the three memories in MEMORY and initializes sp, nothing else.
 // Fails if and only if any of these holds (TAU_BAD_ARGUMENT):
-// - MEMORY is NULL or not a multiple of 4
+// - MEMORY is NULL or not a multiple of 4, or its end wraps around
 // - PAGES_COUNT is 0 or above TAU_NUMBER_MASK
 // - SIZE_BYTES is too small
 // Cost: one store per page.

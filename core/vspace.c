@@ -9,6 +9,7 @@
 #include "core/vspace.h"
 
 #include "core/port.h"
+#include "core/private/memory.h"
 #include "core/private/pages/vspace_inline.h"
 
 #define NO_LIMIT UINT32_MAX
@@ -37,19 +38,17 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
         return TAU_SPACE_TOO_LARGE;
     }
     if (frames == NULL || size_bytes < tau_vspace_size_bytes(pages_log2) ||
+        !memory_holds(memory, tau_vspace_size_bytes(pages_log2)) ||
         (policy == TAU_VSPACE_COMMIT && frames->released != &frames->ready)) {
         return TAU_BAD_ARGUMENT;
     }
     const size_t tree_bytes = tau_region_tree_size_bytes(pages_log2);
-    const enum tau_status made = tau_region_tree_init(&space->tree, memory, tree_bytes, pages_log2);
-    if (made != TAU_OK) {
-        return made;
-    }
-    const enum tau_status laid =
-        tau_validity_init(&space->validity, (unsigned char *)memory + tree_bytes,
-                          size_bytes - tree_bytes, UINT32_C(1) << pages_log2);
-    TAU_ASSERT(laid == TAU_OK);
-    (void)laid;
+    enum tau_status made = tau_region_tree_init(&space->tree, memory, tree_bytes, pages_log2);
+    TAU_ASSERT(made == TAU_OK);
+    made = tau_validity_init(&space->validity, (unsigned char *)memory + tree_bytes,
+                             size_bytes - tree_bytes, UINT32_C(1) << pages_log2);
+    TAU_ASSERT(made == TAU_OK);
+    (void)made;
     space->frames = frames;
     space->mapped_pages = 0;
     space->committed_pages = 0;

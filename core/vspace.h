@@ -51,7 +51,8 @@ size_t tau_vspace_size_bytes(unsigned pages_log2);
 // - PAGES_LOG2 is out of range (TAU_SPACE_TOO_SMALL, TAU_SPACE_TOO_LARGE)
 // - FRAMES is NULL, or POLICY is TAU_VSPACE_COMMIT and FRAMES is not a reserved pool
 //   (TAU_BAD_ARGUMENT)
-// - MEMORY is NULL, misaligned (4) or smaller than tau_vspace_size_bytes (TAU_BAD_ARGUMENT)
+// - MEMORY is NULL, misaligned (4) or smaller than tau_vspace_size_bytes, or its end wraps around
+//   (TAU_BAD_ARGUMENT)
 // Cost: one store per page and one per word of the tree.
 enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t size_bytes,
                                 unsigned pages_log2, struct tau_frames *frames,

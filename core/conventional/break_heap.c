@@ -86,6 +86,9 @@ static enum tau_status why_no_heap(const struct tau_pagetable *table, uintptr_t 
     if (pages > table->pages_count - first.number) {
         return TAU_REGION_TOO_LARGE;
     }
+    if (!ends_in_memory(origin, first, pages)) {
+        return TAU_BAD_ARGUMENT;
+    }
     return tau_frames_free_count(table->frames) <= control_pages((size_t)pages << TAU_PAGE_LOG2)
                ? TAU_NO_FRAME
                : TAU_OK;

@@ -12,11 +12,12 @@ TAU_INLINE uint32_t break_heap_last_page(const struct tau_break_heap *heap) {
 
 TAU_INLINE bool break_heap_has_header(const void *context, const tau_word *block) {
     const struct tau_break_heap *const heap = context;
-    const uint32_t edge = edge_of(ORIGIN(heap), block);
+    const uintptr_t edge = any_edge_of(ORIGIN(heap), block);
     TAU_ASSERT(heap->pages_count >= 2);
     TAU_ASSERT(heap->table != NULL);
     return edge - heap->first.number < heap->pages_count &&
-           pagetable_is_mapped(heap->table, edge) && ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
+           pagetable_is_mapped(heap->table, (uint32_t)edge) &&
+           ((uintptr_t)block & (TAU_ALIGNMENT - 1)) == 0;
 }
 
 TAU_INLINE struct paged break_heap_view(const struct tau_break_heap *heap) {

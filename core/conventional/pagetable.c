@@ -2,6 +2,7 @@
 #include "core/conventional/pagetable.h"
 
 #include "core/conventional/pagetable_inline.h"
+#include "core/private/memory.h"
 
 static size_t words_of_bits(unsigned pages_log2) {
     TAU_ASSERT(pages_log2 >= TAU_SPACE_PAGES_LOG2_MIN);
@@ -29,9 +30,9 @@ enum tau_status tau_pagetable_init(struct tau_pagetable *table, void *memory, si
     if (pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
         return TAU_SPACE_TOO_LARGE;
     }
-    if (frames == NULL || memory == NULL || (uintptr_t)memory % sizeof(uint32_t) != 0 ||
-        (walk != TAU_PAGETABLE_RESERVED && walk != TAU_PAGETABLE_MAPPED) ||
-        size_bytes < tau_pagetable_size_bytes(pages_log2, walk)) {
+    if (frames == NULL || (walk != TAU_PAGETABLE_RESERVED && walk != TAU_PAGETABLE_MAPPED) ||
+        size_bytes < tau_pagetable_size_bytes(pages_log2, walk) ||
+        !memory_holds(memory, tau_pagetable_size_bytes(pages_log2, walk))) {
         return TAU_BAD_ARGUMENT;
     }
     table->entries = memory;

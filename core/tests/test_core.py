@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from core.tests.kit.core_build import Build, build_program, run_program
+from core.tests.kit.core_build import NARROW, Build, build_program, run_program
 from core.tests.mutants.mutate import MUTANTS
 
 RUN_SECONDS_MAX = 300
@@ -75,6 +75,14 @@ def test_bits(word_bits: int, scan: int, optimize: str, tmp_path: Path) -> None:
     """The scans by instruction, by table, and by the small table of a build for size."""
     build = Build(word_bits, 1, 0, optimize, "gcc", sanitize=True)
     program = build_program(build, "test_bits", tmp_path, extra=(f"-DTAU_BITS_SCAN={scan}",))
+    print(run_program(program, [], RUN_SECONDS_MAX))
+
+
+@pytest.mark.parametrize("word_bits", [32, 64])
+def test_inits(word_bits: int, tmp_path: Path) -> None:
+    """No memory leads around the end of the address space, at either width of addresses."""
+    extra = NARROW if word_bits == 32 else ()
+    program = build_program(Build(word_bits), "test_inits", tmp_path, extra=extra)
     print(run_program(program, [], RUN_SECONDS_MAX))
 
 

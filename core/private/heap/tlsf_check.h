@@ -33,13 +33,18 @@ struct used {
     tau_word *canary;        // level 2
 };
 
-TAU_INLINE struct used look_at(const tau_word *payload) {
+// Size of PAYLOAD's block if it is free, else 0.
+TAU_ALWAYS_INLINE tau_word free_size_of(const tau_word *payload) {
+    const tau_word header = payload[-1];
+    return (header & FREE) != 0 ? header & SIZE_MASK : 0;
+}
+
+TAU_ALWAYS_INLINE struct used look_at(const tau_word *payload) {
     const tau_word header = payload[-1];
     const tau_word size = header & SIZE_MASK;
-    const tau_word next_header = after(payload, size)[-1];
     return (struct used){
         .size = size,
-        .next_size = (next_header & FREE) != 0 ? next_header & SIZE_MASK : 0,
+        .next_size = free_size_of(after(payload, size)),
         .previous_size = (header & PREVIOUS_FREE) != 0 ? payload[-2] : 0,
     };
 }
@@ -185,14 +190,9 @@ static __attribute__((noinline)) enum tau_status misused(struct tau_tlsf *heap, 
     return reason;
 }
 
-// Whether a free block with HEADER may be taken for a request of SIZE: it is large enough, and its
-// header and footer agree and lie in the span.
-TAU_INLINE bool is_sound(const struct tau_tlsf *heap, const tau_word *payload, tau_word header,
-                         tau_word size) {
-    const tau_word *const end = after(payload, header & SIZE_MASK);
-    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
-    return header >= size && (uintptr_t)end - lowest <= fields_of(heap)->span_bytes &&
-           end[-2] + FREE == header;
+// Whether ALIGNMENT can be the alignment that the object at PAYLOAD was requested with.
+TAU_INLINE bool is_alignment_of(const tau_word *payload, size_t alignment) {
+    return alignment > TAU_ALIGNMENT && (((uintptr_t)payload | alignment) & (alignment - 1)) == 0;
 }
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
+#include "core/private/heap/tlsf_sound.h"
 
 // Clears the bit of the list at BIT of word INDEX, which has lost its last block.
 TAU_INLINE void mark_empty(struct tau_tlsf *heap, unsigned index, unsigned bit) {
@@ -110,7 +111,7 @@ TAU_INLINE tau_word *take(struct tau_tlsf *heap, tau_word size, tau_word *header
     if (ON_LONGEST_PATH(leading << shift != key)) {
         const tau_word probed = *head_of(heap, class);
         payload = at(heap, probed);
-        if (probed != 0 && payload[-1] >= size) {
+        if (probed != 0 && has_room(payload[-1], size)) {
             index = class >> 5;
             bit = class & 31u;
             goto found;

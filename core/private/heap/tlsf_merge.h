@@ -63,7 +63,7 @@ unmerged(struct tau_tlsf *heap, tau_word *payload, void *pointer, bool is_merged
     TAU_ASSERT((payload[-1] & FREE) == 0);
     TAU_ASSERT(TAU_CHECK_LEVEL >= 1);
     TAU_ASSERT(behind > payload);
-    if (is_merged && (behind[-1] & FREE) == 0) {
+    if (is_merged && (behind[-1] & PREVIOUS_FREE) != 0) {  // as merge left a block in use
         behind[-1] &= ~PREVIOUS_FREE;
     } else if (is_merged) {
         const tau_word next = behind[0];

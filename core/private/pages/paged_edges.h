@@ -29,9 +29,14 @@ TAU_INLINE bool starts_page(const void *address) {
     return ((uintptr_t)address & (TAU_PAGE_BYTES - 1)) == 0;
 }
 
-// The page of the boundary in front of PAYLOAD, which may be the end of the heap.
+// The page of the boundary in front of PAYLOAD, which may be any address: no bit of it is lost.
+TAU_INLINE uintptr_t any_edge_of(uintptr_t origin, const tau_word *payload) {
+    return ((uintptr_t)payload - TAU_ALIGNMENT - origin) >> TAU_PAGE_LOG2;
+}
+
+// The page of the boundary in front of PAYLOAD, which is a block of the heap or the heap's end.
 TAU_INLINE uint32_t edge_of(uintptr_t origin, const tau_word *payload) {
-    return (uint32_t)(((uintptr_t)payload - TAU_ALIGNMENT - origin) >> TAU_PAGE_LOG2);
+    return (uint32_t)any_edge_of(origin, payload);
 }
 
 // Bytes in front of the first payload, which must not start a page.
@@ -60,6 +65,14 @@ TAU_INLINE enum tau_status why_no_size(uintptr_t origin, uint32_t pages) {
     return heap_bytes < TAU_TLSF_POOL_MIN_BYTES || pages <= control_pages((size_t)heap_bytes)
                ? TAU_POOL_TOO_SMALL
                : TAU_OK;
+}
+
+// Whether the PAGES pages from FIRST on end inside the address space.
+TAU_INLINE bool ends_in_memory(uintptr_t origin, struct tau_page first, uint32_t pages) {
+    const uint64_t bytes = ((uint64_t)first.number + pages) << TAU_PAGE_LOG2;
+    TAU_ASSERT(starts_page((void *)origin));
+    TAU_ASSERT(pages != 0);
+    return bytes <= UINTPTR_MAX - origin;
 }
 
 // Makes the blocks of a heap of PAGES pages from START on. Its control pages and its last page must

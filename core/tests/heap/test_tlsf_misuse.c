@@ -21,6 +21,14 @@ static bool remember_first(void *context, void *payload, size_t size_bytes, bool
     return false;
 }
 
+static bool count_block(void *context, void *payload, size_t size_bytes, bool is_free) {
+    (void)payload;
+    (void)size_bytes;
+    (void)is_free;
+    *(unsigned *)context += 1;
+    return true;
+}
+
 static struct span span_of(const struct tau_tlsf *heap) {
     struct span span = {.bytes = tau_tlsf_statistics(heap).capacity_bytes};
     tau_tlsf_walk(heap, remember_first, &span.lowest);
@@ -448,6 +456,47 @@ static void malloc_refuses_a_zeroed_block(void) {
     heap_close(&heap);
 }
 
+// Regression: realloc computed a remainder of an alignment that an overflow had zeroed, and
+// trapped.
+static void realloc_finds_an_overwritten_alignment(void) {
+    const tau_word alignments[] = {0, 1, UNIT, 3 * UNIT, 8192, (tau_word)-1};
+    for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++) {
+        struct test_heap heap = heap_open(4096);
+        unsigned char *low = tau_tlsf_malloc(heap.tlsf, 100);
+        unsigned char *object = tau_tlsf_aligned_alloc(heap.tlsf, 64, 40);
+        void *wall = tau_tlsf_malloc(heap.tlsf, 1);
+        REQUIRE(low != NULL && object != NULL && wall != NULL);
+        EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, low), TAU_OK);
+        memcpy(object + size_of_header(object) - 2 * WORD, &alignments[i], WORD);
+        heap_remember(&heap);
+        for (size_t size = 1; size < 400; size += 30) {
+            test_port.misuse_count = 0;
+            EXPECT(tau_tlsf_realloc(heap.tlsf, object, size) == NULL);
+            EXPECT_EQUAL(test_port.misuse_count, 1);
+            EXPECT_EQUAL(test_port.misuse_reason, TAU_OVERWRITTEN);
+            EXPECT(test_port.misuse_pointer == object);
+            EXPECT_UNCHANGED(&heap);
+        }
+        heap_close(&heap);
+    }
+}
+
+// Regression: a walk followed a header that led around in the heap or out of it.
+static void walk_ends_at_an_overwritten_header(void) {
+    const tau_word headers[] = {0, UNIT, 4096, (tau_word)-UNIT};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        struct test_heap heap = heap_open(4096);
+        unsigned char *first = tau_tlsf_malloc(heap.tlsf, 100);
+        unsigned char *second = tau_tlsf_malloc(heap.tlsf, 100);
+        unsigned blocks = 0;
+        REQUIRE(first != NULL && second != NULL);
+        memcpy(second - WORD, &headers[i], WORD);
+        tau_tlsf_walk(heap.tlsf, count_block, &blocks);
+        EXPECT_EQUAL(blocks, 1);
+        heap_close(&heap);
+    }
+}
+
 static const struct test tests[] = {
     TEST(double_free_is_reported),
     TEST(double_free_after_merging_is_reported),
@@ -461,6 +510,8 @@ static const struct test tests[] = {
     TEST(malloc_refuses_an_overwritten_block),
     TEST(free_beside_an_overwritten_list_is_reported),
     TEST(malloc_refuses_a_zeroed_block),
+    TEST(realloc_finds_an_overwritten_alignment),
+    TEST(walk_ends_at_an_overwritten_header),
 };
 
 TEST_MAIN(tests)

@@ -7,6 +7,7 @@ or into a library that ctypes can load. Nothing here knows what is tested.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +20,9 @@ from tautochrone.targets.sources import CORE_FILES
 ROOT = Path(__file__).resolve().parents[3]
 CORE = ROOT / "core"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+# Of gcc-12-multilib, whose headers of the kernel are those of the machine: words as wide as
+# pointers, so sizes and links wrap around as on a 32-bit target.
+NARROW = ("-m32", "-idirafter", f"/usr/include/{platform.machine()}-linux-gnu")
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 COMPILE_SECONDS_MAX = 300
 
@@ -50,11 +54,17 @@ BUDGET = ["tests/checks/check_budget.c", *TLSF]
 # that they check; those of pages walk what the headers show.
 COMPANIONS = {
     "test_bits": [],
+    "test_inits": [
+        *sources_of("vspace", "hierarchy", "buddy", "budget"),
+        "conventional/pagetable.c",
+        "tests/kit/port_test.c",
+    ],
     "test_tlsf": TLSF,
     "test_tlsf_misuse": TLSF,
     "test_tlsf_pools": TLSF,
     "test_tlsf_checker": ["tests/kit/port_test.c"],
     "inject_tlsf": ["tlsf.c", "tests/kit/port_test.c"],
+    "corrupt_heap": ["tlsf.c", "budget.c", "tests/kit/port_test.c"],
     "explore_tlsf": TLSF,
     "fuzz_tlsf": TLSF,
     "test_budget": BUDGET,

@@ -113,7 +113,12 @@ MUTANTS = [
         "(leading << shift != key)",
         "(leading << shift == key)",
     ),
-    Mutant("probe refuses an exact fit", "tlsf_list.h", "[-1] >= size) {", "[-1] > size + FREE) {"),
+    Mutant(
+        "probe refuses an exact fit",
+        "tlsf_list.h",
+        "has_room(payload[-1], size)",
+        "has_room(payload[-1], size + TAU_ALIGNMENT)",
+    ),
     Mutant("search from the probed class", "tlsf_list.h", "        class += 1;\n", ""),
     Mutant(
         "same word searched again",
@@ -184,8 +189,8 @@ MUTANTS = [
     Mutant(
         "realloc loses the alignment",
         "tlsf.c",
-        "(uintptr_t)before(payload, previous_size) % alignment == 0",
-        "previous_size > 0",
+        "((uintptr_t)before(payload, used.previous_size) & (alignment - 1)) == 0",
+        "used.previous_size > 0",
     ),
     Mutant("shrinking not counted", "tlsf.c", "->used_bytes -= tail;", "->used_bytes -= 0;"),
     Mutant(
@@ -223,7 +228,7 @@ MUTANTS = [
         "*used->canary == canary_for(heap, payload)",
         "canary_for(heap, payload) != 1",
     ),
-    Mutant("malloc believes a footer", "tlsf_check.h", "end[-2] + FREE == header", "end[-2] != 1"),
+    Mutant("malloc believes a footer", "tlsf_sound.h", "end[-2] + FREE == header", "end[-2] != 1"),
     Mutant(
         "malloc believes a link",
         "tlsf_check.h",

@@ -161,6 +161,9 @@ static void bad_heaps_are_refused(void) {
                status = tau_page_heap_init(&heap, &space, (uintptr_t)window.base + 8,
                                            (struct tau_page){FIRST}, 8, UINT32_MAX));
     EXPECT_EQUAL(status, TAU_BAD_ARGUMENT);
+    status = tau_page_heap_init(&heap, &space, (uintptr_t)0 - (FIRST + 8) * PAGE,
+                                (struct tau_page){FIRST}, 8, UINT32_MAX);
+    EXPECT_EQUAL(status, TAU_BAD_ARGUMENT);  // it would end where addresses start again
     EXPECT(is_as_image());
     uint32_t frame;
     while (tau_frames_free_count(&pool) > 1) {
@@ -321,6 +324,7 @@ static void misuse_is_refused(void) {
     expect_misuse(links, "far away");
     expect_misuse((void *)(uintptr_t)UNIT, "near NULL");
     expect_misuse((void *)(UINTPTR_MAX - UNIT + 1), "the highest address");
+    expect_misuse(first + ((size_t)PAGE << 32), "as many pages away as 32 bits do not tell");
     EXPECT_EQUAL(give_back(second), TAU_OK);
     expect_misuse(second, "double free");
     EXPECT_EQUAL(give_back(second), TAU_DOUBLE_FREE);
@@ -334,8 +338,9 @@ static void misuse_is_refused(void) {
 
 // A word that looks like a header and leads into the object's own bytes or to unmapped pages.
 static tau_word misleading_word(void) {
-    const size_t size = test_random_below(2) == 0 ? PAGE + test_random_below(PAGE)
+    const size_t near = test_random_below(2) == 0 ? PAGE + test_random_below(PAGE)
                                                   : 5 * PAGE + test_random_below(14 * PAGE);
+    const size_t size = near + (size_t)test_random_below(2) * ((size_t)PAGE << 32);
     return (tau_word)((size & ~(size_t)(UNIT - 1)) | test_random_below(4));
 }
 
