@@ -109,8 +109,7 @@ def command(
     }
     replayed = Replayed(
         *(str(trace), result["plan"], options.heap_bytes, options.isa, options.core_build.told()),
-        entries,
-        words_of(**given, events=events),
+        *(entries, words_of(**given, events=events)),
     )
     output.emit(as_json, "replay", result, lambda: show(replayed))
     note_ending(trace, opened.ending)

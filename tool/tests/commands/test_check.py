@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tautochrone import unseen
 from tautochrone.commands.check import check_file, command
 from tautochrone.console import output
 from tautochrone.errors import TauError
@@ -133,6 +134,7 @@ def test_the_first_misuse_of_each_kind_is_told(tmp_path: Path) -> None:
         f"{path}: event 2: free of an object that was already freed (slot 0), called at"
         " /bin/program+0x4a",
         f"{path}: trace, 1 problem",
+        unseen.told(unseen.CHECKED["trace"]),
         "next: record again so that every allocation is seen",
     ]
     result = CliRunner().invoke(command, [str(path), "--json"], standalone_mode=False)
