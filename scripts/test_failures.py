@@ -24,7 +24,7 @@ def test_second():
 def test_a_failed_test_is_named_at_once(tmp_path: Path) -> None:
     (tmp_path / "test_two.py").write_text(TESTS)
     (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT}\n")
-    command = [sys.executable, "-u", "-m", "pytest", "-q", "-p", "testing.failures"]
+    command = [sys.executable, "-u", "-m", "pytest", "-q", "-p", "testing.plugins.failures"]
     with (tmp_path / "said").open("w") as said:
         done = subprocess.run(
             command, cwd=tmp_path, stdout=said, timeout=300, env={"PYTHONPATH": str(ROOT)}
