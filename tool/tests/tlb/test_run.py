@@ -55,6 +55,7 @@ mode = "{mode}"
 cost_cycles = {cost}
 """
 FIFTEEN = 15
+ONE_SET = 'isolated"\nsets = [{ array = "data", count = 1 }]  # "'
 SHORT = "--cycles", 100_000
 ELSEWHERE = """\
 format = "tautochrone tasks"
@@ -158,7 +159,7 @@ def test_why_there_is_no_bound(tmp_path: Path, text: str, words: list[str], caus
 
 def test_random_replacement_and_seeds(tmp_path: Path) -> None:
     """Random replacement: what a seed chose comes again; sets of their own keep all apart."""
-    more = {"arguments": [8, 3000, 8, 1, 20], "heap": 8 * 4096, "mode": "isolated"}
+    more = {"arguments": [8, 3000, 8, 1, 20], "heap": 8 * 4096, "mode": "isolated", "cost": 4000}
     text = HEAD + "".join(task(number, **more) for number in range(3))
     words = "--on", "16x4", "--cycles", 300_000, "--policy", "random"
     first, second = (run(tmp_path, text, *words, "--seed", seed) for seed in (1, 1))
@@ -179,7 +180,7 @@ def test_two_levels(tmp_path: Path) -> None:
 
 def test_a_hashed_index(tmp_path: Path) -> None:
     """Sets of their own keep tasks apart there too, and without them some meet."""
-    more = {"arguments": [8, 3000, 8, 0, 2], "heap": 8 * 4096, "mode": "isolated"}
+    more = {"arguments": [8, 3000, 8, 0, 2], "heap": 8 * 4096, "mode": "isolated", "cost": 4000}
     text = HEAD + "".join(task(number, **more) for number in range(8))
     words = "--on", "16x4+128x4:xor", "--cycles", 300_000
     uncolored = run(tmp_path, text, *words, "--uncolored")
@@ -306,7 +307,7 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
         (HEAD + task(1, arguments=[2, 9000, 2, 0, 1]), ["--on", "16x4"], ""),
         (HEAD + task(1), ["--on", "16x4", "--plan", "none.toml"], "none.toml"),
         (ELSEWHERE + task(1), ["--on", "16x4"], "the tile has addresses 0x80000000"),
-        (HEAD + task(1, heap=1 << 20, mode="isolated"), ["--on", "16x4"], "at most 2,048"),
+        (HEAD + task(1, heap=1 << 20, mode=ONE_SET), ["--on", "16x4"], "at most 2,048"),
         (HEAD + task(1, program="endless.c"), ["--on", "16x4"], "tau_task_wait"),
         (HEAD + task(1, program="large.c"), ["--on", "16x4"], "raise globals_bytes"),
         (HEAD + task(1, program="large.txt"), ["--on", "16x4"], "raise globals_bytes"),
@@ -339,10 +340,13 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("words", "next_step"),
     [
-        (["--on", "16x4+128x4"], "plan with --geometry tile-16x4-128x4"),
-        (["--on", "8x4"], "leave out --plan"),
-        (["--on", "16x2"], "leave out --plan"),
-        (["--on", "16x4", "--policy", "random"], "leave out --plan"),
+        (["--on", "16x4+128x4"], "plan with --geometry 16x4+128x4 --policy lru"),
+        (["--on", "8x4"], "plan with --geometry 8x4 --policy lru"),
+        (["--on", "16x2"], "plan with --geometry 16x2 --policy lru"),
+        (
+            ["--on", "16x4", "--policy", "random"],
+            "plan with --geometry 16x4 --policy random",
+        ),
     ],
 )
 def test_a_plan_for_other_tlbs(planned: Path, words: list[str], next_step: str) -> None:
@@ -440,5 +444,5 @@ def test_a_program_without_its_main(tmp_path: Path) -> None:
     (tmp_path / "tasks.toml").write_text(HEAD + task(1, program="empty.c"))
     done = tau(tmp_path, "run", "tasks.toml", "--on", "16x4")
     assert done.returncode == 1
-    assert "the program of t1 cannot be built" in done.stderr
+    assert "the program of t1 has no tau_task_main" in done.stderr
     assert "next: define tau_task_main as kernel/tasks/task.h says" in done.stderr
