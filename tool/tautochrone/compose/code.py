@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from tautochrone.code.images import building
 from tautochrone.errors import TauError
@@ -88,26 +88,44 @@ def tasks_of(executable: Path) -> list[tuple[int, str]]:
 
     The name is that of TAU_TASK; an executable without symbols gives task0, task1, …
     """
+    with open(executable, "rb") as file:
+        elf = _elf_of(file, executable)
+        names = _entry_names(elf)
+        entries = [entry for entry, _, _ in _noted_tasks(elf)]
+    return [(entry, names.get(entry, f"task{index}")) for index, entry in enumerate(entries)]
+
+
+def stacks_of(executable: Path) -> list[tuple[int, int]]:
+    """First address and bytes of the stack of each task of such an executable."""
+    with open(executable, "rb") as file:
+        elf = _elf_of(file, executable)
+        return [(end - size_bytes, size_bytes) for _, end, size_bytes in _noted_tasks(elf)]
+
+
+def _elf_of(file: BinaryIO, executable: Path) -> Any:
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
-    with open(executable, "rb") as file:
-        try:
-            elf = ELFFile(file)
-        except ELFError as error:
-            raise TauError(
-                f"{executable}: its section table is damaged: {error}", "link it again"
-            ) from error
-        names = _entry_names(elf)
-        for segment in elf.iter_segments():
-            content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
-            if content[12:16] == b"tau\0":
-                count = len(content) // 4  # the loader reads whole words, and none beyond
-                words = struct.unpack_from(f"<{count}I", content)[4:]
-                entries = words[facts.NOTE_HEAD_WORDS :: facts.NOTE_TASK_WORDS][: words[1]]
-                return [
-                    (entry, names.get(entry, f"task{index}")) for index, entry in enumerate(entries)
-                ]
+    try:
+        return ELFFile(file)
+    except ELFError as error:
+        raise TauError(
+            f"{executable}: its section table is damaged: {error}", "link it again"
+        ) from error
+
+
+def _noted_tasks(elf: Any) -> list[tuple[int, int, int]]:
+    """Entry, end of the stack and its size of each task of the note; empty if it has none."""
+    for segment in elf.iter_segments():
+        content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
+        if content[12:16] == b"tau\0":
+            count = len(content) // 4  # the loader reads whole words, and none beyond
+            words = struct.unpack_from(f"<{count}I", content)[4:]
+            rows = words[facts.NOTE_HEAD_WORDS :][: words[1] * facts.NOTE_TASK_WORDS]
+            return [
+                (rows[at], rows[at + 1], rows[at + 2])
+                for at in range(0, len(rows), facts.NOTE_TASK_WORDS)
+            ]
     return []
 
 

@@ -87,6 +87,7 @@ class Planned:
 def choices_for(segments: list[Segment]) -> list[Choice]:
     """Every pair of largest page and rounding whose pages do not overlap and fit into a table."""
     found: dict[tuple[Page, ...], Choice] = {}
+    guards = [segment.guard for segment in segments if segment.is_stack]
     for order in range(ORDER_MAX + 1):
         for rounding in range(order + 1):
             round_bytes = UNIT << 2 * rounding
@@ -96,7 +97,7 @@ def choices_for(segments: list[Segment]) -> list[Choice]:
                 for page in pages_for(rounded(segment, round_bytes), order)
             )
             choice = Choice(UNIT << 2 * order, round_bytes, pages)
-            if not _overlap(pages) and choice.entries <= LIMIT_ENTRIES:
+            if not _overlap((*pages, *guards)) and choice.entries <= LIMIT_ENTRIES:
                 found.setdefault(pages, choice)
     return list(found.values())
 

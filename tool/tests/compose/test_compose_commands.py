@@ -137,6 +137,23 @@ def test_run_says_who_was_stopped(system: Path) -> None:
     assert "ping.ping was stopped in cycle" in human and "0x40000000" in human
 
 
+def test_a_task_that_needs_more_stack_is_stopped_below_it(system: Path) -> None:
+    """A frame larger than the stack: the message names the stack, and the other task's data stay.
+
+    Without the guard the frame lay over whatever was below.
+    """
+    source = system.parent / "ping.c"
+    deep = "volatile uint8_t frame[4000]; frame[0] = 1; for (int k = 0; k < 2; k++) frame[k] = 2;"
+    text = source.read_text().replace("struct tau_fifo out;", f"{deep} struct tau_fifo out;")
+    source.write_text(text)
+    done = document("run", system, "--major-frames", "110")
+    ping, _ = done["applications"][0]["tasks"]
+    assert ping["ended"]["cause"].startswith("store below its stack of 512 bytes")
+    assert ping["iterations"] == []
+    human = compose("run", system, "--major-frames", "110").stdout
+    assert "below its stack" in human
+
+
 def test_a_command_behind_the_end_is_noted(system: Path) -> None:
     done = compose("run", system, "--major-frames", "10")
     assert done.returncode == 0 and "give --major-frames 101 or more" in done.stderr
@@ -194,7 +211,7 @@ def test_a_note_cut_short_is_read_or_refused(
     elf = code.application(making.root(), "ping", [source], base.path, tmp_path)
     content = bytearray(elf.read_bytes())
     (headers,) = struct.unpack_from("<I", content, 28)
-    note = headers + 2 * 32  # behind code and data
+    note = headers + 3 * 32  # behind code, data and stacks
     kind, size_bytes = (struct.unpack_from("<I", content, note + at)[0] for at in (0, 16))
     assert kind == 4
     answers = set()
