@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import struct
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from tautochrone import native
 from tautochrone.code.images import building
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
@@ -24,6 +26,7 @@ LEAKS = ("none", "tlb", "gate", "load-time", "page-mix", "kernel-path", "one-tab
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call
 ENTRY_SUFFIX = "_entry"
+EXECUTABLE_BYTES = 1024  # of struct tau_executable, with room
 FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
 
 
@@ -81,6 +84,19 @@ def loaded_hash(executable: Path) -> str:
             digest.update(repr([segment[name] for name in kept]).encode())
             digest.update(segment.data())
     return digest.hexdigest()
+
+
+def refusal(image: bytes, digest: bytes) -> str | None:
+    """Why the loader would refuse IMAGE with the base code of this hash; None if it would not.
+
+    The kernel's own reader answers (kernel/executable.c).
+    """
+    read = native.library("libtau_kernel.so").tau_executable_read
+    read.restype = ctypes.c_char_p
+    words = ctypes.create_string_buffer(image + bytes(-len(image) % 4) or bytes(4))
+    executable = (ctypes.c_uint32 * (EXECUTABLE_BYTES // 4))()
+    said = read(executable, words, len(image), digest)
+    return None if said is None else str(said.decode())
 
 
 def tasks_of(executable: Path) -> list[tuple[int, str]]:

@@ -17,7 +17,6 @@ from typing import Any
 from tautochrone.compose import code
 from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.description import Description
-from tautochrone.compose.executables import refusal
 from tautochrone.compose.memory import Memory, loads_of, state_bytes
 from tautochrone.compose.pages import UNIT, WINDOW_END, Page, segments_of
 from tautochrone.compose.system import (
@@ -118,7 +117,7 @@ def refuse_executable(path: Path, name: str = "", base: Base | None = None) -> N
     if base is None:
         with tempfile.TemporaryDirectory() as folder:
             base = base_of(Path(folder))
-    wrong = refusal(image, base.digest)
+    wrong = code.refusal(image, base.digest)
     if wrong is not None:
         raise TauError(f"{name or path}: {wrong}", refusal_step(wrong, is_linked_now))
 
@@ -180,7 +179,7 @@ def _application(
         image = input_file.read(executable, "executable", EXECUTABLE_BYTES_MAX)
     except TauError as error:
         raise description.fail(at, error.message, error.next_step) from error
-    wrong = refusal(image, base.digest)
+    wrong = code.refusal(image, base.digest)
     if wrong is not None:
         raise description.fail(at, f"{name}: {wrong}", refusal_step(wrong, "sources" in table))
     tasks = len(code.tasks_of(executable))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -117,10 +118,20 @@ def test_too_little_company_is_a_failure(system: Path) -> None:
 
 
 def test_run_says_when_the_kernel_stops(system: Path) -> None:
-    """A load that is not finished at its major frame [KRN-6]."""
+    """A load that is not finished at its major frame [KRN-6]: run names it, its cycles, and the
+    smallest major frame that works; with that one it does, and with the one before it does not."""
     change(system, ("major_frame = 100", "major_frame = 1"))
     done = compose("run", system, "--major-frames", "20")
     assert done.returncode == 1 and "loaded too late" in done.stdout
+    assert "the load of ping takes" in done.stderr and "cycles on tile 0" in done.stderr
+    found = re.search(r"give its command major_frame = (\d+) or more", done.stderr)
+    assert found is not None
+    smallest = int(found[1])
+    change(system, ("major_frame = 1\n", f"major_frame = {smallest}\n"))
+    assert document("run", system, "--major-frames", "30")["late_loads"] == []
+    change(system, (f"major_frame = {smallest}\n", f"major_frame = {smallest - 1}\n"))
+    (late,) = document("run", system, "--major-frames", "30", code=1)["late_loads"]
+    assert late["smallest_frame"] == smallest and late["cycles"] > 1000
 
 
 def test_run_says_who_was_stopped(system: Path) -> None:
