@@ -1,19 +1,24 @@
 """Which loads are too late for their major frame, and the smallest one that works for each.
 
-The kernel stops at the first load that is late. So the system runs again with all commands later,
+Before a run an estimate says so, by what a load copies and clears. After a run it is measured. The
+kernel stops at the first load that is late. So the system runs again with all commands later,
 until none is late, and the ends of its loads tell what each of them needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tautochrone.compose.neighborhood import delayed
+from tautochrone.compose.pages import file_bytes_of
 from tautochrone.compose.run import Run
-from tautochrone.compose.system import System
+from tautochrone.compose.system import LOADER, Application, System, pages_of
+from tautochrone.facts import compose_format as facts
 
 DELAYS_FRAMES = (16, 64, 256, 1024, 4096)
+# Of the loader, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
+LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4000, 400, 3, 21
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,58 @@ class LateLoad:
             f" major frame {self.major_frame} is too early, {self.smallest_frame} is the first"
             " that works"
         )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A load before it was run: cycles of the loader alone, and the first frame that should work.
+
+    `major_frame` is the one that the file asks for.
+    """
+
+    application: str
+    tile: int
+    cycles: int
+    major_frame: int
+    smallest_frame: int
+
+
+def estimates(system: System) -> list[Estimate]:
+    """Each load of each tile, in the order of the commands."""
+    found = []
+    for place, slots in enumerate(system.slots):
+        loader = [number for number, slot in enumerate(slots) if slot == LOADER]
+        frame_cycles = system.user_slot_cycles * len(loader)
+        own_cycles = 0  # of the loader, from the first slot on
+        for command in system.commands:
+            application = system.applications[system.number(command.application)]
+            if not system.runs_on(application, place):
+                continue
+            if command.operation == "unload":
+                own_cycles = max(own_cycles, command.major_frame * frame_cycles)
+                continue
+            cycles = _load_cycles(system, application, place)
+            own_cycles += cycles
+            frame, rest = divmod(own_cycles, frame_cycles)
+            ended = frame * len(slots) + loader[rest // system.user_slot_cycles]
+            smallest = _frame_behind(slots, application.name, ended)
+            found.append(
+                Estimate(application.name, place, cycles, command.major_frame, smallest)
+            )
+    return found
+
+
+def _load_cycles(system: System, application: Application, place: int) -> int:
+    pages = pages_of(system, application, place)
+    own = sum(page.size_bytes for page in pages if page.kind == facts.PAGE_KIND_OWN)
+    copied = file_bytes_of(application.executable)
+    cleared = own - min(copied, own) + application.pool_frames * facts.SIZE_PAGE_BYTES_MIN
+    return (
+        LOAD_CYCLES
+        + ENTRY_CYCLES * len(pages)
+        + CLEARED_WORD_CYCLES * cleared // 4
+        + COPIED_WORD_CYCLES * copied // 4
+    )
 
 
 def late_loads(system: System, simulate: Callable[[System, int], Run]) -> list[LateLoad]:
@@ -80,8 +137,11 @@ def _late_load(
 
 def _first_frame(system: System, place: int, name: str, ended_cycle: int) -> int:
     """The first major frame in which all slots of an application find it loaded."""
-    slots = system.slots[place]
     period = system.user_slot_cycles + system.os_slot_cycles
-    frame, position = divmod((ended_cycle - system.start_cycle) // period, len(slots))
+    return _frame_behind(system.slots[place], name, (ended_cycle - system.start_cycle) // period)
+
+
+def _frame_behind(slots: Sequence[str], name: str, ended_slot: int) -> int:
+    frame, position = divmod(ended_slot, len(slots))
     first = next(at for at, slot in enumerate(slots) if slot.partition(".")[0] == name)
     return frame if position < first else frame + 1

@@ -96,6 +96,15 @@ def segments_of(executable: Path) -> list[Segment]:
     return found
 
 
+def file_bytes_of(executable: Path) -> int:
+    """How many bytes of an ELF file a load copies."""
+    from elftools.elf.elffile import ELFFile
+
+    with open(executable, "rb") as file:
+        segments = ELFFile(file).iter_segments()
+        return sum(each["p_filesz"] for each in segments if each["p_type"] == "PT_LOAD")
+
+
 def _rights(flags: int) -> int:
     return (flags >> 2 & 1) * READ | (flags >> 1 & 1) * WRITE | (flags & 1) * EXECUTE
 

@@ -127,6 +127,10 @@ def test_run_says_when_the_kernel_stops(system: Path) -> None:
     found = re.search(r"give its command major_frame = (\d+) or more", done.stderr)
     assert found is not None
     smallest = int(found[1])
+    (load,) = document("build", system)["loads"]
+    assert smallest <= load["smallest_frame"] <= 2 * smallest + 1 and load["major_frame"] == 1
+    said = compose("build", system).stdout
+    assert "but the file says 1" in said and "not looked at: whether each load" in said
     change(system, ("major_frame = 1\n", f"major_frame = {smallest}\n"))
     assert document("run", system, "--major-frames", "30")["late_loads"] == []
     change(system, (f"major_frame = {smallest}\n", f"major_frame = {smallest - 1}\n"))
