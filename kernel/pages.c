@@ -243,12 +243,20 @@ bool tau_pages_hold(uint32_t number, const struct tau_executable *executable) {
     const struct tau_application *application = &tau_kernel.applications[number];
     for (uint32_t i = 0; i < executable->segments_count; i++) {
         const struct tau_segment *segment = &executable->segments[i];
+        for (uint32_t j = 0; j < application->pages_count; j++) {
+            const struct tau_bound_page *page = &application->pages[j];
+            const uint32_t start = page_address(page);
+            const bool is_shared = start < segment->address + segment->memory_bytes &&
+                                   segment->address < start + page_bytes(page->order);
+            if (is_shared && (!has_own_frame(page) || page->rights != segment->rights)) {
+                return false;
+            }
+        }
         uint32_t address = segment->address;
         // Each turn leaves a page behind, and an application has at most so many.
-        for (uint32_t turn = 0; address - segment->address < segment->memory_bytes; turn++) {
+        for (uint32_t turn = 0; address - segment->address < segment->file_bytes; turn++) {
             const struct tau_bound_page *page = page_at(application, address);
-            if (page == NULL || turn == TAU_COMPOSE_LIMIT_ENTRIES || !has_own_frame(page) ||
-                page->rights != segment->rights) {
+            if (page == NULL || turn == TAU_COMPOSE_LIMIT_ENTRIES) {
                 return false;
             }
             address = page_address(page) + page_bytes(page->order);

@@ -24,7 +24,8 @@ void tau_pages_bind(uint32_t application, const struct tau_executable *executabl
 void tau_pages_load(uint32_t application, const struct tau_executable *executable,
                     const volatile uint32_t *image);
 
-// Whether each segment lies in pages of APPLICATION that have the segment's rights.
+// Whether what the image fills of each segment lies in pages of APPLICATION, and all its pages have
+// the segment's rights. The rest of a segment may have holes: the guards of stacks.
 bool tau_pages_hold(uint32_t application, const struct tau_executable *executable);
 
 // Empties the table, ends DMA transfers and gives the frames back.

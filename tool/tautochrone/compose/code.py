@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import struct
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
+from tautochrone import native
 from tautochrone.code.images import building
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
@@ -24,6 +26,7 @@ LEAKS = ("none", "tlb", "gate", "load-time", "page-mix", "kernel-path", "one-tab
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call
 ENTRY_SUFFIX = "_entry"
+EXECUTABLE_BYTES = 1024  # of struct tau_executable, with room
 FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
 
 
@@ -83,31 +86,62 @@ def loaded_hash(executable: Path) -> str:
     return digest.hexdigest()
 
 
+def refusal(image: bytes, digest: bytes) -> str | None:
+    """Why the loader would refuse IMAGE with the base code of this hash; None if it would not.
+
+    The kernel's own reader answers (kernel/executable.c).
+    """
+    read = native.library("libtau_kernel.so").tau_executable_read
+    read.restype = ctypes.c_char_p
+    words = ctypes.create_string_buffer(image + bytes(-len(image) % 4) or bytes(4))
+    executable = (ctypes.c_uint32 * (EXECUTABLE_BYTES // 4))()
+    said = read(executable, words, len(image), digest)
+    return None if said is None else str(said.decode())
+
+
 def tasks_of(executable: Path) -> list[tuple[int, str]]:
     """Entry and name of each task of an executable that the loader would take.
 
     The name is that of TAU_TASK; an executable without symbols gives task0, task1, …
     """
+    with open(executable, "rb") as file:
+        elf = _elf_of(file, executable)
+        names = _entry_names(elf)
+        entries = [entry for entry, _, _ in _noted_tasks(elf)]
+    return [(entry, names.get(entry, f"task{index}")) for index, entry in enumerate(entries)]
+
+
+def stacks_of(executable: Path) -> list[tuple[int, int]]:
+    """First address and bytes of the stack of each task of such an executable."""
+    with open(executable, "rb") as file:
+        elf = _elf_of(file, executable)
+        return [(end - size_bytes, size_bytes) for _, end, size_bytes in _noted_tasks(elf)]
+
+
+def _elf_of(file: BinaryIO, executable: Path) -> Any:
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
-    with open(executable, "rb") as file:
-        try:
-            elf = ELFFile(file)
-        except ELFError as error:
-            raise TauError(
-                f"{executable}: its section table is damaged: {error}", "link it again"
-            ) from error
-        names = _entry_names(elf)
-        for segment in elf.iter_segments():
-            content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
-            if content[12:16] == b"tau\0":
-                count = len(content) // 4  # the loader reads whole words, and none beyond
-                words = struct.unpack_from(f"<{count}I", content)[4:]
-                entries = words[facts.NOTE_HEAD_WORDS :: facts.NOTE_TASK_WORDS][: words[1]]
-                return [
-                    (entry, names.get(entry, f"task{index}")) for index, entry in enumerate(entries)
-                ]
+    try:
+        return ELFFile(file)
+    except ELFError as error:
+        raise TauError(
+            f"{executable}: its section table is damaged: {error}", "link it again"
+        ) from error
+
+
+def _noted_tasks(elf: Any) -> list[tuple[int, int, int]]:
+    """Entry, end of the stack and its size of each task of the note; empty if it has none."""
+    for segment in elf.iter_segments():
+        content = segment.data() if segment["p_type"] == "PT_NOTE" else b""
+        if content[12:16] == b"tau\0":
+            count = len(content) // 4  # the loader reads whole words, and none beyond
+            words = struct.unpack_from(f"<{count}I", content)[4:]
+            rows = words[facts.NOTE_HEAD_WORDS :][: words[1] * facts.NOTE_TASK_WORDS]
+            return [
+                (rows[at], rows[at + 1], rows[at + 2])
+                for at in range(0, len(rows), facts.NOTE_TASK_WORDS)
+            ]
     return []
 
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tautochrone.compose.bounds import os_slot_terms
 from tautochrone.compose.description import Description
+from tautochrone.compose.lateness import estimates
 from tautochrone.compose.making import Made, hashes, memory_bytes
 from tautochrone.compose.system import pages_of
+
+NOT_LOOKED_AT = (
+    "whether each load ends in time (estimated; `tau compose run` measures it)",
+    "how deep stacks become",
+    "whether tasks meet their deadlines",
+)
 
 
 def document(made: Made, description: Description, folder: Path | None) -> dict[str, Any]:
@@ -35,6 +43,8 @@ def document(made: Made, description: Description, folder: Path | None) -> dict[
             for place in range(len(system.slots))
             if system.runs_on(application, place)
         ],
+        "loads": [asdict(each) for each in estimates(system)],
+        "not_looked_at": list(NOT_LOOKED_AT),
         "tiles": [
             {
                 "slots": list(system.slots[place]),
@@ -61,7 +71,15 @@ def show(result: dict[str, Any]) -> None:
             f"tile {place}: {len(tile['slots'])} slots in {tile['major_frame_cycles']:,} cycles;"
             f" of {tile['memory_kib']:,} KiB at least {tile['free_kib_least']:,} stay free"
         )
+    for each in result["loads"]:
+        late = each["major_frame"] < each["smallest_frame"]
+        asked = f", but the file says {each['major_frame']}" if late else ""
+        print(
+            f"load of {each['application']} on tile {each['tile']}: about {each['cycles']:,} cycles"
+            f" of the loader, from major frame {each['smallest_frame']} on{asked}"
+        )
     slot = result["os_slot"]
     print(f"OS slot: {slot['cycles']} cycles, its bound is {sum(slot['bound'].values())}")
     where = f"; the files are in {result['folder']}" if result["folder"] else ""
     print(f"everything fits{where}")
+    print(f"not looked at: {'; '.join(NOT_LOOKED_AT)}")

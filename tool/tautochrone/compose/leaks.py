@@ -15,7 +15,7 @@ LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-tabl
 NEXT_SLOT = ("gate", "load-time", "kernel-path")
 TABLE_APPLICATIONS = 4  # of 16 entries each, in the one table
 NOT_FOUND = {
-    "tlb": "none of its pages had left the TLB",
+    "tlb": "without neighbors its pages leave the TLB too: compare one --application",
     "gate": "every slot before one of its slots ended in the same cycle",
     "load-time": "the slots before its own had tables of the same size",
     "page-mix": "each load found pages of the sizes in its page list, so none was replaced",

@@ -17,9 +17,8 @@ from typing import Any
 from tautochrone.compose import code
 from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.description import Description
-from tautochrone.compose.executables import refusal
 from tautochrone.compose.memory import Memory, loads_of, state_bytes
-from tautochrone.compose.pages import UNIT, WINDOW_END, Page
+from tautochrone.compose.pages import UNIT, WINDOW_END, Page, segments_of
 from tautochrone.compose.system import (
     SPECIAL,
     Application,
@@ -118,7 +117,7 @@ def refuse_executable(path: Path, name: str = "", base: Base | None = None) -> N
     if base is None:
         with tempfile.TemporaryDirectory() as folder:
             base = base_of(Path(folder))
-    wrong = refusal(image, base.digest)
+    wrong = code.refusal(image, base.digest)
     if wrong is not None:
         raise TauError(f"{name or path}: {wrong}", refusal_step(wrong, is_linked_now))
 
@@ -180,7 +179,7 @@ def _application(
         image = input_file.read(executable, "executable", EXECUTABLE_BYTES_MAX)
     except TauError as error:
         raise description.fail(at, error.message, error.next_step) from error
-    wrong = refusal(image, base.digest)
+    wrong = code.refusal(image, base.digest)
     if wrong is not None:
         raise description.fail(at, f"{name}: {wrong}", refusal_step(wrong, "sources" in table))
     tasks = len(code.tasks_of(executable))
@@ -287,7 +286,9 @@ def _check_pages(description: Description, system: System) -> None:
             pages = pages_of(system, application, place)
         except TauError as error:
             raise description.fail(where, error.message, error.next_step) from error
-        _check_overlap(description, where, pages)
+        segments = segments_of(application.executable)
+        guards = [segment.guard for segment in segments if segment.is_stack]
+        _check_overlap(description, where, [*pages, *guards])
         _check_reserved(description, where, table, pages, place)
 
 
@@ -297,8 +298,8 @@ def _check_overlap(description: Description, where: str, pages: list[Page]) -> N
         if one.address + one.size_bytes > two.address:
             raise description.fail(
                 where,
-                f"its pages at {one.address:#x} ({one.size_bytes:,} bytes) and {two.address:#x}"
-                " overlap",
+                f"its pages, or guards of stacks, at {one.address:#x} ({one.size_bytes:,} bytes)"
+                f" and {two.address:#x} overlap",
                 "move its pool, link its segments to multiples of round_bytes, or round less",
             )
 

@@ -76,14 +76,12 @@ def rooms(system: System, alone: Run) -> list[Room]:
 def delay_frames(rooms: list[Room], places: Mapping[str, int]) -> int:
     """How much later the own loads have to be, so that all neighbors can start with the first."""
     tiles = list(places.values())
-    return max(
-        0,
-        *(
-            tiles.count(place) * room.load_frames - room.early_end
-            for place, room in enumerate(rooms)
-            if place in tiles
-        ),
-    )
+    missing = [
+        tiles.count(place) * room.load_frames - room.early_end
+        for place, room in enumerate(rooms)
+        if place in tiles
+    ]
+    return max([0, *missing])
 
 
 def delayed(system: System, frames: int) -> System:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tautochrone.compose import code
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
@@ -14,6 +15,7 @@ UNIT = facts.SIZE_PAGE_BYTES_MIN
 WINDOW_END = WINDOW + (UNIT << 18)  # a page number has 18 bits
 ORDER_MAX = 7
 READ, WRITE, EXECUTE = 1, 2, 4
+GUARD_ORDER = 2  # of a page as large as the guard of a stack
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,25 @@ class Page:
 
 @dataclass(frozen=True)
 class Segment:
-    """What an executable wants in memory."""
+    """What an executable wants in memory.
+
+    The stack of each task is a segment of its own, and never rounded; `task` is its number.
+    """
 
     address: int
     memory_bytes: int
     rights: int
+    task: int | None = None
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether it is the stack of a task."""
+        return self.task is not None
+
+    @property
+    def guard(self) -> Page:
+        """The addresses below a stack, which no page may map."""
+        return Page(self.address - facts.SIZE_STACK_GUARD_BYTES, GUARD_ORDER, 0)
 
 
 def order_of(size_bytes: int) -> int:
@@ -57,15 +73,36 @@ def order_of(size_bytes: int) -> int:
 
 
 def segments_of(executable: Path) -> list[Segment]:
-    """The loadable segments of an ELF file."""
+    """The loadable segments of an ELF file, and its stacks instead of the segment that has them.
+
+    That segment has no bytes in the file. All of it but the stacks stays without pages.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    stacks = code.stacks_of(executable)
+    found = []
+    with open(executable, "rb") as file:
+        for each in ELFFile(file).iter_segments():
+            if each["p_type"] != "PT_LOAD" or not each["p_memsz"]:
+                continue
+            start, rights = each["p_vaddr"], _rights(each["p_flags"])
+            inside = [
+                Segment(address, size_bytes, rights, task)
+                for task, (address, size_bytes) in enumerate(stacks)
+                if start <= address and address + size_bytes <= start + each["p_memsz"]
+            ]
+            is_of_stacks = inside and not each["p_filesz"]
+            found += inside if is_of_stacks else [Segment(start, each["p_memsz"], rights)]
+    return found
+
+
+def file_bytes_of(executable: Path) -> int:
+    """How many bytes of an ELF file a load copies."""
     from elftools.elf.elffile import ELFFile
 
     with open(executable, "rb") as file:
-        return [
-            Segment(each["p_vaddr"], each["p_memsz"], _rights(each["p_flags"]))
-            for each in ELFFile(file).iter_segments()
-            if each["p_type"] == "PT_LOAD" and each["p_memsz"]
-        ]
+        segments = ELFFile(file).iter_segments()
+        return sum(each["p_filesz"] for each in segments if each["p_type"] == "PT_LOAD")
 
 
 def _rights(flags: int) -> int:
@@ -99,5 +136,7 @@ def pages_for(segment: Segment, order_max: int) -> list[Page]:
 
 def rounded(segment: Segment, size_bytes: int) -> Segment:
     """The segment with its end rounded up to a multiple of SIZE_BYTES: fewer entries."""
+    if segment.is_stack:
+        return segment
     end = -(-(segment.address + segment.memory_bytes) // size_bytes) * size_bytes
     return Segment(segment.address, end - segment.address, segment.rights)

@@ -27,6 +27,7 @@ from tautochrone.facts.compose_format import LIMIT_ENTRIES
 # Entries besides those of its own segments: its system page and the base code. Queues come on top.
 ENTRIES_BESIDES = 2
 NAME_CHARACTERS_MAX = 31
+NOT_LOOKED_AT = ("how deep stacks become", "what TLB misses cost the program's time")
 ENTRIES_GOOD = 8  # few enough for one of the larger TLBs
 
 
@@ -81,12 +82,14 @@ class Planned:
             ],
             "choices": [each.document() for each in self.choices],
             "chosen": self.chosen.document(),
+            "not_looked_at": list(NOT_LOOKED_AT),
         }
 
 
 def choices_for(segments: list[Segment]) -> list[Choice]:
     """Every pair of largest page and rounding whose pages do not overlap and fit into a table."""
     found: dict[tuple[Page, ...], Choice] = {}
+    guards = [segment.guard for segment in segments if segment.is_stack]
     for order in range(ORDER_MAX + 1):
         for rounding in range(order + 1):
             round_bytes = UNIT << 2 * rounding
@@ -96,7 +99,7 @@ def choices_for(segments: list[Segment]) -> list[Choice]:
                 for page in pages_for(rounded(segment, round_bytes), order)
             )
             choice = Choice(UNIT << 2 * order, round_bytes, pages)
-            if not _overlap(pages) and choice.entries <= LIMIT_ENTRIES:
+            if not _overlap((*pages, *guards)) and choice.entries <= LIMIT_ENTRIES:
                 found.setdefault(pages, choice)
     return list(found.values())
 
@@ -176,3 +179,4 @@ def show(planned: Planned) -> None:
             f"{each.page_bytes:>14,} {each.round_bytes:>12,} {each.entries:>8}"
             f" {each.memory_bytes:>12,} {unused:>8.1%}{mark}"
         )
+    print(f"\nnot looked at: {'; '.join(NOT_LOOKED_AT)}")

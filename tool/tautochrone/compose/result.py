@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tautochrone.compose.code import stacks_of
 from tautochrone.compose.run import Run, Slot
 from tautochrone.compose.system import System, pages_of
 from tautochrone.facts import compose_format as facts
@@ -18,6 +19,8 @@ CAUSES = {
     7: "store to an address that is not its own",
     8: "kernel call",
 }
+NOT_LOOKED_AT = ("other inputs than those of this run", "the longest time that a task may take")
+ACCESSES = {1: "fetch", 5: "load", 7: "store"}
 STEPS = ("allocate", "bind", "load", "release")
 
 
@@ -93,8 +96,13 @@ def ended_document(system: System, run: Run, number: int, task: int) -> dict[str
     last = run.tiles[place].failures.get(owner)
     if last is None or not slots or not slots[-1].is_idle:
         return None
+    cause = CAUSES.get(last.cause, f"exception {last.cause}")
+    stack_address, stack_bytes = stacks_of(application.executable)[task]
+    is_below = 0 < stack_address - last.address <= facts.SIZE_STACK_GUARD_BYTES
+    if last.cause in ACCESSES and is_below:
+        cause = f"{ACCESSES[last.cause]} below its stack of {stack_bytes:,} bytes, at address"
     return {
-        "cause": CAUSES.get(last.cause, f"exception {last.cause}"),
+        "cause": cause,
         "address": last.address,
         "pc": last.pc,
         "cycle": last.cycle,
@@ -132,6 +140,7 @@ def document(system: System, run: Run) -> dict[str, Any]:
         ],
         "tiles": [{"slots": slots_document(system, run, place)} for place in range(len(run.tiles))],
         "messages": run.kernel_lines(),
+        "not_looked_at": list(NOT_LOOKED_AT),
     }
 
 
@@ -162,6 +171,7 @@ def show(found: dict[str, Any]) -> None:
         print(line)
     if found["stopped"]:
         print("the tile has stopped")
+    print(f"not looked at: {'; '.join(NOT_LOOKED_AT)}")
 
 
 def _ended(name: str, ended: dict[str, Any]) -> str:

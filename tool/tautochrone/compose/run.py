@@ -19,7 +19,8 @@ from tautochrone.replay.tile.program import build_module, hardware_folder
 KERNEL_LINE = re.compile(r"(\[\d\] )?kernel: ")
 RECORD = struct.Struct("<8I")
 FRAME_BITS = 18
-ALLOCATE = 0  # the loader's stopwatch of that step
+ALLOCATE, LOAD = 0, 2  # the loader's stopwatches of these steps
+TOO_LATE = "an application is loaded too late for its major frame"
 TRAP_CYCLES = 10  # more than lie between waking up and the trap of the same interrupt
 
 
@@ -85,6 +86,7 @@ class TileRun:
     set_up: list[tuple[int, int, int]] = field(default_factory=list)  # step, application, cycles
     failures: dict[int, Failure] = field(default_factory=dict)  # the last one of each owner
     entries: list[tuple[int, int]] = field(default_factory=list)  # application, of each set-up
+    loaded: list[tuple[int, int]] = field(default_factory=list)  # application, and when it was
 
 
 @dataclass(frozen=True)
@@ -243,4 +245,6 @@ def read(content: bytes) -> TileRun:
             found.set_up.append((channel, record[1], record[2]))
             if channel == ALLOCATE:
                 found.entries.append((record[1], record[3]))
+            elif channel == LOAD:
+                found.loaded.append((record[1], cycle))
     return found

@@ -168,6 +168,9 @@ def pages_of(system: System, application: Application, place: int) -> list[Page]
     ]
     order_max = order_of(application.page_bytes_max)
     for segment in segments_of(application.executable):
+        if segment.task is not None:  # a stack: only where its task runs
+            if system.tile_of(application, application.tasks[segment.task]) != place:
+                continue
         pages += pages_for(rounded(segment, application.round_bytes), order_max)
     frames = communication_frames(system)
     for number, fifo in enumerate(application.fifos):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -117,10 +118,24 @@ def test_too_little_company_is_a_failure(system: Path) -> None:
 
 
 def test_run_says_when_the_kernel_stops(system: Path) -> None:
-    """A load that is not finished at its major frame [KRN-6]."""
+    """A load that is not finished at its major frame [KRN-6]: run names it, its cycles, and the
+    smallest major frame that works; with that one it does, and with the one before it does not."""
     change(system, ("major_frame = 100", "major_frame = 1"))
     done = compose("run", system, "--major-frames", "20")
     assert done.returncode == 1 and "loaded too late" in done.stdout
+    assert "the load of ping takes" in done.stderr and "cycles on tile 0" in done.stderr
+    found = re.search(r"give its command major_frame = (\d+) or more", done.stderr)
+    assert found is not None
+    smallest = int(found[1])
+    (load,) = document("build", system)["loads"]
+    assert smallest <= load["smallest_frame"] <= 2 * smallest + 1 and load["major_frame"] == 1
+    said = compose("build", system).stdout
+    assert "but the file says 1" in said and "not looked at: whether each load" in said
+    change(system, ("major_frame = 1\n", f"major_frame = {smallest}\n"))
+    assert document("run", system, "--major-frames", "30")["late_loads"] == []
+    change(system, (f"major_frame = {smallest}\n", f"major_frame = {smallest - 1}\n"))
+    (late,) = document("run", system, "--major-frames", "30", code=1)["late_loads"]
+    assert late["smallest_frame"] == smallest and late["cycles"] > 1000
 
 
 def test_run_says_who_was_stopped(system: Path) -> None:
@@ -135,6 +150,23 @@ def test_run_says_who_was_stopped(system: Path) -> None:
     assert pong["ended"] is None and len(pong["iterations"]) == 7
     human = compose("run", system, "--major-frames", "150").stdout
     assert "ping.ping was stopped in cycle" in human and "0x40000000" in human
+
+
+def test_a_task_that_needs_more_stack_is_stopped_below_it(system: Path) -> None:
+    """A frame larger than the stack: the message names the stack, and the other task's data stay.
+
+    Without the guard the frame lay over whatever was below.
+    """
+    source = system.parent / "ping.c"
+    deep = "volatile uint8_t frame[4000]; frame[0] = 1; for (int k = 0; k < 2; k++) frame[k] = 2;"
+    text = source.read_text().replace("struct tau_fifo out;", f"{deep} struct tau_fifo out;")
+    source.write_text(text)
+    done = document("run", system, "--major-frames", "110")
+    ping, _ = done["applications"][0]["tasks"]
+    assert ping["ended"]["cause"].startswith("store below its stack of 512 bytes")
+    assert ping["iterations"] == []
+    human = compose("run", system, "--major-frames", "110").stdout
+    assert "below its stack" in human
 
 
 def test_a_command_behind_the_end_is_noted(system: Path) -> None:
@@ -194,7 +226,7 @@ def test_a_note_cut_short_is_read_or_refused(
     elf = code.application(making.root(), "ping", [source], base.path, tmp_path)
     content = bytearray(elf.read_bytes())
     (headers,) = struct.unpack_from("<I", content, 28)
-    note = headers + 2 * 32  # behind code and data
+    note = headers + 3 * 32  # behind code, data and stacks
     kind, size_bytes = (struct.unpack_from("<I", content, note + at)[0] for at in (0, 16))
     assert kind == 4
     answers = set()
