@@ -4,12 +4,12 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "linux/runtime/colors/start.h"
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
-#include "linux/runtime/realtime.h"
 #include "linux/runtime/report.h"
 #include "linux/runtime/settings.h"
 
@@ -64,11 +64,8 @@ static __attribute__((constructor)) void program_starts(void) {
     }
     pthread_atfork(tau_lock_before_fork, tau_lock_after_fork, in_child);
     at_quick_exit(tau_report_end);  // it runs no destructors
-    if (tau_settings.is_locked) {
-        const char *const failure = tau_realtime_lock();
-        if (failure != NULL) {
-            refuse(failure);
-        }
+    if (tau_settings.is_locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+        refuse("its memory cannot be locked (the limit `ulimit -l` is too low)");
     }
 }
 
