@@ -1,9 +1,9 @@
 """What the preloaded heap costs real programs: CPU time and peak memory beside other allocators.
 
 Run `python -m bench.runtime.run [--quick]`; it writes out/bench/runtime.json, and ends with
-recorded.py, answers.py and colors.py. Runs with each allocator alternate; of each, the one with the
-least CPU time (user and system) counts, and the least peak memory, since the machine is shared.
-jemalloc and mimalloc come from packages and take their turn in every third round.
+recorded.py, cases.py, answers.py and colors.py. Runs with each allocator alternate; of each, the
+one with the least CPU time (user and system) counts, and the least peak memory, since the machine
+is shared. jemalloc and mimalloc come from packages and take their turn in every third round.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.runtime import answers, colors, recorded, server
+from bench.runtime import answers, cases, colors, recorded, server
 from bench.runtime.programs import HERE, ROOT, Allocator, allocators, built, programs
 from tautochrone.record.session import VARIABLE
 from tautochrone.run import exchange
@@ -176,6 +176,7 @@ def main(arguments: list[str]) -> int:
         print(f"{figure} {value:.3f}, must {MUST[figure]:g}: {held}")
     options = ["--quick"] if quick else []
     recorded.main(options)
+    cases.main(options)
     answers.main([])
     return colors.main(options)
 

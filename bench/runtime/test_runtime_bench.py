@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.runtime import run as bench
-from bench.runtime import recorded, server
+from bench.runtime import cases, recorded, server
 from bench.runtime.programs import HERE, allocators, built, programs
 
 
@@ -29,6 +29,15 @@ def test_calls_on_a_plan_are_cheaper_than_without(tmp_path: Path) -> None:
     found = bench.measure_calls(tmp_path, allocators(), rounds=3, scale=1)
     assert {"glibc", "ours", "planned"} <= found.keys()
     assert all(0 < row["pairs_ns"] < 2000 and 0 < row["mixed_ns"] < 5000 for row in found.values())
+
+
+def test_bad_cases_are_measured(tmp_path: Path) -> None:
+    """Four of them, with the C library's heap and ours; a pair takes some time."""
+    found = cases.commands(tmp_path, scale=1)
+    assert len(found) == 4
+    words = [*found["eight threads, pairs of 64 bytes"][0][:-1], "3000"]
+    for one in allocators()[:2]:
+        assert 0 < cases.cpu_seconds(words, one.variables) < 5
 
 
 def test_limits_are_judged(tmp_path: Path) -> None:

@@ -269,6 +269,24 @@ def test_programs_that_cannot_be_served(tau: Tau, tmp_path: Path) -> None:
         refused(tau("run", "--", owned), 125, "setuid")
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang-14"])
+@pytest.mark.parametrize("verb", [("run",), ("record", "-o", "x.tau")])
+def test_a_program_with_a_sanitizer_is_told_its_name(
+    tau: Tau, tmp_path: Path, compiler: str, verb: tuple[str, ...]
+) -> None:
+    """gcc links it as a library, which ends the program; clang-14 into the program."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    source, program = tmp_path / "s.c", tmp_path / "s"
+    source.write_text("int main(void) { return 0; }\n")
+    subprocess.run([compiler, "-fsanitize=address", "-o", program, source], check=True)
+    done = tau(*verb, "--", program)
+    assert done.returncode != 0
+    assert "built with AddressSanitizer" in done.stderr
+    assert "next: build it without -fsanitize=address" in done.stderr
+    assert "LD_PRELOAD and" not in done.stderr
+
+
 def test_wrong_usage(tau: Tau, plan: MakePlan) -> None:
     """Options that need a plan, and nothing to run."""
     for option in (["--strict"], ["--lock"], ["--spill", "10000000"]):

@@ -170,7 +170,7 @@ def command(
     ran = launch.run(words, how)
     report = read_report(ran.report)
     refuse_unrun(report, ran.ended.exit_status, EXIT_CANNOT_RUN_SO)
-    _say(report, ran, Path(words[0]).name, how)
+    _say(report, ran, Path(words[0]).name, how, program.sanitizer(inputs[0]))
     if json_path is not None:
         document = _document(report, ran, words[0], plan, plan_hash, colors)
         with _own_status(ran.ended.exit_status):
@@ -271,9 +271,14 @@ def _note_tasks(colors: Colors) -> None:
         )
 
 
-def _say(report: Report | None, ran: Ran, name: str, how: How) -> None:
+def _say(
+    report: Report | None, ran: Ran, name: str, how: How, sanitizer: tuple[str, str] | None
+) -> None:
     if report is not None:
         say(report, how.plan, name)
+        return
+    if sanitizer is not None:
+        output.warn(f"tau: {name} left no counts: it {sanitizer[0]}", sanitizer[1])
         return
     if ran.ended.signal_name is not None:
         output.warn(

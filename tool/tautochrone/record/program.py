@@ -32,6 +32,14 @@ TARGETS = {
     ("EM_RISCV", 32): "riscv32",
 }
 SHIM = "core/ports/record_wrap.c (its first comment says how)"
+# A compiler's option, what it builds in, and a function of that.
+SANITIZERS = {
+    "address": ("AddressSanitizer", "__asan_init"),
+    "hwaddress": ("HWAddressSanitizer", "__hwasan_init"),
+    "thread": ("ThreadSanitizer", "__tsan_init"),
+    "memory": ("MemorySanitizer", "__msan_init"),
+    "leak": ("LeakSanitizer", "__lsan_init"),
+}
 # What `tau record` and `tau run` advise where nothing can be preloaded.
 INSTEAD = {
     "record": f"link it with {SHIM} and import the stream",
@@ -154,6 +162,25 @@ def build_id(path: Path) -> str:
     return ""
 
 
+def sanitizer(path: Path) -> tuple[str, str] | None:
+    """Return what stands in a program's way: a sanitizer, which has its own malloc and wants to be
+    the first library, and what to do about it; None if it has none.
+    """
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    with contextlib.suppress(OSError, ELFError), open(path, "rb") as file:
+        table = ELFFile(file).get_section_by_name(".dynsym")
+        names = set() if table is None else {symbol.name for symbol in table.iter_symbols()}
+        for option, (name, function) in SANITIZERS.items():
+            if function in names:
+                return (
+                    f"is built with {name}, which serves malloc itself",
+                    f"build it without -fsanitize={option}",
+                )
+    return None
+
+
 def interpreter(path: Path) -> str:
     """Return the dynamic linker that a program of `check` names."""
     with elf_file.opened(path, "build it again", EXIT_CANNOT_RUN) as elf:
@@ -203,6 +230,8 @@ def _check_elf(path: Path, verb: str, target: str | None) -> None:
             f"build it for glibc (gcc, not musl-gcc), or {INSTEAD[verb]}",
             EXIT_CANNOT_RECORD,
         )
+    if brings_malloc and (found := sanitizer(path)) is not None:
+        raise TauError(f"{path} {found[0]}", found[1], EXIT_CANNOT_RECORD)
     if brings_malloc:
         raise TauError(
             f"{path} contains its own malloc, which no preloaded library can replace",

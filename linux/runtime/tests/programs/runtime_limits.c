@@ -1,7 +1,7 @@
-// A program with a limit on its memory, and what it gives back. Argument: as, data, or back. as
-// and data set the limit, and print whether a thread could be created, and the MB that malloc
-// gave. back prints resident KiB after a large object, after trimming small ones, whether that
-// gave any back, and how many bytes of a calloc were not zero.
+// A program with a limit on its memory, and what it gives back. Argument: as, data, or back. as and
+// data set the limit, and print whether a thread could be created, and the MB that malloc gave.
+// back prints resident KiB after a large object, after trimming small ones, whether that gave any
+// back, and how many bytes of a calloc were not zero.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>

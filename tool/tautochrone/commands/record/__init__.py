@@ -272,6 +272,11 @@ def _finish(
         except TauError:
             output.note(f"tau: {path.name} is empty: killed at its start, or the disk was full")
     if not found:
+        sanitized = program.sanitizer(Path(shutil.which(name) or name))
+        if sanitized is not None:
+            raise TauError(
+                f"{name} left no recording: it {sanitized[0]}", sanitized[1], EXIT_CANNOT_RECORD
+            )
         step = "check that it keeps LD_PRELOAD and that the disk has free space; run `tau doctor`"
         if emulated is not None:
             step = (

@@ -3,8 +3,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "linux/interpose/family.h"
 #include "linux/interpose/look_up.h"
+#include "linux/runtime/calls.h"
 
 // The call must stay a jump: the next dlopen looks at its return address to find the caller's own
 // search path.
