@@ -53,7 +53,8 @@ def _publish(folder: Path, out: Path, force: bool) -> None:
     made = sorted(path for path in folder.rglob("*") if path.is_file())
     targets = [out / path.relative_to(folder) for path in made]
     for target in targets:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        output_file.check(target, force)
+        if target.parent.exists():
+            output_file.check(target, force)
     for path, target in zip(made, targets, strict=True):
+        target.parent.mkdir(parents=True, exist_ok=True)
         output_file.move(path, target, force)
