@@ -80,9 +80,8 @@ def test_a_plan_on_a_descriptor_is_refused_before_any_work(tmp_path: Path) -> No
     """It could be read there, but no certificate written; the missing trace is not looked for."""
     (tmp_path / "plan.toml").write_text("")
     with open(tmp_path / "plan.toml") as plan:
-        command = [sys.executable, "-m", "tautochrone", "verify", "/dev/stdin", "missing.tau"]
-        done = subprocess.run(command, stdin=plan, capture_output=True, text=True, timeout=300)
-    assert done.returncode == EXIT_USAGE
+        words = ("verify", "/dev/stdin", "missing.tau")
+        done = tau(*words, stdin=plan.fileno(), expect=EXIT_USAGE)
     assert "/dev/stdin is a stream, but the certificate is written" in done.stderr
 
 
