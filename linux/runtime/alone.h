@@ -1,12 +1,17 @@
-// The calls of alone.c that are used. The contracts are those of core/budget.h and core/tlsf.h. The
-// caller is the only thread and holds the lock by tau_lock_enter_alone, or has taken it.
+// The calls of alone.c that are used. The contracts are those of core/budget.h and core/tlsf.h, but
+// for extend. The caller is the only thread and holds the lock by tau_lock_enter_alone, or has taken it.
 #ifndef TAU_LINUX_RUNTIME_ALONE_H
 #define TAU_LINUX_RUNTIME_ALONE_H
+
+#include <stdbool.h>
 
 #include "core/budget.h"
 #include "core/tlsf.h"
 
-enum tau_status tau_alone_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t size_bytes);
+// Lengthens a heap of one pool by SIZE_BYTES, a multiple of TAU_ALIGNMENT, that lie directly behind
+// it, so that objects reach from the old memory into the new. Fails if and only if the header, the
+// footer or a link of the last block was overwritten. Constant time.
+bool tau_alone_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);
 void *tau_alone_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);
 enum tau_status tau_alone_tlsf_free(struct tau_tlsf *heap, void *pointer);
 void *tau_alone_budget_malloc(struct tau_budget *heap, size_t size_bytes);

@@ -51,11 +51,11 @@ static void clear(unsigned char *object, size_t size_bytes) {
     const uintptr_t start = (uintptr_t)object;
     const uintptr_t fresh = size_bytes < TAU_NOTES_LARGE_BYTES ? UINTPTR_MAX : tau_notes_fresh;
     if (TAU_LIKELY(start + size_bytes <= fresh)) {
-        memset(object, 0, size_bytes);
+        tau_spill_clear(object, size_bytes);
         return;
     }
     if (start < fresh) {
-        memset(object, 0, fresh - start);
+        tau_spill_clear(object, fresh - start);
     }
     memset(object + size_bytes - FOOTER_BYTES, 0, FOOTER_BYTES);
 }
@@ -234,6 +234,23 @@ static void *move_to_spill(void *pointer, size_t size, uintptr_t site) {
     return copy;
 }
 
+// An object at the end of the heap grows in place if the heap can grow by the difference.
+static void *resize_spilled(void *pointer, size_t size, uintptr_t site) {
+    const bool is_large_object =
+        is_large(pointer) && tau_tlsf_check_pointer(tau_heap.spill, pointer) == TAU_OK;
+    const size_t old_bytes = is_large_object ? tau_heap_usable(pointer) : 0;
+    void *moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
+    if (TAU_UNLIKELY(moved == NULL) && is_large_object && size > old_bytes &&
+        tau_spill_grow(TAU_ALIGNMENT, size - old_bytes)) {
+        moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
+    }
+    moved = moved != NULL ? moved : move_to_spill(pointer, size, site);
+    if (TAU_UNLIKELY(is_large_object) && moved != NULL) {
+        tau_spill_give_rest_back(pointer, old_bytes, moved, tau_heap_usable(moved));
+    }
+    return moved;
+}
+
 static void *copy_from_boot(const void *pointer, size_t size, uintptr_t site) {
     const size_t old_bytes = tau_boot_size(pointer);
     void *const copy = tau_calls_allocate(size, site);
@@ -267,8 +284,7 @@ static void *resize(void *pointer, size_t size, uintptr_t site) {
         if (TAU_UNLIKELY(!tau_heap_is_spilled(pointer))) {
             tau_misuse_stop(pointer, TAU_FOREIGN_POINTER);
         }
-        moved = tau_tlsf_realloc(tau_heap.spill, pointer, size);
-        moved = moved != NULL ? moved : move_to_spill(pointer, size, site);
+        moved = resize_spilled(pointer, size, site);
     }
     tau_lock_leave();
     return moved;

@@ -15,3 +15,12 @@ TAU_EXPORT void *dlopen(const char *path, int flags) {
     }
     return next(path, flags & ~RTLD_DEEPBIND);
 }
+
+// Another namespace has a C library of its own, whose malloc is right there.
+TAU_EXPORT void *dlmopen(Lmid_t namespace, const char *path, int flags) {
+    static void *(*next)(Lmid_t, const char *, int);
+    if (TAU_UNLIKELY(next == NULL)) {
+        *(void **)&next = tau_look_up_next("dlmopen");
+    }
+    return next(namespace, path, namespace == LM_ID_BASE ? flags & ~RTLD_DEEPBIND : flags);
+}

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -14,13 +15,13 @@
 #define PAGE_BYTES ((size_t)4096)
 // The system maps from the top of the address space down, so what lies this far below is the last
 // to meet the heap when it grows.
-#define ROOM_BYTES ((uintptr_t)1 << 36)
+#define ROOM_BYTES ((uintptr_t)1 << 42)
 #define STEP_BYTES ((size_t)64 << 20)
 // Where the process may have little, what is not used yet must not be in the way of stacks.
 #define STEP_LIMITED_BYTES ((size_t)1 << 20)
 #define STEP_PART 8  // of what there is
-// In a pool, beside the object: its descriptor, headers, and links of the block behind it.
-#define POOL_EXTRA_BYTES ((size_t)256)
+// Beside the object: headers, and links of the block behind it.
+#define EXTRA_BYTES ((size_t)256)
 #define CLASS_PART 16  // a class of blocks has at most this part more than the object
 // A free block's header, links and size lie this near to its ends.
 #define BLOCK_EDGE_BYTES ((size_t)32)
@@ -76,29 +77,36 @@ size_t tau_spill_first_bytes(size_t max_bytes) {
 static bool add(size_t bytes) {
     tau_lock_take();
     const uintptr_t start = tau_heap.spill_start + tau_heap.spill_bytes;
-    const bool is_mapped = bytes <= tau_heap.spill_max_bytes - tau_heap.spill_bytes &&
-                           map_at(start, bytes, MAP_NORESERVE) != MAP_FAILED;
-    if (is_mapped) {
+    bool is_added = bytes <= tau_heap.spill_max_bytes - tau_heap.spill_bytes &&
+                    map_at(start, bytes, MAP_NORESERVE) != MAP_FAILED;
+    if (is_added && !tau_alone_tlsf_extend(tau_heap.spill, bytes)) {
+        munmap((void *)start, bytes);
+        is_added = false;
+    }
+    if (is_added) {
         tau_heap.spill_bytes += bytes;
         tau_notes.spill_fresh = start + TAU_NOTES_BEHIND_BYTES;
-        (void)tau_alone_tlsf_add_pool(tau_heap.spill, (void *)start, bytes);
     }
     tau_lock_release();
-    return is_mapped;
+    return is_added;
 }
 
 bool tau_spill_grow(size_t alignment, size_t size_bytes) {
     const int error = errno;
-    if (size_bytes > tau_heap.spill_max_bytes || alignment > tau_heap.spill_max_bytes) {
+    const size_t left_bytes =
+        (tau_heap.spill_max_bytes - tau_heap.spill_bytes) & ~(PAGE_BYTES - 1);
+    if (left_bytes == 0 || size_bytes > tau_heap.spill_max_bytes ||
+        alignment > tau_heap.spill_max_bytes) {
         return false;
     }
     const size_t object_bytes = size_bytes + (alignment > 16 ? alignment : 0);
     const size_t needed_bytes =
-        rounded(object_bytes + object_bytes / CLASS_PART + POOL_EXTRA_BYTES, PAGE_BYTES);
+        rounded(object_bytes + object_bytes / CLASS_PART + EXTRA_BYTES, PAGE_BYTES);
     const size_t step = step_bytes();
     const size_t part = rounded(tau_heap.spill_bytes / STEP_PART, PAGE_BYTES);
     const size_t wanted_bytes = part > step ? part : step;
-    const bool is_added = (wanted_bytes > needed_bytes && add(wanted_bytes)) || add(needed_bytes);
+    const bool is_added = (wanted_bytes > needed_bytes && add(wanted_bytes)) ||
+                          add(needed_bytes < left_bytes ? needed_bytes : left_bytes);
     errno = error;
     return is_added;
 }
@@ -132,5 +140,35 @@ bool tau_spill_trim(void) {
 void tau_spill_give_back(void *pointer, size_t size_bytes) {
     const int error = errno;
     (void)give_back((uintptr_t)pointer, (uintptr_t)pointer + size_bytes);
+    errno = error;
+}
+
+void tau_spill_give_rest_back(void *old, size_t old_bytes, const void *kept, size_t kept_bytes) {
+    const int error = errno;
+    const uintptr_t kept_start = (uintptr_t)kept;
+    const uintptr_t kept_end = kept_start + kept_bytes;
+    uintptr_t start = (uintptr_t)old;
+    uintptr_t end = start + old_bytes;
+    if (kept_start <= start && kept_end > start) {
+        start = kept_end;
+    } else if (kept_start > start && kept_start < end) {
+        end = kept_start;
+    }
+    if (end > start && end - start > 2 * BLOCK_EDGE_BYTES) {
+        (void)give_back(start + BLOCK_EDGE_BYTES, end - BLOCK_EDGE_BYTES);
+    }
+    errno = error;
+}
+
+void tau_spill_clear(unsigned char *start, size_t size_bytes) {
+    const int error = errno;
+    const uintptr_t first = rounded((uintptr_t)start, PAGE_BYTES);
+    const uintptr_t last = ((uintptr_t)start + size_bytes) & ~(uintptr_t)(PAGE_BYTES - 1);
+    if (size_bytes >= TAU_SPILL_LARGE_BYTES && give_back(first, last)) {
+        memset(start, 0, first - (uintptr_t)start);
+        memset((void *)last, 0, (uintptr_t)start + size_bytes - last);
+    } else {
+        memset(start, 0, size_bytes);
+    }
     errno = error;
 }

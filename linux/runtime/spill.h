@@ -14,12 +14,19 @@
 void *tau_spill_place(size_t front_bytes, size_t bytes, size_t alignment, bool populate);
 // What the heap begins with, at most MAX_BYTES.
 size_t tau_spill_first_bytes(size_t max_bytes);
-// Adds memory in which an object fits. Fails if and only if the heap would exceed its size, the
-// system gives no memory, or something else lies behind the heap.
+// Adds memory behind the heap, so that an object fits if the heap may become as large. Fails if and
+// only if the heap has its full size, the system gives no memory, something else lies behind the
+// heap, or the heap's last block was overwritten.
 bool tau_spill_grow(size_t alignment, size_t size_bytes);
 // Gives the pages back that lie in free blocks; returns whether there were any.
 bool tau_spill_trim(void);
 // Gives the pages of a live object back, just before it is freed.
 void tau_spill_give_back(void *pointer, size_t size_bytes);
+// Gives the pages back that an object of OLD_BYTES at OLD no longer has after a resize, which KEPT
+// KEPT_BYTES at KEPT. The lock has been held since, so that they are free.
+void tau_spill_give_rest_back(void *old, size_t old_bytes, const void *kept, size_t kept_bytes);
+// Clears memory of a live object. Of a large one whole pages are given back instead, so that it has
+// none until it is written, unless memory is locked.
+void tau_spill_clear(unsigned char *start, size_t size_bytes);
 
 #endif

@@ -12,11 +12,15 @@ ROWS = [
     ("remove forgets the back link", "    links[next].at[BUDDY_PREVIOUS] = previous;\n", ""),
     ("remove forgets the next", "    links[previous].at[BUDDY_NEXT] = next;\n", ""),
     ("one byte too few accepted", "size_bytes < TAU", "size_bytes + 1 < TAU"),
-    ("odd memory accepted", "% sizeof(union tau_buddy_link) != 0", "% 1 != 0"),
+    (
+        "odd memory accepted",
+        " ||\n        !memory_holds(memory, TAU_BUDDY_SIZE_BYTES(frames_count))",
+        "",
+    ),
     (
         "too many frames accepted",
-        "frames_count > TAU_BUDDY_FRAMES_MAX || memory",
-        "frames_count == 9 || memory",
+        "frames_count == 0 || frames_count > TAU_BUDDY_FRAMES_MAX ||\n",
+        "frames_count == 0 || frames_count == 9 ||\n",
     ),
     ("no frames accepted", "frames_count == 0 || frames_count >", "frames_count >"),
     ("lists not empty", "[order].both = order * BUDDY_BOTH;", "[order].both = 0;"),

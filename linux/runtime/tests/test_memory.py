@@ -52,6 +52,43 @@ def test_memory_is_given_back(
     assert after_large < 10_000 and after_trim < 10_000 and (is_given, wrong) == (1, 0)
 
 
+def test_an_object_that_grows_takes_what_it_has(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """At the end of the heap it stays where it is, as the heap grows; it moved 18 times to 2.3 GiB
+    when each growth was a pool of its own.
+    """
+    moves, resident = map(int, run(build("runtime_grows"), "grow", options=options).stdout.split())
+    assert moves <= 3 and resident <= 230
+
+
+def test_what_a_resize_leaves_is_given_back(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """Both of what was moved away from and of what was cut off."""
+    done = run(build("runtime_grows"), "shrink", options=options)
+    assert int(done.stdout) <= 30
+
+
+def test_a_large_calloc_takes_no_memory(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """Of addresses that were used before; all of its bytes are clear."""
+    resident, wrong = map(
+        int, run(build("runtime_grows"), "clear", options=options).stdout.split()
+    )
+    assert resident <= 30 and wrong == 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_objects_keep_their_bytes_while_the_heap_grows(
+    build: Build, run: RunProgram, options: tuple[object, ...], seed: int
+) -> None:
+    """3,000 random calls of up to 32 MiB, most of them reallocs; pages are given back meanwhile."""
+    done = run(build("runtime_grows"), "random", str(seed), options=options)
+    assert done.status == 0 and done.stdout == "0\n", done.stderr
+
+
 def test_locked_memory_stays(build: Build, run: RunProgram, plan: MakePlan) -> None:
     """It is the promise of --lock: nothing is given back."""
     options = ("--plan", plan(100_000), "--lock", "--spill", 100 << 20)

@@ -85,7 +85,7 @@ def test_a_mistake_is_the_one_of_its_command(
     assert problem.place.startswith(place), problem
     done = run(check.command, path)
     assert done.return_value == EXIT_FAILED
-    assert f"{path}: {kind}, 1 problem\nnext: " in done.stdout
+    assert f"{path}: {kind}, 1 problem\n" in done.stdout and "\nnext: " in done.stdout
 
 
 def test_a_plan_says_of_what_it_is(tmp_path: Path) -> None:

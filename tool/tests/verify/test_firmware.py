@@ -158,7 +158,7 @@ def test_programs_that_are_not_as_planned_are_refused(planned: Path, tmp_path: P
     (tmp_path / "cut.elf").write_bytes(right[: len(right) // 2])
     assert "cut.elf" in refused(tmp_path / "cut.elf")
     assert "64-bit code" in refused(Path(sys.executable).resolve())
-    assert "not an ELF file" in refused(planned / "heap.c")
+    assert "not a sound ELF file" in refused(planned / "heap.c")
     assert "as.elf" in refused(tmp_path / "as.elf")
     renamed = right.replace(Build().symbol(32).encode(), Build(0).symbol(32).encode())
     (tmp_path / "level.elf").write_bytes(renamed)
@@ -314,7 +314,7 @@ def test_damaged_programs_are_refused_and_never_a_bug(planned: Path, tmp_path: P
     for place, value, said in (
         (segments + 8, 0xFFFFFFF0, "above the last address"),
         (segments + 20, 0x40000000, "more than can be emulated"),
-        (segments + 16, 0xFFFFFFF0, "more bytes in the file than in memory"),
+        (segments + 16, 0xFFFFFFF0, "is larger than the file"),
         (symtab + 4, 1, "is stripped"),
     ):
         changed = bytearray(right)
