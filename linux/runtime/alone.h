@@ -1,5 +1,6 @@
 // The calls of alone.c that are used. The contracts are those of core/budget.h and core/tlsf.h, but
-// for extend. The caller is the only thread and holds the lock by tau_lock_enter_alone, or has taken it.
+// for extend. The caller is the only thread and holds the lock by tau_lock_enter_alone, or has
+// taken it.
 #ifndef TAU_LINUX_RUNTIME_ALONE_H
 #define TAU_LINUX_RUNTIME_ALONE_H
 
