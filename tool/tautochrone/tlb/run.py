@@ -77,6 +77,7 @@ def run(
     check_periods(tasks, entry)
     found = simulated(program, made, shape, building, choice.warm_up_cycles)
     names = [task.name for task in made.tasks]
+    tlbs = TLBS[: len(shape.levels) + 1]
     unknown = _unknown_bound(tasks, partition, choice)
     bounds = {} if unknown else _bounds(tasks, partition, shape, entry)
     is_colored = all(each.mode != UNCOLORED for each in _own(partition, tasks))
@@ -89,8 +90,9 @@ def run(
         "is_heap_shared": choice.is_heap_shared,
         "run_cycles": made.run_cycles,
         "exceeded": [each._asdict() for each in _exceeded(tasks, shape, names, found, bounds)],
-        "jobs": [
-            _job(names[job.task], TLBS[: len(shape.levels) + 1], job, bounds) for job in found.jobs
+        "jobs": [_job(names[job.task], tlbs, job, bounds) for job in found.jobs],
+        "unfinished": [
+            _unfinished(made.tasks[job.task], tlbs, job, bounds) for job in found.unfinished
         ],
         "unbounded": [{"task": name, "cause": unknown} for name in names if unknown]
         + [{"task": each.name, "cause": each.reason} for each in bounds.values() if each.reason],
@@ -143,7 +145,7 @@ def _exceeded(
         for name, bound in bounds.items()
         if bound.response_cycles is not None
     }
-    return exceeded(found.jobs, names, costs, within, shape.miss_cycles)
+    return exceeded(found.jobs, found.unfinished, names, costs, within, shape.miss_cycles)
 
 
 def _job(
@@ -159,6 +161,19 @@ def _job(
         "response_cycles": job.response_cycles,
         "bound_cycles": bounds[name].response_cycles if bounds and job.number > 0 else None,
         "value": job.value,
+    }
+
+
+def _unfinished(
+    task: TileTask, tlbs: Sequence[str], job: Job, bounds: dict[str, Response]
+) -> dict[str, Any]:
+    """The oldest unfinished job of a task, and how many were released and had not ended."""
+    told = _job(task.name, tlbs, job, bounds)
+    del told["value"]
+    since_cycles = told.pop("response_cycles")
+    return told | {
+        "since_release_cycles": since_cycles,
+        "count": -(-since_cycles // task.period_cycles),
     }
 
 
@@ -336,6 +351,10 @@ def _hyperperiods(tasks: list[Task]) -> int:
 # ---- for people ----------------------------------------------------------------------------------
 
 
+def _or_none(cycles: int | None) -> str:
+    return "none" if cycles is None else format(cycles, ",")
+
+
 def show(found: dict[str, Any]) -> None:
     """Print for people."""
     print(
@@ -347,12 +366,19 @@ def show(found: dict[str, Any]) -> None:
         jobs = [job for job in found["jobs"] if job["task"] == name]
         later = jobs[1:]
         least, most = (pick((job["misses"] for job in later), default=0) for pick in (min, max))
-        response = max((job["response_cycles"] for job in later), default=0)
+        response = max((job["response_cycles"] for job in later), default=None)
         span = f"{least:,}" if least == most else f"{least:,}-{most:,}"
-        bound = later[0]["bound_cycles"] if later else None
+        rows = [*later, *(each for each in found["unfinished"] if each["task"] == name)]
+        bound = rows[0]["bound_cycles"] if rows else None
         print(
-            f"{name:<16} {len(jobs):>6,} {jobs[0]['misses']:>14,} {span:>9} {response:>17,}"
-            f" {'none' if bound is None else format(bound, ','):>9}"
+            f"{name:<16} {len(jobs):>6,} {jobs[0]['misses']:>14,} {span:>9}"
+            f" {_or_none(response):>17} {_or_none(bound):>9}"
+        )
+    for each in found["unfinished"]:
+        print(
+            f"{each['task']}: {each['count']:,} released and not finished at the end of the run;"
+            f" the oldest is job {each['number']:,}, released"
+            f" {each['since_release_cycles']:,} cycles before it"
         )
     for cause in dict.fromkeys(each["cause"] for each in found["unbounded"]):
         without = [each["task"] for each in found["unbounded"] if each["cause"] == cause]

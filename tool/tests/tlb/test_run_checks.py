@@ -5,6 +5,7 @@ Method: small programs on the simulated tile, in this process; the command's own
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -115,24 +116,82 @@ def job(number: int, own: int, response: int, misses: int = 0) -> Job:
 
 def test_the_worst_job_is_named_and_misses_are_not_the_tasks() -> None:
     jobs = [job(0, 9000, 0), job(1, 1020, 2000), job(2, 1040, 3000), job(3, 1010 + 80, 10, 10)]
-    found = exceeded(jobs, ["a"], {"a": 1000}, {"a": 1900}, miss_cycles=8)
+    found = exceeded(jobs, [], ["a"], {"a": 1000}, {"a": 1900}, miss_cycles=8)
     assert found == [
         Exceeded("a", COST, 1000, 2, 1040 - 2 * STRETCH_CYCLES),
         Exceeded("a", BOUND, 1900, 2, 3000),
     ]
-    assert exceeded(jobs, ["a"], {}, {}, 8) == []
-    assert exceeded(jobs, ["a"], {"a": 1040}, {"a": 3000}, 8) == []
+    assert exceeded(jobs, [], ["a"], {}, {}, 8) == []
+    assert exceeded(jobs, [], ["a"], {"a": 1040}, {"a": 3000}, 8) == []
+
+
+def test_an_unfinished_job_counts_with_what_it_has_taken() -> None:
+    """Beside one that ended and took as long, which is told. Costs come before all bounds."""
+    late, endless = job(3, 10, 5000), replace(job(4, 9000, 9500), task=1)
+    found = exceeded([replace(late, number=2)], [late, endless], "ab", {"a": 20, "b": 1000},
+                     {"a": 4999, "b": 9500}, miss_cycles=8)  # fmt: skip
+    assert found == [
+        Exceeded("b", COST, 1000, 4, 9000 - 2 * STRETCH_CYCLES, is_finished=False),
+        Exceeded("a", BOUND, 4999, 2, 5000),
+    ]
+    (only,) = exceeded([], [late], "ab", {"a": 20}, {"a": 4999}, 8)
+    assert "not finished at the end of the run, was released 5,000 cycles before" in only.told()
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_job_that_does_not_end_is_refused(
+    tmp_path: Path, number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It loops in its first job, or in a later one. The other task has no time from then on."""
+    cost, period = "cost_cycles = 3_000", 20_000
+    turns = f"static uint32_t done; if (done++ == {number}) {{ for (;;) {{}} }}"
+    endless = task(tmp_path, "endless", period, cost, job=turns)
+    found = ran(tmp_path, endless, task(tmp_path, "other", more=cost))
+    row, other = found["unfinished"]
+    assert (row["task"], row["number"]) == ("endless", number)
+    since = 120_000 - (number - 1) * period
+    assert row["since_release_cycles"] == since and row["count"] == since // period
+    assert since * 9 // 10 < row["own_cycles"] < since
+    assert (other["task"], other["own_cycles"]) == ("other", 0)
+    refusal = f"job {number} of endless, which was not finished .* took"
+    with pytest.raises(TauError, match=refusal) as error:
+        refuse(found["exceeded"])
+    assert error.value.exit_code == EXIT_LIMIT_EXCEEDED
+    assert "tau_task_wait" in (error.value.next_step or "")
+    assert {(each["task"], each["figure"]) for each in found["exceeded"]} == {
+        ("endless", COST), ("endless", BOUND), ("other", BOUND),
+    }  # fmt: skip
+    show(found)
+    shown = capsys.readouterr().out
+    assert f"endless: {row['count']} released and not finished at the end of the run" in shown
+    (line,) = (each for each in shown.splitlines() if each.startswith("endless  "))
+    assert line.endswith(f" {row['bound_cycles']:,}") and (" none " in line) == (number == 1)
+
+
+def test_a_job_that_is_released_near_the_end_is_no_finding(tmp_path: Path) -> None:
+    """It is counted, with what it has taken. One whose release is the end itself is not."""
+    table = task(tmp_path, "one", more="cost_cycles = 20_000", job=LOOP.format(turns=1000))
+    found = ran(tmp_path, table, run_cycles=52_000)
+    (row,) = found["unfinished"]
+    assert (row["number"], row["count"], row["since_release_cycles"]) == (2, 1, 2000)
+    assert 0 < row["own_cycles"] < 2000 < row["bound_cycles"]
+    assert [each["number"] for each in found["jobs"]] == [0, 1] and found["exceeded"] == []
+    assert ran(tmp_path, table, run_cycles=50_000)["unfinished"] == []
 
 
 @pytest.mark.parametrize("is_uncolored", [False, True])
 def test_an_access_below_a_stack_is_called_so(
     tmp_path: Path, is_uncolored: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Seven frames of 1 KiB on 4 KiB. The page below a stack is nobody's."""
+    """Seven frames of 1 KiB on 4 KiB. The page below a stack is nobody's.
+
+    The jobs of a task that was stopped do not count as unfinished.
+    """
     call = "volatile uint32_t start = 1; deep(6, &start);"
     table = task(tmp_path, "deep", before=DEEP % 256, job=call)
     found = ran(tmp_path, table, is_uncolored=is_uncolored)
     (stopped,) = found["stopped"]
+    assert found["unfinished"] == []
     assert "bytes below its stack of 4,096 bytes: raise stack_bytes" in stopped["why"]
     show(found)
     assert f"deep was stopped at {stopped['pc']:#x}: {stopped['why']}" in capsys.readouterr().out

@@ -111,10 +111,10 @@ def command(
     the compiler are errors.
 
     The result has for each task the misses of the first and of later jobs, its longest response,
-    and the bound of it, or why there is none.
+    and the bound of it, or why there is none; and how many jobs were not finished at the end.
 
-    Exit status 1 means that a task did something wrong and was stopped, 3 that a job took more than
-    its cost_cycles, or responded later than its bound.
+    Exit status 1 means that a task did something wrong and was stopped, 3 that a job, finished or
+    not, took more than its cost_cycles, or longer than its bound.
     """
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB

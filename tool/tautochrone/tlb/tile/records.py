@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tautochrone.facts import tile_format as tile
 
 RECORD = struct.Struct("<8I")
-JOB, MISSES, VALUE, FAULT, EVICTIONS = range(5)  # channels: kernel/tasks/report.c
+JOB, MISSES, VALUE, FAULT, EVICTIONS, UNFINISHED = range(6)  # channels: kernel/tasks/report.c
 OWNER_BITS = 4
 TLBS = ("instructions", "data", "second level")
 
@@ -59,9 +59,14 @@ class Entry:
 
 @dataclass
 class Records:
-    """A run. Evictions: count by TLB, evictor and victim; owner 0 is the kernel."""
+    """A run. Evictions: count by TLB, evictor and victim; owner 0 is the kernel.
+
+    `unfinished` has the oldest job of each task that was released and had not ended by the end of
+    the run. Its response is the time from its release to that end. A stopped task has none.
+    """
 
     jobs: list[Job] = field(default_factory=list)
+    unfinished: list[Job] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     evictions: dict[tuple[str, int, int], int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
@@ -85,11 +90,12 @@ def read(content: bytes) -> Records:
     """The records of the tile's results."""
     found = Records()
     rows = list(RECORD.iter_unpack(content))
-    told = [row for row in rows if row[0] <= EVICTIONS]
+    told = [row for row in rows if row[0] <= UNFINISHED]
     own = _own(rows)
     for first, second, third in zip(told, told[1:], told[2:], strict=False):
-        if first[0] == JOB and third[0] == VALUE:  # a run that was cut short may lack the others
-            found.jobs.append(
+        # A run that was cut short may lack the others.
+        if first[0] in (JOB, UNFINISHED) and third[0] == VALUE:
+            (found.jobs if first[0] == JOB else found.unfinished).append(
                 Job(
                     first[1] >> 24,
                     first[1] & 0xFFFFFF,
@@ -112,7 +118,7 @@ def read(content: bytes) -> Records:
 
 
 def _own(rows: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
-    """The own cycles and the stretches of each job, in the order of their ends."""
+    """The own cycles and the stretches of each job, in the order of their records."""
     spent: Counter[int] = Counter()
     stretches: Counter[int] = Counter()
     task, resumed_cycle = 0, None
@@ -126,7 +132,7 @@ def _own(rows: Iterable[tuple[int, ...]]) -> Iterator[tuple[int, int]]:
             spent[task] += cycle - resumed_cycle
             stretches[task] += 1
             resumed_cycle = None
-        elif row[0] == JOB:
+        elif row[0] in (JOB, UNFINISHED):
             yield spent.pop(row[1] >> 24, 0), stretches.pop(row[1] >> 24, 0)
 
 
