@@ -8,6 +8,7 @@
 #include "linux/runtime/alone.h"
 #include "linux/runtime/heap.h"
 #include "linux/runtime/lock.h"
+#include "linux/runtime/misuse.h"
 #include "linux/runtime/notes.h"
 #include "linux/runtime/settings.h"
 
@@ -74,6 +75,7 @@ size_t tau_spill_first_bytes(size_t max_bytes) {
 
 // The lock is held meanwhile: nobody is to find an object in memory that is not the heap's yet.
 static bool add(size_t bytes) {
+    enum tau_status status = TAU_OK;
     tau_lock_take();
     const uintptr_t start = tau_heap.spill_start + tau_heap.spill_bytes;
     const bool is_mapped = bytes <= tau_heap.spill_max_bytes - tau_heap.spill_bytes &&
@@ -81,9 +83,12 @@ static bool add(size_t bytes) {
     if (is_mapped) {
         tau_heap.spill_bytes += bytes;
         tau_notes.spill_fresh = start + TAU_NOTES_BEHIND_BYTES;
-        (void)tau_alone_tlsf_add_pool(tau_heap.spill, (void *)start, bytes);
+        status = tau_alone_tlsf_add_pool(tau_heap.spill, (void *)start, bytes);
     }
     tau_lock_release();
+    if (status == TAU_OVERWRITTEN) {
+        tau_misuse_stop(NULL, status);
+    }
     return is_mapped;
 }
 
