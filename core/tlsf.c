@@ -128,22 +128,25 @@ size_t tau_tlsf_control_bytes(size_t pool_max_bytes) {
 struct range {
     uintptr_t start;
     uintptr_t end;
+    bool is_overlapped;
 };
 
 static bool is_apart(void *context, struct row row) {
-    const struct range *const range = context;
+    struct range *const range = context;
     TAU_ASSERT(range->start <= range->end);
     TAU_ASSERT(row.memory < (uintptr_t)row.last);
-    return range->end <= row.memory || (uintptr_t)row.last <= range->start;
+    range->is_overlapped = row.memory < range->end && range->start < (uintptr_t)row.last;
+    return !range->is_overlapped;
 }
 
 enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t size_bytes) {
-    struct range range = {(uintptr_t)memory, (uintptr_t)memory + size_bytes};
+    struct range range = {(uintptr_t)memory, (uintptr_t)memory + size_bytes, false};
     if (memory == NULL || range.end < range.start) {
         return TAU_BAD_ARGUMENT;
     }
-    struct pool *const pool = (struct pool *)tau_bits_round_up(range.start, WORD_BYTES);
-    tau_word *const first = first_payload((uintptr_t)(pool + 1));
+    tau_word *const first =
+        first_payload(tau_bits_round_up(range.start, WORD_BYTES) + sizeof(struct pool));
+    struct pool *const pool = pool_before(first);
     tau_word *const last = last_payload(range.end);
     if (at(heap, link_to(heap, pool)) != (void *)pool || at(heap, link_to(heap, last)) != last) {
         return TAU_BAD_ARGUMENT;  // farther from the heap than a link can express
@@ -167,14 +170,14 @@ enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t si
         const uintptr_t end = (uintptr_t)last > highest ? (uintptr_t)last : highest;
         TAU_ASSERT(start < end);
         TAU_ASSERT(((uintptr_t)first & (TAU_ALIGNMENT - 1)) == 0);
-        *pool = (struct pool){fields->pools, (tau_word)row_bytes, capacity_bytes(heap)};
+        *pool = (struct pool){fields->pools, (tau_word)row_bytes + NO_BLOCK, capacity_bytes(heap)};
         fields->pools = link_to(heap, pool);
         fields->lowest = link_to(heap, (void *)start);
         fields->span_bytes = (tau_word)(end - start);
         list_row(heap, first, last);
     }
     TAU_PORT_UNLOCK(heap);
-    return apart ? TAU_OK : TAU_POOL_OVERLAPS;
+    return apart ? TAU_OK : range.is_overlapped ? TAU_POOL_OVERLAPS : TAU_OVERWRITTEN;
 }
 
 // ---- Public operations -------------------------------------------------------------------------

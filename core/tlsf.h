@@ -63,6 +63,7 @@ size_t tau_tlsf_control_bytes(size_t pool_max_bytes);
 // - SIZE_BYTES is too small for one block
 // - the pool's row of blocks is larger than pool_max_bytes
 // - the pool overlaps memory of the heap
+// - what describes an added pool was overwritten
 // Cost: one step per pool.
 enum tau_status tau_tlsf_add_pool(struct tau_tlsf *heap, void *memory, size_t size_bytes);
 
@@ -105,7 +106,8 @@ size_t tau_tlsf_alignment(const struct tau_tlsf *heap, const void *pointer);
 enum tau_status tau_tlsf_check_pointer(const struct tau_tlsf *heap, const void *pointer);
 
 // Visits every block of every pool. It holds the lock, so VISIT must not call this heap. In a pool
-// with an overwritten header it ends there.
+// with an overwritten header it ends there, and so do the pools at one whose description was
+// overwritten.
 // Cost: one step per block.
 void tau_tlsf_walk(const struct tau_tlsf *heap, tau_tlsf_visitor visit, void *context);
 

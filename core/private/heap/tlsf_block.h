@@ -29,6 +29,7 @@
 #define PREVIOUS_FREE ((tau_word)2)
 #define ALIGNED ((tau_word)4)
 #define FLAGS (FREE | PREVIOUS_FREE | ALIGNED)
+#define NO_BLOCK (FREE | PREVIOUS_FREE)  // two neighbors are never both free
 
 #if TAU_WORD_BITS == 64
 #define POOL_MAX_BYTES ((tau_word)1 << (TAU_BITS_SCAN ? 36 : 33))
@@ -57,10 +58,11 @@ struct fields {
     uint32_t summary;  // bit w is set if bitmap word w is not 0
 };
 
-// Descriptor in front of an added pool's first block.
+// Descriptor in front of an added pool's first block. It lies so that its middle word is where a
+// header would be. That one's flags are no header's that a call accepts.
 struct pool {
-    tau_word older;  // link
-    tau_word row_bytes;
+    tau_word older;      // link
+    tau_word row_bytes;  // + NO_BLOCK
     tau_word capacity_before_bytes;
 };
 

@@ -3,6 +3,7 @@
 #define TAU_TLSF_ROWS_H
 
 #include "core/private/heap/tlsf_block.h"
+#include "core/private/heap/tlsf_check.h"
 
 // The first payload of a row whose first header lies at or after ADDRESS.
 static tau_word *first_payload(uintptr_t address) {
@@ -14,15 +15,27 @@ static tau_word *last_payload(uintptr_t address) {
     return (tau_word *)(address & ~(uintptr_t)(TAU_ALIGNMENT - 1));
 }
 
+// The descriptor of the added pool whose first payload is FIRST.
+static struct pool *pool_before(tau_word *first) {
+    TAU_ASSERT(first != NULL);
+    TAU_ASSERT(((uintptr_t)first & (TAU_ALIGNMENT - 1)) == 0);
+    return (struct pool *)(void *)(first - 1) - 1;
+}
+
+static tau_word row_bytes_of(const struct pool *pool) {
+    TAU_ASSERT(pool != NULL);
+    return pool->row_bytes - NO_BLOCK;
+}
+
 static tau_word capacity_bytes(const struct tau_tlsf *heap) {
     const struct fields *const fields = fields_of(heap);
     if (fields->pools == 0) {
         return fields->span_bytes;
     }
     const struct pool *const newest = pool_at(heap, fields->pools);
-    TAU_ASSERT(newest->row_bytes >= BLOCK_MIN_BYTES);
+    TAU_ASSERT(row_bytes_of(newest) >= BLOCK_MIN_BYTES);
     TAU_ASSERT(newest->capacity_before_bytes >= BLOCK_MIN_BYTES);
-    return newest->capacity_before_bytes + newest->row_bytes;
+    return newest->capacity_before_bytes + row_bytes_of(newest);
 }
 
 // The row of the pool whose descriptor is POOL, or of the first pool if POOL is NULL.
@@ -42,28 +55,48 @@ static struct row row_of(const struct tau_tlsf *heap, const struct pool *pool,
     } else {
         row.memory = (uintptr_t)pool;
         row.first = first_payload((uintptr_t)(pool + 1));
-        row.last = after(row.first, pool->row_bytes);
+        row.last = after(row.first, row_bytes_of(pool));
     }
     TAU_ASSERT(row.memory < (uintptr_t)row.first);
     TAU_ASSERT(row.first < row.last);
     return row;
 }
 
+// Whether POOL, a link's target, lies where a descriptor can, and its row makes the capacity of all
+// pools up to it CAPACITY and ends in the span. An object that was merged beyond its pool may have
+// been written over it.
+static bool is_descriptor(const struct tau_tlsf *heap, const struct pool *pool, tau_word capacity) {
+    const tau_word *const first = (const tau_word *)(const void *)(pool + 1) + 1;
+    const tau_word span = fields_of(heap)->span_bytes;
+    TAU_ASSERT(span >= BLOCK_MIN_BYTES);
+    if (!are_places(heap, first, first)) {
+        return false;
+    }
+    const tau_word row_bytes = row_bytes_of(pool);
+    const uintptr_t offset = (uintptr_t)first - (uintptr_t)at(heap, fields_of(heap)->lowest);
+    TAU_ASSERT(offset < span);
+    return (row_bytes & ~SIZE_MASK) == 0 && row_bytes >= BLOCK_MIN_BYTES &&
+           row_bytes <= span - offset && row_bytes < capacity &&
+           pool->capacity_before_bytes == capacity - row_bytes;
+}
+
 // Visits every row: the newest pool first, the first pool last. Stops and returns false when VISIT
-// returns false. bound: the number of pools
+// returns false, or at a descriptor that was overwritten: the older pools are unknown then. bound:
+// the number of pools, as the capacity falls with each
 static bool each_row(const struct tau_tlsf *heap, bool (*visit)(void *context, struct row row),
                      void *context) {
-    tau_word first_row_bytes = fields_of(heap)->span_bytes;
+    tau_word capacity = capacity_bytes(heap);
     TAU_ASSERT(visit != NULL);
     for (tau_word link = fields_of(heap)->pools; link != 0; link = pool_at(heap, link)->older) {
         const struct pool *const pool = pool_at(heap, link);
-        TAU_ASSERT(pool->row_bytes >= BLOCK_MIN_BYTES);
-        first_row_bytes = pool->capacity_before_bytes;
-        if (!visit(context, row_of(heap, pool, 0))) {
+        if (!is_descriptor(heap, pool, capacity) || !visit(context, row_of(heap, pool, 0))) {
             return false;
         }
+        capacity = pool->capacity_before_bytes;
     }
-    return visit(context, row_of(heap, NULL, first_row_bytes));
+    const struct row first = row_of(heap, NULL, capacity);
+    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
+    return (uintptr_t)first.last - lowest <= fields_of(heap)->span_bytes && visit(context, first);
 }
 
 #endif

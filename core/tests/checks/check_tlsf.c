@@ -90,7 +90,7 @@ static bool find_rows(struct check_walk *walk) {
         const struct pool *pool = (const struct pool *)(const void *)start;
         struct check_row *added = &walk->rows[walk->rows_count++];
         added->first = first_behind(start + sizeof *pool);
-        added->sentinel = added->first + pool->row_bytes;
+        added->sentinel = added->first + row_bytes_of(pool);
         row->sentinel = row->first + pool->capacity_before_bytes;
         link = pool->older;
     }

@@ -1,8 +1,9 @@
 // Goal: from check level 1 on, no single overwritten word of a block makes a call read or write
-// outside the heap's memory. Method: the heap fills one page between pages without memory. In
-// random states, every bit of every word that the heap keeps at a block's ends is flipped, and the
-// word is overwritten by values that are likely to harm. After each of these faults, every call is
-// made on a fresh copy of the damaged heap. A crash or a walk without end is a failure.
+// outside the heap's memory. Method: the heap fills one page between pages without memory, as one
+// pool or as three that touch. In random states, every bit of every word that the heap keeps at a
+// block's ends is flipped, and the word is overwritten by values that are likely to harm. After
+// each of these faults, every call is made on a fresh copy of the damaged heap. A crash or a walk
+// without end is a failure.
 //
 // Two words are overwritten at a time where both are needed to imitate a block: the header and the
 // footer of a free block whose size wraps around.
@@ -24,6 +25,7 @@ _Static_assert(TAU_CHECK_LEVEL >= 1, "level 0 checks nothing, so there is nothin
 enum { HEAP_BYTES = 4096, OBJECTS = 16, SIZE_MAX_BYTES = 300, WORDS_MAX = 1024, NEAR_BYTES = 700 };
 enum { WORD = sizeof(tau_word), WORD_BITS = 8 * WORD, UNIT = TAU_ALIGNMENT };
 enum { STEPS_MAX = 2 * HEAP_BYTES / UNIT };
+enum { EDGE_FIRST = HEAP_BYTES / 2, EDGE_SECOND = HEAP_BYTES * 3 / 4 };  // of three pools
 // 32-bit links lead 2 GiB away, and a size from there 4 GiB.
 #define RESERVED_BYTES (sizeof(void *) > 4 ? (size_t)16 << 30 : (size_t)1 << 30)
 
@@ -90,6 +92,7 @@ static void look_at_heap(void) {
     tau_tlsf_walk(tlsf, count_step, NULL);
     EXPECT(tau_tlsf_statistics(tlsf).largest_free_bytes <= HEAP_BYTES);
     (void)tau_tlsf_invariants_hold(tlsf);
+    EXPECT(tau_tlsf_add_pool(tlsf, memory, HEAP_BYTES / 4) != TAU_OK);
     if (budget != NULL) {
         (void)tau_budget_statistics(budget);
         (void)tau_budget_invariants_hold(budget);
@@ -108,20 +111,28 @@ static void write_object(const struct object *object, unsigned content) {
     }
 }
 
-static void open_heap(uint64_t seed) {
+static void open_pools(void) {
     static const struct tau_budget_class classes[] = {{64, 4}, {24, 6}};
-    test_random_state = seed;
-    memset(memory, 0xc3, HEAP_BYTES);
-    memset(objects, 0, sizeof objects);
-    memset(&test_port, 0, sizeof test_port);
     budget = NULL;
-    if (seed % 4 == 3) {
+    if (test_random_state % 4 == 3) {
         REQUIRE(tau_budget_init(&budget, memory, HEAP_BYTES, classes, 2) == TAU_OK);
         tlsf = (struct tau_tlsf *)(uintptr_t)tau_budget_shared(budget);
+    } else if (test_random_state % 4 == 1) {
+        tlsf = tau_tlsf_init(memory, EDGE_FIRST, HEAP_BYTES);
+        REQUIRE(tau_tlsf_add_pool(tlsf, memory + EDGE_FIRST, EDGE_SECOND - EDGE_FIRST) == TAU_OK);
+        REQUIRE(tau_tlsf_add_pool(tlsf, memory + EDGE_SECOND, HEAP_BYTES - EDGE_SECOND) == TAU_OK);
     } else {
         tlsf = tau_tlsf_init(memory, HEAP_BYTES, 0);
     }
     REQUIRE(tlsf != NULL);
+}
+
+static void open_heap(uint64_t seed) {
+    test_random_state = seed;
+    memset(memory, 0xc3, HEAP_BYTES);
+    memset(objects, 0, sizeof objects);
+    memset(&test_port, 0, sizeof test_port);
+    open_pools();
     for (unsigned call = 0; call < 4 * OBJECTS; call++) {
         struct object *const object = &objects[test_random_below(OBJECTS)];
         if (object->bytes != NULL) {
@@ -150,11 +161,17 @@ static void add_word(tau_word *word) {
     }
 }
 
-// The words around the boundary in front of PAYLOAD: the last two of the block before it, the
-// header, the links. In front of the first block lies the control block.
-static void add_boundary(tau_word *payload) {
-    for (int index = words_count == 0 ? -1 : -3; index < 2; index++) {
+// The words from FIRST to before END around the boundary in front of PAYLOAD: the last two of the
+// block before it, the header, the links.
+static void add_boundary(tau_word *payload, int first, int end) {
+    for (int index = first; index < end; index++) {
         add_word(payload + index);
+    }
+}
+
+static void add_sentinel(tau_word *payload) {
+    if (payload != NULL) {
+        add_boundary(payload, -3, 0);
     }
 }
 
@@ -162,7 +179,12 @@ static bool add_block(void *context, void *payload, size_t size_bytes, bool is_f
     tau_word **const behind = context;
     (void)size_bytes;
     (void)is_free;
-    add_boundary(payload);
+    if (payload == *behind) {
+        add_boundary(payload, -3, 2);
+    } else {  // in front of a pool's first block lies what describes the pool
+        add_sentinel(*behind);
+        add_boundary(payload, -1, 2);
+    }
     *behind = (tau_word *)payload + ((tau_word *)payload)[-1] / UNIT * (UNIT / WORD);
     return true;
 }
@@ -171,7 +193,7 @@ static void find_words(void) {
     tau_word *behind = NULL;
     words_count = 0;
     tau_tlsf_walk(tlsf, add_block, &behind);
-    add_boundary(behind);
+    add_sentinel(behind);
     if (budget != NULL) {
         const struct budget_fields *const fields = budget_fields_of(budget);
         tau_word *const dedicated = tau_link_follow(budget, fields->dedicated);
@@ -181,14 +203,20 @@ static void find_words(void) {
     }
 }
 
-// The value number NUMBER that the word OLD is overwritten by. Returns false if there is none.
-static bool value_of(unsigned number, tau_word old, tau_word *value) {
+// The value number NUMBER that WORD is overwritten by. Returns false if there is none.
+static bool value_of(unsigned number, const tau_word *word, tau_word *value) {
     static const int likely[] = {
         0, 1, 2, 3, 4, 5, 7, -1, -UNIT, 1 - UNIT, 1 - 4 * UNIT, HEAP_BYTES, HEAP_BYTES + 1};
     static const int steps[] = {-2 * UNIT, -UNIT, UNIT, 2 * UNIT};
     static const int places[] = {-UNIT, 0, HEAP_BYTES - UNIT, HEAP_BYTES};
+    static const uintptr_t ends[] = {
+        EDGE_FIRST, EDGE_FIRST + UNIT, EDGE_SECOND, EDGE_SECOND + UNIT};
     const unsigned kinds[] = {WORD_BITS, sizeof likely / sizeof *likely,
-                              sizeof steps / sizeof *steps, sizeof places / sizeof *places, 8};
+                              sizeof steps / sizeof *steps, sizeof places / sizeof *places, 8,
+                              sizeof ends / sizeof *ends, 8};
+    const tau_word old = *word;
+    const tau_word flags = old & (UNIT - 1);
+    const uintptr_t start = (uintptr_t)word;
     unsigned kind = 0;
     while (kind < sizeof kinds / sizeof *kinds && number >= kinds[kind]) {
         number -= kinds[kind++];
@@ -208,6 +236,13 @@ static bool value_of(unsigned number, tau_word old, tau_word *value) {
         return true;
     case 4:
         *value = *words[test_random_below(words_count)];
+        return true;
+    case 5:  // the block ends at a pool's descriptor
+        *value = (tau_word)((uintptr_t)memory + ends[number] - start) / UNIT * UNIT + flags;
+        return true;
+    case 6:  // the block ends where another does, perhaps in another pool
+        *value = (tau_word)((uintptr_t)words[test_random_below(words_count)] - start);
+        *value = *value / UNIT * UNIT + flags;
         return true;
     default:
         return false;
@@ -232,7 +267,8 @@ static void make_call_of_heap(unsigned call) {
             call_free(objects[i].bytes);
         }
         for (size_t size = HEAP_BYTES; size > 8; size = size * 7 / 8) {
-            (void)call_malloc(size);
+            void *const object = call_malloc(size);
+            memset(object != NULL ? object : memory, 0x5a, object != NULL ? size : 0);
         }
         look_at_heap();
     }
@@ -315,7 +351,7 @@ static void try_state(uint64_t seed) {
     find_words();
     for (size_t i = 0; i < words_count; i++) {
         tau_word value;
-        for (unsigned number = 0; value_of(number, *words[i], &value); number++) {
+        for (unsigned number = 0; value_of(number, words[i], &value); number++) {
             try_calls(seed, (tau_word *const[]){words[i], words[i]},
                       (const tau_word[]){value, value});
         }
