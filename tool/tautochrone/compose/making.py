@@ -251,6 +251,18 @@ def _sources(description: Description, place: str, patterns: list[str]) -> list[
     return found
 
 
+def inputs_of(description: Description) -> list[Path]:
+    """The files that a system was made from: its own, executables, sources, archives."""
+    found = [description.path]
+    for index, table in enumerate(description.tables["application"]):
+        if "sources" in table:
+            found += _sources(description, f"application[{index}].sources", table["sources"])
+            found += Libraries.named(table.get("libraries", ()), description.folder).archives
+        else:
+            found.append(description.folder / table["executable"])
+    return found
+
+
 def _check_os_slot(description: Description, system: System, kernel: Path) -> None:
     bound = os_slot_bound_cycles(kernel)
     if system.os_slot_cycles < bound:

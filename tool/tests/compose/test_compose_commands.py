@@ -187,6 +187,30 @@ def test_files_of_the_user_are_kept(system: Path) -> None:
     assert (out / "system.bin").stat().st_size > 1024
 
 
+@pytest.mark.parametrize("role", ["system", "executable", "link to an executable", "source"])
+def test_inputs_are_never_replaced(system: Path, role: str) -> None:
+    """`build -o .` where an input has the name of an output, with --force: wrong usage, the name,
+    and every file of the folder is as it was."""
+    folder, taken = system.parent, system.parent / "base.elf"
+    if role == "system":
+        system = taken = system.rename(folder / "system.bin")
+    elif role == "source":
+        (folder / "ping.c").rename(taken)
+        change(system, ('["ping.c"]', '["base.elf"]\nflags = ["-xc"]'))
+    else:
+        elf = folder / "ping.elf"
+        assert compose("link", folder / "ping.c", "-o", elf).returncode == 0
+        elf.rename(taken)
+        elf.symlink_to(taken)
+        name = "base.elf" if role == "executable" else "ping.elf"
+        change(system, ('sources = ["ping.c"]', f'executable = "{name}"'))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = compose("build", system, "-o", folder, "--force")
+    assert done.returncode == 2 and f"{taken} and " in done.stderr, done.stderr
+    assert "are the same file" in done.stderr
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_a_signal_ends_the_simulator_too(system: Path, tmp_path: Path) -> None:
     """Nothing is left: no simulator, no folder."""
     scratch = tmp_path / "scratch"
