@@ -130,6 +130,8 @@ def test_run_says_when_the_kernel_stops(system: Path) -> None:
     (load,) = document("build", system)["loads"]
     assert smallest <= load["smallest_frame"] <= 2 * smallest + 1 and load["major_frame"] == 1
     said = compose("build", system).stdout
+    assert "all fits in memory; 1 load is probably too early" in said
+    assert "everything fits" not in said
     assert "but the file says 1" in said and "not looked at: whether each load" in said
     change(system, ("major_frame = 1\n", f"major_frame = {smallest}\n"))
     assert document("run", system, "--major-frames", "30")["late_loads"] == []
