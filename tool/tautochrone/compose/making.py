@@ -215,6 +215,7 @@ def _linked(
     """An application's executable from its sources. AT is their place in the description."""
     own = folder / "applications"
     own.mkdir(exist_ok=True)
+    sources = _sources(description, at, table["sources"])
     try:
         libraries = Libraries.named(table.get("libraries", ()), description.folder)
     except BuildError as error:
@@ -224,7 +225,7 @@ def _linked(
         return code.application(
             root(),
             table["name"],
-            _sources(description, at, table["sources"]),
+            sources,
             base.path,
             own,
             table.get("flags", ()),

@@ -285,6 +285,7 @@ def test_no_name_is_a_file_of_ours(system: Path, name: str) -> None:
 def test_paths_sources_and_compilers_are_named(system: Path) -> None:
     said = refusal(system, ('["ping.c"]', '["pong.c"]'))
     assert "system.toml:18: application[0].sources: there is no file pong.c" in said
+    assert said.count("application[0].sources") == 1
     (system.parent / "pong.c").write_text("this is no C\n")
     said = compose("build", system).stderr
     assert "ping cannot be compiled" in said and "pong.c:1:1: error" in said
