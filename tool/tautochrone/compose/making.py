@@ -39,6 +39,8 @@ from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
 
 RELINK = "link it with `tau compose link`"
+RELINK_CORRECTED = "correct it in the source and link again"
+ODD_STACK = "stack_bytes of TAU_TASK must be a multiple of 16"
 NO_NOTE = "it has no note that tells its tasks"
 NAME_TASKS = (
     "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
@@ -104,6 +106,8 @@ def address_of(text: str) -> int:
 
 def refusal_step(wrong: str, is_linked_now: bool) -> str:
     """What to do about an executable that is refused because of WRONG."""
+    if wrong == ODD_STACK:
+        return RELINK_CORRECTED
     return NAME_TASKS if is_linked_now or wrong == NO_NOTE else RELINK
 
 

@@ -302,6 +302,18 @@ def test_an_executable_without_tasks_gets_advice_that_helps(system: Path) -> Non
         assert "tau compose link" not in said
 
 
+def test_a_stack_of_an_odd_size_names_the_parameter(system: Path) -> None:
+    """A stack of 500 bytes: `link` says which parameter is wrong, and what to do."""
+    source = system.parent / "ping.c"
+    text = source.read_text()
+    assert "TAU_TASK(ping, 512)" in text
+    source.write_text(text.replace("TAU_TASK(ping, 512)", "TAU_TASK(ping, 500)"))
+    done = compose("link", source, "-o", system.parent / "ping.elf")
+    assert done.returncode == 1
+    assert "stack_bytes of TAU_TASK must be a multiple of 16" in done.stderr
+    assert "next: correct it in the source and link again" in done.stderr
+
+
 def test_paths_of_flags_sources_and_libraries_start_from_the_file(system: Path) -> None:
     """[SYS-10]: an include folder, a source, and an archive, from another working folder; and a
     source by its absolute path."""
