@@ -142,8 +142,10 @@ static const char *check_tasks(const struct tau_executable *executable) {
         if (task->entry % 2 != 0 || !has_segment(executable, task->entry, 4u << RIGHTS_SHIFT)) {
             return "a task's entry is no code";
         }
-        if (task->stack % 16 != 0 ||
-            !has_segment(executable, task->stack - 1, 3u << RIGHTS_SHIFT)) {
+        if (task->stack % 16 != 0) {
+            return "stack_bytes of TAU_TASK must be a multiple of 16";
+        }
+        if (!has_segment(executable, task->stack - 1, 3u << RIGHTS_SHIFT)) {
             return "a task's stack does not end in a writable segment";
         }
     }

@@ -36,7 +36,8 @@ struct tau_executable {
 // - an offset or a size does not fit into the file or the window, or is no multiple of 4;
 // - a segment is writable and executable, overlaps another, or lies below where applications may;
 // - it has no note of ours, or one of another version or base code;
-// - a task's entry lies in no executable segment, or its stack does not end in a writable one.
+// - a task's entry lies in no executable segment, or its stack does not end in a writable one;
+// - the end of a task's stack is not a multiple of 16.
 // Cost: a constant number of reads per program header, of which there are at most
 // TAU_EXECUTABLE_SEGMENTS_MAX + 8.
 const char *tau_executable_read(struct tau_executable *executable, const volatile uint32_t *image,

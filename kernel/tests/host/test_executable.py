@@ -123,6 +123,10 @@ CASES: dict[str, tuple[Callable[[Good], tuple[tuple[int, int], ...]], str]] = {
         lambda g: ((g.word(g.program(NOTE) + 4) + 60, g.word(g.program(LOAD) + 8) + 16),),
         "stack does not end",
     ),
+    "stack of 8 bytes more": (
+        lambda g: ((at := g.word(g.program(NOTE) + 4) + 60, g.word(at) + 8),),
+        "stack_bytes of TAU_TASK must be a multiple of 16",
+    ),
 }
 
 

@@ -7,6 +7,7 @@ A run holds as many as come and go in its major frames.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -54,8 +55,9 @@ class Request:
 class Campaign:
     """What was compared. `first`: the first difference, with the number of its run.
 
-    `together`: in how many slots each application was alive together with each other, over all
-    runs. `delay_frames`: how much later all commands were, so that neighbors could come before.
+    `together`: in how many slots of each tile that they share an application was alive together
+    with another one, over all runs. `delay_frames`: how much later all commands were, so that
+    neighbors could come before.
     """
 
     request: Request
@@ -65,20 +67,23 @@ class Campaign:
     largest_difference_cycles: int = 0
     first: check.Difference | None = None
     first_run: int | None = None
-    together: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    together: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
     delay_frames: int = 0
     extra_runs: int = 0  # only for slots together
 
     @property
-    def short(self) -> tuple[tuple[str, str, int], ...]:
-        """Each pair with a neighbor that was alive together in too few slots.
+    def short(self) -> tuple[tuple[str, str, int, int], ...]:
+        """Each pair with a neighbor, its tile, and the slots together, if these are too few.
 
-        Applications of the system itself meet as it says. They count where there is nobody else.
+        Applications of the system itself meet as it says. They count on a tile without neighbors.
         """
-        generated = {pair for pair in self.together if pair[1].startswith(NEIGHBOR)}
-        pairs = generated or self.together.keys()
-        least = self.request.slots_least
-        return tuple((*pair, self.together[pair]) for pair in pairs if self.together[pair] < least)
+        served = {place for _, other, place in self.together if other.startswith(NEIGHBOR)}
+        return tuple(
+            (one, other, place, slots)
+            for (one, other, place), slots in self.together.items()
+            if slots < self.request.slots_least
+            and (other.startswith(NEIGHBOR) or place not in served)
+        )
 
     @property
     def failure(self) -> str | None:
@@ -87,10 +92,10 @@ class Campaign:
             return None
         least = self.request.slots_least
         if self.short:
-            one, other, slots = min(self.short, key=lambda pair: pair[2])
+            one, other, place, slots = min(self.short, key=lambda pair: pair[3])
             return (
-                f"{one} and {other} were alive together in {output.count(slots, 'slot')},"
-                f" below {least}: too few to show that nothing is shared"
+                f"{one} and {other} were alive together in {output.count(slots, 'slot')}"
+                f" of tile {place}, below {least}: too few to show that nothing is shared"
             )
         if self.request.leak is not None:
             return (
@@ -106,8 +111,8 @@ class Campaign:
             "neighbors": list(self.neighbors),
             "delay_major_frames": self.delay_frames,
             "alive_together": [
-                {"application": one, "other": other, "slots": slots}
-                for (one, other), slots in self.together.items()
+                {"application": one, "other": other, "tile": place, "slots": slots}
+                for (one, other, place), slots in self.together.items()
             ],
             "slots_least": self.request.slots_least,
             "events_compared": self.events_compared,
@@ -123,7 +128,8 @@ class Campaign:
 def places_of(system: System, names: Collection[str]) -> list[tuple[int, int]]:
     """Tile and slot of each idle slot that gets a neighbor: first those right before one of NAMES.
 
-    Some leaks act from one slot on the next one.
+    Some leaks act from one slot on the next one. If there are more idle slots than neighbors, each
+    tile gets one neighbor before another one gets two.
     """
 
     def is_behind(place: int, number: int) -> bool:
@@ -137,7 +143,10 @@ def places_of(system: System, names: Collection[str]) -> list[tuple[int, int]]:
         if number < len(slots) and slots[number] == IDLE
     ]
     room = min(NEIGHBORS_MAX, code.APPLICATIONS_MAX - len(system.applications))
-    return sorted(free, key=lambda slot: not is_behind(*slot))[: max(room, 0)]
+    ranked = sorted(free, key=lambda slot: not is_behind(*slot))
+    best = {place: (place, number) for place, number in reversed(ranked)}.values()
+    chosen = sorted(ranked, key=lambda slot: slot not in best)[: max(room, 0)]
+    return [slot for slot in ranked if slot in chosen]
 
 
 def beside(made: Made, folder: Path, places: list[tuple[int, int]], seed: int) -> System:
@@ -234,6 +243,13 @@ def _refuse_nothing(
             f"the leak {request.leak} cannot show in {', '.join(sorted(names))}: {hidden}",
             "compare another --application, or change the slots of the file",
         )
+    for name in names:
+        for place in leaks.tiles_of(system, [name]):
+            if not leaks.has_company(system, place, names, places):
+                raise TauError(
+                    f"no neighbor shares the processor of {name}",
+                    f"leave an idle slot on tile {place}",
+                )
 
 
 def _refuse_no_room(full: System, tiles: Mapping[str, int]) -> None:
@@ -250,7 +266,7 @@ def _wants_more(found: Campaign) -> bool:
         return True
     if found.first is not None or not found.short:
         return False
-    least = min(slots for _, _, slots in found.short)
+    least = min(slots for *_, slots in found.short)
     runs_left = EXTRA_RUNS_MAX - found.extra_runs
     return runs_left > 0 and least * (1 + runs_left / found.runs) >= found.request.slots_least
 
@@ -286,10 +302,11 @@ def _with(
         if each.operation == "load" and each.application in company
     )
     together = dict(found.together)
-    for one in names:
-        for other in company:
-            slots = check.slots_together(system, done, system.number(one), system.number(other))
-            together[one, other] = together.get((one, other), 0) + slots
+    for one, other in itertools.product(names, company):
+        pair = system.number(one), system.number(other)
+        for place in set(leaks.tiles_of(system, [one])) & set(leaks.tiles_of(system, [other])):
+            slots = check.slots_together(system, done, place, *pair)
+            together[one, other, place] = together.get((one, other, place), 0) + slots
     was_enough = len(found.neighbors) >= found.request.neighbors
     return replace(
         found,
@@ -324,8 +341,9 @@ def show(found: Campaign) -> None:
     if found.delay_frames:
         frames = output.count(found.delay_frames, "major frame")
         print(f"all commands of the file are {frames} later, so that neighbors start with them")
-    for (one, other), slots in found.together.items():
-        print(f"{one} and {other} were alive together in {output.count(slots, 'slot')}")
+    for (one, other, place), slots in found.together.items():
+        count = output.count(slots, "slot")
+        print(f"{one} and {other} were alive together in {count} of tile {place}")
     if found.failure is None and found.first is None:
         print("no event moved by one cycle, and the output is the same")
     if found.first is not None:

@@ -205,20 +205,16 @@ def did_run(slot: Slot) -> bool:
     return not slot.is_idle or slot.calls > 0
 
 
-def _releases(run: Run, application: int) -> list[int]:
-    return sorted(
-        slot.owner_cycle
-        for tile in run.tiles
-        for slot in tile.slots
-        if slot.owner >> 8 == application and did_run(slot)
-    )
+def _releases(run: Run, place: int, application: int) -> list[int]:
+    slots = slots_of(run, place, application)
+    return sorted(slot.owner_cycle for slot in slots if did_run(slot))
 
 
-def slots_together(system: System, run: Run, one: int, other: int) -> int:
-    """Slots in which application ONE ran, and OTHER at most a major frame before it."""
-    frame_cycles = max(map(len, system.slots)) * (system.user_slot_cycles + system.os_slot_cycles)
-    theirs = _releases(run, other)
+def slots_together(system: System, run: Run, place: int, one: int, other: int) -> int:
+    """Slots of a tile in which application ONE ran, and OTHER at most a major frame before it."""
+    frame_cycles = len(system.slots[place]) * (system.user_slot_cycles + system.os_slot_cycles)
+    theirs = _releases(run, place, other)
     return sum(
         bisect_left(theirs, cycle - frame_cycles) < bisect_left(theirs, cycle)
-        for cycle in _releases(run, one)
+        for cycle in _releases(run, place, one)
     )

@@ -11,6 +11,7 @@ from tautochrone.compose.description import Description
 from tautochrone.compose.lateness import estimates
 from tautochrone.compose.making import Made, hashes, memory_bytes
 from tautochrone.compose.system import pages_of
+from tautochrone.console import output
 
 NOT_LOOKED_AT = (
     "whether each load ends in time (estimated; `tau compose run` measures it)",
@@ -71,9 +72,11 @@ def show(result: dict[str, Any]) -> None:
             f"tile {place}: {len(tile['slots'])} slots in {tile['major_frame_cycles']:,} cycles;"
             f" of {tile['memory_kib']:,} KiB at least {tile['free_kib_least']:,} stay free"
         )
+    early = 0
     for each in result["loads"]:
-        late = each["major_frame"] < each["smallest_frame"]
-        asked = f", but the file says {each['major_frame']}" if late else ""
+        is_early = each["major_frame"] < each["smallest_frame"]
+        early += is_early
+        asked = f", but the file says {each['major_frame']}" if is_early else ""
         print(
             f"load of {each['application']} on tile {each['tile']}: about {each['cycles']:,} cycles"
             f" of the loader, from major frame {each['smallest_frame']} on{asked}"
@@ -81,5 +84,9 @@ def show(result: dict[str, Any]) -> None:
     slot = result["os_slot"]
     print(f"OS slot: {slot['cycles']} cycles, its bound is {sum(slot['bound'].values())}")
     where = f"; the files are in {result['folder']}" if result["folder"] else ""
-    print(f"everything fits{where}")
+    fits = "everything fits"
+    if early:
+        are = "is" if early == 1 else "are"
+        fits = f"all fits in memory; {output.count(early, 'load')} {are} probably too early"
+    print(f"{fits}{where}")
     print(f"not looked at: {'; '.join(NOT_LOOKED_AT)}")

@@ -11,6 +11,8 @@ from collections.abc import Collection
 from tautochrone.compose.system import LOADER, System, channels_of
 
 LEAKS = ("tlb", "gate", "load-time", "page-mix", "kernel-path", "dma", "one-table")
+# In these a core keeps what another application left there.
+SAME_TILE = ("tlb", "one-table")
 # These act from one slot on the next one of the tile.
 NEXT_SLOT = ("gate", "load-time", "kernel-path")
 TABLE_APPLICATIONS = 4  # of 16 entries each, in the one table
@@ -32,6 +34,10 @@ def cannot_show(
 
     NEIGHBORS are the tile and slot of each neighbor. All other applications are company too.
     """
+    if leak in SAME_TILE and not any(
+        has_company(system, place, names, neighbors) for place in tiles_of(system, names)
+    ):
+        return "it acts on the translations of one core, and nobody else has a slot on their tiles"
     if leak in NEXT_SLOT and not _has_slot_behind(leak, system, names, neighbors):
         return "it acts from one slot on the next one, and no neighbor has the slot before theirs"
     if leak == "dma" and not _shares_link(system, names):
@@ -44,6 +50,23 @@ def cannot_show(
                 f" {system.applications[last].name} is number {last + 1} of the file"
             )
     return None
+
+
+def tiles_of(system: System, names: Collection[str]) -> list[int]:
+    """The tiles on which one of the applications NAMES has a slot."""
+    return [
+        place
+        for place in range(len(system.slots))
+        if any(each.name in names and system.runs_on(each, place) for each in system.applications)
+    ]
+
+
+def has_company(
+    system: System, place: int, names: Collection[str], neighbors: Collection[tuple[int, int]]
+) -> bool:
+    """Whether a neighbor, or an application that is not one of NAMES, has a slot on a tile."""
+    others = {each.name for each in system.applications} - set(names)
+    return place in {tile for tile, _ in neighbors} or place in tiles_of(system, others)
 
 
 def not_found(leak: str) -> str:

@@ -39,6 +39,8 @@ from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
 
 RELINK = "link it with `tau compose link`"
+RELINK_CORRECTED = "correct it in the source and link again"
+ODD_STACK = "stack_bytes of TAU_TASK must be a multiple of 16"
 NO_NOTE = "it has no note that tells its tasks"
 NAME_TASKS = (
     "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
@@ -104,6 +106,8 @@ def address_of(text: str) -> int:
 
 def refusal_step(wrong: str, is_linked_now: bool) -> str:
     """What to do about an executable that is refused because of WRONG."""
+    if wrong == ODD_STACK:
+        return RELINK_CORRECTED
     return NAME_TASKS if is_linked_now or wrong == NO_NOTE else RELINK
 
 
@@ -215,6 +219,7 @@ def _linked(
     """An application's executable from its sources. AT is their place in the description."""
     own = folder / "applications"
     own.mkdir(exist_ok=True)
+    sources = _sources(description, at, table["sources"])
     try:
         libraries = Libraries.named(table.get("libraries", ()), description.folder)
     except BuildError as error:
@@ -224,7 +229,7 @@ def _linked(
         return code.application(
             root(),
             table["name"],
-            _sources(description, at, table["sources"]),
+            sources,
             base.path,
             own,
             table.get("flags", ()),
@@ -248,6 +253,18 @@ def _sources(description: Description, place: str, patterns: list[str]) -> list[
         if not files:
             raise description.fail(place, f"there is no file {pattern}", "check the path")
         found += files
+    return found
+
+
+def inputs_of(description: Description) -> list[Path]:
+    """The files that a system was made from: its own, executables, sources, archives."""
+    found = [description.path]
+    for index, table in enumerate(description.tables["application"]):
+        if "sources" in table:
+            found += _sources(description, f"application[{index}].sources", table["sources"])
+            found += Libraries.named(table.get("libraries", ()), description.folder).archives
+        else:
+            found.append(description.folder / table["executable"])
     return found
 
 

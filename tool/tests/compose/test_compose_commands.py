@@ -130,6 +130,8 @@ def test_run_says_when_the_kernel_stops(system: Path) -> None:
     (load,) = document("build", system)["loads"]
     assert smallest <= load["smallest_frame"] <= 2 * smallest + 1 and load["major_frame"] == 1
     said = compose("build", system).stdout
+    assert "all fits in memory; 1 load is probably too early" in said
+    assert "everything fits" not in said
     assert "but the file says 1" in said and "not looked at: whether each load" in said
     change(system, ("major_frame = 1\n", f"major_frame = {smallest}\n"))
     assert document("run", system, "--major-frames", "30")["late_loads"] == []
@@ -185,6 +187,30 @@ def test_files_of_the_user_are_kept(system: Path) -> None:
     assert (out / "system.bin").read_text() == "mine"
     assert compose("build", system, "-o", out, "--force").returncode == 0
     assert (out / "system.bin").stat().st_size > 1024
+
+
+@pytest.mark.parametrize("role", ["system", "executable", "link to an executable", "source"])
+def test_inputs_are_never_replaced(system: Path, role: str) -> None:
+    """`build -o .` where an input has the name of an output, with --force: wrong usage, the name,
+    and every file of the folder is as it was."""
+    folder, taken = system.parent, system.parent / "base.elf"
+    if role == "system":
+        system = taken = system.rename(folder / "system.bin")
+    elif role == "source":
+        (folder / "ping.c").rename(taken)
+        change(system, ('["ping.c"]', '["base.elf"]\nflags = ["-xc"]'))
+    else:
+        elf = folder / "ping.elf"
+        assert compose("link", folder / "ping.c", "-o", elf).returncode == 0
+        elf.rename(taken)
+        elf.symlink_to(taken)
+        name = "base.elf" if role == "executable" else "ping.elf"
+        change(system, ('sources = ["ping.c"]', f'executable = "{name}"'))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = compose("build", system, "-o", folder, "--force")
+    assert done.returncode == 2 and f"{taken} and " in done.stderr, done.stderr
+    assert "are the same file" in done.stderr
+    assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_signal_ends_the_simulator_too(system: Path, tmp_path: Path) -> None:
@@ -259,6 +285,7 @@ def test_no_name_is_a_file_of_ours(system: Path, name: str) -> None:
 def test_paths_sources_and_compilers_are_named(system: Path) -> None:
     said = refusal(system, ('["ping.c"]', '["pong.c"]'))
     assert "system.toml:18: application[0].sources: there is no file pong.c" in said
+    assert said.count("application[0].sources") == 1
     (system.parent / "pong.c").write_text("this is no C\n")
     said = compose("build", system).stderr
     assert "ping cannot be compiled" in said and "pong.c:1:1: error" in said
@@ -273,6 +300,18 @@ def test_an_executable_without_tasks_gets_advice_that_helps(system: Path) -> Non
     for said in (linked, built):
         assert "it has no note that tells its tasks" in said and "TAU_APPLICATION" in said
         assert "tau compose link" not in said
+
+
+def test_a_stack_of_an_odd_size_names_the_parameter(system: Path) -> None:
+    """A stack of 500 bytes: `link` says which parameter is wrong, and what to do."""
+    source = system.parent / "ping.c"
+    text = source.read_text()
+    assert "TAU_TASK(ping, 512)" in text
+    source.write_text(text.replace("TAU_TASK(ping, 512)", "TAU_TASK(ping, 500)"))
+    done = compose("link", source, "-o", system.parent / "ping.elf")
+    assert done.returncode == 1
+    assert "stack_bytes of TAU_TASK must be a multiple of 16" in done.stderr
+    assert "next: correct it in the source and link again" in done.stderr
 
 
 def test_paths_of_flags_sources_and_libraries_start_from_the_file(system: Path) -> None:

@@ -124,6 +124,50 @@ def checked(case: Case, leak: str, folder: Path) -> Result:
     return CliRunner().invoke(check.command, words, standalone_mode=False)
 
 
+APART = Case((f"loader {A}", "loader idle"), (MARKS, "-DROUNDS=20u"), {})
+APART_BELOW = Case((f"loader {A} idle", f"loader {B}"), (MARKS, "-DROUNDS=20u"), {})
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (APART, "no neighbor shares the processor of a"),
+        (APART_BELOW, "no neighbor shares the processor of b"),
+    ],
+)
+def test_neighbors_of_another_tile_are_no_company(case: Case, said: str, tmp_path: Path) -> None:
+    """A system whose only idle slot is on the tile that an application does not use: the check
+    fails and names the tile that needs one."""
+    path = system_of(case, tmp_path)
+    words = [str(path), "--neighbors", "2", "--major-frames", "60"]
+    done = CliRunner().invoke(check.command, words, standalone_mode=False)
+    assert isinstance(done.exception, TauError), done.output
+    assert done.exception.message == said
+    tile = 0 if case is APART else 1
+    assert done.exception.next_step == f"leave an idle slot on tile {tile}"
+
+
+@pytest.mark.parametrize("leak", ["tlb", "one-table"])
+def test_a_leak_of_one_core_cannot_show_without_company_there(leak: str, tmp_path: Path) -> None:
+    """A system whose only neighbor is on another tile: the leak is refused before any run."""
+    done = checked(APART, leak, tmp_path)
+    assert isinstance(done.exception, TauError), done.output
+    assert f"the leak {leak} cannot show in a: " in done.exception.message
+    assert "nobody else has a slot on their tiles" in done.exception.message
+
+
+def test_slots_together_are_counted_on_one_tile(tmp_path: Path) -> None:
+    """Two tiles with an idle slot each: every application meets the neighbor of its own tile only,
+    in slots enough, and another tile's neighbor is not reported as its company."""
+    words = [str(system_of(CASES["two tiles"], tmp_path)), "--neighbors", "2", "--json"]
+    words += ["--major-frames", "60"]
+    done = CliRunner().invoke(check.command, words, standalone_mode=False)
+    assert done.return_value == 0, done.output
+    met = json.loads(done.stdout)["alive_together"]
+    assert [(each["application"], each["tile"]) for each in met] == [("a", 0), ("b", 1)]
+    assert len({each["other"] for each in met}) == 2 and min(each["slots"] for each in met) >= 10
+
+
 @pytest.mark.parametrize(
     ("name", "leak"),
     [

@@ -30,7 +30,7 @@ def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:
     """
     from tautochrone.compose.description import read_description
     from tautochrone.compose.fitting import document, show
-    from tautochrone.compose.making import make
+    from tautochrone.compose.making import inputs_of, make
 
     description = read_description(system)
     with scratch() as folder:
@@ -38,14 +38,15 @@ def command(system: Path, out: Path | None, force: bool, as_json: bool) -> int:
         result = document(made, description, out)
         if out is not None:
             (folder / "system.bin").write_bytes(made.content)
-            _publish(folder, out, force)
+            _publish(folder, out, force, inputs_of(description))
     output.emit(as_json, "compose build", result, lambda: show(result))
     return EXIT_DONE
 
 
-def _publish(folder: Path, out: Path, force: bool) -> None:
+def _publish(folder: Path, out: Path, force: bool, inputs: list[Path]) -> None:
     """Move what was made to OUT: all of it, or nothing if a file exists and may not be replaced.
 
+    None of INPUTS is replaced, whatever FORCE says.
     Applications keep a folder of their own, so none has the name of the kernel or the base code.
     """
     from tautochrone.files import output_file
@@ -54,7 +55,7 @@ def _publish(folder: Path, out: Path, force: bool) -> None:
     targets = [out / path.relative_to(folder) for path in made]
     for target in targets:
         if target.parent.exists():
-            output_file.check(target, force)
+            output_file.check(target, force, inputs)
     for path, target in zip(made, targets, strict=True):
         target.parent.mkdir(parents=True, exist_ok=True)
         output_file.move(path, target, force)
