@@ -6,7 +6,8 @@
 
 Every program gets libgcc (floats, division of 64 bits) and targets/strings.c, whose functions are
 weak: a program may have its own. picolibc is linked if asked for. `missing` turns what the linker
-said into one sentence, which names the library.
+said into one sentence, which names the library. `library_of_header` names the one whose header the
+compiler missed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ ARCHIVES = ("libc.a", "libm.a")  # of picolibc
 PACKAGES = {"riscv64-unknown-elf-gcc": "picolibc-riscv64-unknown-elf"}
 SPECS = f"--specs={PICOLIBC}.specs"
 UNDEFINED = re.compile(r"undefined reference to [`'](?P<symbol>[^`']+)'")
+MISSING_HEADER = re.compile(r"fatal error: (?P<header>[^\s:]+): No such file or directory")
 SYMBOLS_SHOWN = 6
 
 
@@ -97,6 +99,25 @@ class Libraries:
         if not nowhere:
             return f"{PICOLIBC} has {_listed(elsewhere)}, and is not linked", PICOLIBC
         return f"no source and no library that is linked defines {_listed(nowhere)}", None
+
+
+def library_of_header(target: str, said: str) -> str | None:
+    """Return the library that has the header which the compiler missed.
+
+    None if it missed none, or if no library has it. A program that asked for the library misses
+    none of its headers. Cost: one call of the preprocessor if a header is missing.
+    """
+    found = MISSING_HEADER.search(said)
+    if found is None:
+        return None
+    command = [compiler_of(target), *TARGETS[target].library, SPECS, "-E", "-x", "c", "-"]
+    tried = subprocess.run(
+        command,
+        input=f"#include <{found['header']}>\n".encode(),
+        capture_output=True,
+        check=False,
+    )
+    return PICOLIBC if tried.returncode == 0 else None
 
 
 def _listed(symbols: Sequence[str]) -> str:

@@ -2,7 +2,9 @@
 
 Each call is a process of its own with its own streams, folder and environment. It does not pay for
 the start of Python and 0.3 s of imports, since a server forks it: see command_server.py. Tests of
-what happens before the command has started (signals, encodings, limits) start it themselves.
+what happens before the command has started (signals, encodings, limits) start it themselves. All
+calls of a server have one hash seed: a test that compares two calls makes one of them with
+`tau_started`.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -72,6 +75,26 @@ def tau(
         said, complained = (each.read().decode(errors="replace") for each in (out, err))
     done = subprocess.CompletedProcess(command, status, said, complained)
     assert expect is None or status == expect, f"{command}\n{said}\n{complained}"
+    return done
+
+
+def tau_started(*words: object) -> subprocess.CompletedProcess[str]:
+    """As tau, for a call that must succeed, but started for real, with a hash seed of its own.
+
+    What depends on the order of a set is then likely to differ from a call of `tau`.
+    """
+    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
+    seed = str(random.randrange(1, 1 << 32))
+    done = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, f"PYTHONHASHSEED={seed} {command}\n{done.stdout}\n{done.stderr}"
     return done
 
 

@@ -16,6 +16,7 @@ import os
 import pkgutil
 import socket
 import sys
+import traceback
 from typing import Any, NoReturn
 
 REQUEST_BYTES_MAX = 150_000
@@ -43,8 +44,14 @@ def call(request: dict[str, Any], descriptors: list[int]) -> NoReturn:
     status = 1
     try:
         importlib.import_module("tautochrone.cli").main()
+        status = 0
     except SystemExit as ended:
-        status = ended.code if isinstance(ended.code, int) else 0
+        if ended.code is not None and not isinstance(ended.code, int):
+            print(ended.code, file=sys.stderr)
+        else:
+            status = ended.code or 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

@@ -28,20 +28,28 @@ CODE_PLAN = (
     "other orders of tasks and interrupts than recorded",
     "data: only code leaves RAM",
 )
-# By what `tau check` calls a file; all plans have the last one.
+# By what `tau check` calls a file.
 CHECKED = {
     "trace": ("what recorders do not see: stacks, static data, the program's own mmap",),
     "code recording": ("the kernel: `tau coldcode plan` compares it",),
     "tasks": ("whether they fit: `tau tlb plan` says it",),
     "geometry": ("the processor: `tau tlb discover` measures it",),
     "system": ("whether it builds and fits: `tau compose build` says it",),
-    "plan": ("whether it holds: `tau verify`, `tau tlb run` and `tau coldcode replay` say it",),
+    "plan": ("whether the heap holds: `tau verify` says it",),
+    "plan of TLB sets": ("whether the TLB sets hold: `tau tlb run` says it",),
+    "plan of cold code": ("what faults cost: `tau coldcode replay` says it",),
+    "unknown": (),
 }
 
 
 def checked(kind: str) -> tuple[str, ...]:
-    """What `tau check` does not look at in a file of this kind."""
-    return CHECKED.get(kind, CHECKED["plan"])
+    """What `tau check` does not look at in a file of this kind, or in any part of such a plan."""
+    if kind in CHECKED:
+        return CHECKED[kind]
+    parts = kind.removeprefix("plan of ").split(" and of ")
+    return tuple(
+        text for part in parts for text in CHECKED.get(f"plan of {part}", CHECKED["plan"])
+    )
 
 
 def told(items: Sequence[str]) -> str:

@@ -71,7 +71,8 @@ def command(file: Path, as_json: bool) -> int:
         is_misuse = checked.misuses and not problems
         of_program = "; the program misused its heap, see above" if is_misuse else ""
         print(f"{file}: {kind}, {counted}{of_program}")
-        print(unseen.told(unseen.checked(kind)))
+        if items := unseen.checked(kind):
+            print(unseen.told(items))
         if any(problem.place == "bounds" for problem in problems):
             print("next: make the plan again with `tau plan`, for the installed core and compilers")
         if next_step:
@@ -91,7 +92,7 @@ def check_file(file: Path) -> tuple[str, Checked]:
     from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan
     from tautochrone.trace.checking import Checked, Problem, check_trace
-    from tautochrone.trace.file import HEAD_BYTES
+    from tautochrone.trace.file import HEAD_BYTES, STATUS_NOT_A_TRACE, status_error
 
     checked = check_trace(file)
     if checked.ending is not None:
@@ -107,4 +108,6 @@ def check_file(file: Path) -> tuple[str, Checked]:
     if described_kind in described.CHECKS:
         return described_kind, described.check(file, described_kind)
     kind, problems = check_plan(file, head)
+    if kind == "unknown":
+        return kind, Checked(problems, next_step=status_error(STATUS_NOT_A_TRACE, file).next_step)
     return kind, Checked(problems)

@@ -87,6 +87,7 @@ def command(
     options = options_of(plan, **given)
     with beginning_of(trace, events) as reader:
         entries = entries_of(opened := OpenTrace(reader), names, options)
+        header = reader.header
     if any(entry.pages is not None and entry.pages.is_blind for entry in entries):
         output.note(
             f"{trace} holds no accesses, so pages are mapped for headers and calloc only;"
@@ -113,5 +114,5 @@ def command(
     )
     output.emit(as_json, "replay", result, lambda: show(replayed))
     note_ending(trace, opened.ending)
-    note_plan(plan_path, plan)
+    note_plan(plan_path, plan, header)
     return EXIT_DONE if all(entry.held for entry in entries) else EXIT_LIMIT_EXCEEDED

@@ -335,7 +335,7 @@ def build(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part
     panels.append(sizes.draw(reader.sizes(), {size for size, _ in planned}, granule))
     sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
     remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
-    remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan)]
+    remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan, header)]
     remarks += replays.remarks
     document = {
         "trace": str(trace),

@@ -16,7 +16,7 @@ from tautochrone.code.images import building
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
-from tautochrone.targets.libraries import STRINGS, Libraries
+from tautochrone.targets.libraries import STRINGS, Libraries, library_of_header
 
 APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
 ADDRESS = facts.ADDRESS_APPLICATION
@@ -190,7 +190,8 @@ def application(
             command = [*_compiler(root), *ours, *flags, "-c", str(source.absolute())]
             said = _run([*command, "-o", objects[-1]], paths_from)
             if said is not None:
-                raise TauError(f"{name} cannot be compiled", said=said)
+                step = _library_step(library_of_header("tile", said))
+                raise TauError(f"{name} cannot be compiled", step, said=said)
         strings = Path(scratch) / "strings.o"
         said = _run([*_compiler(root), "-c", str(root / STRINGS), "-o", str(strings)])
         assert said is None, said
@@ -217,10 +218,14 @@ def _refuse_link(name: str, libraries: Libraries, said: str) -> NoReturn:
     cause, library = missing
     raise TauError(
         f"{name} cannot be linked: {cause}",
-        f'add libraries = ["{library}"] to it, or --library {library} to `tau compose link`'
-        if library
-        else "add the source or the archive that does",
+        _library_step(library) or "add the source or the archive that does",
     )
+
+
+def _library_step(library: str | None) -> str | None:
+    if library is None:
+        return None
+    return f'add libraries = ["{library}"] to it, or --library {library} to `tau compose link`'
 
 
 def kernel(root: Path, folder: Path, leak: str = "none") -> Path:

@@ -1,27 +1,50 @@
-"""Remarks on what a plan was made from: incomplete recordings, and sizes of another ABI."""
+"""Remarks on what a plan was made from: incomplete recordings, another ABI, another program."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tautochrone.console import output
 from tautochrone.plan import sizes
 from tautochrone.plan.file import Plan
 from tautochrone.plan.sections import section_named
 
+NO_HEADER: Mapping[str, Any] = {}
 
-def note_plan(path: Path | str | None, plan: Plan | None) -> None:
+
+def note_plan(
+    path: Path | str | None, plan: Plan | None, header: Mapping[str, Any] = NO_HEADER
+) -> None:
     """Print a line on stderr for each remark on the plan at `path`."""
-    for text in plan_remarks(plan):
+    for text in plan_remarks(plan, header):
         output.note(f"tau: {path}: {text}")
 
 
-def plan_remarks(plan: Plan | None) -> list[str]:
-    """Return a sentence for each reason why a plan, if any, may not be what it seems."""
+def plan_remarks(plan: Plan | None, header: Mapping[str, Any] = NO_HEADER) -> list[str]:
+    """Return a sentence for each reason why a plan, if any, may not be what it seems.
+
+    `header` is the recorder's of the recording that the plan is used for, if it is used for one.
+    """
     if plan is None:
         return []
     of_sizes = [sizes.remark(plan)] if plan.sizes in (sizes.ESTIMATE, sizes.AS_RECORDED) else []
-    return [*of_sizes, *incomplete(plan)]
+    # A firmware does not tell its name: its recordings have the name of their capture.
+    is_named = header.get("recorder") != "target"
+    other = other_program(plan, str(header.get("program") or "")) if is_named else ""
+    return [*of_sizes, *incomplete(plan), *([other] if other else [])]
+
+
+def other_program(plan: Plan, path: str) -> str:
+    """Return a sentence if the plan is of another program than the one at `path`, else "".
+
+    File names are all that is compared. An empty path is an unknown program.
+    """
+    planned = dict.fromkeys(trace.program for trace in plan.traces if trace.program)
+    name = Path(path).name
+    is_other = bool(planned) and bool(name) and name not in planned
+    return f"the plan is of {', '.join(planned)}, not of {name}" if is_other else ""
 
 
 def provenance(plan: Plan) -> dict[str, str]:

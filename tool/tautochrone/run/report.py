@@ -12,6 +12,7 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.file import MARGIN_MAX, Plan
 from tautochrone.plan.heap.margin import DEFAULT
+from tautochrone.plan.remarks import other_program
 
 SITES_SHOWN_MAX = 5
 NUMBER_END = 1 << 64
@@ -178,14 +179,6 @@ def advised_percent(plan: Plan, report: Report) -> int:
     return int(wanted * 100) + 1
 
 
-def _other_program(report: Report, plan: Plan) -> str:
-    """What the plan was made for, if that is another program; names are all that is compared."""
-    planned = dict.fromkeys(trace.program for trace in plan.traces if trace.program)
-    name = Path(report.program).name
-    is_other = bool(planned) and name not in planned
-    return f"the plan is of {', '.join(planned)}, not of {name}" if is_other else ""
-
-
 def say(report: Report, plan: Plan | None, name: str) -> None:
     """Print what the heap did, and what follows for the next plan, on stderr."""
     threads = output.count(report.threads, "thread")
@@ -200,7 +193,7 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
             f"{report.spill_peak:,} bytes at its peak"
         )
         return
-    if other := _other_program(report, plan):
+    if other := other_program(plan, report.program):
         output.note(f"tau: {name}: {other}", "plan a recording of this program")
     full = sum(item.peak == item.count for item in report.classes)
     output.note(

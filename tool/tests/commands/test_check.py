@@ -95,6 +95,10 @@ def test_neither_trace_nor_plan(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\x7fELF\0\0\0")
     kind, checked = check_file(tmp_path / "x")
     assert kind == "unknown" and checked.problems[0].cause == "this is neither a trace nor a plan"
+    (tmp_path / "x.csv").write_text("op,id,size\nmalloc,1,24\n")
+    result = CliRunner().invoke(command, [str(tmp_path / "x.csv")], standalone_mode=False)
+    assert result.return_value == 1
+    assert "next: `tau import FILE" in result.stdout and "not looked at" not in result.stdout
     (tmp_path / "x.toml").write_text("a = ")
     kind, checked = check_file(tmp_path / "x.toml")
     assert kind == "plan" and checked.problems

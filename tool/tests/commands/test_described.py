@@ -89,19 +89,26 @@ def test_a_mistake_is_the_one_of_its_command(
 
 
 def test_a_plan_says_of_what_it_is(tmp_path: Path) -> None:
-    """Of TLB sets, of a heap, or of both."""
+    """Of TLB sets, of a heap, or of both; and it names the commands that replay these parts."""
     geometry = known_geometry("tile-16x4")
     partition = plan_partition(task_set(tmp_path, task("a")), geometry).partition
     sets = without_heap({"tlb": partition})
     both = Plan((), 64, "greedy", 0.0, sections={"tlb": partition})
     heap = Plan((), 64, "greedy", 0.0)
-    for plan, kind in (
-        (sets, "plan of TLB sets"),
-        (both, "plan of a heap and of TLB sets"),
-        (heap, "plan"),
+    for plan, kind, named in (
+        (sets, "plan of TLB sets", {"tlb run"}),
+        (both, "plan of a heap and of TLB sets", {"verify", "tlb run"}),
+        (heap, "plan", {"verify"}),
     ):
         path = written(tmp_path, plan_text(plan, "a test"), "plan.toml")
         assert check_file(path)[0] == kind
+        (line,) = [
+            each
+            for each in run(check.command, path).stdout.splitlines()
+            if each.startswith("not looked at: ")
+        ]
+        commands = ("verify", "tlb run", "coldcode replay")
+        assert {each for each in commands if f"`tau {each}`" in line} == named
         if plan is heap:
             assert run(info.command, path).output.startswith("[heap]\n64 bytes, layout 32")
             continue

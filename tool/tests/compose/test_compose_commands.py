@@ -291,6 +291,19 @@ def test_paths_sources_and_compilers_are_named(system: Path) -> None:
     assert "ping cannot be compiled" in said and "pong.c:1:1: error" in said
 
 
+def test_a_missing_header_of_picolibc_names_picolibc(tmp_path: Path) -> None:
+    """A header of nobody's is not said to be picolibc's."""
+    source = tmp_path / "one.c"
+    for header, step in (
+        ("math.h", '  next: add libraries = ["picolibc"] to it, or --library picolibc to'),
+        ("no/such_header.h", ""),
+    ):
+        source.write_text(f"#include <{header}>\n")
+        done = compose("link", source, "-o", tmp_path / "one.elf")
+        assert done.returncode == 1 and f"error: {header}" in done.stderr
+        assert step in done.stderr and ("picolibc" in done.stderr) == bool(step)
+
+
 def test_an_executable_without_tasks_gets_advice_that_helps(system: Path) -> None:
     """A source without TAU_APPLICATION: the next step is not the command that was just run."""
     source = system.parent / "ping.c"

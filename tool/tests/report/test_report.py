@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from tautochrone.commands import report
+from tautochrone.commands import replay, report
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.plan.file import Plan, PlanClass, save_plan
+from tautochrone.plan.file import Plan, PlanClass, PlanTrace, save_plan
 from tautochrone.trace.file import TraceWriter
 
 REPLAY: dict[str, Any] = {
@@ -245,3 +245,36 @@ def test_the_time_axis_has_the_unit_of_its_duration(
     called(path, "-o", out)
     assert f"time ({unit}),live_bytes_min" in out.read_text()
     assert f"<dt>duration</dt><dd>{told}</dd>" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("header", "is_noted"),
+    [
+        ({"program": "/bin/other"}, True),
+        ({"program": "/elsewhere/seq"}, False),
+        ({}, False),
+        ({"program": "wednesday", "recorder": "target"}, False),
+    ],
+)
+def test_a_plan_of_another_program_is_noted(
+    tmp_path: Path, header: dict[str, str], is_noted: bool
+) -> None:
+    """By report and replay, on stderr. A capture of a firmware has no program's name."""
+    path, plan = tmp_path / "program.tau", tmp_path / "plan.toml"
+    with TraceWriter(path, header) as writer:
+        writer.append(op=[0, 4], slot=[0, 0], size_bytes=[24, 0])
+    made_from = PlanTrace("seq.tau", "0" * 64, 2, 24, program="seq")
+    save_plan(Plan((), 1500, "greedy", 0.0, traces=(made_from,)), plan, "a test")
+    page = tmp_path / "r.html"
+    for done in (
+        called(path, "--plan", plan, "-o", page),
+        CliRunner().invoke(
+            replay.command,
+            [str(path), "--plan", str(plan), "--on", "tlsf"],
+            standalone_mode=False,
+            catch_exceptions=False,
+        ),
+    ):
+        note = f"tau: {plan}: the plan is of seq, not of other\n"
+        assert (note in done.stderr) == is_noted == ("not of" in done.stderr)
+        assert "not of" not in done.stdout

@@ -247,6 +247,20 @@ def test_a_missing_symbol_is_one_sentence(tmp_path: Path) -> None:
         ran(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("header", "step"),
+    [("math.h", 'give the task libraries = ["picolibc"]'), ("no/such_header.h", None)],
+)
+def test_a_missing_header_of_picolibc_names_picolibc(
+    tmp_path: Path, header: str, step: str | None
+) -> None:
+    """A header of nobody's is not said to be picolibc's."""
+    text = task(tmp_path, "one", before=f"#include <{header}>")
+    with pytest.raises(TauError, match=r"one\.c cannot be compiled") as error:
+        ran(tmp_path, text)
+    assert header in error.value.said and error.value.next_step == step
+
+
 def test_code_of_several_pages_is_one_run(tmp_path: Path) -> None:
     """What the linker script takes. The planner gives as many sets as adjacent pages need."""
     text = task(tmp_path, "large", code_bytes="16384")

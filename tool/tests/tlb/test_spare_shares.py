@@ -89,6 +89,15 @@ def test_the_plan_says_when_colors_cost_misses(tmp_path: Path) -> None:
     assert last.startswith("colors cost misses here: 14 entries")
 
 
+def test_equal_counts_of_crowded_entries_are_not_a_cost() -> None:
+    """The same price with and without colors; one entry more with them is a cost."""
+    same = {"address_space_bytes": 4096, "page_table_bytes": 4096, "crowded_entries": 5}
+    (_, line) = told({"colored": same, "uncolored": same})
+    assert line.startswith("colors neither cost nor save misses here: 5 entries")
+    (_, line) = told({"colored": same | {"crowded_entries": 6}, "uncolored": same})
+    assert line.startswith("colors cost misses here: 6 entries") and "and 5 without" in line
+
+
 @pytest.mark.parametrize(("shape", "policy"), SHAPES)
 def test_the_plan_knows_each_shape_of_the_run(shape: str, policy: str) -> None:
     assert geometry_or_shape(shape, policy) == parsed(shape, policy).geometry()

@@ -108,7 +108,7 @@ def command(
     The tile is an Ibex processor with a TLB of that shape. Tasks are released by their periods and
     preempt each other, the shortest period first. Before the first release each runs until it
     waits: its warm-up, job 0. A program defines tau_task_main (kernel/tasks/task.h). Warnings of
-    the compiler are errors.
+    the compiler are printed, and are not errors.
 
     The result has for each task the misses of the first and of later jobs, its longest response,
     and the bound of it, or why there is none; and how many jobs were not finished at the end.

@@ -43,10 +43,15 @@ def told(found: Mapping[str, Mapping[str, int]]) -> list[str]:
             "colors buy nothing while all keep to these pages: without them no set has more entries"
             " than safe ways either"
         )
-    if after >= before and after:
+    if after > before:
         lines.append(
             f"colors cost misses here: {after:,} entries share sets that do not hold them, and"
             f" {before:,} without colors"
+        )
+    elif after == before != 0:
+        lines.append(
+            f"colors neither cost nor save misses here: {after:,} entries share sets that do not"
+            " hold them, with colors and without"
         )
     elif before:
         lines.append(

@@ -12,7 +12,7 @@ from tautochrone.code.images import building
 from tautochrone.console.output import note
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
-from tautochrone.targets.libraries import STRINGS
+from tautochrone.targets.libraries import STRINGS, library_of_header
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tlb.tile.faults import LARGE_FRAME
 from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, Extras, System, TileTask, Words, c_text
@@ -143,7 +143,8 @@ class Builder:
             command = [compiler, *recipe.machine, *recipe.flags, f"-I{self.root}", "-O2", *flags]
             done = _called([*command, "-c", str(source), "-o", str(made)], cwd)
             if done.returncode != 0:
-                raise TauError(f"{source.name} cannot be compiled", said=done.stderr)
+                step = _library_step(library_of_header("tile", done.stderr))
+                raise TauError(f"{source.name} cannot be compiled", step, said=done.stderr)
             if done.stderr:
                 print(done.stderr, end="", file=sys.stderr, flush=True)  # warnings
             self.objects[source, flags] = made
@@ -176,6 +177,10 @@ def _called(command: Sequence[str], cwd: Path | None) -> subprocess.CompletedPro
     )
 
 
+def _library_step(library: str | None) -> str | None:
+    return f'give the task libraries = ["{library}"]' if library else None
+
+
 def _link_refusal(task: TileTask, said: str) -> TauError:
     """Why a program cannot be linked: one sentence if symbols are missing."""
     missing = task.extras.libraries.missing("tile", said)
@@ -185,9 +190,7 @@ def _link_refusal(task: TileTask, said: str) -> TauError:
     if missing is None:
         return TauError(f"the program of {task.name} cannot be linked", said=said)
     cause, library = missing
-    step = "add the source or the archive that does to the task"
-    if library:
-        step = f'give the task libraries = ["{library}"]'
+    step = _library_step(library) or "add the source or the archive that does to the task"
     return TauError(f"the program of {task.name} cannot be linked: {cause}", step)
 
 
