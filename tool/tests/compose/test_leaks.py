@@ -147,6 +147,7 @@ def test_neighbors_of_another_tile_are_no_company(case: Case, said: str, tmp_pat
     assert done.exception.next_step == f"leave an idle slot on tile {tile}"
 
 
+@pytest.mark.slow
 def test_applications_that_share_the_link_are_company_across_tiles(tmp_path: Path) -> None:
     """The DMA example without a leak: on the receiver's tile the other one hardly runs, but its
     transfers meet there, so the check passes."""
