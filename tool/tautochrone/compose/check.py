@@ -12,7 +12,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from tautochrone.compose.run import Mark, Run, Slot
-from tautochrone.compose.system import System
+from tautochrone.compose.system import System, uses_link
 
 Event = tuple[int, str, int, int]  # tile, what, which, cycle
 
@@ -211,9 +211,14 @@ def _releases(run: Run, place: int, application: int) -> list[int]:
 
 
 def slots_together(system: System, run: Run, place: int, one: int, other: int) -> int:
-    """Slots of a tile in which application ONE ran, and OTHER at most a major frame before it."""
+    """Slots of a tile in which application ONE ran, and OTHER at most a major frame before it.
+
+    OTHER's slots on the other tile count only if both send over the link.
+    """
+    both_send = all(uses_link(system, system.applications[number]) for number in (one, other))
+    places = range(len(system.slots)) if both_send else [place]
     frame_cycles = len(system.slots[place]) * (system.user_slot_cycles + system.os_slot_cycles)
-    theirs = _releases(run, place, other)
+    theirs = sorted(cycle for each in places for cycle in _releases(run, each, other))
     return sum(
         bisect_left(theirs, cycle - frame_cycles) < bisect_left(theirs, cycle)
         for cycle in _releases(run, place, one)

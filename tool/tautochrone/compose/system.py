@@ -113,6 +113,14 @@ class System:
         return any(self.tile_of(application, task) == number for task in application.tasks)
 
 
+def uses_link(system: System, application: Application) -> bool:
+    """Whether it has a FIFO, with or without a DMA channel, between two tiles."""
+    return any(
+        system.tile_of(application, fifo.writer) != system.tile_of(application, fifo.reader)
+        for fifo in application.fifos
+    )
+
+
 def communication_frames(system: System) -> dict[tuple[str, int, str], int]:
     """The first frame of each FIFO end's page: by application, FIFO and side."""
     free = [0] * len(system.slots)

@@ -147,6 +147,15 @@ def test_neighbors_of_another_tile_are_no_company(case: Case, said: str, tmp_pat
     assert done.exception.next_step == f"leave an idle slot on tile {tile}"
 
 
+@pytest.mark.slow
+def test_applications_that_share_the_link_are_company_across_tiles(tmp_path: Path) -> None:
+    """The DMA example without a leak: on the receiver's tile the other one hardly runs, but its
+    transfers meet there, so the check passes."""
+    words = [str(system_of(CASES["dma"], tmp_path)), "--application", "sender", "--neighbors", "1"]
+    done = CliRunner().invoke(check.command, words, standalone_mode=False)
+    assert done.return_value == 0, done.output
+
+
 @pytest.mark.parametrize("leak", ["tlb", "one-table"])
 def test_a_leak_of_one_core_cannot_show_without_company_there(leak: str, tmp_path: Path) -> None:
     """A system whose only neighbor is on another tile: the leak is refused before any run."""
