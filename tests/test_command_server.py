@@ -25,7 +25,7 @@ call({{"cwd": ".", "env": {{}}, "words": []}}, descriptors)
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.parametrize(
