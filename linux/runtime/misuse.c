@@ -30,8 +30,7 @@ static void abort_at_fault(int number) {
 void tau_misuse_stop(const void *pointer, int reason) {
     char text[256];
     char call[64] = "malloc";
-    const char *const words =
-        pointer != NULL ? words_of(reason) : "a free block or a pool's descriptor was overwritten";
+    const char *const words = pointer != NULL ? words_of(reason) : "a free block was overwritten";
     if (pointer != NULL) {
         (void)snprintf(call, sizeof call, "free or realloc of %p", pointer);
     }
