@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bench.allocators.programs import numbers, records, sql, three_sat
 

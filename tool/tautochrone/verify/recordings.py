@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tautochrone.code.build import TARGETS
 from tautochrone.code.images import FUNCTIONS, ISAS, compiler_versions
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import sizes

@@ -17,7 +17,6 @@ import pytest
 
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format as form
-from tautochrone.trace.checking import check_trace
 from tautochrone.trace.file import EVENT, TraceWriter, open_trace
 from tool.tests.trace import trace_forge
 from tool.tests.trace import trace_model as model
