@@ -122,7 +122,8 @@ def test_stored_results_of_costs() -> None:
     found = measure.stored("set_up")
     assert found["worst_over_best"] <= 1.05 and found["worst_over_plain"] <= 1.10
     sizes = measure.stored("memory")
-    assert sizes["kernel"]["loaded"] <= 12 * 1024 and sizes["entries_most"] <= 12
+    # The guards below stacks take up to three entries; the paper states 10 to 20.
+    assert sizes["kernel"]["loaded"] <= 12 * 1024 and sizes["entries_most"] <= 15
     cycles = measure.stored("unit")
     assert cycles["load_cycles"] <= 80 and cycles["load_spread_cycles"] == 0
     assert cycles["miss_cycles"] <= 17 and cycles["miss_spread_cycles"] == 0
