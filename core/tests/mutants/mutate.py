@@ -168,8 +168,8 @@ MUTANTS = [
     Mutant(
         "touching pools refused",
         "tlsf.c",
-        "range->end <= row.memory",
-        "range->end < row.memory",
+        "row.memory < range->end",
+        "row.memory <= range->end",
     ),
     Mutant(
         "pools below are foreign",
