@@ -46,5 +46,5 @@ def test_a_large_stack_leaves_small_data_where_they_are(tmp_path: Path) -> None:
             code_bytes.add(elf.get_section_by_name(".text").data_size)
         far = max(abs(at[name] - at["__global_pointer$"]) for name in NAMES)
         assert far <= REACH_BYTES, (stack_bytes, is_first)
-        assert at["run_stack"] > max(at[name] for name in NAMES)
+        assert at["run_memory"] > max(at[name] for name in NAMES)
     assert len(code_bytes) == 1, code_bytes

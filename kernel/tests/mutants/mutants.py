@@ -46,7 +46,7 @@ LOADED = [
         "if (offset < segment->file_bytes) {",
         "if (offset < segment->memory_bytes) {",
     ),
-    ("any right is enough", "pages.c", "page->rights != segment->rights) {", "false) {"),
+    ("any right is enough", "pages.c", "page->rights != segment->rights)) {", "false)) {"),
     ("segments in any page", "pages.c", "|| !has_own_frame(page) ||", "||"),
     (
         "refused with its frames",

@@ -82,16 +82,24 @@ def test_a_kernel_of_ours_can_be_linked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By its folder in the cache, also through a link; one that was built elsewhere cannot."""
-    made = kept.folder(tmp_path / "source-1" / building.LINKS, "mark", "1", lambda _: None)
-    (made / "vmlinux").write_text("kernel")
+
+    def write(folder: Path) -> None:
+        for name in building.SEALED:
+            (folder / name).write_text("kernel")
+
+    links = tmp_path / "source-1" / building.LINKS
+    made = kept.folder(links, "mark", "1", write, sealed=building.SEALED)
     (tmp_path / "kernel").symlink_to(made)
     assert relink_of(tmp_path / "kernel" / "vmlinux") is None  # its objects are gone
     kept.folder(tmp_path / "source-1", building.OBJECTS, "mark", lambda _: None)
     texts: list[tuple[str, str]] = []
     monkeypatch.setattr(building, "compiler_tools", dict)
-    monkeypatch.setattr(
-        building, "_link", lambda make, objects, text, folder: texts.append((objects.name, text))
-    )
+
+    def link(make: object, objects: Path, text: str, folder: Path) -> None:
+        texts.append((objects.name, text))
+        write(folder)
+
+    monkeypatch.setattr(building, "_link", link)
     relink = relink_of(tmp_path / "kernel" / "vmlinux")
     assert relink is not None
     again = relink("fragment")
