@@ -47,7 +47,7 @@ LOADED = [
         "if (offset < segment->memory_bytes) {",
     ),
     ("any right is enough", "pages.c", "page->rights != segment->rights)) {", "false)) {"),
-    ("segments in any page", "pages.c", "|| !has_own_frame(page) ||", "||"),
+    ("segments in any page", "pages.c", "(!has_own_frame(page) || page->rights", "(page->rights"),
     (
         "refused with its frames",
         "loader.c",
