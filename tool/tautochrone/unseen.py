@@ -28,6 +28,29 @@ CODE_PLAN = (
     "other orders of tasks and interrupts than recorded",
     "data: only code leaves RAM",
 )
+TLB_PLAN = (
+    "stack_bytes and cost_cycles, which `tau tlb run` compares with each job",
+    "whether a processor has this geometry, which `tau tlb discover` measures",
+    "pages that a processor translates ahead of their use",
+)
+TLB_RUN = (
+    "other inputs and seeds than these",
+    "rights: a task can write to the memory of others, and of the kernel",
+)
+TLB_DISCOVERY = ("TLBs of instructions", "pages of other sizes", "other CPUs of this machine")
+COMPOSE_PLAN = ("how deep stacks become", "what TLB misses cost the program's time")
+COMPOSE_BUILD = (
+    "whether each load ends in time (estimated; `tau compose run` measures it)",
+    "how deep stacks become",
+    "whether tasks meet their deadlines",
+)
+COMPOSE_RUN = ("other inputs than those of this run", "the longest time that a task may take")
+COMPOSE_CHECK = (
+    "paths that the programs did not take in these runs",
+    "how long loading takes",
+    "slots of the loader",
+    "processors other than the simulated one",
+)
 # By what `tau check` calls a file.
 CHECKED = {
     "trace": ("what recorders do not see: stacks, static data, the program's own mmap",),

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tautochrone import unseen
 from tautochrone.compose import check, code, leaks
 from tautochrone.compose.making import Made, made_of, root, without
 from tautochrone.compose.neighborhood import delay_frames, delayed, neighborhood, rooms
@@ -27,12 +28,6 @@ NEIGHBORS_MAX = 8  # applications in idle slots of one run
 NEIGHBOR = "~neighbor"  # no name of a user has a ~
 RUNS_MAX = 1_000_000  # whose seeds differ
 EXTRA_RUNS_MAX = 8
-NOT_LOOKED_AT = (
-    "paths that the programs did not take in these runs",
-    "how long loading takes",
-    "slots of the loader",
-    "processors other than the simulated one",
-)
 ADDRESS, STRIDE = 0x80200000, 0x100000
 
 
@@ -121,7 +116,7 @@ class Campaign:
             if self.first
             else None,
             "failure": self.failure,
-            "not_looked_at": list(NOT_LOOKED_AT),
+            unseen.KEY: list(unseen.COMPOSE_CHECK),
         }
 
 
@@ -353,7 +348,7 @@ def show(found: Campaign) -> None:
         print(f"  alone {alone}, beside them {there}")
         print(f"  shared: {first.resource}")
         print(f"largest difference: {found.largest_difference_cycles:,} cycles")
-    print(f"not looked at: {'; '.join(NOT_LOOKED_AT)}")
+    print(unseen.told(unseen.COMPOSE_CHECK))
 
 
 def _value(difference: check.Difference, value: int | None) -> str:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tautochrone import unseen
 from tautochrone.compose.bounds import os_slot_terms
 from tautochrone.compose.description import Description
 from tautochrone.compose.lateness import estimates
@@ -13,11 +14,6 @@ from tautochrone.compose.making import Made, hashes, memory_bytes
 from tautochrone.compose.system import pages_of
 from tautochrone.console import output
 
-NOT_LOOKED_AT = (
-    "whether each load ends in time (estimated; `tau compose run` measures it)",
-    "how deep stacks become",
-    "whether tasks meet their deadlines",
-)
 
 
 def document(made: Made, description: Description, folder: Path | None) -> dict[str, Any]:
@@ -45,7 +41,7 @@ def document(made: Made, description: Description, folder: Path | None) -> dict[
             if system.runs_on(application, place)
         ],
         "loads": [asdict(each) for each in estimates(system)],
-        "not_looked_at": list(NOT_LOOKED_AT),
+        unseen.KEY: list(unseen.COMPOSE_BUILD),
         "tiles": [
             {
                 "slots": list(system.slots[place]),
@@ -89,4 +85,4 @@ def show(result: dict[str, Any]) -> None:
         are = "is" if early == 1 else "are"
         fits = f"all fits in memory; {output.count(early, 'load')} {are} probably too early"
     print(f"{fits}{where}")
-    print(f"not looked at: {'; '.join(NOT_LOOKED_AT)}")
+    print(unseen.told(unseen.COMPOSE_BUILD))

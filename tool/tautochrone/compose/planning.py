@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tautochrone import unseen
 from tautochrone.compose import code, making
 from tautochrone.compose.pages import (
     ORDER_MAX,
@@ -27,7 +28,6 @@ from tautochrone.facts.compose_format import LIMIT_ENTRIES
 # Entries besides those of its own segments: its system page and the base code. Queues come on top.
 ENTRIES_BESIDES = 2
 NAME_CHARACTERS_MAX = 31
-NOT_LOOKED_AT = ("how deep stacks become", "what TLB misses cost the program's time")
 ENTRIES_GOOD = 8  # few enough for one of the larger TLBs
 
 
@@ -82,7 +82,7 @@ class Planned:
             ],
             "choices": [each.document() for each in self.choices],
             "chosen": self.chosen.document(),
-            "not_looked_at": list(NOT_LOOKED_AT),
+            unseen.KEY: list(unseen.COMPOSE_PLAN),
         }
 
 
@@ -179,4 +179,4 @@ def show(planned: Planned) -> None:
             f"{each.page_bytes:>14,} {each.round_bytes:>12,} {each.entries:>8}"
             f" {each.memory_bytes:>12,} {unused:>8.1%}{mark}"
         )
-    print(f"\nnot looked at: {'; '.join(NOT_LOOKED_AT)}")
+    print(f"\n{unseen.told(unseen.COMPOSE_PLAN)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tautochrone import unseen
 from tautochrone.compose.code import stacks_of
 from tautochrone.compose.run import Run, Slot
 from tautochrone.compose.system import System, pages_of
@@ -19,7 +20,6 @@ CAUSES = {
     7: "store to an address that is not its own",
     8: "kernel call",
 }
-NOT_LOOKED_AT = ("other inputs than those of this run", "the longest time that a task may take")
 ACCESSES = {1: "fetch", 5: "load", 7: "store"}
 STEPS = ("allocate", "bind", "load", "release")
 
@@ -140,7 +140,7 @@ def document(system: System, run: Run) -> dict[str, Any]:
         ],
         "tiles": [{"slots": slots_document(system, run, place)} for place in range(len(run.tiles))],
         "messages": run.kernel_lines(),
-        "not_looked_at": list(NOT_LOOKED_AT),
+        unseen.KEY: list(unseen.COMPOSE_RUN),
     }
 
 
@@ -171,7 +171,7 @@ def show(found: dict[str, Any]) -> None:
         print(line)
     if found["stopped"]:
         print("the tile has stopped")
-    print(f"not looked at: {'; '.join(NOT_LOOKED_AT)}")
+    print(unseen.told(unseen.COMPOSE_RUN))
 
 
 def _ended(name: str, ended: dict[str, Any]) -> str:

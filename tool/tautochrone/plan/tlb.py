@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tautochrone.errors import TauError
 from tautochrone.files.schema import Reader
 from tautochrone.plan.sections import Basis
-from tautochrone.tlb import unseen
+from tautochrone import unseen
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import Geometry, geometry_of_table
 from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PAGES_MAX, STACK, UNCOLORED
@@ -276,7 +276,7 @@ def header(value: Partition) -> list[str]:
         "// TLB sets: tau_tlb_color_init with tau_plan_tlb_partition and one of",
         "// tau_plan_tlb_requests, which has no page for a principal without a heap.",
         "// Not looked at:",
-        *(f"// - {each}" for each in unseen.PLAN),
+        *(f"// - {each}" for each in unseen.TLB_PLAN),
         *("#ifndef TAU_TLB_COLOR_H", '#include "core/tlb_color.h"', "#endif"),
         f'#define TAU_PLAN_TLB_GEOMETRY_SHA256 "{geometry.digest()}"',
         f"#define TAU_PLAN_TLB_PRINCIPALS_COUNT {len(value.principals)}u",

@@ -12,7 +12,7 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import tile_format
 from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
-from tautochrone.tlb import unseen
+from tautochrone import unseen
 from tautochrone.tlb.compared import Exceeded, exceeded
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.partition import (
@@ -101,7 +101,7 @@ def run(
             | {"why": told(made.tasks[each.task], each)}
             for each in found.faults
         ],
-        "not_looked_at": list(unseen.RUN),
+        unseen.KEY: list(unseen.TLB_RUN),
         "evictions": {"own": found.own_evictions, "cross": found.cross_evictions},
         "evictions_by": _evictions(found, [KERNEL, *names]),
         "kernel": _kernel(found),
@@ -391,4 +391,4 @@ def show(found: dict[str, Any]) -> None:
         f"kernel: {kernel['cycles_max']:,} cycles at most from a trap to a task, in"
         f" {kernel['entries']:,} entries without sleep"
     )
-    print(unseen.told(unseen.RUN))
+    print(unseen.told(unseen.TLB_RUN))

@@ -13,7 +13,7 @@ from tautochrone.commands.tlb import command
 ROOT = Path(__file__).resolve().parents[3]
 TUTORIAL = ROOT / "docs/tutorials/tlb-sets.md"
 FILE = re.compile(r"`([\w.]+)`:\n\n```(?:c|toml)\n(.*?)```", re.DOTALL)
-SHELL = re.compile(r"```sh\n(.*?)```(?:[^`]*\n\n```\n(.*?)```)?", re.DOTALL)
+SHELL = re.compile(r"```sh\n(.*?)```(?:[^`]*\n\n```(?:console)?\n(.*?)```)?", re.DOTALL)
 SECONDS_MAX = 300
 
 

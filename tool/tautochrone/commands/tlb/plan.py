@@ -151,7 +151,7 @@ def command(
 def _told(planned: Planned, sections: Mapping[str, Any], is_uncolored: bool) -> list[str]:
     """The lines for people."""
     from tautochrone.plan.sections import section_named
-    from tautochrone.tlb import unseen
+    from tautochrone import unseen
     from tautochrone.tlb.planning.price import price, told
 
     lines = list(chain(*(section_named(name).told(sections[name]) for name in sections)))
@@ -159,20 +159,20 @@ def _told(planned: Planned, sections: Mapping[str, Any], is_uncolored: bool) -> 
         lines.append(planned.left())
     if planned.uncolored is not None:
         lines += told(price(planned.partition, planned.uncolored))
-    return lines if planned.misfits else [*lines, unseen.told(unseen.PLAN)]
+    return lines if planned.misfits else [*lines, unseen.told(unseen.TLB_PLAN)]
 
 
 def _document(tasks: Path, planned: Planned, sections: Mapping[str, Any]) -> dict[str, Any]:
     """The document for --json."""
     from tautochrone.plan import bounds
     from tautochrone.plan.sections import TLB, section_named
-    from tautochrone.tlb import unseen
+    from tautochrone import unseen
 
     facts = section_named(TLB).document(planned.partition)
     found = {"tasks": str(tasks), **facts, **planned.document()}
     if bounds.NAME in sections:
         found[bounds.NAME] = bounds.document(sections[bounds.NAME])
-    return {**found, "not_looked_at": list(unseen.PLAN)}
+    return {**found, unseen.KEY: list(unseen.TLB_PLAN)}
 
 
 def _save(

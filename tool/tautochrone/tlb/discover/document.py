@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tautochrone.facts import geometry_format
-from tautochrone.tlb import unseen
+from tautochrone import unseen
 from tautochrone.tlb.discover.linear import lowest
 from tautochrone.tlb.discover.processors.oracle import Facts
 from tautochrone.tlb.discover.procedure import Array, Found
@@ -46,7 +46,7 @@ def document_of(found: Found, facts: Facts) -> dict[str, Any]:
         "costs": _costs(found),
         "checks": _checks(found, names),
         "notes": list(facts.notes),
-        "not_looked_at": list(unseen.DISCOVER),
+        unseen.KEY: list(unseen.TLB_DISCOVERY),
         "calls": found.calls,
         "cpu_seconds": round(found.cpu_seconds, 3),
         "wall_seconds": round(found.wall_seconds, 3),
@@ -275,7 +275,7 @@ def show(document: dict[str, Any]) -> None:
         f"{document['calls']:,} walks, {document['cpu_seconds']:.2f} CPU seconds,"
         f" {document['wall_seconds']:.2f} s"
     )
-    print(unseen.told(unseen.DISCOVER))
+    print(unseen.told(unseen.TLB_DISCOVERY))
 
 
 def _text(value: Any) -> str:

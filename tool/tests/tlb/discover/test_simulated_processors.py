@@ -154,12 +154,20 @@ def with_directory_rows(name: str, rows: Sequence[int]) -> Geometry:
     return replace(geometry, structures=tuple(structures))
 
 
+OTHER_BITS = [1 << bit for bit in range(18, 26)]
+SUMS = [0x101 << bit for bit in range(9, 17)]
+QUICK = (("lru", OTHER_BITS), ("random", SUMS))
+
+
 @pytest.mark.parametrize(
-    "rows", [[1 << bit for bit in range(18, 26)], [0x101 << bit for bit in range(9, 17)]]
+    ("policy", "rows"),
+    [
+        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
+        for each in itertools.product(POLICIES, (OTHER_BITS, SUMS))
+    ],
 )
-@pytest.mark.parametrize("policy", POLICIES)
 def test_directories_that_spread_over_many_sets_are_not_called_their_own(
-    rows: list[int], policy: str, monkeypatch: pytest.MonkeyPatch
+    policy: str, rows: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then 64 of them overflow no set, though they cost walks. Twice the level's entries do."""
     monkeypatch.setattr(directory, "_miss_walks", lambda *_arguments: 1.0)
