@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from tautochrone.compose import code, making, planning
 from tautochrone.errors import TauError
+from testing.command import tau
 
 HERE = Path(__file__).resolve().parent
 TAU = [sys.executable, "-m", "tautochrone", "compose"]
@@ -24,8 +25,7 @@ SQUARES = sum(number * number for number in range(40))
 
 
 def compose(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [*TAU, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
+    return tau("compose", *words)
 
 
 def document(*words: str | Path, code: int = 0) -> dict[str, Any]:

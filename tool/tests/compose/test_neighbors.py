@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+from testing.command import tau
 
-TAU = [sys.executable, "-m", "tautochrone", "compose", "check"]
 SECONDS_MAX = 3600
 # What of it `make check` tries; each of the others is a minute of simulation. Two more leaks of
 # small systems: test_tutorial.py and test_compose_commands.py.
@@ -27,9 +25,7 @@ LEAKS = {
 
 def check(*words: str) -> tuple[int, dict[str, Any]]:
     """The exit status, and the document."""
-    done = subprocess.run(
-        [*TAU, *words, "--json"], capture_output=True, text=True, timeout=SECONDS_MAX
-    )
+    done = tau("compose", "check", *words, "--json", timeout=SECONDS_MAX)
     assert "Traceback" not in done.stderr, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return done.returncode, result

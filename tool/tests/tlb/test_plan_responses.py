@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,11 @@ from tautochrone.errors import TauError
 from tautochrone.plan import responses
 from tautochrone.plan.file import load_any_plan
 from tautochrone.plan.responses import Responses, TaskBound
+from testing import command
+from tool.tests.tlb.task_files import HEAD, ON_TILE
 
 ROOT = Path(__file__).resolve().parents[3]
 WALKER = ROOT / "kernel/systems/tasks/walker.c"
-SECONDS_MAX = 300
-HEAD = """\
-format = "tautochrone tasks"
-version = 1
-[kernel]
-colored = true
-stack_bytes = 4096
-data_bytes = 4096
-code_bytes = 0
-"""
 TASK = """\
 [[task]]
 name = "{name}"
@@ -57,13 +48,7 @@ LATE = task("late", 90_000, 50_000, 1, 1)
 
 def tau(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     """Run the command in FOLDER."""
-    return subprocess.run(
-        [sys.executable, "-m", "tautochrone", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=SECONDS_MAX,
-    )
+    return command.tau(*words, cwd=folder)
 
 
 def planned(folder: Path, text: str, *words: object) -> dict[str, Any]:
@@ -81,7 +66,7 @@ def test_the_plan_has_the_bounds_of_the_run(tmp_path: Path) -> None:
     """The same R as on the tile, which no response exceeds, colored and not; none for the task
     that is late."""
     for words in ((), ("--uncolored", "--force")):
-        found = planned(tmp_path, HEAD + LOGGER + CONTROL + LATE, *words)["bounds"]
+        found = planned(tmp_path, ON_TILE + LOGGER + CONTROL + LATE, *words)["bounds"]
         rows = {row["task"]: row.get("response_cycles") for row in found["responses"]}
         assert list(rows) == ["con-trol", "logger", "late"]
         assert rows["late"] is None
@@ -102,7 +87,7 @@ def test_the_plan_has_the_bounds_of_the_run(tmp_path: Path) -> None:
 
 def test_check_computes_them_again(tmp_path: Path) -> None:
     """What differs is said with both numbers."""
-    found = planned(tmp_path, HEAD + LOGGER + CONTROL, "--latency", 4)["bounds"]
+    found = planned(tmp_path, ON_TILE + LOGGER + CONTROL, "--latency", 4)["bounds"]
     assert found["miss_cycles"] == 4
     path = tmp_path / "plan.toml"
     done = tau(tmp_path, "check", path)
@@ -128,11 +113,11 @@ def test_check_computes_them_again(tmp_path: Path) -> None:
 def test_without_costs_or_the_tile_there_are_none(tmp_path: Path) -> None:
     """Silently without any cost; else with the reason."""
     no_cost = LOGGER.replace("cost_cycles = 12000\n", "")
-    assert "bounds" not in planned(tmp_path, HEAD + no_cost)
+    assert "bounds" not in planned(tmp_path, ON_TILE + no_cost)
     for text, geometry, cause in (
-        (HEAD + no_cost + CONTROL, GEOMETRY, "logger has no cost"),
-        (HEAD + LOGGER, "zen4", "what a miss costs on zen4 is not known"),
-        (HEAD.partition("[kernel]")[0] + LOGGER, GEOMETRY, "the kernel has no pages in the plan"),
+        (ON_TILE + no_cost + CONTROL, GEOMETRY, "logger has no cost"),
+        (ON_TILE + LOGGER, "zen4", "what a miss costs on zen4 is not known"),
+        (HEAD + LOGGER, GEOMETRY, "the kernel has no pages in the plan"),
     ):
         (tmp_path / "tasks.toml").write_text(text, encoding="utf-8")
         done = tau(tmp_path, "tlb", "plan", "tasks.toml", "--geometry", geometry, "-o", "-")
@@ -158,5 +143,5 @@ def test_rules(tmp_path: Path) -> None:
     del table["call_cycles"]
     with pytest.raises(TauError, match="it has miss_cycles, but no call_cycles"):
         responses.from_table(table)
-    planned(tmp_path, HEAD + LOGGER)
+    planned(tmp_path, ON_TILE + LOGGER)
     assert load_any_plan(tmp_path / "plan.toml").sections["bounds"].operations == ()

@@ -27,6 +27,7 @@ from tautochrone.tlb.response import (
     timings_of,
 )
 from tautochrone.tlb.tasks import read_tasks
+from tool.tests.tlb.task_files import ON_TILE
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 TASK_SETS = 1000
@@ -179,13 +180,6 @@ def test_no_bound_says_why() -> None:
 
 
 TASKS = """\
-format = "tautochrone tasks"
-version = 1
-[kernel]
-colored = true
-stack_bytes = 4096
-data_bytes = 4096
-code_bytes = 0
 [[task]]
 name = "slow"
 period_cycles = 320_000
@@ -208,7 +202,7 @@ ENTRY = EntryCycles(400, 500, 100)
 def test_a_planned_partition_is_bounded(tmp_path: Path) -> None:
     """Colored tasks miss in their first jobs only; with the kernel uncolored as well they miss."""
     file = tmp_path / "tasks.toml"
-    file.write_text(TASKS)
+    file.write_text(ON_TILE + TASKS)
     tasks, geometry = read_tasks(file), known_geometry("tile-16x4")
     colored = plan_partition(tasks, geometry).partition
     timings = timings_of(tasks, COSTS)
@@ -233,7 +227,7 @@ def test_a_planned_partition_is_bounded(tmp_path: Path) -> None:
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     """A cost, or a place."""
     file = tmp_path / "tasks.toml"
-    file.write_text(TASKS)
+    file.write_text(ON_TILE + TASKS)
     tasks, geometry = read_tasks(file), known_geometry("tile-16x4")
     colored = plan_partition(tasks, geometry).partition
     with pytest.raises(TauError, match="fast has no cost") as caught:

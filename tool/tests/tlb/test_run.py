@@ -27,19 +27,12 @@ from tautochrone.tlb.planning.unfulfilled import unfulfilled
 from tautochrone.tlb.tasks import read_tasks
 from tautochrone.tlb.tile.shape import PAGE_BITS, parsed, shape_of
 from tautochrone.tlb.tile.system import PAGE_BYTES
+from testing import command
+from tool.tests.tlb.task_files import ON_TILE
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = ROOT / "kernel/systems/tasks"
 TIMEOUT_SECONDS = 300
-HEAD = """\
-format = "tautochrone tasks"
-version = 1
-[kernel]
-colored = true
-stack_bytes = 4096
-data_bytes = 4096
-code_bytes = 0
-"""
 TASK = """\
 [[task]]
 name = "t{number}"
@@ -87,13 +80,7 @@ def task(number: int, **more: object) -> str:
 
 def tau(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
     """Run the command in FOLDER."""
-    return subprocess.run(
-        [sys.executable, "-m", "tautochrone", "tlb", *map(str, words)],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        timeout=TIMEOUT_SECONDS,
-    )
+    return command.tau("tlb", *words, cwd=folder)
 
 
 def run(folder: Path, text: str, *words: object) -> dict[str, Any]:
@@ -111,7 +98,7 @@ def later(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_fifteen_tasks_and_the_kernel(tmp_path: Path) -> None:
     """The planner gives each a set of 16 x 4, and no job misses; with the plan it is the same."""
-    text = HEAD + "".join(task(number) for number in range(FIFTEEN))
+    text = ON_TILE + "".join(task(number) for number in range(FIFTEEN))
     words = "--on", "16x4", "--cycles", 700_000
     found = run(tmp_path, text, *words)
     assert {job["task"] for job in later(found)} == {f"t{number}" for number in range(FIFTEEN)}
@@ -134,18 +121,18 @@ def test_fifteen_tasks_and_the_kernel(tmp_path: Path) -> None:
 def test_tasks_without_heaps(tmp_path: Path) -> None:
     """A system in which nobody has one."""
     more = {"heap": 0, "arguments": [0, 0, 0, 0, 0]}
-    found = run(tmp_path, HEAD + task(1, **more) + task(2, **more), "--on", "16x4", *SHORT)
+    found = run(tmp_path, ON_TILE + task(1, **more) + task(2, **more), "--on", "16x4", *SHORT)
     assert len(later(found)) == 4
 
 
 @pytest.mark.parametrize(
     ("text", "words", "cause"),
     [
-        (HEAD + task(1).replace("cost_cycles = 800\n", ""), [], "cost_cycles is missing in t1"),
-        (HEAD.split("[kernel]")[0] + task(1), [], "the file has no [kernel]"),
-        (HEAD + task(1), ["--switch", "forget"], "a switch that forgets"),
-        (HEAD + task(1), ["--shared-heap"], "a shared heap"),
-        (HEAD + task(1, cost=300_000), [], "the fixed point exceeds the period"),
+        (ON_TILE + task(1).replace("cost_cycles = 800\n", ""), [], "cost_cycles is missing in t1"),
+        (ON_TILE.split("[kernel]")[0] + task(1), [], "the file has no [kernel]"),
+        (ON_TILE + task(1), ["--switch", "forget"], "a switch that forgets"),
+        (ON_TILE + task(1), ["--shared-heap"], "a shared heap"),
+        (ON_TILE + task(1, cost=300_000), [], "the fixed point exceeds the period"),
     ],
 )
 def test_why_there_is_no_bound(tmp_path: Path, text: str, words: list[str], cause: str) -> None:
@@ -160,7 +147,7 @@ def test_why_there_is_no_bound(tmp_path: Path, text: str, words: list[str], caus
 def test_random_replacement_and_seeds(tmp_path: Path) -> None:
     """Random replacement: what a seed chose comes again; sets of their own keep all apart."""
     more = {"arguments": [8, 3000, 8, 1, 20], "heap": 8 * 4096, "mode": "isolated", "cost": 4000}
-    text = HEAD + "".join(task(number, **more) for number in range(3))
+    text = ON_TILE + "".join(task(number, **more) for number in range(3))
     words = "--on", "16x4", "--cycles", 300_000, "--policy", "random"
     first, second = (run(tmp_path, text, *words, "--seed", seed) for seed in (1, 1))
     assert first == second
@@ -172,7 +159,7 @@ def test_random_replacement_and_seeds(tmp_path: Path) -> None:
 
 def test_two_levels(tmp_path: Path) -> None:
     """Each TLB is counted."""
-    found = run(tmp_path, HEAD + task(1) + task(2), "--on", "16x4+128x4", "--cycles", 100_000)
+    found = run(tmp_path, ON_TILE + task(1) + task(2), "--on", "16x4+128x4", "--cycles", 100_000)
     for job in found["jobs"]:
         assert list(job["misses_by_tlb"]) == ["instructions", "data", "second level"]
     assert sum(job["misses"] for job in later(found)) == 0
@@ -181,7 +168,7 @@ def test_two_levels(tmp_path: Path) -> None:
 def test_a_hashed_index(tmp_path: Path) -> None:
     """Sets of their own keep tasks apart there too, and without them some meet."""
     more = {"arguments": [8, 3000, 8, 0, 2], "heap": 8 * 4096, "mode": "isolated", "cost": 4000}
-    text = HEAD + "".join(task(number, **more) for number in range(8))
+    text = ON_TILE + "".join(task(number, **more) for number in range(8))
     words = "--on", "16x4+128x4:xor", "--cycles", 300_000
     uncolored = run(tmp_path, text, *words, "--uncolored")
     assert uncolored["evictions"]["cross"] > 0
@@ -196,7 +183,7 @@ def test_a_hashed_index(tmp_path: Path) -> None:
 
 def test_a_plan_for_a_hashed_index_has_bounds(tmp_path: Path) -> None:
     """Those of the run, and no response is longer."""
-    text = HEAD + task(1) + task(2)
+    text = ON_TILE + task(1) + task(2)
     words = "--on", "16x4+128x4:xor", "--cycles", 300_000
     (tmp_path / "tasks.toml").write_text(text)
     plan = tmp_path / "plan.toml"
@@ -238,7 +225,7 @@ def test_the_index_is_that_of_the_unit(name: str) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_simulator_is_left_behind(tmp_path: Path, number: signal.Signals) -> None:
     """Interrupted, ended or killed: a long run would go on for hours."""
-    (tmp_path / "tasks.toml").write_text(HEAD + task(1))
+    (tmp_path / "tasks.toml").write_text(ON_TILE + task(1))
     words = ["tlb", "run", "tasks.toml", "--on", "16x4", "--cycles", "2000000000"]
     with subprocess.Popen(
         [sys.executable, "-m", "tautochrone", *words], cwd=tmp_path, stderr=subprocess.PIPE
@@ -275,7 +262,7 @@ def stat_of(process: int) -> list[str]:
 def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
     """With the least one, which runs. Below it an entry into the kernel could end behind the next
     release, and no task would ever run. A plan says the same."""
-    (tmp_path / "tasks.toml").write_text(HEAD + task(1) + task(2, period=100))
+    (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=100))
     words = "run", "tasks.toml", "--on", "16x4", "--cycles", 20_000
     plan = "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml"
     causes = []
@@ -287,7 +274,7 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
     (least,) = map(int, re.findall(r"give it at least (\d+)", causes[0]))
     assert f"takes up to {least - 1} cycles" in causes[0]
     for period, is_fine in ((least - 1, False), (least, True)):
-        (tmp_path / "tasks.toml").write_text(HEAD + task(1) + task(2, period=period))
+        (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=period))
         done = tau(tmp_path, *words, "--json")
         assert (done.returncode == 0) == is_fine, done.stderr
     assert len([job for job in json.loads(done.stdout)["jobs"] if job["task"] == "t2"]) > 1
@@ -296,21 +283,21 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "message"),
     [
-        (HEAD + task(1), ["--on", "16by4"], "'16by4' is no level"),
-        (HEAD + task(1), ["--on", "16x4:hash"], "'16x4:hash' is no level"),
-        (HEAD + task(1), ["--on", "16x4:xor+128x4"], "'16x4:xor' is no level"),
-        (HEAD + task(1), ["--on", "12x4"], "sets and ways are powers of two"),
-        (HEAD + task(1), ["--on", "16x4+16x4+16x4"], "3 levels are more"),
-        (HEAD + task(1).replace("program", "# "), ["--on", "16x4"], "has no program"),
-        (HEAD + task(1, program="missing.c"), ["--on", "16x4"], "there is no file"),
-        (HEAD + "".join(map(task, range(16))), ["--on", "64x4"], "more than the tile's 15"),
-        (HEAD + task(1, arguments=[2, 9000, 2, 0, 1]), ["--on", "16x4"], ""),
-        (HEAD + task(1), ["--on", "16x4", "--plan", "none.toml"], "none.toml"),
+        (ON_TILE + task(1), ["--on", "16by4"], "'16by4' is no level"),
+        (ON_TILE + task(1), ["--on", "16x4:hash"], "'16x4:hash' is no level"),
+        (ON_TILE + task(1), ["--on", "16x4:xor+128x4"], "'16x4:xor' is no level"),
+        (ON_TILE + task(1), ["--on", "12x4"], "sets and ways are powers of two"),
+        (ON_TILE + task(1), ["--on", "16x4+16x4+16x4"], "3 levels are more"),
+        (ON_TILE + task(1).replace("program", "# "), ["--on", "16x4"], "has no program"),
+        (ON_TILE + task(1, program="missing.c"), ["--on", "16x4"], "there is no file"),
+        (ON_TILE + "".join(map(task, range(16))), ["--on", "64x4"], "more than the tile's 15"),
+        (ON_TILE + task(1, arguments=[2, 9000, 2, 0, 1]), ["--on", "16x4"], ""),
+        (ON_TILE + task(1), ["--on", "16x4", "--plan", "none.toml"], "none.toml"),
         (ELSEWHERE + task(1), ["--on", "16x4"], "the tile has addresses 0x80000000"),
-        (HEAD + task(1, heap=1 << 20, mode=ONE_SET), ["--on", "16x4"], "at most 2,048"),
-        (HEAD + task(1, program="endless.c"), ["--on", "16x4"], "tau_task_wait"),
-        (HEAD + task(1, program="large.c"), ["--on", "16x4"], "raise globals_bytes"),
-        (HEAD + task(1, program="large.txt"), ["--on", "16x4"], "raise globals_bytes"),
+        (ON_TILE + task(1, heap=1 << 20, mode=ONE_SET), ["--on", "16x4"], "at most 2,048"),
+        (ON_TILE + task(1, program="endless.c"), ["--on", "16x4"], "tau_task_wait"),
+        (ON_TILE + task(1, program="large.c"), ["--on", "16x4"], "raise globals_bytes"),
+        (ON_TILE + task(1, program="large.txt"), ["--on", "16x4"], "raise globals_bytes"),
     ],
 )
 def test_bad_input(tmp_path: Path, text: str, words: list[str], message: str) -> None:
@@ -331,7 +318,7 @@ def test_bad_input(tmp_path: Path, text: str, words: list[str], message: str) ->
 def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with tasks.toml of two tasks and their plan.toml."""
     folder = tmp_path_factory.mktemp("planned")
-    (folder / "tasks.toml").write_text(HEAD + task(1) + task(2))
+    (folder / "tasks.toml").write_text(ON_TILE + task(1) + task(2))
     done = tau(folder, "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml")
     assert done.returncode == 0, done.stderr
     return folder
@@ -358,27 +345,27 @@ def test_a_plan_for_other_tlbs(planned: Path, words: list[str], next_step: str) 
 
 
 CHANGED = [  # tasks.toml after the plan was made, and what is said
-    (HEAD + task(1), "it also has t2"),
-    (HEAD + task(1) + task(2) + task(3), "it has no t3"),
-    (HEAD + task(1) + task(3), "it has no t3"),
-    (HEAD.partition("[kernel]")[0] + task(1) + task(2), "it also has kernel"),
-    (HEAD + task(1, heap=16384) + task(2), "t1 has 8,192 bytes of heap, not 16,384"),
-    (HEAD + task(1, heap=4096) + task(2), "t1 has 8,192 bytes of heap, not 4,096"),
-    (HEAD + task(1) + task(2, mode="isolated"), "t2 is no-miss, not isolated"),
+    (ON_TILE + task(1), "it also has t2"),
+    (ON_TILE + task(1) + task(2) + task(3), "it has no t3"),
+    (ON_TILE + task(1) + task(3), "it has no t3"),
+    (ON_TILE.partition("[kernel]")[0] + task(1) + task(2), "it also has kernel"),
+    (ON_TILE + task(1, heap=16384) + task(2), "t1 has 8,192 bytes of heap, not 16,384"),
+    (ON_TILE + task(1, heap=4096) + task(2), "t1 has 8,192 bytes of heap, not 4,096"),
+    (ON_TILE + task(1) + task(2, mode="isolated"), "t2 is no-miss, not isolated"),
     (
-        HEAD + task(1) + task(2) + 'sets = [{ array = "data", count = 2 }]\n',
+        ON_TILE + task(1) + task(2) + 'sets = [{ array = "data", count = 2 }]\n',
         "t2 does not have its sets of data",
     ),
     (
-        HEAD + task(1) + task(2).replace("stack_bytes = 4096", "stack_bytes = 8192"),
+        ON_TILE + task(1) + task(2).replace("stack_bytes = 4096", "stack_bytes = 8192"),
         "t2 has 4,096 bytes of stack, not 8,192",
     ),
     (
-        HEAD + task(1, heap="8192\nlargest_object_bytes = 5000") + task(2),
+        ON_TILE + task(1, heap="8192\nlargest_object_bytes = 5000") + task(2),
         "t1 has objects up to 4,076 bytes, not 5,000",
     ),
     (
-        HEAD + task(1) + task(2) + "[window]\nstart = 0x8100_0000\nsize_bytes = 0x100_0000\n",
+        ON_TILE + task(1) + task(2) + "[window]\nstart = 0x8100_0000\nsize_bytes = 0x100_0000\n",
         "t1 is at 0x80080000, outside the window of addresses",
     ),
 ]
@@ -431,7 +418,7 @@ def test_a_recording_that_changed(tmp_path: Path, planned: Path) -> None:
 def test_tasks_for_other_addresses(tmp_path: Path) -> None:
     """The tile has one window."""
     window = "[window]\nstart = 0x1_0000_0000\nsize_bytes = 0x100_0000\n"
-    (tmp_path / "tasks.toml").write_text(HEAD + task(1) + window)
+    (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + window)
     done = tau(tmp_path, "run", "tasks.toml", "--on", "16x4")
     assert done.returncode != 0
     assert "window: the tile has addresses 0x80000000 to" in done.stderr
@@ -441,7 +428,7 @@ def test_tasks_for_other_addresses(tmp_path: Path) -> None:
 def test_a_program_without_its_main(tmp_path: Path) -> None:
     """What the linker says is followed by what to do."""
     (tmp_path / "empty.c").write_text("int other;\n")
-    (tmp_path / "tasks.toml").write_text(HEAD + task(1, program="empty.c"))
+    (tmp_path / "tasks.toml").write_text(ON_TILE + task(1, program="empty.c"))
     done = tau(tmp_path, "run", "tasks.toml", "--on", "16x4")
     assert done.returncode == 1
     assert "the program of t1 has no tau_task_main" in done.stderr

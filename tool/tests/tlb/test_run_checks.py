@@ -21,16 +21,8 @@ from tautochrone.tlb.tile.entry_bound import STRETCH_CYCLES
 from tautochrone.tlb.tile.records import Job
 from tautochrone.tlb.tile.shape import parsed
 from tautochrone.tlb.tile.simulation import builder
+from tool.tests.tlb.task_files import ON_TILE
 
-HEAD = """\
-format = "tautochrone tasks"
-version = 1
-[kernel]
-colored = true
-stack_bytes = 4096
-data_bytes = 4096
-code_bytes = 0
-"""
 TASK = """\
 [[task]]
 name = "{name}"
@@ -79,7 +71,7 @@ def ran(
 ) -> dict[str, Any]:
     """The document of a run."""
     path = folder / "tasks.toml"
-    path.write_text(HEAD + "".join(tables), encoding="utf-8")
+    path.write_text(ON_TILE + "".join(tables), encoding="utf-8")
     tasks = read_tasks(path)
     planned = plan_partition(tasks, SHAPE.geometry(), is_uncolored)
     assert not planned.misfits, planned.misfits
@@ -265,11 +257,11 @@ def test_code_of_several_pages_is_one_run(tmp_path: Path) -> None:
     """What the linker script takes. The planner gives as many sets as adjacent pages need."""
     text = task(tmp_path, "large", code_bytes="16384")
     path = tmp_path / "tasks.toml"
-    path.write_text(HEAD + text, encoding="utf-8")
+    path.write_text(ON_TILE + text, encoding="utf-8")
     planned = plan_partition(read_tasks(path), SHAPE.geometry())
     assert len(planned.partition.principals[0].runs_of(CODE)) == 1
     assert ran(tmp_path, text)["stopped"] == []
     one_set = 'sets = [{ array = "data", count = 1 }]\n'
-    path.write_text(HEAD + text + one_set, encoding="utf-8")
+    path.write_text(ON_TILE + text + one_set, encoding="utf-8")
     (misfit,) = plan_partition(read_tasks(path), SHAPE.geometry()).misfits
     assert misfit.name == "large" and "4 adjacent pages of its code are needed" in misfit.cause
