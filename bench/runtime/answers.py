@@ -67,7 +67,6 @@ def answer(prefix: tuple[str, ...], one: Program) -> Answer:
         for file, text in one.files.items():
             (folder / file).write_text(text, encoding="utf-8")
         environment = os.environ | {"HOME": name, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-        environment["PYTHONPATH"] = str(ROOT / "tool")
         try:
             done = subprocess.run(
                 [*prefix, *one.words],

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tautochrone.code.build import Build
+from tautochrone.code.build import TARGETS, Build
 from tautochrone.plan.heap.pools import ALWAYS
 from tautochrone.plan.making import Wanted, make_plan, with_sections
 from tautochrone.replay.opened import OpenTrace
-from tautochrone.verify.recordings import TARGETS, Done, verify
+from tautochrone.verify.recordings import Done, verify
 
 CHECK_LEVELS = (0, 1, 2)
 OPTIMIZATIONS = ("-O2", "-Os")
