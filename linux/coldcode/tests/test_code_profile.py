@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import replace
@@ -35,6 +34,7 @@ from tautochrone.coldcode.recording import (
 )
 from tautochrone.errors import TauError
 from testing.code_kernel import build
+from testing.command import tau, tau_done
 
 SECONDS_MAX = 300
 MARKED = How("steady_begins", seconds_max=SECONDS_MAX)
@@ -145,15 +145,14 @@ def test_names_with_commas_and_spaces_are_recorded(kernel: Kernel, tmp_path: Pat
 def test_the_command(kernel: Kernel, tmp_path: Path) -> None:
     path = tmp_path / "kernel.taucode"
     words = ["coldcode", "profile", "--kernel", kernel.path, "--marker", "steady_begins", "--json"]
-    command = [sys.executable, "-m", "tautochrone", *words, "-o", path, "--", *qemu(kernel)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
-    assert done.returncode == 0, done.stderr
+    words += ["-o", path, "--", *qemu(kernel)]
+    done = tau_done(*words)
     said = json.loads(done.stdout)
     recording = load(path)
     assert said["recording"] == str(path) and said["settings"] == recording.settings.document
     assert said["steady"]["instructions"] == int(recording.instructions("steady").sum())
-    again = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
-    assert again.returncode == 2 and "exists" in again.stderr
+    again = tau(*words, expect=2)
+    assert "exists" in again.stderr
 
 
 # ---- What is refused

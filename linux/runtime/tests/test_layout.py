@@ -120,13 +120,13 @@ def test_a_program_that_copies_its_environment_holds_on_its_own_recording(
     assert "the plan held" in done.stderr
 
 
-def test_the_environment_is_as_long_as_when_recorded(tau: Tau, tmp_path: Path) -> None:
+def test_the_environment_is_as_long_as_when_recorded(
+    tau: Tau, run: RunProgram, plan: MakePlan, tmp_path: Path
+) -> None:
     """Count and lengths of all variables, in their order."""
     show = "import os, json; print(json.dumps([[k, len(v)] for k, v in os.environ.items()]))"
-    words = ("--", "python3", "-c", show)
-    recorded = json.loads(tau("record", "-o", tmp_path / "a.tau", *words).stdout)
-    plain = tau("plan", tmp_path / "a.tau", "--layout", "host", "-o", tmp_path / "a.toml")
-    assert plain.returncode == 0, plain.stderr
-    found = json.loads(tau("run", "--plan", tmp_path / "a.toml", *words).stdout)
+    words = ("python3", "-c", show)
+    recorded = json.loads(tau("record", "-o", tmp_path / "a.tau", "--", *words).stdout)
+    found = json.loads(run(*words, options=("--plan", plan(4_000_000))).stdout)
     assert found == recorded
     assert {"LD_PRELOAD", "TAU_PRELOAD"} <= {name for name, _ in found}

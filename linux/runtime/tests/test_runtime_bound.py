@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import platform
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tautochrone.code import preloaded
+from testing.command import tau
 from testing.random_trace import FREE, MALLOC, write_events
 from testing.runtime import RunProgram
 
@@ -37,21 +36,20 @@ def test_stated_bounds() -> None:
     }
 
 
-def tau(*words: object, folder: Path) -> str:
+def said_by(*words: object, folder: Path) -> str:
     """What a command that succeeds prints on stdout."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    return tau(*words, cwd=folder, expect=0).stdout
 
 
 def test_a_plan_of_this_machine_has_them(run: RunProgram, tmp_path: Path) -> None:
     """In the plan, its check, and the report of a run; a plan of a firmware has none."""
     write_events(tmp_path / "t.tau", [(MALLOC, 0, 100_000, 0), (FREE, 0, 0, 0)])
-    tau("plan", "t.tau", "-o", "firmware.toml", folder=tmp_path)
+    said_by("plan", "t.tau", "-o", "firmware.toml", folder=tmp_path)
     assert '"run"' not in (tmp_path / "firmware.toml").read_text()
-    said = tau("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
+    said = said_by("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
     malloc = preloaded.operations()["malloc"]
     assert f"instructions of a call under `tau run`, at most: malloc {malloc}, free " in said
-    assert "no problems" in tau("check", "host.toml", folder=tmp_path)
+    assert "no problems" in said_by("check", "host.toml", folder=tmp_path)
     done = run("true", options=("--plan", tmp_path / "host.toml"))
     assert done.document["bounds"] == preloaded.operations()
     assert run("true").document["bounds"] == {}
@@ -60,7 +58,7 @@ def test_a_plan_of_this_machine_has_them(run: RunProgram, tmp_path: Path) -> Non
 def test_another_library_is_noticed(tmp_path: Path) -> None:
     """By the number; an old plan without these rows lacks them."""
     write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
-    tau("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
+    said_by("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
     plan = tmp_path / "host.toml"
     (row,) = re.findall(r'.*"run", operation = "free_alone".*\n', plan.read_text())
     bound = preloaded.operations()["free_alone"]
@@ -75,7 +73,6 @@ def test_another_library_is_noticed(tmp_path: Path) -> None:
 
 def problems(plan: Path) -> str:
     """What `tau check` says against a plan."""
-    command = [sys.executable, "-m", "tautochrone", "check", str(plan), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = tau("check", plan, "--json")
     assert done.returncode != 0
     return json.dumps(json.loads(done.stdout), ensure_ascii=False)

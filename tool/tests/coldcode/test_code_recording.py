@@ -3,8 +3,6 @@ checksums. Each is refused with its place, its cause and a next step, by every c
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.recording import SETTINGS, load
 from tautochrone.errors import TauError
 from tautochrone.facts import code_format as form
+from testing.command import tau
 from tool.tests.coldcode import code_forge as forge
 
 BIG = (1 << 64) - 1
@@ -198,8 +197,7 @@ def test_varints_of_every_length() -> None:
 
 def run(*words: object) -> tuple[int, str]:
     """Run a command; return its status and what it printed."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = tau(*words)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from tautochrone.coldcode.kernel import Kernel
 from tautochrone.coldcode.link_map import read_link_map
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE
 from tautochrone.plan.file import FILE_BYTES_MAX
+from testing.command import tau
 from tool.tests.coldcode import made_kernel
 
 PLAN_KEYS = [
@@ -54,15 +53,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(folder, kernel, map_path, *recordings)
 
 
-def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """A command of tau."""
-    command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-
-
 def document_of(*words: str | Path) -> dict[str, Any]:
     """What it prints with --json."""
-    done = run(*words, "--json")
+    done = tau(*words, "--json")
     assert done.returncode == EXIT_DONE, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
@@ -70,7 +63,7 @@ def document_of(*words: str | Path) -> dict[str, Any]:
 
 def refused(*words: str | Path, status: int = EXIT_FAILED) -> str:
     """What a command that fails says; it must name a next step."""
-    done = run(*words)
+    done = tau(*words)
     assert done.returncode == status, done.stderr
     assert status == EXIT_USAGE or "next:" in done.stderr, done.stderr
     return done.stderr
@@ -118,15 +111,15 @@ def test_a_kernel_is_linked_as_planned(made: Made, tmp_path: Path, planner: str)
 def test_the_section_is_checked_and_shown(made: Made, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     document_of("coldcode", "plan", *made.inputs, "-o", plan)
-    assert run("check", plan).returncode == EXIT_DONE
-    shown = run("info", plan)
+    assert tau("check", plan).returncode == EXIT_DONE
+    shown = tau("info", plan)
     assert shown.returncode == EXIT_DONE and "placed by replayed" in shown.stdout
     assert document_of("info", plan)["sections"]["code"]["planner"] == "replayed"
     text = plan.read_text()
     plan.write_text(text.replace("frames = 16", "frames = 3"))
-    assert "frames" in run("check", plan).stdout
+    assert "frames" in tau("check", plan).stdout
     plan.write_text(text.replace("frames_least = 4", "frames_least = 20"))
-    assert "20 are the least" in run("check", plan).stdout
+    assert "20 are the least" in tau("check", plan).stdout
 
 
 def test_pages_of_interrupts_need_frames(made: Made, tmp_path: Path) -> None:
@@ -213,21 +206,21 @@ def beside(made: Made, folder: Path) -> Path:
 
 def checked(plan: Path) -> str:
     """The only problem that `tau check` prints of a plan."""
-    done = run("check", plan)
+    done = tau("check", plan)
     assert done.returncode == EXIT_FAILED and "1 problem" in done.stdout, done.stdout
     return done.stdout
 
 
 def test_the_files_beside_a_plan_are_compared(made: Made, tmp_path: Path) -> None:
     plan = beside(made, tmp_path)
-    done = run("check", plan)
+    done = tau("check", plan)
     assert done.returncode == EXIT_DONE and not done.stderr, done.stderr
     assert "plan of cold code, no problems" in done.stdout
     (tmp_path / "vmlinux").rename(tmp_path / "kernel.elf")  # as the recording calls it
-    done = run("check", plan)
+    done = tau("check", plan)
     assert done.returncode == EXIT_DONE and not done.stderr, done.stderr
     (tmp_path / "kernel.elf").write_text("built anew")
-    done = run("check", plan)
+    done = tau("check", plan)
     assert done.returncode == EXIT_DONE
     assert "not there to be compared: vmlinux" in done.stderr and "next:" in done.stderr
 
@@ -262,7 +255,7 @@ def test_a_plan_without_its_fragment_is_not_replayed(made: Made, tmp_path: Path)
     plan = beside(made, tmp_path)
     fragment = plan.with_suffix(".lds")
     fragment.unlink()
-    done = run("coldcode", "replay", made.recording, "--plan", plan)
+    done = tau("coldcode", "replay", made.recording, "--plan", plan)
     assert (done.returncode, done.stdout) == (EXIT_FAILED, "")
     assert f"{fragment}: no such file" in done.stderr
     assert "next: put it beside the plan, or plan again with `tau coldcode plan`" in done.stderr
@@ -277,7 +270,7 @@ def test_a_plan_changed_by_hand_is_made_again_by_the_same_verb(
     place = next(index for index, line in enumerate(lines) if line.startswith("planner ="))
     lines.insert(place, f"{key} = {value}")
     plan.write_text("\n".join(lines) + "\n")
-    done = run("coldcode", "replay", made.recording, "--plan", plan)
+    done = tau("coldcode", "replay", made.recording, "--plan", plan)
     assert (done.returncode, done.stdout) == (EXIT_FAILED, "")
     assert "next: make the plan again with `tau coldcode plan`" in done.stderr
 
@@ -298,7 +291,7 @@ def test_a_kernel_that_was_linked_as_planned_is_no_problem(made: Made, tmp_path:
     shutil.copy(kernel.path, tmp_path / "vmlinux")
     shutil.copy(map_path, tmp_path / "vmlinux.map")
     moved = misplaced(read_fragment(plan.with_suffix(".lds")).pages, read_link_map(map_path), START)
-    done = run("check", plan)
+    done = tau("check", plan)
     assert ("was not linked as the plan says" in done.stdout) == bool(moved), done.stdout
     assert done.returncode == (EXIT_FAILED if moved else EXIT_DONE)
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from testing.command import tau_done
 from testing.paging_reference import events_with_touches
 from testing.random_trace import random_trace, write_events
 
@@ -47,9 +46,7 @@ def opens_counted(path: Path) -> Iterator[list[int]]:
 def opens_of(path: Path, *words: str | Path) -> int:
     """How often `tau WORDS…` opens a file."""
     with opens_counted(path) as found:
-        command = [sys.executable, "-m", "tautochrone", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
+        tau_done(*words)
     return found[0]
 
 
@@ -94,11 +91,8 @@ def test_a_plan_opens_each_of_several_traces_once(trace: Path, tmp_path: Path) -
 def test_a_report_opens_its_trace_once(trace: Path, tmp_path: Path) -> None:
     """With replays that are read from files, with replays that are made, and with a plan."""
     plan, replayed = tmp_path / "plan.toml", tmp_path / "replayed.json"
-    tau = [sys.executable, "-m", "tautochrone"]
-    subprocess.run([*tau, "plan", trace, "-o", plan], check=True, timeout=300)
-    with open(replayed, "w", encoding="utf-8") as file:
-        words = [*tau, "replay", trace, "--plan", plan, "--json"]
-        subprocess.run(words, check=True, stdout=file, timeout=300)
+    tau_done("plan", trace, "--classes-max", "2", "-o", plan)
+    replayed.write_text(tau_done("replay", trace, "--plan", plan, "--json").stdout)
     out = ("-o", tmp_path / "report.html")
     words = ("--plan", plan, "--replay", replayed, "--on", "kingsley,rtvm")
     assert opens_of(trace, "report", trace, *words, *out) == 1

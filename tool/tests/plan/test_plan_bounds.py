@@ -9,8 +9,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +25,7 @@ from tautochrone.plan.sections import Basis
 from tautochrone.replay.emulator import count
 from tautochrone.replay.paging import page_replay
 from tautochrone.targets import build
+from testing.command import tau_done
 from testing.paging_reference import TOUCH, events_with_touches
 from testing.random_trace import FREE, MALLOC, random_trace, write_events
 
@@ -263,11 +262,8 @@ def test_a_machine_without_cross_compilers_plans_all_the_same(tmp_path: Path) ->
     """The command, with a PATH that has none of them."""
     write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (TOUCH, 0, 0, 1), (FREE, 0, 0, 0)])
     environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
-    command = [sys.executable, "-m", "tautochrone", "plan", "t.tau", "-o", "p.toml", "--json"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
+    words = ("plan", "t.tau", "-o", "p.toml", "--json")
+    done = tau_done(*words, cwd=tmp_path, env=environment)
     assert "Traceback" not in done.stderr
     for missing in ("no [pages]", "no bounds of budget on rv32"):
         assert f"{missing}: riscv64-unknown-elf-gcc is not installed" in done.stderr
@@ -277,8 +273,7 @@ def test_a_machine_without_cross_compilers_plans_all_the_same(tmp_path: Path) ->
 
 def test_the_json_and_the_header_say_the_same(tmp_path: Path) -> None:
     write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
-    command = [sys.executable, "-m", "tautochrone", "plan", "t.tau", "-o", "p.toml", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = tau_done("plan", "t.tau", "-o", "p.toml", "--json", cwd=tmp_path)
     result = json.loads(done.stdout)
     value = load_plan(tmp_path / "p.toml").sections["bounds"]
     assert result["core_sha256"] == value.core_sha256 == core_sha256()
