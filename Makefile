@@ -6,7 +6,7 @@ SOURCES := $(shell find core targets tool linux iface hw peers kernel CMakeLists
   -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' -not -path 'tool/tautochrone/facts/*' -not -path 'tool/tautochrone/targets/*' \
   -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.
-PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile $(if $(T),-k '$(T)')
+PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 10 $(if $(T),-k '$(T)')
 # pytest exits with 5 if it has run no test.
 NO_MATCH := || { code=$$?; [ $$code -ne 5 ] || echo "no test's name matches T=$(T)" >&2; exit $$code; }
 
