@@ -239,15 +239,28 @@ def _texts(target: str, root: Path, files: Sequence[Path], flags: Sequence[str])
     ]
 
 
-def _run(
-    command: Sequence[str], purpose: str, seconds_max: float = BUILD_SECONDS_MAX
-) -> str:
+def run(
+    command: Sequence[str],
+    purpose: str = "",
+    seconds_max: float = BUILD_SECONDS_MAX,
+    folder: Path | None = None,
+    given: str = "",
+) -> subprocess.CompletedProcess[str]:
+    """Run a compiler or a tool of it, as `limited.run` does. PURPOSE is its name in messages.
+
+    Raises BuildError if it does not end in time.
+    """
     try:
-        done = limited.run(command, seconds_max)
+        return limited.run(command, seconds_max, folder, given)
     except subprocess.TimeoutExpired as error:
         raise BuildError(
-            f"{purpose} took over {seconds_max:g} s", f"see where it hangs: {command[0]} --version"
+            f"{purpose or command[0]} took over {seconds_max:g} s",
+            f"see where it hangs: {command[0]} --version",
         ) from error
+
+
+def _run(command: Sequence[str], purpose: str, seconds_max: float = BUILD_SECONDS_MAX) -> str:
+    done = run(command, purpose, seconds_max)
     if done.returncode != 0:
         raise BuildError(f"{purpose} failed", said=done.stderr)
     return done.stdout

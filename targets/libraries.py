@@ -15,12 +15,11 @@ from __future__ import annotations
 import functools
 import os
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .build import TARGETS, BuildError, compiler_of
+from .build import TARGETS, BuildError, compiler_of, run
 
 STRINGS = "targets/strings.c"  # relative to the root: compile it once, link its object last
 INCLUDE = "targets/include"  # <string.h> of programs without a C library
@@ -111,12 +110,7 @@ def library_of_header(target: str, said: str) -> str | None:
     if found is None:
         return None
     command = [compiler_of(target), *TARGETS[target].library, SPECS, "-E", "-x", "c", "-"]
-    tried = subprocess.run(
-        command,
-        input=f"#include <{found['header']}>\n".encode(),
-        capture_output=True,
-        check=False,
-    )
+    tried = run(command, given=f"#include <{found['header']}>\n")
     return PICOLIBC if tried.returncode == 0 else None
 
 
@@ -130,7 +124,7 @@ def _listed(symbols: Sequence[str]) -> str:
 def _archives(compiler: str, library: tuple[str, ...]) -> tuple[Path, ...]:
     """The archives of picolibc for a machine; empty if it is not installed."""
     command = [compiler, *library, SPECS, "-nostdlib", "-Wl,--verbose", "-lm", "-lc"]
-    tried = _said([*command, "-o", os.devnull])
+    tried = run([*command, "-o", os.devnull]).stdout
     opened = map(Path, re.findall(r"^attempt to open (.+) succeeded$", tried, re.MULTILINE))
     found = tuple(path for path in opened if path.name in ARCHIVES)
     return found if len(found) == len(ARCHIVES) else ()
@@ -142,11 +136,6 @@ def _picolibc_symbols(compiler: str, library: tuple[str, ...]) -> frozenset[str]
     archives = _archives(compiler, library)
     if not archives:
         return frozenset()
-    nm = _said([compiler, "-print-prog-name=nm"]).strip()
-    listed = _said([nm, "--defined-only", "--extern-only", "-P", *map(str, archives)])
+    nm = run([compiler, "-print-prog-name=nm"]).stdout.strip()
+    listed = run([nm, "--defined-only", "--extern-only", "-P", *map(str, archives)]).stdout
     return frozenset(line.split()[0] for line in listed.splitlines() if line.count(" ") >= 2)
-
-
-def _said(command: Sequence[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    return done.stdout

@@ -11,9 +11,10 @@ from pathlib import Path
 
 
 def run(
-    command: Sequence[str], seconds_max: float, folder: Path | None = None
+    command: Sequence[str], seconds_max: float, folder: Path | None = None, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in `folder` (default: the current one) and return what it printed.
+    """Run a program in `folder` (default: the current one) on the stdin `given`; return what it
+    printed.
 
     Raises subprocess.TimeoutExpired after `seconds_max` of wall time. Then, and if this process is
     interrupted, the program and all processes that it started are killed: one of them may hold the
@@ -21,7 +22,7 @@ def run(
     """
     with subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -30,7 +31,7 @@ def run(
         start_new_session=True,
     ) as program:
         try:
-            said, complained = program.communicate(timeout=seconds_max)
+            said, complained = program.communicate(given, timeout=seconds_max)
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import struct
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from tautochrone import native
 from tautochrone.code.images import building
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
-from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
+from tautochrone.targets.build import TARGETS, compiler_of, link, run
 from tautochrone.targets.libraries import STRINGS, Libraries, library_of_header
 
 APPLICATIONS_MAX = facts.LIMIT_APPLICATIONS
@@ -32,18 +31,16 @@ FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segme
 
 def _run(command: Sequence[str], folder: Path | None = None) -> str | None:
     """What a compiler said if it failed; None if it did not. Paths in COMMAND start from FOLDER."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, errors="backslashreplace", cwd=folder
-    )
+    done = run(command, folder=folder)
     return done.stderr or "it failed without a message" if done.returncode != 0 else None
 
 
 def _compiler(root: Path) -> list[str]:
     recipe = TARGETS["tile"]
-    with building():
-        return [compiler_of("tile"), *recipe.machine, *recipe.flags, f"-I{root}", "-O2"]
+    return [compiler_of("tile"), *recipe.machine, *recipe.flags, f"-I{root}", "-O2"]
 
 
+@building()
 def base_code(root: Path, folder: Path) -> Path:
     """Link the base code into FOLDER."""
     made = folder / "base.elf"
@@ -160,6 +157,7 @@ def _entry_names(elf: Any) -> dict[int, str]:
         return {}
 
 
+@building()
 def application(
     root: Path,
     name: str,
@@ -195,10 +193,8 @@ def application(
         strings = Path(scratch) / "strings.o"
         said = _run([*_compiler(root), "-c", str(root / STRINGS), "-o", str(strings)])
         assert said is None, said
-        with building():
-            command = libraries.linker("tile")
-        command += [
-            *FLAGS,
+        command = [
+            *(*libraries.linker("tile"), *FLAGS),
             *("-T", str(root / "kernel/base/application.ld"), f"-Wl,-R,{base.absolute()}"),
             *("-Wl,--gc-sections", f"-Wl,--defsym=tau_page_bytes={page_bytes}"),
             *(f"-Wl,--defsym=tau_address={address}", *objects),
@@ -228,17 +224,15 @@ def _library_step(library: str | None) -> str | None:
     return f'add libraries = ["{library}"] to it, or --library {library} to `tau compose link`'
 
 
+@building()
 def kernel(root: Path, folder: Path, leak: str = "none") -> Path:
     """Link the kernel, with a leak built in if asked for."""
     sources = [f"kernel/{path.name}" for path in sorted((root / "kernel").glob("*.[cS]"))]
-    try:
-        return link(
-            "tile",
-            root,
-            [*sources, "core/buddy.c", MEMORY],
-            folder / f"kernel-{leak}.elf",
-            ["-O2", f"-DTAU_LEAK={LEAKS.index(leak)}", "-Wl,--defsym=tau_tile_stack_bytes=1024"],
-            keep=["tau_trap_exception", "tau_slot_end", "tau_trap_unexpected"],
-        )
-    except BuildError as error:
-        raise TauError(error.message, error.next_step, said=error.said) from error
+    return link(
+        "tile",
+        root,
+        [*sources, "core/buddy.c", MEMORY],
+        folder / f"kernel-{leak}.elf",
+        ["-O2", f"-DTAU_LEAK={LEAKS.index(leak)}", "-Wl,--defsym=tau_tile_stack_bytes=1024"],
+        keep=["tau_trap_exception", "tau_slot_end", "tau_trap_unexpected"],
+    )

@@ -9,16 +9,23 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tautochrone import native
+from tautochrone.code.images import building
+from tautochrone.coldcode.linux import build as kernel_build
+from tautochrone.coldcode.linux import initramfs, kept
+from tautochrone.compose import code
 from tautochrone.errors import TauError
 from tautochrone.record import accesses
-from tautochrone.targets import build, limited
+from tautochrone.targets import build, libraries, limited
+from tautochrone.tlb.tile.code import Builder
 
 LIMIT_SECONDS = 0.5  # it is to end early
-NAMES = ("arm-none-eabi-gcc", "valgrind")
+NAMES = ("arm-none-eabi-gcc", "riscv64-unknown-elf-gcc", "riscv64-linux-gnu-gcc-12", "valgrind")
 
 
 @pytest.fixture
@@ -52,6 +59,39 @@ def test_a_compiler_that_hangs_is_named(hanging: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(build, "VERSION_SECONDS_MAX", LIMIT_SECONDS)
     with pytest.raises(build.BuildError, match="arm-none-eabi-gcc --version took over 0.5 s"):
         build.compiler_version("m4")
+    assert is_gone(hanging)
+
+
+@building()
+def missing_header(_folder: Path) -> None:
+    """What names the library of a header that a compiler missed."""
+    libraries.library_of_header("tile", "fatal error: math.h: No such file or directory")
+
+
+# What starts a compiler.
+STARTED = {
+    "riscv64-unknown-elf-gcc": [
+        lambda folder: code.base_code(native.sources(), folder),
+        lambda folder: Builder(native.sources(), folder).kernel(1, 0, 0),
+        missing_header,
+    ],
+    "riscv64-linux-gnu-gcc-12": [
+        lambda _: kernel_build.compiler_tools(),
+        lambda _: initramfs.initramfs("riscv64-linux-gnu-gcc-12"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "start"), [(n, each) for n in STARTED for each in STARTED[n]])
+def test_every_compiler_that_hangs_is_named(
+    hanging: Path, monkeypatch: pytest.MonkeyPatch, name: str, start: Callable[[Path], object]
+) -> None:
+    monkeypatch.setattr(kept, "cache_folder", lambda: hanging.parent / "cache")
+    monkeypatch.setattr(build.run, "__defaults__", ("", LIMIT_SECONDS, None, ""))
+    monkeypatch.setattr(kernel_build, "VERSION_SECONDS_MAX", LIMIT_SECONDS)
+    monkeypatch.setattr(initramfs, "SECONDS_MAX", LIMIT_SECONDS)
+    with pytest.raises(TauError, match=f"{name} took over 0.5 s"):
+        start(hanging.parent)
     assert is_gone(hanging)
 
 

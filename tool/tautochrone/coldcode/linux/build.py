@@ -57,6 +57,7 @@ SEALED = ("vmlinux", "vmlinux.map", "Image", PAGES)
 # Folders in that of the source: of objects, and of all links.
 OBJECTS, LINKS = "build", "linked"
 SECONDS_MAX = 3 * 3600.0
+VERSION_SECONDS_MAX = 60
 SAID_LINES = 30
 # Where a compiler, make or the linker says what failed: with several jobs not at the end.
 ERROR = re.compile(r"\berror: |\*\*\* |undefined reference|cannot find ")
@@ -208,7 +209,7 @@ class Make:
             except FileNotFoundError as error:
                 raise TauError(f"{error.filename} is not installed", PACKAGES) from error
             except subprocess.TimeoutExpired as error:
-                cause = f"the kernel was not built in {self.seconds_max:g} s"
+                cause = f"make {' '.join(words)} of the kernel took over {self.seconds_max:g} s"
                 step = "give more time with --seconds: what was compiled is kept"
                 raise TauError(cause, step) from error
         if status:
@@ -239,8 +240,7 @@ def compiler_tools() -> dict[str, str]:
 
 
 def _version(program: str) -> str:
-    command = [program, "--version"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    return kept.compiled([program, "--version"], VERSION_SECONDS_MAX).stdout
 
 
 def _compile(make: Make, folder: Path, options: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +37,7 @@ def initramfs(compiler: str, rounds: int = ROUNDS) -> Path:
     def make(folder: Path) -> None:
         sources = [str(path) for path in files if path.suffix == ".c"]
         command = [compiler, *flags, "-o", str(folder / "init"), *sources]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
+        done = kept.compiled(command, SECONDS_MAX)
         if done.returncode:
             raise TauError("the first program cannot be compiled", said=done.stderr)
         program = (folder / "init").read_bytes()

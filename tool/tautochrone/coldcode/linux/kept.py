@@ -23,6 +23,7 @@ from typing import Any
 
 from tautochrone.console import output, signals
 from tautochrone.errors import TauError
+from tautochrone.targets import limited
 
 COMPLETE = ".tau-complete"
 HASH_CHARACTERS = 16
@@ -158,6 +159,15 @@ def run(
                 program.wait(TERMINATE_SECONDS_MAX)
             program.kill()
             raise
+
+
+def compiled(command: Sequence[str], seconds_max: float) -> subprocess.CompletedProcess[str]:
+    """Run a compiler and return what it printed. Raises TauError if it does not end in time."""
+    try:
+        return limited.run(command, seconds_max)
+    except subprocess.TimeoutExpired as error:
+        step = f"see where it hangs: {command[0]} --version"
+        raise TauError(f"{command[0]} took over {seconds_max:g} s", step) from error
 
 
 def _waited(

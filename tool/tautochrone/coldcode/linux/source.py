@@ -96,7 +96,8 @@ def unpack(archive: Path, folder: Path, names: tuple[str, ...] = ()) -> None:
         except FileNotFoundError as error:
             raise TauError(f"{error.filename} is not installed", "apt install tar") from error
         except subprocess.TimeoutExpired as error:
-            raise TauError(f"{archive} could not be unpacked in {error.timeout:g} s") from error
+            cause = f"tar took over {error.timeout:g} s to unpack {archive}"
+            raise TauError(cause, "name an archive on a local disk, or unpack it first") from error
         file.seek(0)
         said = file.read(SAID_BYTES_MAX).decode("utf-8", "replace").strip()
     if status:

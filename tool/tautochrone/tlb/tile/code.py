@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import struct
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from tautochrone.code.images import building
 from tautochrone.console.output import note
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
-from tautochrone.targets.build import TARGETS, BuildError, compiler_of, link
+from tautochrone.targets.build import TARGETS, compiler_of, link, run
 from tautochrone.targets.libraries import STRINGS, library_of_header
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tlb.tile.faults import LARGE_FRAME
@@ -58,26 +56,22 @@ class Builder:
             self.images[key] = self._linked(task)
         return self.images[key]
 
+    @building()
     def _linked(self, task: TileTask) -> tuple[Words, int]:
         objects = [self._object(self.root / source) for source in (f"{TASK}/start.c", *CORE)]
         objects += self._own_objects(task)
         elf = self.folder / f"{task.name}.elf"
         symbols = {"code": task.place.code.start, "globals": task.place.globals.start}
         libraries = task.extras.libraries
-        try:
-            with building():
-                linker = libraries.linker("tile")
-        except BuildError as error:
-            raise TauError(error.message, error.next_step) from error
         command = [
-            *(*linker, *FLAGS, "-T", str(self.root / TASK / "task.ld")),
+            *(*libraries.linker("tile"), *FLAGS, "-T", str(self.root / TASK / "task.ld")),
             *(f"-Wl,--defsym=tau_task_{name}={value:#x}" for name, value in symbols.items()),
             *map(str, objects),
             *(flag for flag in task.extras.flags if flag.startswith(LINKER_FLAGS)),
             *libraries.link_words(self._object(self.root / STRINGS)),
             *("-o", str(elf)),
         ]
-        done = _called(command, task.extras.folder)
+        done = run(command, folder=task.extras.folder)
         if done.returncode != 0:
             raise _link_refusal(task, done.stderr)
         return _words(elf, task)
@@ -105,6 +99,7 @@ class Builder:
         """The program without its tasks: the code of a kernel for so many, with its two pages."""
         return self._program(NO_SYSTEM, tasks_count, "color", state, stack)
 
+    @building()
     def _program(self, text: str, tasks_count: int, policy: str, state: int, stack: int) -> Path:
         source = self.folder / "system.c"
         source.write_text(text, encoding="utf-8")
@@ -113,35 +108,31 @@ class Builder:
             f"-DTAU_TASKS_COUNT={tasks_count}u",
         )
         sources = sorted((self.root / "kernel/tasks").glob("*.[cS]"))
-        try:
-            return link(
-                "tile",
-                self.root,
-                [
-                    *(self._object(each, flags) for each in sources),
-                    *(self._object(self.root / each) for each in (*CORE, MEMORY)),
-                    source,
-                ],
-                self.program_path,
-                [
-                    f"-Wl,--defsym=tau_tasks_state={state:#x}",
-                    f"-Wl,--defsym=tau_tasks_stack_end={stack + PAGE_BYTES:#x}",
-                ],
-                keep=list(KEPT),
-            )
-        except BuildError as error:
-            raise TauError(error.message, error.next_step, said=error.said) from error
+        return link(
+            "tile",
+            self.root,
+            [
+                *(self._object(each, flags) for each in sources),
+                *(self._object(self.root / each) for each in (*CORE, MEMORY)),
+                source,
+            ],
+            self.program_path,
+            [
+                f"-Wl,--defsym=tau_tasks_state={state:#x}",
+                f"-Wl,--defsym=tau_tasks_stack_end={stack + PAGE_BYTES:#x}",
+            ],
+            keep=list(KEPT),
+        )
 
+    @building()
     def _object(
         self, source: Path, flags: tuple[str, ...] = (), cwd: Path | None = None
     ) -> Path:
         if (source, flags) not in self.objects:
             made = self.folder.absolute() / f"{len(self.objects)}-{source.stem}.o"
             recipe = TARGETS["tile"]
-            with building():
-                compiler = compiler_of("tile")
-            command = [compiler, *recipe.machine, *recipe.flags, f"-I{self.root}", "-O2", *flags]
-            done = _called([*command, "-c", str(source), "-o", str(made)], cwd)
+            command = [compiler_of("tile"), *recipe.machine, *recipe.flags, f"-I{self.root}", "-O2"]
+            done = run([*command, *flags, "-c", str(source), "-o", str(made)], folder=cwd)
             if done.returncode != 0:
                 step = _library_step(library_of_header("tile", done.stderr))
                 raise TauError(f"{source.name} cannot be compiled", step, said=done.stderr)
@@ -169,12 +160,6 @@ def _refuse_frames(task: TileTask, usage: Path) -> None:
                 f"{name} of {task.name} has a frame of {int(size_bytes):,} bytes, so that it may"
                 f" step over the unmapped page below the stack"
             )
-
-
-def _called(command: Sequence[str], cwd: Path | None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, capture_output=True, text=True, errors="backslashreplace", cwd=cwd, check=False
-    )
 
 
 def _library_step(library: str | None) -> str | None:
