@@ -28,16 +28,34 @@ CODE_PLAN = (
     "other orders of tasks and interrupts than recorded",
     "data: only code leaves RAM",
 )
+KERNEL_BUILD = (
+    "whether the kernel boots and gives the same results: `tau coldcode run` compares them",
+    "what faults cost: `tau coldcode replay` says it",
+)
+KERNEL_RUN = (
+    "other programs, inputs and seeds than these",
+    "cycles: QEMU counts instructions",
+)
 TLB_PLAN = (
     "stack_bytes and cost_cycles, which `tau tlb run` compares with each job",
     "whether a processor has this geometry, which `tau tlb discover` measures",
     "pages that a processor translates ahead of their use",
+)
+TLB_SIMULATION = (
+    "tasks and programs of your own, which `tau tlb run` runs",
+    "whether a processor has this geometry, which `tau tlb discover` measures",
+    "what the misses cost",
 )
 TLB_RUN = (
     "other inputs and seeds than these",
     "rights: a task can write to the memory of others, and of the kernel",
 )
 TLB_DISCOVERY = ("TLBs of instructions", "pages of other sizes", "other CPUs of this machine")
+COMPOSE_LINK = (
+    "whether it fits in a system: `tau compose build` says it",
+    "how deep stacks become",
+    "what it does when it runs: `tau compose run` says it",
+)
 COMPOSE_PLAN = ("how deep stacks become", "what TLB misses cost the program's time")
 COMPOSE_BUILD = (
     "whether each load ends in time (estimated; `tau compose run` measures it)",

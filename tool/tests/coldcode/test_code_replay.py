@@ -12,7 +12,13 @@ import pytest
 from model.code_cache import RETRY, CodeCache, Visits
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment, Page
 from tautochrone.coldcode.link_map import Piece
-from tautochrone.coldcode.linux.run import COUNTED_UNTIL, RELEASE_BEHIND, RELEASED_BY, counted
+from tautochrone.coldcode.linux.run import (
+    COUNTED_UNTIL,
+    RELEASE_BEHIND,
+    RELEASED_BY,
+    counted,
+    marks_missing,
+)
 from tautochrone.coldcode.recording import CodeRecording, load
 from tautochrone.coldcode.replay import (
     BELADY,
@@ -193,6 +199,8 @@ def test_loads_are_counted_from_the_release_until_the_counters_are_read(
     order = [0, 1, 2, 1, 3, 2, 3, 1, 4, 0, 1, 4, 5, 4, 5] if has_release else [0, 4, 5, 4]
     functions = replace(recording.functions, names=names)
     times = np.arange(len(order), dtype=np.uint64)
-    found = counted(replace(recording, functions=functions, touches=np.array(order), times=times))
+    recording = replace(recording, functions=functions, touches=np.array(order), times=times)
+    found = counted(recording)
+    assert marks_missing(recording) == ([] if has_release else [RELEASE_BEHIND, RELEASED_BY])
     assert found.touches.tolist() == ([1, 4, 0, 1, 4] if has_release else [0, 4])
     assert found.times.tolist() == ([7, 8, 9, 10, 11] if has_release else [0, 1])

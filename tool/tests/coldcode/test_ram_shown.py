@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tautochrone import unseen
 from tautochrone.commands.coldcode import plan, run
 from tautochrone.console import output
 from tautochrone.plan.code.section import CodePlan, Recorded, told
@@ -32,9 +33,9 @@ def code_plan(frames: int) -> CodePlan:
 def result(pager_bytes: int) -> dict[str, Any]:
     """What a run found that keeps 40,000 of 100,000 bytes, and the pager's."""
     sizes = {"text_bytes": 100_000, "resident_text_bytes": 40_000, "cache_bytes": 16_384}
-    counted = {"faults": 1, "loads": 1, "replayed_loads": 1, "pager": []}
+    counted = {"faults": 1, "loads": 1, "replayed_loads": 1, "marks_missing": ["counters_show"]}
     instructions = {"system_instructions": 99, "baseline_system_instructions": 100}
-    return sizes | counted | instructions | {"pager_bytes": pager_bytes}
+    return sizes | counted | instructions | {"pager_bytes": pager_bytes, "pager": []}
 
 
 def test_a_change_is_less_or_more() -> None:
@@ -59,6 +60,13 @@ def test_a_run_says_whether_it_takes_more(
     run._print(result(pager_bytes))
     lines = capsys.readouterr().out
     assert re.search(said, lines) and "1.0 % fewer" in lines and not TWO_SIGNS.search(lines)
+
+
+def test_a_run_says_what_was_not_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    run._print(result(3_616))
+    said = capsys.readouterr().out
+    assert unseen.told(unseen.KERNEL_RUN) in said
+    assert "no counters_show, so more is replayed" in said
 
 
 def test_a_plan_that_takes_more_ram_is_called_that(tmp_path: Path) -> None:

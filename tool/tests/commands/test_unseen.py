@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from tautochrone import unseen
 from tautochrone.cli import verbs
+from tautochrone.coldcode.linux import build, run
 from testing.random_trace import random_events, write_events
 from tool.tests.coldcode import code_forge
 
@@ -45,6 +46,27 @@ def test_heaps(tmp_path: Path) -> None:
     for command in (("check", "plan.toml"), verify, ("replay", "program.tau", "--on", "tlsf")):
         document: dict[str, Any] = json.loads(said(tmp_path, *command, "--json"))
         assert document[unseen.KEY]
+
+
+def test_tiles(tmp_path: Path) -> None:
+    (tmp_path / "one.c").write_text(
+        '#include "kernel/base/application.h"\nstatic void work(void) { for (;;) {} }\n'
+        "TAU_TASK(work, 256);\nTAU_APPLICATION(1, TAU_TASK_OF(work));\n"
+    )
+    simulate = ("tlb", "simulate", "--geometry", "64x4", "--accesses", "100")
+    link = ("compose", "link", "one.c", "--force", "-o", "one.elf")
+    for command, texts in ((simulate, unseen.TLB_SIMULATION), (link, unseen.COMPOSE_LINK)):
+        assert unseen.told(texts) in said(tmp_path, *command)
+        assert json.loads(said(tmp_path, *command, "--json"))[unseen.KEY] == list(texts)
+
+
+def test_built_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pages.bin").touch()
+    made = build.Built(tmp_path)
+    monkeypatch.setattr(build, "build", lambda _: made)
+    monkeypatch.setattr(run, "sizes_of", lambda _: run.Sizes(1, 2, 3))
+    assert unseen.told(unseen.KERNEL_BUILD) in said(tmp_path, "coldcode", "build")
+    assert json.loads(said(tmp_path, "coldcode", "build", "--json"))[unseen.KEY]
 
 
 def test_code(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ FIRST_PROGRAM = "run_init_process"
 # cold code, until the third one reads them. A kernel without cold code calls them, too.
 RELEASE_BEHIND, RELEASED_BY = "tau_cold_counters_show", "tau_cold_activate"
 COUNTED_UNTIL = "counters_show"
+MARKS = (RELEASE_BEHIND, RELEASED_BY, COUNTED_UNTIL)
 # Places the code of a kernel on pages, from a recording of it, and the pieces of other links of it.
 Planner = Callable[[Built, CodeRecording, Sequence[Piece]], Sequence[Sequence[Piece]]]
 
@@ -219,6 +220,7 @@ def compared(how: How, wish: Wish, baseline: Run, paged: Run) -> dict[str, Any]:
         "evictions": seen.number("evictions"),
         "replayed_loads": replayed_loads(how, wish.placement, baseline),
         "replayed_own_loads": replayed_loads(how, wish.placement, paged),
+        "marks_missing": marks_missing(baseline.recording, paged.recording),
         "faults_interrupts_off": seen.number("faults_interrupts_off"),
         "page_microseconds": seen.number("page_microseconds"),
         "worst_fault_instructions": _instructions(seen, "worst_fault_instructions"),
@@ -243,8 +245,17 @@ def replayed_loads(how: How, placement: Path, run: Run) -> int | None:
     return replay(touches, how.cache).loads
 
 
+def marks_missing(*recordings: CodeRecording) -> list[str]:
+    """Which MARKS of the window that `counted` takes one of the recordings does not have."""
+    executed = [set(np.array(each.functions.names)[each.touches]) for each in recordings]
+    return [name for name in MARKS if not all(name in names for names in executed)]
+
+
 def counted(recording: CodeRecording) -> CodeRecording:
-    """What was executed from the release of cold code on, until the counters were read."""
+    """What was executed from the release of cold code on, until the counters were read.
+
+    Without these MARKS: from the begin of the recording, and to its end.
+    """
     names = np.array(recording.functions.names)[recording.touches]
     is_release = names == RELEASED_BY
     is_release[: int(np.flatnonzero(names == RELEASE_BEHIND).max(initial=-1)) + 1] = False

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.coldcode.build_options import build_options
 from tautochrone.console import output
 
@@ -41,6 +42,7 @@ def command(
         "text_bytes": sizes.text,
         "static_bytes": sizes.static,
         "page_file_bytes": built.pages.stat().st_size,
+        unseen.KEY: list(unseen.KERNEL_BUILD),
     }
     output.emit(as_json, "coldcode build", result, lambda: _print(result))
 
@@ -49,3 +51,4 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"kernel: {result['kernel']}")
     click.echo(f"code: {result['text_bytes']:,} bytes")
     click.echo(f"code and data: {result['static_bytes']:,} bytes")
+    click.echo(unseen.told(unseen.KERNEL_BUILD))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.coldcode.build_options import build_options
 from tautochrone.commands.coldcode.options import FILE, FRAMES, POLICY, Memory
 from tautochrone.console import output
@@ -155,6 +156,7 @@ def command(
     )
     result = run(how)
     result |= _bounds(Path(result["kernel"]), chosen.policy)
+    result[unseen.KEY] = list(unseen.KERNEL_RUN)
     output.emit(as_json, "coldcode run", result, lambda: _print(result))
     if not result["outputs_equal"]:
         cause = "the kernel with cold code gave other results than the one without"
@@ -224,8 +226,11 @@ def _print(result: dict[str, Any]) -> None:
     click.echo(f"{output.count(result['faults'], 'fault')}, {loads}")
     if result["replayed_loads"] is not None:
         click.echo(f"replay of the kernel without cold code: {result['replayed_loads']:,} loads")
+        for name in result["marks_missing"]:
+            click.echo(f"replay: the recordings have no {name}, so more is replayed than counted")
     instructions = result["system_instructions"], result["baseline_system_instructions"]
     change = output.change(*instructions, less="fewer")
     click.echo(f"system instructions, without reading pages: {change}")
     for line in result["pager"]:
         click.echo(f"kernel: {line}")
+    click.echo(unseen.told(unseen.KERNEL_RUN))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tautochrone import unseen
 from tautochrone.commands.compose.options import FILE, JSON, scratch
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
@@ -99,5 +100,7 @@ def command(
             partial.write_bytes(made.read_bytes())
         tasks = [name for _, name in code.tasks_of(made)]
     result = {"executable": str(out), "base_sha256": base.digest.hex(), "tasks": tasks}
-    output.emit(as_json, "compose link", result, lambda: print(f"{out}: {', '.join(tasks)}"))
+    result[unseen.KEY] = list(unseen.COMPOSE_LINK)
+    said = f"{out}: {', '.join(tasks)}\n{unseen.told(unseen.COMPOSE_LINK)}"
+    output.emit(as_json, "compose link", result, lambda: print(said))
     return EXIT_DONE

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tautochrone import unseen
 from tautochrone.tlb.geometry import Geometry
 from tautochrone.tlb.simulate.simulator import SEED_MAX, Simulator
 from tautochrone.tlb.simulate.workload import HOSTILE, accesses_of, page_bytes_of, pages_of_tasks
@@ -42,6 +43,7 @@ def simulate(
             for task in range(tasks)
         ],
         "evictions": {"own": own, "cross": int(evictions.sum()) - own},
+        unseen.KEY: list(unseen.TLB_SIMULATION),
     }
 
 
@@ -56,3 +58,4 @@ def show(found: dict[str, Any]) -> None:
         )
     evictions = found["evictions"]
     print(f"evictions: {evictions['own']:,} own, {evictions['cross']:,} cross")
+    print(unseen.told(unseen.TLB_SIMULATION))
