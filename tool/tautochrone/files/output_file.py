@@ -7,9 +7,10 @@ The kind of path decides how it is written:
 - A regular file, or nothing yet: the new file is written to the same folder and renamed. The target
   of a symbolic link, also of a dangling one, is replaced; the link stays. A replaced file keeps its
   mode. Its owner is the user who ran the command. Other hard links keep the old content.
-- A stream (`-`, /dev/stdout, a FIFO, a character device such as /dev/null) is never replaced. The
+- A stream (`-`, /dev/stdout, /dev/fd/3, a character device as /dev/null) is never replaced. The
   result is written to it once it is complete.
-- Anything else (a folder, a block device, a socket) is refused.
+- Anything else is refused: a folder, a block device, a socket; a FIFO, because opening it waits for
+  a reader that may never come.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ LINKS_MAX = 40  # the kernel's limit
 # With token and suffix, a name stays below 255 bytes, at four bytes per character.
 NAME_CHARACTERS_MAX = 50
 OTHER_KINDS = {stat.S_IFDIR: "directory", stat.S_IFBLK: "block device", stat.S_IFSOCK: "socket"}
+OTHER_KINDS[stat.S_IFIFO] = "FIFO"
 
 
 class OutputExists(TauError):
@@ -193,7 +195,7 @@ def _target_of(path: Path) -> _Target:
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFREG and descriptor is None:
         return _Target(path, Path(os.path.realpath(path)), None)
-    if kind in (stat.S_IFIFO, stat.S_IFCHR) or (descriptor is not None and kind != stat.S_IFDIR):
+    if kind == stat.S_IFCHR or (descriptor is not None and kind != stat.S_IFDIR):
         return _Target(path, None, descriptor)
     what = OTHER_KINDS.get(kind, "special file")
     step = f"name a file in it: -o {path}/NAME" if kind == stat.S_IFDIR else "name a regular file"
