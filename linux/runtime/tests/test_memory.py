@@ -8,9 +8,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tautochrone.commands.run import _refuse_locking
+from tautochrone.errors import TauError
+from tautochrone.plan.file import load_plan
+from tautochrone.run import cgroup
+from tautochrone.run.launch import How
 from testing.recorded import Build
 from testing.runtime import MakePlan, RunProgram
 
@@ -106,3 +112,36 @@ def test_the_c_library_s_calls_tell_of_our_heaps(build: Build, run: RunProgram) 
     (used,) = re.findall(r"in use bytes +=  *(\d+)", done.stderr)
     (taken,) = re.findall(r'<system type="current" size="(\d+)"/>', done.stdout)
     assert 5_000_000 < int(used) <= int(taken) < 5_100_000
+
+
+@pytest.mark.parametrize(
+    ("own", "limits", "smallest"),
+    [
+        ("0::/a/b\n", {"a/memory.max": "5000", "a/b/memory.max": "max"}, 5000),
+        ("0::/hidden\n", {"memory.max": "7000"}, 7000),
+        ("4:cpu,memory:/a\n0::/\n", {"memory/a/memory.limit_in_bytes": "6000"}, 6000),
+        ("3:cpu:/\n0::/\n", {}, None),
+    ],
+)
+def test_a_cgroup_that_would_kill_a_locked_heap(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plan: MakePlan,
+    own: str,
+    limits: dict[str, str],
+    smallest: int | None,
+) -> None:
+    """The least limit of all groups counts; a container may not see its own."""
+    (tmp_path / "own").write_text(own)
+    for name, limit in limits.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{limit}\n")
+    found = cgroup.memory_limit_bytes(tmp_path / "own", tmp_path)
+    assert found == smallest
+    monkeypatch.setattr(cgroup, "memory_limit_bytes", lambda: found)
+    how = How(load_plan(plan(100_000)), spill_bytes=4096, is_locked=True)
+    if found is None:
+        _refuse_locking(how)
+        return
+    with pytest.raises(TauError, match=f"1\\d\\d,\\d+ bytes .* limit of its cgroup is {found:,}"):
+        _refuse_locking(how)

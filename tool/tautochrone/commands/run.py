@@ -23,12 +23,14 @@ from tautochrone.plan.file import Plan, load_plan
 from tautochrone.record import launch as record_launch
 from tautochrone.record import program
 from tautochrone.record.program import EXIT_CANNOT_RECORD as EXIT_CANNOT_RUN_SO
-from tautochrone.run import launch
+from tautochrone.run import cgroup, launch
 from tautochrone.run.colors import NAME_CHARACTERS_MAX, STACK_MIN_BYTES, Colors, colors_of
 from tautochrone.run.launch import How, Ran
 from tautochrone.run.report import Report, read_report, refuse_unrun, say
 
 HOST = "host"
+LOCKED_STEP = "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)"
+CGROUP_STEP = "raise it (MemoryMax of systemd, --memory of a container), or leave --lock out"
 
 
 @click.command(
@@ -243,18 +245,23 @@ def _plan_of(path: Path) -> tuple[Plan, str]:
 
 
 def _refuse_locking(how: How) -> None:
-    """Raise TauError if the limit on locked memory is below the heap."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    if not how.is_locked or how.plan is None or os.geteuid() == 0:
+    """Raise TauError if a limit on locked memory, or the cgroup's on memory, is below the heap."""
+    if not how.is_locked or how.plan is None:
         return
     wanted_bytes = how.plan.heap_bytes + (launch.spill_bytes(how) or 0)
-    if limit != resource.RLIM_INFINITY and wanted_bytes > limit:
-        raise TauError(
-            f"--lock needs {wanted_bytes:,} bytes of locked memory and more for code and stacks; "
-            f"the limit is {limit:,}",
-            "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)",
-            EXIT_CANNOT_RUN_SO,
-        )
+    locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    is_limited = locked != resource.RLIM_INFINITY and os.geteuid() != 0
+    for limit, name, step in (
+        (locked if is_limited else None, "the limit", LOCKED_STEP),
+        (cgroup.memory_limit_bytes(), "the limit of its cgroup", CGROUP_STEP),
+    ):
+        if limit is not None and wanted_bytes > limit:
+            raise TauError(
+                f"--lock needs {wanted_bytes:,} bytes of locked memory and more for code and"
+                f" stacks; {name} is {limit:,}",
+                step,
+                EXIT_CANNOT_RUN_SO,
+            )
 
 
 def _note_tasks(colors: Colors) -> None:
