@@ -6,7 +6,6 @@ description: executables, page lists, FIFOs, memory at each command, slots.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import tempfile
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.facts import tile_format as tile
-from tautochrone.files import input_file
+from tautochrone.files import input_file, search
 from tautochrone.replay.tile.program import hardware_folder
 from tautochrone.targets.build import BuildError
 from tautochrone.targets.libraries import Libraries
@@ -248,8 +247,10 @@ def _linked(
 def _sources(description: Description, place: str, patterns: list[str]) -> list[Path]:
     found: list[Path] = []
     for pattern in patterns:
-        paths = glob.glob(pattern, root_dir=description.folder, recursive=True)
-        files = [path for path in map(description.folder.joinpath, sorted(paths)) if path.is_file()]
+        try:
+            files = search.files_of(pattern, description.folder)
+        except TauError as error:
+            raise description.fail(place, error.message, error.next_step) from error
         if not files:
             raise description.fail(place, f"there is no file {pattern}", "check the path")
         found += files

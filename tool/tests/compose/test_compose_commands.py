@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 from tautochrone.compose import code, making, planning
+from tautochrone.compose.description import read_description
 from tautochrone.errors import TauError
+from tautochrone.files import search
 from testing.command import tau
 
 HERE = Path(__file__).resolve().parent
@@ -289,6 +291,15 @@ def test_paths_sources_and_compilers_are_named(system: Path) -> None:
     (system.parent / "pong.c").write_text("this is no C\n")
     said = compose("build", system).stderr
     assert "ping cannot be compiled" in said and "pong.c:1:1: error" in said
+
+
+def test_a_pattern_that_searches_too_much_is_named(
+    system: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "ENTRIES_MAX", 1)
+    change(system, ('["ping.c"]', '["*.c"]'))
+    with pytest.raises(TauError, match=r":18: application\[0\].sources: \*.c: more than 1 files"):
+        making.inputs_of(read_description(system))
 
 
 def test_a_missing_header_of_picolibc_names_picolibc(tmp_path: Path) -> None:
