@@ -1,8 +1,10 @@
 """The command `tau`, also as `python -m tautochrone`."""
 
-from __future__ import annotations
+# Built into Python: `signal` is a file, and Ctrl-C while it is read would print a traceback.
+import _signal
+import sys
 
-import signal
+from tautochrone import OUT_OF_MEMORY
 
 
 def main() -> None:
@@ -11,10 +13,12 @@ def main() -> None:
     While its modules load, nothing has begun that needs cleaning up: Ctrl-C ends the process at
     once. The command itself stops with a message.
     """
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from tautochrone import cli
-
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    try:
+        from tautochrone import cli
+    except MemoryError:
+        sys.exit("tau: {}\n  next: {}".format(*OUT_OF_MEMORY))
     cli.main()
 
 

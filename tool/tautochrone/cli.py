@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from tautochrone import __version__
+from tautochrone import OUT_OF_MEMORY, __version__
 from tautochrone.console import output, signals, terminal
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 
@@ -156,8 +156,7 @@ def _explain(error: BaseException) -> int:
         case terminal.ReaderGone():
             return EXIT_DONE  # the reader closed the pipe, which is no error
         case MemoryError():
-            step = "close other programs, or use a machine with more memory"
-            return _fail("there is not enough memory", step, EXIT_FAILED)
+            return _fail(*OUT_OF_MEMORY, EXIT_FAILED)
         case OSError():
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             step = NEXT_STEP_OF.get(error.errno or 0, "check the path and its permissions")

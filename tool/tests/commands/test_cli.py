@@ -141,21 +141,33 @@ def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
     assert "Traceback" not in stderr and "Exception" not in stderr, stderr
 
 
-@pytest.mark.parametrize("module", ["click", "tautochrone.console.output", "tautochrone.commands"])
+LOADED = ("signal", "click", "tautochrone.console.output", "tautochrone.commands")
+
+
+@pytest.mark.parametrize("module", LOADED)
 def test_ctrl_c_while_modules_load_ends_without_a_traceback(module: str) -> None:
     """The process interrupts itself when it looks for one of the modules that it loads first."""
     code = f"""
-import os, runpy, signal, sys
+import os, runpy, sys
 class Interrupt:
     def find_spec(name, *_):
         if name == {module!r}:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), {int(signal.SIGINT)})
 sys.argv = ["tau", "info", "missing.tau"]
 sys.meta_path.insert(0, Interrupt)
 runpy.run_module("tautochrone", run_name="__main__")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode in (-signal.SIGINT, 130) and "Traceback" not in done.stderr, done
+
+
+@pytest.mark.parametrize("kibibytes", range(6000, 13000, 1000))
+def test_a_limit_of_data_is_named(kibibytes: int) -> None:
+    """Python starts with less; with the largest one a command runs."""
+    words = ["bash", "-c", f'ulimit -d {kibibytes}; exec "$@"', "bash", *TAU, "--version"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    is_named = done.stderr.startswith("tau: there is not enough memory\n  next: close other")
+    assert done.returncode == 0 or (is_named and "RLIMIT_DATA" in done.stderr), done
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
