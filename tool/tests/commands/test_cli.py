@@ -33,6 +33,8 @@ VERBS_OF = {
     "compose": "build check link plan run".split(),
     "tlb": [path.stem for path in sorted(TLB_FILES) if path.stem not in ("__init__", "options")],
 }
+EVERY_VERB = [(verb,) for verb in VERBS if verb not in VERBS_OF]
+EVERY_VERB += [(group, verb) for group, verbs in VERBS_OF.items() for verb in verbs]
 
 
 def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -55,12 +57,7 @@ def test_help_lists_every_verb_and_begins_with_examples() -> None:
     assert done.stdout.index("tau record -o") < done.stdout.index("Options:")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [(verb,) for verb in VERBS if verb not in VERBS_OF]
-    + [(group, verb) for group, verbs in VERBS_OF.items() for verb in verbs],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("words", EVERY_VERB, ids=" ".join)
 def test_each_verb_has_help_and_json(words: tuple[str, ...]) -> None:
     done = run(*words, "--help")
     assert done.returncode == 0 and "--json" in done.stdout and "--quiet" in done.stdout
@@ -139,6 +136,25 @@ def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
     os.close(reader)
     _, stderr = process.communicate(timeout=300)
     assert "Traceback" not in stderr and "Exception" not in stderr, stderr
+
+
+def test_each_verb_loads_what_it_needs() -> None:
+    """Tests fork their commands from a process that has loaded every module. Here one that has
+    loaded none of ours forks for each verb, and loads its file before all others."""
+    code = """
+import importlib, os, sys
+import click
+for words in map(str.split, sys.argv[1:]):
+    if os.fork() == 0:
+        name = ".".join(words).replace("import", "import_")
+        importlib.import_module(f"tautochrone.commands.{name}")
+        importlib.import_module("tautochrone.cli").verbs.main([*words, "--help"], "tau")
+    assert os.wait()[1] == 0, words
+"""
+    verbs = [*VERBS_OF, *map(" ".join, EVERY_VERB)]
+    done = subprocess.run([sys.executable, "-c", code, *verbs], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Usage: tau") == len(verbs)
 
 
 LOADED = ("signal", "click", "tautochrone.console.output", "tautochrone.commands")
