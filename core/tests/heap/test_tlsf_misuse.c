@@ -117,6 +117,7 @@ static void expect_misuse(struct test_heap *heap, void *pointer, enum tau_status
     EXPECT_EQUAL(tau_tlsf_usable_size(heap->tlsf, pointer), 0);
     EXPECT_EQUAL(test_port.misuse_count, 0);
     EXPECT_EQUAL(tau_tlsf_free(heap->tlsf, pointer), reason);
+    EXPECT_UNCHANGED(heap);  // a second call may undo what the first one did
     EXPECT_EQUAL(test_port.misuse_count, 1);
     EXPECT_EQUAL(test_port.misuse_reason, reason);
     EXPECT(test_port.misuse_pointer == pointer);
@@ -443,6 +444,26 @@ static void free_beside_an_overwritten_list_is_reported(void) {
     }
 }
 
+// The block behind has left its list when the one before turns out to be overwritten. It was alone
+// in its list, and this list in its word of the bitmap: all of that comes back.
+static void the_last_block_of_a_word_is_listed_again(void) {
+    struct test_heap heap = heap_open(1 << 16);
+    unsigned char *low = tau_tlsf_malloc(heap.tlsf, 50);
+    void *object = tau_tlsf_malloc(heap.tlsf, 90);
+    void *high = tau_tlsf_malloc(heap.tlsf, 20000);
+    REQUIRE(low != NULL && object != NULL && high != NULL);
+    for (size_t size = 20000; size > 0; size /= 2) {
+        while (tau_tlsf_malloc(heap.tlsf, size) != NULL) {
+        }
+    }
+    test_port.out_of_memory_count = 0;
+    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, low), TAU_OK);
+    EXPECT_EQUAL(tau_tlsf_free(heap.tlsf, high), TAU_OK);
+    low[WORD] ^= 1;
+    expect_misuse(&heap, object, TAU_OVERWRITTEN);
+    heap_close(&heap);
+}
+
 // Regression: `back` was not looked at where `next` is 0, so a zeroed block left a list that it was
 // not in.
 static void malloc_refuses_a_zeroed_block(void) {
@@ -509,6 +530,7 @@ static const struct test tests[] = {
     TEST(every_changed_bit_behind_is_reported),
     TEST(malloc_refuses_an_overwritten_block),
     TEST(free_beside_an_overwritten_list_is_reported),
+    TEST(the_last_block_of_a_word_is_listed_again),
     TEST(malloc_refuses_a_zeroed_block),
     TEST(realloc_finds_an_overwritten_alignment),
     TEST(walk_ends_at_an_overwritten_header),

@@ -23,6 +23,7 @@ void test_port_unlock(const void *heap) {
 
 void test_port_misuse(const void *heap, const void *pointer, int reason) {
     (void)heap;
+    test_port.inside_count += test_port.lock_depth;
     test_port.misuse_count++;
     test_port.misuse_pointer = pointer;
     test_port.misuse_reason = reason;

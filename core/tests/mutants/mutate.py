@@ -102,6 +102,30 @@ MUTANTS = [
         "(void)slot;",
     ),
     Mutant(
+        "list of the first neighbor stays empty",
+        "tlsf_merge.h",
+        "heap->bitmap[class >> 5] |= tau_bits_mask((unsigned)class & 31u);",
+        "(void)0;",
+    ),
+    Mutant(
+        "summary of the first neighbor stays empty",
+        "tlsf_merge.h",
+        "fields_of(heap)->summary |= tau_bits_mask((unsigned)class >> 5);",
+        "(void)0;",
+    ),
+    Mutant(
+        "misuse told under the lock",
+        "tlsf_merge.h",
+        "    TAU_PORT_UNLOCK(heap);\n    TAU_PORT_MISUSE(heap, pointer, TAU_OVERWRITTEN);",
+        "    TAU_PORT_MISUSE(heap, pointer, TAU_OVERWRITTEN);\n    TAU_PORT_UNLOCK(heap);",
+    ),
+    Mutant(
+        "neighbor not listed again on pages",
+        "paged_calls.h",
+        "unmerged(blocks, block, pointer, merged.size != 0)",
+        "unmerged(blocks, block, pointer, false)",
+    ),
+    Mutant(
         "highest class never emptied",
         "tlsf_list.h",
         "        if (ON_LONGEST_PATH(class < fields_of(heap)->classes))",

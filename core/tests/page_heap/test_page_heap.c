@@ -336,6 +336,28 @@ static void misuse_is_refused(void) {
     end();
 }
 
+// The block behind has left its list when a link of the one before turns out to be overwritten: it
+// is listed again.
+static void a_free_beside_an_overwritten_link_changes_nothing(void) {
+    if (TAU_CHECK_LEVEL == 0) {
+        return;
+    }
+    begin(FRAMES, UINT32_MAX);
+    unsigned char *const before = allocate(5 * PAGE);
+    unsigned char *const object = allocate(5 * PAGE);
+    unsigned char *const behind = allocate(7 * PAGE);
+    unsigned char *const wall = allocate(UNIT);
+    EXPECT(wall != NULL);
+    EXPECT_EQUAL(give_back(before), TAU_OK);
+    EXPECT_EQUAL(give_back(behind), TAU_OK);
+    WINDOW_RUN(WINDOW_PROGRAM, before[sizeof(tau_word)] ^= 1);
+    expect_misuse(object, "a free neighbor's link was overwritten");
+    WINDOW_RUN(WINDOW_PROGRAM, before[sizeof(tau_word)] ^= 1);
+    EXPECT_EQUAL(broken(), 0);
+    EXPECT_EQUAL(give_back(object), TAU_OK);
+    end();
+}
+
 // A word that looks like a header and leads into the object's own bytes or to unmapped pages.
 static tau_word misleading_word(void) {
     const size_t near = test_random_below(2) == 0 ? PAGE + test_random_below(PAGE)
@@ -473,6 +495,7 @@ static const struct test tests[] = {
     TEST(one_unit_more_than_there_is),
     TEST(committed_heaps_never_run_dry),
     TEST(misuse_is_refused),
+    TEST(a_free_beside_an_overwritten_link_changes_nothing),
     TEST(words_like_headers_lead_nowhere),
     TEST(the_heaps_regions_are_the_heaps_own),
 #if defined(__x86_64__)
