@@ -56,3 +56,25 @@ bool tau_alone_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
     list_row(heap, first, new_end);
     return true;
 }
+
+size_t tau_alone_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes) {
+    struct fields *const fields = fields_of(heap);
+    tau_word *const end = after(at(heap, fields->lowest), fields->span_bytes);
+    TAU_ASSERT(fields->pools == 0);
+    TAU_ASSERT(unit_bytes % TAU_ALIGNMENT == 0);
+    if ((end[-1] & PREVIOUS_FREE) == 0) {
+        return 0;
+    }
+    const tau_word size = end[-2];
+    if (size > fields->span_bytes || size < BLOCK_MIN_BYTES) {
+        return 0;
+    }
+    tau_word *const first = before(end, size);
+    const tau_word bytes = (size - BLOCK_MIN_BYTES) & ~((tau_word)unit_bytes - 1);
+    if (bytes == 0 || first[-1] != (size | FREE) || !unlink_checked(heap, first)) {
+        return 0;
+    }
+    fields->span_bytes -= bytes;
+    list_row(heap, first, before(end, bytes));
+    return bytes;
+}

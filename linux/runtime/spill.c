@@ -127,8 +127,22 @@ static bool give_block_back(void *context, void *payload, size_t size_bytes, boo
     return true;
 }
 
+bool tau_spill_shorten(void) {
+    const int error = errno;
+    size_t bytes = 0;
+    if (tau_heap.spill != NULL && !tau_settings.is_locked) {
+        tau_lock_take();
+        bytes = tau_alone_tlsf_shorten(tau_heap.spill, PAGE_BYTES);
+        tau_heap.spill_bytes -= bytes;
+        munmap((void *)(tau_heap.spill_start + tau_heap.spill_bytes), bytes);
+        tau_lock_release();
+    }
+    errno = error;
+    return bytes != 0;
+}
+
 bool tau_spill_trim(void) {
-    bool is_given = false;
+    bool is_given = tau_spill_shorten();
     const int error = errno;
     if (tau_heap.spill != NULL) {
         tau_tlsf_walk(tau_heap.spill, give_block_back, &is_given);

@@ -18,7 +18,9 @@ size_t tau_spill_first_bytes(size_t max_bytes);
 // only if the heap has its full size, the system gives no memory, something else lies behind the
 // heap, or the heap's last block was overwritten.
 bool tau_spill_grow(size_t alignment, size_t size_bytes);
-// Gives the pages back that lie in free blocks; returns whether there were any.
+// Unmaps the end of the heap if it is free; returns whether it was. Locked memory stays.
+bool tau_spill_shorten(void);
+// Does that, and gives the pages back that lie in free blocks; returns whether there were any.
 bool tau_spill_trim(void);
 // Gives the pages of a live object back, just before it is freed.
 void tau_spill_give_back(void *pointer, size_t size_bytes);

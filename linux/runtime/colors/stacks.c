@@ -1,4 +1,5 @@
-// Threads on the stacks that a plan has for their tasks: pthread_create and all ways to join.
+// Threads: room for their stacks, or the stacks that a plan has for their tasks. pthread_create and
+// all ways to join.
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -7,6 +8,7 @@
 #include "linux/interpose/look_up.h"
 #include "linux/runtime/calls.h"
 #include "linux/runtime/colors/threads.h"
+#include "linux/runtime/spill.h"
 
 typedef void *start_function(void *argument);
 typedef int create_function(pthread_t *id, const pthread_attr_t *attributes, start_function *start,
@@ -77,6 +79,19 @@ static struct tau_colors_task *task_of_next_thread(void) {
     return tau_colors_current();
 }
 
+// As REAL. If that finds no memory, the free end of the heap is unmapped first; the C library's
+// heap does that whenever memory is freed.
+static int create(create_function *real, pthread_t *id, const pthread_attr_t *attributes,
+                  start_function *start, void *argument) {
+    const int error = real(id, attributes, start, argument);
+    if (error != EAGAIN || !tau_calls_enter()) {
+        return error;
+    }
+    const bool is_shorter = tau_spill_shorten();
+    tau_lock_leave();
+    return is_shorter ? real(id, attributes, start, argument) : error;
+}
+
 TAU_EXPORT int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
                               start_function *start, void *argument) {
     static create_function *real;
@@ -93,7 +108,7 @@ TAU_EXPORT int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
         tau_colors.unknown_threads += thread == NULL && next != NULL;
     }
     if (thread == NULL) {
-        return real(id, attributes, start, argument);
+        return create(real, id, attributes, start, argument);
     }
     struct tau_colors_task *const task = thread->task;
     pthread_attr_t own;

@@ -39,6 +39,15 @@ def test_a_program_that_limits_itself_gets_what_its_limit_allows(
     assert (failed, 285 <= megabytes <= 315) == (0, True), done.stdout
 
 
+def test_a_thread_gets_its_stack_from_memory_that_was_freed(
+    build: Build, run: RunProgram, options: tuple[object, ...]
+) -> None:
+    """As with the C library, which unmaps it. The heap takes it again, less a stack, and clear."""
+    done = run(build("runtime_limits"), "again", options=options)
+    failed, megabytes = map(int, done.stdout.split())
+    assert (failed, 270 <= megabytes <= 315) == (0, True), megabytes
+
+
 def test_a_program_that_is_started_with_a_limit(build: Build) -> None:
     """On address space of 400 MB it gets its own 300 MiB, less libraries and a stack."""
     program = build("runtime_limits")

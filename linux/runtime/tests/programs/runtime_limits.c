@@ -1,5 +1,6 @@
-// A program with a limit on its memory, and what it gives back. Argument: as, data, or back. as and
-// data set the limit, and print whether a thread could be created, and the MB that malloc gave.
+// A program with a limit on its memory, and what it gives back. Argument: as, data, again or back.
+// as and data set the limit, and print whether a thread could be created, and the MB that malloc
+// gave. again creates a thread after all memory was in use, and prints the MB of calloc then.
 // back prints resident KiB after a large object, after trimming small ones, whether that gave any
 // back, and how many bytes of a calloc were not zero.
 #include <malloc.h>
@@ -35,6 +36,36 @@ static void limited(int resource) {
         bytes += PIECE_BYTES;
     }
     printf("%d %zu\n", failed, bytes / 1000000);
+}
+
+// Takes all memory and writes to it, frees it and creates a thread; then calloc gives as much.
+static void again(void) {
+    static unsigned char *pieces[LIMIT_BYTES / PIECE_BYTES];
+    const struct rlimit limit = {LIMIT_BYTES, LIMIT_BYTES};
+    pthread_t thread;
+    size_t count = 0;
+    if (setrlimit(RLIMIT_AS, &limit) != 0) {
+        exit(1);
+    }
+    while ((pieces[count] = malloc(PIECE_BYTES)) != NULL) {
+        memset(pieces[count++], 1, PIECE_BYTES);
+    }
+    while (count > 0) {
+        free(pieces[--count]);
+    }
+    const int failed = pthread_create(&thread, NULL, nothing, NULL);
+    while ((pieces[count] = calloc(1, PIECE_BYTES)) != NULL) {
+        for (size_t byte = 0; byte < PIECE_BYTES; byte++) {
+            if (pieces[count][byte] != 0) {
+                exit(2);
+            }
+        }
+        memset(pieces[count++], 1, PIECE_BYTES);
+    }
+    for (size_t index = 0; index < count; index++) {
+        free(pieces[index]);
+    }
+    printf("%d %zu\n", failed, count * PIECE_BYTES / 1000000);
 }
 
 static long resident_kib(void) {
@@ -74,6 +105,8 @@ int main(int count, char **words) {
     const char *const kind = count > 1 ? words[1] : "";
     if (strcmp(kind, "back") == 0) {
         back();
+    } else if (strcmp(kind, "again") == 0) {
+        again();
     } else {
         limited(strcmp(kind, "data") == 0 ? RLIMIT_DATA : RLIMIT_AS);
     }
