@@ -15,7 +15,6 @@ from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tlb.tile.faults import LARGE_FRAME
 from tautochrone.tlb.tile.system import PAGE_BYTES, Extent, Extras, System, TileTask, Words, c_text
 
-MEMORY = "targets/programs/replay/memory.c"  # memset and memmove, which compiled code may call
 CORE = tuple(f"core/{name}" for name in CORE_FILES["tlb_color"])
 TASK = "kernel/systems/tasks"
 # What is too large for its pages may overlap another part: _words says which is.
@@ -113,7 +112,7 @@ class Builder:
             self.root,
             [
                 *(self._object(each, flags) for each in sources),
-                *(self._object(self.root / each) for each in (*CORE, MEMORY)),
+                *(self._object(self.root / each) for each in (*CORE, STRINGS)),
                 source,
             ],
             self.program_path,
