@@ -38,6 +38,7 @@ KERNEL_RUN = (
 )
 TLB_PLAN = (
     "stack_bytes and cost_cycles, which `tau tlb run` compares with each job",
+    "deadlines of tasks without cost_cycles, which `tau tlb run` compares with each response",
     "whether a processor has this geometry, which `tau tlb discover` measures",
     "pages that a processor translates ahead of their use",
 )

@@ -165,7 +165,7 @@ def told(value: Responses) -> list[str]:
     return [
         f"{row.task}: "
         + (
-            "no bound of its response"
+            f"no bound of its response: it may miss its deadline of {row.period_cycles:,} cycles"
             if row.response_cycles is None
             else f"response within {row.response_cycles:,} of {row.period_cycles:,} cycles"
         )

@@ -1,9 +1,10 @@
-"""Figures that the analysis took from the user, compared with each job that was measured.
+"""Figures of the user and of the analysis, compared with each job that was measured.
 
 cost_cycles is C of the analysis: what a job takes without misses. What a job surely took is its own
 cycles, less what its misses may have cost, and less what each resumption and each trap take, which
-K has already. A bound that a response exceeded is wrong, whatever the reason. A job that the end
-of the run finds unfinished takes and responds in more than it has by then.
+K has already. A bound that a response exceeded is wrong, whatever the reason. A period is the
+deadline of each job. A job that the end of the run finds unfinished takes and responds in more than
+it has by then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.tlb.tile.entry_bound import STRETCH_CYCLES
 from tautochrone.tlb.tile.records import Job
 
-COST, BOUND = "cost_cycles", "bound_cycles"
+COST, BOUND, DEADLINE = "cost_cycles", "bound_cycles", "period_cycles"
+FIGURES = COST, BOUND, DEADLINE  # a job above its own cost also makes others late
 
 
 class Exceeded(NamedTuple):
@@ -39,7 +41,9 @@ class Exceeded(NamedTuple):
             took += f" responded in {self.measured:,} cycles"
         else:
             took += f" was released {self.measured:,} cycles before it"
-        return f"{took}, above its bound of {self.given:,}"
+        if self.figure == BOUND:
+            return f"{took}, above its bound of {self.given:,}"
+        return f"{took} and missed its deadline, the period of {self.given:,}"
 
 
 def least_cost_cycles(job: Job, miss_cycles: int) -> int:
@@ -54,12 +58,11 @@ def exceeded(
     names: Sequence[str],
     costs: Mapping[str, int],
     bounds: Mapping[str, int],
+    periods: Mapping[str, int],
     miss_cycles: int,
 ) -> list[Exceeded]:
-    """The figures that a job behind a warm-up exceeds, each with the worst job.
-
-    Costs come first: a job that takes more than its own also makes others respond late.
-    """
+    """The figures that a job behind a warm-up exceeds, in the order of FIGURES, each with the worst
+    job."""
     worst: dict[tuple[str, str], Exceeded] = {}
     ended = ((job, True) for job in jobs if job.number > 0)
     for job, is_finished in (*ended, *((job, False) for job in unfinished)):
@@ -67,23 +70,28 @@ def exceeded(
         for figure, given, measured in (
             (COST, costs.get(name), least_cost_cycles(job, miss_cycles)),
             (BOUND, bounds.get(name), job.response_cycles),
+            (DEADLINE, periods.get(name), job.response_cycles),
         ):
             if given is None or measured <= given:
                 continue
             key = name, figure
             if key not in worst or measured > worst[key].measured:
                 worst[key] = Exceeded(name, figure, given, job.number, measured, is_finished)
-    return sorted(worst.values(), key=lambda each: each.figure != COST)
+    return sorted(worst.values(), key=lambda each: FIGURES.index(each.figure))
 
 
 def refuse(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raise TauError for the first row of a document's `exceeded`, if there is one."""
+    """Raise TauError for the rows of a document's `exceeded`, if there are any. The first one decides
+    the next step."""
     if not rows:
         return
-    first = Exceeded(**rows[0])
-    step = "give the largest `own_cycles` of --json, with a margin for inputs that it did not have"
+    found = [Exceeded(**row) for row in rows]
+    first = found[0]
+    step = "give each the largest `own_cycles` of --json, with a margin for other inputs"
     if first.figure == COST and not first.is_finished:
         step = "let each of its jobs end with tau_task_wait; if it does, raise cost_cycles"
     elif first.figure == BOUND:
         step = "check cost_cycles of all tasks, and report it if these are right"
-    raise TauError(first.told(), step, EXIT_LIMIT_EXCEEDED)
+    elif first.figure == DEADLINE:
+        step = "give it a longer period, or shorten its jobs or those of tasks with shorter periods"
+    raise TauError("; ".join(each.told() for each in found), step, EXIT_LIMIT_EXCEEDED)

@@ -145,7 +145,8 @@ def _exceeded(
         for name, bound in bounds.items()
         if bound.response_cycles is not None
     }
-    return exceeded(found.jobs, found.unfinished, names, costs, within, shape.miss_cycles)
+    periods = {task.name: task.period_cycles for task in tasks.tasks}
+    return exceeded(found.jobs, found.unfinished, names, costs, within, periods, shape.miss_cycles)
 
 
 def _job(

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from model import tlb
-from tautochrone.errors import EXIT_FAILED, EXIT_USAGE
+from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE
 from tautochrone.facts.trace_format import OP_MALLOC
 from tautochrone.plan.file import load_any_plan
 from tautochrone.tlb.geometry import known_geometry
@@ -260,8 +260,8 @@ def stat_of(process: int) -> list[str]:
 
 
 def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
-    """With the least one, which runs. Below it an entry into the kernel could end behind the next
-    release, and no task would ever run. A plan says the same."""
+    """With the least one, which runs, if too late. Below it an entry into the kernel could end
+    behind the next release, and no task would ever run. A plan says the same."""
     (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=100))
     words = "run", "tasks.toml", "--on", "16x4", "--cycles", 20_000
     plan = "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml"
@@ -276,7 +276,7 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
     for period, is_fine in ((least - 1, False), (least, True)):
         (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=period))
         done = tau(tmp_path, *words, "--json")
-        assert (done.returncode == 0) == is_fine, done.stderr
+        assert done.returncode == (EXIT_LIMIT_EXCEEDED if is_fine else EXIT_FAILED), done.stderr
     assert len([job for job in json.loads(done.stdout)["jobs"] if job["task"] == "t2"]) > 1
 
 

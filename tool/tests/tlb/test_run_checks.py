@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
-from tautochrone.tlb.compared import BOUND, COST, Exceeded, exceeded, refuse
+from tautochrone.tlb.compared import BOUND, COST, DEADLINE, Exceeded, exceeded, refuse
 from tautochrone.tlb.partition import CODE
 from tautochrone.tlb.planner import plan_partition
 from tautochrone.tlb.run import Choice, run, show
@@ -108,26 +108,46 @@ def job(number: int, own: int, response: int, misses: int = 0) -> Job:
 
 def test_the_worst_job_is_named_and_misses_are_not_the_tasks() -> None:
     jobs = [job(0, 9000, 0), job(1, 1020, 2000), job(2, 1040, 3000), job(3, 1010 + 80, 10, 10)]
-    found = exceeded(jobs, [], ["a"], {"a": 1000}, {"a": 1900}, miss_cycles=8)
+    found = exceeded(jobs, [], ["a"], {"a": 1000}, {"a": 1900}, {"a": 2999}, miss_cycles=8)
     assert found == [
         Exceeded("a", COST, 1000, 2, 1040 - 2 * STRETCH_CYCLES),
         Exceeded("a", BOUND, 1900, 2, 3000),
+        Exceeded("a", DEADLINE, 2999, 2, 3000),
     ]
-    assert exceeded(jobs, [], ["a"], {}, {}, 8) == []
-    assert exceeded(jobs, [], ["a"], {"a": 1040}, {"a": 3000}, 8) == []
+    with pytest.raises(TauError) as error:
+        refuse([each._asdict() for each in found])
+    assert error.value.message == "; ".join(each.told() for each in found)
+    assert exceeded(jobs, [], ["a"], {}, {}, {}, 8) == []
+    assert exceeded(jobs, [], ["a"], {"a": 1040}, {"a": 3000}, {"a": 3000}, 8) == []
 
 
 def test_an_unfinished_job_counts_with_what_it_has_taken() -> None:
     """Beside one that ended and took as long, which is told. Costs come before all bounds."""
     late, endless = job(3, 10, 5000), replace(job(4, 9000, 9500), task=1)
     found = exceeded([replace(late, number=2)], [late, endless], "ab", {"a": 20, "b": 1000},
-                     {"a": 4999, "b": 9500}, miss_cycles=8)  # fmt: skip
+                     {"a": 4999, "b": 9500}, {}, miss_cycles=8)  # fmt: skip
     assert found == [
         Exceeded("b", COST, 1000, 4, 9000 - 2 * STRETCH_CYCLES, is_finished=False),
         Exceeded("a", BOUND, 4999, 2, 5000),
     ]
-    (only,) = exceeded([], [late], "ab", {"a": 20}, {"a": 4999}, 8)
+    (only,) = exceeded([], [late], "ab", {"a": 20}, {"a": 4999}, {}, 8)
     assert "not finished at the end of the run, was released 5,000 cycles before" in only.told()
+
+
+def test_a_missed_deadline_is_refused(tmp_path: Path) -> None:
+    """Without any cost: of the task that takes too long, and not of the one before it."""
+    quick = task(tmp_path, "quick", 10_000)
+    once = "static uint32_t done; if (done++ == 1) {" + LOOP.format(turns=2000) + "}"
+    found = ran(tmp_path, quick, task(tmp_path, "slow", 15_000, job=once))
+    (row,) = found["exceeded"]
+    assert (row["task"], row["figure"], row["given"]) == ("slow", DEADLINE, 15_000)
+    said = (
+        f"job 1 of slow responded in {row['measured']:,} cycles and missed its deadline, the period"
+        " of 15,000"
+    )
+    with pytest.raises(TauError, match=said) as error:
+        refuse(found["exceeded"])
+    assert error.value.exit_code == EXIT_LIMIT_EXCEEDED and error.value.next_step
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -152,6 +172,7 @@ def test_a_job_that_does_not_end_is_refused(
     assert "tau_task_wait" in (error.value.next_step or "")
     assert {(each["task"], each["figure"]) for each in found["exceeded"]} == {
         ("endless", COST), ("endless", BOUND), ("other", BOUND),
+        ("endless", DEADLINE), ("other", DEADLINE),
     }  # fmt: skip
     show(found)
     shown = capsys.readouterr().out

@@ -114,7 +114,8 @@ def command(
     and the bound of it, or why there is none; and how many jobs were not finished at the end.
 
     Exit status 1 means that a task did something wrong and was stopped, 3 that a job, finished or
-    not, took more than its cost_cycles, or longer than its bound.
+    not, took more than its cost_cycles, or longer than its bound or its period, which is its
+    deadline.
     """
     from tautochrone.plan.file import load_any_plan
     from tautochrone.plan.sections import TLB
