@@ -22,6 +22,17 @@ static void refuse(const char *wrong) {
     }
 }
 
+// From here to the first gate is less than an OS slot.
+static void check_start(const uint32_t *header) {
+    const uint64_t least = tau_tile_cycle() + header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES];
+    if (header[TAU_COMPOSE_HEADER_START_CYCLE] < least) {
+        tau_tile_print("kernel: start_cycle is too small for this tile, which needs ");
+        tau_tile_print_number((uint32_t)least);
+        tau_tile_print("\n");
+        tau_tile_exit(1);
+    }
+}
+
 int main(void) {
     struct tau_kernel *kernel = &tau_kernel;
     const uint32_t tile = tau_tile_read(TAU_TILE_REGISTER_NUMBER);
@@ -43,5 +54,6 @@ int main(void) {
                             header[TAU_COMPOSE_HEADER_OS_SLOT_CYCLES];
     __asm__ volatile("csrw mtvec, %0" ::"r"(tau_trap_vectors));
     __asm__ volatile("csrw mie, %0" ::"r"(TIMER_INTERRUPT));
+    check_start(header);
     tau_trap_slot_end();
 }

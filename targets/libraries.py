@@ -6,7 +6,7 @@
 
 Every program gets libgcc (floats, division of 64 bits) and targets/strings.c, whose functions are
 weak: a program may have its own. picolibc is linked if asked for. `missing` turns what the linker
-said into one sentence, which names the library. `library_of_header` names the one whose header the
+said into one sentence and a next step. `library_of_header` names the library whose header the
 compiler missed.
 """
 
@@ -18,6 +18,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .build import TARGETS, BuildError, compiler_of, run
 
@@ -28,8 +29,23 @@ ARCHIVES = ("libc.a", "libm.a")  # of picolibc
 PACKAGES = {"riscv64-unknown-elf-gcc": "picolibc-riscv64-unknown-elf"}
 SPECS = f"--specs={PICOLIBC}.specs"
 UNDEFINED = re.compile(r"undefined reference to [`'](?P<symbol>[^`']+)'")
+NOT_FOUND = re.compile(r"cannot find -l(?P<name>[^\s:]+)")
 MISSING_HEADER = re.compile(r"fatal error: (?P<header>[^\s:]+): No such file or directory")
 SYMBOLS_SHOWN = 6
+# Symbols that picolibc leaves to the program, by functions that need them.
+HEAP, OUTPUT = ("__heap_end", "__heap_start"), ("stdout",)
+LEFT_TO_PROGRAM = {
+    **dict.fromkeys(("malloc", "calloc", "realloc", "free"), HEAP),
+    **dict.fromkeys(("printf", "vprintf", "puts", "putchar"), OUTPUT),
+}
+
+
+class Missing(NamedTuple):
+    """What the linker missed, and what to add to `libraries`, or else the next step."""
+
+    cause: str
+    library: str | None = None
+    step: str = "add the source or the archive that does"
 
 
 @dataclass(frozen=True)
@@ -84,20 +100,31 @@ class Libraries:
         archives = map(str, self.archives)
         return [str(strings), "-Wl,--start-group", *archives, *picolibc, "-lgcc", "-Wl,--end-group"]
 
-    def missing(self, target: str, said: str) -> tuple[str, str | None] | None:
-        """Which symbols the linker missed, and in which library they are; None if it missed none.
-
-        The second text is the name of the library that has all of them, None if none has.
-        """
+    def missing(self, target: str, said: str) -> Missing | None:
+        """Which libraries or symbols the linker missed; None if it missed none."""
+        names = sorted({found["name"] for found in NOT_FOUND.finditer(said)})
+        if names:
+            library = PICOLIBC if set(names) <= {"c", "m"} else f"PATH/lib{names[0]}.a"
+            flags = [f"-l{name}" for name in names]
+            return Missing(f"the linker finds no {_listed(flags)}", library)
         symbols = sorted({found["symbol"] for found in UNDEFINED.finditer(said)})
         if not symbols:
             return None
+        left = {need for each in symbols for need in LEFT_TO_PROGRAM.get(each, ())}
+        left |= {*symbols} & {*HEAP, *OUTPUT}
+        if left:
+            return Missing(
+                f"malloc and stdio of {PICOLIBC} need {_listed(sorted(left))}, which the program"
+                " has to define",
+                step="do without malloc and stdio, or define these with"
+                f' libraries = ["{PICOLIBC}"]',
+            )
         known = _picolibc_symbols(compiler_of(target), TARGETS[target].library)
         elsewhere = [] if self.has_picolibc else [each for each in symbols if each in known]
         nowhere = [each for each in symbols if each not in elsewhere]
         if not nowhere:
-            return f"{PICOLIBC} has {_listed(elsewhere)}, and is not linked", PICOLIBC
-        return f"no source and no library that is linked defines {_listed(nowhere)}", None
+            return Missing(f"{PICOLIBC} has {_listed(elsewhere)}, and is not linked", PICOLIBC)
+        return Missing(f"no source and no library that is linked defines {_listed(nowhere)}")
 
 
 def library_of_header(target: str, said: str) -> str | None:

@@ -12,6 +12,8 @@ from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 
+FORMS = "csv", "parquet"
+
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
@@ -25,8 +27,8 @@ from tautochrone.files.paths import OutputPath
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["csv", "parquet"]),
-    help="Format of the output (default: the one of the output's name, else csv).",
+    type=click.Choice(FORMS),
+    help="Format of the output (default: the one of the output's name; csv without a suffix).",
 )
 @click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
 @click.option(
@@ -50,7 +52,7 @@ def command(trace: Path, out: Path, form: str | None, force: bool, as_json: bool
     from tautochrone.trace.ending import note_ending
     from tautochrone.trace.file import open_trace
 
-    form = form or ("parquet" if out.name.endswith(".parquet") else "csv")
+    form = form or _form_of(out)
     output_file.check(out, force, [trace], as_json)
     if output_file.is_stdout(out):
         if form == "parquet":
@@ -73,3 +75,15 @@ def command(trace: Path, out: Path, form: str | None, force: bool, as_json: bool
     }
     output.emit(as_json, "export", result, lambda: print(f"{out}: {events:,} events"))
     note_ending(trace, reader.ending)
+
+
+def _form_of(out: Path) -> str:
+    """The format that a file's name asks for. Raises TauError (usage) for any other suffix."""
+    form = out.suffix[1:] or FORMS[0]
+    if form not in FORMS:
+        raise TauError(
+            f"{out}: there is no format {form}; supported are .csv and .parquet",
+            "give the output one of these suffixes, or say --format csv or --format parquet",
+            EXIT_USAGE,
+        )
+    return form

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--output",

@@ -31,6 +31,7 @@ from tautochrone.run.report import Report, read_report, refuse_unrun, say
 HOST = "host"
 LOCKED_STEP = "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)"
 CGROUP_STEP = "raise it (MemoryMax of systemd, --memory of a container), or leave --lock out"
+WITHOUT_STRICT = "run it without --strict, which tells what does not fit the plan"
 
 
 @click.command(
@@ -282,7 +283,7 @@ def _say(
     report: Report | None, ran: Ran, name: str, how: How, sanitizer: tuple[str, str] | None
 ) -> None:
     if report is not None:
-        say(report, how.plan, name)
+        say(report, how.plan, name, WITHOUT_STRICT if how.is_strict else None)
         return
     if sanitizer is not None:
         output.warn(f"tau: {name} left no counts: it {sanitizer[0]}", sanitizer[1])
@@ -303,7 +304,7 @@ def _say(
 
 def _step_after_signal(signal_name: str, how: How) -> str:
     if how.is_strict:
-        return "run it without --strict, which tells what does not fit the plan"
+        return WITHOUT_STRICT
     stacks = how.colors.with_stack() if how.colors is not None else {}
     if signal_name == "SIGSEGV" and stacks:
         sizes = ", ".join(f"{name} {size_bytes:,}" for name, size_bytes in stacks.items())

@@ -172,8 +172,8 @@ def application(
 ) -> Path:
     """Link an application with the base code's symbols.
 
-    It begins at ADDRESS; its data begin at the next multiple of PAGE_BYTES. Paths in FLAGS start
-    from PATHS_FROM. Raises TauError with what the compiler said, or with the symbols that are
+    FOLDER is not that of BASE, whose name it may have. It begins at ADDRESS; its data begin at the
+    next multiple of PAGE_BYTES. Paths in FLAGS start from PATHS_FROM. Raises TauError with what the compiler said, or with the symbols that are
     missing.
     """
     digest = base_hash(base)
@@ -190,6 +190,8 @@ def application(
             if said is not None:
                 step = _library_step(library_of_header("tile", said))
                 raise TauError(f"{name} cannot be compiled", step, said=said)
+            if not Path(objects[-1]).exists():  # the compiler left it to the linker
+                raise TauError(f"{source.name} is not a source", _library_step(source.name))
         strings = Path(scratch) / "strings.o"
         said = _run([*_compiler(root), "-c", str(root / STRINGS), "-o", str(strings)])
         assert said is None, said
@@ -211,11 +213,8 @@ def _refuse_link(name: str, libraries: Libraries, said: str) -> NoReturn:
     missing = libraries.missing("tile", said)
     if missing is None:
         raise TauError(f"{name} cannot be linked", said=said)
-    cause, library = missing
-    raise TauError(
-        f"{name} cannot be linked: {cause}",
-        _library_step(library) or "add the source or the archive that does",
-    )
+    step = _library_step(missing.library) or missing.step
+    raise TauError(f"{name} cannot be linked: {missing.cause}", step)
 
 
 def _library_step(library: str | None) -> str | None:

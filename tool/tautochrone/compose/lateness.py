@@ -1,4 +1,5 @@
-"""Which loads are too late for their major frame, and the smallest one that works for each.
+"""Which loads are too late for their major frame, and the smallest one that works for each; and
+the smallest start cycle that works.
 
 Before a run an estimate says so, by what a load copies and clears. After a run it is measured. The
 kernel stops at the first load that is late. So the system runs again with all commands later,
@@ -8,14 +9,15 @@ until none is late, and the ends of its loads tell what each of them needs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tautochrone.compose.neighborhood import delayed
 from tautochrone.compose.pages import file_bytes_of
-from tautochrone.compose.run import Run
+from tautochrone.compose.run import EARLY_START, Run
 from tautochrone.compose.system import LOADER, Application, System, pages_of
 from tautochrone.facts import compose_format as facts
 
+START_STEP_CYCLES = 1000
 DELAYS_FRAMES = (16, 64, 256, 1024, 4096)
 # Of the loader, measured on the tile with 7 applications of 5 to 35 entries, and rounded up.
 LOAD_CYCLES, ENTRY_CYCLES, CLEARED_WORD_CYCLES, COPIED_WORD_CYCLES = 4000, 400, 3, 21
@@ -91,6 +93,20 @@ def _load_cycles(system: System, application: Application, place: int) -> int:
         + CLEARED_WORD_CYCLES * cleared // 4
         + COPIED_WORD_CYCLES * copied // 4
     )
+
+
+def least_start(system: System, done: Run, simulate: Callable[[System, int], Run]) -> int | None:
+    """A start cycle that a run has shown to work, if that of DONE is too small for a tile."""
+    least, frames = None, 1
+    while True:
+        if found := EARLY_START.search(done.stopped or ""):  # at most once for each tile
+            least = -(-int(found[1]) // START_STEP_CYCLES) * START_STEP_CYCLES
+            system = replace(system, start_cycle=least)
+        elif done.stopped or all(tile.slots for tile in done.tiles):
+            return least
+        else:  # the run ended before a tile was ready
+            frames *= 4
+        done = simulate(system, frames)
 
 
 def late_loads(system: System, simulate: Callable[[System, int], Run]) -> list[LateLoad]:

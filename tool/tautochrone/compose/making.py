@@ -17,7 +17,7 @@ from tautochrone.compose import code
 from tautochrone.compose.bounds import os_slot_bound_cycles
 from tautochrone.compose.description import Description
 from tautochrone.compose.memory import Memory, loads_of, state_bytes
-from tautochrone.compose.pages import UNIT, WINDOW_END, Page, segments_of
+from tautochrone.compose.pages import ORDER_MAX, UNIT, WINDOW_END, Page, Segment, segments_of
 from tautochrone.compose.system import (
     SPECIAL,
     Application,
@@ -306,11 +306,18 @@ def _check_pages(description: Description, system: System) -> None:
             raise description.fail(where, error.message, error.next_step) from error
         segments = segments_of(application.executable)
         guards = [segment.guard for segment in segments if segment.is_stack]
-        _check_overlap(description, where, [*pages, *guards])
+        round_bytes = application.round_bytes
+        _check_overlap(description, where, [*pages, *guards], segments, round_bytes)
         _check_reserved(description, where, table, pages, place)
 
 
-def _check_overlap(description: Description, where: str, pages: list[Page]) -> None:
+def _check_overlap(
+    description: Description,
+    where: str,
+    pages: list[Page],
+    segments: list[Segment],
+    round_bytes: int,
+) -> None:
     in_order = sorted(pages, key=lambda page: page.address)
     for one, two in zip(in_order, in_order[1:], strict=False):
         if one.address + one.size_bytes > two.address:
@@ -318,8 +325,23 @@ def _check_overlap(description: Description, where: str, pages: list[Page]) -> N
                 where,
                 f"its pages, or guards of stacks, at {one.address:#x} ({one.size_bytes:,} bytes)"
                 f" and {two.address:#x} overlap",
-                "move its pool, link its segments to multiples of round_bytes, or round less",
+                _overlap_step(segments, round_bytes),
             )
+
+
+def _overlap_step(segments: list[Segment], round_bytes: int) -> str:
+    """What to do about pages that overlap: of segments that are linked closer, or of a pool."""
+    fits = [
+        size_bytes
+        for size_bytes in (UNIT << 2 * order for order in range(ORDER_MAX + 1))
+        if all(each.address % size_bytes == 0 for each in segments)
+    ]
+    if fits and fits[-1] < round_bytes:
+        return (
+            f"its segments are linked for pages of {fits[-1]:,} bytes: give round_bytes ="
+            f" {fits[-1]}, or link it with --page-bytes {round_bytes}"
+        )
+    return "move its pool"
 
 
 def _check_reserved(

@@ -100,7 +100,10 @@ def ended_document(system: System, run: Run, number: int, task: int) -> dict[str
     stack_address, stack_bytes = stacks_of(application.executable)[task]
     is_below = 0 < stack_address - last.address <= facts.SIZE_STACK_GUARD_BYTES
     if last.cause in ACCESSES and is_below:
-        cause = f"{ACCESSES[last.cause]} below its stack of {stack_bytes:,} bytes, at address"
+        cause = (
+            f"{ACCESSES[last.cause]} below its stack of {stack_bytes:,} bytes (raise it in"
+            " TAU_TASK), at address"
+        )
     return {
         "cause": cause,
         "address": last.address,

@@ -21,6 +21,7 @@ RECORD = struct.Struct("<8I")
 FRAME_BITS = 18
 ALLOCATE, LOAD = 0, 2  # the loader's stopwatches of these steps
 TOO_LATE = "an application is loaded too late for its major frame"
+EARLY_START = re.compile(r"start_cycle is too small for this tile, which needs (\d+)")
 TRAP_CYCLES = 10  # more than lie between waking up and the trap of the same interrupt
 
 

@@ -179,13 +179,15 @@ def advised_percent(plan: Plan, report: Report) -> int:
     return int(wanted * 100) + 1
 
 
-def say(report: Report, plan: Plan | None, name: str) -> None:
-    """Print what the heap did, and what follows for the next plan, on stderr."""
+def say(report: Report, plan: Plan | None, name: str, refused_step: str | None = None) -> None:
+    """Print what the heap did, and what follows for the next plan, on stderr.
+
+    REFUSED_STEP is what to do about refused requests."""
     threads = output.count(report.threads, "thread")
     calls = output.count(report.calls, "call")
     if report.tasks:
         output.note(f"tau: {name}: {calls} of the allocator, {threads}")
-        _say_tasks(report, name)
+        _say_tasks(report, name, refused_step)
         return
     if plan is None:
         output.note(
@@ -202,7 +204,7 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
         f"{report.shared_peak:,} of {report.shared_bytes:,} shared bytes used"
     )
     if report.refusals:
-        output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused")
+        _say_refusals(report, name, refused_step)
     if report.spilled_objects == 0:
         verdict = "the plan did not hold" if report.refusals else "the plan held: nothing spilled"
         output.note(f"tau: {name}: {verdict}")
@@ -221,7 +223,11 @@ def say(report: Report, plan: Plan | None, name: str) -> None:
         output.warn(f"  {objects}, {site.size_bytes:,} bytes from {site}")
 
 
-def _say_tasks(report: Report, name: str) -> None:
+def _say_refusals(report: Report, name: str, step: str | None) -> None:
+    output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused", step)
+
+
+def _say_tasks(report: Report, name: str, refused_step: str | None) -> None:
     """Print what each task's threads used, and what follows for the next plan."""
     pages = output.count(report.pages_checked, "page")
     output.note(f"tau: {name}: {pages} in the tasks' windows, each checked: in its task's sets")
@@ -239,7 +245,7 @@ def _say_tasks(report: Report, name: str) -> None:
             "give these tasks a larger heap_bytes or largest_object_bytes, and plan again",
         )
     elif report.refusals:
-        output.warn(f"tau: {name}: {output.count(report.refusals, 'request')} refused")
+        _say_refusals(report, name, refused_step)
     if report.unknown_threads:
         output.warn(
             f"tau: {name}: {output.count(report.unknown_threads, 'thread')} ran no task, as"

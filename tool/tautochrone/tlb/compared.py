@@ -81,8 +81,8 @@ def exceeded(
 
 
 def refuse(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raise TauError for the rows of a document's `exceeded`, if there are any. The first one decides
-    the next step."""
+    """Raise TauError for the rows of a document's `exceeded`, if there are any. The first one
+    decides the next step."""
     if not rows:
         return
     found = [Exceeded(**row) for row in rows]

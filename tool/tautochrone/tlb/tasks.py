@@ -188,6 +188,10 @@ def _task(reader: Reader, place: str, folder: Path, table: Table) -> Task:
             raise _fail(reader, f"{place}.{key}", f"it needs {other}")
     if table.get("largest_object_bytes", 0) > table.get("heap_bytes", 0):
         raise _fail(reader, f"{place}.largest_object_bytes", "it is larger than the heap")
+    if table.get("cost_cycles", 0) > table["period_cycles"]:
+        cause = f"a job cannot end within its period of {table['period_cycles']:,} cycles"
+        step = "give the cycles of one job, or a longer period_cycles"
+        raise _fail(reader, f"{place}.cost_cycles", cause, step)
     program = table.get("program")
     for key in ("sources", "flags", "libraries"):
         if key in table and program is None:

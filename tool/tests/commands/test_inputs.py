@@ -76,6 +76,17 @@ def test_what_is_no_file_is_refused_with_its_kind(name: str, kind: str) -> None:
     assert sorted(os.listdir()) == ["in", "link", "t.tau"]
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_missing_file_is_one_line_and_a_step(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
+    done = tau(*("nope" if word == "IN" else word for word in COMMANDS[name]))
+    assert done.returncode == 1 and done.stderr.startswith("tau: nope: no such file\n  next: ")
+    assert len(done.stderr.splitlines()) == 2
+
+
 @pytest.mark.parametrize("words", [("check", "in"), ("report", "t.tau", "--replay", "in")])
 def test_a_file_of_any_length_takes_little_memory(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

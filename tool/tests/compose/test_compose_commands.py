@@ -142,6 +142,19 @@ def test_run_says_when_the_kernel_stops(system: Path) -> None:
     assert late["smallest_frame"] == smallest and late["cycles"] > 1000
 
 
+def test_a_start_before_the_kernel_is_ready_is_named(system: Path) -> None:
+    """With the least cycle that works; 1,000 less do not."""
+    change(system, ("start_cycle = 300_000", "start_cycle = 1000"))
+    done = compose("run", system, "--major-frames", "2")
+    assert done.returncode == 1 and "time.start_cycle 1,000 is before the kernel is" in done.stderr
+    (least,) = map(int, re.findall(r"next: give start_cycle = (\d+) or more", done.stderr))
+    change(system, ("start_cycle = 1000", f"start_cycle = {least}"))
+    assert document("run", system, "--major-frames", "2")["least_start_cycle"] is None
+    change(system, (f"start_cycle = {least}", f"start_cycle = {least - 1000}"))
+    found = document("run", system, "--major-frames", "2", code=1)
+    assert found["least_start_cycle"] == least
+
+
 def test_run_says_who_was_stopped(system: Path) -> None:
     """The task that stores to a device is stopped; the other one waits for tokens for ever."""
     source = system.parent / "ping.c"
@@ -167,7 +180,8 @@ def test_a_task_that_needs_more_stack_is_stopped_below_it(system: Path) -> None:
     source.write_text(text)
     done = document("run", system, "--major-frames", "110")
     ping, _ = done["applications"][0]["tasks"]
-    assert ping["ended"]["cause"].startswith("store below its stack of 512 bytes")
+    cause = "store below its stack of 512 bytes (raise it in TAU_TASK)"
+    assert ping["ended"]["cause"].startswith(cause)
     assert ping["iterations"] == []
     human = compose("run", system, "--major-frames", "110").stdout
     assert "below its stack" in human
@@ -313,6 +327,51 @@ def test_a_missing_header_of_picolibc_names_picolibc(tmp_path: Path) -> None:
         done = compose("link", source, "-o", tmp_path / "one.elf")
         assert done.returncode == 1 and f"error: {header}" in done.stderr
         assert step in done.stderr and ("picolibc" in done.stderr) == bool(step)
+
+
+@pytest.mark.parametrize(
+    ("more", "call", "said", "step"),
+    [
+        ('flags = ["-lm"]', "", "the linker finds no -lm", 'add libraries = ["picolibc"]'),
+        ('flags = ["-lown"]', "", "the linker finds no -lown", 'libraries = ["PATH/libown.a"]'),
+        ("", "void *malloc(int); malloc(1);", "need __heap_end, __heap_start,", "do without"),
+        ('libraries = ["picolibc"]', "int puts(char *); puts(0);", "need stdout,", "do without"),
+        ("ar", "", "libping.a is not a source", 'add libraries = ["libping.a"]'),
+    ],
+)
+def test_what_cannot_be_linked_says_what_to_do(
+    system: Path, more: str, call: str, said: str, step: str
+) -> None:
+    source = system.parent / "ping.c"
+    source.write_text(source.read_text().replace("uint32_t sum = 0;", f"uint32_t sum = 0; {call}"))
+    sources = 'sources = ["ping.c"]'
+    if more == "ar":
+        (system.parent / "libping.a").write_bytes(b"!<arch>\n")
+        change(system, (sources, 'sources = ["ping.c", "libping.a"]'))
+    else:
+        change(system, (sources, f"{sources}\n{more}"))
+    done = compose("build", system)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    message, next_step = done.stderr.split("\n  next: ")
+    assert said in message and step in next_step and "ld:" not in message
+
+
+def test_an_executable_for_smaller_pages_is_refused_with_both_ways_out(system: Path) -> None:
+    """It is linked for 4 KiB, the description says 16 KiB. Each way that is named works; so does
+    an output with the base code's name."""
+    folder = system.parent
+    words = "link", folder / "ping.c", "-o", folder / "base.elf", "--force", "--page-bytes"
+    assert compose(*words, "4096").returncode == 0
+    old = 'sources = ["ping.c"]\ntasks = ["ping", "pong"]\npage_bytes = 1024'
+    new = 'executable = "base.elf"\ntasks = ["ping", "pong"]\npage_bytes = 16384'
+    said = refusal(system, (old, new))
+    assert "next: its segments are linked for pages of 4,096 bytes: give round_bytes = 4096" in said
+    assert "or link it with --page-bytes 16384" in said
+    change(system, (new, f"{new}\nround_bytes = 4096"))
+    assert compose("build", system).returncode == 0
+    change(system, ("\nround_bytes = 4096", ""))
+    assert compose(*words, "16384").returncode == 0
+    assert compose("build", system).returncode == 0
 
 
 def test_an_executable_without_tasks_gets_advice_that_helps(system: Path) -> None:

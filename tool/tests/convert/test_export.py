@@ -122,6 +122,30 @@ def test_a_full_disk_and_an_existing_file(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text() == "precious"
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "form"),
+    [
+        ("a", [], "csv"),
+        ("a.csv", [], "csv"),
+        ("a.xlsx", ["--format", "csv"], "csv"),
+        ("a.xlsx", [], ""),
+        ("a.csv.gz", [], ""),
+    ],
+)
+def test_the_suffix_says_the_format(
+    tmp_path: Path, name: str, words: list[str], form: str
+) -> None:
+    """One that is not known is refused, unless --format is given."""
+    model.write(tmp_path / "a.tau", model.random_events(8, 10))
+    arguments = [str(tmp_path / "a.tau"), "-o", str(tmp_path / name), "--json", *words]
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    if form:
+        assert json.loads(result.stdout)["format"] == form
+    else:
+        assert isinstance(result.exception, TauError) and not (tmp_path / name).exists()
+        assert "supported are .csv and .parquet" in result.exception.message
+
+
 def test_a_damaged_trace_exports_nothing_to_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.tau"
     model.write(path, model.random_events(8, 2 * form.BLOCK_EVENTS_MAX))

@@ -132,7 +132,7 @@ def test_tasks_without_heaps(tmp_path: Path) -> None:
         (ON_TILE.split("[kernel]")[0] + task(1), [], "the file has no [kernel]"),
         (ON_TILE + task(1), ["--switch", "forget"], "a switch that forgets"),
         (ON_TILE + task(1), ["--shared-heap"], "a shared heap"),
-        (ON_TILE + task(1, cost=300_000), [], "the fixed point exceeds the period"),
+        (ON_TILE + task(1, cost=79_000), [], "the fixed point exceeds the period"),
     ],
 )
 def test_why_there_is_no_bound(tmp_path: Path, text: str, words: list[str], cause: str) -> None:

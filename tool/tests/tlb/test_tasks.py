@@ -56,6 +56,7 @@ WRONG = [
     ("start = 0x80000000", "start = 0x80001000", ":4: window.start: 0x80001000 is no multiple"),
     ("0x10000000", "0x30000000", ":5: window.size_bytes: 805306368 is no power of two"),
     ("0x10000000", "0x100", ":5: window.size_bytes is 256, expected an integer from 4096"),
+    ("mode =", "cost_cycles = 40_001\nmode =", ":29: task[1].cost_cycles: a job cannot end within"),
     ("[kernel]", "word_bytes = 5\n[kernel]", ":6: window.word_bytes: there are no words of 5"),
     ("colored = true", "sets = []\ncolored = false", ":7: kernel.sets: an uncolored kernel owns"),
     ("colored = true", "colored = 1", ":7: kernel.colored is 1, expected true or false"),

@@ -84,12 +84,14 @@ def command(
         libraries = Libraries.named(names, Path())
     with scratch() as folder:
         base = making.base_of(folder)
+        own = folder / "application"
+        own.mkdir()
         made = code.application(
             making.root(),
             out.stem,
             sources,
             base.path,
-            folder,
+            own,
             flags,
             page_bytes,
             making.address_of(address),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tautochrone.commands.compose.options import FILE, FRAMES, JSON, scratch
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED
+
+if TYPE_CHECKING:
+    from tautochrone.compose.system import System
 
 
 @click.command()
@@ -34,12 +37,14 @@ def command(system: Path, major_frames: int, as_json: bool) -> int:
     with scratch() as folder:
         made = making.make(description, folder)
         done = run.run_made(folder, made, major_frames)
+
+        def again(other: System, frames: int) -> run.Run:
+            return run.run_made(folder, campaign.replaced(made, other), frames)
+
         too_late = []
         if done.stopped is not None and run.TOO_LATE in done.stopped:
-            too_late = lateness.late_loads(
-                made.system,
-                lambda other, frames: run.run_made(folder, campaign.replaced(made, other), frames),
-            )
+            too_late = lateness.late_loads(made.system, again)
+        least_start = lateness.least_start(made.system, done, again)
         _, options = run.simulator_of(len(made.system.slots))
         found: dict[str, Any] = {
             "system": str(system),
@@ -47,6 +52,7 @@ def command(system: Path, major_frames: int, as_json: bool) -> int:
             "simulator": options,
             "major_frames": major_frames,
             "stopped": done.stopped,
+            "least_start_cycle": least_start,
             "late_loads": [asdict(each) for each in too_late],
             **result.document(made.system, done),
         }
@@ -58,6 +64,12 @@ def command(system: Path, major_frames: int, as_json: bool) -> int:
             f"give --major-frames {late[-1].major_frame + 1} or more",
         )
     output.emit(as_json, "compose run", found, lambda: result.show(found))
+    if least_start is not None:
+        output.warn(
+            f"{system}: time.start_cycle {made.system.start_cycle:,} is before the kernel is ready",
+            f"give start_cycle = {least_start} or more",
+        )
     for each in too_late:
         output.warn(each.message, f"give its command major_frame = {each.smallest_frame} or more")
-    return EXIT_FAILED if done.stopped or found["messages"] else EXIT_DONE
+    is_failed = done.stopped or least_start or found["messages"]
+    return EXIT_FAILED if is_failed else EXIT_DONE

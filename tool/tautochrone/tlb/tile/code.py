@@ -135,6 +135,8 @@ class Builder:
             if done.returncode != 0:
                 step = _library_step(library_of_header("tile", done.stderr))
                 raise TauError(f"{source.name} cannot be compiled", step, said=done.stderr)
+            if not made.exists():  # the compiler left it to the linker
+                raise TauError(f"{source.name} is not a source", _library_step(source.name))
             if done.stderr:
                 print(done.stderr, end="", file=sys.stderr, flush=True)  # warnings
             self.objects[source, flags] = made
@@ -173,9 +175,8 @@ def _link_refusal(task: TileTask, said: str) -> TauError:
         return TauError(f"the program of {task.name} has no {MAIN}", step)
     if missing is None:
         return TauError(f"the program of {task.name} cannot be linked", said=said)
-    cause, library = missing
-    step = _library_step(library) or "add the source or the archive that does to the task"
-    return TauError(f"the program of {task.name} cannot be linked: {cause}", step)
+    step = _library_step(missing.library) or missing.step
+    return TauError(f"the program of {task.name} cannot be linked: {missing.cause}", step)
 
 
 def _words(elf: Path, task: TileTask) -> tuple[Words, int]:
