@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -166,12 +166,7 @@ def beside(made: Made, folder: Path, places: list[tuple[int, int]], seed: int) -
     return replace(system, applications=tuple(applications), slots=tuple(map(tuple, slots)))
 
 
-def campaign(
-    made: Made,
-    folder: Path,
-    request: Request,
-    progress: Callable[[Iterable[int], str], Iterable[int]],
-) -> Campaign:
+def campaign(made: Made, folder: Path, request: Request) -> Campaign:
     """Compare runs until enough neighbors have come, and been alive in enough slots.
 
     Raises TauError if nothing can be compared, or the leak asked for cannot show.
@@ -199,12 +194,13 @@ def campaign(
     if others:
         done = run(replaced(made, own), frames)
         found = _with(found, alone, done, own, names, sorted(others), None)
-    for _ in progress(_runs(lambda: bool(places) and _wants_more(found)), "runs"):
+    while places and _wants_more(found):
         run_seed = request.seed * RUNS_MAX + found.runs
         full = beside(replaced(made, own), folder, places, run_seed)
         full = neighborhood(full, tiles, free, run_seed, frames)
         _refuse_no_room(full, tiles)
-        done = run(replaced(made, full), frames)
+        came = f"{len(found.neighbors)} of {request.neighbors} neighbors so far"
+        done = run(replaced(made, full), frames, label=f"run {found.runs + 1} ({came})")
         _refuse_stop(done, f"beside the neighbors of seed {run_seed}")
         company_names = [*sorted(others), *sorted(tiles)]
         found = _with(found, alone, done, full, names, company_names, run_seed)
@@ -269,13 +265,6 @@ def _wants_more(found: Campaign) -> bool:
 def replaced(made: Made, system: System) -> Made:
     """The files of another system with the same kernel and base code."""
     return made_of(system, made.base, made.kernel)
-
-
-def _runs(goes_on: Callable[[], bool]) -> Iterator[int]:
-    number = 0
-    while goes_on():
-        yield number
-        number += 1
 
 
 def _with(

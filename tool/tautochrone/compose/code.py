@@ -172,9 +172,9 @@ def application(
 ) -> Path:
     """Link an application with the base code's symbols.
 
-    FOLDER is not that of BASE, whose name it may have. It begins at ADDRESS; its data begin at the
-    next multiple of PAGE_BYTES. Paths in FLAGS start from PATHS_FROM. Raises TauError with what the compiler said, or with the symbols that are
-    missing.
+    If FOLDER is not that of BASE, NAME may be BASE's. It begins at ADDRESS; its data begin at the
+    next multiple of PAGE_BYTES. Paths in FLAGS start from PATHS_FROM. Raises TauError with what the
+    compiler said, or with the symbols that are missing.
     """
     digest = base_hash(base)
     words = [int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)]

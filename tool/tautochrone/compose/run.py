@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-import os
-import subprocess
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import tile_format as tile
 from tautochrone.replay.tile.program import build_module, hardware_folder
+from tautochrone.replay.tile.progress import run_whole
 
 KERNEL_LINE = re.compile(r"(\[\d\] )?kernel: ")
 RECORD = struct.Struct("<8I")
@@ -162,26 +161,18 @@ def run(
     dma_turns: bool = True,
     timeout_seconds: int = 600,
     unit_parameters: tuple[str, ...] = (),
+    label: str = "the simulation",
 ) -> Run:
-    """Simulate. Raises TauError if the simulator cannot be run."""
+    """Simulate under a bar with this label. Raises TauError if the simulator cannot be run."""
     simulator, _ = simulator_of(tiles, dma_turns, unit_parameters)
     image = folder / "system.bin"
     image.write_bytes(content)
     results = [folder / f"results-{number}.bin" for number in range(tiles)]
     line = [str(simulator), "--program", str(kernel), "--image", f"{image}@0"]
-    line += ["--cycles-max", str(cycles_max), "--parent", str(os.getpid())]
+    line += ["--cycles-max", str(cycles_max)]
     for path in results:
         line += ["--results", str(path)]
-    try:
-        done = subprocess.run(
-            line,
-            capture_output=True,
-            text=True,
-            errors="backslashreplace",
-            timeout=timeout_seconds,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TauError(f"the simulation took more than {timeout_seconds} s") from error
+    done = run_whole(line, label, timeout_seconds)
     if not all(path.exists() for path in results):
         raise TauError("the simulator failed", "see what it said above", said=done.stderr)
     return Run(
@@ -189,12 +180,19 @@ def run(
     )
 
 
-def run_made(folder: Path, made: Made, major_frames: int, leak: str = "none") -> Run:
+def run_made(
+    folder: Path,
+    made: Made,
+    major_frames: int,
+    leak: str = "none",
+    label: str = "the simulation",
+) -> Run:
     """Simulate so many major frames of the tile that has the most slots."""
     system = made.system
     slots = major_frames * max(map(len, system.slots))
     cycles = system.start_cycle + slots * (system.user_slot_cycles + system.os_slot_cycles)
-    return run(folder, made.kernel, made.content, len(system.slots), cycles, leak != "dma")
+    tiles = len(system.slots)
+    return run(folder, made.kernel, made.content, tiles, cycles, leak != "dma", label=label)
 
 
 def _count(slot: Slot, before: tuple[int, ...], after: tuple[int, ...]) -> None:

@@ -93,7 +93,7 @@ def command(
     with scratch() as folder:
         made = making.make(description, folder, leak)
         request = campaign.Request(neighbors, slots_least, seed, major_frames, leak, only)
-        found = campaign.campaign(made, folder, request, output.progress)
+        found = campaign.campaign(made, folder, request)
         document = {
             "system": str(path),
             **making.hashes(made, description),

@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from typing import IO, Any, TypeVar
 
 from tautochrone.console import terminal
-from tautochrone.console.output import is_quiet
+from tautochrone.console.output import is_quiet, progress
 from tautochrone.errors import TauError
 
 SHOWN_AFTER_S = 1.0
 SAID_BYTES_MAX = 4096
+TICK_S = 0.1
 Result = TypeVar("Result")
 
 _lock = threading.Lock()
@@ -64,6 +65,43 @@ def run_watched(line: list[str], commands: int, label: str) -> tuple[int, str]:
         size = said.seek(0, 2)
         said.seek(max(size - SAID_BYTES_MAX, 0))
         return code, said.read().decode(errors="replace")
+
+
+def run_whole(
+    line: list[str], label: str, seconds_max: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a simulator under a bar; return all that it printed. The end of this process ends it.
+
+    Raises TauError after SECONDS_MAX.
+    """
+    line = [*line, "--parent", str(os.getpid())]
+    started, printed = time.monotonic(), ("", "")
+
+    def ticks(process: subprocess.Popen[str]) -> Iterator[None]:
+        nonlocal printed
+        while time.monotonic() - started < seconds_max:
+            try:
+                printed = process.communicate(timeout=TICK_S)
+                return
+            except subprocess.TimeoutExpired:
+                yield
+        raise TauError(f"{label} took more than {seconds_max:g} s")
+
+    with subprocess.Popen(
+        line,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="backslashreplace",
+    ) as process:
+        try:
+            for _ in progress(ticks(process), label):
+                pass
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(line, process.returncode, *printed)
 
 
 def run_in_threads(run: Callable[[str], Result], names: Sequence[str]) -> list[Result]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.replay.tile.program import hardware_folder
+from tautochrone.replay.tile.progress import run_whole
 from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.records import Records, read
 from tautochrone.tlb.tile.shape import Shape
@@ -66,14 +65,8 @@ def simulated(
     results = builder.folder / "results.bin"
     cycles_max = _boot_cycles_max(system) + warm_up_cycles_max + system.run_cycles
     line = [str(shape.simulator()), "--program", str(program), "--results", str(results)]
-    line += ["--cycles-max", str(cycles_max), "--parent", str(os.getpid())]
-    seconds = 60 + cycles_max // CYCLES_PER_SECOND_MIN
-    try:
-        done = subprocess.run(
-            line, capture_output=True, text=True, errors="backslashreplace", timeout=seconds
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TauError(f"the simulation took more than {seconds} s") from error
+    line += ["--cycles-max", str(cycles_max)]
+    done = run_whole(line, "the simulation", 60 + cycles_max // CYCLES_PER_SECOND_MIN)
     if done.returncode == CYCLE_LIMIT:
         _check_warm_ups(system, read(results.read_bytes()), warm_up_cycles_max, is_cut=True)
         raise TauError("the kernel went on behind the end of the run")

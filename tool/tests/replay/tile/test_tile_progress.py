@@ -28,9 +28,14 @@ sys.exit(3)
 CALLER = f"""
 import sys
 from tautochrone.console import output
-from tautochrone.replay.tile.progress import run_watched
-output.configure(color="auto", quiet=len(sys.argv) > 1)
-code, said = run_watched([sys.executable, "-c", {SIMULATOR!r}], {COMMANDS}, "a replay")
+from tautochrone.replay.tile.progress import run_watched, run_whole
+output.configure(color="auto", quiet="quiet" in sys.argv)
+line = [sys.executable, "-c", {SIMULATOR!r}]
+if "whole" in sys.argv:
+    done = run_whole(line, "a replay", 300)
+    code, said = done.returncode, done.stdout + done.stderr
+else:
+    code, said = run_watched(line, {COMMANDS}, "a replay")
 assert code == 3 and said.split("\\n") == ["said on stdout", "said on stderr", ""], (code, said)
 """
 BAR, CONTROL = b"a replay", b"\x1b["
@@ -43,17 +48,19 @@ def called(*words: str, stderr: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(line, stdout=stderr, stderr=stderr, env=environment)
 
 
-def test_nothing_is_written_where_no_terminal_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["watched", "whole"])
+def test_nothing_is_written_where_no_terminal_is(tmp_path: Path, way: str) -> None:
     """Not even where colors are forced."""
     with open(tmp_path / "log", "wb") as file:
-        assert called(stderr=file.fileno()).wait(300) == 0
+        assert called(way, stderr=file.fileno()).wait(300) == 0
     assert (tmp_path / "log").read_bytes() == b""
 
 
+@pytest.mark.parametrize("way", ["watched", "whole"])
 @pytest.mark.parametrize("words", [(), ("quiet",)], ids=["shown", "quiet"])
-def test_on_a_terminal_there_is_a_bar_unless_quiet(words: tuple[str, ...]) -> None:
+def test_on_a_terminal_there_is_a_bar_unless_quiet(words: tuple[str, ...], way: str) -> None:
     ours, theirs = os.openpty()
-    process = called(*words, stderr=theirs)
+    process = called(way, *words, stderr=theirs)
     os.close(theirs)
     sent = b""
     with open(ours, "rb", buffering=0) as terminal, suppress(OSError):  # at the end of a terminal
