@@ -69,7 +69,7 @@ static const char *add_segment(struct tau_executable *executable, struct file fi
     if (segment.address < TAU_COMPOSE_ADDRESS_APPLICATION ||
         segment.address >= TAU_TILE_ADDRESS_FRAMES ||
         segment.memory_bytes > TAU_TILE_ADDRESS_FRAMES - segment.address) {
-        return "a segment lies where no application may";
+        return "a segment lies outside the addresses of applications";
     }
     if ((flags & FLAG_WRITE) != 0 && (flags & FLAG_EXECUTE) != 0) {
         return "a segment is writable and executable";
@@ -99,17 +99,17 @@ static const char *read_note(struct tau_executable *executable, struct file file
         return NULL;  // somebody else's
     }
     if (words[0] != TAU_COMPOSE_NOTE_VERSION) {
-        return "its note has another version";
+        return "its note has a different version";
     }
     const uint32_t tasks = words[1];
     if (executable->tasks_count != 0 || tasks == 0 || tasks > TAU_COMPOSE_LIMIT_TASKS ||
         bytes < 4 * (NOTE_HEAD_WORDS + TAU_COMPOSE_NOTE_HEAD_WORDS +
                      tasks * TAU_COMPOSE_NOTE_TASK_WORDS)) {
-        return "its note tells no tasks, or too many";
+        return "its note lists no tasks, or too many";
     }
     for (uint32_t i = 0; i < TAU_COMPOSE_NOTE_HASH_BYTES / 4; i++) {
         if (words[2 + i] != hash[i]) {
-            return "it is linked with another base code";
+            return "it is linked against a different base code";
         }
     }
     for (uint32_t i = 0; i < tasks; i++) {
@@ -135,12 +135,12 @@ static bool has_segment(const struct tau_executable *executable, uint32_t addres
 
 static const char *check_tasks(const struct tau_executable *executable) {
     if (executable->tasks_count == 0) {
-        return "it has no note that tells its tasks";
+        return "it has no note that lists its tasks";
     }
     for (uint32_t i = 0; i < executable->tasks_count; i++) {
         const struct tau_task *task = &executable->tasks[i];
         if (task->entry % 2 != 0 || !has_segment(executable, task->entry, 4u << RIGHTS_SHIFT)) {
-            return "a task's entry is no code";
+            return "a task's entry is not code";
         }
         if (task->stack % 16 != 0) {
             return "stack_bytes of TAU_TASK must be a multiple of 16";
@@ -158,11 +158,11 @@ const char *tau_executable_read(struct tau_executable *executable, const volatil
     executable->segments_count = 0;
     executable->tasks_count = 0;
     if (size_bytes < ELF_HEADER_BYTES) {
-        return "it is cut short";
+        return "it is truncated";
     }
     if (image[0] != ELF_MAGIC || (image[1] & 0xFFFFFF) != ELF_CLASS32_LITTLE_VERSION1 ||
         image[4] != ELF_EXECUTABLE_RISCV) {
-        return "it is no ELF32 executable for RISC-V";
+        return "it is not an ELF32 executable for RISC-V";
     }
     const uint32_t headers = image[ELF_PROGRAM_OFFSET];
     const uint32_t count = image[ELF_COUNT] & 0xFFFF;

@@ -32,8 +32,8 @@ struct tau_executable {
 
 // Reads the ELF file of SIZE_BYTES at IMAGE into EXECUTABLE. HASH is that of the base code. Returns
 // NULL, or what is wrong; then EXECUTABLE may hold anything:
-// - it is cut short, or no ELF32 little-endian executable for RISC-V;
-// - an offset or a size does not fit into the file or the window, or is no multiple of 4;
+// - it is truncated, or not an ELF32 little-endian executable for RISC-V;
+// - an offset or a size does not fit into the file or the window, or is not a multiple of 4;
 // - a segment is writable and executable, overlaps another, or lies below where applications may;
 // - it has no note of ours, or one of another version or base code;
 // - a task's entry lies in no executable segment, or its stack does not end in a writable one;

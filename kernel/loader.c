@@ -60,7 +60,7 @@ static const char *set_up(uint32_t number) {
     if (wrong == NULL &&
         executable.tasks_count !=
             tau_system_file_application(file, number, TAU_COMPOSE_APPLICATION_TASK_COUNT)) {
-        wrong = "it has another number of tasks than the system file says";
+        wrong = "its number of tasks differs from that in the system file";
     }
     if (wrong == NULL) {
         wrong = tau_pages_allocate(number);
@@ -70,7 +70,7 @@ static const char *set_up(uint32_t number) {
     }
     if (!tau_pages_hold(number, &executable)) {
         tau_pages_release(number);
-        return "a segment is not in pages of its rights";
+        return "a segment lies outside the pages with its rights";
     }
     finish(WATCH_ALLOCATE, application->pages_count);
     tau_tile_start(WATCH_BIND, number);

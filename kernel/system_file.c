@@ -120,12 +120,12 @@ const char *tau_system_file_read(struct tau_system_file *file, const volatile ui
     }
     if (file->header[TAU_COMPOSE_HEADER_MAGIC] != TAU_COMPOSE_SYSTEM_MAGIC ||
         file->header[TAU_COMPOSE_HEADER_VERSION] != TAU_COMPOSE_SYSTEM_VERSION) {
-        return "the system file is none, or of another version";
+        return "the memory tile has no system file of this version";
     }
     const uint32_t room_bytes = TAU_COMPOSE_SYSTEM_BYTES_MAX - offset;
     if (file->header[TAU_COMPOSE_HEADER_SIZE_BYTES] > room_bytes || !tables_inside(file) ||
         !applications_inside(file)) {
-        return "a table of the system file reaches beyond it";
+        return "a table reaches beyond the end of the system file";
     }
     if (!images_inside(file, room_bytes)) {
         return "an image of the system file reaches beyond the memory tile";
@@ -136,7 +136,7 @@ const char *tau_system_file_read(struct tau_system_file *file, const volatile ui
         return "the system file has no slots";
     }
     if (!read_slots(file) || !commands_name_applications(file)) {
-        return "a slot or a command names an application that is not there";
+        return "a slot or a command names an application that the file lacks";
     }
     return NULL;
 }

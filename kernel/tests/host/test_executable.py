@@ -77,10 +77,10 @@ def test_the_good_one_is_accepted(good: Good) -> None:
 
 
 CASES: dict[str, tuple[Callable[[Good], tuple[tuple[int, int], ...]], str]] = {
-    "class": (lambda g: ((4, 0x00010102),), "no ELF32 executable"),
-    "byte order": (lambda g: ((4, 0x00010201),), "no ELF32 executable"),
-    "machine": (lambda g: ((16, 0x00280002),), "no ELF32 executable"),
-    "type": (lambda g: ((16, 0x00F30003),), "no ELF32 executable"),
+    "class": (lambda g: ((4, 0x00010102),), "not an ELF32 executable"),
+    "byte order": (lambda g: ((4, 0x00010201),), "not an ELF32 executable"),
+    "machine": (lambda g: ((16, 0x00280002),), "not an ELF32 executable"),
+    "type": (lambda g: ((16, 0x00F30003),), "not an ELF32 executable"),
     "headers outside": (lambda g: ((28, 0xFFFFFFF0),), "headers are not inside"),
     "headers unaligned": (lambda g: ((28, PROGRAMS + 2),), "headers are not inside"),
     "too many headers": (lambda g: ((44, 0x0028FFFF),), "headers are not inside"),
@@ -90,15 +90,15 @@ CASES: dict[str, tuple[Callable[[Good], tuple[tuple[int, int], ...]], str]] = {
         "not inside the file",
     ),
     "memory less than file": (lambda g: ((g.program(LOAD) + 20, 4),), "not inside the file"),
-    "memory overflows": (lambda g: ((g.program(LOAD) + 20, 0xFFFFFFF0),), "where no application"),
+    "memory overflows": (lambda g: ((g.program(LOAD) + 20, 0xFFFFFFF0),), "outside the addresses"),
     "behind the window": (
         lambda g: ((g.program(LOAD) + 8, 0xFFFFFFF0),),
-        "where no application may",
+        "outside the addresses",
     ),
-    "page 0": (lambda g: ((g.program(LOAD) + 8, 0x80000000),), "where no application may"),
-    "base code": (lambda g: ((g.program(LOAD) + 8, 0x80004000),), "where no application may"),
-    "a FIFO": (lambda g: ((g.program(LOAD) + 8, 0x80010000),), "where no application may"),
-    "the kernel": (lambda g: ((g.program(LOAD) + 8, 0x00100000),), "where no application may"),
+    "page 0": (lambda g: ((g.program(LOAD) + 8, 0x80000000),), "outside the addresses"),
+    "base code": (lambda g: ((g.program(LOAD) + 8, 0x80004000),), "outside the addresses"),
+    "a FIFO": (lambda g: ((g.program(LOAD) + 8, 0x80010000),), "outside the addresses"),
+    "the kernel": (lambda g: ((g.program(LOAD) + 8, 0x00100000),), "outside the addresses"),
     "unaligned": (lambda g: ((g.program(LOAD) + 8, 0x80100002),), "not aligned"),
     "writable code": (lambda g: ((g.program(LOAD) + 24, 7),), "writable and executable"),
     "overlap": (
@@ -107,17 +107,17 @@ CASES: dict[str, tuple[Callable[[Good], tuple[tuple[int, int], ...]], str]] = {
     ),
     "no note": (lambda g: ((g.program(NOTE), 0),), "no note"),
     "note outside": (lambda g: ((g.program(NOTE) + 4, 0xFFFFFFFC),), "note is not inside"),
-    "note's version": (lambda g: ((g.word(g.program(NOTE) + 4) + 16, 99),), "another version"),
+    "note's version": (lambda g: ((g.word(g.program(NOTE) + 4) + 16, 99),), "different version"),
     "no tasks": (lambda g: ((g.word(g.program(NOTE) + 4) + 20, 0),), "no tasks, or too many"),
     "many tasks": (lambda g: ((g.word(g.program(NOTE) + 4) + 20, 9),), "no tasks, or too many"),
-    "base code's hash": (lambda g: ((g.word(g.program(NOTE) + 4) + 24, 0),), "another base code"),
+    "base code's hash": (lambda g: ((g.word(g.program(NOTE) + 4) + 24, 0),), "different base code"),
     "entry outside": (
         lambda g: ((g.word(g.program(NOTE) + 4) + 56, 0x80004000),),
-        "entry is no code",
+        "entry is not code",
     ),
     "entry in data": (
         lambda g: ((g.word(g.program(NOTE) + 4) + 56, g.word(g.program(LOAD, 1) + 8)),),
-        "entry is no code",
+        "entry is not code",
     ),
     "stack in code": (
         lambda g: ((g.word(g.program(NOTE) + 4) + 60, g.word(g.program(LOAD) + 8) + 16),),

@@ -76,11 +76,11 @@ def test_the_good_one_is_accepted(good: Good) -> None:
     assert good.answer({}, tile=1) == "the system file has no part for this tile"
 
 
-BEYOND = "reaches beyond it"
-ABSENT = "names an application that is not there"
+BEYOND = "reaches beyond the end"
+ABSENT = "names an application that the file lacks"
 HEADER = {
-    "another magic number": (facts.HEADER_MAGIC, 1, "of another version"),
-    "a newer version": (facts.HEADER_VERSION, facts.SYSTEM_VERSION + 1, "of another version"),
+    "another magic number": (facts.HEADER_MAGIC, 1, "no system file of"),
+    "a newer version": (facts.HEADER_VERSION, facts.SYSTEM_VERSION + 1, "no system file of"),
     "too large": (facts.HEADER_SIZE_BYTES, facts.SYSTEM_BYTES_MAX, BEYOND),
     "beyond the memory tile": (facts.HEADER_SIZE_BYTES, facts.SYSTEM_BYTES_MAX - 4, BEYOND),
     "cut": (facts.HEADER_SIZE_BYTES, 4 * facts.SYSTEM_HEADER_WORDS, BEYOND),

@@ -31,7 +31,7 @@ RANDOM_FRAMES = 24  # later: many of them are loaded
 MUTANTS = 30
 EDGES = (0, 1, 4, 0x7FFFFFFF, 0x80000000, 0x80100000, 0xFFFFFFFC, 0xFFFFFFFF)
 # What only the tile can say, which has the page list.
-TILE_SAYS = ("a segment is not in pages of its rights", "another number of tasks")
+TILE_SAYS = ("a segment lies outside the pages with its rights", "its number of tasks differs")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,8 @@ def check_batch(builder: Builder, good: Good, images: Sequence[bytes], later_fra
     verdict = check.compare(alone, beside, METRONOME)
     assert verdict == check.Verdict(verdict.events_compared, 0, None)
     assert verdict.events_compared > 200
-    assert all("whole" in line for line in beside.output(METRONOME))
+    whole = beside.output(METRONOME)[:-1]  # the end of the run may cut the last line
+    assert all("whole" in line for line in whole)
     refused = refusals(beside)
     ran = {slot.owner >> 8 for slot in beside.tiles[0].slots if slot.calls}
     for number, image in enumerate(images, 1):

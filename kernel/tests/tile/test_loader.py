@@ -132,7 +132,7 @@ def test_segments_are_in_own_pages_of_their_rights(parts: Parts) -> None:
         (2, parts.words(0)[2][1] | facts.PAGE_KIND_FIXED << facts.PAGE_SHIFT_KIND | 70),
     ):
         done = parts.carried_out(system, {(place, 1): rest})
-        assert refusal(done) == "a segment is not in pages of its rights"
+        assert refusal(done) == "a segment lies outside the pages with its rights"
         assert marked(done, system, 0, MAIN) == []
         assert [frame for frame, _ in marked(done, system, 1, MAIN)] == [14, 15, 16]
 

@@ -246,7 +246,7 @@ def _refuse_nothing(
 def _refuse_no_room(full: System, tiles: Mapping[str, int]) -> None:
     if not any(each.application in tiles for each in full.commands):
         raise TauError(
-            "no neighbor has memory beside the system's own applications",
+            "the system's own applications leave no memory for a neighbor",
             "raise memory.frame_count, or compare one --application with the others",
         )
 

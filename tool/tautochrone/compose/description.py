@@ -65,7 +65,7 @@ def _check_applications(description: Description) -> None:
             _check_page_bytes(description, f"{place}.{key}", application.get(key))
         tasks = application["tasks"]
         if not tasks or len(set(tasks)) != len(tasks):
-            raise description.fail(f"{place}.tasks", "name each task once, and one at least")
+            raise description.fail(f"{place}.tasks", "name one task or more, each once")
         pool = [key for key in application if key.startswith("pool_")]
         if len(pool) not in (0, 3):
             raise description.fail(
@@ -73,7 +73,7 @@ def _check_applications(description: Description) -> None:
             )
         for key in ("pool_address", "address"):
             if application.get(key, 0) % UNIT != 0:
-                raise description.fail(f"{place}.{key}", f"it is no multiple of {UNIT}")
+                raise description.fail(f"{place}.{key}", f"it is not a multiple of {UNIT}")
         if pool:
             _check_pool(description, place, application)
         if application.get("sources") == []:

@@ -39,7 +39,7 @@ def cannot_show(
     ):
         return "it acts on the translations of one core, and nobody else has a slot on their tiles"
     if leak in NEXT_SLOT and not _has_slot_behind(leak, system, names, neighbors):
-        return "it acts from one slot on the next one, and no neighbor has the slot before theirs"
+        return "it acts from one slot on the next, and no neighbor has a slot before one of theirs"
     if leak == "dma" and not _shares_link(system, names):
         return "it lets DMA channels delay each other, and no other application has one there"
     if leak == "one-table":

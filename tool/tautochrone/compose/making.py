@@ -40,9 +40,9 @@ from tautochrone.targets.libraries import Libraries
 RELINK = "link it with `tau compose link`"
 RELINK_CORRECTED = "correct it in the source and link again"
 ODD_STACK = "stack_bytes of TAU_TASK must be a multiple of 16"
-NO_NOTE = "it has no note that tells its tasks"
+NO_NOTE = "it has no note that lists its tasks"
 NAME_TASKS = (
-    "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as kernel/base/application.h says"
+    "name its tasks in a source by TAU_TASK and TAU_APPLICATION, as in kernel/base/application.h"
 )
 EXECUTABLE_BYTES_MAX = 1 << 24
 FIFO_PAGE_BYTES = 4096
@@ -162,7 +162,7 @@ def made_of(system: System, base: Base, kernel: Path, tiles: tuple[TileUse, ...]
         largest = max(system.applications, key=lambda each: each.executable.stat().st_size)
         raise TauError(
             f"the system takes {len(content):,} bytes, the memory tile has"
-            f" {facts.SYSTEM_BYTES_MAX:,}; the largest executable is that of {largest.name}"
+            f" {facts.SYSTEM_BYTES_MAX:,}; the executable of {largest.name} is the largest"
         )
     return Made(system, base, kernel, content, tiles)
 
@@ -188,7 +188,7 @@ def _application(
     tasks = len(code.tasks_of(executable))
     if tasks != len(table["tasks"]):
         raise description.fail(
-            f"{place}.tasks", f"{name} has {tasks} tasks, {len(table['tasks'])} are named"
+            f"{place}.tasks", f"{name} has {tasks} tasks, but the file names {len(table['tasks'])}"
         )
     return Application(
         name,
@@ -283,7 +283,7 @@ def _check_frames(description: Description, system: System) -> None:
     end = system.frame_first + system.frame_count
     if end > SPECIAL or state_bytes(end) > tile.SIZE_PLAIN_BYTES:
         raise description.fail(
-            "memory.frame_count", f"a tile has no {end} KiB that its kernel can hand out"
+            "memory.frame_count", f"the kernel of a tile cannot hand out {end} KiB"
         )
 
 

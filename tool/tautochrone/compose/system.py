@@ -153,7 +153,7 @@ def channels_of(system: System) -> list[Channel]:
             name = f"FIFO {number} of {application.name}"
             if system.tile_of(application, fifo.reader) in (place, None):
                 raise TauError(
-                    f"{name}: a DMA channel leads to the other tile, its reader is not there",
+                    f"{name}: a DMA channel leads to the other tile, where its reader has no slot",
                     "give the reader a slot on the other tile, or the FIFO no channel",
                 )
             if used[place] == tile.SIZE_DMA_CHANNELS:

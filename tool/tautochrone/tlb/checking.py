@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tautochrone.console.output import count
 from tautochrone.tlb import geometry as geometries
 from tautochrone.tlb.partition import HEAP, NO_MISS, STACK, UNCOLORED, Partition, Principal, Run
 
@@ -47,9 +48,9 @@ def _broken_window(partition: Partition, principal: Principal) -> Iterator[str]:
         *(principal.window_start, principal.window_bytes, principal.heap_window_bytes),
     )
     if size.bit_count() != 1 or start % size or size < 2 * page_bytes:
-        yield f"{principal.name}'s window is no power of two of two pages or more, or not aligned"
+        yield f"{principal.name}'s window is not an aligned power of two of two pages or more"
     if heap and (heap.bit_count() != 1 or not 2 * page_bytes <= heap <= size):
-        yield f"the window of {principal.name}'s heap is no power of two of two pages or more"
+        yield f"the window of {principal.name}'s heap is not a power of two of two pages or more"
     if start == 0:
         yield f"{principal.name}'s window has address 0, where no object can be"
     if bool(heap) != bool(principal.runs_of(HEAP)):
@@ -143,5 +144,5 @@ def _wrong_counts(partition: Partition, principal: Principal) -> Iterator[str]:
         if principal.mode == NO_MISS and taken + most > array.safe_ways:
             yield (
                 f"{principal.name} has up to {taken + most} live entries in a set of {array.name},"
-                f" but {array.safe_ways} of its ways are safe"
+                f" more than its {count(array.safe_ways, 'safe way')}"
             )

@@ -185,7 +185,7 @@ def _structure(
         cause = f"{len(rows)} rows give {1 << len(rows)} sets, but {row['array']} has {sets}"
         raise _wrong(reader, f"{place}.rows", cause, f"give {sets.bit_length() - 1} rows")
     if constant >= sets:
-        raise _wrong(reader, f"{place}.constant", f"{constant} is no set of {sets}")
+        raise _wrong(reader, f"{place}.constant", f"{constant} is not one of {sets} sets")
     for bit, mask in enumerate(rows):
         if mask % (row["page_bytes"] // base_bytes):
             cause = f"{mask:#x} has bits inside a page of {row['page_bytes']} bytes"
@@ -210,4 +210,4 @@ def _dependent_row(rows: tuple[int, ...]) -> int | None:
 
 def _refuse_no_power_of_two(reader: Reader, place: str, value: int) -> None:
     if value.bit_count() != 1:
-        raise _wrong(reader, place, f"{value} is no power of two")
+        raise _wrong(reader, place, f"{value} is not a power of two")

@@ -233,7 +233,7 @@ def _shares_of_sets(plan: _Plan, place: str, fixed: FixedSets) -> tuple[int | No
     if fixed.count % per_share:
         raise tasks.fail(
             f"{place}.count",
-            f"{fixed.count} sets of {fixed.array} are no multiple of {per_share}",
+            f"{fixed.count} sets of {fixed.array} are not a multiple of {per_share}",
             f"sets are given in shares: {per_share} of {fixed.array} each",
         )
     wanted = fixed.count // per_share
@@ -246,8 +246,8 @@ def _shares_of_sets(plan: _Plan, place: str, fixed: FixedSets) -> tuple[int | No
     ):
         raise tasks.fail(
             f"{place}.first",
-            f"sets {fixed.first} to {fixed.first + fixed.count - 1} of {fixed.array} are no range"
-            f" of shares, since they follow from another array's",
+            f"sets {fixed.first} to {fixed.first + fixed.count - 1} of {fixed.array} are not a"
+            " range of shares, because shares follow from another array",
             "give first in another array, or leave it out",
         )
     return first, wanted

@@ -153,9 +153,9 @@ def _window(reader: Reader, table: Table | None) -> AddressRange:
         return AddressRange(tile_format.ADDRESS_WINDOW, TILE_WINDOW_BYTES, 4)
     start, size_bytes = table["start"], table["size_bytes"]
     if size_bytes.bit_count() != 1:
-        raise _fail(reader, "window.size_bytes", f"{size_bytes} is no power of two")
+        raise _fail(reader, "window.size_bytes", f"{size_bytes} is not a power of two")
     if start % size_bytes:
-        cause = f"{start:#x} is no multiple of the window's {size_bytes:#x} bytes"
+        cause = f"{start:#x} is not a multiple of the window's {size_bytes:#x} bytes"
         raise _fail(reader, "window.start", cause)
     word_bytes = table.get("word_bytes", 4)
     if word_bytes not in (4, 8):

@@ -279,8 +279,8 @@ def test_a_note_cut_short_is_read_or_refused(
             answers.add(len(planning.plan(elf, None).tasks))
         except TauError as error:
             answers.add(error.message.partition(": ")[2])
-    assert answers == {2, "it has no note that tells its tasks",
-                       "its note tells no tasks, or too many"}  # fmt: skip
+    assert answers == {2, "it has no note that lists its tasks",
+                       "its note lists no tasks, or too many"}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["base", "kernel-none", "system"])
@@ -381,7 +381,7 @@ def test_an_executable_without_tasks_gets_advice_that_helps(system: Path) -> Non
     linked = compose("link", source, "-o", system.parent / "ping.elf").stderr
     built = compose("build", system).stderr
     for said in (linked, built):
-        assert "it has no note that tells its tasks" in said and "TAU_APPLICATION" in said
+        assert "it has no note that lists its tasks" in said and "TAU_APPLICATION" in said
         assert "tau compose link" not in said
 
 
@@ -426,7 +426,7 @@ def test_paths_of_flags_sources_and_libraries_start_from_the_file(system: Path) 
 def test_what_is_no_executable_is_refused(system: Path) -> None:
     shutil.copy("/bin/true", system.parent / "true.elf")
     said = refusal(system, ('sources = ["ping.c"]', 'executable = "true.elf"'))
-    assert "system.toml:18: application[0].executable: ping: it is no ELF32 executable" in said
+    assert "system.toml:18: application[0].executable: ping: it is not an ELF32 executable" in said
     change(system, ("true.elf", "missing.elf"))
     assert "missing.elf: no such file" in compose("build", system).stderr
 
@@ -438,7 +438,7 @@ def test_what_is_no_executable_is_refused(system: Path) -> None:
           ('reader = "pong"', 'reader = "ping"')), "writer and reader are the same"),
         ((("frame_count = 256", "frame_count = 16"),), "ping does not fit on tile 0"),
         ((("frame_count = 256", "frame_count = 131008"), ("frame_first = 64", "frame_first = 65")),
-         "no 131073 KiB"),
+         "cannot hand out 131073 KiB"),
         ((("page_bytes = 1024\n\n[[app", "page_bytes = 1024\nentries = 3\n[[app"),),
          "entries: ping needs"),
         ((("os_slot_cycles = 1000", "os_slot_cycles = 600"),), "too few for this kernel"),

@@ -335,7 +335,7 @@ SETS = [
     ('{ array = "date", count = 2 }', "task[1].sets[0].array: tile-16x4-128x4 has no array date"),
     ('{ array = "data", count = 17 }', "data: it asks for set 16, but there are 16"),
     ('{ array = "data", count = 2, first = 15 }', "data: it asks for set 16, but there are 16"),
-    ('{ array = "second level", count = 4 }', "4 sets of second level are no multiple of 8"),
+    ('{ array = "second level", count = 4 }', "4 sets of second level are not a multiple of 8"),
     ('{ array = "second level", count = 8, first = 0 }', "sets 0 to 7 of second level are no"),
     ('{ array = "data", count = 2, first = 1 }', "task[1].sets: a owns some of these sets, too"),
     ('{ array = "data", count = 2 }, { array = "instructions", count = 3 }', "gets other shares"),
@@ -376,7 +376,7 @@ MISFITS = [
     ("tile-16x4", task("a", "heap_bytes = 30000", FEW.replace("isolated", "no-miss")),
      "take 10 entries of data, but its 2 sets with 4 safe ways hold 8"),
     ("tile-16x4", task("a", f"heap_bytes = {60 * PAGE}"),
-     "live entries, but 4 of its ways are safe"),
+     "live entries, more than its 4 safe ways"),
     ("tile-16x4", task("a", f"heap_bytes = {1 << 30}", 'mode = "isolated"'),
      "too few pages for it"),
     ("tile-16x4", task("a", f"heap_bytes = {60 * PAGE}\nlargest_object_bytes = 9000", FEW),
@@ -577,9 +577,9 @@ def test_each_broken_rule_is_named(tmp_path: Path) -> None:
         ("set 1 of data belongs to a and to b", broken(partition, sets=((0, 1), (0,)))),
         ("a owns set 16 of data, which has 16", broken(partition, sets=((16,), (0,)))),
         ("a owns sets of data, but can own none", broken(partition, mode=UNCOLORED)),
-        ("a's window is no power of two", broken(partition, window_bytes=size + PAGE)),
+        ("a's window is not an aligned power of two", broken(partition, window_bytes=size + PAGE)),
         ("the windows of a and b overlap", broken(partition, 1, window_start=start)),
-        ("the window of a's heap is no power", broken(partition, heap_window_bytes=3 * PAGE)),
+        ("the window of a's heap is not a power", broken(partition, heap_window_bytes=3 * PAGE)),
         ("a has a heap without a window", broken(partition, heap_window_bytes=0)),
         ("is not inside its window", broken(partition, runs=pages["inside"])),
         ("is not of whole pages", broken(partition, runs=pages["whole"])),
@@ -594,4 +594,4 @@ def test_each_broken_rule_is_named(tmp_path: Path) -> None:
         assert said in found, (said, found)
     more = replace(stack, part=GLOBALS, start=stack.start + 3 * 16 * PAGE)
     crowded = broken(partition, runs=(*a.runs, more), taken=(3, 1))
-    assert crowded == "a has up to 5 live entries in a set of data, but 4 of its ways are safe"
+    assert crowded == "a has up to 5 live entries in a set of data, more than its 4 safe ways"

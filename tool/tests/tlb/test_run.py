@@ -283,9 +283,9 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words", "message"),
     [
-        (ON_TILE + task(1), ["--on", "16by4"], "'16by4' is no level"),
-        (ON_TILE + task(1), ["--on", "16x4:hash"], "'16x4:hash' is no level"),
-        (ON_TILE + task(1), ["--on", "16x4:xor+128x4"], "'16x4:xor' is no level"),
+        (ON_TILE + task(1), ["--on", "16by4"], "'16by4' is not a level"),
+        (ON_TILE + task(1), ["--on", "16x4:hash"], "'16x4:hash' is not a level"),
+        (ON_TILE + task(1), ["--on", "16x4:xor+128x4"], "'16x4:xor' is not a level"),
         (ON_TILE + task(1), ["--on", "12x4"], "sets and ways are powers of two"),
         (ON_TILE + task(1), ["--on", "16x4+16x4+16x4"], "3 levels are more"),
         (ON_TILE + task(1).replace("program", "# "), ["--on", "16x4"], "has no program"),

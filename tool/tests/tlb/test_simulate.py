@@ -199,7 +199,7 @@ def test_a_file_is_a_geometry(tmp_path: Path) -> None:
 WRONG = [
     ("16x0", 2, "16x0: ways are 0, expected an integer from 1"),
     ("0x4", 2, "0x4: sets are 0, expected an integer from 1"),
-    ("12x4", 2, "12x4: 12 sets are no power of two"),
+    ("12x4", 2, "12x4: 12 sets are not a power of two"),
     ("131072x4", 2, "131072x4: sets are 131072, expected an integer from 1 to 65536"),
     ("9" * 5000 + "x4", 2, "expected an integer from 1 to 65536"),
     ("16x4:or", 2, "16x4:or: there is no index or"),

@@ -13,7 +13,7 @@ from tautochrone.tlb.discover.processors.oracle import Facts, Unknown
 
 LEVELS_MAX = 2
 CURVES = 3  # measured one after another; the least cost counts
-RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # of an access: less is no level
+RISE_LEAST, RISE_LEAST_EXACT = 0.25, 0.05  # of an access: less is not a level
 DEEPER = 1.5  # a deeper level adds more than this multiple of all before it
 
 

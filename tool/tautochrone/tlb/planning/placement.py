@@ -282,8 +282,8 @@ def _over_safe_ways(
         crowded = np.flatnonzero(whole > array.safe_ways)
         if array.is_colorable and len(crowded):
             return Refusal(
-                f"set {crowded[0]} of {array.name} would have {whole[crowded[0]]} live entries, but"
-                f" {array.safe_ways} of its ways are safe"
+                f"set {crowded[0]} of {array.name} would have {whole[crowded[0]]} live entries,"
+                f" more than its {count(array.safe_ways, 'safe way')}"
             )
     return None
 

@@ -27,7 +27,7 @@ def _shape(text: str) -> Geometry:
     assert matched is not None
     sets, ways = (_limited(text, key, matched[place]) for place, key in ((1, "sets"), (2, "ways")))
     if sets.bit_count() != 1:
-        raise TauError(f"{text}: {sets} sets are no power of two", NEXT_STEP, EXIT_USAGE)
+        raise TauError(f"{text}: {sets} sets are not a power of two", NEXT_STEP, EXIT_USAGE)
     if matched[3] not in (None, ":xor"):
         raise TauError(f"{text}: there is no index {matched[3][1:]}", NEXT_STEP, EXIT_USAGE)
     bits = sets.bit_length() - 1

@@ -152,7 +152,7 @@ class Simulator:
             *(by.ctypes.data, at.ctypes.data, by.size, ROLES.index(role), page_log2)
         )
         is_run = self._library.tau_tlb_simulator_run(self._handle, ctypes.byref(accesses))
-        assert is_run, "an owner that there is not, or pages that no structure translates"
+        assert is_run, "an unknown owner, or pages that no structure translates"
 
     def misses(self) -> Numbers:
         """The walks of each owner so far."""

@@ -116,7 +116,7 @@ def parsed(text: str, policy: str = "lru", latency: int = 1) -> Shape:
     for word in text.removesuffix(HASHED).split("+"):
         found = LEVEL.fullmatch(word)
         if found is None:
-            raise _wrong(text, f"{word!r} is no level")
+            raise _wrong(text, f"{word!r} is not a level")
         sets, ways = int(found[1]), int(found[2])
         if sets.bit_count() != 1 or ways.bit_count() != 1:
             raise _wrong(text, f"{word}: sets and ways are powers of two")
