@@ -52,8 +52,8 @@ def command(trace: Path, out: Path, form: str | None, force: bool, as_json: bool
     from tautochrone.trace.ending import note_ending
     from tautochrone.trace.file import open_trace
 
-    form = form or _form_of(out)
     output_file.check(out, force, [trace], as_json)
+    form = form or _form_of(out)
     if output_file.is_stdout(out):
         if form == "parquet":
             raise TauError("Parquet cannot go to stdout", "give -o FILE", EXIT_USAGE)
