@@ -204,12 +204,12 @@ def test_the_design_says_what_a_call_costs() -> None:
     bounds, most = golden["bound_instructions"], golden["max_instructions"]
     names = ("read", "fault", "use", "visit", "age")
     rows = {f"`{name}`": (bounds[name], most[name]) for name in names}
-    rows["a trap of the firmware, beside reading"] = golden["firmware_trap_without_reading"], "–"
+    rows["a trap of the firmware, without reading"] = golden["firmware_trap_without_reading"], "–"
     rows["a trap of the firmware"] = golden["firmware_trap"], "–"
     rows["`release_page`"] = bounds["release_page"], most["release_page"]
     by_policy = golden["max_fault_without_reading_by_policy"]
     bound = golden["bound_fault_without_reading"]
-    rows["`fault`, beside reading the page"] = bound, max(by_policy.values())
+    rows["`fault`, without reading the page"] = bound, max(by_policy.values())
     for name, (longest, seen) in rows.items():
         shown = seen if isinstance(seen, str) else f"{seen:,}"
         assert f"\n| {name} | {longest:,} | {shown} |\n" in text, name
