@@ -19,21 +19,21 @@ _Static_assert(TAU_BUDDY_SIZE_BYTES(TAU_BUDDY_FRAMES_MAX) / 5 < UINT16_MAX,
                "a group's number has 16 bits");
 
 // The lowest bit of NIBBLE, which is not 0: a table of two bits per nibble, in one word.
-TAU_INLINE unsigned lowest(unsigned nibble) {
+TAU_INLINE unsigned buddy_lowest(unsigned nibble) {
     return 0x12131210u >> 2 * nibble & 3u;
 }
 
 // The group of ORDER that BLOCK, a number in this order, is a member of.
-TAU_INLINE uint32_t group_of(const struct tau_buddy_order *order, uint32_t block) {
+TAU_INLINE uint32_t buddy_group_of(const struct tau_buddy_order *order, uint32_t block) {
     return order->groups_first + block / TAU_BUDDY_ARITY;
 }
 
-TAU_INLINE unsigned bit_of(uint32_t block) {
+TAU_INLINE unsigned buddy_bit_of(uint32_t block) {
     return 1u << block % TAU_BUDDY_ARITY;
 }
 
 // Puts GROUP in front of the list of an order, whose head has the order's number.
-TAU_INLINE void list_push(union tau_buddy_link *links, unsigned head, uint32_t group) {
+TAU_INLINE void buddy_list_push(union tau_buddy_link *links, unsigned head, uint32_t group) {
     const uint16_t next = links[head].at[BUDDY_NEXT];
     TAU_ASSERT(links[next].at[BUDDY_PREVIOUS] == head);
     links[group].at[BUDDY_NEXT] = next;
@@ -42,7 +42,7 @@ TAU_INLINE void list_push(union tau_buddy_link *links, unsigned head, uint32_t g
     links[head].at[BUDDY_NEXT] = (uint16_t)group;
 }
 
-TAU_INLINE void list_remove(union tau_buddy_link *links, uint32_t group) {
+TAU_INLINE void buddy_list_remove(union tau_buddy_link *links, uint32_t group) {
     const uint16_t next = links[group].at[BUDDY_NEXT];
     const uint16_t previous = links[group].at[BUDDY_PREVIOUS];
     TAU_ASSERT(links[next].at[BUDDY_PREVIOUS] == group);
@@ -76,7 +76,7 @@ enum tau_status tau_buddy_init(struct tau_buddy *buddy, void *memory, size_t siz
 }
 
 // The order of the largest block that starts at FRAME and ends at END or in front of it.
-static unsigned order_of(uint32_t frame, uint32_t end) {
+static unsigned buddy_order_of(uint32_t frame, uint32_t end) {
     unsigned order = BUDDY_TOP;
     while (frame % TAU_BUDDY_BLOCK_FRAMES(order) != 0 ||
            TAU_BUDDY_BLOCK_FRAMES(order) > end - frame) {  // bound: the orders
@@ -101,10 +101,10 @@ enum tau_status tau_buddy_add(struct tau_buddy *buddy, struct tau_frame first, u
     struct tau_frame frame = first;
     buddy->frames_end = first.number + count;
     while (frame.number < buddy->frames_end) {  // bound: the blocks of the range
-        const unsigned order = order_of(frame.number, buddy->frames_end);
+        const unsigned order = buddy_order_of(frame.number, buddy->frames_end);
         const uint32_t block = frame.number >> 2 * order;
-        buddy->members[group_of(&buddy->orders[order], block)] |=
-            (uint8_t)(BUDDY_TAKEN * bit_of(block));
+        buddy->members[buddy_group_of(&buddy->orders[order], block)] |=
+            (uint8_t)(BUDDY_TAKEN * buddy_bit_of(block));
         const enum tau_status given = tau_buddy_give(buddy, frame, order);
         TAU_ASSERT(given == TAU_OK);
         (void)given;
@@ -135,11 +135,11 @@ enum tau_status tau_buddy_take(struct tau_buddy *buddy, unsigned order, struct t
     union tau_buddy_link *head = &links[at - buddy->orders];
     uint32_t group = head->at[BUDDY_NEXT];
     TAU_ASSERT((members[group] & BUDDY_ALL_FREE) != 0);
-    unsigned member = lowest(members[group] & BUDDY_ALL_FREE);
+    unsigned member = buddy_lowest(members[group] & BUDDY_ALL_FREE);
     members[group] = (uint8_t)(members[group] ^ BUDDY_FREE << member);
     at->free_count--;
-    if (ON_LONGEST_PATH((members[group] & BUDDY_ALL_FREE) == 0)) {
-        list_remove(links, group);
+    if (TAU_ON_LONGEST_PATH((members[group] & BUDDY_ALL_FREE) == 0)) {
+        buddy_list_remove(links, group);
     }
     uint32_t block = (group - at->groups_first) * TAU_BUDDY_ARITY + member;
 #pragma GCC unroll 8
@@ -186,12 +186,12 @@ enum tau_status tau_buddy_take_mix(struct tau_buddy *buddy, const uint32_t count
 }
 
 // Why FRAME starts no taken block of the order that was said.
-TAU_INLINE enum tau_status refusal(const struct tau_buddy *buddy, uint32_t frame) {
+TAU_INLINE enum tau_status buddy_refusal(const struct tau_buddy *buddy, uint32_t frame) {
     uint32_t block = frame;
     TAU_ASSERT(frame < buddy->frames_count);
 #pragma GCC unroll 8
     for (unsigned order = 0; order < TAU_BUDDY_ORDERS; order++) {
-        const unsigned members = buddy->members[group_of(&buddy->orders[order], block)];
+        const unsigned members = buddy->members[buddy_group_of(&buddy->orders[order], block)];
         const unsigned found = members >> block % TAU_BUDDY_ARITY & (BUDDY_FREE | BUDDY_TAKEN);
         if (found != 0) {
             return found == BUDDY_FREE ? TAU_FRAME_FREE : TAU_FRAME_ORDER;
@@ -212,11 +212,11 @@ enum tau_status tau_buddy_give(struct tau_buddy *buddy, struct tau_frame frame, 
     union tau_buddy_link *const links = buddy->links;
     uint8_t *const members = buddy->members;
     uint32_t block = frame.number >> 2 * order;
-    uint32_t group = group_of(&buddy->orders[order], block);
-    unsigned bit = bit_of(block);
+    uint32_t group = buddy_group_of(&buddy->orders[order], block);
+    unsigned bit = buddy_bit_of(block);
     unsigned after = members[group] ^ BUDDY_TAKEN * bit;
     if (block << 2 * order != frame.number || (after & BUDDY_TAKEN * bit) != 0) {
-        return refusal(buddy, frame.number);
+        return buddy_refusal(buddy, frame.number);
     }
     TAU_ASSERT((after & bit) == 0);
     after |= bit;
@@ -228,18 +228,18 @@ enum tau_status tau_buddy_give(struct tau_buddy *buddy, struct tau_frame frame, 
         TAU_ASSERT(after == BUDDY_ALL_FREE);
         members[group] = 0;
         buddy->orders[order].free_count -= TAU_BUDDY_ARITY - 1;
-        list_remove(links, group);
+        buddy_list_remove(links, group);
         order++;
         block /= TAU_BUDDY_ARITY;
-        group = group_of(&buddy->orders[order], block);
-        bit = bit_of(block);
+        group = buddy_group_of(&buddy->orders[order], block);
+        bit = buddy_bit_of(block);
         TAU_ASSERT((members[group] & (BUDDY_FREE | BUDDY_TAKEN) * bit) == 0);
         after = members[group] | bit;
     }
     members[group] = (uint8_t)after;
     buddy->orders[order].free_count++;
-    if (ON_LONGEST_PATH((after & BUDDY_ALL_FREE) == bit)) {
-        list_push(links, order, group);
+    if (TAU_ON_LONGEST_PATH((after & BUDDY_ALL_FREE) == bit)) {
+        buddy_list_push(links, order, group);
     }
     return TAU_OK;
 }

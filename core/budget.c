@@ -20,15 +20,15 @@
 // ---- Buckets -----------------------------------------------------------------------------------
 
 // The word with the in-use bit of bucket INDEX.
-TAU_INLINE uint32_t *bits_of(const struct tau_budget *heap, const struct class *class,
-                             tau_word index) {
+TAU_INLINE uint32_t *budget_bits_of(const struct tau_budget *heap, const struct budget_class *class,
+                                    tau_word index) {
     return (uint32_t *)(void *)tau_link_follow(heap, class->bits) + (index >> 5);
 }
 
 // Takes a bucket of CLASS. The caller holds the lock. Returns NULL if no bucket is left, or if the
 // most recently freed one was overwritten. A free bucket holds its link and, from check level 1 on,
 // its index mixed with the link.
-TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class) {
+TAU_INLINE void *budget_take(struct tau_budget *heap, struct budget_class *class) {
     const tau_word link = class->free;
     tau_word index;
     tau_word *bucket;
@@ -50,7 +50,7 @@ TAU_INLINE void *take_bucket(struct tau_budget *heap, struct class *class) {
         class->fresh_count = index + 1;
     }
     if (TAU_CHECK_LEVEL >= 1) {
-        *bits_of(heap, class, index) |= (uint32_t)1 << (index & 31u);
+        *budget_bits_of(heap, class, index) |= (uint32_t)1 << (index & 31u);
     }
     class->used_count++;
     TAU_ASSERT(class->used_count <= class->fresh_count);
@@ -65,8 +65,8 @@ TAU_INLINE void budget_junk(void *payload, int value, size_t size_bytes) {
 }
 
 // Marks BUCKET free if it is a used bucket of CLASS. Otherwise returns what it is.
-TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class *class,
-                                     tau_word *bucket) {
+TAU_INLINE enum tau_status budget_mark_free(const struct tau_budget *heap,
+                                            struct budget_class *class, tau_word *bucket) {
     const tau_word offset =
         (tau_word)((uintptr_t)bucket - (uintptr_t)tau_link_follow(heap, class->start));
     const tau_word index = offset / class->bucket_bytes;
@@ -75,7 +75,7 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
     if (index * class->bucket_bytes != offset) {
         return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
     }
-    uint32_t *const word = bits_of(heap, class, index);
+    uint32_t *const word = budget_bits_of(heap, class, index);
     const uint32_t flipped = *word ^ mask;
     if (flipped > *word) {  // the bit was 0
         return index < class->fresh_count ? TAU_DOUBLE_FREE : TAU_FOREIGN_POINTER;
@@ -87,8 +87,8 @@ TAU_INLINE enum tau_status mark_free(const struct tau_budget *heap, struct class
 }
 
 // Returns what free would return for the bucket at POINTER, without freeing it.
-static enum tau_status check_bucket(const struct tau_budget *heap, const void *pointer,
-                                    const struct class *class) {
+static enum tau_status budget_check_bucket(const struct tau_budget *heap, const void *pointer,
+                                           const struct budget_class *class) {
     const tau_word offset =
         (tau_word)((uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, class->start));
     const tau_word index = offset / class->bucket_bytes;
@@ -100,7 +100,7 @@ static enum tau_status check_bucket(const struct tau_budget *heap, const void *p
     if (index >= class->fresh_count) {
         return TAU_FOREIGN_POINTER;
     }
-    if (TAU_CHECK_LEVEL >= 1 && (*bits_of(heap, class, index) >> (index & 31u) & 1u) == 0) {
+    if (TAU_CHECK_LEVEL >= 1 && (*budget_bits_of(heap, class, index) >> (index & 31u) & 1u) == 0) {
         return TAU_DOUBLE_FREE;
     }
     return TAU_OK;
@@ -118,16 +118,16 @@ static void *budget_refuse(struct tau_budget *heap, size_t size_bytes) {
 }
 
 // Self test of the dedicated regions. The caller holds the lock or owns the heap alone.
-static bool classes_hold(const struct tau_budget *heap) {
+static bool budget_classes_hold(const struct tau_budget *heap) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(fields->classes <= TAU_BUDGET_CLASSES_MAX);
     uintptr_t start = (uintptr_t)tau_link_follow(heap, fields->dedicated);
     const uintptr_t end = start + fields->dedicated_bytes;
     for (unsigned index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
-        const struct class *const class = class_at(heap, index);
+        const struct budget_class *const class = budget_class_at(heap, index);
         if (class->used_count > class->fresh_count || class->fresh_count > class->count ||
             class->bucket_bytes == 0 || (uintptr_t)tau_link_follow(heap, class->start) != start ||
-            candidate(heap, class->bucket_bytes) != class) {
+            budget_candidate(heap, class->bucket_bytes) != class) {
             return false;
         }
         TAU_ASSERT(class->count != 0);
@@ -143,17 +143,17 @@ static bool classes_hold(const struct tau_budget *heap) {
 
 // Takes a bucket for SIZE_BYTES. Returns NULL if there is none, or if the next one was overwritten,
 // which is reported.
-TAU_ALWAYS_INLINE void *bucket_of_size(struct tau_budget *heap, size_t size_bytes) {
-    const size_t bucket_bytes = bucket_for(size_bytes);
-    struct class *const class = candidate(heap, bucket_bytes);
+TAU_ALWAYS_INLINE void *budget_bucket_of_size(struct tau_budget *heap, size_t size_bytes) {
+    const size_t bucket_bytes = budget_bucket_for(size_bytes);
+    struct budget_class *const class = budget_candidate(heap, bucket_bytes);
     TAU_ASSERT(class->count != 0 || class->bucket_bytes == 0);
     TAU_ASSERT(bucket_bytes % TAU_ALIGNMENT == 0);
     if (class->bucket_bytes != bucket_bytes) {
         return NULL;
     }
     TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(classes_hold(heap));
-    void *const bucket = take_bucket(heap, class);
+    TAU_INVARIANT(budget_classes_hold(heap));
+    void *const bucket = budget_take(heap, class);
     if (bucket != NULL) {
         TAU_PORT_TRACE(heap, NULL, bucket, size_bytes, TAU_ALIGNMENT);
         TAU_PORT_UNLOCK(heap);
@@ -169,11 +169,11 @@ TAU_ALWAYS_INLINE void *bucket_of_size(struct tau_budget *heap, size_t size_byte
 }
 
 void *tau_budget_malloc(struct tau_budget *heap, size_t size_bytes) {
-    void *const bucket = bucket_of_size(heap, size_bytes);
+    void *const bucket = budget_bucket_of_size(heap, size_bytes);
     if (bucket != NULL) {
         return bucket;
     }
-    struct tau_tlsf *const shared = shared_of(heap);
+    struct tau_tlsf *const shared = budget_shared_of(heap);
     return shared != NULL ? tau_tlsf_malloc(shared, size_bytes) : budget_refuse(heap, size_bytes);
 }
 
@@ -197,7 +197,7 @@ void *tau_budget_aligned_alloc(struct tau_budget *heap, size_t alignment, size_t
     if (alignment <= TAU_ALIGNMENT) {
         return tau_budget_malloc(heap, size_bytes);
     }
-    struct tau_tlsf *const shared = shared_of(heap);
+    struct tau_tlsf *const shared = budget_shared_of(heap);
     return shared != NULL ? tau_tlsf_aligned_alloc(shared, alignment, size_bytes)
                           : budget_refuse(heap, size_bytes);
 }
@@ -213,19 +213,19 @@ static enum tau_status budget_misused(struct tau_budget *heap, const void *point
 enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
     uintptr_t offset;
     tau_word *const bucket = pointer;
-    if (!is_dedicated(heap, pointer, &offset)) {
-        struct tau_tlsf *const shared = shared_of(heap);
+    if (!budget_is_dedicated(heap, pointer, &offset)) {
+        struct tau_tlsf *const shared = budget_shared_of(heap);
         if (shared != NULL) {
             return tau_tlsf_free(shared, pointer);
         }
         return pointer == NULL ? TAU_OK : budget_misused(heap, pointer, TAU_FOREIGN_POINTER);
     }
-    struct class *const class = owner_of(heap, pointer, offset);
+    struct budget_class *const class = budget_owner_of(heap, pointer, offset);
     TAU_ASSERT((uintptr_t)pointer < (uintptr_t)tau_link_follow(heap, class->end));
     TAU_PORT_LOCK(heap);
-    TAU_INVARIANT(classes_hold(heap));
+    TAU_INVARIANT(budget_classes_hold(heap));
 #if TAU_CHECK_LEVEL >= 1
-    const enum tau_status status = mark_free(heap, class, bucket);
+    const enum tau_status status = budget_mark_free(heap, class, bucket);
     if (status != TAU_OK) {
         TAU_PORT_UNLOCK(heap);
         return budget_misused(heap, pointer, status);
@@ -243,7 +243,8 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
 }
 
 // Moves an object to a place that malloc returned for its new size.
-static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size_t size_bytes) {
+static void *budget_move(struct tau_budget *heap, void *pointer, size_t old_bytes,
+                         size_t size_bytes) {
     TAU_ASSERT(pointer != NULL);
     TAU_ASSERT(size_bytes != 0);
     void *const result = tau_budget_malloc(heap, size_bytes);
@@ -256,14 +257,14 @@ static void *move(struct tau_budget *heap, void *pointer, size_t old_bytes, size
 }
 
 // A bucket may still have room for what the shared region cannot hold.
-static void *realloc_shared(struct tau_budget *heap, struct tau_tlsf *shared, void *pointer,
-                            size_t size_bytes) {
+static void *budget_realloc_shared(struct tau_budget *heap, struct tau_tlsf *shared, void *pointer,
+                                   size_t size_bytes) {
     size_t old_bytes;
     void *const result = tau_tlsf_realloc_or(shared, pointer, size_bytes, &old_bytes);
     if (old_bytes == 0) {
         return result;
     }
-    void *const bucket = bucket_of_size(heap, size_bytes);
+    void *const bucket = budget_bucket_of_size(heap, size_bytes);
     TAU_ASSERT(result == NULL);
     TAU_ASSERT(old_bytes < size_bytes);
     if (bucket == NULL) {
@@ -283,18 +284,18 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
         (void)tau_budget_free(heap, pointer);
         return NULL;
     }
-    if (!is_dedicated(heap, pointer, &offset)) {
-        struct tau_tlsf *const shared = shared_of(heap);
+    if (!budget_is_dedicated(heap, pointer, &offset)) {
+        struct tau_tlsf *const shared = budget_shared_of(heap);
         if (shared == NULL) {
             (void)budget_misused(heap, pointer, TAU_FOREIGN_POINTER);
             return NULL;
         }
-        return realloc_shared(heap, shared, pointer, size_bytes);
+        return budget_realloc_shared(heap, shared, pointer, size_bytes);
     }
-    const struct class *const class = owner_of(heap, pointer, offset);
+    const struct budget_class *const class = budget_owner_of(heap, pointer, offset);
     const bool is_kept = size_bytes <= class->bucket_bytes;
     TAU_PORT_LOCK(heap);
-    const enum tau_status status = check_bucket(heap, pointer, class);
+    const enum tau_status status = budget_check_bucket(heap, pointer, class);
     TAU_ASSERT(status != TAU_OK || class->used_count > 0);
     if (status == TAU_OK && is_kept) {
         TAU_PORT_TRACE(heap, pointer, pointer, size_bytes, TAU_ALIGNMENT);
@@ -304,40 +305,40 @@ void *tau_budget_realloc(struct tau_budget *heap, void *pointer, size_t size_byt
         (void)budget_misused(heap, pointer, status);
         return NULL;
     }
-    return is_kept ? pointer : move(heap, pointer, class->bucket_bytes, size_bytes);
+    return is_kept ? pointer : budget_move(heap, pointer, class->bucket_bytes, size_bytes);
 }
 
 // ---- Looking at a heap -------------------------------------------------------------------------
 
 size_t tau_budget_usable_size(const struct tau_budget *heap, const void *pointer) {
     uintptr_t offset;
-    if (!is_dedicated(heap, pointer, &offset)) {
-        const struct tau_tlsf *const shared = shared_of(heap);
+    if (!budget_is_dedicated(heap, pointer, &offset)) {
+        const struct tau_tlsf *const shared = budget_shared_of(heap);
         return shared != NULL ? tau_tlsf_usable_size(shared, pointer) : 0;
     }
-    const struct class *const class = owner_of(heap, pointer, offset);
+    const struct budget_class *const class = budget_owner_of(heap, pointer, offset);
     TAU_PORT_LOCK(budget_lock_of(heap));
-    const enum tau_status status = check_bucket(heap, pointer, class);
+    const enum tau_status status = budget_check_bucket(heap, pointer, class);
     TAU_PORT_UNLOCK(budget_lock_of(heap));
     TAU_ASSERT(class->bucket_bytes != 0);
     return status == TAU_OK ? class->bucket_bytes : 0;
 }
 
 const struct tau_tlsf *tau_budget_shared(const struct tau_budget *heap) {
-    return shared_of(heap);
+    return budget_shared_of(heap);
 }
 
 struct tau_budget_statistics tau_budget_statistics(const struct tau_budget *heap) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     const uintptr_t lowest =
-        (uintptr_t)class_at(heap, fields->classes == 0 ? 0 : fields->classes - 1u);
+        (uintptr_t)budget_class_at(heap, fields->classes == 0 ? 0 : fields->classes - 1u);
     struct tau_budget_statistics statistics = {
         .dedicated_bytes = fields->dedicated_bytes,
         .control_bytes = (uintptr_t)tau_link_follow(heap, fields->dedicated) - lowest,
         .classes_count = fields->classes,
     };
     if (fields->shared != 0) {
-        statistics.shared = tau_tlsf_statistics(shared_of(heap));
+        statistics.shared = tau_tlsf_statistics(budget_shared_of(heap));
     }
     TAU_PORT_LOCK(budget_lock_of(heap));
     statistics.shared.out_of_memory_count += fields->refused_count;
@@ -350,8 +351,8 @@ struct tau_budget_class_statistics tau_budget_class_statistics(const struct tau_
     if (index >= budget_fields_of(heap)->classes) {
         return (struct tau_budget_class_statistics){0};
     }
-    const struct class *const class =
-        class_at(heap, heap->owner[budget_fields_of(heap)->order + index]);
+    const struct budget_class *const class =
+        budget_class_at(heap, heap->owner[budget_fields_of(heap)->order + index]);
     TAU_ASSERT(class->bucket_bytes != 0);
     TAU_PORT_LOCK(budget_lock_of(heap));
     TAU_ASSERT(class->used_count <= class->fresh_count);
@@ -369,47 +370,48 @@ bool tau_budget_invariants_hold(const struct tau_budget *heap) {
     TAU_ASSERT(heap != NULL);
     TAU_ASSERT(((uintptr_t)heap & (sizeof(tau_word) - 1)) == 0);
     TAU_PORT_LOCK(budget_lock_of(heap));
-    const bool is_sound = classes_hold(heap);
+    const bool is_sound = budget_classes_hold(heap);
     TAU_PORT_UNLOCK(budget_lock_of(heap));
-    return is_sound &&
-           (budget_fields_of(heap)->shared == 0 || tau_tlsf_invariants_hold(shared_of(heap)));
+    return is_sound && (budget_fields_of(heap)->shared == 0 ||
+                        tau_tlsf_invariants_hold(budget_shared_of(heap)));
 }
 
 // ---- Making a heap -----------------------------------------------------------------------------
 
 // Writes the classes, front to back, and the tables that find them.
-static void write_classes(struct tau_budget *heap, const struct layout *layout, uintptr_t start,
-                          uintptr_t bits) {
+static void budget_write_classes(struct tau_budget *heap, const struct budget_layout *layout,
+                                 uintptr_t start, uintptr_t bits) {
     struct budget_fields *const fields = budget_fields_of(heap);
     uint64_t units = layout->dedicated_units;
     for (size_t index = 0; index < layout->count; index++) {
         const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[index]];
-        const size_t bucket_bytes = bucket_for(pair->size_bytes);
-        const uint64_t region = region_units(pair);
+        const size_t bucket_bytes = budget_bucket_for(pair->size_bytes);
+        const uint64_t region = budget_region_units(pair);
         const uintptr_t end = start + ((uintptr_t)region << TAU_ALIGNMENT_LOG2);
         TAU_ASSERT(bucket_bytes != 0);
         TAU_ASSERT(region <= units);
-        *class_at(heap, index) = (struct class){
+        *budget_class_at(heap, index) = (struct budget_class){
             .bucket_bytes = (tau_word)bucket_bytes,
             .count = pair->count,
             .start = tau_link_to(heap, (void *)start),
             .end = tau_link_to(heap, (void *)end),
             .bits = tau_link_to(heap, (void *)bits),
         };
-        heap->owner[fields->sizes + hash_of(bucket_bytes, fields->multiplier, fields->hash_shift)] =
-            (uint8_t)index;
+        heap->owner[fields->sizes + budget_hash_of(bucket_bytes, fields->multiplier,
+                                                   fields->hash_shift)] = (uint8_t)index;
         heap->owner[fields->order + layout->pair_of[index]] = (uint8_t)index;
         // A step that two regions share belongs to the one in front, which is written first.
-        const uintptr_t last_step = step_of((tau_word)units, layout->owner_level);
+        const uintptr_t last_step = budget_step_of((tau_word)units, layout->owner_level);
         units -= region;
         // The last class also gets the first step. No bucket starts there, but a misaligned pointer
         // may point there.
         const uintptr_t first_step =
-            units == 0 ? 0 : step_of((tau_word)units + 1, layout->owner_level);
+            units == 0 ? 0 : budget_step_of((tau_word)units + 1, layout->owner_level);
         TAU_ASSERT(first_step <= last_step);
         TAU_ASSERT(last_step < fields->sizes);
         const bool shared_step =
-            index > 0 && last_step == step_of((tau_word)(units + region) + 1, layout->owner_level);
+            index > 0 &&
+            last_step == budget_step_of((tau_word)(units + region) + 1, layout->owner_level);
         for (uintptr_t step = first_step; step + (shared_step ? 1 : 0) <= last_step;
              step++) {  // bound: the owner table
             heap->owner[step] = (uint8_t)index;
@@ -423,7 +425,7 @@ static void write_classes(struct tau_budget *heap, const struct layout *layout, 
 
 enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t size_bytes,
                                 const struct tau_budget_class *classes, size_t count) {
-    struct layout layout;
+    struct budget_layout layout;
     const uintptr_t start = tau_bits_round_up((uintptr_t)memory, TAU_ALIGNMENT);
     // A TLSF that was built with other options does not link: it has no constant of this name.
     TAU_ASSERT(TAU_TLSF_BUILT == TAU_CHECK_LEVEL);
@@ -431,7 +433,7 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
         TAU_TLSF_BUILT != TAU_CHECK_LEVEL) {
         return TAU_BAD_ARGUMENT;
     }
-    const enum tau_status status = lay_out(&layout, classes, count);
+    const enum tau_status status = budget_lay_out(&layout, classes, count);
     if (status != TAU_OK) {
         return status;
     }
@@ -460,17 +462,17 @@ enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t s
         .hash_shift = (uint8_t)(32 - layout.hash_log2),
         .owner_level = (uint8_t)layout.owner_level,
     };
-    write_classes(made, &layout, dedicated, start + layout.bits);
+    budget_write_classes(made, &layout, dedicated, start + layout.bits);
     void *const tlsf = tau_tlsf_init((void *)shared, (size_t)(end - shared), 0);
     budget_fields_of(made)->shared = tlsf != NULL ? tau_link_to(made, tlsf) : 0;
-    TAU_ASSERT(classes_hold(made));
+    TAU_ASSERT(budget_classes_hold(made));
     *heap = made;
     return TAU_OK;
 }
 
 size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, size_t shared_bytes) {
-    struct layout layout;
-    if (lay_out(&layout, classes, count) != TAU_OK) {
+    struct budget_layout layout;
+    if (budget_lay_out(&layout, classes, count) != TAU_OK) {
         return 0;
     }
     TAU_ASSERT(layout.dedicated != 0);

@@ -10,34 +10,34 @@
 #include "core/private/code/code_cache_round_robin.h"
 
 // What a byte says of a page that is in no frame.
-#define PAGE_ABSENT TAU_CODE_CACHE_PAGE_ABSENT
-#define PAGE_PINNED 0xfeu
+#define CODE_CACHE_ABSENT TAU_CODE_CACHE_PAGE_ABSENT
+#define CODE_CACHE_PINNED 0xfeu
 
-_Static_assert(TAU_CODE_CACHE_FRAMES_MAX <= PAGE_PINNED,
+_Static_assert(TAU_CODE_CACHE_FRAMES_MAX <= CODE_CACHE_PINNED,
                "a byte says a frame, or why there is none");
 _Static_assert(TAU_CODE_CACHE_PAGES_MAX <= UINT16_MAX, "a half word says a page");
 _Static_assert(TAU_CODE_CACHE_FRAMES_LEAST(1, 0) == 4, "two pages of code, two of its operand");
 
-static bool are_settings(const struct tau_code_cache_settings *settings) {
+static bool code_cache_are_settings(const struct tau_code_cache_settings *settings) {
     return settings->pages_count > 0 && settings->pages_count <= TAU_CODE_CACHE_PAGES_MAX &&
            settings->frames_count > 0 && settings->frames_count <= TAU_CODE_CACHE_FRAMES_MAX &&
            settings->frames_least > 0 && (unsigned)settings->policy <= TAU_CODE_CACHE_AGING;
 }
 
 // The frames of one word of flags that a cache of COUNT frames has.
-static uint32_t frames_in(uint32_t count, unsigned word) {
+static uint32_t code_cache_frames_in(uint32_t count, unsigned word) {
     return count >= 32 * (word + 1) ? UINT32_MAX
            : count > 32 * word      ? (UINT32_C(1) << (count - 32 * word)) - 1
                                     : 0;
 }
 
-static void clear_flags(struct tau_code_cache *cache) {
+static void code_cache_clear_flags(struct tau_code_cache *cache) {
     TAU_ASSERT(cache->frames_count > 0);
 #pragma GCC unroll 7
     for (unsigned word = 0; word < TAU_CODE_CACHE_WORDS; word++) {
         cache->occupied.words[word] = 0;
         cache->used.words[word] = 0;
-        cache->candidates.words[word] = frames_in(cache->frames_count, word);
+        cache->candidates.words[word] = code_cache_frames_in(cache->frames_count, word);
 #pragma GCC unroll 8
         for (unsigned bit = 0; bit < TAU_CODE_CACHE_AGE_BITS; bit++) {
             cache->ages[bit].words[word] = 0;
@@ -49,7 +49,7 @@ static void clear_flags(struct tau_code_cache *cache) {
 enum tau_status tau_code_cache_init(struct tau_code_cache *cache,
                                     const struct tau_code_cache_settings *settings,
                                     uint8_t *page_frames) {
-    if (page_frames == NULL || !are_settings(settings)) {
+    if (page_frames == NULL || !code_cache_are_settings(settings)) {
         return TAU_BAD_ARGUMENT;
     }
     if (settings->frames_count < settings->frames_least) {
@@ -65,17 +65,17 @@ enum tau_status tau_code_cache_init(struct tau_code_cache *cache,
     cache->random = settings->seed == 0 ? 1 : settings->seed;
     cache->policy = settings->policy;
     cache->counts = (struct tau_code_cache_counts){0, 0, 0, 0, 0};
-    clear_flags(cache);
+    code_cache_clear_flags(cache);
     for (uint32_t page = 0; page < settings->pages_count; page++) {  // bound: the pages
         // Held, or compilers make this a call of memset.
-        page_frames[tau_bits_hold(page)] = PAGE_ABSENT;
+        page_frames[tau_bits_hold(page)] = CODE_CACHE_ABSENT;
     }
     TAU_ASSERT(tau_code_cache_invariants_hold(cache));
     return TAU_OK;
 }
 
 // The frame that the next page is loaded into.
-TAU_INLINE unsigned victim_of(struct tau_code_cache *cache) {
+TAU_INLINE unsigned code_cache_victim_of(struct tau_code_cache *cache) {
     if (cache->policy == TAU_CODE_CACHE_ROUND_ROBIN) {
         return code_cache_victim_in_turn(cache);
     }
@@ -94,7 +94,7 @@ TAU_INLINE unsigned victim_of(struct tau_code_cache *cache) {
 }
 
 // Makes FRAME the latest of the recent frames; the oldest is a candidate again.
-TAU_INLINE void note_recent(struct tau_code_cache *cache, unsigned frame) {
+TAU_INLINE void code_cache_note_recent(struct tau_code_cache *cache, unsigned frame) {
     const uint32_t place = cache->recent_next;
     TAU_ASSERT(code_cache_has(&cache->candidates, frame));
     if (cache->recent_max == 0) {
@@ -118,31 +118,31 @@ enum tau_status tau_code_cache_fault(struct tau_code_cache *cache, struct tau_pa
         return TAU_PAGE_OUTSIDE;
     }
     const unsigned found = cache->page_frames[page.number];
-    if (found == PAGE_PINNED) {
+    if (found == CODE_CACHE_PINNED) {
         return TAU_PAGE_PINNED;
     }
     cache->counts.faults++;
-    if (found != PAGE_ABSENT) {
+    if (found != CODE_CACHE_ABSENT) {
         TAU_ASSERT(cache->frame_pages[found] == page.number);
         answer->action = TAU_CODE_CACHE_RETRY;
         answer->frame.number = found;
         return TAU_OK;
     }
-    const unsigned frame = victim_of(cache);
+    const unsigned frame = code_cache_victim_of(cache);
     TAU_ASSERT(frame < cache->frames_count);
-    note_recent(cache, frame);
+    code_cache_note_recent(cache, frame);
     answer->action = TAU_CODE_CACHE_LOAD;
-    if (ON_LONGEST_PATH(code_cache_has(&cache->occupied, frame))) {
+    if (TAU_ON_LONGEST_PATH(code_cache_has(&cache->occupied, frame))) {
         const unsigned evicted = cache->frame_pages[frame];
         TAU_ASSERT(cache->page_frames[evicted] == frame);
-        cache->page_frames[evicted] = PAGE_ABSENT;
+        cache->page_frames[evicted] = CODE_CACHE_ABSENT;
         cache->counts.evictions++;
         answer->action = TAU_CODE_CACHE_REPLACE;
         answer->evicted.number = evicted;
     }
     code_cache_set(&cache->occupied, frame);
     code_cache_set(&cache->used, frame);
-    if (ON_LONGEST_PATH(cache->policy == TAU_CODE_CACHE_AGING)) {
+    if (TAU_ON_LONGEST_PATH(cache->policy == TAU_CODE_CACHE_AGING)) {
         code_cache_forget_age(cache, frame);
     }
     cache->frame_pages[frame] = (uint16_t)page.number;
@@ -176,7 +176,7 @@ enum tau_status tau_code_cache_drop(struct tau_code_cache *cache, struct tau_fra
         return TAU_FRAME_FREE;
     }
     TAU_ASSERT(cache->page_frames[cache->frame_pages[frame.number]] == frame.number);
-    cache->page_frames[cache->frame_pages[frame.number]] = PAGE_ABSENT;
+    cache->page_frames[cache->frame_pages[frame.number]] = CODE_CACHE_ABSENT;
     code_cache_clear(&cache->occupied, frame.number);
     cache->counts.drops++;
     TAU_INVARIANT(tau_code_cache_invariants_hold(cache));
@@ -188,17 +188,18 @@ enum tau_status tau_code_cache_pin(struct tau_code_cache *cache, struct tau_page
     if (page.number >= cache->pages_count) {
         return TAU_PAGE_OUTSIDE;
     }
-    if (cache->page_frames[page.number] != PAGE_ABSENT) {
-        return cache->page_frames[page.number] == PAGE_PINNED ? TAU_PAGE_PINNED : TAU_PAGE_MAPPED;
+    if (cache->page_frames[page.number] != CODE_CACHE_ABSENT) {
+        return cache->page_frames[page.number] == CODE_CACHE_PINNED ? TAU_PAGE_PINNED
+                                                                    : TAU_PAGE_MAPPED;
     }
-    cache->page_frames[page.number] = PAGE_PINNED;
+    cache->page_frames[page.number] = CODE_CACHE_PINNED;
     cache->counts.pinned++;
     TAU_ASSERT(cache->counts.pinned <= cache->pages_count);
     return TAU_OK;
 }
 
 // Whether the page of FRAME, if it holds one, says that it is there.
-TAU_INLINE bool agrees(const struct tau_code_cache *cache, unsigned frame) {
+TAU_INLINE bool code_cache_agrees(const struct tau_code_cache *cache, unsigned frame) {
     return !code_cache_has(&cache->occupied, frame) ||
            (cache->frame_pages[frame] < cache->pages_count &&
             cache->page_frames[cache->frame_pages[frame]] == frame);
@@ -216,12 +217,12 @@ bool tau_code_cache_invariants_hold(const struct tau_code_cache *cache) {
 #pragma GCC unroll 7
     for (unsigned word = 0; word < TAU_CODE_CACHE_WORDS; word++) {
         const uint32_t flags = cache->occupied.words[word] | cache->candidates.words[word];
-        if ((flags & ~frames_in(cache->frames_count, word)) != 0) {
+        if ((flags & ~code_cache_frames_in(cache->frames_count, word)) != 0) {
             return false;
         }
     }
     return code_cache_count(&cache->occupied) ==
                counts->loads - counts->evictions - counts->drops &&
            code_cache_count(&cache->candidates) == cache->frames_count - cache->recent_count &&
-           agrees(cache, cache->next_frame);
+           code_cache_agrees(cache, cache->next_frame);
 }

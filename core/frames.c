@@ -6,12 +6,12 @@
 #include "core/private/memory.h"
 #include "core/private/pages/frames_inline.h"
 
-_Static_assert(TAU_FRAMES_MAX < FRAME_ABSENT, "no frame has the number that says there is none");
+_Static_assert(TAU_FRAMES_MAX < FRAMES_ABSENT, "no frame has the number that says there is none");
 _Static_assert(sizeof(struct tau_frame) == sizeof(uint32_t), "a link is a frame's number");
 
-static void zero(const struct tau_frames *frames, uint32_t frame) {
+static void frames_zero(const struct tau_frames *frames, uint32_t frame) {
     TAU_ASSERT(frame < frames->frames_count);
-    TAU_ASSERT(frames->links[frame] != FRAME_ABSENT);
+    TAU_ASSERT(frames->links[frame] != FRAMES_ABSENT);
     if (frames->memory != NULL) {
         TAU_PORT_FILL(frames->memory + ((size_t)frame << TAU_PAGE_LOG2), 0, TAU_PAGE_BYTES);
     }
@@ -26,7 +26,7 @@ enum tau_status tau_frames_init(struct tau_frames *frames, uint32_t *links, uint
         return TAU_BAD_ARGUMENT;
     }
     for (uint32_t frame = 0; frame < frames_count; frame++) {  // bound: frames_count
-        links[frame] = FRAME_ABSENT;
+        links[frame] = FRAMES_ABSENT;
     }
     *frames = (struct tau_frames){.links = links, .frames_count = frames_count, .memory = memory};
     frames->released = &frames->dirty;
@@ -43,7 +43,7 @@ enum tau_status tau_frames_add(struct tau_frames *frames, struct tau_frame first
         return TAU_FRAME_OUTSIDE;
     }
     for (uint32_t i = 0; i < count; i++) {  // bound: count
-        if (frames->links[first.number + i] != FRAME_ABSENT) {
+        if (frames->links[first.number + i] != FRAMES_ABSENT) {
             return TAU_FRAME_TWICE;
         }
     }
@@ -66,7 +66,7 @@ bool tau_frames_clean_one(struct tau_frames *frames) {
     frames->dirty.head = frames->links[frame];
     frames->dirty.count--;
     frames_splice(frames, &frames->ready, frame, frame, 1);
-    zero(frames, frame);
+    frames_zero(frames, frame);
     return true;
 }
 

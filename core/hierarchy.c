@@ -14,11 +14,11 @@
 #include "core/private/pages/frames_inline.h"
 #include "core/private/pages/hierarchy_inline.h"
 
-#define NO_LIMIT UINT32_MAX
+#define HIERARCHY_NO_LIMIT UINT32_MAX
 
 // Chunks in which no region starts, between the ends of a region. The region starts in chunk FIRST
 // and ends inside chunk LAST or before its first page.
-TAU_INLINE uint32_t inner_chunks(uint32_t first, uint32_t last) {
+TAU_INLINE uint32_t hierarchy_inner_chunks(uint32_t first, uint32_t last) {
     TAU_ASSERT(first <= last);
     TAU_ASSERT(first != 0);
     return last == first ? 0 : last - first - 1;
@@ -26,20 +26,20 @@ TAU_INLINE uint32_t inner_chunks(uint32_t first, uint32_t last) {
 
 // Takes a record for CHUNK and pushes CHUNK onto the stack of the upper region that starts at
 // FIRST.
-TAU_INLINE struct tau_hierarchy_record *take_record(struct tau_hierarchy *space, uint32_t first,
-                                                    uint32_t chunk) {
+TAU_INLINE struct tau_hierarchy_record *hierarchy_take_record(struct tau_hierarchy *space,
+                                                              uint32_t first, uint32_t chunk) {
     struct tau_frames *const free = &space->tables->free;
     TAU_ASSERT(first <= chunk);
     TAU_ASSERT(free->ready.count != 0);
     validity_push(&space->chunks, free->links, first, chunk, frames_take(free));
-    struct tau_hierarchy_record *const record = record_of(space, chunk);
+    struct tau_hierarchy_record *const record = hierarchy_record_of(space, chunk);
     record->starts = 0;
     record->mapped = 0;
     return record;
 }
 
 // Returns the records of stack entries FIRST … SP of an upper region to the pool.
-TAU_INLINE void give_records(struct tau_hierarchy *space, uint32_t first, uint32_t sp) {
+TAU_INLINE void hierarchy_give_records(struct tau_hierarchy *space, uint32_t first, uint32_t sp) {
     struct tau_frames *const free = &space->tables->free;
     TAU_ASSERT(first <= sp);
     TAU_ASSERT(sp < space->chunks.pages_count);
@@ -48,13 +48,13 @@ TAU_INLINE void give_records(struct tau_hierarchy *space, uint32_t first, uint32
 }
 
 // Makes PAGE, which lies in a free region, a start.
-static struct spot split(struct tau_hierarchy *space, uint32_t page) {
-    struct spot spot = {NULL, chunk_of(page), place_of(page)};
-    if (has_start(space, spot.chunk)) {
-        spot.record = record_of(space, spot.chunk);
+static struct hierarchy_spot hierarchy_split(struct tau_hierarchy *space, uint32_t page) {
+    struct hierarchy_spot spot = {NULL, hierarchy_chunk_of(page), hierarchy_place_of(page)};
+    if (hierarchy_has_start(space, spot.chunk)) {
+        spot.record = hierarchy_record_of(space, spot.chunk);
     } else {
         space->chunks.regions[spot.chunk].top = spot.chunk - 1;
-        spot.record = take_record(space, spot.chunk, spot.chunk);
+        spot.record = hierarchy_take_record(space, spot.chunk, spot.chunk);
         region_tree_split(&space->tree, (struct tau_page){spot.chunk - 1});
     }
     TAU_ASSERT((spot.record->starts & tau_bits_mask(spot.place)) == 0);
@@ -65,7 +65,7 @@ static struct spot split(struct tau_hierarchy *space, uint32_t page) {
 
 // Joins SPOT's region, which is free, to the region before it. Returns true if no region starts in
 // the chunk any more. Its upper region has then joined the one before it too.
-TAU_INLINE bool join(struct tau_hierarchy *space, const struct spot *spot) {
+TAU_INLINE bool hierarchy_join(struct tau_hierarchy *space, const struct hierarchy_spot *spot) {
     const uint32_t left = spot->record->starts & ~tau_bits_mask(spot->place);
     TAU_ASSERT(hierarchy_is_free(spot));
     spot->record->starts = left;
@@ -86,11 +86,11 @@ size_t tau_hierarchy_tables_size_bytes(uint32_t records_count) {
 
 // Logarithm of the number of chunks of 2^PAGES_LOG2 pages. At least 1: a region tree has at least
 // two pages.
-static unsigned chunks_log2_of(unsigned pages_log2) {
-    const unsigned least = TAU_SPACE_PAGES_LOG2_MIN + CHUNK_LOG2;
+static unsigned hierarchy_chunks_log2_of(unsigned pages_log2) {
+    const unsigned least = TAU_SPACE_PAGES_LOG2_MIN + HIERARCHY_CHUNK_LOG2;
     TAU_ASSERT(pages_log2 >= TAU_SPACE_PAGES_LOG2_MIN);
     TAU_ASSERT(pages_log2 <= TAU_SPACE_PAGES_LOG2_MAX);
-    return (pages_log2 > least ? pages_log2 : least) - CHUNK_LOG2;
+    return (pages_log2 > least ? pages_log2 : least) - HIERARCHY_CHUNK_LOG2;
 }
 
 uint32_t tau_hierarchy_tables_enough(unsigned pages_log2, uint32_t regions, uint32_t region_pages,
@@ -99,8 +99,8 @@ uint32_t tau_hierarchy_tables_enough(unsigned pages_log2, uint32_t regions, uint
         return 0;
     }
     const uint32_t pages_count = UINT32_C(1) << pages_log2;
-    const uint32_t chunks = (pages_count + CHUNK_PAGES - 1) >> CHUNK_LOG2;
-    const uint32_t whole = region_pages >> CHUNK_LOG2;
+    const uint32_t chunks = (pages_count + HIERARCHY_CHUNK_PAGES - 1) >> HIERARCHY_CHUNK_LOG2;
+    const uint32_t whole = region_pages >> HIERARCHY_CHUNK_LOG2;
     const uint32_t inner = whole < mapped_pages ? whole : mapped_pages;
     TAU_ASSERT(chunks != 0);
     TAU_ASSERT(inner <= whole);
@@ -137,7 +137,7 @@ size_t tau_hierarchy_size_bytes(unsigned pages_log2) {
     if (pages_log2 < TAU_SPACE_PAGES_LOG2_MIN || pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
         return 0;
     }
-    const unsigned chunks_log2 = chunks_log2_of(pages_log2);
+    const unsigned chunks_log2 = hierarchy_chunks_log2_of(pages_log2);
     const size_t tree_bytes = tau_region_tree_size_bytes(chunks_log2);
     TAU_ASSERT(tree_bytes != 0);
     TAU_ASSERT(tree_bytes % sizeof(uint32_t) == 0);
@@ -161,7 +161,7 @@ enum tau_status tau_hierarchy_init(struct tau_hierarchy *space, void *memory, si
     if (tables->free.ready.count <= tables->promised) {
         return TAU_NO_TABLE;
     }
-    const unsigned chunks_log2 = chunks_log2_of(pages_log2);
+    const unsigned chunks_log2 = hierarchy_chunks_log2_of(pages_log2);
     const size_t tree_bytes = tau_region_tree_size_bytes(chunks_log2);
     enum tau_status made = tau_region_tree_init(&space->tree, memory, tree_bytes, chunks_log2);
     TAU_ASSERT(made == TAU_OK);
@@ -176,10 +176,10 @@ enum tau_status tau_hierarchy_init(struct tau_hierarchy *space, void *memory, si
     space->mapped_pages = 0;
     space->committed_pages = 0;
     space->commit_max_pages =
-        policy == TAU_HIERARCHY_COMMIT ? tau_frames_free_count(frames) : NO_LIMIT;
-    struct tau_hierarchy_record *const record = take_record(space, 1, 1);
-    record->starts = tau_bits_mask(place_of(0));
-    record->header[place_of(0) + 1] = REGION_FREE;
+        policy == TAU_HIERARCHY_COMMIT ? tau_frames_free_count(frames) : HIERARCHY_NO_LIMIT;
+    struct tau_hierarchy_record *const record = hierarchy_take_record(space, 1, 1);
+    record->starts = tau_bits_mask(hierarchy_place_of(0));
+    record->header[hierarchy_place_of(0) + 1] = VALIDITY_FREE;
     TAU_ASSERT(tau_hierarchy_invariants_hold(space));
     return TAU_OK;
 }
@@ -190,26 +190,28 @@ enum tau_status tau_hierarchy_close(struct tau_hierarchy *space) {
         return TAU_BAD_ARGUMENT;
     }
     TAU_ASSERT(space->mapped_pages == 0);
-    TAU_ASSERT(sp_of(space, 1) == 1);
-    give_records(space, 1, 1);
+    TAU_ASSERT(hierarchy_sp_of(space, 1) == 1);
+    hierarchy_give_records(space, 1, 1);
     space->chunks.regions[1].top = 0;
     return TAU_OK;
 }
 
 // The first page behind the region at SPOT. *NEXT is the region that starts there, if there is one.
-TAU_INLINE uint32_t end_of(const struct tau_hierarchy *space, const struct spot *spot,
-                           struct spot *next, bool *has_next) {
-    *has_next = find_next(space, spot, next);
-    const uint32_t end = *has_next ? page_at(next->chunk, next->place) : space->pages_count;
-    TAU_ASSERT(end > page_at(spot->chunk, spot->place));
+TAU_INLINE uint32_t hierarchy_end_of(const struct tau_hierarchy *space,
+                                     const struct hierarchy_spot *spot, struct hierarchy_spot *next,
+                                     bool *has_next) {
+    *has_next = hierarchy_find_next(space, spot, next);
+    const uint32_t end =
+        *has_next ? hierarchy_page_at(next->chunk, next->place) : space->pages_count;
+    TAU_ASSERT(end > hierarchy_page_at(spot->chunk, spot->place));
     TAU_ASSERT(end <= space->pages_count);
     return end;
 }
 
 // How a region is cut out of the free region that contains it.
 struct hierarchy_cut {
-    struct spot spot;   // the free region
-    uint32_t end;       // the first page behind it
+    struct hierarchy_spot spot;  // the free region
+    uint32_t end;                // the first page behind it
     uint32_t promised;  // records that the new region's faults may take, if the space commits
 };
 
@@ -217,15 +219,15 @@ struct hierarchy_cut {
 static enum tau_status hierarchy_why_not_region(const struct tau_hierarchy *space, uint32_t start,
                                                 uint32_t end, struct hierarchy_cut *cut) {
     const struct tau_hierarchy_tables *const tables = space->tables;
-    const uint32_t first = chunk_of(start);
-    const uint32_t last = chunk_of(end);
-    struct spot next;
+    const uint32_t first = hierarchy_chunk_of(start);
+    const uint32_t last = hierarchy_chunk_of(end);
+    struct hierarchy_spot next;
     bool has_next;
     TAU_ASSERT(start < end);
     TAU_ASSERT(end <= space->pages_count);
-    struct tau_hierarchy_record *const own = record_with_start(space, first);
-    cut->spot = find(space, start, own);
-    cut->end = end_of(space, &cut->spot, &next, &has_next);
+    struct tau_hierarchy_record *const own = hierarchy_record_with_start(space, first);
+    cut->spot = hierarchy_find(space, start, own);
+    cut->end = hierarchy_end_of(space, &cut->spot, &next, &has_next);
     if (!hierarchy_is_free(&cut->spot) || cut->end < end) {
         return TAU_REGION_OVERLAPS;
     }
@@ -233,10 +235,11 @@ static enum tau_status hierarchy_why_not_region(const struct tau_hierarchy *spac
         return TAU_NOT_ADMITTED;
     }
     uint32_t needed = own == NULL;
-    if (end != cut->end && last != first && !has_start(space, last)) {
+    if (end != cut->end && last != first && !hierarchy_has_start(space, last)) {
         needed++;
     }
-    cut->promised = space->commit_max_pages == NO_LIMIT ? 0 : inner_chunks(first, last);
+    cut->promised =
+        space->commit_max_pages == HIERARCHY_NO_LIMIT ? 0 : hierarchy_inner_chunks(first, last);
     return needed + cut->promised > tables->free.ready.count - tables->promised ? TAU_NO_TABLE
                                                                                 : TAU_OK;
 }
@@ -260,37 +263,37 @@ enum tau_status tau_hierarchy_map_region(struct tau_hierarchy *space, struct tau
         return reason;
     }
     if (end != cut.end) {
-        const struct spot behind = split(space, end);
-        *header_of(&behind) = REGION_FREE;
+        const struct hierarchy_spot behind = hierarchy_split(space, end);
+        *hierarchy_header_of(&behind) = VALIDITY_FREE;
     }
-    if (page_at(cut.spot.chunk, cut.spot.place) != start.number) {
-        cut.spot = split(space, start.number);
+    if (hierarchy_page_at(cut.spot.chunk, cut.spot.place) != start.number) {
+        cut.spot = hierarchy_split(space, start.number);
     }
-    *header_of(&cut.spot) = REGION_OPEN | rights;
-    if (!is_single(&cut.spot)) {
+    *hierarchy_header_of(&cut.spot) = VALIDITY_OPEN | rights;
+    if (!hierarchy_is_single(&cut.spot)) {
         cut.spot.record->header[cut.spot.place] = 0;
     }
     space->committed_pages += pages;
     space->tables->promised += cut.promised;
-    TAU_ASSERT(page_at(cut.spot.chunk, cut.spot.place) == start.number);
+    TAU_ASSERT(hierarchy_page_at(cut.spot.chunk, cut.spot.place) == start.number);
     return TAU_OK;
 }
 
 // Adds FRAME to the ring of frames of the region at SPOT, which has HEADER. The ring goes from the
 // newest frame to the oldest, which links to the newest.
-TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, uint32_t header,
-                          uint32_t frame) {
+TAU_INLINE void hierarchy_ring_push(struct tau_hierarchy *space, const struct hierarchy_spot *spot,
+                                    uint32_t header, uint32_t frame) {
     uint32_t *const links = space->frames->links;
     TAU_ASSERT(frame < space->frames->frames_count);
-    TAU_ASSERT(header == *header_of(spot));
+    TAU_ASSERT(header == *hierarchy_header_of(spot));
     uint32_t count = 0;
-    if (!is_single(spot)) {
+    if (!hierarchy_is_single(spot)) {
         count = spot->record->header[spot->place];
         spot->record->header[spot->place] = count + 1;
     }
     if (count == 0) {
         links[frame] = frame;
-        *header_of(spot) = (header & ~TAU_NUMBER_MASK) | frame;
+        *hierarchy_header_of(spot) = (header & ~TAU_NUMBER_MASK) | frame;
     } else {
         const uint32_t oldest = header & TAU_NUMBER_MASK;
         links[frame] = links[oldest];
@@ -299,9 +302,9 @@ TAU_INLINE void ring_push(struct tau_hierarchy *space, const struct spot *spot, 
 }
 
 // Whether a fault may take a record.
-TAU_INLINE bool has_record(const struct tau_hierarchy *space) {
+TAU_INLINE bool hierarchy_has_record(const struct tau_hierarchy *space) {
     const struct tau_hierarchy_tables *const tables = space->tables;
-    const bool commits = space->commit_max_pages != NO_LIMIT;
+    const bool commits = space->commit_max_pages != HIERARCHY_NO_LIMIT;
     TAU_ASSERT(tables->promised <= tables->free.ready.count);
     TAU_ASSERT(!commits || tables->promised != 0);
     return commits || tables->free.ready.count != tables->promised;
@@ -309,49 +312,51 @@ TAU_INLINE bool has_record(const struct tau_hierarchy *space) {
 
 // Maps PAGE of the region at SPOT, which has HEADER, to a frame. A frame must be ready. RECORD is
 // that of the page's chunk.
-TAU_INLINE enum tau_status enter_page(struct tau_hierarchy *space, uint32_t page,
-                                      struct tau_hierarchy_record *record, const struct spot *spot,
-                                      uint32_t header) {
+TAU_INLINE enum tau_status hierarchy_enter_page(struct tau_hierarchy *space, uint32_t page,
+                                                struct tau_hierarchy_record *record,
+                                                const struct hierarchy_spot *spot,
+                                                uint32_t header) {
     const uint32_t frame = frames_take(space->frames);
-    const uint32_t place = place_of(page);
+    const uint32_t place = hierarchy_place_of(page);
     TAU_ASSERT((record->mapped & tau_bits_mask(place)) == 0);
     record->mapped |= tau_bits_mask(place);
     record->data[place] = frame | (header & TAU_RIGHTS);
-    ring_push(space, spot, header, frame);
+    hierarchy_ring_push(space, spot, header, frame);
     space->mapped_pages++;
     TAU_ASSERT(space->mapped_pages <= space->committed_pages);
     return TAU_OK;
 }
 
-// As enter_page, for a chunk without a record. This function and the next are tail calls with their
-// arguments in registers, so that a fault in a chunk with a record saves no register.
+// As hierarchy_enter_page, for a chunk without a record. This function and the next are tail calls
+// with their arguments in registers, so that a fault in a chunk with a record saves no register.
 static __attribute__((noinline)) enum tau_status
-enter_page_first(struct tau_hierarchy *space, uint32_t page,
-                 struct tau_hierarchy_record *first_record, uint32_t chunk, uint32_t place,
-                 uint32_t header) {
-    const struct spot spot = {first_record, chunk, place};
+hierarchy_enter_page_first(struct tau_hierarchy *space, uint32_t page,
+                           struct tau_hierarchy_record *first_record, uint32_t chunk,
+                           uint32_t place, uint32_t header) {
+    const struct hierarchy_spot spot = {first_record, chunk, place};
     TAU_ASSERT(space->frames->ready.count != 0);
-    TAU_ASSERT(header == *header_of(&spot));
-    struct tau_hierarchy_record *const record = take_record(space, chunk, chunk_of(page));
-    if (space->commit_max_pages != NO_LIMIT) {
+    TAU_ASSERT(header == *hierarchy_header_of(&spot));
+    struct tau_hierarchy_record *const record =
+        hierarchy_take_record(space, chunk, hierarchy_chunk_of(page));
+    if (space->commit_max_pages != HIERARCHY_NO_LIMIT) {
         space->tables->promised--;
     }
-    return enter_page(space, page, record, &spot, header);
+    return hierarchy_enter_page(space, page, record, &spot, header);
 }
 
-// As enter_page, if no frame is ready: zeroes one first, if the pool has one.
-static __attribute__((noinline)) enum tau_status
-enter_page_zeroed(struct tau_hierarchy *space, uint32_t page, struct tau_hierarchy_record *record,
-                  struct tau_hierarchy_record *first_record, uint32_t chunk, uint32_t place,
-                  uint32_t header) {
-    const struct spot spot = {first_record, chunk, place};
+// As hierarchy_enter_page, if no frame is ready: zeroes one first, if the pool has one.
+static __attribute__((noinline)) enum tau_status hierarchy_enter_page_zeroed(
+    struct tau_hierarchy *space, uint32_t page, struct tau_hierarchy_record *record,
+    struct tau_hierarchy_record *first_record, uint32_t chunk, uint32_t place, uint32_t header) {
+    const struct hierarchy_spot spot = {first_record, chunk, place};
     TAU_ASSERT(space->frames->ready.count == 0);
-    TAU_ASSERT(header == *header_of(&spot));
+    TAU_ASSERT(header == *hierarchy_header_of(&spot));
     if (!tau_frames_clean_one(space->frames)) {
         return TAU_NO_FRAME;
     }
-    return record == NULL ? enter_page_first(space, page, first_record, chunk, place, header)
-                          : enter_page(space, page, record, &spot, header);
+    return record == NULL
+               ? hierarchy_enter_page_first(space, page, first_record, chunk, place, header)
+               : hierarchy_enter_page(space, page, record, &spot, header);
 }
 
 enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_page page,
@@ -360,39 +365,41 @@ enum tau_status tau_hierarchy_map_page(struct tau_hierarchy *space, struct tau_p
     if (page.number - 1 >= space->pages_count - 1) {
         return page.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
     }
-    const uint32_t chunk = chunk_of(page.number);
-    struct tau_hierarchy_record *record = record_with_start(space, chunk);
-    const struct spot spot = find(space, page.number, record);
-    const uint32_t header = *header_of(&spot);
-    if ((header & REGION_STATE) == REGION_FREE) {
+    const uint32_t chunk = hierarchy_chunk_of(page.number);
+    struct tau_hierarchy_record *record = hierarchy_record_with_start(space, chunk);
+    const struct hierarchy_spot spot = hierarchy_find(space, page.number, record);
+    const uint32_t header = *hierarchy_header_of(&spot);
+    if ((header & VALIDITY_STATE) == VALIDITY_FREE) {
         return TAU_NOT_IN_REGION;
     }
     if ((access & ~(header & TAU_RIGHTS)) != 0) {
         return TAU_ACCESS_DENIED;
     }
     if (record == NULL && validity_is_mapped(&space->chunks, spot.chunk, chunk)) {
-        record = record_of(space, chunk);
+        record = hierarchy_record_of(space, chunk);
     }
-    if (record != NULL && (record->mapped & tau_bits_mask(place_of(page.number))) != 0) {
+    if (record != NULL && (record->mapped & tau_bits_mask(hierarchy_place_of(page.number))) != 0) {
         return TAU_PAGE_MAPPED;
     }
-    if (record == NULL && !has_record(space)) {
+    if (record == NULL && !hierarchy_has_record(space)) {
         return TAU_NO_TABLE;
     }
     if (__builtin_expect(space->frames->ready.count == 0, 0)) {
-        return enter_page_zeroed(space, page.number, record, spot.record, spot.chunk, spot.place,
-                                 header);
+        return hierarchy_enter_page_zeroed(space, page.number, record, spot.record, spot.chunk,
+                                           spot.place, header);
     }
-    return record == NULL
-               ? enter_page_first(space, page.number, spot.record, spot.chunk, spot.place, header)
-               : enter_page(space, page.number, record, &spot, header);
+    return record == NULL ? hierarchy_enter_page_first(space, page.number, spot.record, spot.chunk,
+                                                       spot.place, header)
+                          : hierarchy_enter_page(space, page.number, record, &spot, header);
 }
 
 // Returns the frames of the region at SPOT to the pool.
-TAU_INLINE void release_frames(struct tau_hierarchy *space, const struct spot *spot) {
-    const uint32_t oldest = *header_of(spot) & TAU_NUMBER_MASK;
+TAU_INLINE void hierarchy_release_frames(struct tau_hierarchy *space,
+                                         const struct hierarchy_spot *spot) {
+    const uint32_t oldest = *hierarchy_header_of(spot) & TAU_NUMBER_MASK;
     const uint32_t mapped = spot->record->mapped & tau_bits_mask(spot->place);
-    const uint32_t count = is_single(spot) ? mapped != 0 : spot->record->header[spot->place];
+    const uint32_t count =
+        hierarchy_is_single(spot) ? mapped != 0 : spot->record->header[spot->place];
     TAU_ASSERT(count <= space->mapped_pages);
     if (count != 0) {
         TAU_ASSERT(oldest < space->frames->frames_count);
@@ -403,7 +410,8 @@ TAU_INLINE void release_frames(struct tau_hierarchy *space, const struct spot *s
 
 // Clears the mapped bits of the region at SPOT in its first chunk and in the chunk of the next
 // region. The chunks between lose their records.
-TAU_INLINE void forget_pages(const struct spot *spot, const struct spot *next, bool has_next) {
+TAU_INLINE void hierarchy_forget_pages(const struct hierarchy_spot *spot,
+                                       const struct hierarchy_spot *next, bool has_next) {
     const uint32_t front = tau_bits_above(spot->place);
     TAU_ASSERT(spot->record != NULL);
     TAU_ASSERT(!has_next || next->record != NULL);
@@ -419,23 +427,24 @@ TAU_INLINE void forget_pages(const struct spot *spot, const struct spot *next, b
 
 // Joins the region at SPOT, which has become free, to free neighbors, and returns the records that
 // are no longer needed. They are at most two chains, one of them with one record.
-TAU_INLINE void join_neighbors(struct tau_hierarchy *space, const struct spot *spot,
-                               const struct spot *next, bool has_next) {
-    const uint32_t sp = sp_of(space, spot->chunk);
+TAU_INLINE void hierarchy_join_neighbors(struct tau_hierarchy *space,
+                                         const struct hierarchy_spot *spot,
+                                         const struct hierarchy_spot *next, bool has_next) {
+    const uint32_t sp = hierarchy_sp_of(space, spot->chunk);
     bool is_last = !has_next || next->chunk != spot->chunk;
     uint32_t kept = spot->chunk;  // top of the stack afterwards
     TAU_ASSERT(hierarchy_is_free(spot));
     TAU_ASSERT(sp >= spot->chunk);
-    if (has_next && hierarchy_is_free(next) && join(space, next)) {
-        give_records(space, next->chunk, next->chunk);
+    if (has_next && hierarchy_is_free(next) && hierarchy_join(space, next)) {
+        hierarchy_give_records(space, next->chunk, next->chunk);
     }
-    const struct spot before = find_before(space, spot);
-    if (hierarchy_is_free(&before) && join(space, spot)) {
+    const struct hierarchy_spot before = hierarchy_find_before(space, spot);
+    if (hierarchy_is_free(&before) && hierarchy_join(space, spot)) {
         kept--;
         is_last = true;
     }
     if (is_last && sp != kept) {
-        give_records(space, kept + 1, sp);
+        hierarchy_give_records(space, kept + 1, sp);
         space->chunks.regions[spot->chunk].top = kept;
     }
 }
@@ -445,26 +454,28 @@ enum tau_status tau_hierarchy_unmap_region(struct tau_hierarchy *space, struct t
     if (start.number - 1 >= space->pages_count - 1) {
         return start.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
     }
-    struct spot spot = {NULL, chunk_of(start.number), place_of(start.number)};
-    if (!has_start(space, spot.chunk)) {
+    struct hierarchy_spot spot = {NULL, hierarchy_chunk_of(start.number),
+                                  hierarchy_place_of(start.number)};
+    if (!hierarchy_has_start(space, spot.chunk)) {
         return TAU_NOT_A_REGION;
     }
-    spot.record = record_of(space, spot.chunk);
+    spot.record = hierarchy_record_of(space, spot.chunk);
     if ((spot.record->starts & tau_bits_mask(spot.place)) == 0 || hierarchy_is_free(&spot)) {
         return TAU_NOT_A_REGION;
     }
-    struct spot next;
+    struct hierarchy_spot next;
     bool has_next;
-    const uint32_t end = end_of(space, &spot, &next, &has_next);
-    if (space->commit_max_pages != NO_LIMIT && (!has_next || next.chunk != spot.chunk)) {
-        const uint32_t taken = sp_of(space, spot.chunk) - spot.chunk;
-        space->tables->promised -= inner_chunks(spot.chunk, chunk_of(end)) - taken;
+    const uint32_t end = hierarchy_end_of(space, &spot, &next, &has_next);
+    if (space->commit_max_pages != HIERARCHY_NO_LIMIT && (!has_next || next.chunk != spot.chunk)) {
+        const uint32_t taken = hierarchy_sp_of(space, spot.chunk) - spot.chunk;
+        space->tables->promised -=
+            hierarchy_inner_chunks(spot.chunk, hierarchy_chunk_of(end)) - taken;
     }
-    release_frames(space, &spot);
-    forget_pages(&spot, &next, has_next);
-    *header_of(&spot) = REGION_FREE;
+    hierarchy_release_frames(space, &spot);
+    hierarchy_forget_pages(&spot, &next, has_next);
+    *hierarchy_header_of(&spot) = VALIDITY_FREE;
     space->committed_pages -= end - start.number;
-    join_neighbors(space, &spot, &next, has_next);
+    hierarchy_join_neighbors(space, &spot, &next, has_next);
     TAU_ASSERT(space->mapped_pages <= space->committed_pages);
     TAU_ASSERT(tau_hierarchy_invariants_hold(space));
     return TAU_OK;
@@ -476,11 +487,11 @@ enum tau_status tau_hierarchy_translate(const struct tau_hierarchy *space, struc
     TAU_ASSERT(frame != NULL);
     TAU_ASSERT((access & ~TAU_RIGHTS) == 0);
     if (page.number >= space->pages_count ||
-        !validity_lookup(&space->chunks, chunk_of(page.number), &index)) {
+        !validity_lookup(&space->chunks, hierarchy_chunk_of(page.number), &index)) {
         return TAU_NOT_IN_REGION;
     }
     const struct tau_hierarchy_record *const record = &space->records[index];
-    const uint32_t place = place_of(page.number);
+    const uint32_t place = hierarchy_place_of(page.number);
     if ((record->mapped & tau_bits_mask(place)) == 0) {
         return TAU_NOT_IN_REGION;
     }
@@ -491,11 +502,11 @@ enum tau_status tau_hierarchy_translate(const struct tau_hierarchy *space, struc
 
 bool tau_hierarchy_invariants_hold(const struct tau_hierarchy *space) {
     const struct tau_hierarchy_tables *const tables = space->tables;
-    if (tables == NULL || space->frames == NULL || !has_start(space, 1) ||
+    if (tables == NULL || space->frames == NULL || !hierarchy_has_start(space, 1) ||
         tables->promised > tables->free.ready.count) {
         return false;
     }
-    const struct spot zero = {record_of(space, 1), 1, place_of(0)};
+    const struct hierarchy_spot zero = {hierarchy_record_of(space, 1), 1, hierarchy_place_of(0)};
     return (zero.record->starts & tau_bits_mask(zero.place)) != 0 && hierarchy_is_free(&zero) &&
            (zero.record->mapped & tau_bits_mask(zero.place)) == 0 &&
            space->mapped_pages <= space->committed_pages &&

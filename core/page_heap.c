@@ -13,81 +13,82 @@
 #include "core/private/pages/paged_calls.h"
 #include "core/private/pages/vspace_inline.h"
 
-#define HEAP_RIGHTS (TAU_READ | TAU_WRITE)
+#define PAGE_HEAP_RIGHTS (TAU_READ | TAU_WRITE)
 
 // ---- Edges -------------------------------------------------------------------------------------
 
 // Makes EDGE the start of a region, with FRAME at its first page.
-TAU_INLINE void edge_open(struct tau_vspace *space, uint32_t edge, uint32_t frame) {
+TAU_INLINE void page_heap_edge_open(struct tau_vspace *space, uint32_t edge, uint32_t frame) {
     struct tau_validity *const validity = &space->validity;
     TAU_ASSERT(edge != 0);
     TAU_ASSERT(edge < validity->pages_count);
-    validity->data[edge] = frame | HEAP_RIGHTS;
+    validity->data[edge] = frame | PAGE_HEAP_RIGHTS;
     space->mapped_pages++;
     validity->stacks[edge].helper = edge;
     validity->stacks[edge].page = edge;
     validity->regions[edge].cache = edge;
-    validity->regions[edge].top = edge | REGION_HEAP_HEAD | HEAP_RIGHTS;
+    validity->regions[edge].top = edge | VALIDITY_HEAP_HEAD | PAGE_HEAP_RIGHTS;
     region_tree_split(&space->tree, (struct tau_page){edge});
 }
 
 // Releases the frames of the region at EDGE. If IS_KEPT, the first frame stays. Otherwise the
 // region joins the one before it.
-TAU_INLINE void edge_release(struct tau_vspace *space, uint32_t edge, bool is_kept) {
+TAU_INLINE void page_heap_edge_release(struct tau_vspace *space, uint32_t edge, bool is_kept) {
     const uint32_t sp = validity_sp(space->validity.regions[edge].top);
     const uint32_t first = is_kept ? edge + 1 : edge;
     TAU_ASSERT(sp >= edge);
     TAU_ASSERT(space->validity.stacks[edge].page == edge);
-    if (ON_LONGEST_PATH(sp >= first)) {
-        region_release(space, first, sp);
+    if (TAU_ON_LONGEST_PATH(sp >= first)) {
+        vspace_region_release(space, first, sp);
     }
     if (is_kept) {
-        region_cut(space, edge, edge | REGION_HEAP_HEAD | HEAP_RIGHTS);
+        vspace_region_cut(space, edge, edge | VALIDITY_HEAP_HEAD | PAGE_HEAP_RIGHTS);
     } else {
-        region_empty(space, edge, REGION_FREE);
+        vspace_region_empty(space, edge, VALIDITY_FREE);
         region_tree_union(&space->tree, (struct tau_page){edge});
     }
 }
 
 // Opens the region of EDGE for a block that extends beyond the edge. Only the edge is mapped.
-TAU_INLINE void edge_extend(struct tau_vspace *space, uint32_t edge) {
+TAU_INLINE void page_heap_edge_extend(struct tau_vspace *space, uint32_t edge) {
     TAU_ASSERT(validity_sp(space->validity.regions[edge].top) == edge);
-    TAU_ASSERT((space->validity.regions[edge].top & REGION_STATE) == REGION_HEAP_HEAD);
-    space->validity.regions[edge].top = edge | REGION_HEAP_OPEN | HEAP_RIGHTS;
+    TAU_ASSERT((space->validity.regions[edge].top & VALIDITY_STATE) == VALIDITY_HEAP_HEAD);
+    space->validity.regions[edge].top = edge | VALIDITY_HEAP_OPEN | PAGE_HEAP_RIGHTS;
 }
 
-TAU_INLINE enum cutting cut_pages(void *context, struct cut cut, bool may_clean) {
+TAU_INLINE enum paged_cutting page_heap_cut_pages(void *context, struct paged_cut cut,
+                                                  bool may_clean) {
     struct tau_page_heap *const heap = context;
     struct tau_vspace *const space = heap->space;
     TAU_ASSERT(cut.start <= cut.split && cut.split <= cut.end);
     TAU_ASSERT(cut.end - heap->first.number < heap->pages_count);
     if (cut.split == cut.start) {
-        return CUT_MADE;
+        return PAGED_CUT_MADE;
     }
     uint32_t committed_pages = heap->committed_pages + (cut.split - cut.start);
-    if (ON_LONGEST_PATH(cut.split != cut.end)) {
+    if (TAU_ON_LONGEST_PATH(cut.split != cut.end)) {
         if (committed_pages > heap->commit_max_pages) {
-            return CUT_REFUSED;
+            return PAGED_CUT_REFUSED;
         }
         if (!frames_is_ready(space->frames, may_clean)) {
-            return CUT_WITHOUT_FRAME;
+            return PAGED_CUT_WITHOUT_FRAME;
         }
         heap->committed_pages = committed_pages;
-        edge_open(space, cut.split, frames_take(space->frames));
-        edge_extend(space, cut.start);
-        return CUT_MADE;
+        page_heap_edge_open(space, cut.split, frames_take(space->frames));
+        page_heap_edge_extend(space, cut.start);
+        return PAGED_CUT_MADE;
     }
     committed_pages -= 1;  // the edge behind is already committed
     if (committed_pages > heap->commit_max_pages) {
-        return CUT_REFUSED;
+        return PAGED_CUT_REFUSED;
     }
     heap->committed_pages = committed_pages;
-    edge_extend(space, cut.start);
+    page_heap_edge_extend(space, cut.start);
     TAU_ASSERT(committed_pages >= 2);
-    return CUT_MADE;
+    return PAGED_CUT_MADE;
 }
 
-TAU_INLINE void give_back(void *context, struct freed freed) {
+TAU_INLINE void page_heap_give_back(void *context, struct paged_freed freed) {
     struct tau_page_heap *const heap = context;
     struct tau_vspace *const space = heap->space;
     const uint32_t start = freed.start;
@@ -96,14 +97,14 @@ TAU_INLINE void give_back(void *context, struct freed freed) {
     TAU_ASSERT(freed.high - heap->first.number < heap->pages_count);
     if (start == freed.low) {
         if (end != start) {
-            edge_release(space, start, true);
+            page_heap_edge_release(space, start, true);
         }
     } else if (start != freed.high) {
-        edge_release(space, start, false);
+        page_heap_edge_release(space, start, false);
         pages += 1;
     }
-    if (ON_LONGEST_PATH(end != start && end != freed.high)) {
-        edge_release(space, end, false);
+    if (TAU_ON_LONGEST_PATH(end != start && end != freed.high)) {
+        page_heap_edge_release(space, end, false);
         pages += 1;
     }
     TAU_ASSERT(heap->committed_pages >= pages);
@@ -112,7 +113,8 @@ TAU_INLINE void give_back(void *context, struct freed freed) {
 
 // Whether frames and commitment suffice for CUT, which starts inside a free block whose edge is
 // LOW. It has two boundaries, so up to two new edges.
-static bool is_cut_admitted(const struct tau_page_heap *heap, struct cut cut, uint32_t low) {
+static bool page_heap_is_cut_admitted(const struct tau_page_heap *heap, struct paged_cut cut,
+                                      uint32_t low) {
     const uint32_t start_edges = cut.start != low && cut.start != cut.end ? 1 : 0;
     const uint32_t split_edges = cut.split != cut.start && cut.split != cut.end ? 1 : 0;
     const uint32_t between = cut.split != cut.start ? cut.split - cut.start - 1 : 0;
@@ -122,19 +124,19 @@ static bool is_cut_admitted(const struct tau_page_heap *heap, struct cut cut, ui
            start_edges + split_edges <= tau_frames_free_count(heap->space->frames);
 }
 
-TAU_INLINE bool cut_inside(void *context, struct cut cut, uint32_t low) {
+TAU_INLINE bool page_heap_cut_inside(void *context, struct paged_cut cut, uint32_t low) {
     struct tau_page_heap *const heap = context;
     uint32_t frame = 0;
     TAU_ASSERT(low >= heap->first.number);
-    if (!is_cut_admitted(heap, cut, low)) {
+    if (!page_heap_is_cut_admitted(heap, cut, low)) {
         return false;
     }
     if (cut.start != low && cut.start != cut.end &&
         frames_take_clean(heap->space->frames, &frame)) {
-        edge_open(heap->space, cut.start, frame);
+        page_heap_edge_open(heap->space, cut.start, frame);
         heap->committed_pages += 1;
     }
-    const bool is_cut = cut_pages(heap, cut, true) == CUT_MADE;
+    const bool is_cut = page_heap_cut_pages(heap, cut, true) == PAGED_CUT_MADE;
     TAU_ASSERT(is_cut);
     (void)is_cut;
     return true;
@@ -142,7 +144,7 @@ TAU_INLINE bool cut_inside(void *context, struct cut cut, uint32_t low) {
 
 // Moves the boundary behind a used block with the edges START and END. It moves from END to the
 // place that CUT, which starts at END, gives. END's page becomes one of the block's own pages.
-static bool move_end(void *context, uint32_t start, struct cut cut) {
+static bool page_heap_move_end(void *context, uint32_t start, struct paged_cut cut) {
     struct tau_page_heap *const heap = context;
     struct tau_vspace *const space = heap->space;
     const uint32_t end = cut.start;
@@ -158,23 +160,23 @@ static bool move_end(void *context, uint32_t start, struct cut cut) {
         return false;
     }
     if (is_new) {
-        edge_open(space, cut.split, frame);
+        page_heap_edge_open(space, cut.split, frame);
     }
     if (end != start) {
         const uint32_t kept = space->validity.data[end] & TAU_NUMBER_MASK;
         TAU_ASSERT(validity_sp(space->validity.regions[end].top) == end);
-        region_empty(space, end, REGION_FREE);
+        vspace_region_empty(space, end, VALIDITY_FREE);
         region_tree_union(&space->tree, (struct tau_page){end});
         validity_push(&space->validity, space->frames->links, start, end, kept);
     }
     heap->committed_pages += pages;
-    space->validity.regions[start].top |= REGION_OPEN;
+    space->validity.regions[start].top |= VALIDITY_OPEN;
     TAU_ASSERT(heap->committed_pages <= heap->commit_max_pages);
     return true;
 }
 
 // Self test. The caller holds the lock or owns the heap alone.
-static bool invariants_hold(const void *context) {
+static bool page_heap_invariants_hold(const void *context) {
     const struct tau_page_heap *const heap = context;
     const uint32_t last = heap->first.number + heap->pages_count - 1;
     TAU_ASSERT(heap->space != NULL);
@@ -187,14 +189,14 @@ static bool invariants_hold(const void *context) {
 
 // ---- Making a heap -----------------------------------------------------------------------------
 
-static enum tau_status why_no_heap(const struct tau_vspace *space, uintptr_t origin, uint32_t pages,
-                                   uint32_t commit_max_pages) {
-    const enum tau_status reason = why_no_size(origin, pages);
+static enum tau_status page_heap_why_not(const struct tau_vspace *space, uintptr_t origin,
+                                         uint32_t pages, uint32_t commit_max_pages) {
+    const enum tau_status reason = paged_why_no_size(origin, pages);
     TAU_ASSERT(space != NULL);
     if (reason != TAU_OK) {
         return reason;
     }
-    const uint32_t control = control_pages((size_t)pages << TAU_PAGE_LOG2);
+    const uint32_t control = paged_control_pages((size_t)pages << TAU_PAGE_LOG2);
     TAU_ASSERT(control < pages);
     if (commit_max_pages <= control) {
         return TAU_NOT_ADMITTED;
@@ -204,7 +206,8 @@ static enum tau_status why_no_heap(const struct tau_vspace *space, uintptr_t ori
 
 // Maps the pages from FIRST to HEADER, the page with the first block's header, and the heap's LAST
 // page. HEADER and LAST are edges.
-static void map_control(struct tau_vspace *space, uint32_t first, uint32_t header, uint32_t last) {
+static void page_heap_map_control(struct tau_vspace *space, uint32_t first, uint32_t header,
+                                  uint32_t last) {
     uint32_t frame = 0;
     TAU_ASSERT(first <= header);
     TAU_ASSERT(header < last);
@@ -214,34 +217,35 @@ static void map_control(struct tau_vspace *space, uint32_t first, uint32_t heade
     for (uint32_t page = first; page < header; page++) {  // bound: the control block's pages
         (void)tau_vspace_map_page(space, (struct tau_page){page}, TAU_WRITE);
     }
-    space->validity.regions[first].top |= REGION_HEAP_HEAD;
+    space->validity.regions[first].top |= VALIDITY_HEAP_HEAD;
     (void)frames_take_clean(space->frames, &frame);
-    edge_open(space, header, frame);
+    page_heap_edge_open(space, header, frame);
     (void)frames_take_clean(space->frames, &frame);
-    edge_open(space, last, frame);
+    page_heap_edge_open(space, last, frame);
 }
 
 enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace *space,
                                    uintptr_t origin, struct tau_page first, uint32_t pages,
                                    uint32_t commit_max_pages) {
-    const enum tau_status reason = why_no_heap(space, origin, pages, commit_max_pages);
+    const enum tau_status reason = page_heap_why_not(space, origin, pages, commit_max_pages);
     if (reason != TAU_OK) {
         return reason;
     }
-    const uint32_t control = control_pages((size_t)pages << TAU_PAGE_LOG2);
+    const uint32_t control = paged_control_pages((size_t)pages << TAU_PAGE_LOG2);
     if (first.number < space->validity.pages_count &&
         pages <= space->validity.pages_count - first.number &&
-        !ends_in_memory(origin, first, pages)) {
+        !paged_ends_in_memory(origin, first, pages)) {
         return TAU_BAD_ARGUMENT;
     }
     const enum tau_status claimed = tau_vspace_claim(
-        space, first, pages, HEAP_RIGHTS, commit_max_pages < pages ? commit_max_pages : pages);
+        space, first, pages, PAGE_HEAP_RIGHTS, commit_max_pages < pages ? commit_max_pages : pages);
     if (claimed != TAU_OK) {
         return claimed;
     }
-    map_control(space, first.number, first.number + control - 1, first.number + pages - 1);
+    page_heap_map_control(space, first.number, first.number + control - 1,
+                          first.number + pages - 1);
     *heap = (struct tau_page_heap){
-        .blocks = blocks_in(origin + ((uintptr_t)first.number << TAU_PAGE_LOG2), pages),
+        .blocks = paged_blocks_in(origin + ((uintptr_t)first.number << TAU_PAGE_LOG2), pages),
         .space = space,
         .origin = origin,
         .first = first,
@@ -250,16 +254,16 @@ enum tau_status tau_page_heap_init(struct tau_page_heap *heap, struct tau_vspace
         .commit_max_pages = commit_max_pages,
     };
     TAU_ASSERT(heap->blocks != NULL);
-    TAU_ASSERT(invariants_hold(heap));
+    TAU_ASSERT(page_heap_invariants_hold(heap));
     return TAU_OK;
 }
 
 // ---- Looking at an object ----------------------------------------------------------------------
 
 // Headers lie only in edges.
-TAU_INLINE bool has_header(const void *context, const tau_word *block) {
+TAU_INLINE bool page_heap_has_header(const void *context, const tau_word *block) {
     const struct tau_page_heap *const heap = context;
-    const uintptr_t edge = any_edge_of(ORIGIN(heap), block);
+    const uintptr_t edge = paged_any_edge_of(PAGED_ORIGIN(heap), block);
     TAU_ASSERT(heap->pages_count >= 2);
     TAU_ASSERT(heap->space != NULL);
     return edge - heap->first.number < heap->pages_count &&
@@ -269,47 +273,47 @@ TAU_INLINE bool has_header(const void *context, const tau_word *block) {
 
 // ---- The operations ----------------------------------------------------------------------------
 
-static const struct paging PAGING;
+static const struct paged_paging PAGE_HEAP_PAGING;
 
-TAU_INLINE struct paged view_of(const struct tau_page_heap *heap) {
-    return (struct paged){(void *)(uintptr_t)heap, heap->blocks, ORIGIN(heap)};
+TAU_INLINE struct paged page_heap_view(const struct tau_page_heap *heap) {
+    return (struct paged){(void *)(uintptr_t)heap, heap->blocks, PAGED_ORIGIN(heap)};
 }
 
-static __attribute__((noinline)) void *malloc_again(void *context, tau_word *payload,
-                                                    size_t size_bytes) {
+static __attribute__((noinline)) void *page_heap_malloc_again(void *context, tau_word *payload,
+                                                              size_t size_bytes) {
     struct tau_page_heap *const heap = context;
     TAU_ASSERT(heap->space->frames->ready.count == 0);
     TAU_ASSERT(payload != NULL);
     if (!tau_frames_clean_one(heap->space->frames)) {
-        return put_back(heap->blocks, payload, size_bytes);
+        return paged_put_back(heap->blocks, payload, size_bytes);
     }
-    return paged_malloc_again(view_of(heap), &PAGING, payload, size_bytes);
+    return paged_malloc_again(page_heap_view(heap), &PAGE_HEAP_PAGING, payload, size_bytes);
 }
 
-static __attribute__((noinline)) enum tau_status misused_object(void *context, tau_word *block,
-                                                                void *pointer) {
-    return misused_at(view_of(context), &PAGING, block, pointer);
+static __attribute__((noinline)) enum tau_status
+page_heap_misused_object(void *context, tau_word *block, void *pointer) {
+    return paged_misused_at(page_heap_view(context), &PAGE_HEAP_PAGING, block, pointer);
 }
 
-static const struct paging PAGING = {
-    .invariants_hold = invariants_hold,
-    .has_header = has_header,
-    .cut = cut_pages,
-    .malloc_again = malloc_again,
-    .cut_inside = cut_inside,
-    .move_end = move_end,
-    .give_back = give_back,
-    .misused = misused_object,
+static const struct paged_paging PAGE_HEAP_PAGING = {
+    .invariants_hold = page_heap_invariants_hold,
+    .has_header = page_heap_has_header,
+    .cut = page_heap_cut_pages,
+    .malloc_again = page_heap_malloc_again,
+    .cut_inside = page_heap_cut_inside,
+    .move_end = page_heap_move_end,
+    .give_back = page_heap_give_back,
+    .misused = page_heap_misused_object,
 };
 
 void *tau_page_heap_malloc(struct tau_page_heap *heap, size_t size_bytes) {
-    return paged_malloc(view_of(heap), &PAGING, size_bytes);
+    return paged_malloc(page_heap_view(heap), &PAGE_HEAP_PAGING, size_bytes);
 }
 
 void *tau_page_heap_calloc(struct tau_page_heap *heap, size_t count, size_t size_bytes) {
     size_t total_bytes;
     if (__builtin_mul_overflow(count, size_bytes, &total_bytes)) {
-        return refuse(heap->blocks, SIZE_MAX, TAU_NO_MEMORY);
+        return tlsf_refuse(heap->blocks, SIZE_MAX, TAU_NO_MEMORY);
     }
     void *const pointer = tau_page_heap_malloc(heap, total_bytes);
     if (pointer != NULL) {
@@ -323,21 +327,21 @@ void *tau_page_heap_aligned_alloc(struct tau_page_heap *heap, size_t alignment, 
     if (!tau_bits_is_power_of_two(alignment)) {
         return NULL;
     }
-    return alignment <= TAU_ALIGNMENT
-               ? tau_page_heap_malloc(heap, size_bytes)
-               : paged_aligned_alloc(view_of(heap), &PAGING, alignment, size_bytes);
+    return alignment <= TAU_ALIGNMENT ? tau_page_heap_malloc(heap, size_bytes)
+                                      : paged_aligned_alloc(page_heap_view(heap), &PAGE_HEAP_PAGING,
+                                                            alignment, size_bytes);
 }
 
 enum tau_status tau_page_heap_free(struct tau_page_heap *heap, void *pointer) {
-    return paged_free(view_of(heap), &PAGING, pointer);
+    return paged_free(page_heap_view(heap), &PAGE_HEAP_PAGING, pointer);
 }
 
 bool tau_page_heap_resize(struct tau_page_heap *heap, void *pointer, size_t size_bytes) {
-    return paged_resize(view_of(heap), &PAGING, pointer, size_bytes);
+    return paged_resize(page_heap_view(heap), &PAGE_HEAP_PAGING, pointer, size_bytes);
 }
 
 size_t tau_page_heap_usable_size(const struct tau_page_heap *heap, const void *pointer) {
-    return paged_usable_size(view_of(heap), &PAGING, pointer);
+    return paged_usable_size(page_heap_view(heap), &PAGE_HEAP_PAGING, pointer);
 }
 
 void *tau_page_heap_realloc(struct tau_page_heap *heap, void *pointer, size_t size_bytes) {
@@ -367,7 +371,7 @@ void *tau_page_heap_realloc(struct tau_page_heap *heap, void *pointer, size_t si
 
 bool tau_page_heap_invariants_hold(const struct tau_page_heap *heap) {
     TAU_PORT_LOCK(heap->blocks);
-    const bool is_sound = invariants_hold(heap);
+    const bool is_sound = page_heap_invariants_hold(heap);
     TAU_PORT_UNLOCK(heap->blocks);
     return is_sound;
 }

@@ -6,7 +6,7 @@
 #include "core/private/pages/region_tree_inline.h"
 
 // Words of levels 0 and 1, whose size depends on the tree.
-static uint32_t low_words(unsigned level, unsigned pages_log2) {
+static uint32_t region_tree_low_words(unsigned level, unsigned pages_log2) {
     return level < TAU_REGION_TREE_LEVELS ? region_tree_words(level, pages_log2) : 0;
 }
 
@@ -14,8 +14,8 @@ size_t tau_region_tree_size_bytes(unsigned pages_log2) {
     if (pages_log2 < TAU_SPACE_PAGES_LOG2_MIN || pages_log2 > TAU_SPACE_PAGES_LOG2_MAX) {
         return 0;
     }
-    const size_t words =
-        low_words(0, pages_log2) + low_words(1, pages_log2) + region_tree_words_from(2);
+    const size_t words = region_tree_low_words(0, pages_log2) +
+                         region_tree_low_words(1, pages_log2) + region_tree_words_from(2);
     return words * sizeof(uint32_t);
 }
 
@@ -35,7 +35,7 @@ enum tau_status tau_region_tree_init(struct tau_region_tree *tree, void *memory,
     for (size_t i = 0; i < needed_bytes / sizeof(uint32_t); i++) {  // bound: the words
         words[i] = 0;
     }
-    tree->words = words + low_words(0, pages_log2);
+    tree->words = words + region_tree_low_words(0, pages_log2);
     tree->pages_log2 = pages_log2;
     for (unsigned level = 0; level < TAU_REGION_TREE_LEVELS; level++) {  // page 0
         region_tree_write(tree, level, -1, region_tree_bit(-1));

@@ -6,14 +6,14 @@
 
 _Static_assert(sizeof(struct tau_validity_region) == 2 * sizeof(uint32_t), "two words, no padding");
 _Static_assert(sizeof(struct tau_validity_stack) == 2 * sizeof(uint32_t), "two words, no padding");
-_Static_assert((REGION_STATE & TAU_RIGHTS) == 0, "state and rights are different bits");
-_Static_assert(((REGION_STATE | TAU_RIGHTS) & TAU_NUMBER_MASK) == 0, "and none of a number's");
+_Static_assert((VALIDITY_STATE & TAU_RIGHTS) == 0, "state and rights are different bits");
+_Static_assert(((VALIDITY_STATE | TAU_RIGHTS) & TAU_NUMBER_MASK) == 0, "and none of a number's");
 
-#define PAGE_BYTES_OF_TABLES                                                                       \
+#define VALIDITY_PAGE_BYTES                                                                        \
     (sizeof(struct tau_validity_region) + sizeof(struct tau_validity_stack) + sizeof(uint32_t))
 
 size_t tau_validity_size_bytes(uint32_t pages_count) {
-    return PAGE_BYTES_OF_TABLES * (size_t)pages_count;
+    return VALIDITY_PAGE_BYTES * (size_t)pages_count;
 }
 
 enum tau_status tau_validity_init(struct tau_validity *validity, void *memory, size_t size_bytes,

@@ -12,15 +12,15 @@
 #include "core/private/memory.h"
 #include "core/private/pages/vspace_inline.h"
 
-#define NO_LIMIT UINT32_MAX
+#define VSPACE_NO_LIMIT UINT32_MAX
 
-TAU_INLINE uint32_t top_of(const struct tau_vspace *space, struct tau_page start) {
+TAU_INLINE uint32_t vspace_top_of(const struct tau_vspace *space, struct tau_page start) {
     TAU_ASSERT(start.number < space->validity.pages_count);
     return space->validity.regions[start.number].top;
 }
 
-TAU_INLINE bool is_free(const struct tau_vspace *space, struct tau_page start) {
-    return (top_of(space, start) & REGION_STATE) == REGION_FREE;
+TAU_INLINE bool vspace_is_free(const struct tau_vspace *space, struct tau_page start) {
+    return (vspace_top_of(space, start) & VALIDITY_STATE) == VALIDITY_FREE;
 }
 
 size_t tau_vspace_size_bytes(unsigned pages_log2) {
@@ -53,21 +53,22 @@ enum tau_status tau_vspace_init(struct tau_vspace *space, void *memory, size_t s
     space->mapped_pages = 0;
     space->committed_pages = 0;
     space->commit_max_pages =
-        policy == TAU_VSPACE_COMMIT ? tau_frames_free_count(frames) : NO_LIMIT;
+        policy == TAU_VSPACE_COMMIT ? tau_frames_free_count(frames) : VSPACE_NO_LIMIT;
     TAU_ASSERT(tau_vspace_invariants_hold(space));
     return TAU_OK;
 }
 
 // The first page behind the region that contains PAGE.
-TAU_INLINE uint32_t end_after(const struct tau_vspace *space, struct tau_page page) {
+TAU_INLINE uint32_t vspace_end_after(const struct tau_vspace *space, struct tau_page page) {
     struct tau_page next;
     return tau_region_tree_next(&space->tree, page, &next) ? next.number
                                                            : space->validity.pages_count;
 }
 
 // Why the PAGES pages from START on cannot become a region.
-static enum tau_status why_not_region(const struct tau_vspace *space, struct tau_page start,
-                                      uint32_t pages, uint32_t rights, uint32_t commit_pages) {
+static enum tau_status vspace_why_not_region(const struct tau_vspace *space, struct tau_page start,
+                                             uint32_t pages, uint32_t rights,
+                                             uint32_t commit_pages) {
     if (pages == 0 || (rights & ~TAU_RIGHTS) != 0) {
         return TAU_BAD_ARGUMENT;
     }
@@ -80,8 +81,8 @@ static enum tau_status why_not_region(const struct tau_vspace *space, struct tau
     if (pages > space->validity.pages_count - start.number) {
         return TAU_REGION_TOO_LARGE;
     }
-    if (!is_free(space, tau_region_tree_find(&space->tree, start)) ||
-        end_after(space, start) - start.number < pages) {
+    if (!vspace_is_free(space, tau_region_tree_find(&space->tree, start)) ||
+        vspace_end_after(space, start) - start.number < pages) {
         return TAU_REGION_OVERLAPS;
     }
     return commit_pages > space->commit_max_pages - space->committed_pages ? TAU_NOT_ADMITTED
@@ -92,22 +93,23 @@ enum tau_status tau_vspace_claim(struct tau_vspace *space, struct tau_page start
                                  uint32_t rights, uint32_t commit_pages) {
     TAU_INVARIANT(tau_vspace_invariants_hold(space));
     TAU_ASSERT(commit_pages <= pages);
-    const enum tau_status reason = why_not_region(space, start, pages, rights, commit_pages);
+    const enum tau_status reason = vspace_why_not_region(space, start, pages, rights, commit_pages);
     if (reason != TAU_OK) {
         return reason;
     }
     const struct tau_page end = {start.number + pages};
     if (end.number < space->validity.pages_count && !region_tree_is_start(&space->tree, end)) {
-        TAU_ASSERT(is_free(space, end) && validity_sp(top_of(space, end)) < end.number);
+        TAU_ASSERT(vspace_is_free(space, end) &&
+                   validity_sp(vspace_top_of(space, end)) < end.number);
         tau_region_tree_split(&space->tree, end);
     }
     if (!region_tree_is_start(&space->tree, start)) {
         tau_region_tree_split(&space->tree, start);
     }
-    space->validity.regions[start.number].top = (start.number - 1) | REGION_OPEN | rights;
+    space->validity.regions[start.number].top = (start.number - 1) | VALIDITY_OPEN | rights;
     space->committed_pages += commit_pages;
     TAU_ASSERT(tau_region_tree_find(&space->tree, start).number == start.number);
-    TAU_ASSERT(end_after(space, start) == end.number);
+    TAU_ASSERT(vspace_end_after(space, start) == end.number);
     return TAU_OK;
 }
 
@@ -123,10 +125,10 @@ enum tau_status tau_vspace_map_page(struct tau_vspace *space, struct tau_page pa
         return page.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
     }
     const struct tau_page start = tau_region_tree_find(&space->tree, page);
-    const uint32_t top = top_of(space, start);
-    const uint32_t state = top & REGION_STATE;
+    const uint32_t top = vspace_top_of(space, start);
+    const uint32_t state = top & VALIDITY_STATE;
     TAU_ASSERT(start.number <= page.number);
-    if (state == REGION_FREE || (state == REGION_HEAP_HEAD && page.number != start.number)) {
+    if (state == VALIDITY_FREE || (state == VALIDITY_HEAP_HEAD && page.number != start.number)) {
         return TAU_NOT_IN_REGION;
     }
     if ((access & ~(top & TAU_RIGHTS)) != 0) {
@@ -150,26 +152,27 @@ enum tau_status tau_vspace_unmap_region(struct tau_vspace *space, struct tau_pag
     if (start.number - 1 >= space->validity.pages_count - 1) {
         return start.number == 0 ? TAU_PAGE_ZERO : TAU_PAGE_OUTSIDE;
     }
-    const uint32_t top = top_of(space, start);
+    const uint32_t top = vspace_top_of(space, start);
     const uint32_t sp = validity_sp(top);
-    if ((top & REGION_STATE) == REGION_FREE) {
+    if ((top & VALIDITY_STATE) == VALIDITY_FREE) {
         return TAU_NOT_A_REGION;  // true also for a page that starts no region
     }
     TAU_ASSERT(region_tree_is_start(&space->tree, start));
-    if ((top & REGION_STATE) != REGION_OPEN) {
+    if ((top & VALIDITY_STATE) != VALIDITY_OPEN) {
         return TAU_REGION_IN_HEAP;
     }
     struct tau_page next;
     const bool has_next = tau_region_tree_next(&space->tree, start, &next);
     const uint32_t end = has_next ? next.number : space->validity.pages_count;
     if (sp >= start.number) {
-        region_release(space, start.number, sp);
+        vspace_region_release(space, start.number, sp);
     }
-    region_empty(space, start.number, REGION_FREE);
-    if (has_next && is_free(space, next)) {
+    vspace_region_empty(space, start.number, VALIDITY_FREE);
+    if (has_next && vspace_is_free(space, next)) {
         tau_region_tree_union(&space->tree, next);
     }
-    if (is_free(space, tau_region_tree_find(&space->tree, (struct tau_page){start.number - 1}))) {
+    if (vspace_is_free(space,
+                       tau_region_tree_find(&space->tree, (struct tau_page){start.number - 1}))) {
         tau_region_tree_union(&space->tree, start);
     }
     TAU_ASSERT(space->committed_pages >= end - start.number);
@@ -182,12 +185,12 @@ void tau_vspace_close(struct tau_vspace *space) {
     struct tau_page start = {0};
     TAU_INVARIANT(tau_vspace_invariants_hold(space));
     while (tau_region_tree_next(&space->tree, (struct tau_page){0}, &start)) {  // bound: regions
-        const uint32_t sp = validity_sp(top_of(space, start));
+        const uint32_t sp = validity_sp(vspace_top_of(space, start));
         TAU_ASSERT(start.number != 0);
         if (sp >= start.number) {
-            region_release(space, start.number, sp);
+            vspace_region_release(space, start.number, sp);
         }
-        region_empty(space, start.number, REGION_FREE);
+        vspace_region_empty(space, start.number, VALIDITY_FREE);
         tau_region_tree_union(&space->tree, start);
     }
     space->committed_pages = 0;
@@ -209,7 +212,7 @@ enum tau_status tau_vspace_translate(const struct tau_vspace *space, struct tau_
 
 bool tau_vspace_invariants_hold(const struct tau_vspace *space) {
     const struct tau_page zero = {0};
-    return space->frames != NULL && is_free(space, zero) &&
+    return space->frames != NULL && vspace_is_free(space, zero) &&
            space->mapped_pages < space->validity.pages_count &&
            space->committed_pages < space->validity.pages_count &&
            space->committed_pages <= space->commit_max_pages &&

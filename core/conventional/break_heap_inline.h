@@ -12,7 +12,7 @@ TAU_INLINE uint32_t break_heap_last_page(const struct tau_break_heap *heap) {
 
 TAU_INLINE bool break_heap_has_header(const void *context, const tau_word *block) {
     const struct tau_break_heap *const heap = context;
-    const uintptr_t edge = any_edge_of(ORIGIN(heap), block);
+    const uintptr_t edge = paged_any_edge_of(PAGED_ORIGIN(heap), block);
     TAU_ASSERT(heap->pages_count >= 2);
     TAU_ASSERT(heap->table != NULL);
     return edge - heap->first.number < heap->pages_count &&
@@ -21,7 +21,7 @@ TAU_INLINE bool break_heap_has_header(const void *context, const tau_word *block
 }
 
 TAU_INLINE struct paged break_heap_view(const struct tau_break_heap *heap) {
-    return (struct paged){(void *)(uintptr_t)heap, heap->blocks, ORIGIN(heap)};
+    return (struct paged){(void *)(uintptr_t)heap, heap->blocks, PAGED_ORIGIN(heap)};
 }
 
 // The self test, with the lock held.

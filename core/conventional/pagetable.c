@@ -4,7 +4,7 @@
 #include "core/conventional/pagetable_inline.h"
 #include "core/private/memory.h"
 
-static size_t words_of_bits(unsigned pages_log2) {
+static size_t pagetable_words_of_bits(unsigned pages_log2) {
     TAU_ASSERT(pages_log2 >= TAU_SPACE_PAGES_LOG2_MIN);
     TAU_ASSERT(pages_log2 <= TAU_SPACE_PAGES_LOG2_MAX);
     return (((size_t)1 << pages_log2) + 31) / 32;
@@ -15,7 +15,7 @@ size_t tau_pagetable_size_bytes(unsigned pages_log2, enum tau_pagetable_walk wal
         return 0;
     }
     const size_t entries = (size_t)1 << pages_log2;
-    const size_t words = walk == TAU_PAGETABLE_MAPPED ? words_of_bits(pages_log2) : 0;
+    const size_t words = walk == TAU_PAGETABLE_MAPPED ? pagetable_words_of_bits(pages_log2) : 0;
     TAU_ASSERT(words <= entries);
     TAU_ASSERT(entries <= TAU_NUMBER_MASK);
     return (entries + words) * sizeof(uint32_t);
@@ -71,8 +71,8 @@ enum tau_status tau_pagetable_map_page(struct tau_pagetable *table, struct tau_p
 }
 
 // Unmaps the pages of BITS. All of them are set in WORD.
-TAU_INLINE void forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_t bits,
-                            struct pagetable_chain *chain) {
+TAU_INLINE void pagetable_forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_t bits,
+                                      struct pagetable_chain *chain) {
     const uint32_t base = (uint32_t)(word - table->mapped) * 32;
     TAU_ASSERT((*word & bits) == bits);
     TAU_ASSERT(base < table->pages_count);
@@ -92,8 +92,8 @@ TAU_INLINE void forget_bits(struct tau_pagetable *table, uint32_t *word, uint32_
 
 // Unmaps the pages from FIRST to END - 1, at least one, by the bits that say which are mapped. If
 // none of 32 pages is mapped, one test skips them. If all are, no bit scan is needed.
-TAU_INLINE void forget_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end,
-                              struct pagetable_chain *chain) {
+TAU_INLINE void pagetable_forget_mapped(struct tau_pagetable *table, uint32_t first, uint32_t end,
+                                        struct pagetable_chain *chain) {
     uint32_t *word = &table->mapped[first >> 5];
     uint32_t *const last = &table->mapped[(end - 1) >> 5];
     uint32_t within = tau_bits_from(first & 31u);
@@ -105,7 +105,7 @@ TAU_INLINE void forget_mapped(struct tau_pagetable *table, uint32_t first, uint3
         }
         const uint32_t bits = *word & within;
         if (bits != 0) {
-            forget_bits(table, word, bits, chain);
+            pagetable_forget_bits(table, word, bits, chain);
         }
         if (word == last) {
             return;
@@ -123,7 +123,7 @@ void tau_pagetable_unmap_mapped(struct tau_pagetable *table, uint32_t first, uin
     TAU_ASSERT(table->mapped != NULL);
     TAU_ASSERT(end <= table->pages_count);
     if (first < end) {
-        forget_mapped(table, first, end, &chain);
+        pagetable_forget_mapped(table, first, end, &chain);
     }
     released->head = chain.newest;
     released->count += chain.count;

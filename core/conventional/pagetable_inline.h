@@ -37,7 +37,7 @@ TAU_INLINE void pagetable_enter(struct tau_pagetable *table, uint32_t page, uint
 TAU_INLINE void pagetable_collect(uint32_t entry, struct pagetable_chain *chain) {
     const uint32_t frame = entry & TAU_NUMBER_MASK;
     TAU_ASSERT(entry != 0);
-    TAU_ASSERT(chain->links[frame] != FRAME_ABSENT);
+    TAU_ASSERT(chain->links[frame] != FRAMES_ABSENT);
     chain->links[frame] = chain->newest;
     chain->newest = frame;
     chain->count++;

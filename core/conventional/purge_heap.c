@@ -7,7 +7,7 @@
 
 // The pages between the edges that stay: from behind LOW, or from START if that edge is dissolved,
 // to before HIGH, or to END with it if that one is.
-TAU_INLINE void purge(void *context, struct freed freed) {
+TAU_INLINE void purge_heap_give_back(void *context, struct paged_freed freed) {
     struct tau_break_heap *const heap = context;
     const uint32_t first = freed.start != freed.low ? freed.start : freed.low + 1;
     const uint32_t behind = freed.end != freed.high ? freed.end + 1 : freed.high;
@@ -21,21 +21,21 @@ TAU_INLINE void purge(void *context, struct freed freed) {
     }
 }
 
-static const struct paging PAGING;
+static const struct paged_paging PURGE_HEAP_PAGING;
 
-static __attribute__((noinline)) enum tau_status misused_purged(void *context, tau_word *block,
-                                                                void *pointer) {
-    return misused_at(break_heap_view(context), &PAGING, block, pointer);
+static __attribute__((noinline)) enum tau_status
+purge_heap_misused_object(void *context, tau_word *block, void *pointer) {
+    return paged_misused_at(break_heap_view(context), &PURGE_HEAP_PAGING, block, pointer);
 }
 
 // What free needs.
-static const struct paging PAGING = {
+static const struct paged_paging PURGE_HEAP_PAGING = {
     .invariants_hold = break_heap_invariants_hold,
     .has_header = break_heap_has_header,
-    .give_back = purge,
-    .misused = misused_purged,
+    .give_back = purge_heap_give_back,
+    .misused = purge_heap_misused_object,
 };
 
 enum tau_status tau_purge_heap_free(struct tau_break_heap *heap, void *pointer) {
-    return paged_free(break_heap_view(heap), &PAGING, pointer);
+    return paged_free(break_heap_view(heap), &PURGE_HEAP_PAGING, pointer);
 }

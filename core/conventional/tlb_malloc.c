@@ -9,13 +9,13 @@
 
 #define TLB_MALLOC_PAGE_LOG2_MIN 11u
 
-static uintptr_t page_at(const struct tau_tlb_malloc *heap, uint32_t way, uint32_t set) {
+static uintptr_t tlb_malloc_page_at(const struct tau_tlb_malloc *heap, uint32_t way, uint32_t set) {
     TAU_ASSERT(way < heap->shape.ways);
     TAU_ASSERT(set < heap->shape.sets_count);
     return heap->pool + ((uintptr_t)(way * heap->shape.sets_count + set) << heap->shape.page_log2);
 }
 
-static bool is_shape(const struct tau_tlb_malloc_shape *shape) {
+static bool tlb_malloc_is_shape(const struct tau_tlb_malloc_shape *shape) {
     TAU_ASSERT(shape != NULL);
     return tau_bits_is_power_of_two(shape->sets_count) &&
            shape->reserved_count < shape->sets_count && shape->ways > 0 &&
@@ -23,13 +23,13 @@ static bool is_shape(const struct tau_tlb_malloc_shape *shape) {
 }
 
 // Whether each color is small enough for a TLSF, and the pool ends inside the address space.
-static bool has_room(const struct tau_tlb_malloc_shape *shape, const void *pool) {
+static bool tlb_malloc_has_room(const struct tau_tlb_malloc_shape *shape, const void *pool) {
     const uint32_t pages_max = (uint32_t)((uint64_t)UINTPTR_MAX >> shape->page_log2 > UINT32_MAX
                                               ? UINT32_MAX
                                               : UINTPTR_MAX >> shape->page_log2);
     const uint32_t color_pages = shape->reserved_count > 0 ? shape->reserved_count : 1;
-    TAU_ASSERT(is_shape(shape));
-    return color_pages <= POOL_MAX_BYTES >> shape->page_log2 &&
+    TAU_ASSERT(tlb_malloc_is_shape(shape));
+    return color_pages <= TLSF_POOL_MAX_BYTES >> shape->page_log2 &&
            shape->sets_count <= pages_max / shape->ways &&
            (uintptr_t)pool <= UINTPTR_MAX - TAU_TLB_MALLOC_POOL_BYTES(shape);
 }
@@ -37,8 +37,8 @@ static bool has_room(const struct tau_tlb_malloc_shape *shape, const void *pool)
 enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
                                     const struct tau_tlb_malloc_shape *shape, void *pool,
                                     struct tau_tlsf **heaps) {
-    if (heap == NULL || shape == NULL || pool == NULL || heaps == NULL || !is_shape(shape) ||
-        !has_room(shape, pool) ||
+    if (heap == NULL || shape == NULL || pool == NULL || heaps == NULL ||
+        !tlb_malloc_is_shape(shape) || !tlb_malloc_has_room(shape, pool) ||
         (uintptr_t)pool % ((uintptr_t)shape->sets_count << shape->page_log2) != 0) {
         return TAU_BAD_ARGUMENT;
     }
@@ -47,18 +47,19 @@ enum tau_status tau_tlb_malloc_init(struct tau_tlb_malloc *heap,
     const uint32_t small_count = TAU_TLB_MALLOC_SMALL_COLORS(shape);
     for (uint32_t color = 0; color < small_count; color++) {  // bound: the sets
         const uint32_t set = shape->reserved_count + color;
-        heaps[color] = tau_tlsf_init((void *)page_at(heap, 0, set), page_bytes, page_bytes);
+        heaps[color] =
+            tau_tlsf_init((void *)tlb_malloc_page_at(heap, 0, set), page_bytes, page_bytes);
         TAU_ASSERT(heaps[color] != NULL);
         for (uint32_t way = 1; way < shape->ways; way++) {  // bound: the ways
-            const enum tau_status added =
-                tau_tlsf_add_pool(heaps[color], (void *)page_at(heap, way, set), page_bytes);
+            const enum tau_status added = tau_tlsf_add_pool(
+                heaps[color], (void *)tlb_malloc_page_at(heap, way, set), page_bytes);
             TAU_ASSERT(added == TAU_OK);
             (void)added;
         }
     }
     for (uint32_t color = 0; color < TAU_TLB_MALLOC_LARGE_COLORS(shape); color++) {  // the ways
-        heaps[small_count + color] =
-            tau_tlsf_init((void *)page_at(heap, color, 0), shape->reserved_count * page_bytes, 0);
+        heaps[small_count + color] = tau_tlsf_init((void *)tlb_malloc_page_at(heap, color, 0),
+                                                   shape->reserved_count * page_bytes, 0);
         TAU_ASSERT(heaps[small_count + color] != NULL);
     }
     heap->small_max_bytes = tlsf_largest_object(heaps[0]);

@@ -38,7 +38,7 @@
 #include <FreeRTOS.h>
 #include <task.h>
 #elif defined(__NEWLIB__) && !defined(__PICOLIBC__)
-#define HAS_REENTRANT_FORMS
+#define RECORD_HAS_REENTRANT_FORMS
 #include <malloc.h>
 #include <reent.h>
 #endif
@@ -46,7 +46,7 @@
 #ifdef TAU_RECORD_FREERTOS
 #define TAU_RECORD_LOCK(record) ((void)(record), vTaskSuspendAll())
 #define TAU_RECORD_UNLOCK(record) ((void)(record), (void)xTaskResumeAll())
-#elif defined(HAS_REENTRANT_FORMS)
+#elif defined(RECORD_HAS_REENTRANT_FORMS)
 #define TAU_RECORD_LOCK(record) ((void)(record), __malloc_lock(_REENT))
 #define TAU_RECORD_UNLOCK(record) ((void)(record), __malloc_unlock(_REENT))
 #endif
@@ -65,11 +65,11 @@ extern const struct tau_record_port tau_record_wrap_port;
 #include <fcntl.h>
 #include <unistd.h>
 
-static intptr_t capture_open(void) {
+static intptr_t record_capture_open(void) {
     return open(TAU_RECORD_CAPTURE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
-static bool capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
+static bool record_capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
     while (size_bytes > 0) {
         const ssize_t written = write((int)file, bytes, size_bytes);
         if (written <= 0) {
@@ -81,9 +81,9 @@ static bool capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
     return true;
 }
 #else
-enum { SEMIHOSTING_OPEN = 1, SEMIHOSTING_WRITE = 5, SEMIHOSTING_MODE_WB = 5 };
+enum { RECORD_SEMIHOSTING_OPEN = 1, RECORD_SEMIHOSTING_WRITE = 5, RECORD_SEMIHOSTING_MODE_WB = 5 };
 
-static intptr_t semihosting(uintptr_t operation, const uintptr_t *words) {
+static intptr_t record_semihosting(uintptr_t operation, const uintptr_t *words) {
 #if defined(__arm__)
     register uintptr_t result __asm__("r0") = operation;
     register const uintptr_t *argument __asm__("r1") = words;
@@ -102,89 +102,89 @@ static intptr_t semihosting(uintptr_t operation, const uintptr_t *words) {
     return (intptr_t)result;
 }
 
-static intptr_t capture_open(void) {
+static intptr_t record_capture_open(void) {
     static const char name[] = TAU_RECORD_CAPTURE;
-    const uintptr_t words[] = {(uintptr_t)name, SEMIHOSTING_MODE_WB, sizeof name - 1};
-    return semihosting(SEMIHOSTING_OPEN, words);
+    const uintptr_t words[] = {(uintptr_t)name, RECORD_SEMIHOSTING_MODE_WB, sizeof name - 1};
+    return record_semihosting(RECORD_SEMIHOSTING_OPEN, words);
 }
 
-static bool capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
+static bool record_capture_write(intptr_t file, const char *bytes, size_t size_bytes) {
     const uintptr_t words[] = {(uintptr_t)file, (uintptr_t)bytes, size_bytes};
-    return semihosting(SEMIHOSTING_WRITE, words) == 0;
+    return record_semihosting(RECORD_SEMIHOSTING_WRITE, words) == 0;
 }
 #endif
 
-static bool capture(void *context, const void *bytes, size_t size_bytes) {
+static bool record_capture(void *context, const void *bytes, size_t size_bytes) {
     static intptr_t file = -1;
     (void)context;
     if (file < 0) {
-        file = capture_open();
+        file = record_capture_open();
     }
-    return file >= 0 && capture_write(file, bytes, size_bytes);
+    return file >= 0 && record_capture_write(file, bytes, size_bytes);
 }
 
-static const struct tau_record_port tau_record_wrap_port = {capture, NULL, NULL, 0};
+static const struct tau_record_port tau_record_wrap_port = {record_capture, NULL, NULL, 0};
 #endif
 
 // ---- Calls ----
 
-static struct tau_record recording;
-static bool is_started;
+static struct tau_record record_state;
+static bool record_is_started;
 // Calls of the heap that are under way, one inside the other. Only the outer one is the program's.
-static unsigned int depth;
+static unsigned int record_depth;
 
-static bool enter(void) {
-    TAU_RECORD_LOCK(&recording);
-    if (!is_started) {
-        is_started = true;
-        depth = 1;  // what the port's functions allocate is not recorded
-        tau_record_start(&recording, &tau_record_wrap_port);
-        depth = 0;
+static bool record_enter(void) {
+    TAU_RECORD_LOCK(&record_state);
+    if (!record_is_started) {
+        record_is_started = true;
+        record_depth = 1;  // what the port's functions allocate is not recorded
+        tau_record_start(&record_state, &tau_record_wrap_port);
+        record_depth = 0;
     }
-    return depth++ == 0;
+    return record_depth++ == 0;
 }
 
-static void leave(void) {
-    depth--;
-    TAU_RECORD_UNLOCK(&recording);
+static void record_leave(void) {
+    record_depth--;
+    TAU_RECORD_UNLOCK(&record_state);
 }
 
 // The program's last rows: after its own destructors, as far as the linker orders them.
-__attribute__((destructor(101))) static void finish(void) {
+__attribute__((destructor(101))) static void record_finish(void) {
     tau_record_wrap_flush();
 }
 
 void tau_record_wrap_flush(void) {
-    if (enter()) {
-        tau_record_flush(&recording);
+    if (record_enter()) {
+        tau_record_flush(&record_state);
     }
-    leave();
+    record_leave();
 }
 
-#define CALLER ((uintptr_t)__builtin_return_address(0))
+#define RECORD_CALLER ((uintptr_t)__builtin_return_address(0))
 
-enum kind { PLAIN, ZEROED, ALIGNED };
+enum record_kind { RECORD_PLAIN, RECORD_ZEROED, RECORD_ALIGNED };
 
 // Records a new object if the call IS_OUTER, and ends the call.
-static void *made(bool is_outer, enum kind kind, void *object, size_t size, size_t alignment,
-                  uintptr_t caller) {
+static void *record_made(bool is_outer, enum record_kind kind, void *object, size_t size,
+                         size_t alignment, uintptr_t caller) {
     if (is_outer && object != NULL) {
         const uintptr_t address = (uintptr_t)object;
-        if (kind == ALIGNED) {
-            tau_record_aligned_alloc(&recording, address, size, alignment, caller);
-        } else if (kind == ZEROED) {
-            tau_record_calloc(&recording, address, size, caller);
+        if (kind == RECORD_ALIGNED) {
+            tau_record_aligned_alloc(&record_state, address, size, alignment, caller);
+        } else if (kind == RECORD_ZEROED) {
+            tau_record_calloc(&record_state, address, size, caller);
         } else {
-            tau_record_malloc(&recording, address, size, caller);
+            tau_record_malloc(&record_state, address, size, caller);
         }
     }
-    leave();
+    record_leave();
     return object;
 }
 
-static void note_free(bool is_outer, const void *object, uintptr_t caller) {
+static void record_note_free(bool is_outer, const void *object, uintptr_t caller) {
     if (is_outer && object != NULL) {
-        tau_record_free(&recording, (uintptr_t)object, caller);
+        tau_record_free(&record_state, (uintptr_t)object, caller);
     }
 }
 
@@ -197,8 +197,8 @@ void *__wrap_pvPortCalloc(size_t count, size_t size);
 void __wrap_vPortFree(void *object);
 
 void *__wrap_pvPortMalloc(size_t size) {
-    const bool is_outer = enter();
-    return made(is_outer, PLAIN, __real_pvPortMalloc(size), size, 0, CALLER);
+    const bool is_outer = record_enter();
+    return record_made(is_outer, RECORD_PLAIN, __real_pvPortMalloc(size), size, 0, RECORD_CALLER);
 }
 
 // Kernels before 10.5 have no pvPortCalloc to call.
@@ -207,35 +207,37 @@ void *__wrap_pvPortCalloc(size_t count, size_t size) {
     if (size != 0 && bytes / size != count) {
         return NULL;
     }
-    const bool is_outer = enter();
-    void *object = made(is_outer, ZEROED, __real_pvPortMalloc(bytes), bytes, 0, CALLER);
+    const bool is_outer = record_enter();
+    void *object =
+        record_made(is_outer, RECORD_ZEROED, __real_pvPortMalloc(bytes), bytes, 0, RECORD_CALLER);
     return object == NULL ? NULL : memset(object, 0, bytes);
 }
 
 void __wrap_vPortFree(void *object) {
-    note_free(enter(), object, CALLER);
+    record_note_free(record_enter(), object, RECORD_CALLER);
     __real_vPortFree(object);
-    leave();
+    record_leave();
 }
 
 #else
 
 // ---- The functions of C ----
 
-static void note_realloc(bool is_outer, const void *old, uintptr_t caller) {
+static void record_note_realloc(bool is_outer, const void *old, uintptr_t caller) {
     if (is_outer && old != NULL) {
-        tau_record_realloc_begin(&recording, (uintptr_t)old, caller);
+        tau_record_realloc_begin(&record_state, (uintptr_t)old, caller);
     }
 }
 
-static void *resized(bool is_outer, const void *old, void *object, size_t size, uintptr_t caller) {
+static void *record_resized(bool is_outer, const void *old, void *object, size_t size,
+                            uintptr_t caller) {
     if (old == NULL) {
-        return made(is_outer, PLAIN, object, size, 0, caller);
+        return record_made(is_outer, RECORD_PLAIN, object, size, 0, caller);
     }
     if (is_outer) {
-        tau_record_realloc_end(&recording, (uintptr_t)object, size, caller);
+        tau_record_realloc_end(&record_state, (uintptr_t)object, size, caller);
     }
-    leave();
+    record_leave();
     return object;
 }
 
@@ -255,23 +257,24 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size);
 int __wrap_posix_memalign(void **object, size_t alignment, size_t size);
 
 void *__wrap_malloc(size_t size) {
-    const bool is_outer = enter();
-    return made(is_outer, PLAIN, __real_malloc(size), size, 0, CALLER);
+    const bool is_outer = record_enter();
+    return record_made(is_outer, RECORD_PLAIN, __real_malloc(size), size, 0, RECORD_CALLER);
 }
 
 void *__wrap_calloc(size_t count, size_t size) {
-    const bool is_outer = enter();
-    return made(is_outer, ZEROED, __real_calloc(count, size), count * size, 0, CALLER);
+    const bool is_outer = record_enter();
+    return record_made(is_outer, RECORD_ZEROED, __real_calloc(count, size), count * size, 0,
+                       RECORD_CALLER);
 }
 
-static void *resize(void *old, size_t size, uintptr_t caller) {
-    const bool is_outer = enter();
-    note_realloc(is_outer, old, caller);
-    return resized(is_outer, old, __real_realloc(old, size), size, caller);
+static void *record_resize(void *old, size_t size, uintptr_t caller) {
+    const bool is_outer = record_enter();
+    record_note_realloc(is_outer, old, caller);
+    return record_resized(is_outer, old, __real_realloc(old, size), size, caller);
 }
 
 void *__wrap_realloc(void *old, size_t size) {
-    return resize(old, size, CALLER);
+    return record_resize(old, size, RECORD_CALLER);
 }
 
 // Not every library has this function, nor posix_memalign.
@@ -281,29 +284,30 @@ void *__wrap_reallocarray(void *old, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    return resize(old, bytes, CALLER);
+    return record_resize(old, bytes, RECORD_CALLER);
 }
 
 void __wrap_free(void *object) {
-    note_free(enter(), object, CALLER);
+    record_note_free(record_enter(), object, RECORD_CALLER);
     __real_free(object);
-    leave();
+    record_leave();
 }
 
-static void *aligned(size_t alignment, size_t size, uintptr_t caller) {
-    const bool is_outer = enter();
-    return made(is_outer, ALIGNED, __real_memalign(alignment, size), size, alignment, caller);
+static void *record_aligned(size_t alignment, size_t size, uintptr_t caller) {
+    const bool is_outer = record_enter();
+    return record_made(is_outer, RECORD_ALIGNED, __real_memalign(alignment, size), size, alignment,
+                       caller);
 }
 
 void *__wrap_memalign(size_t alignment, size_t size) {
-    return aligned(alignment, size, CALLER);
+    return record_aligned(alignment, size, RECORD_CALLER);
 }
 
 // Not by memalign, which calls this one in some libraries.
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    const bool is_outer = enter();
+    const bool is_outer = record_enter();
     void *object = __real_aligned_alloc(alignment, size);
-    return made(is_outer, ALIGNED, object, size, alignment, CALLER);
+    return record_made(is_outer, RECORD_ALIGNED, object, size, alignment, RECORD_CALLER);
 }
 
 int __wrap_posix_memalign(void **object, size_t alignment, size_t size) {
@@ -311,7 +315,7 @@ int __wrap_posix_memalign(void **object, size_t alignment, size_t size) {
         return EINVAL;
     }
     const int kept = errno;
-    void *new_object = aligned(alignment, size, CALLER);
+    void *new_object = record_aligned(alignment, size, RECORD_CALLER);
     errno = kept;
     if (new_object == NULL) {
         return ENOMEM;
@@ -320,7 +324,7 @@ int __wrap_posix_memalign(void **object, size_t alignment, size_t size) {
     return 0;
 }
 
-#ifdef HAS_REENTRANT_FORMS
+#ifdef RECORD_HAS_REENTRANT_FORMS
 
 // ---- newlib's own calls: printf, strdup, fopen, … ----
 
@@ -336,31 +340,33 @@ void __wrap__free_r(struct _reent *task, void *object);
 void *__wrap__memalign_r(struct _reent *task, size_t alignment, size_t size);
 
 void *__wrap__malloc_r(struct _reent *task, size_t size) {
-    const bool is_outer = enter();
-    return made(is_outer, PLAIN, __real__malloc_r(task, size), size, 0, CALLER);
+    const bool is_outer = record_enter();
+    return record_made(is_outer, RECORD_PLAIN, __real__malloc_r(task, size), size, 0,
+                       RECORD_CALLER);
 }
 
 void *__wrap__calloc_r(struct _reent *task, size_t count, size_t size) {
-    const bool is_outer = enter();
-    return made(is_outer, ZEROED, __real__calloc_r(task, count, size), count * size, 0, CALLER);
+    const bool is_outer = record_enter();
+    return record_made(is_outer, RECORD_ZEROED, __real__calloc_r(task, count, size), count * size,
+                       0, RECORD_CALLER);
 }
 
 void *__wrap__realloc_r(struct _reent *task, void *old, size_t size) {
-    const bool is_outer = enter();
-    note_realloc(is_outer, old, CALLER);
-    return resized(is_outer, old, __real__realloc_r(task, old, size), size, CALLER);
+    const bool is_outer = record_enter();
+    record_note_realloc(is_outer, old, RECORD_CALLER);
+    return record_resized(is_outer, old, __real__realloc_r(task, old, size), size, RECORD_CALLER);
 }
 
 void __wrap__free_r(struct _reent *task, void *object) {
-    note_free(enter(), object, CALLER);
+    record_note_free(record_enter(), object, RECORD_CALLER);
     __real__free_r(task, object);
-    leave();
+    record_leave();
 }
 
 void *__wrap__memalign_r(struct _reent *task, size_t alignment, size_t size) {
-    const bool is_outer = enter();
+    const bool is_outer = record_enter();
     void *object = __real__memalign_r(task, alignment, size);
-    return made(is_outer, ALIGNED, object, size, alignment, CALLER);
+    return record_made(is_outer, RECORD_ALIGNED, object, size, alignment, RECORD_CALLER);
 }
 #endif
 #endif

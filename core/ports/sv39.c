@@ -12,14 +12,15 @@
 #include "core/private/pages/frames_inline.h"
 #include "core/private/pages/sv39_inline.h"
 
-#define PHYSICAL_PAGES_MAX (UINT64_C(1) << 44)
-#define SATP_SV39 (UINT64_C(8) << 60)
-#define SATP_ASID_SHIFT 44u
-#define ASID_MAX 0xffffu
-#define LEAF_FLAGS (ENTRY_VALID | ENTRY_USER | ENTRY_ACCESSED | ENTRY_DIRTY)
+#define SV39_PHYSICAL_PAGES_MAX (UINT64_C(1) << 44)
+#define SV39_SATP_MODE (UINT64_C(8) << 60)
+#define SV39_SATP_ASID_SHIFT 44u
+#define SV39_ASID_MAX 0xffffu
+#define SV39_LEAF_FLAGS                                                                            \
+    (SV39_ENTRY_VALID | SV39_ENTRY_USER | SV39_ENTRY_ACCESSED | SV39_ENTRY_DIRTY)
 
 // Takes a frame of POOL, which must have one. It is zeroed if the pool zeroes.
-TAU_INLINE uint32_t take(struct tau_frames *pool) {
+TAU_INLINE uint32_t sv39_take(struct tau_frames *pool) {
     uint32_t frame = 0;
     const bool is_taken = frames_take_clean(pool, &frame);
     TAU_ASSERT(is_taken);
@@ -28,7 +29,8 @@ TAU_INLINE uint32_t take(struct tau_frames *pool) {
 }
 
 // Whether PAGES pages and then TABLES table pages can be taken now, and if not, what is lacking.
-TAU_INLINE enum tau_status lacking(const struct tau_sv39 *space, uint32_t pages, uint32_t tables) {
+TAU_INLINE enum tau_status sv39_lacking(const struct tau_sv39 *space, uint32_t pages,
+                                        uint32_t tables) {
     const uint32_t pages_free = space->frames->ready.count + space->frames->dirty.count;
     const uint32_t tables_free = space->tables->ready.count + space->tables->dirty.count;
     TAU_ASSERT(tables <= 2 && pages <= 1);
@@ -42,11 +44,11 @@ TAU_INLINE enum tau_status lacking(const struct tau_sv39 *space, uint32_t pages,
 enum tau_status tau_sv39_init(struct tau_sv39 *space, struct tau_frames *frames,
                               struct tau_frames *tables, struct tau_sv39_table *records,
                               uint64_t physical_first, uint32_t asid) {
-    if (frames == NULL || tables == NULL || records == NULL || asid > ASID_MAX ||
+    if (frames == NULL || tables == NULL || records == NULL || asid > SV39_ASID_MAX ||
         frames->links != tables->links || frames->frames_count != tables->frames_count ||
         tables->released != &tables->dirty || tables->memory == NULL ||
         (uintptr_t)tables->memory % TAU_PAGE_BYTES != 0 ||
-        physical_first > PHYSICAL_PAGES_MAX - tables->frames_count) {
+        physical_first > SV39_PHYSICAL_PAGES_MAX - tables->frames_count) {
         return TAU_BAD_ARGUMENT;
     }
     if (tau_frames_free_count(tables) == 0) {
@@ -57,7 +59,7 @@ enum tau_status tau_sv39_init(struct tau_sv39 *space, struct tau_frames *frames,
                                .records = records,
                                .physical_first = physical_first,
                                .asid = asid};
-    const uint32_t frame = take(tables);
+    const uint32_t frame = sv39_take(tables);
     space->root = sv39_table_at(space, frame);
     records[frame] = (struct tau_sv39_table){0};
     TAU_ASSERT(tau_sv39_invariants_hold(space));
@@ -66,26 +68,27 @@ enum tau_status tau_sv39_init(struct tau_sv39 *space, struct tau_frames *frames,
 
 uint64_t tau_sv39_satp(const struct tau_sv39 *space) {
     const uint64_t number = space->physical_first + sv39_frame_of(space, space->root);
-    return SATP_SV39 | ((uint64_t)space->asid << SATP_ASID_SHIFT) | number;
+    return SV39_SATP_MODE | ((uint64_t)space->asid << SV39_SATP_ASID_SHIFT) | number;
 }
 
 // Takes a table page, initializes its record, and hangs it into SLOT.
-TAU_INLINE struct tau_sv39_table *hang_table(struct tau_sv39 *space, uint64_t *slot, uint64_t own) {
-    const uint32_t frame = take(space->tables);
+TAU_INLINE struct tau_sv39_table *sv39_hang_table(struct tau_sv39 *space, uint64_t *slot,
+                                                  uint64_t own) {
+    const uint32_t frame = sv39_take(space->tables);
     struct tau_sv39_table *record = &space->records[frame];
     TAU_ASSERT(*slot == 0);
     record->pages = 0;
     record->used = 0;
     record->tables_newest = frame;
     record->tables_count = 1;
-    *slot = sv39_entry(space, frame, ENTRY_VALID | own);
+    *slot = sv39_entry(space, frame, SV39_ENTRY_VALID | own);
     TAU_ASSERT(sv39_next(space, *slot)[0] == 0);
     return record;
 }
 
 // Why the PAGES pages from START on cannot become a region.
-static enum tau_status why_not_region(const struct tau_sv39 *space, struct tau_page start,
-                                      uint32_t pages, uint32_t rights) {
+static enum tau_status sv39_why_not_region(const struct tau_sv39 *space, struct tau_page start,
+                                           uint32_t pages, uint32_t rights) {
     if (pages == 0 || (rights & ~TAU_RIGHTS) != 0 || (rights & (TAU_READ | TAU_EXECUTE)) == 0 ||
         (rights & (TAU_READ | TAU_WRITE)) == TAU_WRITE) {
         return TAU_BAD_ARGUMENT;
@@ -106,13 +109,13 @@ static enum tau_status why_not_region(const struct tau_sv39 *space, struct tau_p
     // A large region takes over an empty shared table.
     const uint32_t tables = (is_small ? 1u : 0u) + (entry == 0 ? 1u : 0u);
     TAU_ASSERT(tables <= 2);
-    return lacking(space, 0, tables);
+    return sv39_lacking(space, 0, tables);
 }
 
 enum tau_status tau_sv39_map_region(struct tau_sv39 *space, struct tau_page start, uint32_t pages,
                                     uint32_t rights) {
     TAU_INVARIANT(tau_sv39_invariants_hold(space));
-    const enum tau_status reason = why_not_region(space, start, pages, rights);
+    const enum tau_status reason = sv39_why_not_region(space, start, pages, rights);
     if (reason != TAU_OK) {
         return reason;
     }
@@ -120,22 +123,22 @@ enum tau_status tau_sv39_map_region(struct tau_sv39 *space, struct tau_page star
     uint64_t *slot = &space->root[start.number >> TAU_SV39_LARGE_LOG2];
     struct tau_sv39_table *record;
     if (*slot == 0) {
-        record = hang_table(space, slot, 0);
+        record = sv39_hang_table(space, slot, 0);
     } else {
         record = &space->records[sv39_entry_frame(space, *slot)];
     }
     if ((start.number ^ last) >> TAU_SV39_SMALL_LOG2 == 0) {
-        slot = &sv39_next(space, *slot)[(start.number >> TAU_SV39_SMALL_LOG2) % ENTRIES];
+        slot = &sv39_next(space, *slot)[(start.number >> TAU_SV39_SMALL_LOG2) % SV39_ENTRIES];
         record->used++;
-        record = hang_table(space, slot, ENTRY_OWN);
+        record = sv39_hang_table(space, slot, SV39_ENTRY_OWN);
     } else {
         TAU_ASSERT(record->used == 0);
-        *slot |= ENTRY_OWN;
+        *slot |= SV39_ENTRY_OWN;
         space->records[sv39_frame_of(space, space->root)].used++;
     }
     record->start = start.number;
     record->pages = pages;
-    record->flags = (uint32_t)LEAF_FLAGS | rights >> ENTRY_RIGHTS_SHIFT;
+    record->flags = (uint32_t)SV39_LEAF_FLAGS | rights >> SV39_ENTRY_RIGHTS_SHIFT;
     // The hart may have cached the invalid entry. FLUSH_PAGE does not suffice: this is no leaf.
     TAU_SV39_FLUSH_SPACE(space->asid);
     TAU_ASSERT(sv39_slot(space, start) == slot);
@@ -157,35 +160,35 @@ enum tau_status tau_sv39_map_page(struct tau_sv39 *space, struct tau_page page, 
     if (page.number - record->start >= record->pages) {
         return TAU_NOT_IN_REGION;
     }
-    if ((access & ~(record->flags << ENTRY_RIGHTS_SHIFT & TAU_RIGHTS)) != 0) {
+    if ((access & ~(record->flags << SV39_ENTRY_RIGHTS_SHIFT & TAU_RIGHTS)) != 0) {
         return TAU_ACCESS_DENIED;
     }
     if (slot == &space->root[page.number >> TAU_SV39_LARGE_LOG2]) {
-        uint64_t *entry = &table[(page.number >> TAU_SV39_SMALL_LOG2) % ENTRIES];
+        uint64_t *entry = &table[(page.number >> TAU_SV39_SMALL_LOG2) % SV39_ENTRIES];
         if (*entry == 0) {
             above = entry;
         } else {
             table = sv39_next(space, *entry);
         }
     }
-    if (above == NULL && table[page.number % ENTRIES] != 0) {
+    if (above == NULL && table[page.number % SV39_ENTRIES] != 0) {
         return TAU_PAGE_MAPPED;
     }
-    const enum tau_status reason = lacking(space, 1, above != NULL ? 1 : 0);
+    const enum tau_status reason = sv39_lacking(space, 1, above != NULL ? 1 : 0);
     if (reason != TAU_OK) {
         return reason;
     }
     uint32_t *links = space->frames->links;
     if (above != NULL) {
-        const uint32_t made = take(space->tables);
+        const uint32_t made = sv39_take(space->tables);
         links[made] = record->tables_newest;
         record->tables_newest = made;
         record->tables_count++;
-        *above = sv39_entry(space, made, ENTRY_VALID);
+        *above = sv39_entry(space, made, SV39_ENTRY_VALID);
         table = sv39_table_at(space, made);
         TAU_SV39_FLUSH_SPACE(space->asid);  // more than a leaf has changed
     }
-    const uint32_t frame = take(space->frames);
+    const uint32_t frame = sv39_take(space->frames);
     links[frame] = record->newest;  // any number if it is the first: the oldest frame needs no link
     record->newest = frame;
     if (record->used == 0) {
@@ -193,7 +196,7 @@ enum tau_status tau_sv39_map_page(struct tau_sv39 *space, struct tau_page page, 
     }
     record->used++;
     space->mapped_pages++;
-    table[page.number % ENTRIES] = sv39_entry(space, frame, record->flags);
+    table[page.number % SV39_ENTRIES] = sv39_entry(space, frame, record->flags);
     TAU_SV39_FLUSH_PAGE(page.number, space->asid);
     TAU_ASSERT(record->used <= record->pages);
     return TAU_OK;
@@ -237,19 +240,19 @@ enum tau_status tau_sv39_translate(const struct tau_sv39 *space, struct tau_page
     if (entry == 0) {
         return TAU_NOT_IN_REGION;
     }
-    entry = sv39_next(space, entry)[(page.number >> TAU_SV39_SMALL_LOG2) % ENTRIES];
+    entry = sv39_next(space, entry)[(page.number >> TAU_SV39_SMALL_LOG2) % SV39_ENTRIES];
     if (entry == 0) {
         return TAU_NOT_IN_REGION;
     }
-    entry = sv39_next(space, entry)[page.number % ENTRIES];
+    entry = sv39_next(space, entry)[page.number % SV39_ENTRIES];
     if (entry == 0) {
         return TAU_NOT_IN_REGION;
     }
     frame->number = sv39_entry_frame(space, entry);
-    return (access >> ENTRY_RIGHTS_SHIFT & ~entry) == 0 ? TAU_OK : TAU_ACCESS_DENIED;
+    return (access >> SV39_ENTRY_RIGHTS_SHIFT & ~entry) == 0 ? TAU_OK : TAU_ACCESS_DENIED;
 }
 
-static void give_back(struct tau_sv39 *space, uint32_t table) {
+static void sv39_give_back(struct tau_sv39 *space, uint32_t table) {
     TAU_ASSERT(table < space->tables->frames_count);
     TAU_ASSERT(space->records[table].used == 0);
     frames_release(space->tables, table, table, 1);
@@ -257,27 +260,28 @@ static void give_back(struct tau_sv39 *space, uint32_t table) {
 
 void tau_sv39_close(struct tau_sv39 *space) {
     TAU_INVARIANT(tau_sv39_invariants_hold(space));
-    for (uint32_t i = 0; i < ENTRIES / 2; i++) {  // bound: the GiBs of the lower half
+    for (uint32_t i = 0; i < SV39_ENTRIES / 2; i++) {  // bound: the GiBs of the lower half
         const uint64_t entry = space->root[i];
-        for (uint32_t j = 0; (entry & (ENTRY_VALID | ENTRY_OWN)) == ENTRY_VALID && j < ENTRIES;
+        for (uint32_t j = 0;
+             (entry & (SV39_ENTRY_VALID | SV39_ENTRY_OWN)) == SV39_ENTRY_VALID && j < SV39_ENTRIES;
              j++) {  // bound: the slots of a GiB
-            const uint64_t small = sv39_next(space, entry)[j];
-            if (small != 0) {
-                const uint32_t table = sv39_entry_frame(space, small);
+            const uint64_t below = sv39_next(space, entry)[j];
+            if (below != 0) {
+                const uint32_t table = sv39_entry_frame(space, below);
                 (void)tau_sv39_unmap_region(space, (struct tau_page){space->records[table].start});
             }
         }
         if (entry != 0) {
             const uint32_t table = sv39_entry_frame(space, entry);
-            if ((entry & ENTRY_OWN) != 0) {
+            if ((entry & SV39_ENTRY_OWN) != 0) {
                 (void)tau_sv39_unmap_region(space, (struct tau_page){space->records[table].start});
             } else {
-                give_back(space, table);
+                sv39_give_back(space, table);
             }
         }
     }
     TAU_ASSERT(space->mapped_pages == 0);
-    give_back(space, sv39_frame_of(space, space->root));
+    sv39_give_back(space, sv39_frame_of(space, space->root));
     space->root = NULL;
     TAU_SV39_FLUSH_SPACE(space->asid);
 }
@@ -291,6 +295,6 @@ bool tau_sv39_invariants_hold(const struct tau_sv39 *space) {
     }
     const uint32_t root = sv39_frame_of(space, space->root);
     return root < space->tables->frames_count && space->records[root].pages == 0 &&
-           space->records[root].used < ENTRIES / 2 + 1 &&
+           space->records[root].used < SV39_ENTRIES / 2 + 1 &&
            space->mapped_pages <= space->frames->frames_count;
 }

@@ -13,42 +13,44 @@
 #include "core/private/code/code_cache_flags.h"
 #include "core/private/inline.h"
 
-#define ENTRIES 512u
-#define ENTRY_NUMBER_SHIFT 10u
-#define ENTRY_ACCESSED_BIT 6u
-#define ENTRY_ACCESSED (UINT64_C(1) << ENTRY_ACCESSED_BIT)
-#define ENTRY_CODE UINT64_C(0x6b)  // V, R, X, G, A
-#define PHYSICAL_PAGES_MAX (UINT64_C(1) << 44)
-#define PAGE_WORDS (TAU_PAGE_BYTES / 8)
-#define WORDS_AT_ONCE 16u
+#define SV39_CODE_ENTRIES 512u
+#define SV39_CODE_NUMBER_SHIFT 10u
+#define SV39_CODE_ACCESSED_BIT 6u
+#define SV39_CODE_ACCESSED (UINT64_C(1) << SV39_CODE_ACCESSED_BIT)
+#define SV39_CODE_ENTRY UINT64_C(0x6b)  // V, R, X, G, A
+#define SV39_CODE_PHYSICAL_PAGES_MAX (UINT64_C(1) << 44)
+#define SV39_CODE_PAGE_WORDS (TAU_PAGE_BYTES / 8)
+#define SV39_CODE_WORDS_AT_ONCE 16u
 
 _Static_assert(TAU_PAGE_LOG2 == 12, "Sv39 has pages of 4 KiB");
-_Static_assert(PAGE_WORDS % WORDS_AT_ONCE == 0, "a page is copied in whole steps");
+_Static_assert(SV39_CODE_PAGE_WORDS % SV39_CODE_WORDS_AT_ONCE == 0,
+               "a page is copied in whole steps");
 _Static_assert(sizeof(uintptr_t) == 8, "Sv39 is for 64-bit harts");
 _Static_assert(32 % TAU_SV39_CODE_VISITED == 0, "the frames of a visit have flags in one word");
 
-TAU_INLINE uint64_t *entry_of(const struct tau_sv39_code *code, uint32_t page) {
-    const uint32_t place = (uint32_t)(code->place.first >> TAU_PAGE_LOG2) % ENTRIES + page;
+TAU_INLINE uint64_t *sv39_code_entry_of(const struct tau_sv39_code *code, uint32_t page) {
+    const uint32_t place =
+        (uint32_t)(code->place.first >> TAU_PAGE_LOG2) % SV39_CODE_ENTRIES + page;
     TAU_ASSERT(page < code->cache.pages_count);
-    return &code->place.tables[place / ENTRIES][place % ENTRIES];
+    return &code->place.tables[place / SV39_CODE_ENTRIES][place % SV39_CODE_ENTRIES];
 }
 
-TAU_INLINE uintptr_t address_of(const struct tau_sv39_code *code, uint32_t page) {
+TAU_INLINE uintptr_t sv39_code_address_of(const struct tau_sv39_code *code, uint32_t page) {
     TAU_ASSERT(page < code->cache.pages_count);
     return code->place.first + ((uintptr_t)page << TAU_PAGE_LOG2);
 }
 
 // Steps 1 and 2.
-TAU_INLINE void unmap(const struct tau_sv39_code *code, uint32_t page, uint64_t *entry) {
-    TAU_ASSERT(entry == entry_of(code, page));
+TAU_INLINE void sv39_code_unmap(const struct tau_sv39_code *code, uint32_t page, uint64_t *entry) {
+    TAU_ASSERT(entry == sv39_code_entry_of(code, page));
     *(volatile uint64_t *)entry = 0;
-    TAU_SV39_CODE_FLUSH(address_of(code, page));
+    TAU_SV39_CODE_FLUSH(sv39_code_address_of(code, page));
 }
 
-static bool are_frames(const struct tau_sv39_code_frame *frames, uint32_t count) {
+static bool sv39_code_are_frames(const struct tau_sv39_code_frame *frames, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {  // bound: the frames
         if (frames[i].memory == NULL || (uintptr_t)frames[i].memory % TAU_PAGE_BYTES != 0 ||
-            frames[i].number >= PHYSICAL_PAGES_MAX) {
+            frames[i].number >= SV39_CODE_PHYSICAL_PAGES_MAX) {
             return false;
         }
     }
@@ -62,7 +64,7 @@ enum tau_status tau_sv39_code_init(struct tau_sv39_code *code,
     if (place->first % TAU_PAGE_BYTES != 0 || place->first + (bytes - 1) < place->first ||
         place->tables == NULL || place->frames == NULL || (uintptr_t)place->store % 8 != 0 ||
         settings->frames_count > TAU_CODE_CACHE_FRAMES_MAX ||
-        !are_frames(place->frames, settings->frames_count)) {
+        !sv39_code_are_frames(place->frames, settings->frames_count)) {
         return TAU_BAD_ARGUMENT;
     }
     const enum tau_status status = tau_code_cache_init(&code->cache, settings, page_frames);
@@ -84,17 +86,18 @@ enum tau_status tau_sv39_code_init(struct tau_sv39_code *code,
 }
 
 // Whether the page at ONE equals that at OTHER. Always reads all of both.
-static __attribute__((__noinline__)) bool are_equal(const uint64_t *one, const uint64_t *other) {
+static __attribute__((__noinline__)) bool sv39_code_are_equal(const uint64_t *one,
+                                                              const uint64_t *other) {
     uint64_t difference = 0;
     TAU_ASSERT((uintptr_t)one % 8 == 0);
     TAU_ASSERT((uintptr_t)other % 8 == 0);
-    for (uint32_t i = 0; i < PAGE_WORDS; i += WORDS_AT_ONCE) {  // bound: a page
+    for (uint32_t i = 0; i < SV39_CODE_PAGE_WORDS; i += SV39_CODE_WORDS_AT_ONCE) {  // bound: a page
 #pragma GCC unroll 16
-        for (uint32_t j = 0; j < WORDS_AT_ONCE; j++) {
+        for (uint32_t j = 0; j < SV39_CODE_WORDS_AT_ONCE; j++) {
             difference |= one[j] ^ other[j];
         }
-        one += WORDS_AT_ONCE;
-        other += WORDS_AT_ONCE;
+        one += SV39_CODE_WORDS_AT_ONCE;
+        other += SV39_CODE_WORDS_AT_ONCE;
     }
     return difference == 0;
 }
@@ -108,22 +111,22 @@ enum tau_status tau_sv39_code_release_page(struct tau_sv39_code *code, struct ta
     if (found != TAU_CODE_CACHE_PAGE_ABSENT) {
         return found < TAU_CODE_CACHE_FRAMES_MAX ? TAU_PAGE_MAPPED : TAU_PAGE_PINNED;
     }
-    uint64_t *const entry = entry_of(code, page.number);
+    uint64_t *const entry = sv39_code_entry_of(code, page.number);
     if (*entry == 0) {
         return TAU_FRAME_FREE;
     }
-    if (!are_equal((const uint64_t *)address_of(code, page.number), content)) {
+    if (!sv39_code_are_equal((const uint64_t *)sv39_code_address_of(code, page.number), content)) {
         const enum tau_status status = tau_code_cache_pin(&code->cache, page);
         TAU_ASSERT(status == TAU_OK);
         (void)status;
         return TAU_PAGE_PINNED;
     }
-    unmap(code, page.number, entry);
+    sv39_code_unmap(code, page.number, entry);
     return TAU_OK;
 }
 
-TAU_INLINE enum tau_status begin(struct tau_sv39_code *code, uintptr_t address, uint32_t access,
-                                 struct tau_sv39_code_load *load) {
+TAU_INLINE enum tau_status sv39_code_begin(struct tau_sv39_code *code, uintptr_t address,
+                                           uint32_t access, struct tau_sv39_code_load *load) {
     struct tau_code_cache_answer answer;
     const uintptr_t page = (address - code->place.first) >> TAU_PAGE_LOG2;
     if (page >= code->cache.pages_count) {
@@ -140,53 +143,53 @@ TAU_INLINE enum tau_status begin(struct tau_sv39_code *code, uintptr_t address, 
     TAU_ASSERT(answer.frame.number < code->cache.frames_count);
     load->frame = answer.frame;
     load->is_needed = answer.action != TAU_CODE_CACHE_RETRY;
-    if (ON_LONGEST_PATH(answer.action == TAU_CODE_CACHE_REPLACE)) {
-        unmap(code, answer.evicted.number, code->entries[answer.frame.number]);
+    if (TAU_ON_LONGEST_PATH(answer.action == TAU_CODE_CACHE_REPLACE)) {
+        sv39_code_unmap(code, answer.evicted.number, code->entries[answer.frame.number]);
     }
     return TAU_OK;
 }
 
 // Steps 4 to 6.
-TAU_INLINE void end(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
+TAU_INLINE void sv39_code_end(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
     const uint64_t number = code->place.frames[load->frame.number].number;
-    uint64_t *const entry = entry_of(code, load->page.number);
-    TAU_ASSERT(number < PHYSICAL_PAGES_MAX);
+    uint64_t *const entry = sv39_code_entry_of(code, load->page.number);
+    TAU_ASSERT(number < SV39_CODE_PHYSICAL_PAGES_MAX);
     code->entries[load->frame.number] = entry;
     TAU_SV39_CODE_FETCH_ANEW();
-    *(volatile uint64_t *)entry = number << ENTRY_NUMBER_SHIFT | ENTRY_CODE;
-    TAU_SV39_CODE_FLUSH(address_of(code, load->page.number));
+    *(volatile uint64_t *)entry = number << SV39_CODE_NUMBER_SHIFT | SV39_CODE_ENTRY;
+    TAU_SV39_CODE_FLUSH(sv39_code_address_of(code, load->page.number));
 }
 
 enum tau_status tau_sv39_code_begin(struct tau_sv39_code *code, uintptr_t address, uint32_t access,
                                     struct tau_sv39_code_load *load) {
     TAU_ASSERT(load != NULL);
-    return begin(code, address, access, load);
+    return sv39_code_begin(code, address, access, load);
 }
 
 __attribute__((__noinline__)) void tau_sv39_code_read(struct tau_sv39_code *code,
                                                       const struct tau_sv39_code_load *load) {
     uint64_t *to = code->place.frames[load->frame.number].memory;
-    const uint64_t *from = code->place.store + (size_t)load->page.number * PAGE_WORDS;
+    const uint64_t *from = code->place.store + (size_t)load->page.number * SV39_CODE_PAGE_WORDS;
     TAU_ASSERT(load->is_needed);
-    for (uint32_t i = 0; i < PAGE_WORDS; i += WORDS_AT_ONCE) {  // bound: a page
-        uint64_t words[WORDS_AT_ONCE];
+    for (uint32_t i = 0; i < SV39_CODE_PAGE_WORDS; i += SV39_CODE_WORDS_AT_ONCE) {  // bound: a page
+        uint64_t words[SV39_CODE_WORDS_AT_ONCE];
         // All loads, then all stores. Held, or compilers make this a call of memcpy.
 #pragma GCC unroll 16
-        for (uint32_t j = 0; j < WORDS_AT_ONCE; j++) {
+        for (uint32_t j = 0; j < SV39_CODE_WORDS_AT_ONCE; j++) {
             words[j] = tau_bits_hold(from[j]);
         }
 #pragma GCC unroll 16
-        for (uint32_t j = 0; j < WORDS_AT_ONCE; j++) {
+        for (uint32_t j = 0; j < SV39_CODE_WORDS_AT_ONCE; j++) {
             to[j] = words[j];
         }
-        to += WORDS_AT_ONCE;
-        from += WORDS_AT_ONCE;
+        to += SV39_CODE_WORDS_AT_ONCE;
+        from += SV39_CODE_WORDS_AT_ONCE;
     }
 }
 
 void tau_sv39_code_end(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
     TAU_ASSERT(load->frame.number < code->cache.frames_count);
-    end(code, load);
+    sv39_code_end(code, load);
 }
 
 void tau_sv39_code_cancel(struct tau_sv39_code *code, const struct tau_sv39_code_load *load) {
@@ -201,40 +204,42 @@ enum tau_status tau_sv39_code_fault(struct tau_sv39_code *code, uintptr_t addres
                                     uint32_t access) {
     struct tau_sv39_code_load load;
     TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
-    const enum tau_status status =
-        code->place.store == NULL ? TAU_BAD_ARGUMENT : begin(code, address, access, &load);
+    const enum tau_status status = code->place.store == NULL
+                                       ? TAU_BAD_ARGUMENT
+                                       : sv39_code_begin(code, address, access, &load);
     if (status != TAU_OK) {
         return status;
     }
-    if (ON_LONGEST_PATH(load.is_needed)) {
+    if (TAU_ON_LONGEST_PATH(load.is_needed)) {
         tau_sv39_code_read(code, &load);
     }
-    end(code, &load);
+    sv39_code_end(code, &load);
     TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
     return TAU_OK;
 }
 
 // The accessed bits in COUNT of the ENTRIES, 1 to 32, the first one lowest.
-static __attribute__((__noinline__)) uint64_t accessed(uint64_t *const *entries, uint32_t count) {
+static __attribute__((__noinline__)) uint64_t sv39_code_accessed(uint64_t *const *entries,
+                                                                 uint32_t count) {
     uint64_t *const *next = entries + count;
     uint64_t bits = 0;
     TAU_ASSERT(count > 0 && count <= 32);
     do {  // bound: 32
         next--;
-        bits = bits << 1 | (*(const volatile uint64_t *)*next >> ENTRY_ACCESSED_BIT & 1);
+        bits = bits << 1 | (*(const volatile uint64_t *)*next >> SV39_CODE_ACCESSED_BIT & 1);
     } while (next != entries);
     TAU_ASSERT(bits >> count == 0);
     return bits;
 }
 
-static __attribute__((__noinline__)) void forget_accessed(uint64_t *const *entries,
-                                                          uint32_t count) {
+static __attribute__((__noinline__)) void sv39_code_forget_accessed(uint64_t *const *entries,
+                                                                    uint32_t count) {
     uint64_t *const *const end_of_entries = entries + count;
     TAU_ASSERT(count > 0);
     TAU_ASSERT(count <= TAU_CODE_CACHE_FRAMES_MAX);
     do {  // bound: the frames
         volatile uint64_t *const entry = *entries++;
-        *entry = *entry & ~ENTRY_ACCESSED;
+        *entry = *entry & ~SV39_CODE_ACCESSED;
     } while (entries != end_of_entries);
 }
 
@@ -248,7 +253,8 @@ void tau_sv39_code_use(struct tau_sv39_code *code) {
         used.words[word] = 0;
         if (count > first) {
             const uint32_t left = count - first;
-            used.words[word] = (uint32_t)accessed(&code->entries[first], left < 32 ? left : 32);
+            used.words[word] =
+                (uint32_t)sv39_code_accessed(&code->entries[first], left < 32 ? left : 32);
         }
     }
     TAU_ASSERT(code->no_entry == 0);
@@ -271,8 +277,8 @@ void tau_sv39_code_visit(struct tau_sv39_code *code) {
     for (uint32_t i = 0; i < TAU_SV39_CODE_VISITED; i++) {
         volatile uint64_t *const entry = entries[i];
         const uint64_t value = *entry;
-        *entry = value & ~ENTRY_ACCESSED;
-        bits |= (uint32_t)(value >> ENTRY_ACCESSED_BIT & 1) << i;
+        *entry = value & ~SV39_CODE_ACCESSED;
+        bits |= (uint32_t)(value >> SV39_CODE_ACCESSED_BIT & 1) << i;
     }
     // Four addresses would take fifteen instructions more.
     TAU_SV39_CODE_FLUSH_ALL();
@@ -283,7 +289,7 @@ void tau_sv39_code_visit(struct tau_sv39_code *code) {
 
 void tau_sv39_code_age(struct tau_sv39_code *code) {
     tau_sv39_code_use(code);
-    forget_accessed(code->entries, code->cache.frames_count);
+    sv39_code_forget_accessed(code->entries, code->cache.frames_count);
     TAU_SV39_CODE_FLUSH_ALL();
     tau_code_cache_age(&code->cache);
     TAU_INVARIANT(tau_sv39_code_invariants_hold(code));
@@ -300,6 +306,6 @@ bool tau_sv39_code_invariants_hold(const struct tau_sv39_code *code) {
     if (!code_cache_has(&cache->occupied, frame)) {
         return code->entries[frame] == &code->no_entry && code->no_entry == 0;
     }
-    return code->entries[frame] == entry_of(code, cache->frame_pages[frame]) &&
-           *code->entries[frame] >> ENTRY_NUMBER_SHIFT == code->place.frames[frame].number;
+    return code->entries[frame] == sv39_code_entry_of(code, cache->frame_pages[frame]) &&
+           *code->entries[frame] >> SV39_CODE_NUMBER_SHIFT == code->place.frames[frame].number;
 }

@@ -5,24 +5,24 @@
 #include "core/private/pages/sv39_inline.h"
 
 // The frames that the walk has collected.
-struct chain {
+struct sv39_linear_chain {
     uint32_t newest;
     uint32_t oldest;
     uint32_t count;
 };
 
 // Clears the COUNT leaf entries from ENTRY on and links their frames.
-TAU_INLINE void clear_leaves(const struct tau_sv39 *space, uint64_t *entry, uint32_t count,
-                             struct chain *frames) {
+TAU_INLINE void sv39_linear_clear_leaves(const struct tau_sv39 *space, uint64_t *entry,
+                                         uint32_t count, struct sv39_linear_chain *frames) {
     uint32_t *links = space->frames->links;
     const uint32_t physical_first = (uint32_t)space->physical_first;
-    TAU_ASSERT(count <= ENTRIES);
+    TAU_ASSERT(count <= SV39_ENTRIES);
     for (const uint64_t *end = entry + count; entry != end; entry++) {  // bound: count
         const uint64_t leaf = *entry;
         if (leaf == 0) {
             continue;
         }
-        const uint32_t frame = (uint32_t)(leaf >> ENTRY_NUMBER_SHIFT) - physical_first;
+        const uint32_t frame = (uint32_t)(leaf >> SV39_ENTRY_NUMBER_SHIFT) - physical_first;
         *entry = 0;
         if (frames->count == 0) {
             frames->oldest = frame;
@@ -35,10 +35,10 @@ TAU_INLINE void clear_leaves(const struct tau_sv39 *space, uint64_t *entry, uint
 }
 
 // A table whose entries are all cleared counts as zeroed.
-TAU_INLINE void give_table(struct tau_sv39 *space, uint64_t *slot) {
+TAU_INLINE void sv39_linear_give_table(struct tau_sv39 *space, uint64_t *slot) {
     const uint32_t table = sv39_entry_frame(space, *slot);
     TAU_ASSERT(sv39_next(space, *slot)[0] == 0);
-    TAU_ASSERT(sv39_next(space, *slot)[ENTRIES - 1] == 0);
+    TAU_ASSERT(sv39_next(space, *slot)[SV39_ENTRIES - 1] == 0);
     *slot = 0;
     frames_splice(space->tables, &space->tables->ready, table, table, 1);
 }
@@ -57,23 +57,24 @@ enum tau_status tau_sv39_linear_unmap_region(struct tau_sv39 *space, struct tau_
         return TAU_NOT_A_REGION;
     }
     uint64_t *table = sv39_next(space, *slot);
-    struct chain frames = {0, 0, 0};
+    struct sv39_linear_chain frames = {0, 0, 0};
     if (slot == &space->root[start.number >> TAU_SV39_LARGE_LOG2]) {
         uint32_t page = start.number;
         const uint32_t end = start.number + record->pages;
         while (page != end) {  // bound: the 2 MiB parts of the region
-            const uint32_t behind = (page / ENTRIES + 1) * ENTRIES;
+            const uint32_t behind = (page / SV39_ENTRIES + 1) * SV39_ENTRIES;
             const uint32_t stop = behind < end ? behind : end;
-            uint64_t *entry = &table[(page >> TAU_SV39_SMALL_LOG2) % ENTRIES];
+            uint64_t *entry = &table[(page >> TAU_SV39_SMALL_LOG2) % SV39_ENTRIES];
             if (*entry != 0) {
-                uint64_t *leaves = &sv39_next(space, *entry)[page % ENTRIES];
-                clear_leaves(space, leaves, stop - page, &frames);
-                give_table(space, entry);
+                uint64_t *leaves = &sv39_next(space, *entry)[page % SV39_ENTRIES];
+                sv39_linear_clear_leaves(space, leaves, stop - page, &frames);
+                sv39_linear_give_table(space, entry);
             }
             page = stop;
         }
     } else {
-        clear_leaves(space, &table[start.number % ENTRIES], record->pages, &frames);
+        sv39_linear_clear_leaves(space, &table[start.number % SV39_ENTRIES], record->pages,
+                                 &frames);
     }
     TAU_ASSERT(frames.count == record->used);
     if (frames.count != 0) {
@@ -81,7 +82,7 @@ enum tau_status tau_sv39_linear_unmap_region(struct tau_sv39 *space, struct tau_
         frames_release(space->frames, frames.newest, frames.oldest, frames.count);
     }
     space->records[sv39_frame_of(space, slot)].used--;
-    give_table(space, slot);
+    sv39_linear_give_table(space, slot);
     TAU_SV39_FLUSH_SPACE(space->asid);
     return TAU_OK;
 }

@@ -13,6 +13,6 @@
 #define TAU_ALWAYS_INLINE static inline __attribute__((always_inline))
 
 // The bound is the longest path, so that path is the fall-through.
-#define ON_LONGEST_PATH(condition) __builtin_expect((condition), 1)
+#define TAU_ON_LONGEST_PATH(condition) __builtin_expect((condition), 1)
 
 #endif

@@ -38,22 +38,22 @@
 #include "core/budget.c"
 
 bool tau_alone_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
-    struct fields *const fields = fields_of(heap);
-    tau_word *const end = after(at(heap, fields->lowest), fields->span_bytes);
-    tau_word *const new_end = last_payload((uintptr_t)end + size_bytes);
+    struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    tau_word *const end = tlsf_after(tlsf_at(heap, fields->lowest), fields->span_bytes);
+    tau_word *const new_end = tlsf_last_payload((uintptr_t)end + size_bytes);
     tau_word *first = end;
     TAU_ASSERT(fields->pools == 0);
     TAU_ASSERT(fields->span_bytes + size_bytes <= fields->block_max_bytes);
-    if ((end[-1] & PREVIOUS_FREE) != 0) {
+    if ((end[-1] & TLSF_PREVIOUS_FREE) != 0) {
         const tau_word size = end[-2];
-        first = before(end, size);
-        if (size > fields->span_bytes || first[-1] != (size | FREE) ||
-            !unlink_checked(heap, first)) {
+        first = tlsf_before(end, size);
+        if (size > fields->span_bytes || first[-1] != (size | TLSF_FREE) ||
+            !tlsf_unlink_checked(heap, first)) {
             return false;
         }
     }
     fields->span_bytes += (tau_word)((uintptr_t)new_end - (uintptr_t)end);
-    list_row(heap, first, new_end);
+    tlsf_list_row(heap, first, new_end);
     return true;
 }
 

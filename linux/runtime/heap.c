@@ -35,11 +35,12 @@ static size_t rounded(size_t bytes, size_t unit) {
 // this build makes. In-use bits, if it was measured without checks. All tables, if it has no class,
 // as it was measured as a plain TLSF.
 static size_t bytes_in_front(const struct tau_heap_plan *plan) {
-    struct layout layout;
+    struct budget_layout layout;
     if (plan->classes_count == 0) {
         return tau_budget_size(NULL, 0, 0);
     }
-    if (plan->check_level >= 1 || lay_out(&layout, plan->classes, plan->classes_count) != TAU_OK) {
+    if (plan->check_level >= 1 ||
+        budget_lay_out(&layout, plan->classes, plan->classes_count) != TAU_OK) {
         return 0;
     }
     return layout.dedicated - rounded(layout.bits, TAU_ALIGNMENT);
@@ -156,12 +157,13 @@ void *tau_heap_spill_over(size_t alignment, size_t size_bytes, uintptr_t site) {
 
 // Of a block: all but its header, and the last word of one with an alignment of its own.
 static size_t block_usable(const tau_word *payload) {
-    return size_of(payload) - WORD_BYTES - ((payload[-1] & ALIGNED) != 0 ? WORD_BYTES : 0);
+    return tlsf_size_of(payload) - TLSF_WORD_BYTES -
+           ((payload[-1] & TLSF_ALIGNED) != 0 ? TLSF_WORD_BYTES : 0);
 }
 
 size_t tau_heap_usable(const void *pointer) {
     uintptr_t offset;
-    return tau_heap.planned != NULL && is_dedicated(tau_heap.planned, pointer, &offset)
-               ? owner_of(tau_heap.planned, pointer, offset)->bucket_bytes
+    return tau_heap.planned != NULL && budget_is_dedicated(tau_heap.planned, pointer, &offset)
+               ? budget_owner_of(tau_heap.planned, pointer, offset)->bucket_bytes
                : block_usable(pointer);
 }

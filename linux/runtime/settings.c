@@ -11,7 +11,7 @@
 #include "linux/runtime/report.h"
 
 // The most that a TLSF of this machine can have.
-#define RESERVED_BYTES ((size_t)POOL_MAX_BYTES)
+#define RESERVED_BYTES ((size_t)TLSF_POOL_MAX_BYTES)
 #define CHECK_LEVEL_MAX 2
 
 struct tau_settings tau_settings;

@@ -14,13 +14,13 @@
 #include "core/private/inline.h"
 #include "core/private/link.h"
 
-#define OWNER_LEVEL_MAX 6u  // steps of 1/64 of the distance
+#define BUDGET_OWNER_LEVEL_MAX 6u  // steps of 1/64 of the distance
 
-_Static_assert(TAU_BUDGET_CLASSES_MAX <= 1u << OWNER_LEVEL_MAX, "at most one border a step");
+_Static_assert(TAU_BUDGET_CLASSES_MAX <= 1u << BUDGET_OWNER_LEVEL_MAX, "at most one border a step");
 _Static_assert(2 * sizeof(tau_word) <= TAU_ALIGNMENT, "a free bucket holds its link and its index");
 
 // The state of one class. It has eight words, so that indexing needs one shift.
-struct class {
+struct budget_class {
     tau_word bucket_bytes;  // a multiple of TAU_ALIGNMENT; 0 in the entry of an empty plan
     tau_word free;          // link: the most recently freed bucket
     tau_word fresh_count;   // number of buckets ever used; the buckets from this index on are fresh
@@ -31,7 +31,7 @@ struct class {
     tau_word bits;  // link (level >= 1): the in-use bits; bit i is that of bucket i
 };
 
-_Static_assert(sizeof(struct class) == 8 * sizeof(tau_word), "an index is one shift");
+_Static_assert(sizeof(struct budget_class) == 8 * sizeof(tau_word), "an index is one shift");
 
 // The handle points at the owner table.
 struct tau_budget {
@@ -55,11 +55,11 @@ TAU_INLINE struct budget_fields *budget_fields_of(const struct tau_budget *heap)
     return (struct budget_fields *)(uintptr_t)heap - 1;
 }
 
-TAU_INLINE struct class *class_at(const struct tau_budget *heap, uintptr_t index) {
-    return (struct class *)(void *)budget_fields_of(heap) - 1 - index;
+TAU_INLINE struct budget_class *budget_class_at(const struct tau_budget *heap, uintptr_t index) {
+    return (struct budget_class *)(void *)budget_fields_of(heap) - 1 - index;
 }
 
-TAU_INLINE struct tau_tlsf *shared_of(const struct tau_budget *heap) {
+TAU_INLINE struct tau_tlsf *budget_shared_of(const struct tau_budget *heap) {
     const tau_word link = budget_fields_of(heap)->shared;
     return link != 0 ? (struct tau_tlsf *)(void *)tau_link_follow(heap, link) : NULL;
 }
@@ -73,45 +73,47 @@ TAU_INLINE struct tau_budget *budget_lock_of(const struct tau_budget *heap) {
 
 // Bucket size for a request. 0 for a request of 0 bytes, and if the sum wraps around. No class has
 // size 0.
-TAU_INLINE size_t bucket_for(size_t size_bytes) {
+TAU_INLINE size_t budget_bucket_for(size_t size_bytes) {
     return (size_bytes + TAU_ALIGNMENT - 1) & ~(size_t)(TAU_ALIGNMENT - 1);
 }
 
-TAU_INLINE uint32_t hash_of(size_t bucket_bytes, uint32_t multiplier, unsigned shift) {
+TAU_INLINE uint32_t budget_hash_of(size_t bucket_bytes, uint32_t multiplier, unsigned shift) {
     return (uint32_t)((uint32_t)bucket_bytes * multiplier) >> shift;
 }
 
 // The only class that can have buckets of BUCKET_BYTES. The caller compares.
-TAU_INLINE struct class *candidate(const struct tau_budget *heap, size_t bucket_bytes) {
+TAU_INLINE struct budget_class *budget_candidate(const struct tau_budget *heap,
+                                                 size_t bucket_bytes) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(fields->hash_shift >= 1);
     TAU_ASSERT(fields->hash_shift < 32);
-    const uint32_t slot = hash_of(bucket_bytes, fields->multiplier, fields->hash_shift);
-    return class_at(heap, heap->owner[fields->sizes + slot]);
+    const uint32_t slot = budget_hash_of(bucket_bytes, fields->multiplier, fields->hash_shift);
+    return budget_class_at(heap, heap->owner[fields->sizes + slot]);
 }
 
 // Step of the owner table for a position UNITS before the area's end.
-TAU_INLINE uintptr_t step_of(tau_word units, unsigned level) {
+TAU_INLINE uintptr_t budget_step_of(tau_word units, unsigned level) {
     const unsigned shift = tau_bits_log2(units >> level);
     return ((uintptr_t)shift << level) + (uintptr_t)(units >> shift);
 }
 
 // Whether POINTER is in the dedicated area. If so, *OFFSET is its distance from the start.
-TAU_INLINE bool is_dedicated(const struct tau_budget *heap, const void *pointer,
-                             uintptr_t *offset) {
+TAU_INLINE bool budget_is_dedicated(const struct tau_budget *heap, const void *pointer,
+                                    uintptr_t *offset) {
     *offset =
         (uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, budget_fields_of(heap)->dedicated);
     return *offset < budget_fields_of(heap)->dedicated_bytes;
 }
 
 // The class whose region contains POINTER, the start of a bucket at OFFSET in the dedicated area.
-TAU_INLINE struct class *owner_of(const struct tau_budget *heap, const void *pointer,
-                                  uintptr_t offset) {
+TAU_INLINE struct budget_class *budget_owner_of(const struct tau_budget *heap, const void *pointer,
+                                                uintptr_t offset) {
     const struct budget_fields *const fields = budget_fields_of(heap);
     TAU_ASSERT(offset < fields->dedicated_bytes);
-    TAU_ASSERT(fields->owner_level <= OWNER_LEVEL_MAX);
+    TAU_ASSERT(fields->owner_level <= BUDGET_OWNER_LEVEL_MAX);
     const tau_word units = (tau_word)(fields->dedicated_bytes - offset) >> TAU_ALIGNMENT_LOG2;
-    struct class *class = class_at(heap, heap->owner[step_of(units, fields->owner_level)]);
+    struct budget_class *class =
+        budget_class_at(heap, heap->owner[budget_step_of(units, fields->owner_level)]);
     if (__builtin_expect((uintptr_t)pointer >= (uintptr_t)tau_link_follow(heap, class->end), 1)) {
         class --;
     }

@@ -6,27 +6,28 @@
 #include "core/private/heap/tlsf_block.h"
 
 // Bytes behind the caller's part of a used block.
-TAU_INLINE tau_word tail_bytes(const tau_word *payload) {
-    return ((payload[-1] & ALIGNED) != 0 ? (tau_word)WORD_BYTES : 0) + (tau_word)CANARY_BYTES;
+TAU_INLINE tau_word tlsf_tail_bytes(const tau_word *payload) {
+    return ((payload[-1] & TLSF_ALIGNED) != 0 ? (tau_word)TLSF_WORD_BYTES : 0) +
+           (tau_word)TLSF_CANARY_BYTES;
 }
 
-TAU_INLINE tau_word usable_bytes(const tau_word *payload) {
-    return size_of(payload) - (tau_word)WORD_BYTES - tail_bytes(payload);
+TAU_INLINE tau_word tlsf_usable_bytes(const tau_word *payload) {
+    return tlsf_size_of(payload) - (tau_word)TLSF_WORD_BYTES - tlsf_tail_bytes(payload);
 }
 
-TAU_INLINE tau_word canary_for(const struct tau_tlsf *heap, const tau_word *payload) {
-    return CANARY ^ link_to(heap, payload);
+TAU_INLINE tau_word tlsf_canary_for(const struct tau_tlsf *heap, const tau_word *payload) {
+    return TLSF_CANARY ^ tlsf_link_to(heap, payload);
 }
 
-TAU_INLINE void seal(const struct tau_tlsf *heap, tau_word *payload) {
+TAU_INLINE void tlsf_seal(const struct tau_tlsf *heap, tau_word *payload) {
     if (TAU_CHECK_LEVEL >= 2) {
-        *after(payload, usable_bytes(payload)) = canary_for(heap, payload);
+        *tlsf_after(payload, tlsf_usable_bytes(payload)) = tlsf_canary_for(heap, payload);
     }
 }
 
-// The facts that free needs of a used block. `is_used` collects them while it checks, so that
+// The facts that free needs of a used block. `tlsf_is_used` collects them while it checks, so that
 // nothing is read twice.
-struct used {
+struct tlsf_used {
     tau_word size;
     tau_word next_size;      // 0 if the next block is in use
     tau_word previous_size;  // 0 if the previous block is in use
@@ -34,126 +35,123 @@ struct used {
 };
 
 // Size of PAYLOAD's block if it is free, else 0.
-TAU_ALWAYS_INLINE tau_word free_size_of(const tau_word *payload) {
+TAU_ALWAYS_INLINE tau_word tlsf_free_size_of(const tau_word *payload) {
     const tau_word header = payload[-1];
-    return (header & FREE) != 0 ? header & SIZE_MASK : 0;
+    return (header & TLSF_FREE) != 0 ? header & TLSF_SIZE_MASK : 0;
 }
 
-TAU_ALWAYS_INLINE struct used look_at(const tau_word *payload) {
+TAU_ALWAYS_INLINE struct tlsf_used tlsf_look_at(const tau_word *payload) {
     const tau_word header = payload[-1];
-    const tau_word size = header & SIZE_MASK;
-    return (struct used){
+    const tau_word size = header & TLSF_SIZE_MASK;
+    return (struct tlsf_used){
         .size = size,
-        .next_size = free_size_of(after(payload, size)),
-        .previous_size = (header & PREVIOUS_FREE) != 0 ? payload[-2] : 0,
+        .next_size = tlsf_free_size_of(tlsf_after(payload, size)),
+        .previous_size = (header & TLSF_PREVIOUS_FREE) != 0 ? payload[-2] : 0,
     };
 }
 
 // Whether both addresses could be payloads of blocks.
-TAU_INLINE bool are_places(const struct tau_tlsf *heap, const tau_word *one,
-                           const tau_word *other) {
-    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
-    const uintptr_t span = fields_of(heap)->span_bytes;
+TAU_INLINE bool tlsf_are_places(const struct tau_tlsf *heap, const tau_word *one,
+                                const tau_word *other) {
+    const uintptr_t lowest = (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest);
+    const uintptr_t span = tlsf_fields_of(heap)->span_bytes;
     return (uintptr_t)one - lowest < span && (uintptr_t)other - lowest < span &&
            (((uintptr_t)one | (uintptr_t)other) & (TAU_ALIGNMENT - 1)) == 0;
 }
 
 // Whether NEXT could be a payload and links back to PAYLOAD. NEXT is the next link of PAYLOAD's
 // free block.
-TAU_INLINE bool points_back(const struct tau_tlsf *heap, const tau_word *payload, tau_word next) {
-    return are_places(heap, at(heap, next), at(heap, next)) &&
-           at(heap, next)[1] == link_to(heap, payload);
+TAU_INLINE bool tlsf_points_back(const struct tau_tlsf *heap, const tau_word *payload,
+                                 tau_word next) {
+    return tlsf_are_places(heap, tlsf_at(heap, next), tlsf_at(heap, next)) &&
+           tlsf_at(heap, next)[1] == tlsf_link_to(heap, payload);
 }
 
 // Whether the list neighbors of PAYLOAD's free block, which is not the first, link to it.
-TAU_INLINE bool is_inside_list(const struct tau_tlsf *heap, const tau_word *payload) {
-    const tau_word *const slot = at(heap, payload[1]);
-    const tau_word *const next = at(heap, payload[0]);
+TAU_INLINE bool tlsf_is_inside_list(const struct tau_tlsf *heap, const tau_word *payload) {
+    const tau_word *const slot = tlsf_at(heap, payload[1]);
+    const tau_word *const next = tlsf_at(heap, payload[0]);
     if (payload[0] == 0) {
-        return are_places(heap, slot, slot) && *slot == link_to(heap, payload);
+        return tlsf_are_places(heap, slot, slot) && *slot == tlsf_link_to(heap, payload);
     }
-    return are_places(heap, slot, next) && *slot == link_to(heap, payload) &&
-           next[1] == link_to(heap, payload);
-}
-
-// The class whose list head is SLOT. If SLOT is no head, the result is no class: the rotation makes
-// an offset that is not a multiple of a word too large.
-TAU_INLINE uintptr_t class_of_head(const struct tau_tlsf *heap, const tau_word *slot) {
-    const uintptr_t bytes = (uintptr_t)head_of(heap, 0) - (uintptr_t)slot;
-    return bytes / WORD_BYTES | bytes << (8 * sizeof bytes - (WORD_BYTES == 4 ? 2 : 3));
+    return tlsf_are_places(heap, slot, next) && *slot == tlsf_link_to(heap, payload) &&
+           next[1] == tlsf_link_to(heap, payload);
 }
 
 // Whether both list links of PAYLOAD's free block lead to words that link back to it.
-TAU_INLINE bool is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
-    const tau_word *const slot = at(heap, payload[1]);
+TAU_INLINE bool tlsf_is_listed(const struct tau_tlsf *heap, const tau_word *payload) {
+    const tau_word *const slot = tlsf_at(heap, payload[1]);
     TAU_ASSERT(((uintptr_t)payload & (TAU_ALIGNMENT - 1)) == 0);
-    TAU_ASSERT((payload[-1] & FREE) != 0);
-    if (class_of_head(heap, slot) >= fields_of(heap)->classes) {
-        return is_inside_list(heap, payload);
+    TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
+    if (tlsf_class_of_head(heap, slot) >= tlsf_fields_of(heap)->classes) {
+        return tlsf_is_inside_list(heap, payload);
     }
-    return *slot == link_to(heap, payload) &&
-           (payload[0] == 0 || points_back(heap, payload, payload[0]));
+    return *slot == tlsf_link_to(heap, payload) &&
+           (payload[0] == 0 || tlsf_points_back(heap, payload, payload[0]));
 }
 
 // docs/spec/tlsf.md, "Checks". It reads this block and its two neighbors, in constant time.
-// `reason_for` finds which check failed.
-TAU_INLINE bool is_used(const struct tau_tlsf *heap, const tau_word *payload, struct used *used) {
+// `tlsf_reason_for` finds which check failed.
+TAU_INLINE bool tlsf_is_used(const struct tau_tlsf *heap, const tau_word *payload,
+                             struct tlsf_used *used) {
     const uintptr_t offset =
-        tau_bits_hold((uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest));
-    const uintptr_t span = fields_of(heap)->span_bytes;
+        tau_bits_hold((uintptr_t)payload - (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest));
+    const uintptr_t span = tlsf_fields_of(heap)->span_bytes;
     if (((uintptr_t)payload & (TAU_ALIGNMENT - 1)) != 0 || offset >= span) {
         return false;
     }
     const tau_word header = payload[-1];
-    used->size = header & SIZE_MASK;
+    used->size = header & TLSF_SIZE_MASK;
     const uintptr_t room = span - offset;
-    if (used->size < BLOCK_MIN_BYTES || used->size > room) {
+    if (used->size < TLSF_BLOCK_MIN_BYTES || used->size > room) {
         return false;
     }
-    const tau_word *const next = after(payload, used->size);
-    const tau_word next_size = next[-1] - FREE;
+    const tau_word *const next = tlsf_after(payload, used->size);
+    const tau_word next_size = next[-1] - TLSF_FREE;
     used->next_size = 0;
-    if (ON_LONGEST_PATH((next_size & FLAGS) == 0)) {
+    if (TAU_ON_LONGEST_PATH((next_size & TLSF_FLAGS) == 0)) {
         used->next_size = next_size;
-        if (next_size > room - used->size || after(next, next_size)[-2] != next_size) {
+        if (next_size > room - used->size || tlsf_after(next, next_size)[-2] != next_size) {
             return false;
         }
-    } else if ((next[-1] & (FREE | PREVIOUS_FREE)) != 0) {
+    } else if ((next[-1] & (TLSF_FREE | TLSF_PREVIOUS_FREE)) != 0) {
         return false;
     }
     used->previous_size = 0;
-    if (ON_LONGEST_PATH((header & (FREE | PREVIOUS_FREE)) == PREVIOUS_FREE)) {
+    if (TAU_ON_LONGEST_PATH((header & (TLSF_FREE | TLSF_PREVIOUS_FREE)) == TLSF_PREVIOUS_FREE)) {
         const tau_word footer = payload[-2];
-        used->previous_size = footer & SIZE_MASK;
+        used->previous_size = footer & TLSF_SIZE_MASK;
         if (used->previous_size > offset ||
-            before(payload, used->previous_size)[-1] != footer + FREE) {
+            tlsf_before(payload, used->previous_size)[-1] != footer + TLSF_FREE) {
             return false;
         }
-    } else if ((header & FREE) != 0) {
+    } else if ((header & TLSF_FREE) != 0) {
         return false;
     }
     if (TAU_CHECK_LEVEL >= 2) {
-        used->canary = after(payload, usable_bytes(payload));
-        return *used->canary == canary_for(heap, payload);
+        used->canary = tlsf_after(payload, tlsf_usable_bytes(payload));
+        return *used->canary == tlsf_canary_for(heap, payload);
     }
     return true;
 }
 
-// As `is_used`, and the links of the free neighbors hold.
-TAU_INLINE bool is_mergeable(const struct tau_tlsf *heap, const tau_word *payload,
-                             struct used *used) {
-    return is_used(heap, payload, used) &&
-           (used->next_size == 0 || is_listed(heap, after(payload, used->size))) &&
-           (used->previous_size == 0 || is_listed(heap, before(payload, used->previous_size)));
+// As `tlsf_is_used`, and the links of the free neighbors hold.
+TAU_INLINE bool tlsf_is_mergeable(const struct tau_tlsf *heap, const tau_word *payload,
+                                  struct tlsf_used *used) {
+    return tlsf_is_used(heap, payload, used) &&
+           (used->next_size == 0 || tlsf_is_listed(heap, tlsf_after(payload, used->size))) &&
+           (used->previous_size == 0 ||
+            tlsf_is_listed(heap, tlsf_before(payload, used->previous_size)));
 }
 
-// Why `is_mergeable` fails, in the order of docs/spec/tlsf.md. TAU_OK for NULL. A block that was
-// freed and merged with the previous block still has that block's start, and finds it free and
+// Why `tlsf_is_mergeable` fails, in the order of docs/spec/tlsf.md. TAU_OK for NULL. A block that
+// was freed and merged with the previous block still has that block's start, and finds it free and
 // larger. That is a double free.
-static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tlsf *heap,
-                                                            const tau_word *payload) {
-    const uintptr_t offset = (uintptr_t)payload - (uintptr_t)at(heap, fields_of(heap)->lowest);
-    const uintptr_t span = fields_of(heap)->span_bytes;
+static __attribute__((noinline)) enum tau_status tlsf_reason_for(const struct tau_tlsf *heap,
+                                                                 const tau_word *payload) {
+    const uintptr_t offset =
+        (uintptr_t)payload - (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest);
+    const uintptr_t span = tlsf_fields_of(heap)->span_bytes;
     if (payload == NULL) {
         return TAU_OK;
     }
@@ -163,17 +161,18 @@ static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tls
     if (offset >= span) {
         return TAU_FOREIGN_POINTER;
     }
-    if ((payload[-1] & FREE) != 0) {
+    if ((payload[-1] & TLSF_FREE) != 0) {
         return TAU_DOUBLE_FREE;
     }
-    if (size_of(payload) < BLOCK_MIN_BYTES || size_of(payload) > span - offset) {
+    if (tlsf_size_of(payload) < TLSF_BLOCK_MIN_BYTES || tlsf_size_of(payload) > span - offset) {
         return TAU_FOREIGN_POINTER;
     }
     // Not read if the previous block is in use: its owner may be writing that word.
-    const tau_word previous_size = (payload[-1] & PREVIOUS_FREE) != 0 ? payload[-2] & SIZE_MASK : 0;
+    const tau_word previous_size =
+        (payload[-1] & TLSF_PREVIOUS_FREE) != 0 ? payload[-2] & TLSF_SIZE_MASK : 0;
     if (previous_size != 0 && previous_size <= offset) {
-        const tau_word previous = before(payload, previous_size)[-1];
-        if ((previous & FREE) != 0 && (previous & SIZE_MASK) > previous_size) {
+        const tau_word previous = tlsf_before(payload, previous_size)[-1];
+        if ((previous & TLSF_FREE) != 0 && (previous & TLSF_SIZE_MASK) > previous_size) {
             return TAU_DOUBLE_FREE;
         }
     }
@@ -181,8 +180,9 @@ static __attribute__((noinline)) enum tau_status reason_for(const struct tau_tls
 }
 
 // Releases the lock and reports the misuse of PAYLOAD. TAU_OK for NULL.
-static __attribute__((noinline)) enum tau_status misused(struct tau_tlsf *heap, tau_word *payload) {
-    const enum tau_status reason = reason_for(heap, payload);
+static __attribute__((noinline)) enum tau_status tlsf_misused(struct tau_tlsf *heap,
+                                                              tau_word *payload) {
+    const enum tau_status reason = tlsf_reason_for(heap, payload);
     TAU_PORT_UNLOCK(heap);
     if (payload != NULL) {
         TAU_PORT_MISUSE(heap, payload, reason);
@@ -191,7 +191,7 @@ static __attribute__((noinline)) enum tau_status misused(struct tau_tlsf *heap, 
 }
 
 // Whether ALIGNMENT can be the alignment that the object at PAYLOAD was requested with.
-TAU_INLINE bool is_alignment_of(const tau_word *payload, size_t alignment) {
+TAU_INLINE bool tlsf_is_alignment_of(const tau_word *payload, size_t alignment) {
     return alignment > TAU_ALIGNMENT && (((uintptr_t)payload | alignment) & (alignment - 1)) == 0;
 }
 

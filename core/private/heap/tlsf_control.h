@@ -5,7 +5,7 @@
 
 #include "core/private/heap/tlsf_block.h"
 
-static unsigned second_level_bits_for(tau_word pool_max_bytes) {
+static unsigned tlsf_second_level_bits_for(tau_word pool_max_bytes) {
     const tau_word kib = (tau_word)1 << 10;
     return pool_max_bytes < 32 * kib     ? 2
            : pool_max_bytes < 512 * kib  ? 3
@@ -13,9 +13,9 @@ static unsigned second_level_bits_for(tau_word pool_max_bytes) {
                                          : 5;
 }
 
-static unsigned classes_for(tau_word pool_max_bytes) {
-    const unsigned level = second_level_bits_for(pool_max_bytes);
-    const tau_word key = key_of(pool_max_bytes);
+static unsigned tlsf_classes_for(tau_word pool_max_bytes) {
+    const unsigned level = tlsf_second_level_bits_for(pool_max_bytes);
+    const tau_word key = tlsf_key_of(pool_max_bytes);
     const unsigned shift = tau_bits_log2(key >> level);
     const unsigned classes = (shift << level) + (unsigned)(key >> shift) + 1;
     TAU_ASSERT(classes > 1);
@@ -24,12 +24,12 @@ static unsigned classes_for(tau_word pool_max_bytes) {
 }
 
 // Bytes from the first list head to the first payload.
-static size_t control_bytes_for(unsigned classes) {
+static size_t tlsf_control_bytes_for(unsigned classes) {
     const unsigned words = classes / 32 + 1;
     TAU_ASSERT(classes > 1);
-    TAU_ASSERT(words <= WORDS_MAX);
-    return tau_bits_round_up((classes - 1) * WORD_BYTES + sizeof(struct fields) +
-                                 words * sizeof(uint32_t) + WORD_BYTES,
+    TAU_ASSERT(words <= TLSF_WORDS_MAX);
+    return tau_bits_round_up((classes - 1) * TLSF_WORD_BYTES + sizeof(struct tlsf_fields) +
+                                 words * sizeof(uint32_t) + TLSF_WORD_BYTES,
                              TAU_ALIGNMENT);
 }
 

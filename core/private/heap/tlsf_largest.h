@@ -7,15 +7,15 @@
 #include "core/tlsf.h"
 
 // A used block has its canary where a free one has room.
-#define LARGEST_CANARY_BYTES (TAU_CHECK_LEVEL >= 2 ? sizeof(tau_word) : 0u)
+#define TLSF_LARGEST_CANARY_BYTES (TAU_CHECK_LEVEL >= 2 ? sizeof(tau_word) : 0u)
 
-static bool keep_larger_object(void *context, void *payload, size_t size_bytes, bool is_free) {
+static bool tlsf_keep_larger_object(void *context, void *payload, size_t size_bytes, bool is_free) {
     size_t *const largest = context;
     TAU_ASSERT(payload != NULL);
-    TAU_ASSERT(size_bytes > LARGEST_CANARY_BYTES);
+    TAU_ASSERT(size_bytes > TLSF_LARGEST_CANARY_BYTES);
     (void)payload;
-    if (is_free && size_bytes - LARGEST_CANARY_BYTES > *largest) {
-        *largest = size_bytes - LARGEST_CANARY_BYTES;
+    if (is_free && size_bytes - TLSF_LARGEST_CANARY_BYTES > *largest) {
+        *largest = size_bytes - TLSF_LARGEST_CANARY_BYTES;
     }
     return true;
 }
@@ -23,7 +23,7 @@ static bool keep_larger_object(void *context, void *payload, size_t size_bytes, 
 static inline size_t tlsf_largest_object(const struct tau_tlsf *blocks) {
     size_t largest = 0;
     TAU_ASSERT(blocks != NULL);
-    tau_tlsf_walk(blocks, keep_larger_object, &largest);
+    tau_tlsf_walk(blocks, tlsf_keep_larger_object, &largest);
     TAU_ASSERT(largest < SIZE_MAX);
     return largest;
 }

@@ -8,86 +8,87 @@
 #include "core/private/heap/tlsf_sound.h"
 
 // Clears the bit of the list at BIT of word INDEX, which has lost its last block.
-TAU_INLINE void mark_empty(struct tau_tlsf *heap, unsigned index, unsigned bit) {
+TAU_INLINE void tlsf_mark_empty(struct tau_tlsf *heap, unsigned index, unsigned bit) {
     const uint32_t left = heap->bitmap[index] ^ tau_bits_mask(bit);
-    TAU_ASSERT(index < fields_of(heap)->words);
+    TAU_ASSERT(index < tlsf_fields_of(heap)->words);
     TAU_ASSERT(bit < 32);
     heap->bitmap[index] = left;
-    if (ON_LONGEST_PATH(left == 0)) {
-        fields_of(heap)->summary ^= tau_bits_mask(index);
+    if (TAU_ON_LONGEST_PATH(left == 0)) {
+        tlsf_fields_of(heap)->summary ^= tau_bits_mask(index);
     }
 }
 
-// Makes PAYLOAD a free block, first in its list. HEADER is its size | FREE.
-TAU_INLINE void insert(struct tau_tlsf *heap, tau_word *payload, tau_word header) {
-    const tau_word size = header - FREE;
-    const tau_word key = key_of(header);
-    TAU_ASSERT(size >= BLOCK_MIN_BYTES);
-    TAU_ASSERT((size & ~SIZE_MASK) == 0);
-    const unsigned level = fields_of(heap)->second_level_bits;
+// Makes PAYLOAD a free block, first in its list. HEADER is its size | TLSF_FREE.
+TAU_INLINE void tlsf_insert(struct tau_tlsf *heap, tau_word *payload, tau_word header) {
+    const tau_word size = header - TLSF_FREE;
+    const tau_word key = tlsf_key_of(header);
+    TAU_ASSERT(size >= TLSF_BLOCK_MIN_BYTES);
+    TAU_ASSERT((size & ~TLSF_SIZE_MASK) == 0);
+    const unsigned level = tlsf_fields_of(heap)->second_level_bits;
     const unsigned shift = tau_bits_log2(key >> level);
     const unsigned class = (shift << level) + (unsigned)(key >> shift);
-    tau_word *const head = head_of(heap, class);
+    tau_word *const head = tlsf_head_of(heap, class);
     const tau_word next = *head;
 
     payload[-1] = header;
-    after(payload, size)[-2] = size;
+    tlsf_after(payload, size)[-2] = size;
     payload[0] = next;
-    payload[1] = link_to(heap, head);
-    *head = link_to(heap, payload);
-    if (ON_LONGEST_PATH(next == 0)) {
+    payload[1] = tlsf_link_to(heap, head);
+    *head = tlsf_link_to(heap, payload);
+    if (TAU_ON_LONGEST_PATH(next == 0)) {
         heap->bitmap[class >> 5] |= tau_bits_mask(class & 31u);
-        fields_of(heap)->summary |= tau_bits_mask(class >> 5);
+        tlsf_fields_of(heap)->summary |= tau_bits_mask(class >> 5);
     } else {
-        at(heap, next)[1] = link_to(heap, payload);
+        tlsf_at(heap, next)[1] = tlsf_link_to(heap, payload);
     }
 }
 
 // Removes a free block from its list. Its `back` says whether the list's head is its only other
 // link, so no class is computed.
-TAU_INLINE void unlink(struct tau_tlsf *heap, tau_word *payload) {
-    TAU_ASSERT((payload[-1] & FREE) != 0);
+TAU_INLINE void tlsf_unlink(struct tau_tlsf *heap, tau_word *payload) {
+    TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
     const tau_word next = payload[0];
     const tau_word back = payload[1];
-    tau_word *const slot = at(heap, back);
-    TAU_ASSERT(*slot == link_to(heap, payload));
+    tau_word *const slot = tlsf_at(heap, back);
+    TAU_ASSERT(*slot == tlsf_link_to(heap, payload));
     *slot = next;
-    if (ON_LONGEST_PATH(next == 0)) {
-        const uintptr_t class = ((uintptr_t)head_of(heap, 0) - (uintptr_t)slot) / WORD_BYTES;
-        if (ON_LONGEST_PATH(class < fields_of(heap)->classes)) {
-            mark_empty(heap, (unsigned)class >> 5, (unsigned)class & 31u);
+    if (TAU_ON_LONGEST_PATH(next == 0)) {
+        const uintptr_t class =
+            ((uintptr_t)tlsf_head_of(heap, 0) - (uintptr_t)slot) / TLSF_WORD_BYTES;
+        if (TAU_ON_LONGEST_PATH(class < tlsf_fields_of(heap)->classes)) {
+            tlsf_mark_empty(heap, (unsigned)class >> 5, (unsigned)class & 31u);
         }
     } else {
-        at(heap, next)[1] = back;
+        tlsf_at(heap, next)[1] = back;
     }
 }
 
-// As `unlink`, after a check of both links. Returns false, with nothing changed, if one was
+// As `tlsf_unlink`, after a check of both links. Returns false, with nothing changed, if one was
 // overwritten.
-TAU_INLINE bool unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
+TAU_INLINE bool tlsf_unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
     const tau_word next = payload[0];
     const tau_word back = payload[1];
-    tau_word *const slot = at(heap, back);
-    const uintptr_t class = class_of_head(heap, slot);
-    TAU_ASSERT((payload[-1] & FREE) != 0);
-    if (ON_LONGEST_PATH(class < fields_of(heap)->classes)) {
-        if (*slot != link_to(heap, payload)) {
+    tau_word *const slot = tlsf_at(heap, back);
+    const uintptr_t class = tlsf_class_of_head(heap, slot);
+    TAU_ASSERT((payload[-1] & TLSF_FREE) != 0);
+    if (TAU_ON_LONGEST_PATH(class < tlsf_fields_of(heap)->classes)) {
+        if (*slot != tlsf_link_to(heap, payload)) {
             return false;
         }
-        if (ON_LONGEST_PATH(next == 0)) {
+        if (TAU_ON_LONGEST_PATH(next == 0)) {
             *slot = 0;
-            mark_empty(heap, (unsigned)class >> 5, (unsigned)class & 31u);
+            tlsf_mark_empty(heap, (unsigned)class >> 5, (unsigned)class & 31u);
             return true;
         }
-        if (!points_back(tau_bits_hold_pointer(heap), payload, next)) {
+        if (!tlsf_points_back(tau_bits_hold_pointer(heap), payload, next)) {
             return false;
         }
-    } else if (!is_inside_list(heap, payload)) {
+    } else if (!tlsf_is_inside_list(heap, payload)) {
         return false;
     }
     *slot = next;
     if (next != 0) {
-        at(heap, next)[1] = back;
+        tlsf_at(heap, next)[1] = back;
     }
     return true;
 }
@@ -96,22 +97,22 @@ TAU_INLINE bool unlink_checked(struct tau_tlsf *heap, tau_word *payload) {
 // first block of the size's class if that is large enough. Otherwise it takes the first block of
 // the next non-empty class, in which every block is. Returns NULL with the reason if there is none
 // or if the block found was overwritten.
-TAU_INLINE tau_word *take(struct tau_tlsf *heap, tau_word size, tau_word *header,
-                          enum tau_status *reason) {
-    const tau_word key = key_of(size);
-    const unsigned level = fields_of(heap)->second_level_bits;
+TAU_INLINE tau_word *tlsf_take(struct tau_tlsf *heap, tau_word size, tau_word *header,
+                               enum tau_status *reason) {
+    const tau_word key = tlsf_key_of(size);
+    const unsigned level = tlsf_fields_of(heap)->second_level_bits;
     const unsigned shift = tau_bits_log2(key >> level);
     const tau_word leading = key >> shift;
     unsigned class = (shift << level) + (unsigned)leading;
     unsigned index;
     unsigned bit;
     tau_word *payload;
-    TAU_ASSERT(class < fields_of(heap)->classes);
+    TAU_ASSERT(class < tlsf_fields_of(heap)->classes);
 
-    if (ON_LONGEST_PATH(leading << shift != key)) {
-        const tau_word probed = *head_of(heap, class);
-        payload = at(heap, probed);
-        if (probed != 0 && has_room(payload[-1], size)) {
+    if (TAU_ON_LONGEST_PATH(leading << shift != key)) {
+        const tau_word probed = *tlsf_head_of(heap, class);
+        payload = tlsf_at(heap, probed);
+        if (probed != 0 && tlsf_has_room(payload[-1], size)) {
             index = class >> 5;
             bit = class & 31u;
             goto found;
@@ -120,8 +121,8 @@ TAU_INLINE tau_word *take(struct tau_tlsf *heap, tau_word size, tau_word *header
     }
     index = class >> 5;
     const uint32_t word = heap->bitmap[index] & tau_bits_from(class & 31u);
-    if (ON_LONGEST_PATH(word == 0)) {
-        const uint32_t above = fields_of(heap)->summary & tau_bits_above(index);
+    if (TAU_ON_LONGEST_PATH(word == 0)) {
+        const uint32_t above = tlsf_fields_of(heap)->summary & tau_bits_above(index);
         if (above == 0) {
             *reason = TAU_NO_MEMORY;
             return NULL;
@@ -132,51 +133,52 @@ TAU_INLINE tau_word *take(struct tau_tlsf *heap, tau_word size, tau_word *header
         bit = tau_bits_first(word);
     }
     class = index * 32u + bit;
-    payload = at(heap, *head_of(heap, class));
+    payload = tlsf_at(heap, *tlsf_head_of(heap, class));
 found:;
-    tau_word *const head = head_of(heap, class);
+    tau_word *const head = tlsf_head_of(heap, class);
     *header = payload[-1];
     if (TAU_CHECK_LEVEL >= 1 &&
-        (!is_sound(heap, payload, *header, size) || payload[1] != link_to(heap, head))) {
+        (!tlsf_is_sound(heap, payload, *header, size) || payload[1] != tlsf_link_to(heap, head))) {
         *reason = TAU_OVERWRITTEN;
         return NULL;
     }
     const tau_word next = payload[0];
-    if (ON_LONGEST_PATH(next == 0)) {
+    if (TAU_ON_LONGEST_PATH(next == 0)) {
         *head = 0;
-        mark_empty(heap, index, bit);
+        tlsf_mark_empty(heap, index, bit);
     } else {
-        if (TAU_CHECK_LEVEL >= 1 && !points_back(tau_bits_hold_pointer(heap), payload, next)) {
+        if (TAU_CHECK_LEVEL >= 1 && !tlsf_points_back(tau_bits_hold_pointer(heap), payload, next)) {
             *reason = TAU_OVERWRITTEN;
             return NULL;
         }
         *head = next;
-        at(heap, next)[1] = link_to(heap, head);
+        tlsf_at(heap, next)[1] = tlsf_link_to(heap, head);
     }
     return payload;
 }
 
-// Makes PAYLOAD, an unlisted free block with HEADER (its size | FREE), a used block of SIZE with
-// FLAGS. The remainder is listed if it is large enough for a block. Returns the bytes kept.
-TAU_INLINE tau_word keep(struct tau_tlsf *heap, tau_word *payload, tau_word header, tau_word size,
-                         tau_word flags) {
-    TAU_ASSERT((header & ~SIZE_MASK) == FREE);
+// Makes PAYLOAD, an unlisted free block with HEADER (its size | TLSF_FREE), a used block of SIZE
+// with FLAGS. The remainder is listed if it is large enough for a block. Returns the bytes kept.
+TAU_INLINE tau_word tlsf_keep(struct tau_tlsf *heap, tau_word *payload, tau_word header,
+                              tau_word size, tau_word flags) {
+    TAU_ASSERT((header & ~TLSF_SIZE_MASK) == TLSF_FREE);
     TAU_ASSERT(header >= size);
     const tau_word rest = header - size;
-    if (ON_LONGEST_PATH((tau_signed_word)key_of(rest) > 0)) {
+    if (TAU_ON_LONGEST_PATH((tau_signed_word)tlsf_key_of(rest) > 0)) {
         payload[-1] = size | flags;
-        insert(heap, after(payload, size), rest);
+        tlsf_insert(heap, tlsf_after(payload, size), rest);
         return size;
     }
-    payload[-1] = (header - FREE) | flags;
-    after(payload, header - FREE)[-1] &= ~PREVIOUS_FREE;
-    return header - FREE;
+    payload[-1] = (header - TLSF_FREE) | flags;
+    tlsf_after(payload, header - TLSF_FREE)[-1] &= ~TLSF_PREVIOUS_FREE;
+    return header - TLSF_FREE;
 }
 
 // Called by free: use can only peak right before a free, so malloc need not update the peak.
-TAU_INLINE void note_peak(struct tau_tlsf *heap) {
-    if (ON_LONGEST_PATH(fields_of(heap)->used_bytes > fields_of(heap)->peak_used_bytes)) {
-        fields_of(heap)->peak_used_bytes = fields_of(heap)->used_bytes;
+TAU_INLINE void tlsf_note_peak(struct tau_tlsf *heap) {
+    if (TAU_ON_LONGEST_PATH(tlsf_fields_of(heap)->used_bytes >
+                            tlsf_fields_of(heap)->peak_used_bytes)) {
+        tlsf_fields_of(heap)->peak_used_bytes = tlsf_fields_of(heap)->used_bytes;
     }
 }
 

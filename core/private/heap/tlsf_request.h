@@ -8,37 +8,38 @@
 
 // Bytes of the block that serves REQUEST with EXTRA more bytes in its tail. 0 if REQUEST is 0 or
 // larger than any pool.
-TAU_INLINE tau_word needed(const struct tau_tlsf *heap, size_t request, size_t extra) {
-    const size_t beyond = extra + CANARY_BYTES + WORD_BYTES + TAU_ALIGNMENT - 1;
+TAU_INLINE tau_word tlsf_needed(const struct tau_tlsf *heap, size_t request, size_t extra) {
+    const size_t beyond = extra + TLSF_CANARY_BYTES + TLSF_WORD_BYTES + TAU_ALIGNMENT - 1;
     const size_t size = (request + beyond) & ~(size_t)(TAU_ALIGNMENT - 1);
     if (extra != 0 && (request == 0 || request + beyond < request)) {
         return 0;
     }
     if ((intptr_t)(size >> TAU_ALIGNMENT_LOG2) - 1 <= 0) {
-        return request - 1 < BLOCK_MIN_BYTES ? BLOCK_MIN_BYTES
-                                             : 0;  // 0, or so large that the sum wrapped around
+        return request - 1 < TLSF_BLOCK_MIN_BYTES
+                   ? TLSF_BLOCK_MIN_BYTES
+                   : 0;  // 0, or so large that the sum wrapped around
     }
     TAU_ASSERT(size > request);
-    return size <= fields_of(heap)->block_max_bytes ? (tau_word)size : 0;
+    return size <= tlsf_fields_of(heap)->block_max_bytes ? (tau_word)size : 0;
 }
 
 // Reports why a request is refused and returns NULL. Counts the request if memory is lacking.
-static __attribute__((noinline)) void *refuse(struct tau_tlsf *heap, size_t size_bytes,
-                                              enum tau_status reason) {
+static __attribute__((noinline)) void *tlsf_refuse(struct tau_tlsf *heap, size_t size_bytes,
+                                                   enum tau_status reason) {
     TAU_ASSERT(heap != NULL);
     TAU_ASSERT(reason == TAU_OVERWRITTEN || reason == TAU_NO_MEMORY);
     if (reason == TAU_OVERWRITTEN) {
         TAU_PORT_MISUSE(heap, NULL, reason);
     } else if (size_bytes != 0) {
         TAU_PORT_LOCK(heap);
-        fields_of(heap)->out_of_memory_count++;
+        tlsf_fields_of(heap)->out_of_memory_count++;
         TAU_PORT_UNLOCK(heap);
         TAU_PORT_OUT_OF_MEMORY(heap, size_bytes);
     }
     return NULL;
 }
 
-TAU_INLINE void junk(void *payload, int value, size_t size_bytes) {
+TAU_INLINE void tlsf_junk(void *payload, int value, size_t size_bytes) {
     if (TAU_JUNK_FILL) {
         TAU_PORT_FILL(payload, value, size_bytes);
     }

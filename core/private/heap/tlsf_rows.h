@@ -4,58 +4,60 @@
 
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
+#include "core/private/heap/tlsf_list.h"
 
 // The first payload of a row whose first header lies at or after ADDRESS.
-static tau_word *first_payload(uintptr_t address) {
-    return (tau_word *)tau_bits_round_up(address + WORD_BYTES, TAU_ALIGNMENT);
+static tau_word *tlsf_first_payload(uintptr_t address) {
+    return (tau_word *)tau_bits_round_up(address + TLSF_WORD_BYTES, TAU_ALIGNMENT);
 }
 
 // The sentinel's payload at or before ADDRESS.
-static tau_word *last_payload(uintptr_t address) {
+static tau_word *tlsf_last_payload(uintptr_t address) {
     return (tau_word *)(address & ~(uintptr_t)(TAU_ALIGNMENT - 1));
 }
 
 // The descriptor of the added pool whose first payload is FIRST.
-static struct pool *pool_before(tau_word *first) {
+static struct tlsf_pool *tlsf_pool_before(tau_word *first) {
     TAU_ASSERT(first != NULL);
     TAU_ASSERT(((uintptr_t)first & (TAU_ALIGNMENT - 1)) == 0);
-    return (struct pool *)(void *)(first - 1) - 1;
+    return (struct tlsf_pool *)(void *)(first - 1) - 1;
 }
 
-static tau_word row_bytes_of(const struct pool *pool) {
+static tau_word tlsf_row_bytes_of(const struct tlsf_pool *pool) {
     TAU_ASSERT(pool != NULL);
-    return pool->row_bytes - NO_BLOCK;
+    return pool->row_bytes - TLSF_NO_BLOCK;
 }
 
-static tau_word capacity_bytes(const struct tau_tlsf *heap) {
-    const struct fields *const fields = fields_of(heap);
+static tau_word tlsf_capacity_bytes(const struct tau_tlsf *heap) {
+    const struct tlsf_fields *const fields = tlsf_fields_of(heap);
     if (fields->pools == 0) {
         return fields->span_bytes;
     }
-    const struct pool *const newest = pool_at(heap, fields->pools);
-    TAU_ASSERT(row_bytes_of(newest) >= BLOCK_MIN_BYTES);
-    TAU_ASSERT(newest->capacity_before_bytes >= BLOCK_MIN_BYTES);
-    return newest->capacity_before_bytes + row_bytes_of(newest);
+    const struct tlsf_pool *const newest = tlsf_pool_at(heap, fields->pools);
+    TAU_ASSERT(tlsf_row_bytes_of(newest) >= TLSF_BLOCK_MIN_BYTES);
+    TAU_ASSERT(newest->capacity_before_bytes >= TLSF_BLOCK_MIN_BYTES);
+    return newest->capacity_before_bytes + tlsf_row_bytes_of(newest);
 }
 
 // The row of the pool whose descriptor is POOL, or of the first pool if POOL is NULL.
-struct row {
+struct tlsf_row {
     uintptr_t memory;  // where its control block or descriptor starts
     tau_word *first;
     tau_word *last;  // the sentinel's payload
 };
 
-static struct row row_of(const struct tau_tlsf *heap, const struct pool *pool,
-                         tau_word first_row_bytes) {
-    struct row row;
+static struct tlsf_row tlsf_row_of(const struct tau_tlsf *heap, const struct tlsf_pool *pool,
+                                   tau_word first_row_bytes) {
+    struct tlsf_row row;
     if (pool == NULL) {
-        row.memory = (uintptr_t)head_of(heap, fields_of(heap)->classes - 1u);
-        row.first = first_payload((uintptr_t)heap + fields_of(heap)->words * sizeof(uint32_t));
-        row.last = after(row.first, first_row_bytes);
+        row.memory = (uintptr_t)tlsf_head_of(heap, tlsf_fields_of(heap)->classes - 1u);
+        row.first =
+            tlsf_first_payload((uintptr_t)heap + tlsf_fields_of(heap)->words * sizeof(uint32_t));
+        row.last = tlsf_after(row.first, first_row_bytes);
     } else {
         row.memory = (uintptr_t)pool;
-        row.first = first_payload((uintptr_t)(pool + 1));
-        row.last = after(row.first, row_bytes_of(pool));
+        row.first = tlsf_first_payload((uintptr_t)(pool + 1));
+        row.last = tlsf_after(row.first, tlsf_row_bytes_of(pool));
     }
     TAU_ASSERT(row.memory < (uintptr_t)row.first);
     TAU_ASSERT(row.first < row.last);
@@ -65,17 +67,19 @@ static struct row row_of(const struct tau_tlsf *heap, const struct pool *pool,
 // Whether POOL, a link's target, lies where a descriptor can, and its row makes the capacity of all
 // pools up to it CAPACITY and ends in the span. An object that was merged beyond its pool may have
 // been written over it.
-static bool is_descriptor(const struct tau_tlsf *heap, const struct pool *pool, tau_word capacity) {
+static bool tlsf_is_descriptor(const struct tau_tlsf *heap, const struct tlsf_pool *pool,
+                               tau_word capacity) {
     const tau_word *const first = (const tau_word *)(const void *)(pool + 1) + 1;
-    const tau_word span = fields_of(heap)->span_bytes;
-    TAU_ASSERT(span >= BLOCK_MIN_BYTES);
-    if (!are_places(heap, first, first)) {
+    const tau_word span = tlsf_fields_of(heap)->span_bytes;
+    TAU_ASSERT(span >= TLSF_BLOCK_MIN_BYTES);
+    if (!tlsf_are_places(heap, first, first)) {
         return false;
     }
-    const tau_word row_bytes = row_bytes_of(pool);
-    const uintptr_t offset = (uintptr_t)first - (uintptr_t)at(heap, fields_of(heap)->lowest);
+    const tau_word row_bytes = tlsf_row_bytes_of(pool);
+    const uintptr_t offset =
+        (uintptr_t)first - (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest);
     TAU_ASSERT(offset < span);
-    return (row_bytes & ~SIZE_MASK) == 0 && row_bytes >= BLOCK_MIN_BYTES &&
+    return (row_bytes & ~TLSF_SIZE_MASK) == 0 && row_bytes >= TLSF_BLOCK_MIN_BYTES &&
            row_bytes <= span - offset && row_bytes < capacity &&
            pool->capacity_before_bytes == capacity - row_bytes;
 }
@@ -83,20 +87,34 @@ static bool is_descriptor(const struct tau_tlsf *heap, const struct pool *pool, 
 // Visits every row: the newest pool first, the first pool last. Stops and returns false when VISIT
 // returns false, or at a descriptor that was overwritten: the older pools are unknown then. bound:
 // the number of pools, as the capacity falls with each
-static bool each_row(const struct tau_tlsf *heap, bool (*visit)(void *context, struct row row),
-                     void *context) {
-    tau_word capacity = capacity_bytes(heap);
+static bool tlsf_each_row(const struct tau_tlsf *heap,
+                          bool (*visit)(void *context, struct tlsf_row row), void *context) {
+    tau_word capacity = tlsf_capacity_bytes(heap);
     TAU_ASSERT(visit != NULL);
-    for (tau_word link = fields_of(heap)->pools; link != 0; link = pool_at(heap, link)->older) {
-        const struct pool *const pool = pool_at(heap, link);
-        if (!is_descriptor(heap, pool, capacity) || !visit(context, row_of(heap, pool, 0))) {
+    for (tau_word link = tlsf_fields_of(heap)->pools; link != 0;
+         link = tlsf_pool_at(heap, link)->older) {
+        const struct tlsf_pool *const pool = tlsf_pool_at(heap, link);
+        if (!tlsf_is_descriptor(heap, pool, capacity) ||
+            !visit(context, tlsf_row_of(heap, pool, 0))) {
             return false;
         }
         capacity = pool->capacity_before_bytes;
     }
-    const struct row first = row_of(heap, NULL, capacity);
-    const uintptr_t lowest = (uintptr_t)at(heap, fields_of(heap)->lowest);
-    return (uintptr_t)first.last - lowest <= fields_of(heap)->span_bytes && visit(context, first);
+    const struct tlsf_row first = tlsf_row_of(heap, NULL, capacity);
+    const uintptr_t lowest = (uintptr_t)tlsf_at(heap, tlsf_fields_of(heap)->lowest);
+    return (uintptr_t)first.last - lowest <= tlsf_fields_of(heap)->span_bytes &&
+           visit(context, first);
+}
+
+// Lists the row of blocks from FIRST (its first payload) to END (the sentinel's payload) as one
+// free block.
+static void tlsf_list_row(struct tau_tlsf *heap, tau_word *first, const tau_word *end) {
+    const tau_word row = (tau_word)((uintptr_t)end - (uintptr_t)first);
+    TAU_ASSERT(row <= tlsf_fields_of(heap)->block_max_bytes);
+    TAU_ASSERT(row >= TLSF_BLOCK_MIN_BYTES);
+    TAU_ASSERT(((uintptr_t)first & (TAU_ALIGNMENT - 1)) == 0);
+    tlsf_after(first, row)[-1] = TLSF_PREVIOUS_FREE;
+    tlsf_insert(heap, first, row + TLSF_FREE);
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "core/private/inline.h"
 
 // Link of a frame that was never added to a pool.
-#define FRAME_ABSENT UINT32_MAX
+#define FRAMES_ABSENT UINT32_MAX
 
 // Takes a ready frame. There must be one.
 TAU_INLINE uint32_t frames_take(struct tau_frames *frames) {

@@ -7,49 +7,49 @@
 #include "core/private/pages/region_tree_inline.h"
 #include "core/private/pages/validity_inline.h"
 
-#define CHUNK_LOG2 TAU_HIERARCHY_CHUNK_LOG2
-#define CHUNK_PAGES TAU_HIERARCHY_CHUNK_PAGES
+#define HIERARCHY_CHUNK_LOG2 TAU_HIERARCHY_CHUNK_LOG2
+#define HIERARCHY_CHUNK_PAGES TAU_HIERARCHY_CHUNK_PAGES
 
 _Static_assert(sizeof(struct tau_hierarchy_record) == 67 * sizeof(uint32_t), "no padding");
-_Static_assert(CHUNK_PAGES == 32, "a bit of a word a page");
+_Static_assert(HIERARCHY_CHUNK_PAGES == 32, "a bit of a word a page");
 
 // Position of a region's start: in chunk entry CHUNK, at PLACE of RECORD.
-struct spot {
+struct hierarchy_spot {
     struct tau_hierarchy_record *record;
     uint32_t chunk;
     uint32_t place;
 };
 
-// Entry of the chunk that contains PAGE. place_of is the page's place there.
-TAU_INLINE uint32_t chunk_of(uint32_t page) {
-    return (page >> CHUNK_LOG2) + 1;
+// Entry of the chunk that contains PAGE. hierarchy_place_of is the page's place there.
+TAU_INLINE uint32_t hierarchy_chunk_of(uint32_t page) {
+    return (page >> HIERARCHY_CHUNK_LOG2) + 1;
 }
 
-TAU_INLINE uint32_t place_of(uint32_t page) {
-    return ~page & (CHUNK_PAGES - 1);
+TAU_INLINE uint32_t hierarchy_place_of(uint32_t page) {
+    return ~page & (HIERARCHY_CHUNK_PAGES - 1);
 }
 
 // The page at PLACE of CHUNK.
-TAU_INLINE uint32_t page_at(uint32_t chunk, uint32_t place) {
+TAU_INLINE uint32_t hierarchy_page_at(uint32_t chunk, uint32_t place) {
     TAU_ASSERT(chunk != 0);
-    TAU_ASSERT(place < CHUNK_PAGES);
-    return (chunk << CHUNK_LOG2) - 1 - place;
+    TAU_ASSERT(place < HIERARCHY_CHUNK_PAGES);
+    return (chunk << HIERARCHY_CHUNK_LOG2) - 1 - place;
 }
 
-TAU_INLINE uint32_t sp_of(const struct tau_hierarchy *space, uint32_t chunk) {
+TAU_INLINE uint32_t hierarchy_sp_of(const struct tau_hierarchy *space, uint32_t chunk) {
     TAU_ASSERT(chunk != 0);
     TAU_ASSERT(chunk < space->chunks.pages_count);
     return space->chunks.regions[chunk].top;
 }
 
 // Whether a region starts in CHUNK. Only then has CHUNK a stack, whose first entry is CHUNK itself.
-TAU_INLINE bool has_start(const struct tau_hierarchy *space, uint32_t chunk) {
-    return sp_of(space, chunk) >= chunk;
+TAU_INLINE bool hierarchy_has_start(const struct tau_hierarchy *space, uint32_t chunk) {
+    return hierarchy_sp_of(space, chunk) >= chunk;
 }
 
 // The record of CHUNK, which has one.
-TAU_INLINE struct tau_hierarchy_record *record_of(const struct tau_hierarchy *space,
-                                                  uint32_t chunk) {
+TAU_INLINE struct tau_hierarchy_record *hierarchy_record_of(const struct tau_hierarchy *space,
+                                                            uint32_t chunk) {
     const uint32_t record = space->chunks.data[chunk];
     TAU_ASSERT(chunk < space->chunks.pages_count);
     TAU_ASSERT(record < space->tables->free.frames_count);
@@ -57,50 +57,53 @@ TAU_INLINE struct tau_hierarchy_record *record_of(const struct tau_hierarchy *sp
 }
 
 // The last region that starts in a chunk before CHUNK, which is not chunk 0.
-TAU_INLINE struct spot find_in_front(const struct tau_hierarchy *space, uint32_t chunk) {
+TAU_INLINE struct hierarchy_spot hierarchy_find_in_front(const struct tau_hierarchy *space,
+                                                         uint32_t chunk) {
     TAU_ASSERT(chunk >= 2);
     const struct tau_page before = {chunk - 2};
-    struct spot spot = {.chunk = region_tree_find(&space->tree, before).number + 1};
-    spot.record = record_of(space, spot.chunk);
+    struct hierarchy_spot spot = {.chunk = region_tree_find(&space->tree, before).number + 1};
+    spot.record = hierarchy_record_of(space, spot.chunk);
     TAU_ASSERT(spot.record->starts != 0);
     spot.place = tau_bits_first(spot.record->starts);
     return spot;
 }
 
 // The record of CHUNK if a region starts there, else NULL.
-TAU_INLINE struct tau_hierarchy_record *record_with_start(const struct tau_hierarchy *space,
-                                                          uint32_t chunk) {
-    return has_start(space, chunk) ? record_of(space, chunk) : NULL;
+TAU_INLINE struct tau_hierarchy_record *
+hierarchy_record_with_start(const struct tau_hierarchy *space, uint32_t chunk) {
+    return hierarchy_has_start(space, chunk) ? hierarchy_record_of(space, chunk) : NULL;
 }
 
-// The region that contains PAGE. OWN is record_with_start of its chunk.
-TAU_INLINE struct spot find(const struct tau_hierarchy *space, uint32_t page,
-                            struct tau_hierarchy_record *own) {
-    const uint32_t chunk = chunk_of(page);
+// The region that contains PAGE. OWN is hierarchy_record_with_start of its chunk.
+TAU_INLINE struct hierarchy_spot hierarchy_find(const struct tau_hierarchy *space, uint32_t page,
+                                                struct tau_hierarchy_record *own) {
+    const uint32_t chunk = hierarchy_chunk_of(page);
     if (own != NULL) {
-        const uint32_t rest = own->starts & tau_bits_from(place_of(page));
+        const uint32_t rest = own->starts & tau_bits_from(hierarchy_place_of(page));
         if (rest != 0) {
-            return (struct spot){own, chunk, tau_bits_first(rest)};
+            return (struct hierarchy_spot){own, chunk, tau_bits_first(rest)};
         }
     }
     TAU_ASSERT(chunk != 1);  // page 0 starts a region
-    TAU_ASSERT((own != NULL) == has_start(space, chunk));
-    return find_in_front(space, chunk);
+    TAU_ASSERT((own != NULL) == hierarchy_has_start(space, chunk));
+    return hierarchy_find_in_front(space, chunk);
 }
 
 // The last region before the one at SPOT, which is not page 0's.
-TAU_INLINE struct spot find_before(const struct tau_hierarchy *space, const struct spot *spot) {
+TAU_INLINE struct hierarchy_spot hierarchy_find_before(const struct tau_hierarchy *space,
+                                                       const struct hierarchy_spot *spot) {
     const uint32_t rest = spot->record->starts & tau_bits_above(spot->place);
     TAU_ASSERT(spot->chunk != 1 || rest != 0);
     if (rest == 0) {
-        return find_in_front(space, spot->chunk);
+        return hierarchy_find_in_front(space, spot->chunk);
     }
-    return (struct spot){spot->record, spot->chunk, tau_bits_first(rest)};
+    return (struct hierarchy_spot){spot->record, spot->chunk, tau_bits_first(rest)};
 }
 
 // The first region after the one at SPOT. Returns false if there is none.
-TAU_INLINE bool find_next(const struct tau_hierarchy *space, const struct spot *spot,
-                          struct spot *next) {
+TAU_INLINE bool hierarchy_find_next(const struct tau_hierarchy *space,
+                                    const struct hierarchy_spot *spot,
+                                    struct hierarchy_spot *next) {
     *next = *spot;
     uint32_t behind = spot->record->starts & ~tau_bits_from(spot->place);
     if (behind == 0) {
@@ -109,7 +112,7 @@ TAU_INLINE bool find_next(const struct tau_hierarchy *space, const struct spot *
             return false;
         }
         next->chunk = chunk.number + 1;
-        next->record = record_of(space, next->chunk);
+        next->record = hierarchy_record_of(space, next->chunk);
         behind = next->record->starts;
     }
     TAU_ASSERT(next->chunk >= spot->chunk);
@@ -118,21 +121,21 @@ TAU_INLINE bool find_next(const struct tau_hierarchy *space, const struct spot *
     return true;
 }
 
-TAU_INLINE uint32_t *header_of(const struct spot *spot) {
-    TAU_ASSERT(spot->place < CHUNK_PAGES);
+TAU_INLINE uint32_t *hierarchy_header_of(const struct hierarchy_spot *spot) {
+    TAU_ASSERT(spot->place < HIERARCHY_CHUNK_PAGES);
     TAU_ASSERT((spot->record->starts & tau_bits_mask(spot->place)) != 0);
     return &spot->record->header[spot->place + 1];
 }
 
-TAU_INLINE bool hierarchy_is_free(const struct spot *spot) {
-    return (*header_of(spot) & REGION_STATE) == REGION_FREE;
+TAU_INLINE bool hierarchy_is_free(const struct hierarchy_spot *spot) {
+    return (*hierarchy_header_of(spot) & VALIDITY_STATE) == VALIDITY_FREE;
 }
 
 // Whether the region at SPOT is one page long and the next page of the chunk starts a region. That
 // region's header uses the word of the single page's count. The count is not needed: the page's bit
 // says the same.
-TAU_INLINE bool is_single(const struct spot *spot) {
-    TAU_ASSERT(spot->place < CHUNK_PAGES);
+TAU_INLINE bool hierarchy_is_single(const struct hierarchy_spot *spot) {
+    TAU_ASSERT(spot->place < HIERARCHY_CHUNK_PAGES);
     TAU_ASSERT(spot->record != NULL);
     const uint32_t starts = spot->record->starts;
 #ifdef __arm__  // place 0 is the highest bit there

@@ -7,18 +7,19 @@
 #include "core/private/check.h"
 #include "core/private/inline.h"
 
-#define ENTRIES 512u
-#define ENTRY_VALID (UINT64_C(1) << 0)
-#define ENTRY_LEAF (UINT64_C(7) << 1)  // R, W, X; an entry of a table has none of them
-#define ENTRY_USER (UINT64_C(1) << 4)
-#define ENTRY_ACCESSED (UINT64_C(1) << 6)
-#define ENTRY_DIRTY (UINT64_C(1) << 7)
-#define ENTRY_OWN (UINT64_C(1) << 8)  // for software: all tables below belong to one region
-#define ENTRY_NUMBER_SHIFT 10u
-#define ENTRY_RIGHTS_SHIFT 26u  // from TAU_READ, _WRITE, _EXECUTE to R, W, X
+#define SV39_ENTRIES 512u
+#define SV39_ENTRY_VALID (UINT64_C(1) << 0)
+#define SV39_ENTRY_LEAF (UINT64_C(7) << 1)  // R, W, X; an entry of a table has none of them
+#define SV39_ENTRY_USER (UINT64_C(1) << 4)
+#define SV39_ENTRY_ACCESSED (UINT64_C(1) << 6)
+#define SV39_ENTRY_DIRTY (UINT64_C(1) << 7)
+#define SV39_ENTRY_OWN (UINT64_C(1) << 8)  // for software: all tables below belong to one region
+#define SV39_ENTRY_NUMBER_SHIFT 10u
+#define SV39_ENTRY_RIGHTS_SHIFT 26u  // from TAU_READ, _WRITE, _EXECUTE to R, W, X
 
 _Static_assert(TAU_PAGE_LOG2 == 12, "Sv39 has pages of 4 KiB");
-_Static_assert((TAU_RIGHTS >> ENTRY_RIGHTS_SHIFT) == ENTRY_LEAF, "rights are in R, W, X order");
+_Static_assert((TAU_RIGHTS >> SV39_ENTRY_RIGHTS_SHIFT) == SV39_ENTRY_LEAF,
+               "rights are in R, W, X order");
 _Static_assert(sizeof(struct tau_sv39_table) == 32, "a record is found by a shift");
 
 // Address of the table in FRAME, as the core sees it.
@@ -36,17 +37,17 @@ TAU_INLINE uint32_t sv39_frame_of(const struct tau_sv39 *space, const uint64_t *
 }
 
 TAU_INLINE uint32_t sv39_entry_frame(const struct tau_sv39 *space, uint64_t entry) {
-    TAU_ASSERT((entry & ENTRY_VALID) != 0);
-    return (uint32_t)((entry >> ENTRY_NUMBER_SHIFT) - space->physical_first);
+    TAU_ASSERT((entry & SV39_ENTRY_VALID) != 0);
+    return (uint32_t)((entry >> SV39_ENTRY_NUMBER_SHIFT) - space->physical_first);
 }
 
 TAU_INLINE uint64_t sv39_entry(const struct tau_sv39 *space, uint32_t frame, uint64_t flags) {
     TAU_ASSERT(frame < space->tables->frames_count);
-    return ((space->physical_first + frame) << ENTRY_NUMBER_SHIFT) | flags;
+    return ((space->physical_first + frame) << SV39_ENTRY_NUMBER_SHIFT) | flags;
 }
 
 TAU_INLINE uint64_t *sv39_next(const struct tau_sv39 *space, uint64_t entry) {
-    TAU_ASSERT((entry & ENTRY_LEAF) == 0);
+    TAU_ASSERT((entry & SV39_ENTRY_LEAF) == 0);
     return sv39_table_at(space, sv39_entry_frame(space, entry));
 }
 
@@ -66,12 +67,12 @@ TAU_INLINE uint64_t *sv39_slot(const struct tau_sv39 *space, struct tau_page pag
         return NULL;
     }
     uint64_t *below = tau_bits_hold_pointer(
-        &sv39_next(space, entry)[(page.number >> TAU_SV39_SMALL_LOG2) % ENTRIES]);
-    if ((entry & ENTRY_OWN) == 0) {
+        &sv39_next(space, entry)[(page.number >> TAU_SV39_SMALL_LOG2) % SV39_ENTRIES]);
+    if ((entry & SV39_ENTRY_OWN) == 0) {
         slot = below;
     }
     slot = tau_bits_hold_pointer(slot);
-    TAU_ASSERT(*slot == 0 || (*slot & ENTRY_OWN) != 0);
+    TAU_ASSERT(*slot == 0 || (*slot & SV39_ENTRY_OWN) != 0);
     return *slot == 0 ? NULL : slot;
 }
 

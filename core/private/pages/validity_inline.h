@@ -7,11 +7,11 @@
 #include "core/validity.h"
 
 // State of a region in its word `top`, next to sp and rights. A FREE region has no mapped page.
-#define REGION_STATE (UINT32_C(3) << 30)
-#define REGION_FREE (UINT32_C(0) << 30)
-#define REGION_OPEN (UINT32_C(1) << 30)       // any page of it may be mapped
-#define REGION_HEAP_HEAD (UINT32_C(2) << 30)  // of a heap: only its first page may be mapped
-#define REGION_HEAP_OPEN (UINT32_C(3) << 30)  // of a heap: any page of it may be mapped
+#define VALIDITY_STATE (UINT32_C(3) << 30)
+#define VALIDITY_FREE (UINT32_C(0) << 30)
+#define VALIDITY_OPEN (UINT32_C(1) << 30)       // any page of it may be mapped
+#define VALIDITY_HEAP_HEAD (UINT32_C(2) << 30)  // of a heap: only its first page may be mapped
+#define VALIDITY_HEAP_OPEN (UINT32_C(3) << 30)  // of a heap: any page of it may be mapped
 
 // Top of the stack of the region with word TOP. It is the region's start - 1 if no page is mapped.
 TAU_INLINE uint32_t validity_sp(uint32_t top) {

@@ -48,7 +48,7 @@ ROWS = [
     ("source not counted", "    at->free_count--;\n", ""),
     (
         "empty group stays listed",
-        "if (ON_LONGEST_PATH((members[group] & BUDDY_ALL_FREE) == 0)) {",
+        "if (TAU_ON_LONGEST_PATH((members[group] & BUDDY_ALL_FREE) == 0)) {",
         "if (0) {",
     ),
     ("wrong member", "* TAU_BUDDY_ARITY + member;", "* TAU_BUDDY_ARITY + 3 - member;"),
@@ -101,13 +101,13 @@ ROWS = [
     ("merge miscounted", ".free_count -= TAU_BUDDY_ARITY - 1;", ".free_count -= TAU_BUDDY_ARITY;"),
     (
         "merged group stays listed",
-        "        list_remove(links, group);\n        order++;",
+        "        buddy_list_remove(links, group);\n        order++;",
         "        order++;",
     ),
     ("siblings above forgotten", "after = members[group] | bit;", "after = bit;"),
     ("given not counted", "    buddy->orders[order].free_count++;\n", ""),
-    ("given not listed", "if (ON_LONGEST_PATH((after & BUDDY_ALL_FREE) == bit)) {", "if (0) {"),
-    ("listed each time", "if (ON_LONGEST_PATH((after & BUDDY_ALL_FREE) == bit)) {", "if (1) {"),
+    ("given not listed", "if (TAU_ON_LONGEST_PATH((after & BUDDY_ALL_FREE) == bit)) {", "if (0) {"),
+    ("listed each time", "if (TAU_ON_LONGEST_PATH((after & BUDDY_ALL_FREE) == bit)) {", "if (1) {"),
     ("frames counted as blocks", "free_count * TAU_BUDDY_BLOCK_FRAMES(order);", "free_count;"),
     (
         "smallest for largest",

@@ -11,12 +11,12 @@ static const unsigned char *bytes_at(const struct tau_budget *heap, tau_word lin
     return (const unsigned char *)tau_link_follow(heap, link);
 }
 
-static size_t class_bytes(const struct class *class) {
+static size_t class_bytes(const struct budget_class *class) {
     return class->bucket_bytes;
 }
 
 // [BUDGET-2]
-static bool counts_hold(const struct class *class) {
+static bool counts_hold(const struct budget_class *class) {
     return class->used_count <= class->fresh_count && class->fresh_count <= class->count;
 }
 
@@ -30,7 +30,7 @@ static bool regions_hold(const struct tau_budget *heap) {
         return false;
     }
     for (size_t i = 0; i < fields->classes; i++) {
-        const struct class *class = class_at(heap, i);
+        const struct budget_class *class = budget_class_at(heap, i);
         size_t bytes = class_bytes(class) * class->count;
         if (bytes_at(heap, class->start) != position || bytes == 0 || bytes > bytes_before) {
             return false;
@@ -47,7 +47,8 @@ static bool regions_hold(const struct tau_budget *heap) {
 
 // [BUDGET-1]: follows the list, marking what it meets. *LISTED says for each bucket whether it is
 // in the list.
-static bool list_holds(const struct tau_budget *heap, const struct class *class, bool *listed) {
+static bool list_holds(const struct tau_budget *heap, const struct budget_class *class,
+                       bool *listed) {
     const unsigned char *start = bytes_at(heap, class->start);
     size_t length = 0;
     for (tau_word link = class->free; link != 0; length++) {  // bound: each bucket is met once
@@ -63,7 +64,7 @@ static bool list_holds(const struct tau_budget *heap, const struct class *class,
 }
 
 // [BUDGET-6]
-static bool bits_hold(const struct tau_budget *heap, const struct class *class,
+static bool bits_hold(const struct tau_budget *heap, const struct budget_class *class,
                       const bool *listed) {
     const uint32_t *words = (const uint32_t *)(const void *)bytes_at(heap, class->bits);
     for (size_t i = 0; TAU_CHECK_LEVEL >= 1 && i < class->count; i++) {
@@ -80,8 +81,8 @@ static bool sizes_hold(const struct tau_budget *heap) {
     const struct budget_fields *fields = budget_fields_of(heap);
     const size_t slots = (size_t)1 << (32 - fields->hash_shift);
     for (size_t i = 0; i < fields->classes; i++) {
-        const struct class *class = class_at(heap, i);
-        if (candidate(heap, class->bucket_bytes) != class) {
+        const struct budget_class *class = budget_class_at(heap, i);
+        if (budget_candidate(heap, class->bucket_bytes) != class) {
             return false;
         }
     }
@@ -91,7 +92,7 @@ static bool sizes_hold(const struct tau_budget *heap) {
             return false;
         }
     }
-    return fields->classes > 0 || class_at(heap, 0)->bucket_bytes == 0;
+    return fields->classes > 0 || budget_class_at(heap, 0)->bucket_bytes == 0;
 }
 
 // [BUDGET-5]: the first and the last unit of every bucket of small regions, and of some of large
@@ -99,7 +100,7 @@ static bool sizes_hold(const struct tau_budget *heap) {
 static bool owners_hold(const struct tau_budget *heap) {
     const struct budget_fields *fields = budget_fields_of(heap);
     for (size_t i = 0; i < fields->classes; i++) {
-        const struct class *class = class_at(heap, i);
+        const struct budget_class *class = budget_class_at(heap, i);
         const unsigned char *start = bytes_at(heap, class->start);
         size_t step = class->count > 512 ? class->count / 512 : 1;
         for (size_t bucket = 0; bucket < class->count; bucket += step) {
@@ -108,8 +109,8 @@ static bool owners_hold(const struct tau_budget *heap) {
                                              start + last * class_bytes(class)};
             for (size_t k = 0; k < 2; k++) {
                 uintptr_t offset = 0;
-                if (!is_dedicated(heap, places[k], &offset) ||
-                    owner_of(heap, places[k], offset) != class) {
+                if (!budget_is_dedicated(heap, places[k], &offset) ||
+                    budget_owner_of(heap, places[k], offset) != class) {
                     return false;
                 }
             }
@@ -122,7 +123,7 @@ static bool owners_hold(const struct tau_budget *heap) {
 static unsigned buckets_broken(const struct tau_budget *heap) {
     unsigned broken = 0;
     for (size_t i = 0; i < budget_fields_of(heap)->classes; i++) {
-        const struct class *class = class_at(heap, i);
+        const struct budget_class *class = budget_class_at(heap, i);
         bool *listed = calloc((size_t) class->fresh_count + 1, sizeof *listed);
         if (listed == NULL) {
             abort();
@@ -144,7 +145,7 @@ unsigned check_budget(const struct tau_budget *heap) {
         return 3;
     }
     for (size_t i = 0; i < fields->classes; i++) {
-        if (!counts_hold(class_at(heap, i))) {
+        if (!counts_hold(budget_class_at(heap, i))) {
             return 2;
         }
     }

@@ -23,7 +23,7 @@ static unsigned list_broken(const struct tau_frames *frames, const struct tau_fr
         return 1;
     }
     for (uint32_t i = 0; i < list->count; i++) {  // bound: frames_count
-        if (frame >= frames->frames_count || frames->links[frame] == FRAME_ABSENT) {
+        if (frame >= frames->frames_count || frames->links[frame] == FRAMES_ABSENT) {
             return 1;
         }
         if (seen[frame]++ != 0) {

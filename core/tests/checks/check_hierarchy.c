@@ -146,11 +146,11 @@ static bool ring_holds(const struct walk *walk, uint32_t oldest, uint32_t count)
 static unsigned region_broken(struct walk *walk, uint32_t start, uint32_t end) {
     const struct tau_hierarchy_record *const record = record_at(walk, start);
     const uint32_t header = record->header[31 - start % 32 + 1];
-    const uint32_t state = header & REGION_STATE;
-    const bool is_free = state == REGION_FREE;
+    const uint32_t state = header & VALIDITY_STATE;
+    const bool is_free = state == VALIDITY_FREE;
     const bool is_counted = end != start + 1 || end % 32 == 0 || end == walk->space->pages_count;
     uint32_t mapped = 0;
-    if ((!is_free && state != REGION_OPEN) || (start == 0 && !is_free) ||
+    if ((!is_free && state != VALIDITY_OPEN) || (start == 0 && !is_free) ||
         (start != 0 && is_free && walk->was_free)) {
         return 5;
     }

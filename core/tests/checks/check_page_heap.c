@@ -66,7 +66,7 @@ static unsigned page_broken(const struct walk *walk, uint32_t index) {
     }
     if (is_start) {
         const bool opens = is_control || (walk->needs[index] & OPENS) != 0;
-        if ((top & REGION_STATE) != (opens ? REGION_HEAP_OPEN : REGION_HEAP_HEAD) ||
+        if ((top & VALIDITY_STATE) != (opens ? VALIDITY_HEAP_OPEN : VALIDITY_HEAP_HEAD) ||
             (top & TAU_RIGHTS) != (TAU_READ | TAU_WRITE)) {
             return 3;
         }

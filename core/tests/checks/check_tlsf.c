@@ -59,7 +59,7 @@ static unsigned slow_log2(size_t value) {
 static size_t slow_class(const struct tau_tlsf *heap, size_t size) {
     size_t key = size / TAU_ALIGNMENT - 1;
     unsigned log2 = slow_log2(key);
-    unsigned level = fields_of(heap)->second_level_bits;
+    unsigned level = tlsf_fields_of(heap)->second_level_bits;
     unsigned shift = log2 > level ? log2 - level : 0;
     return ((size_t)shift << level) + (key >> shift);
 }
@@ -77,20 +77,20 @@ static const unsigned char *first_behind(const unsigned char *address) {
 // Where the pools are: the first one behind the control block, the others behind their descriptors.
 // False if there are too many to be true.
 static bool find_rows(struct check_walk *walk) {
-    const struct fields *fields = fields_of(walk->heap);
+    const struct tlsf_fields *fields = tlsf_fields_of(walk->heap);
     struct check_row *row = &walk->rows[0];
     row->first = first_behind((const unsigned char *)(walk->heap->bitmap + fields->words));
-    row->sentinel = row->first + capacity_bytes(walk->heap);
+    row->sentinel = row->first + tlsf_capacity_bytes(walk->heap);
     walk->rows_count = 1;
     for (tau_word link = fields->pools; link != 0;) {  // bound: POOLS_MAX
         if (walk->rows_count == POOLS_MAX) {
             return false;
         }
         const unsigned char *start = address_of(walk, link);
-        const struct pool *pool = (const struct pool *)(const void *)start;
+        const struct tlsf_pool *pool = (const struct tlsf_pool *)(const void *)start;
         struct check_row *added = &walk->rows[walk->rows_count++];
         added->first = first_behind(start + sizeof *pool);
-        added->sentinel = added->first + row_bytes_of(pool);
+        added->sentinel = added->first + tlsf_row_bytes_of(pool);
         row->sentinel = row->first + pool->capacity_before_bytes;
         link = pool->older;
     }
@@ -99,7 +99,7 @@ static bool find_rows(struct check_walk *walk) {
 
 // [TLSF-11]
 static bool control_holds(struct check_walk *walk) {
-    const struct fields *fields = fields_of(walk->heap);
+    const struct tlsf_fields *fields = tlsf_fields_of(walk->heap);
     if (fields->second_level_bits < 2 || fields->second_level_bits > 5 ||
         fields->words != fields->classes / 32 + 1 || !find_rows(walk)) {
         return false;
@@ -128,7 +128,7 @@ static void remember_free(struct check_walk *walk, const unsigned char *payload,
 // [TLSF-1], without which no other row is readable.
 static bool row_holds(struct check_walk *walk, const struct check_row *row) {
     const unsigned char *payload = row->first;
-    const tau_word flags = FREE | PREVIOUS_FREE | ALIGNED;
+    const tau_word flags = TLSF_FREE | TLSF_PREVIOUS_FREE | TLSF_ALIGNED;
     if (((uintptr_t)payload | (uintptr_t)row->sentinel) % TAU_ALIGNMENT != 0) {
         return false;
     }
@@ -138,7 +138,7 @@ static bool row_holds(struct check_walk *walk, const struct check_row *row) {
             (header_at(payload) & (TAU_ALIGNMENT - 1)) > flags) {
             return false;
         }
-        if ((header_at(payload) & FREE) != 0) {
+        if ((header_at(payload) & TLSF_FREE) != 0) {
             remember_free(walk, payload, size);
         } else {
             walk->used_bytes += size;
@@ -146,14 +146,14 @@ static bool row_holds(struct check_walk *walk, const struct check_row *row) {
         walk->total_bytes += size;
         payload += size;
     }
-    return header_size(payload) == 0 && (header_at(payload) & (FREE | ALIGNED)) == 0;
+    return header_size(payload) == 0 && (header_at(payload) & (TLSF_FREE | TLSF_ALIGNED)) == 0;
 }
 
 static bool aligned_holds(const unsigned char *payload, tau_word header, tau_word size) {
-    if ((header & ALIGNED) == 0) {
+    if ((header & TLSF_ALIGNED) == 0) {
         return true;
     }
-    if ((header & FREE) != 0) {
+    if ((header & TLSF_FREE) != 0) {
         return false;
     }
     tau_word alignment = word_at(payload + size - 2 * sizeof(tau_word));
@@ -162,10 +162,10 @@ static bool aligned_holds(const unsigned char *payload, tau_word header, tau_wor
 }
 
 static bool canary_holds(const struct tau_tlsf *heap, const unsigned char *payload, tau_word size) {
-    size_t tail_words = (header_at(payload) & ALIGNED) != 0 ? 2 : 1;
+    size_t tail_words = (header_at(payload) & TLSF_ALIGNED) != 0 ? 2 : 1;
     const unsigned char *canary = payload + size - (1 + tail_words) * sizeof(tau_word);
-    return TAU_CHECK_LEVEL < 2 || (header_at(payload) & FREE) != 0 ||
-           word_at(canary) == canary_for(heap, (const tau_word *)(const void *)payload);
+    return TAU_CHECK_LEVEL < 2 || (header_at(payload) & TLSF_FREE) != 0 ||
+           word_at(canary) == tlsf_canary_for(heap, (const tau_word *)(const void *)payload);
 }
 
 // Whether invariant NUMBER, one of those on single blocks and their neighbors, holds in ROW.
@@ -176,10 +176,10 @@ static bool blocks_hold(const struct check_walk *walk, const struct check_row *r
     for (;;) {  // bound: as in row_holds
         tau_word header = header_at(payload);
         tau_word size = header_size(payload);
-        bool is_free = (header & FREE) != 0;
+        bool is_free = (header & TLSF_FREE) != 0;
         bool holds = true;
         if (number == 2) {
-            holds = ((header & PREVIOUS_FREE) != 0) == previous_free;
+            holds = ((header & TLSF_PREVIOUS_FREE) != 0) == previous_free;
         } else if (number == 3) {
             holds = !is_free || !previous_free;
         } else if (number == 4) {
@@ -215,7 +215,7 @@ static struct free_block *find_free(const struct check_walk *walk, const unsigne
 
 // [TLSF-5], [TLSF-6] and the lists' part of [TLSF-7] for one class. Returns what is broken, or 0.
 static unsigned list_broken(const struct check_walk *walk, size_t class) {
-    const unsigned char *slot = (const unsigned char *)head_of(walk->heap, (unsigned)class);
+    const unsigned char *slot = (const unsigned char *)tlsf_head_of(walk->heap, (unsigned)class);
     unsigned broken = 0;
     while (word_at(slot) != 0) {  // bound: each member is marked, and met once
         const unsigned char *payload = address_of(walk, word_at(slot));
@@ -235,7 +235,7 @@ static unsigned list_broken(const struct check_walk *walk, size_t class) {
 static unsigned lists_broken(const struct check_walk *walk) {
     const struct tau_tlsf *heap = walk->heap;
     bool back_broken = false;
-    for (size_t class = 1; class < fields_of(heap)->classes; class ++) {
+    for (size_t class = 1; class < tlsf_fields_of(heap)->classes; class ++) {
         unsigned broken = list_broken(walk, class);
         if (broken == 5) {
             return 5;
@@ -251,9 +251,9 @@ static unsigned lists_broken(const struct check_walk *walk) {
 }
 
 static bool bits_hold(const struct tau_tlsf *heap) {
-    const struct fields *fields = fields_of(heap);
+    const struct tlsf_fields *fields = tlsf_fields_of(heap);
     for (unsigned class = 0; class < fields->words * 32u; class ++) {
-        bool has_list = class >= 1 && class < fields->classes && *head_of(heap, class) != 0;
+        bool has_list = class >= 1 && class < fields->classes && *tlsf_head_of(heap, class) != 0;
         if (bit_of(heap, class) != has_list) {
             return false;
         }

@@ -17,7 +17,7 @@ struct walk {
 static unsigned stack_broken(struct walk *walk, uint32_t start, uint32_t end) {
     const struct tau_validity *const validity = walk->validity;
     const uint32_t top = validity->regions[start].top;
-    const uint32_t state = top & REGION_STATE;
+    const uint32_t state = top & VALIDITY_STATE;
     uint32_t older = 0;
     for (uint32_t place = start; place <= validity_sp(top); place++) {  // bound: a region's pages
         const uint32_t page = validity->stacks[place].page;
@@ -35,7 +35,7 @@ static unsigned stack_broken(struct walk *walk, uint32_t start, uint32_t end) {
         if (place != start && walk->links[frame] != older) {
             return 6;
         }
-        if (state == REGION_HEAP_HEAD && page != start) {
+        if (state == VALIDITY_HEAP_HEAD && page != start) {
             return 7;
         }
         older = frame;
@@ -44,7 +44,7 @@ static unsigned stack_broken(struct walk *walk, uint32_t start, uint32_t end) {
             walk->places[frame]++;
         }
     }
-    if (state == REGION_HEAP_HEAD || state == REGION_HEAP_OPEN) {
+    if (state == VALIDITY_HEAP_HEAD || state == VALIDITY_HEAP_OPEN) {
         return validity_sp(top) >= start && validity->stacks[start].page == start ? 0 : 7;
     }
     return 0;
@@ -59,12 +59,12 @@ static unsigned regions_broken(struct walk *walk, const struct tau_region_tree *
                 break;
             }
             const uint32_t word = validity->regions[end].top;
-            if (validity_sp(word) >= end || (word & REGION_STATE) != REGION_FREE) {
+            if (validity_sp(word) >= end || (word & VALIDITY_STATE) != VALIDITY_FREE) {
                 return 1;  // Lemma 1 asks that every stack that is not in use be empty
             }
         }
         const uint32_t top = validity->regions[start].top;
-        const bool is_free = (top & REGION_STATE) == REGION_FREE;
+        const bool is_free = (top & VALIDITY_STATE) == VALIDITY_FREE;
         if (validity_sp(top) >= end || (!is_free && validity_sp(top) + 1 < start)) {
             return 2;
         }

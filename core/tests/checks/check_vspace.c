@@ -22,7 +22,7 @@ static uint32_t end_of(const struct tau_vspace *space, uint32_t start) {
 // [VSP-2], and the tree's answers [VSP-3] for the pages of one region.
 static unsigned region_broken(const struct tau_vspace *space, uint32_t start, uint32_t end,
                               bool was_free) {
-    const bool is_free = (space->validity.regions[start].top & REGION_STATE) == REGION_FREE;
+    const bool is_free = (space->validity.regions[start].top & VALIDITY_STATE) == VALIDITY_FREE;
     if (is_free && was_free) {
         return 2;
     }
@@ -60,7 +60,7 @@ unsigned check_vspace(const struct tau_vspace *space, unsigned char *places) {
     struct sums sums = {0};
     bool was_free = false;
     if (!tau_region_tree_is_start(&space->tree, (struct tau_page){0}) ||
-        validity->regions[0].top != REGION_FREE) {
+        validity->regions[0].top != VALIDITY_FREE) {
         return 1;
     }
     for (uint32_t start = 0, end; start < validity->pages_count; start = end) {
@@ -70,9 +70,9 @@ unsigned check_vspace(const struct tau_vspace *space, unsigned char *places) {
         if (broken != 0) {
             return broken;
         }
-        was_free = (top & REGION_STATE) == REGION_FREE;
+        was_free = (top & VALIDITY_STATE) == VALIDITY_FREE;
         if (!was_free) {
-            const bool is_open = (top & REGION_STATE) == REGION_OPEN;
+            const bool is_open = (top & VALIDITY_STATE) == VALIDITY_OPEN;
             sums.open_pages += is_open ? end - start : 0;
             sums.has_heap = sums.has_heap || !is_open;
             sums.mapped_pages += validity_sp(top) + 1 - start;

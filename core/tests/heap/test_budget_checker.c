@@ -9,7 +9,7 @@ static const struct tau_budget_class plan[] = {{24, 40}, {100, 8}, {400, 2}};
 
 struct scene {
     struct test_budget heap;
-    struct class *class;  // of 100 bytes: one freed bucket, two used ones, five fresh ones
+    struct budget_class *class;  // of 100 bytes: one freed bucket, two used ones, five fresh ones
     tau_word *freed;
     tau_word *shared;  // an object in the shared region
 };
@@ -24,7 +24,7 @@ static struct scene scene_open(void) {
     REQUIRE(scene.shared != NULL);
     EXPECT_EQUAL(tau_budget_free(scene.heap.budget, objects[1]), TAU_OK);
     scene.freed = objects[1];
-    scene.class = candidate(scene.heap.budget, bucket_for(100));
+    scene.class = budget_candidate(scene.heap.budget, budget_bucket_for(100));
     EXPECT_BUDGET_SOUND(&scene.heap);
     heap_remember(&scene.heap.memory);
     return scene;

@@ -55,7 +55,7 @@ static void tlsf_1_sizes_and_the_row(void) {
     tau_word *sentinel = behind(behind(scene.last));
     sentinel[-1] |= TAU_ALIGNMENT;
     expect_broken(&scene, 1);
-    sentinel[-1] |= FREE;
+    sentinel[-1] |= TLSF_FREE;
     expect_broken(&scene, 1);
     if (TAU_ALIGNMENT == 16) {
         scene.used[-1] |= 8;  // no flag
@@ -66,21 +66,21 @@ static void tlsf_1_sizes_and_the_row(void) {
 
 static void tlsf_2_previous_free(void) {
     struct scene scene = scene_open();
-    scene.used[-1] ^= PREVIOUS_FREE;  // the pool's first block has none before it
+    scene.used[-1] ^= TLSF_PREVIOUS_FREE;  // the pool's first block has none before it
     expect_broken(&scene, 2);
-    scene.last[-1] ^= PREVIOUS_FREE;
+    scene.last[-1] ^= TLSF_PREVIOUS_FREE;
     expect_broken(&scene, 2);
-    scene.hole[-1] ^= PREVIOUS_FREE;
+    scene.hole[-1] ^= TLSF_PREVIOUS_FREE;
     expect_broken(&scene, 2);
-    behind(behind(scene.last))[-1] ^= PREVIOUS_FREE;
+    behind(behind(scene.last))[-1] ^= TLSF_PREVIOUS_FREE;
     expect_broken(&scene, 2);
     heap_close(&scene.heap);
 }
 
 static void tlsf_3_free_neighbors(void) {
     struct scene scene = scene_open();
-    scene.used[-1] |= FREE;
-    scene.hole[-1] |= PREVIOUS_FREE;
+    scene.used[-1] |= TLSF_FREE;
+    scene.hole[-1] |= TLSF_PREVIOUS_FREE;
     expect_broken(&scene, 3);
     heap_close(&scene.heap);
 }
@@ -96,9 +96,9 @@ static void tlsf_5_lists_hold_the_free_blocks(void) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
     tau_word *slot = tau_link_follow(tlsf, scene.other_hole[1]);
-    unsigned class = class_of(tlsf, key_of(size_of(scene.other_hole)));
-    tau_word *other_slot = head_of(tlsf, 1);
-    REQUIRE(slot == head_of(tlsf, class));
+    unsigned class = tlsf_class_of(tlsf, tlsf_key_of(tlsf_size_of(scene.other_hole)));
+    tau_word *other_slot = tlsf_head_of(tlsf, 1);
+    REQUIRE(slot == tlsf_head_of(tlsf, class));
     REQUIRE(*other_slot == 0);
     *slot = 0;  // lost
     expect_broken(&scene, 5);
@@ -125,7 +125,7 @@ static void tlsf_6_back_links(void) {
 
 static void tlsf_7_bitmap(void) {
     struct scene scene = scene_open();
-    struct fields *fields = fields_of(scene.heap.tlsf);
+    struct tlsf_fields *fields = tlsf_fields_of(scene.heap.tlsf);
     for (unsigned word = 0; word < fields->words; word++) {
         for (unsigned bit = 0; bit < 32; bit++) {
             scene.heap.tlsf->bitmap[word] ^= 1u << bit;
@@ -142,7 +142,7 @@ static void tlsf_7_bitmap(void) {
 
 static void tlsf_8_statistics(void) {
     struct scene scene = scene_open();
-    struct fields *fields = fields_of(scene.heap.tlsf);
+    struct tlsf_fields *fields = tlsf_fields_of(scene.heap.tlsf);
     fields->used_bytes += TAU_ALIGNMENT;
     expect_broken(&scene, 8);
     fields->used_bytes = 8192;
@@ -163,7 +163,7 @@ static void tlsf_9_alignments(void) {
         *stored = alignments[i];
         expect_broken(&scene, (uintptr_t)scene.aligned % 4096 == 0 && i == 4 ? 0 : 9);
     }
-    scene.hole[-1] |= ALIGNED;
+    scene.hole[-1] |= TLSF_ALIGNED;
     expect_broken(&scene, 9);
     heap_close(&scene.heap);
 }
@@ -180,7 +180,7 @@ static void tlsf_10_canaries(void) {
 static void tlsf_11_classes(void) {
     struct scene scene = scene_open();
     struct tau_tlsf *tlsf = scene.heap.tlsf;
-    struct fields *fields = fields_of(tlsf);
+    struct tlsf_fields *fields = tlsf_fields_of(tlsf);
     static const uint8_t levels[] = {0, 1, 6, 255};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         fields->second_level_bits = levels[i];

@@ -5,7 +5,7 @@ of the core, old text, new text). mutate.py applies them.
 from __future__ import annotations
 
 FRAMES = [
-    ("frame handed in twice", "frames.c", "!= FRAME_ABSENT) {\n", "== 12345678) {\n"),
+    ("frame handed in twice", "frames.c", "!= FRAMES_ABSENT) {\n", "== 12345678) {\n"),
     (
         "dirty frames handed to a reserved pool",
         "frames.c",
@@ -120,17 +120,17 @@ SPACE = [
     (
         "region over its neighbor",
         "vspace.c",
-        "end_after(space, start) - start.number < pages) {",
+        "vspace_end_after(space, start) - start.number < pages) {",
         "pages == UINT32_MAX) {",
     ),
     (
         "region over itself",
         "vspace.c",
-        "if (!is_free(space, tau_region_tree_find(&space->tree, start)) ||",
+        "if (!vspace_is_free(space, tau_region_tree_find(&space->tree, start)) ||",
         "if (pages == UINT32_MAX ||",
     ),
     ("rest not split off", "vspace.c", "        tau_region_tree_split(&space->tree, end);\n", ""),
-    ("rights dropped", "vspace.c", "REGION_OPEN | rights;", "REGION_OPEN | TAU_RIGHTS;"),
+    ("rights dropped", "vspace.c", "VALIDITY_OPEN | rights;", "VALIDITY_OPEN | TAU_RIGHTS;"),
     ("committed not counted", "vspace.c", "space->committed_pages += commit_pages;", ""),
     (
         "one page more admitted",
@@ -150,11 +150,11 @@ SPACE = [
         "    if (validity_is_mapped(&space->validity, start.number, page.number)) {",
         "    if (0) {",
     ),
-    ("free page mapped", "vspace.c", "if (state == REGION_FREE || (", "if ((0) || ("),
+    ("free page mapped", "vspace.c", "if (state == VALIDITY_FREE || (", "if ((0) || ("),
     (
         "late access to a heap granted",
         "vspace.c",
-        "(state == REGION_HEAP_HEAD && page.number != start.number)",
+        "(state == VALIDITY_HEAP_HEAD && page.number != start.number)",
         "0",
     ),
     (
@@ -166,37 +166,37 @@ SPACE = [
     (
         "heap's region unmapped",
         "vspace.c",
-        "if ((top & REGION_STATE) != REGION_OPEN) {",
-        "if ((top & REGION_STATE) == REGION_FREE) {",
+        "if ((top & VALIDITY_STATE) != VALIDITY_OPEN) {",
+        "if ((top & VALIDITY_STATE) == VALIDITY_FREE) {",
     ),
     (
         "frames lost",
         "vspace.c",
-        "        region_release(space, start.number, sp);\n"
+        "        vspace_region_release(space, start.number, sp);\n"
         "    }\n"
-        "    region_empty(space, start.number, REGION_FREE);\n"
+        "    vspace_region_empty(space, start.number, VALIDITY_FREE);\n"
         "    if (has_next",
         "        space->mapped_pages -= sp - start.number + 1;\n"
         "    }\n"
-        "    region_empty(space, start.number, REGION_FREE);\n"
+        "    vspace_region_empty(space, start.number, VALIDITY_FREE);\n"
         "    if (has_next",
     ),
     (
         "stack survives its region",
         "vspace.c",
-        "    region_empty(space, start.number, REGION_FREE);\n    if (has_next",
+        "    vspace_region_empty(space, start.number, VALIDITY_FREE);\n    if (has_next",
         "    space->validity.regions[start.number].top &= TAU_NUMBER_MASK;\n    if (has_next",
     ),
     (
         "next one not united",
         "vspace.c",
-        "if (has_next && is_free(space, next)) {",
+        "if (has_next && vspace_is_free(space, next)) {",
         "if (has_next && next.number == 0) {",
     ),
     (
         "mapped neighbor united",
         "vspace.c",
-        "if (has_next && is_free(space, next)) {",
+        "if (has_next && vspace_is_free(space, next)) {",
         "if (has_next) {",
     ),
     (
@@ -214,13 +214,13 @@ SPACE = [
     (
         "unmapped without a word to the MMU",
         "vspace.c",
-        "    region_empty(space, start.number, REGION_FREE);\n    if (has_next",
+        "    vspace_region_empty(space, start.number, VALIDITY_FREE);\n    if (has_next",
         "    space->validity.regions[start.number].top = start.number - 1;\n    if (has_next",
     ),
     (
         "closed without a word to the MMU",
         "vspace.c",
-        "        region_empty(space, start.number, REGION_FREE);\n        tau_region",
+        "        vspace_region_empty(space, start.number, VALIDITY_FREE);\n        tau_region",
         "        space->validity.regions[start.number].top = start.number - 1;\n        tau_region",
     ),
     ("oldest frame lost", "vspace_inline.h", "sp - first + 1;", "sp - first;"),
@@ -236,20 +236,20 @@ HEAP = [
     (
         "block starts a page",
         "paged_edges.h",
-        "        size += TAU_ALIGNMENT;\n    }\n    struct cut",
-        "    }\n    struct cut",
+        "        size += TAU_ALIGNMENT;\n    }\n    struct paged_cut",
+        "    }\n    struct paged_cut",
     ),
     ("whole block keeps its edge", "paged_edges.h", "        cut.split = cut.end;\n", ""),
     (
         "page-aligned object lost",
         "paged_edges.h",
-        "return starts_page(pointer) ? before(pointer, PAGE_START_GAP) : pointer;",
+        "return paged_starts_page(pointer) ? tlsf_before(pointer, PAGED_START_GAP) : pointer;",
         "return pointer;",
     ),
     (
         "gap of one unit",
         "paged_edges.h",
-        "(intptr_t)gap >= (intptr_t)BLOCK_MIN_BYTES",
+        "(intptr_t)gap >= (intptr_t)TLSF_BLOCK_MIN_BYTES",
         "(intptr_t)gap > 0",
     ),
     (
@@ -266,30 +266,30 @@ HEAP = [
     ),
     ("edge not counted", "page_heap.c", "    space->mapped_pages++;\n", ""),
     ("first page given back", "page_heap.c", "is_kept ? edge + 1 : edge;", "edge;"),
-    ("inner pages kept", "page_heap.c", "if (ON_LONGEST_PATH(sp >= first)) {", "if (sp < first) {"),
+    ("inner pages kept", "page_heap.c", "LONGEST_PATH(sp >= first)", "LONGEST_PATH(sp < first)"),
     (
         "freed region stays open",
         "page_heap.c",
-        "region_cut(space, edge, edge | REGION_HEAP_HEAD",
-        "region_cut(space, edge, edge | REGION_HEAP_OPEN",
+        "vspace_region_cut(space, edge, edge | VALIDITY_HEAP_HEAD",
+        "vspace_region_cut(space, edge, edge | VALIDITY_HEAP_OPEN",
     ),
     (
         "dissolved without a word to the MMU",
         "page_heap.c",
-        "        region_empty(space, edge, REGION_FREE);\n",
+        "        vspace_region_empty(space, edge, VALIDITY_FREE);\n",
         "        space->validity.regions[edge].top = edge - 1;\n",
     ),
     (
         "swallowed without a word to the MMU",
         "page_heap.c",
-        "        region_empty(space, end, REGION_FREE);\n",
+        "        vspace_region_empty(space, end, VALIDITY_FREE);\n",
         "        space->validity.regions[end].top = end - 1;\n",
     ),
     (
         "object's pages stay closed",
         "page_heap.c",
-        "        edge_extend(space, cut.start);\n        return CUT_MADE;\n",
-        "        return CUT_MADE;\n",
+        "        page_heap_edge_extend(space, cut.start);\n        return PAGED_CUT_MADE;\n",
+        "        return PAGED_CUT_MADE;\n",
     ),
     (
         "edge behind counted twice",
@@ -301,7 +301,7 @@ HEAP = [
         "commitment passed",
         "page_heap.c",
         "if (committed_pages > heap->commit_max_pages) {\n"
-        "            return CUT_REFUSED;\n        }\n"
+        "            return PAGED_CUT_REFUSED;\n        }\n"
         "        if (!frames",
         "if (!frames",
     ),
@@ -368,8 +368,8 @@ HEAP = [
     (
         "frame in front not zeroed for an aligned object",
         "page_heap.c",
-        "cut_pages(heap, cut, true)",
-        "cut_pages(heap, cut, false)",
+        "page_heap_cut_pages(heap, cut, true)",
+        "page_heap_cut_pages(heap, cut, false)",
     ),
     (
         "last page of commitment kept from growth",
@@ -412,18 +412,18 @@ HEAP = [
         "paged_calls.h",
         "    paging->give_back(paged.heap, freed);\n",
         "    paging->give_back(paged.heap, freed);\n"
-        "    (void)*(volatile tau_word *)(after(block, used.size) - 1);\n",
+        "    (void)*(volatile tau_word *)(tlsf_after(block, used.size) - 1);\n",
     ),
     (
         "headers looked up anywhere",
         "paged_object.h",
-        "    return can_look_at(paged, paging, block) && is_used",
-        "    return paging->has_header(paged.heap, block) && is_used",
+        "    return paged_can_look_at(paged, paging, block) && tlsf_is_used",
+        "    return paging->has_header(paged.heap, block) && tlsf_is_used",
     ),
     (
         "refused block lost",
         "paged_calls.h",
-        "    insert(blocks, payload, payload[-1]);\n    TAU_PORT_UNLOCK",
+        "    tlsf_insert(blocks, payload, payload[-1]);\n    TAU_PORT_UNLOCK",
         "    TAU_PORT_UNLOCK",
     ),
     (
@@ -435,7 +435,7 @@ HEAP = [
     (
         "grown object stays closed",
         "page_heap.c",
-        "    space->validity.regions[start].top |= REGION_OPEN;\n"
+        "    space->validity.regions[start].top |= VALIDITY_OPEN;\n"
         "    TAU_ASSERT(heap->committed_pages <=",
         "    TAU_ASSERT(heap->committed_pages <=",
     ),
@@ -449,7 +449,7 @@ HEAP = [
     (
         "shrinks over a page border",
         "paged_calls.h",
-        "return edge_of(paged.origin, after(block, size)) == end;",
+        "return paged_edge_of(paged.origin, tlsf_after(block, size)) == end;",
         "return true;",
     ),
     (

@@ -66,39 +66,39 @@ MUTANTS = [
     Mutant(
         "summary cleared too early",
         "tlsf_list.h",
-        "    if (ON_LONGEST_PATH(left == 0)) {",
+        "    if (TAU_ON_LONGEST_PATH(left == 0)) {",
         "    if (left != 0) {",
     ),
     Mutant("footer with a flag", "tlsf_list.h", "size)[-2] = size;", "size)[-2] = header;"),
-    Mutant("back link lost", "tlsf_list.h", "payload[1] = link_to(heap, head);", "payload[1] = 0;"),
+    Mutant("back link lost", "tlsf_list.h", "d[1] = tlsf_link_to(heap, head);", "d[1] = 0;"),
     Mutant(
         "second in list not told",
         "tlsf_list.h",
-        "at(heap, next)[1] = link_to(heap, payload);",
+        "tlsf_at(heap, next)[1] = tlsf_link_to(heap, payload);",
         "(void)next;",
     ),
     Mutant(
         "summary not set",
         "tlsf_list.h",
-        "fields_of(heap)->summary |= tau_bits_mask(class >> 5);",
+        "tlsf_fields_of(heap)->summary |= tau_bits_mask(class >> 5);",
         "(void)0;",
     ),
     Mutant(
         "unlinked from the middle",
         "tlsf_list.h",
-        "at(heap, next)[1] = back;\n    }\n    return",
+        "tlsf_at(heap, next)[1] = back;\n    }\n    return",
         "(void)back;\n    }\n    return",
     ),
     Mutant(
         "malloc believes back",
         "tlsf_list.h",
-        "|| payload[1] != link_to(heap, head))",
+        "|| payload[1] != tlsf_link_to(heap, head))",
         "|| payload[1] == 1)",
     ),
     Mutant(
         "first neighbor not listed again",
         "tlsf_merge.h",
-        "*slot = link_to(heap, behind);",
+        "*slot = tlsf_link_to(heap, behind);",
         "(void)slot;",
     ),
     Mutant(
@@ -128,8 +128,8 @@ MUTANTS = [
     Mutant(
         "highest class never emptied",
         "tlsf_list.h",
-        "        if (ON_LONGEST_PATH(class < fields_of(heap)->classes))",
-        "        if (class + 1 < fields_of(heap)->classes)",
+        "        if (TAU_ON_LONGEST_PATH(class < tlsf_fields_of(heap)->classes))",
+        "        if (class + 1 < tlsf_fields_of(heap)->classes)",
     ),
     Mutant(
         "probe for class starts only",
@@ -140,8 +140,8 @@ MUTANTS = [
     Mutant(
         "probe refuses an exact fit",
         "tlsf_list.h",
-        "has_room(payload[-1], size)",
-        "has_room(payload[-1], size + TAU_ALIGNMENT)",
+        "tlsf_has_room(payload[-1], size)",
+        "tlsf_has_room(payload[-1], size + TAU_ALIGNMENT)",
     ),
     Mutant("search from the probed class", "tlsf_list.h", "        class += 1;\n", ""),
     Mutant(
@@ -154,7 +154,7 @@ MUTANTS = [
     Mutant(
         "whole block taken silently",
         "tlsf_list.h",
-        "after(payload, header - FREE)[-1] &= ~PREVIOUS_FREE;",
+        "tlsf_after(payload, header - TLSF_FREE)[-1] &= ~TLSF_PREVIOUS_FREE;",
         "(void)0;",
     ),
     Mutant(
@@ -163,17 +163,17 @@ MUTANTS = [
         "(heap)->peak_used_bytes)) {",
         "(heap)->used_bytes)) {",
     ),
-    Mutant("header not counted", "tlsf_request.h", "CANARY_BYTES + WORD_BYTES +", "CANARY_BYTES +"),
+    Mutant("header not counted", "tlsf_request.h", "+ TLSF_WORD_BYTES +", "+"),
     Mutant(
         "refusal not counted",
         "tlsf_request.h",
-        "fields_of(heap)->out_of_memory_count++;",
+        "tlsf_fields_of(heap)->out_of_memory_count++;",
         "(void)0;",
     ),
     Mutant(
         "free not told to the next block",
         "tlsf_merge.h",
-        "merged.size += used.next_size;\n    } else {\n        next[-1] |= PREVIOUS_FREE;",
+        "merged.size += used.next_size;\n    } else {\n        next[-1] |= TLSF_PREVIOUS_FREE;",
         "merged.size += used.next_size;",
     ),
     Mutant(
@@ -186,8 +186,8 @@ MUTANTS = [
     Mutant(
         "pool of twice the size",
         "tlsf.c",
-        "row_bytes > fields_of(heap)->block_max_bytes",
-        "row_bytes > 2 * fields_of(heap)->block_max_bytes",
+        "row_bytes > tlsf_fields_of(heap)->block_max_bytes",
+        "row_bytes > 2 * tlsf_fields_of(heap)->block_max_bytes",
     ),
     Mutant(
         "touching pools refused",
@@ -207,13 +207,13 @@ MUTANTS = [
         "(uintptr_t)payload - (uintptr_t)found == TAU_ALIGNMENT",
         "(uintptr_t)payload == (uintptr_t)found + 1",
     ),
-    Mutant("gap not told", "tlsf.c", "flags |= PREVIOUS_FREE;", "(void)0;"),
+    Mutant("gap not told", "tlsf.c", "flags |= TLSF_PREVIOUS_FREE;", "(void)0;"),
     Mutant("alignment forgotten", "tlsf.c", "kept)[-2] = (tau_word)alignment;", "kept)[-2] = 0;"),
     Mutant("tail of one unit", "tlsf.c", "tail != 0 && room != old", "tail != 0"),
     Mutant(
         "realloc loses the alignment",
         "tlsf.c",
-        "((uintptr_t)before(payload, used.previous_size) & (alignment - 1)) == 0",
+        "((uintptr_t)tlsf_before(payload, used.previous_size) & (alignment - 1)) == 0",
         "used.previous_size > 0",
     ),
     Mutant("shrinking not counted", "tlsf.c", "->used_bytes -= tail;", "->used_bytes -= 0;"),
@@ -236,35 +236,35 @@ MUTANTS = [
     Mutant(
         "next block's flag believed",
         "tlsf_check.h",
-        "(next[-1] & (FREE | PREVIOUS_FREE)) != 0",
-        "(next[-1] & FREE) != 0",
+        "(next[-1] & (TLSF_FREE | TLSF_PREVIOUS_FREE)) != 0",
+        "(next[-1] & TLSF_FREE) != 0",
     ),
     Mutant(
         "next footer believed",
         "tlsf_check.h",
-        "after(next, next_size)[-2] != next_size",
-        "after(next, next_size)[-2] == 1",
+        "tlsf_after(next, next_size)[-2] != next_size",
+        "tlsf_after(next, next_size)[-2] == 1",
     ),
-    Mutant("previous block believed", "tlsf_check.h", "[-1] != footer + FREE", "[-1] == 1"),
+    Mutant("previous block believed", "tlsf_check.h", "[-1] != footer + TLSF_FREE", "[-1] == 1"),
     Mutant(
         "canary believed",
         "tlsf_check.h",
-        "*used->canary == canary_for(heap, payload)",
-        "canary_for(heap, payload) != 1",
+        "*used->canary == tlsf_canary_for(heap, payload)",
+        "tlsf_canary_for(heap, payload) != 1",
     ),
-    Mutant("malloc believes a footer", "tlsf_sound.h", "end[-2] + FREE == header", "end[-2] != 1"),
+    Mutant("malloc believes a footer", "tlsf_sound.h", "[-2] + TLSF_FREE == header", "[-2] != 1"),
     Mutant(
         "malloc believes a link",
         "tlsf_check.h",
-        "at(heap, next)[1] == link_to(heap, payload)",
-        "at(heap, next)[1] != link_to(heap, payload) + 1",
+        "tlsf_at(heap, next)[1] == tlsf_link_to(heap, payload)",
+        "tlsf_at(heap, next)[1] != tlsf_link_to(heap, payload) + 1",
     ),
     Mutant(
         "look without the lock",
         "tlsf.c",
-        "    TAU_PORT_LOCK(lock_of(heap));\n"
+        "    TAU_PORT_LOCK(tlsf_lock_of(heap));\n"
         "    const enum tau_status status = tau_tlsf_check_locked(heap, pointer);\n"
-        "    TAU_PORT_UNLOCK(lock_of(heap));\n",
+        "    TAU_PORT_UNLOCK(tlsf_lock_of(heap));\n",
         "    const enum tau_status status = tau_tlsf_check_locked(heap, pointer);\n",
     ),
     Mutant("list of buckets cut", "budget.c", "class->free = bucket[0];", "class->free = 0;"),
@@ -285,7 +285,7 @@ MUTANTS = [
     Mutant(
         "alignment lost to a bucket",
         "tlsf.c",
-        "if ((((tau_word *)pointer)[-1] & ALIGNED) != 0) {",
+        "if ((((tau_word *)pointer)[-1] & TLSF_ALIGNED) != 0) {",
         "if (*copied != 0) {",
     ),
     Mutant(
@@ -300,7 +300,7 @@ MUTANTS = [
         "*offset < budget_fields_of(heap)->dedicated_bytes",
         "*offset + TAU_ALIGNMENT < budget_fields_of(heap)->dedicated_bytes",
     ),
-    Mutant("empty region accepted", "budget_layout.h", "|| added->count == 0)", "|| pair > 99)"),
+    Mutant("empty region accepted", "budget_layout.h", "added->count == 0)", "pair > 99)"),
     *(Mutant(*row) for row in PAGE_MUTANTS),
 ]
 

@@ -132,7 +132,7 @@ static void decode(state_number number) {
         space.validity.stacks[page].page = field(number, page + 5);
         if (kind == 1 || (kind == 0 && !was_free)) {
             tau_region_tree_split(&space.tree, (struct tau_page){page});
-            region_empty(&space, page, kind == 1 ? REGION_OPEN | TAU_READ : REGION_FREE);
+            vspace_region_empty(&space, page, kind == 1 ? VALIDITY_OPEN | TAU_READ : VALIDITY_FREE);
         }
         start = kind == 1 ? page : kind == 0 ? 0 : start;
         was_free = kind == 0;

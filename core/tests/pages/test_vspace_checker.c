@@ -40,9 +40,9 @@ static void end(void) {
 
 static void each_broken_invariant_of_the_space_is_seen(void) {
     BREAKS(region_tree_union(&made.space.tree, page_at(0)), 1);
-    BREAKS(validity->regions[0].top = REGION_OPEN, 1);
+    BREAKS(validity->regions[0].top = VALIDITY_OPEN, 1);
     BREAKS(region_tree_split(&made.space.tree, page_at(2)), 2);
-    BREAKS(validity->regions[20].top = 19 | REGION_FREE, 2);
+    BREAKS(validity->regions[20].top = 19 | VALIDITY_FREE, 2);
     BREAKS(made.space.mapped_pages = 2, 4);
     BREAKS(made.space.committed_pages = 11, 5);
     BREAKS(made.space.commit_max_pages = 9, 7);
@@ -61,8 +61,8 @@ static void each_broken_invariant_of_the_arrays_is_seen(void) {
     BREAKS(validity->data[9] = 2 | TAU_READ, 105);
     BREAKS(validity->data[9] = 8 | TAU_RIGHTS, 105);
     BREAKS(world.links[1] = 2, 106);
-    BREAKS(validity->regions[4].top ^= REGION_HEAP_OPEN ^ REGION_OPEN, 107);
-    BREAKS(validity->regions[4].top ^= REGION_HEAP_HEAD ^ REGION_OPEN, 107);
+    BREAKS(validity->regions[4].top ^= VALIDITY_HEAP_OPEN ^ VALIDITY_OPEN, 107);
+    BREAKS(validity->regions[4].top ^= VALIDITY_HEAP_HEAD ^ VALIDITY_OPEN, 107);
 }
 
 // A free region with a stack: the page would still be translated after its frame went back.

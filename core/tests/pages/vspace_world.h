@@ -122,7 +122,7 @@ static inline uint32_t frame_behind(const struct tau_vspace *space, uint32_t pag
 // Every frame that was handed in has one place among the pools and spaces that were walked.
 static inline void expect_one_place(const struct world *world, const unsigned char *places) {
     for (uint32_t frame = 0; frame < world->frames_count; frame++) {
-        EXPECT_EQUAL(places[frame], world->links[frame] == FRAME_ABSENT ? 0 : 1);
+        EXPECT_EQUAL(places[frame], world->links[frame] == FRAMES_ABSENT ? 0 : 1);
     }
 }
 

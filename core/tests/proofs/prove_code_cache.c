@@ -56,7 +56,7 @@ static bool holds_at_frame(uint32_t frame) {
 // [COLD-11] of one page.
 static bool holds_at_page(uint32_t page) {
     const unsigned frame = page_frames[page];
-    return frame == PAGE_ABSENT || frame == PAGE_PINNED ||
+    return frame == CODE_CACHE_ABSENT || frame == CODE_CACHE_PINNED ||
            (frame < cache.frames_count && has(&cache.occupied, frame) &&
             cache.frame_pages[frame] == page);
 }
@@ -99,7 +99,7 @@ static bool holds(void) {
     uint32_t pinned = 0;
     for (uint32_t page = 0; page < PAGES; page++) {
         result = result && holds_at_page(page);
-        pinned += page_frames[page] == PAGE_PINNED;
+        pinned += page_frames[page] == CODE_CACHE_PINNED;
     }
     return result && pinned == cache.counts.pinned;
 }
@@ -137,16 +137,16 @@ void prove_fault(void) {
     struct tau_code_cache_answer answer;
     any_state();
     __CPROVER_assume(other < PAGES && other != page);
-    const unsigned before = page < PAGES ? page_frames[page] : PAGE_PINNED;
+    const unsigned before = page < PAGES ? page_frames[page] : CODE_CACHE_PINNED;
     const unsigned others = page_frames[other];
     const struct tau_code_cache old = cache;
     const enum tau_status status = tau_code_cache_fault(&cache, (struct tau_page){page}, &answer);
     __CPROVER_assert(holds(), "the invariants are kept");
-    __CPROVER_assert((status == TAU_OK) == (before != PAGE_PINNED), "what is refused");
+    __CPROVER_assert((status == TAU_OK) == (before != CODE_CACHE_PINNED), "what is refused");
     if (status == TAU_OK) {
         const uint32_t frame = answer.frame.number;
         __CPROVER_assert(page_frames[page] == frame, "the page is in the frame");
-        if (before != PAGE_ABSENT) {
+        if (before != CODE_CACHE_ABSENT) {
             __CPROVER_assert(answer.action == TAU_CODE_CACHE_RETRY, "a loaded page is retried");
         } else {
             __CPROVER_assert(has(&old.candidates, frame), "no recent frame is taken");
@@ -155,7 +155,7 @@ void prove_fault(void) {
         }
         const bool leaves =
             answer.action == TAU_CODE_CACHE_REPLACE && answer.evicted.number == other;
-        __CPROVER_assert(page_frames[other] == (leaves ? PAGE_ABSENT : others),
+        __CPROVER_assert(page_frames[other] == (leaves ? CODE_CACHE_ABSENT : others),
                          "no other page moves");
     }
     reached();

@@ -3,7 +3,7 @@
 // Geometry, owners, windows and request are arbitrary, wrong ones included, within the sizes below.
 // Nothing is assumed of them, but in two steps, as the solver finds no answer to all at once:
 //   1. prove_check shows that what tau_tlb_color_check accepts is_right. prove_index shows that
-//      index_of gives the set's number that [CLR-4] says, one bit after the other.
+//      tlb_color_index_of gives the set's number that [CLR-4] says, one bit after the other.
 //   2. The proofs of heaps replace these two: any_status accepts anything that is_right, and
 //      any_index is any set of the array for each entry. So they hold for all geometries of these
 //      sizes, whatever their rows are, and wherever the window is.
@@ -153,7 +153,7 @@ void prove_index(void) {
             index ^= (joined >> bit & 1u) << row;
         }
     }
-    __CPROVER_assert(index_of(&geometry, &structures[0], address) == index,
+    __CPROVER_assert(tlb_color_index_of(&geometry, &structures[0], address) == index,
                      "index: the parity of each row");
     __CPROVER_assert(index >> sets_log2 == 0, "index: a set of the array");
     reached();

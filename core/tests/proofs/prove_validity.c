@@ -50,7 +50,7 @@ static bool is_empty(uint32_t start) {
 }
 
 static bool is_free(uint32_t start) {
-    return (regions[start].top & REGION_STATE) == REGION_FREE;
+    return (regions[start].top & VALIDITY_STATE) == VALIDITY_FREE;
 }
 
 // The invariants of docs/spec/vspace.md, "The pages validity array", that Lemma 1 needs, at page or
@@ -176,7 +176,7 @@ void prove_unmap(void) {
     const uint32_t start = any_page(), other = any_page();
     __CPROVER_assume(is_start(start) && start != 0);
     const struct answer before = look(other);
-    region_empty(&space, start, REGION_FREE);
+    vspace_region_empty(&space, start, VALIDITY_FREE);
     const struct answer nothing = {false, 0};
     __CPROVER_assert(same(look(other), find(other) == start ? nothing : before),
                      "the region's pages are unmapped, no other");
@@ -189,13 +189,13 @@ void prove_split(void) {
     any_state();
     __CPROVER_assume(holds());
     const uint32_t page = any_page(), other = any_page();
-    const uint32_t state = nondet_number() & (REGION_STATE | TAU_RIGHTS);
+    const uint32_t state = nondet_number() & (VALIDITY_STATE | TAU_RIGHTS);
     __CPROVER_assume(!is_start(page));
 #ifndef PROOF_SPLITS_MAPPED
     __CPROVER_assume(is_empty(find(page)));
 #endif
     const struct answer before = look(other);
-    region_empty(&space, page, state);
+    vspace_region_empty(&space, page, state);
     region_tree_split(&space.tree, (struct tau_page){page});
     __CPROVER_assert(same(look(other), before), "nothing is mapped or unmapped");
     __CPROVER_assert(holds_at(any_page()), "the invariants are kept");

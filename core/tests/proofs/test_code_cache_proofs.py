@@ -29,14 +29,14 @@ MUTANTS = [
     ("recent stays a candidate", "    code_cache_clear(&cache->candidates, frame);\n", "", "fault"),
     ("oldest stays recent", "code_cache_set(&cache->candidates, cache->recent[place]);", "(void)0;",
      "fault"),
-    ("evicted page not absent", "        cache->page_frames[evicted] = PAGE_ABSENT;\n", "",
+    ("evicted page not absent", "        cache->page_frames[evicted] = CODE_CACHE_ABSENT;\n", "",
      "fault"),
     ("eviction not counted", "        cache->counts.evictions++;\n", "", "fault"),
-    ("pinned page loaded", "if (found == PAGE_PINNED) {", "if (found == 0xfd) {", "fault"),
+    ("pinned page loaded", "if (found == CODE_CACHE_PINNED) {", "if (found == 0xfd) {", "fault"),
     ("dropped page not absent",
-     "    cache->page_frames[cache->frame_pages[frame.number]] = PAGE_ABSENT;\n", "", "others"),
-    ("loaded page pinned", "if (cache->page_frames[page.number] != PAGE_ABSENT) {",
-     "if (cache->page_frames[page.number] == PAGE_PINNED) {", "others"),
+     "cache->page_frames[cache->frame_pages[frame.number]] = CODE_CACHE_ABSENT;", "", "others"),
+    ("loaded page pinned", "if (cache->page_frames[page.number] != CODE_CACHE_ABSENT) {",
+     "if (cache->page_frames[page.number] == CODE_CACHE_PINNED) {", "others"),
 ]  # fmt: skip
 
 

@@ -20,7 +20,7 @@ PROOF, FILE = "tests/proofs/prove_tlb_color.c", "tlb_color.c"
 
 @dataclass(frozen=True)
 class Proof:
-    """Its sizes, and whether tau_tlb_color_check and index_of are replaced by what was proved."""
+    """Its sizes, and whether tau_tlb_color_check and the index are replaced by what was proved."""
 
     unwind: int
     is_modular: bool = False
@@ -38,13 +38,13 @@ PROOFS = {
     "runs": Proof(9, window_pages_log2=3),
     "free": Proof(9, window_pages_log2=3),
 }
-CALLS = {"tau_tlb_color_check": "any_status", "index_of": "any_index"}
+CALLS = {"tau_tlb_color_check": "any_status", "tlb_color_index_of": "any_index"}
 # OLD becomes NEW, and a proof fails: (what is wrong, old, new, proof).
 MUTANTS = [
-    ("an index bit is wrong", "structure->rows[bit]) << bit;", "structure->rows[0]) << bit;",
+    ("an index bit is wrong", "& structure->rows[bit])\n", "& structure->rows[0])\n",
      "index"),
     ("constant left out", "uint32_t index = structure->constant;", "uint32_t index = 0;", "index"),
-    ("parity of half the bits", "COLOR_ADDRESS_BITS / 2", "COLOR_ADDRESS_BITS / 8 / 2", "index"),
+    ("parity of half the bits", "ADDRESS_BITS / 2", "ADDRESS_BITS / 8 / 2", "index"),
     ("directories ignored", "? structure->page_log2 > page_log2", "? page_log2 > 99", "pages"),
     ("pages ignored", "? structure->page_log2 == page_log2", "? page_log2 > 99", "pages"),
     ("who owns nothing owns all", "sets->owned != NULL && (sets", "sets->owned == NULL || (sets",
@@ -75,8 +75,8 @@ MUTANTS = [
     ("entries of another set", "structure, address) == index;", "structure, address) != index;",
      "ways"),
     ("gaps accepted", "<< page % 32) < 0;", "<< page % 32) < 1;", "free"),
-    ("header in a gap", "window->start + COLOR_WORD_BYTES,", "window->start,", "pages"),
-    ("span not looked at", "ON_LONGEST_PATH(offset < heap->span_bytes) &&", "", "free"),
+    ("header in a gap", "window->start + TLB_COLOR_WORD_BYTES,", "window->start,", "pages"),
+    ("span not looked at", "TAU_ON_LONGEST_PATH(offset < heap->span_bytes) &&", "", "free"),
     ("first page left out", "run->size_bytes == 0 ? 0 :", "run->size_bytes == 0 ? page_bytes :",
      "runs"),
 ]  # fmt: skip

@@ -37,7 +37,8 @@ HEADER = ROOT / "core/ports/sv39_code.h"
 SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1 << 32))
 READ = "tau_sv39_code_read"
 # Rounds of the loops, each the only one of its function.
-ROUNDS = {READ: 32, "are_equal": 32, "accessed": 32, "forget_accessed": FRAMES_MAX}
+ROUNDS = {READ: 32, "sv39_code_are_equal": 32, "sv39_code_accessed": 32}
+ROUNDS["sv39_code_forget_accessed"] = FRAMES_MAX
 CALLS = ("fault", "begin", "read", "end", "cancel", "release_page", "use", "visit", "age")
 # One fault beside reading the page, and with it.
 FAULT_MAX, LOAD_MAX = 500, 1600

@@ -503,9 +503,9 @@ static void checker(void) {
     expect_broken(4);
     record_at(5)->mapped = 0;  // a record for nothing
     expect_broken(4);
-    record_at(2)->header[32] &= ~REGION_STATE;  // free, behind another free one
+    record_at(2)->header[32] &= ~VALIDITY_STATE;  // free, behind another free one
     expect_broken(5);
-    record_at(2)->header[32] |= REGION_STATE;  // a heap's
+    record_at(2)->header[32] |= VALIDITY_STATE;  // a heap's
     expect_broken(5);
     record_at(5)->mapped |= 1;  // one more than counted
     expect_broken(6);

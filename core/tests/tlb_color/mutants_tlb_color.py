@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.tests.mutants.mutate import Mutant
 
 ROWS = [
-    ("parity of half the bits", "COLOR_ADDRESS_BITS / 2", "COLOR_ADDRESS_BITS / 8 / 2"),
+    ("parity of half the bits", "TLB_COLOR_ADDRESS_BITS / 2", "TLB_COLOR_ADDRESS_BITS / 8 / 2"),
     ("constant left out", "uint32_t index = structure->constant;", "uint32_t index = 0;"),
     ("another set", ">> index % 32 & 1u) != 0;", ">> (index ^ 1) % 32 & 1u) != 0;"),
     ("only the first sets", "sets->owned[index / 32]", "sets->owned[index / 64]"),
@@ -20,7 +20,7 @@ ROWS = [
      "other->array == 99 && other->role"),
     ("constant too large accepted", "own->constant >= sets_count ||", ""),
     ("no safe ways accepted", "array->safe_ways == 0 ||", ""),
-    ("too many safe ways accepted", "|| array->safe_ways > array->ways)", ")"),
+    ("too many safe ways accepted", "array->safe_ways > array->ways)", "false)"),
     ("windows not aligned", "(window->start & (((uintptr_t)1 << size_log2) - 1)) != 0", "false"),
     ("windows of one page", "size_log2 <= window->page_log2", "size_log2 < window->page_log2"),
     ("windows not compared", "one->start >> larger != other->start >> larger", "larger < 99"),
@@ -39,13 +39,13 @@ ROWS = [
      "count > array->safe_ways - sets->taken + 1"),
     ("other entries forgotten", "count > array->safe_ways - sets->taken",
      "count > array->safe_ways"),
-    ("safe ways forgotten", "!never_misses(&search, end)", "end == 0"),
+    ("safe ways forgotten", "!tlb_color_never_misses(&search, end)", "end == 0"),
     ("too little memory accepted", "words_count < TAU_TLB_COLOR_WORDS", "1 > TAU_TLB_COLOR_WORDS"),
     ("no page accepted", "request->pages_count == 0 ||", ""),
     ("memory as it was", "        pages[page / 32] = 0;\n", ""),
-    ("header in a gap", "window->start + COLOR_WORD_BYTES,", "window->start,"),
+    ("header in a gap", "window->start + TLB_COLOR_WORD_BYTES,", "window->start,"),
     ("gaps accepted", "<< page % 32) < 0;", "<< page % 32) < 1;"),
-    ("span not looked at", "ON_LONGEST_PATH(offset < heap->span_bytes) &&", ""),
+    ("span not looked at", "TAU_ON_LONGEST_PATH(offset < heap->span_bytes) &&", ""),
     ("control block in the largest run", "run.size_bytes < smallest.size_bytes ? run",
      "run.size_bytes + 1 > smallest.size_bytes ? run"),
     ("largest run not last", "run.start != smallest && run.start != largest.start",
@@ -63,5 +63,5 @@ LARGEST = "private/heap/tlsf_largest.h"
 
 MUTANTS = [
     *(Mutant(name, "tlb_color.c", old, new) for name, old, new in ROWS),
-    Mutant("largest object a word too large", LARGEST, "- LARGEST_CANARY_BYTES;", "+ 8;"),
+    Mutant("largest object a word too large", LARGEST, "- TLSF_LARGEST_CANARY_BYTES;", "+ 8;"),
 ]
