@@ -3,11 +3,8 @@
 
 #include "core/private/bits.h"
 #include "core/private/check.h"
-#include "core/private/code/code_cache_aging.h"
 #include "core/private/code/code_cache_flags.h"
-#include "core/private/code/code_cache_nru.h"
-#include "core/private/code/code_cache_random.h"
-#include "core/private/code/code_cache_round_robin.h"
+#include "core/private/code/code_cache_policies.h"
 
 // What a byte says of a page that is in no frame.
 #define CODE_CACHE_ABSENT TAU_CODE_CACHE_PAGE_ABSENT

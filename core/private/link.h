@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "core/config.h"
+#include "core/private/inline.h"
 
-static inline __attribute__((always_inline)) tau_word *tau_link_follow(const void *handle,
-                                                                       tau_word link) {
+TAU_ALWAYS_INLINE tau_word *tau_link_follow(const void *handle, tau_word link) {
 #if UINTPTR_MAX > 0xffffffffu && TAU_WORD_BITS == 32
     return (tau_word *)((uintptr_t)handle + (uintptr_t)(intptr_t)(int32_t)link);
 #else
@@ -20,8 +20,7 @@ static inline __attribute__((always_inline)) tau_word *tau_link_follow(const voi
 #endif
 }
 
-static inline __attribute__((always_inline)) tau_word tau_link_to(const void *handle,
-                                                                  const void *address) {
+TAU_ALWAYS_INLINE tau_word tau_link_to(const void *handle, const void *address) {
 #if UINTPTR_MAX > 0xffffffffu && TAU_WORD_BITS == 32
     return (tau_word)((uintptr_t)address - (uintptr_t)handle);
 #else

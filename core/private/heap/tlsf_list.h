@@ -5,7 +5,7 @@
 
 #include "core/private/heap/tlsf_block.h"
 #include "core/private/heap/tlsf_check.h"
-#include "core/private/heap/tlsf_sound.h"
+#include "core/private/heap/tlsf_request.h"
 
 // Clears the bit of the list at BIT of word INDEX, which has lost its last block.
 TAU_INLINE void tlsf_mark_empty(struct tau_tlsf *heap, unsigned index, unsigned bit) {

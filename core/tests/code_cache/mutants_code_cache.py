@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from core.tests.mutants.mutate import Mutant
 
-CORE, FLAGS, AGING = "code_cache.c", "code_cache_flags.h", "code_cache_aging.h"
-NRU, RANDOM, TURN = "code_cache_nru.h", "code_cache_random.h", "code_cache_round_robin.h"
+CORE, FLAGS, RULES = "code_cache.c", "code_cache_flags.h", "code_cache_policies.h"
 
 ROWS = [
     ("no pages accepted", CORE, "settings->pages_count > 0 &&", "true &&"),
@@ -109,26 +108,26 @@ ROWS = [
     ("next one selected", FLAGS, "if (below >= lower) {", "if (below + 1 >= lower) {"),
     ("word of the next", FLAGS, "if (below < count) {", "if (below <= count) {"),
     ("lower words not counted", FLAGS, "        below -= count;\n", "        below = 0;\n"),
-    ("turn never ends", TURN, "frame + 1 == cache->frames_count ? 0 : frame + 1",
+    ("turn never ends", RULES, "frame + 1 == cache->frames_count ? 0 : frame + 1",
      "frame + 1 == cache->frames_count ? frame : frame + 1"),
-    ("turn skips the last", TURN, "frame + 1 == cache->frames_count ? 0",
+    ("turn skips the last", RULES, "frame + 1 == cache->frames_count ? 0",
      "frame + 2 == cache->frames_count ? 0"),
-    ("turn backward", TURN, "cache->next_frame = frame + 1 == cache->frames_count ? 0 : frame + 1",
-     "cache->next_frame = frame == 0 ? cache->frames_count - 1 : frame - 1"),
-    ("random shift", RANDOM, "random >> 17", "random >> 16"),
-    ("random stays", RANDOM, "    cache->random = random;\n", ""),
-    ("random of the low half", RANDOM, "(uint64_t)random * count >> 32",
+    ("turn backward", RULES, "next_frame = frame + 1 == cache->frames_count ? 0 : frame + 1",
+     "next_frame = frame == 0 ? cache->frames_count - 1 : frame - 1"),
+    ("random shift", RULES, "random >> 17", "random >> 16"),
+    ("random stays", RULES, "    cache->random = random;\n", ""),
+    ("random of the low half", RULES, "(uint64_t)random * count >> 32",
      "(uint64_t)(random >> 1) * count >> 32"),
-    ("NRU takes the used", NRU, "code_cache_narrow(left, &cache->used)",
-     "code_cache_narrow(left, &cache->candidates)"),
-    ("aging without the present", AGING, "    (void)code_cache_narrow(left, &cache->used);\n", ""),
-    ("aging from the lowest bit", AGING, "narrow(left, &cache->ages[bit]);",
+    ("NRU takes the used", RULES, "= code_cache_narrow(left, &cache->used)",
+     "= code_cache_narrow(left, &cache->candidates)"),
+    ("aging without the present", RULES, "    (void)code_cache_narrow(left, &cache->used);\n", ""),
+    ("aging from the lowest bit", RULES, "narrow(left, &cache->ages[bit]);",
      "narrow(left, &cache->ages[7 - bit]);"),
-    ("ages of seven bits", AGING, "bit-- > 0;", "bit-- > 1;"),
-    ("period not begun", AGING, "        cache->used.words[word] = 0;\n", ""),
-    ("use not aged", AGING, "[TAU_CODE_CACHE_AGE_BITS - 1].words[word] = cache->used.words[word];",
+    ("ages of seven bits", RULES, "bit-- > 0;", "bit-- > 1;"),
+    ("period not begun", RULES, "        cache->used.words[word] = 0;\n", ""),
+    ("use not aged", RULES, "[TAU_CODE_CACHE_AGE_BITS - 1].words[word] = cache->used.words[word];",
      "[TAU_CODE_CACHE_AGE_BITS - 1].words[word] = 0;"),
-    ("ages do not move", AGING, "cache->ages[bit - 1].words[word] = cache->ages[bit].words[word];",
+    ("ages do not move", RULES, "cache->ages[bit - 1].words[word] = cache->ages[bit].words[word];",
      "cache->ages[bit - 1].words[word] |= cache->ages[bit].words[word];"),
 ]  # fmt: skip
 

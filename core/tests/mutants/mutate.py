@@ -252,7 +252,7 @@ MUTANTS = [
         "*used->canary == tlsf_canary_for(heap, payload)",
         "tlsf_canary_for(heap, payload) != 1",
     ),
-    Mutant("malloc believes a footer", "tlsf_sound.h", "[-2] + TLSF_FREE == header", "[-2] != 1"),
+    Mutant("malloc believes a footer", "tlsf_request.h", "[-2] + TLSF_FREE == header", "[-2] != 1"),
     Mutant(
         "malloc believes a link",
         "tlsf_check.h",

@@ -379,7 +379,7 @@ def _fit(description: Description, system: System, place: int) -> TileUse:
                 f" the largest page {load.memory.largest_free_bytes:,} bytes",
                 "raise memory.frame_count, load larger pages first, or give it smaller ones",
             )
-        free_least = load.memory.used_least
+        free_least = load.memory.free_least
     return TileUse(system.frame_count, free_least)
 
 

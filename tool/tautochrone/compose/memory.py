@@ -43,7 +43,7 @@ class Memory:
         assert added == OK, added
         self._taken: dict[str, list[tuple[int, int]]] = {}
         self.has_base = self._take(BASE_ORDER) is not None
-        self.used_least = self.free_frames  # free frames at the fullest moment
+        self.free_least = self.free_frames  # free frames at the fullest moment
 
     @property
     def free_frames(self) -> int:
@@ -69,7 +69,7 @@ class Memory:
                 return order
             taken.append((frame, order))
         self._taken[name] = taken
-        self.used_least = min(self.used_least, self.free_frames)
+        self.free_least = min(self.free_least, self.free_frames)
         return None
 
     def unload(self, name: str) -> None:
