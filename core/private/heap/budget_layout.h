@@ -1,6 +1,7 @@
 // Everything that tau_budget_init decides before it writes: the order of the regions, the hash, the
-// steps of the owner table, all sizes. Only core/budget.c includes this. Every loop is bounded by
-// TAU_BUDGET_CLASSES_MAX, its square, BUDGET_HASH_LOG2_MAX * BUDGET_HASH_TRIES, or a table's size.
+// steps of the owner table, all sizes. Only core/budget.c and linux/runtime include this. Every
+// loop is bounded by TAU_BUDGET_CLASSES_MAX, its square, BUDGET_HASH_LOG2_MAX * BUDGET_HASH_TRIES,
+// or a table's size.
 #ifndef TAU_BUDGET_LAYOUT_H
 #define TAU_BUDGET_LAYOUT_H
 
