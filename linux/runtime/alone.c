@@ -58,23 +58,23 @@ bool tau_alone_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes) {
 }
 
 size_t tau_alone_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes) {
-    struct fields *const fields = fields_of(heap);
-    tau_word *const end = after(at(heap, fields->lowest), fields->span_bytes);
+    struct tlsf_fields *const fields = tlsf_fields_of(heap);
+    tau_word *const end = tlsf_after(tlsf_at(heap, fields->lowest), fields->span_bytes);
     TAU_ASSERT(fields->pools == 0);
     TAU_ASSERT(unit_bytes % TAU_ALIGNMENT == 0);
-    if ((end[-1] & PREVIOUS_FREE) == 0) {
+    if ((end[-1] & TLSF_PREVIOUS_FREE) == 0) {
         return 0;
     }
     const tau_word size = end[-2];
-    if (size > fields->span_bytes || size < BLOCK_MIN_BYTES) {
+    if (size > fields->span_bytes || size < TLSF_BLOCK_MIN_BYTES) {
         return 0;
     }
-    tau_word *const first = before(end, size);
-    const tau_word bytes = (size - BLOCK_MIN_BYTES) & ~((tau_word)unit_bytes - 1);
-    if (bytes == 0 || first[-1] != (size | FREE) || !unlink_checked(heap, first)) {
+    tau_word *const first = tlsf_before(end, size);
+    const tau_word bytes = (size - TLSF_BLOCK_MIN_BYTES) & ~((tau_word)unit_bytes - 1);
+    if (bytes == 0 || first[-1] != (size | TLSF_FREE) || !tlsf_unlink_checked(heap, first)) {
         return 0;
     }
     fields->span_bytes -= bytes;
-    list_row(heap, first, before(end, bytes));
+    tlsf_list_row(heap, first, tlsf_before(end, bytes));
     return bytes;
 }

@@ -110,7 +110,7 @@ MUTANTS = [
     Mutant(
         "summary of the first neighbor stays empty",
         "tlsf_merge.h",
-        "fields_of(heap)->summary |= tau_bits_mask((unsigned)class >> 5);",
+        "tlsf_fields_of(heap)->summary |= tau_bits_mask((unsigned)class >> 5);",
         "(void)0;",
     ),
     Mutant(
