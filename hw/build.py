@@ -68,7 +68,6 @@ class Options:
     """One simulator. `latencies`: cycles of the table memories; `unit_parameters`: "Name=value".
 
     With `special_frames` frames of the upper half are no memory, and there is a memory tile.
-    Without `dma_turns` DMA channels delay each other: a leak that must be found.
     """
 
     unit: str = "bare"
@@ -79,7 +78,6 @@ class Options:
     latencies: tuple[int, int, int] = (1, 1, 1)
     unit_parameters: tuple[str, ...] = ()
     special_frames: bool = False
-    dma_turns: bool = True
 
     def check(self) -> None:
         """Raise BuildError for what no tile can be."""
@@ -201,7 +199,6 @@ def arguments(options: Options, folder: Path) -> list[str]:
         "Fast": f"1'b{int(config['fast'])}",
         "BitManipulation": f"1'b{int(config['bit_manipulation'])}",
         "SpecialFrames": f"1'b{int(options.special_frames)}",
-        "DmaTurns": f"1'b{int(options.dma_turns)}",
     }
     parameters = "".join(
         ", .{}({})".format(*parameter.split("=", 1)) for parameter in options.unit_parameters
@@ -368,7 +365,6 @@ def parsed(words: list[str]) -> Options:
     parser.add_argument("--latency", default="1,1,1", help="cycles of table memories 0, 1, 2")
     parser.add_argument("--unit-parameter", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--special-frames", action="store_true", help="links, DMA, memory tile")
-    parser.add_argument("--no-dma-turns", action="store_true", help="a leak that must be found")
     given = parser.parse_args(words)
     try:
         latencies = tuple(int(each) for each in given.latency.split(","))
@@ -383,7 +379,6 @@ def parsed(words: list[str]) -> Options:
         latencies=latencies,
         unit_parameters=tuple(given.unit_parameter),
         special_frames=given.special_frames,
-        dma_turns=not given.no_dma_turns,
     )
 
 

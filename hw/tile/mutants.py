@@ -214,7 +214,7 @@ SPECIAL = [
 ]
 
 DMA = [
-    ("no turns", "tau_tile_dma.sv", "if (!Turns) begin", "if (1'b1) begin"),
+    ("no turns", "tau_tile_dma.sv", "if (!turns_q) begin", "if (1'b1) begin"),
     (
         "a turn in four cycles",
         "tau_tile_dma.sv",
@@ -260,25 +260,25 @@ DMA = [
     (
         "outside, and goes on",
         "tau_tile_dma.sv",
-        "words_q[i] <= in_page ? words_q[i] - BytesBits'(1) : '0;",
-        "words_q[i] <= words_q[i] - BytesBits'(1);",
+        "words_q[turn] <= in_page ? words_q[turn] - BytesBits'(1) : '0;",
+        "words_q[turn] <= words_q[turn] - BytesBits'(1);",
     ),
     (
         "goes on with another owner",
         "tau_tile_dma.sv",
-        "        if (kernel_we) words_q[i] <= '0;\n        else if",
-        "        if",
+        "words_q[kernel_channel_i] <= '0;",
+        "",
     ),
     (
         "the source stands still",
         "tau_tile_dma.sv",
-        "else if (mine) source_q[i] <= source_q[i] + BytesBits'(4);",
+        "source_q[turn] <= source_q[turn] + BytesBits'(4);",
         "",
     ),
     (
         "the destination stands still",
         "tau_tile_dma.sv",
-        "else if (mine) destination_q[i] <= destination_q[i] + BytesBits'(4);",
+        "destination_q[turn] <= destination_q[turn] + BytesBits'(4);",
         "",
     ),
     (
@@ -299,14 +299,14 @@ LINK = [
     (
         "to the tile itself",
         "tau_tile_link.sv",
-        "if (store_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][Stages-1]);",
-        "if (store_valid_q[i][Stages-1]) write(i, store_q[i][Stages-1]);",
+        "if (store_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][place_q]);",
+        "if (store_valid_q[i][Stages-1]) write(i, store_q[i][place_q]);",
     ),
     (
         "words of a channel in a store's lane",
         "tau_tile_link.sv",
-        "if (move_valid_q[i][Stages-1]) write(i ^ 1, move_q[i][Stages-1]);",
-        "if (move_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][Stages-1]);",
+        "if (move_valid_q[i][Stages-1]) write(i ^ 1, move_q[i][place_q]);",
+        "if (move_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][place_q]);",
     ),
     (
         "words of the other tile's frames",

@@ -9,13 +9,13 @@ module tau_sim #(
   parameter int unsigned Latency2 = 1,
   parameter bit Fast = 1'b0,
   parameter bit BitManipulation = 1'b0,
-  parameter bit SpecialFrames = 1'b0,
-  parameter bit DmaTurns = 1'b1
+  parameter bit SpecialFrames = 1'b0
 ) (
   input logic        clk_i,
   input logic        rst_ni,
   input logic [7:0]  stall_threshold_i,
-  input logic [31:0] stall_seed_i
+  input logic [31:0] stall_seed_i,
+  input logic        dma_turns_i
 );
 
   localparam int unsigned OffsetBits = GranuleBits - 2;
@@ -40,13 +40,13 @@ module tau_sim #(
       .RV32M          (Fast ? ibex_pkg::RV32MSingleCycle : ibex_pkg::RV32MFast),
       .RV32B          (BitManipulation ? ibex_pkg::RV32BBalanced : ibex_pkg::RV32BNone),
       .Tile           (i),
-      .SpecialFrames  (SpecialFrames),
-      .DmaTurns       (DmaTurns)
+      .SpecialFrames  (SpecialFrames)
     ) u_tile (
       .clk_i,
       .rst_ni,
       .stall_threshold_i,
       .stall_seed_i          (stall_seed_i + i),
+      .dma_turns_i,
       .link_store_valid_o    (store_valid[i]),
       .link_store_word_o     (store_word[i]),
       .link_store_be_o       (store_be[i]),

@@ -28,7 +28,6 @@ module tau_tile
   parameter int unsigned Tile = 0,
   // Frames of the upper half are no memory (tau_tile_special.sv), and there is a memory tile.
   parameter bit SpecialFrames = 1'b0,
-  parameter bit DmaTurns = 1'b1,
   localparam int unsigned OffsetBits = GranuleBits - 2,  // of a word in a page
   localparam int unsigned WordBits = FrameBits + OffsetBits,
   localparam int unsigned LinkBits = $clog2(SizeCommunicationFrames) + OffsetBits
@@ -38,6 +37,7 @@ module tau_tile
   // Random wait states, for tests: tau_tile_stall.sv.
   input  logic [7:0]          stall_threshold_i,
   input  logic [31:0]         stall_seed_i,
+  input  logic                dma_turns_i,
 
   // Words for the other tile: stores of the core, and what DMA channels move.
   output logic                link_store_valid_o,
@@ -611,12 +611,12 @@ module tau_tile
 
     tau_tile_dma #(
       .FrameBits (FrameBits),
-      .OffsetBits(OffsetBits),
-      .Turns     (DmaTurns)
+      .OffsetBits(OffsetBits)
     ) u_dma (
       .clk_i,
       .rst_ni,
       .cycle_i           (cycle),
+      .turns_i           (dma_turns_i),
       .kernel_we_i       (dma_kernel_we),
       .kernel_channel_i  (data_addr[6:4]),
       .kernel_register_i (data_addr[3:2]),
@@ -637,7 +637,7 @@ module tau_tile
     assign {link_store_valid_o, link_store_word_o, link_store_be_o, link_store_wdata_o} = '0;
     assign {link_move_valid_o, link_move_source_o, link_move_destination_o} = '0;
     logic unused;
-    assign unused = ^{dma_kernel_we, misses_fetch, misses_data};
+    assign unused = ^{dma_kernel_we, misses_fetch, misses_data, dma_turns_i};
   end
 
   logic [SizeCounters-1:0] count;

@@ -6,13 +6,13 @@ module tau_tile_dma
 #(
   parameter int unsigned FrameBits = 18,
   parameter int unsigned OffsetBits = 8,
-  // 0, a leak to be found: a channel has the link when it asks and no lower one does.
-  parameter bit Turns = 1'b1,
   localparam int unsigned LinkBits = $clog2(SizeCommunicationFrames) + OffsetBits
 ) (
   input  logic                            clk_i,
   input  logic                            rst_ni,
   input  logic [63:0]                     cycle_i,
+  // 0, a leak to be found: a channel has the link when it asks and no lower one does.
+  input  logic                            turns_i,
 
   // The kernel: 0 source frame, 1 destination frame, 2 bytes that each of them has.
   input  logic                            kernel_we_i,
@@ -49,10 +49,10 @@ module tau_tile_dma
 
   // Whose turn it is.
   logic [2:0] turn;
-  logic       busy;
+  logic       busy, turns_q;
   always_comb begin
     turn = cycle_i[2:0];
-    if (!Turns) begin
+    if (!turns_q) begin
       for (int i = Channels - 1; i >= 0; i--) begin
         if (words_q[i] != '0) turn = 3'(i);
       end
@@ -69,35 +69,43 @@ module tau_tile_dma
 
   assign page_words_o = 32'(words_q[page_channel_i]);
 
-  for (genvar i = 0; i < Channels; i++) begin : gen_channel
-    logic kernel_we, page_we, mine;
-    assign kernel_we = kernel_we_i && kernel_channel_i == 3'(i);
-    assign page_we = page_we_i && page_channel_i == 3'(i);
-    assign mine = busy && turn == 3'(i);
-
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
+  // One write for each cause, the strongest last: a simulation pays nothing for idle channels.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      turns_q <= 1'b1;
+      for (int unsigned i = 0; i < Channels; i++) begin
         bytes_q[i] <= '0;
         words_q[i] <= '0;
-      end else begin
-        if (kernel_we && kernel_register_i == 2'd2) bytes_q[i] <= BytesBits'(kernel_wdata_i);
+      end
+    end else begin
+      turns_q <= turns_i;  // an input of the simulation, as those of tau_tile_stall
+      if (busy) words_q[turn] <= in_page ? words_q[turn] - BytesBits'(1) : '0;
+      if (page_we_i && page_register_i == 2'd2) begin
+        words_q[page_channel_i] <= BytesBits'(page_wdata_i);
+      end
+      if (kernel_we_i) begin
         // What the kernel sets stops the transfer: the channel has another owner.
-        if (kernel_we) words_q[i] <= '0;
-        else if (page_we && page_register_i == 2'd2) words_q[i] <= BytesBits'(page_wdata_i);
-        else if (mine) words_q[i] <= in_page ? words_q[i] - BytesBits'(1) : '0;
+        words_q[kernel_channel_i] <= '0;
+        if (kernel_register_i == 2'd2) bytes_q[kernel_channel_i] <= BytesBits'(kernel_wdata_i);
       end
     end
+  end
 
-    // No reset: what `words_q` speaks for.
-    always_ff @(posedge clk_i) begin
-      if (kernel_we && kernel_register_i == 2'd0) source_frame_q[i] <= FrameBits'(kernel_wdata_i);
-      if (kernel_we && kernel_register_i == 2'd1) begin
-        destination_frame_q[i] <= CommunicationBits'(kernel_wdata_i);
-      end
-      if (page_we && page_register_i == 2'd0) source_q[i] <= BytesBits'(page_wdata_i);
-      else if (mine) source_q[i] <= source_q[i] + BytesBits'(4);
-      if (page_we && page_register_i == 2'd1) destination_q[i] <= BytesBits'(page_wdata_i);
-      else if (mine) destination_q[i] <= destination_q[i] + BytesBits'(4);
+  // No reset: what `words_q` speaks for.
+  always_ff @(posedge clk_i) begin
+    if (busy) begin
+      source_q[turn] <= source_q[turn] + BytesBits'(4);
+      destination_q[turn] <= destination_q[turn] + BytesBits'(4);
+    end
+    if (page_we_i && page_register_i == 2'd0) source_q[page_channel_i] <= BytesBits'(page_wdata_i);
+    if (page_we_i && page_register_i == 2'd1) begin
+      destination_q[page_channel_i] <= BytesBits'(page_wdata_i);
+    end
+    if (kernel_we_i && kernel_register_i == 2'd0) begin
+      source_frame_q[kernel_channel_i] <= FrameBits'(kernel_wdata_i);
+    end
+    if (kernel_we_i && kernel_register_i == 2'd1) begin
+      destination_frame_q[kernel_channel_i] <= CommunicationBits'(kernel_wdata_i);
     end
   end
 
@@ -112,9 +120,11 @@ module tau_tile_dma
   end
   // No reset: a word on its way, which `move_valid_o` speaks for.
   always_ff @(posedge clk_i) begin
-    move_source_o <= {source_frame_q[turn], OffsetBits'(0)} +
-                     (FrameBits + OffsetBits)'(source_q[turn] >> 2);
-    move_destination_o <= {destination_frame_q[turn], OffsetBits'(0)} +
-                          LinkBits'(destination_q[turn] >> 2);
+    if (busy) begin
+      move_source_o <= {source_frame_q[turn], OffsetBits'(0)} +
+                       (FrameBits + OffsetBits)'(source_q[turn] >> 2);
+      move_destination_o <= {destination_frame_q[turn], OffsetBits'(0)} +
+                            LinkBits'(destination_q[turn] >> 2);
+    end
   end
 endmodule

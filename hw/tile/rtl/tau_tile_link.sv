@@ -24,8 +24,9 @@ module tau_tile_link
   input logic [Tiles-1:0][LinkBits-1:0] move_destination_i
 );
 
-  // A word is registered in its tile, then goes through these, and is written at the next edge.
+  // A word is registered in its tile, is here for so many cycles, and is written at the next edge.
   localparam int unsigned Stages = SizeLinkCycles - 1;
+  localparam int unsigned PlaceBits = $clog2(Stages);
 
   typedef struct packed {
     logic [LinkBits-1:0] word;
@@ -33,10 +34,15 @@ module tau_tile_link
     logic [31:0]         data;
   } word_t;
 
-  word_t             store_q[Tiles][Stages], move_q[Tiles][Stages];
-  logic [Stages-1:0] store_valid_q[Tiles], move_valid_q[Tiles];
+  // The places of a lane are used in turn: the word that is written leaves its place to the one
+  // that comes in. So nothing moves, which a simulation would pay for in each cycle.
+  word_t                store_q[Tiles][Stages], move_q[Tiles][Stages];
+  logic [Stages-1:0]    store_valid_q[Tiles], move_valid_q[Tiles];
+  logic [PlaceBits-1:0] place_q;
 
   always_ff @(negedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) place_q <= '0;
+    else place_q <= place_q == PlaceBits'(Stages - 1) ? '0 : place_q + 1'b1;
     for (int unsigned i = 0; i < Tiles; i++) begin
       if (!rst_ni) begin
         store_valid_q[i] <= '0;
@@ -51,21 +57,21 @@ module tau_tile_link
   // No reset: words, which *_valid_q speak for.
   always_ff @(negedge clk_i) begin
     for (int unsigned i = 0; i < Tiles; i++) begin
-      store_q[i][0] <= '{word: store_word_i[i], be: store_be_i[i], data: store_wdata_i[i]};
-      move_q[i][0] <= '{
-        word: move_destination_i[i],
-        be:   '1,
-        data: move_valid_i[i] ? tau_host_pkg::tau_host_frame_read(i, 32'(move_source_i[i])) : '0
-      };
-      for (int unsigned j = 1; j < Stages; j++) begin
-        store_q[i][j] <= store_q[i][j-1];
-        move_q[i][j] <= move_q[i][j-1];
+      if (store_valid_i[i]) begin
+        store_q[i][place_q] <= '{word: store_word_i[i], be: store_be_i[i], data: store_wdata_i[i]};
+      end
+      if (move_valid_i[i]) begin
+        move_q[i][place_q] <= '{
+          word: move_destination_i[i],
+          be:   '1,
+          data: tau_host_pkg::tau_host_frame_read(i, 32'(move_source_i[i]))
+        };
       end
     end
     for (int unsigned i = 0; i < Tiles; i++) begin
       if ((i ^ 1) < Tiles) begin
-        if (store_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][Stages-1]);
-        if (move_valid_q[i][Stages-1]) write(i ^ 1, move_q[i][Stages-1]);
+        if (store_valid_q[i][Stages-1]) write(i ^ 1, store_q[i][place_q]);
+        if (move_valid_q[i][Stages-1]) write(i ^ 1, move_q[i][place_q]);
       end
     end
   end

@@ -37,6 +37,7 @@ constexpr char USAGE_TEXT[] =
     "  --stall N           wait states in N of 256 cycles (default 0)\n"
     "  --stall-seed N      which cycles (default 1)\n"
     "  --fill N            memories begin with numbers chosen by N, not with 0\n"
+    "  --no-dma-turns      DMA channels delay each other: a leak that must be found\n"
     "  --progress          a line `progress CYCLES COMMANDS` on standard error every half second\n"
     "  --parent PID        stop when that process, which started this one, is gone\n"
     "exit: 0 the program exited with 0, 1 with something else, 2 wrong usage or program, or a\n"
@@ -49,7 +50,7 @@ struct Options {
     std::string summary;
     std::uint64_t cycles_max = 1000000000;
     std::uint32_t stall = 0, stall_seed = 1, filling = 0;
-    bool progress = false;
+    bool progress = false, dma_turns = true;
     pid_t parent = 0;  // 0: the parent may exit
 };
 
@@ -70,6 +71,10 @@ Options parsed(int count, char **words) {
         const std::string option = words[i];
         if (option == "--progress") {
             options.progress = true;
+            continue;
+        }
+        if (option == "--no-dma-turns") {
+            options.dma_turns = false;
             continue;
         }
         if (i + 1 == count)
@@ -191,6 +196,7 @@ std::uint64_t run(Vtau_sim &top, VerilatedContext &context, const Options &optio
     // A reset needs an edge: registers that see reset active from the start do not change.
     top.stall_threshold_i = static_cast<std::uint8_t>(options.stall);
     top.stall_seed_i = options.stall_seed;
+    top.dma_turns_i = options.dma_turns;
     top.clk_i = 0;
     top.rst_ni = 1;
     top.eval();

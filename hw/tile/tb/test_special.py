@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,10 +67,8 @@ def test_a_channel_moves_its_words_in_its_turns(done: Run) -> None:
     assert seen[0, "dma beside"] == [0]
 
 
-@pytest.mark.slow
 def test_without_turns_channels_delay_each_other(tmp_path: Path) -> None:
-    options = replace(TILES, dma_turns=False)
-    done = run(tmp_path, options, "--program", compiled(tmp_path, PROGRAM))
+    done = run(tmp_path, TILES, "--no-dma-turns", "--program", compiled(tmp_path, PROGRAM))
     assert done.code == 0, done.messages
     assert said(done)[0, "dma beside"] != [0]
 

@@ -131,7 +131,7 @@ class Run:
 
 
 def simulator_of(
-    tiles: int, dma_turns: bool = True, unit_parameters: tuple[str, ...] = ()
+    tiles: int, unit_parameters: tuple[str, ...] = ()
 ) -> tuple[Path, dict[str, Any]]:
     """The simulator of a system with so many tiles, and its options; built if needed."""
     module = build_module(hardware_folder())
@@ -140,7 +140,6 @@ def simulator_of(
         tiles=tiles,
         frame_bits=FRAME_BITS,
         special_frames=True,
-        dma_turns=dma_turns,
         unit_parameters=unit_parameters,
     )
     try:
@@ -164,12 +163,14 @@ def run(
     label: str = "the simulation",
 ) -> Run:
     """Simulate under a bar with this label. Raises TauError if the simulator cannot be run."""
-    simulator, _ = simulator_of(tiles, dma_turns, unit_parameters)
+    simulator, _ = simulator_of(tiles, unit_parameters)
     image = folder / "system.bin"
     image.write_bytes(content)
     results = [folder / f"results-{number}.bin" for number in range(tiles)]
     line = [str(simulator), "--program", str(kernel), "--image", f"{image}@0"]
     line += ["--cycles-max", str(cycles_max)]
+    if not dma_turns:
+        line.append("--no-dma-turns")
     for path in results:
         line += ["--results", str(path)]
     done = run_whole(line, label, timeout_seconds)
