@@ -1,20 +1,19 @@
 """The package carries what the tile is built from, and the doctor says what else it needs.
 
-Method: the tool is installed into an empty prefix, which then stands for the package; programs and
-packages are hidden from it one by one.
+Method: programs and packages are hidden from the installed package one by one.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from hw.units import units
+from tautochrone import native
 from tautochrone.commands import doctor
 from tautochrone.errors import TauError
 from tautochrone.replay.tile import program as tile_program
@@ -26,28 +25,16 @@ CARRIED += ("hw/tile/configs.toml",)
 CARRIED += ("targets/**/*.[chSl]*", "iface/gen/*.h")
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that stands for tautochrone/_native of an installation."""
-    folder = tmp_path_factory.mktemp("tool")
-    options = ("-DTAU_TOOL=ON", "-DTAU_TOOL_DESTINATION=_native", "-DCMAKE_BUILD_TYPE=Release")
-    prefix = f"-DCMAKE_INSTALL_PREFIX={folder}"
-    build = str(folder / "build")
-    for words in (
-        ["-S", str(ROOT), "-B", build, "-G", "Ninja", *options, prefix],
-        ["--build", build],
-        ["--install", build],
-    ):
-        done = subprocess.run(["cmake", *words], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "_native"
+@pytest.fixture
+def package() -> Path:
+    """The installed tool's tautochrone/_native: `make check` installs it from this repository."""
+    return native.DIRECTORY
 
 
 @pytest.fixture
 def installed(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installation outside of a checkout, with an empty cache."""
     monkeypatch.setattr(tile_program, "REPOSITORY", tmp_path)
-    monkeypatch.setattr(tile_program.native, "DIRECTORY", package)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("TAU_TILE_CACHE", raising=False)
     return package

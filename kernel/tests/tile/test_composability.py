@@ -1,7 +1,7 @@
 """Composability on the tile: the decoder alone, and beside neighbors that come, go, fault and load.
 
 Each absolute cycle of its slots and iterations is compared, and what it prints. That leaks are
-found and named is tested with the command (tool/tests/compose/test_neighbors.py).
+found and named is tested with the command (tool/tests/compose).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[3]
 JPEG = ROOT / "kernel/systems/jpeg"
 NEIGHBOR = ROOT / "kernel/systems/neighbors/neighbor.c"
 NEIGHBORS = 2
-MAJOR_FRAMES = 72
-LOADED_FRAME = 30  # of the decoder
+MAJOR_FRAMES = 52
+LOADED_FRAME = 18  # of the decoder
 USER_SLOT, OS_SLOT, START = 10_000, 800, 400_000
 SEED = 7
 
@@ -112,7 +112,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Parts:
     return Parts(tmp_path_factory.mktemp("composable"))
 
 
-# With two tiles in each check: `tau compose check` of tool/tests/compose.
+# With two tiles in each check: test_dma.py, and test_leaks.py of tool/tests/compose.
 @pytest.mark.parametrize("tiles", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_neighbors_do_not_change_one_cycle(parts: Parts, tiles: int) -> None:
     """[P2-1, P2-18]: 0, in every event, on one tile and over the link of two."""

@@ -22,7 +22,6 @@ POOL, POOL_PAGES, POOL_FRAMES = 0x80800000, 32, 24
 STOPS, LIVES = True, False
 WAYS = [
     ("illegal", STOPS),
-    ("store_devices", STOPS),
     ("cross_store", STOPS),
     ("call_with_bad_pointers", LIVES),
     ("miss_data", LIVES),
@@ -32,6 +31,7 @@ MORE_WAYS = [
     ("divide", LIVES),
     ("sleep", LIVES),
     ("store_memory", STOPS),
+    ("store_devices", STOPS),
     ("stop_itself", STOPS),
     ("store_window", STOPS),
     ("load_window", LIVES),

@@ -31,7 +31,13 @@ def measured(name: str, folder: Path) -> dict[str, int]:
     return {key: int(value) for key, value in map(str.split, done.console.splitlines())}
 
 
-@pytest.mark.parametrize("name", [f"{width}x{height}" for width, height in images.SIZES])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(f"{width}x{height}", marks=pytest.mark.slow if number else ())
+        for number, (width, height) in enumerate(images.SIZES)
+    ],
+)
 def test_cycles_are_those_pinned(name: str, tmp_path: Path) -> None:
     """Every number, to the cycle; and the steps are nearly all that the decoder does."""
     cycles = measured(name, tmp_path)

@@ -75,13 +75,13 @@ def test_two_programs_linked_apart_run_together(system: Path, tmp_path: Path) ->
     built = document("build", system, "-o", out)
     assert (out / "system.bin").stat().st_size > 1024
     assert built["applications"][0]["memory_bytes"] >= 2048
-    ran = document("run", system, "--major-frames", "150")
+    ran = document("run", system, "--major-frames", "60")
     assert ran["stopped"] is None and ran["base_sha256"] == linked["base_sha256"]
     tasks = ran["applications"][0]["tasks"]
     assert [len(task["iterations"]) for task in tasks] == [40, 40]
     assert f"sum {SQUARES:08x}" in ran["applications"][0]["output"][0]
     slots = ran["tiles"][0]["slots"]
-    assert [slot["owner"] for slot in slots[400:404]] == [
+    assert [slot["owner"] for slot in slots[200:204]] == [
         "loader",
         "ping.ping",
         "idle",
@@ -89,18 +89,18 @@ def test_two_programs_linked_apart_run_together(system: Path, tmp_path: Path) ->
     ]
     assert slots[7]["release_cycle"] == 300_000 + 7 * 3000
     assert all(0 <= slot["interrupt_latency_cycles"] < 200 for slot in slots)
-    again = document("run", system, "--major-frames", "150")
+    again = document("run", system, "--major-frames", "60")
     assert again == ran
 
 
 def test_check_finds_nothing_and_a_leak(system: Path) -> None:
     """Neighbors start with the application, and live with it in slots enough to find a leak."""
-    found = document("check", system, "--neighbors", "3", "--major-frames", "140")
+    found = document("check", system, "--neighbors", "3", "--major-frames", "52")
     assert found["largest_difference_cycles"] == 0 and found["first_difference"] is None
     assert found["events_compared"] > 500 and len(found["neighbors"]) >= 3
     (pair,) = found["alive_together"]
     assert pair["slots"] >= found["slots_least"] and "in these runs" in found["not_looked_at"][0]
-    words = ("check", system, "--neighbors", "1", "--major-frames", "140", "--leak", "load-time")
+    words = ("check", system, "--neighbors", "1", "--major-frames", "52", "--leak", "load-time")
     leaking = document(*words, code=3)
     assert leaking["first_difference"]["resource"] == "table load"
     assert leaking["largest_difference_cycles"] > 0
@@ -112,7 +112,7 @@ def test_too_little_company_is_a_failure(system: Path) -> None:
     change(system, ("ping.c", "short.c"))
     text = (system.parent / "ping.c").read_text()
     (system.parent / "short.c").write_text(text.replace("NUMBERS = 40", "NUMBERS = 2"))
-    words = ("check", system, "--neighbors", "1", "--major-frames", "110", "--slots", "1000")
+    words = ("check", system, "--neighbors", "1", "--major-frames", "22", "--slots", "1000")
     done = compose(*words)
     assert done.returncode == 1 and "too few to show that nothing is shared" in done.stderr
     assert "ping and ~neighbor0 were alive together in" in done.stderr
@@ -122,7 +122,7 @@ def test_too_little_company_is_a_failure(system: Path) -> None:
 def test_run_says_when_the_kernel_stops(system: Path) -> None:
     """A load that is not finished at its major frame [KRN-6]: run names it, its cycles, and the
     smallest major frame that works; with that one it does, and with the one before it does not."""
-    change(system, ("major_frame = 100", "major_frame = 1"))
+    change(system, ("major_frame = 12", "major_frame = 1"))
     done = compose("run", system, "--major-frames", "20")
     assert done.returncode == 1 and "loaded too late" in done.stdout
     assert "the load of ping takes" in done.stderr and "cycles on tile 0" in done.stderr
@@ -161,11 +161,11 @@ def test_run_says_who_was_stopped(system: Path) -> None:
     text = source.read_text()
     stop = "if (i == 7) *(volatile uint32_t *)0x40000000 = 1;"
     source.write_text(text.replace("*token = i * i;", f"{stop} *token = i * i;"))
-    done = document("run", system, "--major-frames", "150")
+    done = document("run", system, "--major-frames", "60")
     ping, pong = done["applications"][0]["tasks"]
     assert ping["ended"]["cause"].startswith("store") and ping["ended"]["address"] == 0x40000000
     assert pong["ended"] is None and len(pong["iterations"]) == 7
-    human = compose("run", system, "--major-frames", "150").stdout
+    human = compose("run", system, "--major-frames", "60").stdout
     assert "ping.ping was stopped in cycle" in human and "0x40000000" in human
 
 
@@ -178,18 +178,18 @@ def test_a_task_that_needs_more_stack_is_stopped_below_it(system: Path) -> None:
     deep = "volatile uint8_t frame[4000]; frame[0] = 1; for (int k = 0; k < 2; k++) frame[k] = 2;"
     text = source.read_text().replace("struct tau_fifo out;", f"{deep} struct tau_fifo out;")
     source.write_text(text)
-    done = document("run", system, "--major-frames", "110")
+    done = document("run", system, "--major-frames", "22")
     ping, _ = done["applications"][0]["tasks"]
     cause = "store below its stack of 512 bytes (raise it in TAU_TASK)"
     assert ping["ended"]["cause"].startswith(cause)
     assert ping["iterations"] == []
-    human = compose("run", system, "--major-frames", "110").stdout
+    human = compose("run", system, "--major-frames", "22").stdout
     assert "below its stack" in human
 
 
 def test_a_command_behind_the_end_is_noted(system: Path) -> None:
     done = compose("run", system, "--major-frames", "10")
-    assert done.returncode == 0 and "give --major-frames 101 or more" in done.stderr
+    assert done.returncode == 0 and "give --major-frames 13 or more" in done.stderr
 
 
 def test_files_of_the_user_are_kept(system: Path) -> None:

@@ -1,4 +1,8 @@
-"""`tau compose check` on its examples: no cycle moves beside neighbors, and each leak is found."""
+"""`tau compose check` on its examples: no cycle moves beside neighbors, and each leak is found.
+
+`make check` has the decoder in kernel/tests/tile/test_composability.py, and leaks of small systems
+in test_leaks.py, test_compose_commands.py and kernel/tests/tile.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,8 @@ from typing import Any
 import pytest
 from testing.command import tau
 
+pytestmark = pytest.mark.slow
 SECONDS_MAX = 3600
-# What of it `make check` tries; each of the others is a minute of simulation. Two more leaks of
-# small systems: test_tutorial.py and test_compose_commands.py.
-QUICK = ("page-mix",)
 LEAKS = {
     "tlb": "TLB",
     "gate": "gate",
@@ -31,7 +33,7 @@ def check(*words: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, result
 
 
-@pytest.mark.parametrize("neighbors", [6, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("neighbors", [6, 1000])
 def test_neighbors_do_not_move_the_decoder(neighbors: int) -> None:
     """[P2-1, P2-18]: two tiles; they come before the decoder, and while it works."""
     code, found = check("--neighbors", str(neighbors))
@@ -43,10 +45,7 @@ def test_neighbors_do_not_move_the_decoder(neighbors: int) -> None:
     assert len(seeds) > neighbors / 5
 
 
-@pytest.mark.parametrize(
-    "leak",
-    [leak if leak in QUICK else pytest.param(leak, marks=pytest.mark.slow) for leak in LEAKS],
-)
+@pytest.mark.parametrize("leak", LEAKS)
 def test_a_leak_is_found_and_named(leak: str) -> None:
     code, found = check("--leak", leak, "--neighbors", "3")
     assert code == 3 and found["largest_difference_cycles"] > 0
