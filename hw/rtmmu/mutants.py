@@ -238,7 +238,7 @@ GROUPS = [
             "hw/rtmmu/tb/test_proofs.py::test_definition_and_cycles",
         ],
         mutants_of("hw/rtmmu/rtl", RTMMU),
-        quick=2,
+        quick=1,
     ),
     Group(
         "region-tlb",

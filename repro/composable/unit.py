@@ -17,7 +17,7 @@ def unit_cycles() -> dict[str, Any]:
     base()
     program = link("tile", REPOSITORY, [PROGRAMS / "unit.c"], BUILT / "unit.elf")
     seen: dict[str, list[int]] = {}
-    for line in printed(program, Options(unit="composable")).splitlines():
+    for line in printed(program, Options(unit="composable", special_frames=True)).splitlines():
         name, value = line.split()
         seen.setdefault(name, []).append(int(value))
     return {

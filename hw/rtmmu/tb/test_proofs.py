@@ -80,7 +80,7 @@ class Instance:
         return prove(*given, *words, defines=defines, mutant=mutant)
 
 
-@pytest.mark.parametrize("latency2", [1, 2])
+@pytest.mark.parametrize("latency2", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_definition_and_cycles(latency2: int) -> None:
     """Any tables at all: the definition's answer, in two cycles; pipelined and parallel."""
     holds(Instance(lemma=False, latency2=latency2).prove("--presat"))

@@ -52,7 +52,7 @@ def misses(found: Records) -> int:
     return sum(sum(job.misses) for job in found.jobs if job.number > 0)
 
 
-@pytest.mark.parametrize("text", ["16x4", "16x4+128x4"])
+@pytest.mark.parametrize("text", ["16x4", pytest.param("16x4+128x4", marks=pytest.mark.slow)])
 def test_nobody_misses(tmp_path: Path, text: str) -> None:
     """Not once behind the warm-up, and nobody evicts anything, the kernel included. No way through
     the kernel is longer than its bound."""

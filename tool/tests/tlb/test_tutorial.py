@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tautochrone.commands.tlb import command
+from testing.command import tau
 
 ROOT = Path(__file__).resolve().parents[3]
 TUTORIAL = ROOT / "docs/tutorials/tlb-sets.md"
@@ -18,10 +18,9 @@ SECONDS_MAX = 300
 
 
 def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    words = line.split()
-    assert words[0] == "tau"
-    whole = [sys.executable, "-m", "tautochrone", *words[1:]]
-    return subprocess.run(whole, cwd=folder, capture_output=True, text=True, timeout=SECONDS_MAX)
+    program, *words = line.split()
+    assert program == "tau"
+    return tau(*words, cwd=folder)
 
 
 def misses(text: str) -> list[str]:

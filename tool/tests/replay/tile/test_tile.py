@@ -68,17 +68,19 @@ def agrees(tile: TileReplay, software: PageReplay) -> None:
 
 @pytest.mark.parametrize("name, software", PAIRS)
 def test_agrees_with_the_software_and_repeats(trace: Path, name: str, software: str) -> None:
-    """With the core's asserts live the same happens; two runs are equal to the cycle."""
+    """With the core's asserts live the same happens; two runs of the first are equal in cycles."""
     first = tile_replay(trace, name, heap_bytes=HEAP_BYTES)
     agrees(first, page_replay(trace, software, heap_bytes=HEAP_BYTES))
     agrees(
         tile_replay(trace, name, heap_bytes=HEAP_BYTES, assert_level=2),
         page_replay(trace, software, heap_bytes=HEAP_BYTES),
     )
-    second = tile_replay(trace, name, heap_bytes=HEAP_BYTES)
-    assert (first.cycles, first.counters) == (second.cycles, second.counters)
-    for kind, calls in first.calls.items():
-        assert calls.cycles.tolist() == second.calls[kind].cycles.tolist()
+    if (name, software) == PAIRS[0]:
+        second = tile_replay(trace, name, heap_bytes=HEAP_BYTES)
+        assert (first.cycles, first.counters) == (second.cycles, second.counters)
+        for kind, calls in first.calls.items():
+            assert calls.cycles.tolist() == second.calls[kind].cycles.tolist()
+    for calls in first.calls.values():
         assert not calls.count or calls.cycles.min() > 20
     assert first.faults == first.counters["faults_data_unmapped"] > 30
     for kind, accesses in first.accesses.items():

@@ -32,15 +32,20 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_events(path, events_with_touches(74, events=400))
 
 
+@pytest.fixture(scope="module")
+def found(trace: Path) -> TileReplay:
+    """Its replay with the TLB."""
+    return tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES)
+
+
 def hit_rate(replayed: TileReplay) -> float:
     """Of the loads and stores in the window, how many were translated by the TLB."""
     hits, misses = replayed.counters["hits_data"], replayed.counters["misses_data"]
     return hits / (hits + misses)
 
 
-def test_nothing_but_cycles_differs(trace: Path) -> None:
+def test_nothing_but_cycles_differs(trace: Path, found: TileReplay) -> None:
     """Places, pages and faults are the software's and the RTMMU's; no access is later."""
-    found = tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES)
     agrees(found, page_replay(trace, "rtvm", heap_bytes=HEAP_BYTES))
     alone = tile_replay(trace, ALONE, heap_bytes=HEAP_BYTES)
     for name in ("event", "low", "high"):
@@ -58,9 +63,10 @@ def test_nothing_but_cycles_differs(trace: Path) -> None:
     assert found.cycles < alone.cycles
 
 
-def test_an_access_that_hits_is_no_later_than_the_page_tables(trace: Path) -> None:
+def test_an_access_that_hits_is_no_later_than_the_page_tables(
+    trace: Path, found: TileReplay
+) -> None:
     """Most take a cycle less; none takes more."""
-    found = tile_replay(trace, WITH_TLB, heap_bytes=HEAP_BYTES)
     theirs = tile_replay(trace, CONVENTIONAL, heap_bytes=HEAP_BYTES)
     for kind, accesses in found.accesses.items():
         assert accesses.max_cycles <= int(theirs.accesses[kind].cycles.min()), kind

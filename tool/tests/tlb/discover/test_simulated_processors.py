@@ -156,13 +156,12 @@ def with_directory_rows(name: str, rows: Sequence[int]) -> Geometry:
 
 OTHER_BITS = [1 << bit for bit in range(18, 26)]
 SUMS = [0x101 << bit for bit in range(9, 17)]
-QUICK = (("lru", OTHER_BITS), ("random", SUMS))
 
 
 @pytest.mark.parametrize(
     ("policy", "rows"),
     [
-        pytest.param(*each, marks=() if each in QUICK else pytest.mark.slow)
+        pytest.param(*each, marks=() if each == ("random", SUMS) else pytest.mark.slow)
         for each in itertools.product(POLICIES, (OTHER_BITS, SUMS))
     ],
 )
