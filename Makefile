@@ -3,7 +3,7 @@
 .PHONY: help build demo check check-all bench repro tile size format native clean
 PYTHON := .venv/bin/python
 SOURCES := $(shell find core targets tool linux iface hw peers kernel CMakeLists.txt pyproject.toml -type f \
-  -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' -not -path 'tool/tautochrone/facts/*' -not -path 'tool/tautochrone/targets/*' \
+  -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' -not -path 'tool/tautochrone/targets/*' \
   -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 10 $(if $(T),-k '$(T)')
@@ -49,7 +49,7 @@ native: ## for developers: the native libraries into the source tree, for PYTHON
 	  cmake --install build/native'
 
 clean: ## remove what was built and measured; .venv stays
-	rm -rf build out tool/tautochrone/_native tool/tautochrone/facts tool/tautochrone/targets .venv/stamp-*
+	rm -rf build out tool/tautochrone/_native tool/tautochrone/targets .venv/stamp-*
 
 .venv/stamp-demo: pyproject.toml scripts/setup.sh
 	scripts/setup.sh demo

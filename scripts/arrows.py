@@ -31,12 +31,9 @@ INCLUDE = re.compile(r'^\s*[#`]\s*include\s*(["<])([^">]+)[">]', re.M)
 # A link of a document, without the place in the page; and what is shown and no link.
 LINK = re.compile(r"\]\(([^)#\s]+)")
 FENCED = re.compile(r"^```.*?^```", re.M | re.S)
-# Where Python finds modules, from the root; installed, the facts are a part of the package.
+# Where Python finds modules, from the root; installed, the recipes are a part of the package.
 MODULE_ROOTS = ("", "tool", "scripts")
-MODULE_ALIASES = {
-    ("tautochrone", "facts"): ("iface", "gen", "facts"),
-    ("tautochrone", "targets"): ("targets",),
-}
+MODULE_ALIASES = {("tautochrone", "targets"): ("targets",)}
 # What tests share; the rows of DESIGN.md need not name it.
 TESTING = "testing"
 # What a mechanism is that all others may include.

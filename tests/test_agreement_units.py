@@ -27,16 +27,8 @@ from model.page_heap import PAGE_BYTES, PageHeap
 from model.pagetable import PageTable
 from model.vspace import Space
 from tautochrone.code.calls import MEMORY_ADDRESS, Machine, core_code
-from tautochrone.facts.status_format import NAMES as STATUS
-from tautochrone.facts.trace_format import (
-    GRANULE_BYTES,
-    OP_ALIGNED_ALLOC,
-    OP_CALLOC,
-    OP_FREE,
-    OP_MALLOC,
-    OP_REALLOC,
-    OP_TOUCH,
-)
+from tautochrone.facts import status_format
+from tautochrone.facts import trace_format as form
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.tile.tile import operations_of, sizes_before
 from tautochrone.targets.sources import CORE_FILES
@@ -90,7 +82,7 @@ class Sides:
 
     def _is(self, status: str, function: str, *arguments: int) -> None:
         """The core's FUNCTION answers STATUS; what it stored goes into the trace."""
-        result = STATUS[self.machine.call(function, *arguments).result]
+        result = status_format.NAMES[self.machine.call(function, *arguments).result]
         assert result == status, f"{function}{arguments}: {result}, not {status}"
 
     def _copy(self) -> None:
@@ -303,7 +295,7 @@ class HeapSides(Sides):
         result = self.machine.call(f"tau_page_heap_{operation}", self.heap, *given).result
         wanted = getattr(self.model.heap, operation)(*arguments)
         if operation == "free":
-            result, wanted = STATUS[result] == "OK", wanted == "OK"
+            result, wanted = status_format.NAMES[result] == "OK", wanted == "OK"
         if placed:
             result, wanted = result - self.origin if result else 0, wanted or 0
         assert result == wanted, (operation, arguments)
@@ -335,29 +327,29 @@ class HeapSides(Sides):
             self.objects[slot] = address, size_bytes
             return
         moved = self.place(slot, size_bytes)
-        for offset in range(0, min(old_bytes, size_bytes), GRANULE_BYTES):
+        for offset in range(0, min(old_bytes, size_bytes), form.GRANULE_BYTES):
             if (address + offset) // PAGE_BYTES in self.model.heap.mapped:
-                self.access(moved + offset, GRANULE_BYTES, WRITE)
+                self.access(moved + offset, form.GRANULE_BYTES, WRITE)
         self.both("free", address)
 
     def carry_out(self, operation: np.void, is_store: bool) -> None:
         """An event of the recording."""
         op, slot, size = (int(operation[name]) for name in ("op", "slot", "size_bytes"))
         address, size_bytes = self.objects.get(slot, (0, 0))
-        if op == OP_TOUCH:
-            end = min(size + int(operation["align"]) * GRANULE_BYTES, size_bytes)
+        if op == form.OP_TOUCH:
+            end = min(size + int(operation["align"]) * form.GRANULE_BYTES, size_bytes)
             if size < end:
                 self.access(address + size, end - size, WRITE if is_store else READ)
-        elif op == OP_FREE:
+        elif op == form.OP_FREE:
             if address:
                 self.both("free", address)
             self.objects[slot] = 0, 0
-        elif op == OP_REALLOC and address and size:
+        elif op == form.OP_REALLOC and address and size:
             self.resize(slot, size)
         else:
-            assert op in (OP_MALLOC, OP_CALLOC, OP_REALLOC, OP_ALIGNED_ALLOC)
+            assert op in (form.OP_MALLOC, form.OP_CALLOC, form.OP_REALLOC, form.OP_ALIGNED_ALLOC)
             made = self.place(slot, size, int(operation["align"]))
-            if op == OP_CALLOC:
+            if op == form.OP_CALLOC:
                 self.access(made, size, WRITE)
 
 
@@ -389,6 +381,6 @@ def test_a_recorded_program_agrees(unit: str, recording: Path, tmp_path: Path) -
         for number, operation in enumerate(operations):
             sides.carry_out(operation, number % 2 == 1)
             sides.look("data", chance.randrange(PAGES), chance.choice(ACCESSES))
-    assert len(operations) > 700 and int((operations["op"] == OP_TOUCH).sum()) > 200
+    assert len(operations) > 700 and int((operations["op"] == form.OP_TOUCH).sum()) > 200
     assert max(sizes_before(operations)) > 20_000
     _agree(sides, unit, tmp_path)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bench.tile import synthetic
-from tautochrone.facts.replay_format import FLAG_BEFORE, FLAG_BEHIND
+from tautochrone.facts import replay_format as form
 from tautochrone.replay import entry
 from tautochrone.replay.systems import tile as tile_systems
 from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
@@ -54,7 +54,8 @@ def unmap_rows(system: str, sizes: tuple[int, ...], count: int) -> list[dict[str
         for number, (start, before, behind) in enumerate(places):
             is_whole = len(places) - number <= ALL_MAPPED
             mapped = pages if is_whole else min(pages, PAGES_MAPPED_MAX)
-            flags = 0 if is_linear else FLAG_BEFORE * before + FLAG_BEHIND * behind
+            flags = form.FLAG_BEFORE * before + form.FLAG_BEHIND * behind
+            flags = 0 if is_linear else flags
             regions.append((start, pages, mapped, flags))
         ends.append(len(regions))
     cycles = region_cycles(system, np.array(regions), max(*sizes, PAGES_MAPPED_MAX))["unmap"]

@@ -22,7 +22,7 @@ from core.tests.mutants.mutate import Mutant, Program, is_noticed
 from model.buddy import ARITY, ORDERS, Buddy, size_bytes
 from tautochrone.code.bounds import bound_accesses, bound_instructions
 from tautochrone.code.calls import Machine, core_code
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 from testing.golden import pinned
 
 GOLDEN = Path(__file__).with_name("buddy_golden.json")
@@ -104,7 +104,7 @@ class Replay:
 
     def expect(self, kind: str, status: str, expected: int) -> None:
         """The model's STATUS is what the log says."""
-        assert status == STATUS[expected]
+        assert status == status_format.NAMES[expected]
         self.seen[f"{kind} {status}"] += 1
 
     def line_I(self, frames_count: int) -> None:
@@ -204,7 +204,7 @@ class Counted:
             instructions, accesses = self.most.get(key, (0, 0))
             most = max(instructions, done.instructions), max(accesses, done.accesses)
             self.most[key] = most
-        return STATUS[done.result]
+        return status_format.NAMES[done.result]
 
     def take(self, order: int, steps: int | None = None) -> int:
         """The frame that is taken."""

@@ -17,7 +17,7 @@ from core.tests.mutants.mutate import Mutant, Program, is_noticed
 from model.code_cache import FRAMES_MAX, INSTRUCTION_PAGES, POLICIES, CodeCache
 from tautochrone.code.bounds import bound_accesses, bound_instructions
 from tautochrone.code.calls import Machine, core_code
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 from tautochrone.targets.sources import CORE_FILES
 from testing.golden import pinned
 
@@ -131,7 +131,7 @@ class Replay:
 
     def expect(self, kind: str, status: str, expected: int) -> None:
         """The model's STATUS is what the log says."""
-        assert status == STATUS[expected]
+        assert status == status_format.NAMES[expected]
         self.seen[f"{kind} {status}"] += 1
 
     def line_I(self, pages: int, frames: int, least: int, policy: int, seed: int) -> None:
@@ -246,7 +246,7 @@ class Counted:
         done = self.machine.call(f"tau_code_cache_{verb}", self.cache, *arguments)
         instructions, accesses = self.most.get(verb, (0, 0))
         self.most[verb] = max(instructions, done.instructions), max(accesses, done.accesses)
-        return "" if verb in ("use", "age") else STATUS[done.result]
+        return "" if verb in ("use", "age") else status_format.NAMES[done.result]
 
     def run(self) -> None:
         """Faults at all pages, with all kinds of flags; each refusal."""

@@ -9,7 +9,7 @@ import ctypes
 import mmap
 from pathlib import Path
 
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 from testing.ctypes_core import (
     BudgetClass,
     BudgetClassStatistics,
@@ -91,7 +91,7 @@ class NativeHeap:
 
     def free(self, offset: int | None) -> str:
         """The status's name."""
-        return STATUS[self._call("free", self._pointer(offset))]
+        return status_format.NAMES[self._call("free", self._pointer(offset))]
 
     def usable_size(self, offset: int) -> int:
         """Bytes."""
@@ -124,7 +124,7 @@ class NativeTlsf(NativeHeap):
     def add_pool(self, start: int, size_bytes: int) -> str:
         """The status's name."""
         status = self.library.tau_tlsf_add_pool(self.heap, self.base + start, size_bytes)
-        return STATUS[status]
+        return status_format.NAMES[status]
 
     def blocks(self) -> list[tuple[int, int, bool]]:
         """(payload, usable bytes, is free) of every block, in the walk's order."""
@@ -154,7 +154,7 @@ class NativeBudget(NativeHeap):
             ctypes.byref(heap), self.base, size_bytes, self.classes, len(classes)
         )
         if status != 0:
-            raise ValueError(STATUS[status])
+            raise ValueError(status_format.NAMES[status])
         self.heap = heap.value
 
     @property

@@ -17,7 +17,7 @@ from core.tests.kit.core_build import Build, build_program, run_program
 from core.tests.mutants.mutate import MUTANTS
 from model.frames import Frames, Machine
 from model.page_heap import BreakHeap, PageHeap
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 
 RUN_SECONDS_MAX = 300
 SEED = os.environ.get("TAU_TEST_SEED", "1")
@@ -108,8 +108,8 @@ class Replay:
             reserved = self.pool.reserve(commit)
             assert reserved is not None
             self.pool = reserved
-        if STATUS[status] != "OK":
-            self.seen[f"refused {STATUS[status]}"] += 1
+        if status_format.NAMES[status] != "OK":
+            self.seen[f"refused {status_format.NAMES[status]}"] += 1
             return
         shape = (self.pool, first, pages, control_bytes, word_bits, check_level)
         self.heap = PageHeap(*shape, commit) if is_ours else BreakHeap(*shape)
@@ -156,8 +156,8 @@ class Replay:
         """A fault."""
         answer = self.heap.map_page(page)
         if page >= 256:
-            answer = STATUS[status]  # outside the space, which the models do not know
-        assert answer == STATUS[status]
+            answer = status_format.NAMES[status]  # outside the space, which the models do not know
+        assert answer == status_format.NAMES[status]
         self.seen[f"fault {answer}"] += 1
 
     def dump(self, words: list[str]) -> None:

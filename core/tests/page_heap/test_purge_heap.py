@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.tests.kit.core_build import Build, build_program, run_program
-from tautochrone.facts.trace_format import OP_FREE, OP_MALLOC
+from tautochrone.facts import trace_format as form
 from tautochrone.replay.paging import PAGE_BYTES, page_replay
 from testing.random_trace import write_events
 
@@ -30,7 +30,8 @@ def test_a_page_of_the_block_costs_what_its_entry_costs(tmp_path: Path) -> None:
     """The table's walk: 4 instructions a page that is not mapped, 11 a page that is."""
     cost = {}
     for pages in (100, 1100):
-        events = [(OP_MALLOC, 0, pages * PAGE_BYTES, 0), (OP_MALLOC, 1, 64, 0), (OP_FREE, 0, 0, 0)]
+        made = ((form.OP_MALLOC, 0, pages * PAGE_BYTES, 0), (form.OP_MALLOC, 1, 64, 0))
+        events = [*made, (form.OP_FREE, 0, 0, 0)]
         trace = write_events(tmp_path / f"{pages}.tau", events)
         for is_touched in (False, True):
             found = page_replay(trace, "conventional-purging", touch_all=is_touched)

@@ -16,7 +16,7 @@ import pytest
 from core.tests.kit.core_build import Build, build_program, run_program
 from model.frames import Frames, Machine
 from model.vspace import Space
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 
 RUN_SECONDS_MAX = 300
 SEED = os.environ.get("TAU_TEST_SEED", "1")
@@ -78,7 +78,7 @@ class Replay:
 
     def expect(self, kind: str, status: str, expected: int) -> None:
         """The model's STATUS is what the log says."""
-        assert status == STATUS[expected]
+        assert status == status_format.NAMES[expected]
         self.seen[f"{kind} {status}"] += 1
 
     def line_M(self, frames_count: int) -> None:
@@ -114,7 +114,7 @@ class Replay:
         """map_page."""
         space = self.spaces[index]
         self.expect("map_page", space.map_page(page, access), status)
-        if STATUS[status] == "OK":
+        if status_format.NAMES[status] == "OK":
             assert space.mapped[page] == frame
             assert space.read(page) in (None, f"{id(space)}")
             space.name = f"{id(space)}"

@@ -6,7 +6,7 @@ import random
 import struct
 
 from model import sv39
-from tautochrone.facts.status_format import NAMES
+from tautochrone.facts import status_format
 
 MAGIC = 0x39337653
 CODE_PAGE = 16
@@ -24,7 +24,7 @@ HOSTILE_RIGHTS = (0, sv39.WRITE, sv39.WRITE | sv39.EXECUTE, 8, 16 | sv39.READ)
 
 def statuses() -> dict[str, int]:
     """The numbers of enum tau_status by name."""
-    return {name: number for number, name in enumerate(NAMES)}
+    return {name: number for number, name in enumerate(status_format.NAMES)}
 
 
 class Script:

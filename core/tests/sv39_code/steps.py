@@ -18,7 +18,7 @@ from unicorn import riscv_const
 
 from core.tests.sv39_code.firmware import ROOT
 from model.code_cache import AGE_BITS, POLICIES, RETRY, CodeCache, Visits
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 from tautochrone.targets.build import TARGETS, compiler_of
 from tautochrone.targets.sources import CORE_FILES
 
@@ -153,11 +153,13 @@ class Hart:
         for frame in range(self.frames):
             row = (wanted["memory"] + frame * PAGE_BYTES, wanted["number"] + frame)
             self._write(rows + 16 * frame, *row)
-        return STATUS[self.call("init", self.code, settings, place, wanted["page_frames"])]
+        status = self.call("init", self.code, settings, place, wanted["page_frames"])
+        return status_format.NAMES[status]
 
     def release(self, page: int) -> str:
         """Release a page, and reuse its frame if that is allowed."""
-        status = STATUS[self.call("release_page", self.code, page, self.store + page * PAGE_BYTES)]
+        place = self.store + page * PAGE_BYTES
+        status = status_format.NAMES[self.call("release_page", self.code, page, place)]
         if status == "OK":
             assert self.kept[page] == {0}, "the frame can still be reached"
             self.uc.mem_write(self.boot + page * PAGE_BYTES, b"\xff" * PAGE_BYTES)
@@ -174,7 +176,7 @@ class Hart:
         else:
             expected, answer = self.model.fault(page)
         if in_steps:
-            status = STATUS[self.call("begin", self.code, address, access, self.load)]
+            status = status_format.NAMES[self.call("begin", self.code, address, access, self.load)]
             if status == "OK":
                 is_needed = bool(self.uc.mem_read(self.load + 8, 1)[0])
                 assert is_needed == (answer.action != RETRY)
@@ -182,7 +184,7 @@ class Hart:
                     self.call("read", self.code, self.load)
                 self.call("end", self.code, self.load)
         else:
-            status = STATUS[self.call("fault", self.code, address, access)]
+            status = status_format.NAMES[self.call("fault", self.code, address, access)]
         assert status == expected, (status, expected)
         if answer is not None:
             assert in_steps or bool(self.read_instructions) == (answer.action != RETRY)
@@ -328,7 +330,7 @@ def refuse_all(hart: Hart) -> None:
         assert bytes(hart.uc.mem_read(hart.code, PAGE_BYTES)) == code, changes
     last = {"first": 2**64 - hart.pages * PAGE_BYTES, "store": 0}
     assert hart.init(**last) == "OK"
-    assert STATUS[hart.call("fault", hart.code, 2**64 - 1, EXECUTE)] == "BAD_ARGUMENT"
+    assert status_format.NAMES[hart.call("fault", hart.code, 2**64 - 1, EXECUTE)] == "BAD_ARGUMENT"
     assert hart.init() == "OK"
 
 

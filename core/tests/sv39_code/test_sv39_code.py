@@ -37,7 +37,7 @@ from model.code_cache import POLICIES, CodeCache, frames_least
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.resident import Paths, check_resident
 from tautochrone.errors import TauError
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 
 SEED = int(os.environ.get("TAU_TEST_SEED") or random.randrange(1, 1 << 32))
 FRAMES = (4, 5, 8, 13, 20, 24, 64)
@@ -105,7 +105,7 @@ def check(world: World, outcome: Outcome, cache: CodeCache) -> None:
     print(f"TAU_TEST_SEED={SEED}")
     assert outcome.is_passed, outcome.text
     assert outcome["result"] == world.resident["result"]
-    assert outcome["invariants"] == 1 and STATUS[outcome["status"]] == "OK"
+    assert outcome["invariants"] == 1 and status_format.NAMES[outcome["status"]] == "OK"
     assert counts(outcome) == expected(cache)
 
 
@@ -211,7 +211,7 @@ def test_a_cache_that_cannot_work_is_refused(
 ) -> None:
     """The reason is said, and everything stays where it was at boot."""
     outcome = world.run(replace(world.settings, **changes), world.flash)
-    assert outcome.is_passed and STATUS[outcome["status"]] == status
+    assert outcome.is_passed and status_format.NAMES[outcome["status"]] == status
     assert outcome["result"] == world.resident["result"]
     assert outcome["released"] == outcome["faults"] == 0
 

@@ -14,7 +14,7 @@ import pytest
 
 from core.tests.kit.core_build import CORE, Build, compile_c, run_program
 from core.tests.mutants.mutate import Mutant
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 from tautochrone.targets.sources import CORE_FILES
 
 RUN_SECONDS_MAX = 300
@@ -84,7 +84,7 @@ class Replay:
 
     def expect(self, kind: str, status: str, expected: int) -> None:
         """The model's STATUS is what the log says."""
-        assert status == STATUS[expected], (status, STATUS[expected])
+        assert status == status_format.NAMES[expected], (status, status_format.NAMES[expected])
         self.seen[f"{kind} {status}"] += 1
 
     def agrees(self, mechanism: str, statuses: Set[str], folder: Path) -> None:

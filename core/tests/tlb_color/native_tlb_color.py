@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from model.tlb_color.ownership import CODE, DATA, DIRECTORY, ISOLATED, NO_MISS, Partition
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 
 ROLES = (DATA, DIRECTORY, CODE)
 MODES = (ISOLATED, NO_MISS)
@@ -102,7 +102,7 @@ class Native:
 
     def check(self) -> str:
         """As tau_tlb_color_check."""
-        return STATUS[self.library.tau_tlb_color_check(ctypes.byref(self.partition))]
+        return status_format.NAMES[self.library.tau_tlb_color_check(ctypes.byref(self.partition))]
 
     def heap(
         self, number: int, window: int, pages: int, mode: str
@@ -121,7 +121,7 @@ class Native:
             ctypes.byref(heap), ctypes.byref(run)
         ):
             runs.append((run.start, run.size_bytes))
-        return STATUS[status], runs
+        return status_format.NAMES[status], runs
 
     def most_pages(self, number: int, window: int) -> int:
         """The most pages that an isolated heap can have."""

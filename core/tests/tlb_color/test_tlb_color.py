@@ -37,7 +37,7 @@ from model.tlb_color.ownership import (
 )
 from tautochrone.code.bounds import bound_instructions
 from tautochrone.code.calls import Machine, core_code
-from tautochrone.facts.status_format import NAMES as STATUS
+from tautochrone.facts import status_format
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tlb.geometry import known_geometry, known_names
 from testing.golden import pinned
@@ -325,8 +325,8 @@ class Counted:
         pages = (1 << WINDOW_LOG2) // PAGE
         bits = machine.reserve(pages // 8)
         arguments = (self.heap, partition, request, bits, pages // 32)
-        assert STATUS[machine.call("tau_tlb_color_init", *arguments).result] == "OK"
-        assert STATUS[machine.call("tau_tlb_color_start", self.heap).result] == "OK"
+        assert status_format.NAMES[machine.call("tau_tlb_color_init", *arguments).result] == "OK"
+        assert status_format.NAMES[machine.call("tau_tlb_color_start", self.heap).result] == "OK"
         self.blocks = int(machine.words(self.heap, 1)[0])
 
     def words(self, *values: int) -> int:
@@ -342,7 +342,7 @@ class Counted:
         made = self.machine.call(f"tau_{mechanism}_malloc", heap, size)
         assert made.result != 0
         freed = self.machine.call(f"tau_{mechanism}_free", heap, made.result)
-        assert STATUS[freed.result] == "OK"
+        assert status_format.NAMES[freed.result] == "OK"
         return made.instructions, freed.instructions
 
 

@@ -18,8 +18,7 @@ import pytest
 
 from linux.recorder.tests import test_merge as fuzz
 from tautochrone.errors import TauError
-from tautochrone.facts import trace_format
-from tautochrone.facts.abi_format import NUMBER
+from tautochrone.facts import abi_format, trace_format
 from tautochrone.record import merge
 from tautochrone.trace import abi
 from tautochrone.trace.ending import LOST
@@ -181,13 +180,14 @@ def test_other_versions_are_refused(
 def test_the_stream_tells_its_machine(stream: bytes, tmp_path: Path) -> None:
     """The trace has the ABI that the recorder was compiled for; two in one stream are refused."""
     machine = platform.machine().replace("_", "-")
-    for number, name in ((NUMBER[machine], machine), (NUMBER["arm"], "arm"), (0, ""), (200, "")):
+    numbers = abi_format.NUMBER
+    for number, name in ((numbers[machine], machine), (numbers["arm"], "arm"), (0, ""), (200, "")):
         (tmp_path / "one").write_bytes(forged(stream, abi=number))
         merge.merge_target(tmp_path / "one", tmp_path / "out.tau")
         with open_trace(tmp_path / "out.tau") as reader:
             assert abi.of_header(reader.header) == name
-    assert stream[10:12] == bytes([NUMBER[machine], 8])
-    for fields in ({"abi": NUMBER["arm"]}, {"pointer_bytes": 4}):
+    assert stream[10:12] == bytes([abi_format.NUMBER[machine], 8])
+    for fields in ({"abi": abi_format.NUMBER["arm"]}, {"pointer_bytes": 4}):
         (tmp_path / "two").write_bytes(stream + forged(stream, **fields))
         with pytest.raises(TauError, match="different ABIs"):
             merge.merge_target(tmp_path / "two", tmp_path / "out.tau")

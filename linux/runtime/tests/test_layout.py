@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.facts.fault_format import COMPLETED
+from tautochrone.facts import fault_format
 from tautochrone.plan.file import Plan, PlanClass, load_plan
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.session import Session
@@ -30,7 +30,7 @@ def replayed(trace: Path, plan: Plan, heap_bytes: int) -> tuple[int, int]:
     system = BUDGET if plan.classes else TLSF
     with Session(open_trace_for_replay(trace), system, plan, "host") as session:
         result = session.run(heap_bytes)
-    is_done = result.fault == COMPLETED
+    is_done = result.fault == fault_format.COMPLETED
     return CALLS if is_done else int(result.fault_event), int(result.placement_hash) * is_done
 
 

@@ -10,7 +10,9 @@
 // The host's side, and the meaning of the numbers: tool/tautochrone/replay/tile/tile.py. Events
 // have the meaning of tool/native/replay/paging.c; tool/tests/replay/tile/test_tile.py compares the
 // two.
+#include "iface/gen/tau_replay_fault.h"
 #include "iface/gen/tau_replay_format.h"
+#include "iface/gen/tau_trace_format.h"
 
 #include TAU_REPLAY_SYSTEM  // system_<heap>.h
 #include "targets/programs/replay/contents.h"
@@ -51,7 +53,7 @@ uint32_t tau_tile_trap(uint32_t cause, uint32_t address, uint32_t pc) {
     contents_faulted(address);
     const enum tau_status status = system_map_page(page_of(address), access);
     if (status == TAU_NO_FRAME) {
-        end(REPLAY_END_NO_FRAME);
+        end(TAU_REPLAY_NO_FRAME);
     }
     if (status != TAU_OK) {
         tau_tile_print_number(status);
@@ -128,7 +130,7 @@ static void allocate(uint32_t slot, uint32_t size_bytes, uint32_t align_log2, ui
         send(REPLAY_CHANNEL_ALIGNED_ALLOC);
     }
     if (object == NULL && size_bytes != 0) {
-        end(REPLAY_END_NO_MEMORY);
+        end(TAU_REPLAY_NO_MEMORY);
     }
     slots[slot] = object;
     contents_resize(slot, object, 0, size_bytes);
@@ -207,9 +209,9 @@ static void touch(uint32_t slot, uint32_t word, uint32_t offset, uint32_t last) 
         } else {
             contents_check(slot, slots[slot], (uintptr_t)place, *place);
         }
-        place += REPLAY_SIZE_GRANULE_BYTES / 4;
+        place += TAU_TRACE_GRANULE_BYTES / 4;
     } while (--granules != 0 && place <= end_word);
-    place -= REPLAY_SIZE_GRANULE_BYTES / 4;
+    place -= TAU_TRACE_GRANULE_BYTES / 4;
     if (((uintptr_t)place ^ (uintptr_t)end_word) >= TAU_TILE_SIZE_PAGE_BYTES) {
         // The last granule extends into another page.
         contents_check(slot, slots[slot], (uintptr_t)end_word, *end_word);
@@ -275,13 +277,13 @@ static void start(const uint32_t command[4], bool has_heap) {
     const uint32_t pages_log2 = tau_tile_read(TAU_TILE_REGISTER_CONFIG) & 0xFF;
     enum tau_status status = reserve_frames(command[3]);
     if (status != TAU_OK) {
-        end(REPLAY_END_START_FAILED | (uint32_t)status << 16);
+        end(TAU_REPLAY_INIT_FAILED | (uint32_t)status << 16);
     }
     const uint32_t plain_bytes = system_space_init(&frames, pages_log2);
     slots_count = command[1];
     const uint32_t slots_max = (TAU_TILE_SIZE_PLAIN_BYTES - plain_bytes) / sizeof *slots;
     if (plain_bytes == 0 || slots_count > slots_max) {
-        end(REPLAY_END_START_FAILED | (uint32_t)TAU_POOL_TOO_SMALL << 16);
+        end(TAU_REPLAY_INIT_FAILED | (uint32_t)TAU_POOL_TOO_SMALL << 16);
     }
     slots = (uint32_t **)((uintptr_t)TAU_TILE_PLAIN + plain_bytes);
     for (uint32_t slot = 0; slot < slots_count; slot++) {
@@ -293,7 +295,7 @@ static void start(const uint32_t command[4], bool has_heap) {
                    slots_count, heap_pages);
     status = has_heap ? system_heap_init(heap_pages) : TAU_OK;
     if (status != TAU_OK) {
-        end(REPLAY_END_START_FAILED | (uint32_t)status << 16);
+        end(TAU_REPLAY_INIT_FAILED | (uint32_t)status << 16);
     }
     tau_tile_start(REPLAY_CHANNEL_END, 0);
     tau_tile_done(REPLAY_CHANNEL_END, REPLAY_END_EMPTY);
@@ -361,5 +363,5 @@ int main(void) {
 #if TAU_ASSERT_LEVEL >= 1
     check_count();
 #endif
-    end(REPLAY_END_COMPLETED);
+    end(TAU_REPLAY_COMPLETED);
 }

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone.errors import TauError
-from tautochrone.facts.plan_format import SECTIONS
+from tautochrone.facts import plan_format
 from tautochrone.files import input_file, schema, toml_file
 
-FACTS = SECTIONS["build"]
+FACTS = plan_format.SECTIONS["build"]
 TARGETS = ("m4", "rv32")  # of a firmware: names of targets/
 FILE_BYTES_MAX = 65536
 EXAMPLE = 'write check_level = 1, optimize = "-Os", flags = []'

@@ -9,16 +9,10 @@ from pathlib import Path
 from tautochrone.errors import TauError
 from tautochrone.facts import geometry_format, plan_format, system_format, tasks_format
 from tautochrone.files import input_file
+from tautochrone.files.toml_file import FILE_BYTES_MAX
 from tautochrone.trace.checking import Checked, Problem
 
 PLAN, TASKS, GEOMETRY, SYSTEM = "plan", "tasks", "geometry", "system"
-KINDS = {
-    plan_format.FORMAT: PLAN,
-    **dict.fromkeys(tasks_format.DOCUMENT["format"]["values"], TASKS),
-    **dict.fromkeys(geometry_format.DOCUMENT["format"]["values"], GEOMETRY),
-    **dict.fromkeys(system_format.DOCUMENT["format"]["values"], SYSTEM),
-}
-BYTES_MAX = 1 << 20  # of these files
 FORMAT = re.compile(rb"""^(?:\xef\xbb\xbf)?[ \t]*format[ \t]*=[ \t]*["']([^"'\n]*)""", re.MULTILINE)
 LINE = re.compile(r":(\d+): (.*)", re.DOTALL)
 PAGE_BYTES = 4096  # to look at what tasks need; the geometry's are not known yet
@@ -26,8 +20,12 @@ PAGE_BYTES = 4096  # to look at what tasks need; the geometry's are not known ye
 
 def kind_of(path: Path) -> str | None:
     """PLAN or what is described; None if the file does not say that it is one of these."""
-    found = FORMAT.search(input_file.read(path, "trace or plan", BYTES_MAX))
-    return KINDS.get(found[1].decode(errors="replace")) if found else None
+    found = FORMAT.search(input_file.read(path, "trace or plan", FILE_BYTES_MAX))
+    kinds = {plan_format.FORMAT: PLAN}
+    schemas = {TASKS: tasks_format, GEOMETRY: geometry_format, SYSTEM: system_format}
+    for kind, facts in schemas.items():
+        kinds |= dict.fromkeys(facts.DOCUMENT["format"]["values"], kind)
+    return kinds.get(found[1].decode(errors="replace")) if found else None
 
 
 def check(path: Path, kind: str) -> Checked:

@@ -42,7 +42,7 @@ class Description:
 
 def read_description(path: Path) -> Description:
     """Read and check a file. Raises TauError with the line, the cause and the next step."""
-    text, document, reader = read_toml(path, "system", system_format.FILE_BYTES_MAX, NEXT_STEP)
+    text, document, reader = read_toml(path, "system", NEXT_STEP)
     tables = reader.table("", document, system_format.DOCUMENT)
     description = Description(path, text, tables, reader)
     _check_applications(description)

@@ -23,7 +23,7 @@ from tautochrone.compose.pages import (
 )
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
-from tautochrone.facts.compose_format import LIMIT_ENTRIES
+from tautochrone.facts import compose_format
 
 # Entries besides those of its own segments: its system page and the base code. Queues come on top.
 ENTRIES_BESIDES = 2
@@ -99,7 +99,7 @@ def choices_for(segments: list[Segment]) -> list[Choice]:
                 for page in pages_for(rounded(segment, round_bytes), order)
             )
             choice = Choice(UNIT << 2 * order, round_bytes, pages)
-            if not _overlap((*pages, *guards)) and choice.entries <= LIMIT_ENTRIES:
+            if not _overlap((*pages, *guards)) and choice.entries <= compose_format.LIMIT_ENTRIES:
                 found.setdefault(pages, choice)
     return list(found.values())
 
@@ -124,7 +124,7 @@ def plan(executable: Path, page_bytes: int | None) -> Planned:
         allowed = choices
     if not allowed:
         raise TauError(
-            f"{executable}: no pages hold it in a table of {LIMIT_ENTRIES} entries",
+            f"{executable}: no pages hold it in a table of {compose_format.LIMIT_ENTRIES} entries",
             "give another --page-bytes, or link it with another one",
         )
     few = [each for each in allowed if each.entries <= ENTRIES_GOOD]

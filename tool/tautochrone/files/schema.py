@@ -82,15 +82,16 @@ class Reader:
 
     def value(self, place: str, value: Any, fact: Table) -> Any:
         """The value of a key."""
+        if "many" in fact:
+            self._be_list(place, value, fact["many"])
+            one = {key: each for key, each in fact.items() if key != "many"}
+            return [self.value(f"{place}[{index}]", each, one) for index, each in enumerate(value)]
         checks = {
             "integer": self._integer,
-            "integers": self._integers,
             "fraction": self._fraction,
             "text": self._text,
             "truth": self._truth,
-            "texts": self._texts,
             "table": lambda place, table, facts: self.table(f"{place}.", table, facts),
-            "list": self._list,
         }
         return checks[fact["type"]](place, value, fact)
 
@@ -102,10 +103,6 @@ class Reader:
                 place=place,
             )
         return value
-
-    def _integers(self, place: str, value: Any, fact: Table) -> list[int]:
-        self._be_list(place, value, fact["count_most"])
-        return [self._integer(f"{place}[{index}]", each, fact) for index, each in enumerate(value)]
 
     def _fraction(self, place: str, value: Any, fact: Table) -> float:
         least, most = fact["least"], fact["most"]
@@ -128,14 +125,6 @@ class Reader:
         if not isinstance(value, bool):
             raise self.fail(f"{place} is {_short(value)}, expected true or false", place=place)
         return value
-
-    def _texts(self, place: str, value: Any, fact: Table) -> list[str]:
-        self._be_list(place, value, fact["most"])
-        return [self._text(f"{place}[{index}]", text, fact) for index, text in enumerate(value)]
-
-    def _list(self, place: str, value: Any, fact: Table) -> list[Table]:
-        self._be_list(place, value, fact["most"])
-        return [self.table(f"{place}[{index}].", row, fact) for index, row in enumerate(value)]
 
     def _be_list(self, place: str, value: Any, most: int) -> None:
         """Fail if and only if `value` is no list, or has more than `most` items."""
@@ -165,6 +154,19 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def table_of(value: Any, facts: Table) -> Table:
+    """The table of what has the schema's keys as attributes. None, and in an optional key also an
+    empty text, is left out."""
+    table: Table = {}
+    for key, fact in keys_of(facts).items():
+        cell = getattr(value, key)
+        if fact.get("optional") and cell in (None, ""):
+            continue
+        rows = fact["type"] == "table"
+        table[key] = [table_of(row, fact) for row in cell] if rows else cell
+    return table
+
+
 def table_lines(table: Table, facts: Table) -> list[str]:
     """Return the lines of a table, in the schema's order; missing keys are left out."""
     lines: list[str] = []
@@ -175,7 +177,7 @@ def table_lines(table: Table, facts: Table) -> list[str]:
 
 
 def _key_lines(key: str, value: Any, fact: Table) -> list[str]:
-    if fact["type"] != "list":
+    if "many" not in fact or fact["type"] != "table":
         return [f"{key} = {_text_of(value, fact)}"]
     rows = (
         ", ".join(
@@ -189,6 +191,8 @@ def _key_lines(key: str, value: Any, fact: Table) -> list[str]:
 
 
 def _text_of(value: Any, fact: Table) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_text_of(each, fact) for each in value)}]"
     if fact["type"] == "text":
         return _quoted(value)
     return repr(float(value)) if fact["type"] == "fraction" else str(value)

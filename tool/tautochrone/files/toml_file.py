@@ -13,17 +13,18 @@ from tautochrone.files.schema import Reader
 from tautochrone.files.toml_lines import lines_of
 
 
-def read_toml(
-    path: Path, what: str, bytes_max: int, next_step: str
-) -> tuple[str, dict[str, Any], Reader]:
+FILE_BYTES_MAX = 1 << 20
+
+
+def read_toml(path: Path, what: str, next_step: str) -> tuple[str, dict[str, Any], Reader]:
     """The text of a file, its document, and a reader of it whose messages name the line.
 
-    Raises TauError as `input_file.read` does, and if the file is larger than `bytes_max` or not
-    TOML; the next step is `next_step` then.
+    Raises TauError as `input_file.read` does, and if the file is larger than FILE_BYTES_MAX or
+    not TOML; the next step is `next_step` then.
     """
-    data = input_file.read(path, what, bytes_max)
-    if len(data) > bytes_max:
-        raise TauError(f"{path}: larger than {bytes_max} bytes", next_step)
+    data = input_file.read(path, what, FILE_BYTES_MAX)
+    if len(data) > FILE_BYTES_MAX:
+        raise TauError(f"{path}: larger than {FILE_BYTES_MAX} bytes", next_step)
     try:
         text, document = parsed(data)
     except ValueError as error:

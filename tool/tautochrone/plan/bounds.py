@@ -19,6 +19,7 @@ from tautochrone import native
 from tautochrone.code.build import FASTEST, Build
 from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.facts import plan_format
 from tautochrone.plan import responses
 from tautochrone.plan.build import build_of
 from tautochrone.plan.responses import Responses
@@ -129,11 +130,9 @@ def from_table(table: dict[str, Any]) -> Bounds:
 
 def to_table(value: Bounds) -> dict[str, Any]:
     """As Section."""
-    return {
-        "core_sha256": value.core_sha256,
-        "operations": [row._asdict() for row in value.operations],
-        **(responses.to_table(value.tasks) if value.tasks else {}),
-    }
+    tasks = responses.to_table(value.tasks) if value.tasks else {}
+    table = {**value._asdict(), **tasks, "operations": [row._asdict() for row in value.operations]}
+    return {key: table[key] for key in plan_format.SECTIONS[NAME] if key in table}
 
 
 def rule_broken(value: Bounds) -> str:

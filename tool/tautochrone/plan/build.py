@@ -60,11 +60,6 @@ def rule_broken(value: Built) -> str:
     return "build.compilers names a target twice" if len(set(targets)) < len(targets) else ""
 
 
-def document(value: Built) -> dict[str, Any]:
-    """As Section."""
-    return {"build": to_table(value)}
-
-
 def told(value: Built) -> list[str]:
     """As Section."""
     level = f"check level {value.build.check_level}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from tautochrone import __version__
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
-from tautochrone.facts import plan_format
-from tautochrone.facts.trace_format import MAGIC
+from tautochrone.facts import plan_format, trace_format
 from tautochrone.files import input_file, output_file, schema, toml_file
+from tautochrone.files.toml_file import FILE_BYTES_MAX
 from tautochrone.plan.build import build_of
 from tautochrone.plan.sections import CODE, HEAP, TLB, WITHOUT_HEAP, section_named
 
@@ -31,9 +31,8 @@ STEP_OF = {
 NEWER_STEP = "install a newer tautochrone, or make the plan again with this one"
 FORMAT = plan_format.FORMAT
 VERSION = plan_format.VERSION
-FILE_BYTES_MAX = plan_format.FILE_BYTES_MAX
 HEAP_FACTS = plan_format.SECTIONS[HEAP]
-CLASSES_MAX: int = HEAP_FACTS["classes"]["most"]
+CLASSES_MAX: int = HEAP_FACTS["classes"]["many"]
 MARGIN_MAX: float = HEAP_FACTS["margin"]["most"]
 PLANNERS = tuple(HEAP_FACTS["planner"]["values"])
 STATED = "stated"
@@ -148,7 +147,7 @@ def load_any_plan(path: Path | str) -> Plan:
     verbs = "`tau plan -o`, `tau tlb plan -o` or `tau coldcode plan -o`"
     step = f"give the path of a plan, made with {verbs}"
     data = input_file.read(Path(path), "plan", FILE_BYTES_MAX, step)
-    if data.startswith(MAGIC.encode()):
+    if data.startswith(trace_format.MAGIC.encode()):
         raise TauError(f"{path} is a trace, not a plan", f"tau plan {path} -o plan.toml")
     if len(data) > FILE_BYTES_MAX:
         raise TauError(f"{path}: not a plan: larger than {FILE_BYTES_MAX} bytes", NEXT_STEP)
@@ -279,13 +278,13 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
     for name, facts in plan_format.SECTIONS.items():
         if name in plan.sections or (name == HEAP and plan.has_heap):
             lines += ["", f"[{name}]", *_version_lines(facts)]
-            lines += schema.table_lines(_table_of(plan, name), facts)
+            if name == HEAP:
+                table = schema.table_of(plan, facts)
+            else:
+                table = section_named(name).to_table(plan.sections[name])
+            lines += schema.table_lines(table, facts)
     for trace in plan.traces:
-        table = {
-            key: value
-            for key, value in asdict(trace).items()
-            if value or "optional" not in plan_format.TRACE[key]
-        }
+        table = schema.table_of(trace, plan_format.TRACE)
         lines += ["", "[[trace]]", *schema.table_lines(table, plan_format.TRACE)]
     return "\n".join(lines) + "\n"
 
@@ -301,15 +300,6 @@ def _use_of(plan: Plan) -> str:
 def _version_lines(facts: dict[str, Any]) -> list[str]:
     """The line with a section's version; none for version 1."""
     return [f"version = {facts['version']}"] if facts["version"] > 1 else []
-
-
-def _table_of(plan: Plan, name: str) -> dict[str, Any]:
-    """The table of a section."""
-    if name != HEAP:
-        return section_named(name).to_table(plan.sections[name])
-    heap = {key: getattr(plan, key) for key in schema.keys_of(HEAP_FACTS)}
-    heap = {key: value for key, value in heap.items() if value is not None}
-    return {**heap, "classes": [item._asdict() for item in plan.classes]}
 
 
 def save_plan(

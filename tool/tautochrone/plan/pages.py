@@ -12,13 +12,12 @@ Replay is imported late, so that reading a plan does not load it.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.facts.plan_format import SECTIONS
-from tautochrone.facts.trace_format import OP_TOUCH
+from tautochrone.facts import plan_format
+from tautochrone.facts import trace_format as form
 from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 4096
 SYSTEM = "rtvm"
-HEAP_PAGES = SECTIONS["pages"]["heap_pages"]
+HEAP_PAGES = plan_format.SECTIONS["pages"]["heap_pages"]
 GROWTH = 64  # a heap that is too small grows by this part of itself
 
 
@@ -44,7 +43,7 @@ class Pages:
 def make(basis: Basis) -> Pages | None:
     """The pages that hold every recording; None unless all have accesses and can be replayed."""
     without = [
-        trace.path.name for trace in basis.traces if not trace.totals.events_of_op[OP_TOUCH]
+        trace.path.name for trace in basis.traces if not trace.totals.events_of_op[form.OP_TOUCH]
     ]
     if len(without) == len(basis.traces):
         return None
@@ -135,11 +134,6 @@ def from_table(table: dict[str, Any]) -> Pages:
     return Pages(**table)
 
 
-def to_table(value: Pages) -> dict[str, Any]:
-    """As Section."""
-    return dataclasses.asdict(value)
-
-
 def rule_broken(value: Pages) -> str:
     """As Section: [PLAN-14]."""
     rising = ("frames", "commit_pages", "heap_pages")
@@ -150,11 +144,6 @@ def rule_broken(value: Pages) -> str:
                 f" {getattr(value, more)}"
             )
     return ""
-
-
-def document(value: Pages) -> dict[str, Any]:
-    """As Section."""
-    return {"pages": to_table(value)}
 
 
 def told(value: Pages) -> list[str]:

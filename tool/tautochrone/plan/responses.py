@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tautochrone.errors import TauError
+from tautochrone.facts import plan_format
+from tautochrone.files.schema import table_of
 from tautochrone.tlb.partition import GLOBALS, STACK, Partition
 from tautochrone.tlb.response import EntryCycles, Timing, responses_in, timings_of
 from tautochrone.tlb.tasks import KERNEL, TaskSet
@@ -141,11 +143,8 @@ def from_table(table: Table) -> Responses | None:
 
 def to_table(value: Responses) -> Table:
     """The keys for [bounds]."""
-    rows = [
-        {key: cell for key, cell in row._asdict().items() if cell is not None}
-        for row in value.responses
-    ]
-    return {**value._asdict(), "responses": rows}
+    facts = plan_format.SECTIONS["bounds"]
+    return table_of(value, {key: facts[key] for key in Responses._fields})
 
 
 def broken_rule(value: Responses) -> str:

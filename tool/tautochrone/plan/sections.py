@@ -1,7 +1,7 @@
 """The sections of a plan other than [heap]. Each is a table of iface/plan.toml and a module here.
 
-The module has the table's name and the functions of Section. Their `value` is the result of its
-`make`.
+The module has the table's name and the functions of Section, but those that do what OTHERWISE says.
+Their `value` is the result of its `make`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tautochrone.code.build import Build
-from tautochrone.facts.plan_format import SECTIONS
+from tautochrone.facts import plan_format
+from tautochrone.files import schema
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
@@ -23,7 +24,7 @@ HEAP = "heap"  # every plan of recordings has this section; plan/file.py reads i
 TLB = "tlb"  # a plan of tasks has this one
 CODE = "code"  # a plan of a kernel's code has this one
 WITHOUT_HEAP = {TLB: "TLB sets", CODE: "cold code"}  # a plan with one of these may have no heap
-NAMES = tuple(name for name in SECTIONS if name != HEAP)
+NAMES = tuple(name for name in plan_format.SECTIONS if name != HEAP)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Section(Protocol):
         """Return the value of a file's table, which the schema has checked."""
 
     def to_table(self, value: Any) -> dict[str, Any]:
-        """Return the table for a file."""
+        """Return the table for a file; not needed if the value has the keys as attributes."""
 
     def rule_broken(self, value: Any) -> str:
         """Return the violated rule between the keys, in words; empty if there is none."""
@@ -76,10 +77,31 @@ class Section(Protocol):
         """
 
 
+OTHERWISE: dict[str, Callable[..., Any]] = {
+    "make": lambda name, basis: None,
+    "to_table": lambda name, value: schema.table_of(value, plan_format.SECTIONS[name]),
+    "document": lambda name, value: {name: section_named(name).to_table(value)},
+    "header": lambda name, value: [],
+    "problems": lambda name, value, plan: [],
+}
+
+
+class _Functions:
+    """The functions of a section's module, and of OTHERWISE those that it lacks."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._module = importlib.import_module(f"tautochrone.plan.{name}")
+
+    def __getattr__(self, function: str) -> Callable[..., Any]:
+        own = getattr(self._module, function, None)
+        return own or functools.partial(OTHERWISE[function], self._name)
+
+
 @functools.cache
 def section_named(name: str) -> Section:
-    """Return the module of a section in NAMES."""
-    return cast(Section, importlib.import_module(f"tautochrone.plan.{name}"))
+    """Return the functions of a section in NAMES."""
+    return cast(Section, _Functions(name))
 
 
 def make_sections(basis: Basis) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tautochrone.errors import TauError
-from tautochrone.files.schema import Reader
-from tautochrone.plan.sections import Basis
+from tautochrone.facts import plan_format
+from tautochrone.files.schema import Reader, table_of
 from tautochrone import unseen
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import Geometry, geometry_of_table
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 NEXT_STEP = "make the plan again with `tau tlb plan`"
 Table = dict[str, Any]
-
-
-def make(_basis: Basis) -> Partition | None:
-    """None: recordings say nothing of tasks."""
-    return None
 
 
 # ---- the table ----------------------------------------------------------------------------------
@@ -126,39 +121,21 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def to_table(value: Partition) -> Table:
     """As Section."""
-    geometry = value.geometry
+    geometry, facts = value.geometry, plan_format.SECTIONS["tlb"]
     return {
         "geometry": geometry.name,
         "geometry_sha256": geometry.digest(),
         "page_bytes": geometry.page_bytes,
         "word_bytes": value.word_bytes,
         "page_table_bytes": value.page_table_bytes,
-        "arrays": [
-            {"name": array.name, "sets": array.sets, "ways": array.ways}
-            | {"safe_ways": array.safe_ways}
-            for array in geometry.arrays
-        ],
+        "arrays": [table_of(array, facts["arrays"]) for array in geometry.arrays],
         "structures": [
-            {
-                "role": each.role,
-                "page_bytes": each.page_bytes,
-                "array": geometry.arrays[each.array].name,
-                "rows": " ".join(f"{row:#x}" for row in each.rows),
-                "constant": each.constant,
-            }
+            table_of(each, facts["structures"])
+            | {"array": geometry.arrays[each.array].name}
+            | {"rows": " ".join(f"{row:#x}" for row in each.rows)}
             for each in geometry.structures
         ],
-        "principals": [
-            {
-                "name": each.name,
-                "mode": each.mode,
-                "window_start": each.window_start,
-                "window_bytes": each.window_bytes,
-                "heap_window_bytes": each.heap_window_bytes,
-                "largest_object_bytes": each.largest_object_bytes,
-            }
-            for each in value.principals
-        ],
+        "principals": [table_of(each, facts["principals"]) for each in value.principals],
         "sets": [
             {"principal": each.name, "array": array.name, "owned": _ranges(sets), "taken": taken}
             for each in value.principals
@@ -166,10 +143,7 @@ def to_table(value: Partition) -> Table:
             if sets
         ],
         "runs": [
-            {"principal": each.name, "part": run.part, "start": run.start}
-            | {"size_bytes": run.size_bytes}
-            for each in value.principals
-            for run in each.runs
+            {"principal": each.name, **vars(run)} for each in value.principals for run in each.runs
         ],
     }
 

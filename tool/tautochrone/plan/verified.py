@@ -17,7 +17,6 @@ from tautochrone.code.images import ALIGNMENT_32_BYTES, Image, build_image
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.build import build_of
-from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
@@ -46,7 +45,7 @@ class Call(NamedTuple):
     firmware: str
     operation: str
     instructions_max: int
-    bound: int | None
+    bound: int | None = None
 
     @property
     def over(self) -> int:
@@ -96,23 +95,10 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def make(_: Basis) -> None:
-    """As Section: a new plan has not been verified."""
-
-
 def from_table(table: dict[str, Any]) -> Verified:
     """As Section."""
-    calls = tuple(Call(**{"bound": None, **row}) for row in table["calls"])
+    calls = tuple(Call(**row) for row in table["calls"])
     return Verified(tuple(Run(**row) for row in table["runs"]), calls)
-
-
-def to_table(value: Verified) -> dict[str, Any]:
-    """As Section."""
-    rows = [call._asdict() for call in value.calls]
-    return {
-        "runs": [run._asdict() for run in value.runs],
-        "calls": [{key: each for key, each in row.items() if each is not None} for row in rows],
-    }
 
 
 def rule_broken(value: Verified) -> str:
@@ -121,11 +107,6 @@ def rule_broken(value: Verified) -> str:
         return "verified.runs is empty"
     over = next((call for call in value.calls if call.over > 0), None)
     return f"verified.calls has {over.operation} above its bound" if over else ""
-
-
-def document(value: Verified) -> dict[str, Any]:
-    """As Section."""
-    return {"verified": to_table(value)}
 
 
 def told(value: Verified) -> list[str]:
@@ -141,11 +122,6 @@ def told(value: Verified) -> list[str]:
             f" stack {max(run.stack_bytes for run in runs):,} bytes"
         )
     return lines
-
-
-def header(value: Verified) -> list[str]:
-    """As Section: a header is made before anything is verified with it."""
-    return []
 
 
 def problems(value: Verified, plan: Plan) -> list[str]:

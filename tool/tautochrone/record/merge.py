@@ -19,7 +19,7 @@ from typing import Any
 
 from tautochrone import native
 from tautochrone.errors import TauError
-from tautochrone.facts.trace_format import CLOCK_EVENTS
+from tautochrone.facts import trace_format
 from tautochrone.trace import abi
 
 RAW_MAGIC = b"TAURAW\r\n"
@@ -294,7 +294,7 @@ def merge_target(
     header["abi"] = abi.NAME_OF_NUMBER.get(abi_number, "")
     header["ticks_per_second"] = ticks_per_second
     if ticks_per_second == 0:
-        header["clock"] = CLOCK_EVENTS
+        header["clock"] = trace_format.CLOCK_EVENTS
     return _merge("tau_merge_target_stream", stream, out, header | (extra or {}), progress)
 
 

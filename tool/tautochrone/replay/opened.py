@@ -17,7 +17,7 @@ from typing import TypeVar
 from tautochrone import native
 from tautochrone.console.output import progress
 from tautochrone.errors import TauError
-from tautochrone.facts.trace_format import OP_TOUCH
+from tautochrone.facts import trace_format
 from tautochrone.trace.ending import misuse_error
 from tautochrone.trace.file import TraceReader, open_trace
 
@@ -145,7 +145,7 @@ class OpenTrace:
     @property
     def touches(self) -> int:
         """The number of events that record an access."""
-        return int(self.facts.events_of_op[OP_TOUCH])
+        return int(self.facts.events_of_op[trace_format.OP_TOUCH])
 
 
 @functools.lru_cache(maxsize=4)

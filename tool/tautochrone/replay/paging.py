@@ -32,7 +32,7 @@ from tautochrone.code.calls import STOPS, NativeImage, native_image
 from tautochrone.code.images import Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
-from tautochrone.facts.trace_format import GRANULE_BYTES
+from tautochrone.facts import trace_format
 from tautochrone.replay import opened
 from tautochrone.targets.heaps import heaps
 from tautochrone.trace.file import heap_accesses
@@ -321,7 +321,7 @@ def page_replay(
     settings = _Settings(
         heap_pages=pages,
         frames_count=min(frames or pages, HEAP_PAGES_MAX),
-        granule_bytes=GRANULE_BYTES,
+        granule_bytes=trace_format.GRANULE_BYTES,
         end_time=sum(heap_accesses(trace.header) or ()),
         touches_all=touch_all,
         instructions_max=INSTRUCTIONS_MAX,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.facts.fault_format import COMPLETED
+from tautochrone.facts import fault_format
 from tautochrone.replay.opened import (
     OpenTrace,
     open_trace_for_replay,
@@ -136,4 +136,4 @@ def completes(
     chosen = system_named(system) if isinstance(system, str) else system
     assert isinstance(chosen, Native)
     with chosen.session(open_trace_for_replay(trace_path), plan, layout) as session:
-        return session.run(heap_bytes, checked=False).fault == COMPLETED
+        return session.run(heap_bytes, checked=False).fault == fault_format.COMPLETED

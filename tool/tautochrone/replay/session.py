@@ -16,7 +16,7 @@ from tautochrone.code.build import Build
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
-from tautochrone.facts.status_format import PLAN_INVALID
+from tautochrone.facts import status_format
 from tautochrone.replay import opened
 from tautochrone.replay.search import grid_sizes_of, search_steps
 
@@ -160,7 +160,7 @@ class Session:
         )
         if result.fault in (faults.TRACE_FAILED, faults.HOST_MEMORY):
             raise TauError(f"{self.arena.name} {faults.MEANING[result.fault]}")
-        if result.fault == faults.INIT_FAILED and result.init_status == PLAN_INVALID:
+        if result.fault == faults.INIT_FAILED and result.init_status == status_format.PLAN_INVALID:
             raise TauError(
                 "the plan is invalid: its sizes must be different and not zero",
                 "find the cause with `tau check PLAN`",

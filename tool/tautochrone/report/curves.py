@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tautochrone.console.output import time_unit
-from tautochrone.facts.trace_format import FLAG_DOUBLE_FREE, OP_FREE, OP_TOUCH, SLOT_NONE
+from tautochrone.facts import trace_format as form
 
 # The columns that are read from a trace's blocks.
 COLUMNS = ("time_ns", "size_bytes", "slot", "op", "flags")
@@ -99,13 +99,13 @@ def curves_of(
         if not is_time:
             position = first_event + np.arange(len(position), dtype=np.int64)
         first_event += len(position)
-        counted = (block.slot != SLOT_NONE) & ((block.flags & FLAG_DOUBLE_FREE) == 0)
-        counted &= block.op != OP_TOUCH
+        counted = (block.slot != form.SLOT_NONE) & ((block.flags & form.FLAG_DOUBLE_FREE) == 0)
+        counted &= block.op != form.OP_TOUCH
         if not counted.any():
             continue
         position = position[counted]
         slots = block.slot[counted].astype(np.int64)
-        sizes = np.where(block.op == OP_FREE, 0, block.size_bytes)[counted].astype(np.int64)
+        sizes = np.where(block.op == form.OP_FREE, 0, block.size_bytes)[counted].astype(np.int64)
         before = _sizes_before(slots, sizes, size_of_slot)
         which = np.minimum(position * bins // (x_end + 1), bins - 1)
         starts = np.flatnonzero(np.append(True, which[1:] != which[:-1]))

@@ -127,8 +127,7 @@ def geometry_of(name_or_file: str) -> Geometry:
 
 def read_geometry(path: Path) -> Geometry:
     """Read a file with one geometry. Raises TauError with the line, cause and next step."""
-    bytes_max = geometry_format.FILE_BYTES_MAX
-    _, document, reader = read_toml(path, "geometry", bytes_max, NEXT_STEP)
+    _, document, reader = read_toml(path, "geometry", NEXT_STEP)
     for key in ("format", "version"):
         if key not in document:
             raise reader.fail(f"{key} is missing")

@@ -116,7 +116,7 @@ class TaskSet:
 
 def read_tasks(path: Path) -> TaskSet:
     """Read and check a file. Raises TauError with the line, the cause and the next step."""
-    _, document, reader = read_toml(path, "file of tasks", tasks_format.FILE_BYTES_MAX, NEXT_STEP)
+    _, document, reader = read_toml(path, "file of tasks", NEXT_STEP)
     tables = reader.table("", document, tasks_format.DOCUMENT)
     _check_names(reader, tables["task"])
     kernel = tables.get(KERNEL)

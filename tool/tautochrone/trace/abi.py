@@ -13,10 +13,10 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
-from tautochrone.facts.abi_format import NUMBER, POINTER_BYTES, WIDE_ALIGNMENT
+from tautochrone.facts import abi_format
 
-NAMES = tuple(NUMBER)
-NAME_OF_NUMBER = {number: name for name, number in NUMBER.items()}
+NAMES = tuple(abi_format.NUMBER)
+NAME_OF_NUMBER = {number: name for name, number in abi_format.NUMBER.items()}
 LAYOUT_OF_POINTER = {4: "32", 8: "host"}
 HOST = {"x86_64": "x86-64", "aarch64": "aarch64", "riscv64": "riscv64"}
 
@@ -29,19 +29,19 @@ def of_host() -> str:
 def of_header(header: Mapping[str, Any]) -> str:
     """The ABI that a trace's header names; empty if it is not stated, or none of NAMES."""
     name = header.get("abi")
-    return name if isinstance(name, str) and name in NUMBER else ""
+    return name if isinstance(name, str) and name in abi_format.NUMBER else ""
 
 
 def translated_from(header: Mapping[str, Any]) -> str:
     """The ABI that a trace's sizes were translated from; empty if they were recorded."""
     translated = header.get("translated")
     name = translated.get("from") if isinstance(translated, dict) else None
-    return name if isinstance(name, str) and name in NUMBER else ""
+    return name if isinstance(name, str) and name in abi_format.NUMBER else ""
 
 
 def has_words_of(abi: str, layout: str) -> bool:
     """Whether an ABI's pointers have a layout's words."""
-    return LAYOUT_OF_POINTER[POINTER_BYTES[abi]] == layout
+    return LAYOUT_OF_POINTER[abi_format.POINTER_BYTES[abi]] == layout
 
 
 def fits(abi: str, layout: str) -> bool:
@@ -49,4 +49,4 @@ def fits(abi: str, layout: str) -> bool:
 
     i386 has pointers of 4 bytes, but aligns members of 8 bytes to 4.
     """
-    return has_words_of(abi, layout) and WIDE_ALIGNMENT[abi] == 8
+    return has_words_of(abi, layout) and abi_format.WIDE_ALIGNMENT[abi] == 8

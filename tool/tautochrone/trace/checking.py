@@ -11,7 +11,7 @@ from typing import Any
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
-from tautochrone.facts.trace_format import SLOT_NONE
+from tautochrone.facts import trace_format
 from tautochrone.trace import file as trace
 from tautochrone.trace.ending import RECOVERED, UNSEEN, Ending, see_all, unseen_frees
 
@@ -105,7 +105,7 @@ def _misuse(reader: trace.TraceReader, event: int, what: str) -> Problem:
     row = event - before
     slot, site = int(columns.slot[row]), int(columns.site[row])
     cause = f"{trace.OPS[int(columns.op[row])]} of {what}"
-    if slot != SLOT_NONE:
+    if slot != trace_format.SLOT_NONE:
         cause += f" (slot {slot:,})"
     if site:
         module, offset = reader.sites()[site - 1]

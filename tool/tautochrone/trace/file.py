@@ -23,8 +23,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.errors import TauError
-from tautochrone.facts import code_format, trace_format
-from tautochrone.facts.plan_format import FORMAT as PLAN_FORMAT
+from tautochrone.facts import code_format, plan_format, trace_format
 from tautochrone.files import input_file, json_text
 from tautochrone.trace.ending import Ending, ending_of
 from tautochrone.trace.totals import Totals
@@ -154,7 +153,8 @@ def status_error(status: int, path: str | Path) -> TauError:
 
 def is_plan(head: bytes) -> bool:
     """Whether a file that begins so says that it is a plan."""
-    return f'\nformat = "{PLAN_FORMAT}"'.encode() in head or head.startswith(b"# A heap plan:")
+    is_named = f'\nformat = "{plan_format.FORMAT}"'.encode() in head
+    return is_named or head.startswith(b"# A heap plan:")
 
 
 class TraceReader:

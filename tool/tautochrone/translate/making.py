@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.facts import trace_format
-from tautochrone.facts.abi_format import POINTER_BYTES
+from tautochrone.facts import abi_format, trace_format
 from tautochrone.files import output_file
 from tautochrone.trace import abi
 from tautochrone.trace.ending import Ending
@@ -212,7 +211,7 @@ def _doubts(sizes: list[Size]) -> list[str]:
 
 def _check_width(sizes: list[Size], target: Program) -> None:
     """Refuse a size that the target's size_t cannot hold."""
-    limit = 1 << 8 * POINTER_BYTES[target.abi]
+    limit = 1 << 8 * abi_format.POINTER_BYTES[target.abi]
     for one in sizes:
         if one.target_bytes is not None and one.target_bytes >= limit:
             raise TauError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tautochrone.errors import TauError
-from tautochrone.facts.abi_format import POINTER_BYTES
+from tautochrone.facts import abi_format
 from tautochrone.files import elf_file, input_file
 from tautochrone.translate.types import SplitDwarf, TypeIndex, read_types
 
@@ -49,7 +49,7 @@ class Program:
     @property
     def pointer_bytes(self) -> int:
         """The bytes of a pointer."""
-        return POINTER_BYTES[self.abi]
+        return abi_format.POINTER_BYTES[self.abi]
 
     def function_at(self, offset: int) -> str:
         """The function that a call in it returns to, by its distance from the first byte."""
@@ -70,7 +70,7 @@ def read_program(path: Path, told: Callable[[int, int], None] | None = None) -> 
             abi = _abi_of(path, elf)
             _check_sections(path, elf)
             dwarf = elf.get_dwarf_info(follow_links=False)
-            types = read_types(dwarf, POINTER_BYTES[abi], told)
+            types = read_types(dwarf, abi_format.POINTER_BYTES[abi], told)
             starts, names = _functions_of(elf)
             loads = [one["p_vaddr"] for one in elf.iter_segments("PT_LOAD")]
             base = min(loads, default=0)
@@ -95,7 +95,7 @@ def _abi_of(path: Path, elf: Any) -> str:
         return abi
     what = f"{elf.elfclass}-bit {str(machine).removeprefix('EM_')}"
     what += " before AAPCS" if is_old_arm else " with the ABI ilp32e" if is_embedded else ""
-    known = ", ".join(POINTER_BYTES)
+    known = ", ".join(abi_format.POINTER_BYTES)
     raise TauError(f"{path} is for {what}", f"translation knows the ABIs {known}")
 
 

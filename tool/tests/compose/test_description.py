@@ -9,7 +9,7 @@ import pytest
 
 from tautochrone.compose.description import read_description
 from tautochrone.errors import TauError
-from tautochrone.facts import system_format
+from tautochrone.files.toml_file import FILE_BYTES_MAX
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "kernel/systems/jpeg/system.toml"
@@ -33,6 +33,7 @@ WRONG = [
     ('"loader", "jpeg.vld"', '"jpeg vld"', ":16: tile[0].slots[0] is 'jpeg vld', expected appl"),
     ('name = "jpeg"', 'name = "loader"', ":22: application[0].name: the name loader is taken"),
     ('name = "jpeg"', 'name = "9"', ":22: application[0].name is '9', expected a letter"),
+    ('name = "jpeg"', 'name = "jpég"', ":22: application[0].name is 'jpég', expected a letter"),
     ("sources = [", "executable = 'x'\nsources = [", ":21: application[0]: give either"),
     ("page_bytes = 16384", "page_bytes = 5000", ":26: application[0].page_bytes: there are no pag"),
     ("page_bytes = 16384", "page_bytes = 1024\naddress = 0x80100001",
@@ -90,7 +91,7 @@ def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "system.toml"
-    path.write_bytes(b"#" * (system_format.FILE_BYTES_MAX + 1))
+    path.write_bytes(b"#" * (FILE_BYTES_MAX + 1))
     with pytest.raises(TauError, match="larger than"):
         read_description(path)
 

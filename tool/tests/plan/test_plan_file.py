@@ -17,6 +17,7 @@ import pytest
 
 from tautochrone.errors import TauError
 from tautochrone.code.build import Build
+from tautochrone.facts import plan_format
 from tautochrone.plan import file as planning
 from tautochrone.plan.bounds import Bound, Bounds
 from tautochrone.plan.build import Built
@@ -302,9 +303,8 @@ def test_what_is_newer_leads_to_a_newer_tool(tmp_path: Path) -> None:
 def test_each_section_of_the_schema_has_a_module_and_each_module_a_section() -> None:
     """A section is one table and one file, which may be in a folder of its own: neither is listed
     anywhere else."""
-    schema = tomllib.loads((ROOT / "iface" / "plan.toml").read_text())
-    tables = [name for name, value in schema.items() if isinstance(value, dict)]
-    assert tables == [HEAP, *NAMES, "trace"]
+    schema = plan_format.SECTIONS
+    assert list(schema) == [HEAP, *NAMES]
     tasks = Responses(6, 471, 643, 211, (TaskBound("a", 100, 10, 20), TaskBound("b", 100, 90)))
     values = SECTIONS | {"bounds": SECTIONS["bounds"]._replace(tasks=tasks)}
     for name in NAMES:
@@ -318,16 +318,13 @@ def test_each_section_of_the_schema_has_a_module_and_each_module_a_section() -> 
     assert modules - {"sections"} == set(NAMES)
 
 
-def test_the_schema_in_iface_has_the_same_facts() -> None:
-    schema = tomllib.loads((ROOT / "iface" / "plan.toml").read_text())
-    heap, trace = schema["heap"], schema["trace"]
-    assert schema["format"] == planning.FORMAT
-    assert schema["versions"][-1]["number"] == planning.VERSION
+def test_a_plan_has_the_keys_of_the_schema() -> None:
+    heap = plan_format.SECTIONS[HEAP]
     assert set(heap["layout"]["values"]) == set(planning.ALIGNMENT_BYTES)
     whole = replace(PLAN, margin_source="spread", spread=0.02)
     document = tomllib.loads(plan_text(whole, ""))
     assert {"version", *document["heap"]} == set(heap)
-    assert set(document["trace"][0]) == set(trace)
+    assert set(document["trace"][0]) == set(plan_format.TRACE)
     assert set(document["heap"]["classes"][0]) == {"size_bytes", "count"}
 
 
@@ -358,7 +355,7 @@ def test_the_margin_is_exact_and_rounded_up() -> None:
 def test_a_version_of_a_section_is_written_when_there_is_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    facts = planning.plan_format.SECTIONS["pages"]
+    facts = plan_format.SECTIONS["pages"]
     monkeypatch.setitem(facts, "version", 2)
     text = plan_text(PLAN, "")
     assert "[pages]\nversion = 2\n" in text and text.count("version =") == 4

@@ -13,14 +13,8 @@ import pytest
 
 from model.tlb_color.simulator import ADVERSARIAL, LRU, Simulator
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
-from tautochrone.facts.tile_format import ADDRESS_WINDOW
-from tautochrone.facts.trace_format import (
-    FLAG_DOUBLE_FREE,
-    FLAG_INHERITED,
-    OP_FREE,
-    OP_MALLOC,
-    OP_REALLOC,
-)
+from tautochrone.facts import tile_format
+from tautochrone.facts import trace_format as form
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import (
     CODE,
@@ -96,7 +90,8 @@ def test_fifteen_tasks_and_their_kernel_share_the_tile(tmp_path: Path, name: str
     partition = found.partition
     check_with_model(partition)
     assert len(partition.principals) == 16
-    assert min(each.window_start for each in partition.principals) > ADDRESS_WINDOW  # no page 0
+    first = min(each.window_start for each in partition.principals)
+    assert first > tile_format.ADDRESS_WINDOW  # no page 0
     for each in partition.principals:
         assert [len(sets) for sets in each.sets] == [1, 1, 8][: len(each.sets)]
         assert each.mode == "no-miss"
@@ -482,14 +477,14 @@ def test_a_heap_has_the_objects_of_its_thread(tmp_path: Path) -> None:
     """[CLR-25] Whoever resizes and frees them; a slot that is taken again is another object."""
     nobody = 0xFFFFFFFF
     rows = [  # operation, slot, bytes, thread, flags
-        (OP_MALLOC, 0, 100, 0, 0),
-        (OP_MALLOC, 1, 200, 1, 0),
-        (OP_REALLOC, nobody, 400, 0, FLAG_INHERITED),
-        (OP_REALLOC, 0, 300, 1, 0),
-        (OP_REALLOC, 1, 250, 0, 0),
-        (OP_FREE, 0, 0, 1, 0),
-        (OP_FREE, nobody, 0, 0, FLAG_DOUBLE_FREE),
-        (OP_MALLOC, 0, 500, 1, 0),
+        (form.OP_MALLOC, 0, 100, 0, 0),
+        (form.OP_MALLOC, 1, 200, 1, 0),
+        (form.OP_REALLOC, nobody, 400, 0, form.FLAG_INHERITED),
+        (form.OP_REALLOC, 0, 300, 1, 0),
+        (form.OP_REALLOC, 1, 250, 0, 0),
+        (form.OP_FREE, 0, 0, 1, 0),
+        (form.OP_FREE, nobody, 0, 0, form.FLAG_DOUBLE_FREE),
+        (form.OP_MALLOC, 0, 500, 1, 0),
     ]
     ops, slots, sizes, threads, flags = (np.array(column) for column in zip(*rows, strict=True))
     with TraceWriter(tmp_path / "a.tau", {}) as writer:
@@ -498,9 +493,9 @@ def test_a_heap_has_the_objects_of_its_thread(tmp_path: Path) -> None:
     (demand,) = demands_of(tasks, PAGE)
     (calls,) = demand.calls
     assert [call[:3] for call in calls] == [
-        (OP_MALLOC, 0, 100),
-        (OP_REALLOC, 0, 300),
-        (OP_FREE, 0, 0),
+        (form.OP_MALLOC, 0, 100),
+        (form.OP_REALLOC, 0, 300),
+        (form.OP_FREE, 0, 0),
     ]
     assert demand.object_bytes == 300
 
@@ -540,7 +535,7 @@ def test_the_largest_object_can_be_had(word_bytes: int) -> None:
     for runs in ([(0, PAGE)], alike):  # blocks of 65 and 66 pages have one class
         largest = RunHeap(runs, word_bytes).largest_object_bytes()
         served = [
-            RunHeap(runs, word_bytes).completes([Call(OP_MALLOC, 0, size, 1)])
+            RunHeap(runs, word_bytes).completes([Call(form.OP_MALLOC, 0, size, 1)])
             for size in (largest, largest + 1)
         ]
         assert served == [True, False]

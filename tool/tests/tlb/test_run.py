@@ -18,7 +18,7 @@ import pytest
 
 from model import tlb
 from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE
-from tautochrone.facts.trace_format import OP_MALLOC
+from tautochrone.facts import trace_format as form
 from tautochrone.plan.file import load_any_plan
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.planning.demand import demands_of
@@ -411,7 +411,7 @@ def test_a_recording_that_changed(tmp_path: Path, planned: Path) -> None:
     partition = load_any_plan(planned / "plan.toml").sections["tlb"]
     (first, *others) = demands_of(tasks, PAGE_BYTES)
     for sizes, message in (((3000,), ""), ((3000, 3000, 3000), "t1 has a heap in which its rec")):
-        calls = tuple(Call(OP_MALLOC, slot, size, 1) for slot, size in enumerate(sizes))
+        calls = tuple(Call(form.OP_MALLOC, slot, size, 1) for slot, size in enumerate(sizes))
         recorded = replace(first, heap_pages=1, calls=(calls,))
         assert unfulfilled(partition, [recorded, *others]).startswith(message)
         assert bool(unfulfilled(partition, [recorded, *others])) == bool(message)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.errors import TauError
-from tautochrone.facts import tasks_format
+from tautochrone.files.toml_file import FILE_BYTES_MAX
 from tautochrone.tlb.tasks import FixedSets, read_tasks
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -154,7 +154,7 @@ def test_what_is_no_toml_is_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TauError, match="larger than"):
-        read_tasks(written(tmp_path, "#" * (tasks_format.FILE_BYTES_MAX + 1)))
+        read_tasks(written(tmp_path, "#" * (FILE_BYTES_MAX + 1)))
 
 
 def test_the_example_of_the_specification_is_sound(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
-from tautochrone.facts.geometry_format import GEOMETRIES
+from tautochrone.facts import geometry_format
 from tautochrone.plan.file import load_any_plan, load_plan, plan_text, without_heap
 from tautochrone.tlb.geometry import known_geometry
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
@@ -270,7 +270,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("is_uncolored", [False, True])
-@pytest.mark.parametrize("name", GEOMETRIES)
+@pytest.mark.parametrize("name", geometry_format.GEOMETRIES)
 def test_the_core_takes_the_header(
     tmp_path: Path, core: Path, name: str, is_uncolored: bool
 ) -> None:

@@ -6,7 +6,6 @@ Random events are compared with a plain Python model of the totals; the seed is 
 from __future__ import annotations
 
 import dataclasses
-import re
 import subprocess
 import sys
 import time
@@ -309,44 +308,3 @@ def test_ten_million_events_stream_in_bounded_memory(tmp_path: Path) -> None:
     events, grown_kib = map(int, run.stdout.split())
     assert events == 10_000_000
     assert grown_kib < 64 * 1024, f"{grown_kib} KiB more than before"
-
-
-def test_generated_files_are_fresh() -> None:
-    run = subprocess.run(
-        [sys.executable, ROOT / "iface" / "gen.py", "--check"], capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stderr
-
-
-def test_a_stale_generated_file_is_found(tmp_path: Path) -> None:
-    (tmp_path / "iface" / "gen").mkdir(parents=True)
-    (tmp_path / "tool" / "tautochrone").mkdir(parents=True)
-    for name in ("gen.py", "trace.toml"):
-        (tmp_path / "iface" / name).write_bytes((ROOT / "iface" / name).read_bytes())
-    generate = [sys.executable, tmp_path / "iface" / "gen.py"]
-    assert subprocess.run([*generate, "--check"], capture_output=True).returncode == 1
-    subprocess.run(generate, check=True, capture_output=True)
-    assert subprocess.run([*generate, "--check"], capture_output=True).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "cause"),
-    [
-        ("trace.toml", "number = 2", "number = 4", r"the versions must be 1, 2, 3 …, not \[1, 4"),
-        ("status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be 0,"),
-    ],
-)
-def test_facts_that_do_not_count_up_are_refused(
-    tmp_path: Path, name: str, old: str, new: str, cause: str
-) -> None:
-    """Nothing is written: a number that is left out would never be noticed later."""
-    (tmp_path / "iface").mkdir()
-    text = (ROOT / "iface" / name).read_text()
-    assert text.count(old) == 1
-    (tmp_path / "iface" / name).write_text(text.replace(old, new))
-    (tmp_path / "iface" / "gen.py").write_bytes((ROOT / "iface" / "gen.py").read_bytes())
-    done = subprocess.run(
-        [sys.executable, tmp_path / "iface" / "gen.py"], capture_output=True, text=True
-    )
-    assert done.returncode == 1 and re.search(cause, done.stderr), done.stderr
-    assert sorted(path.name for path in tmp_path.rglob("*.*")) == sorted(["gen.py", name])

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from tautochrone.facts.plan_format import SECTIONS
+from tautochrone.facts import plan_format
 
 BELADY = "belady"
-FACTS = SECTIONS["code"]
+FACTS = plan_format.SECTIONS["code"]
 POLICIES = tuple(FACTS["policy"]["values"])
 FILE = click.Path(dir_okay=False, path_type=Path)
 JSON = click.option(

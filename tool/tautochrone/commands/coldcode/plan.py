@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from tautochrone import unseen
-from tautochrone.commands.coldcode.options import FILE, FRAMES, JSON, POLICY, Memory
+from tautochrone.commands.coldcode.options import FACTS, FILE, FRAMES, JSON, POLICY, Memory
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
 from tautochrone.errors import EXIT_DONE
-from tautochrone.facts.plan_format import SECTIONS
 from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from tautochrone.plan.code.section import CodePlan
     from tautochrone.plan.file import Plan
 
-PLANNERS = tuple(SECTIONS["code"]["planner"]["values"])
+PLANNERS = tuple(FACTS["planner"]["values"])
 THRESHOLD, FRAMES_COUNT = 0.999, 16
-FRAMES_LEAST, FRAMES_MAX = (SECTIONS["code"]["frames"][key] for key in ("least", "most"))
+FRAMES_LEAST, FRAMES_MAX = (FACTS["frames"][key] for key in ("least", "most"))
 
 
 @click.command()

@@ -8,7 +8,7 @@ import click
 
 from tautochrone.console import output
 from tautochrone.console.numbers import FiniteRange
-from tautochrone.facts.code_format import TOUCHES_MAX_DEFAULT
+from tautochrone.facts import code_format
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 
@@ -32,7 +32,7 @@ from tautochrone.files.paths import OutputPath
 @click.option(
     "--touches-max",
     type=click.IntRange(min=1),
-    default=TOUCHES_MAX_DEFAULT,
+    default=code_format.TOUCHES_MAX_DEFAULT,
     show_default=True,
     help="Touches after which a function is hot and the rest are left out.",
 )

@@ -16,7 +16,7 @@ from tautochrone.commands.info import tlb as info_tlb
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
 from tautochrone.errors import TauError
-from tautochrone.facts.trace_format import CLOCK_ACCESSES, CLOCK_EVENTS, GRANULE_BYTES
+from tautochrone.facts import trace_format
 from tautochrone.files import input_file
 from tautochrone.plan import sizes as plan_sizes
 from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
@@ -215,9 +215,9 @@ def _are_counts(*values: object) -> bool:
 
 def _duration(last_time: int, clock: str) -> str:
     """Return the time of the last event in the trace's clock; "" if that counts events."""
-    if not last_time or clock == CLOCK_EVENTS:
+    if not last_time or clock == trace_format.CLOCK_EVENTS:
         return ""
-    if clock == CLOCK_ACCESSES:
+    if clock == trace_format.CLOCK_ACCESSES:
         return f" in {last_time:,} heap accesses"
     return f" in {output.duration(last_time)}"
 
@@ -230,8 +230,8 @@ def _print_accesses(result: dict[str, Any]) -> None:
         others = said.get("other_loads", 0) + said.get("other_stores", 0)
         print(f"accesses     {heap:,} of the heap, {others:,} of other memory")
     if result["touched_granules"]:
-        touched_bytes = result["touched_granules"] * GRANULE_BYTES
-        print(f"touched      {touched_bytes:,} bytes in granules of {GRANULE_BYTES}")
+        touched_bytes = result["touched_granules"] * trace_format.GRANULE_BYTES
+        print(f"touched      {touched_bytes:,} bytes in granules of {trace_format.GRANULE_BYTES}")
 
 
 def _started(header: dict[str, Any]) -> str | None:

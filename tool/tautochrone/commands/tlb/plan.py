@@ -13,7 +13,7 @@ import click
 from tautochrone.commands.tlb.options import FILE, JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE
-from tautochrone.facts.geometry_format import GEOMETRIES
+from tautochrone.facts import geometry_format
 from tautochrone.files.paths import OutputPath
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     metavar="NAME|FILE|SHAPE",
     help="The processor's TLBs: a name that tau knows, a file (the tutorial has an example), or a"
     " shape of the tile as `tau tlb run --on` takes it: 16x4+128x4:xor."
-    f" Known: {', '.join(GEOMETRIES)}.",
+    f" Known: {', '.join(geometry_format.GEOMETRIES)}.",
 )
 @click.option(
     "-o",

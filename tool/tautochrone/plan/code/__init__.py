@@ -1,17 +1,5 @@
-"""[code]: which code of a kernel leaves RAM, and on which pages it lies. The planners are here.
-"""
+"""[code]: which code of a kernel leaves RAM, and on which pages it lies. The planners are here."""
 
-from tautochrone.plan.code.section import (
-    document,
-    from_table,
-    header,
-    make,
-    problems,
-    rule_broken,
-    to_table,
-    told,
-)
+from tautochrone.plan.code.section import document, from_table, header, rule_broken, told
 
-__all__ = [
-    *("document", "from_table", "header", "make", "problems", "rule_broken", "to_table", "told"),
-]
+__all__ = ["document", "from_table", "header", "rule_broken", "told"]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment
 from tautochrone.coldcode.replay import FRAMES_LEAST
 from tautochrone.console import output
-from tautochrone.plan.sections import Basis
-
-if TYPE_CHECKING:
-    from tautochrone.plan.file import Plan
 
 Table = dict[str, Any]
 
@@ -63,21 +59,10 @@ def fragment_path(plan_path: Path) -> Path:
     return plan_path.with_suffix(".lds")
 
 
-def make(_basis: Basis) -> CodePlan | None:
-    """None: recordings of programs say nothing of a kernel's code."""
-    return None
-
-
 def from_table(table: Table) -> CodePlan:
     """As Section."""
     recordings = tuple(Recorded(**row) for row in table["recordings"])
     return CodePlan(**({"fault_instructions_max": None} | table | {"recordings": recordings}))
-
-
-def to_table(value: CodePlan) -> Table:
-    """As Section."""
-    table = value._asdict() | {"recordings": [each._asdict() for each in value.recordings]}
-    return {key: cell for key, cell in table.items() if cell is not None}
 
 
 def rule_broken(value: CodePlan) -> str:
@@ -125,11 +110,6 @@ def header(value: CodePlan) -> list[str]:
         f"#define TAU_PLAN_CODE_POLICY TAU_CODE_CACHE_{policy}",
         f'#define TAU_PLAN_CODE_FRAGMENT_SHA256 "{value.fragment_sha256}"',
     ]
-
-
-def problems(_value: CodePlan, _plan: Plan) -> list[str]:
-    """As Section: nothing in it depends on the installed core."""
-    return []
 
 
 def fragment_problem(value: CodePlan, fragment: Fragment) -> str:

@@ -73,12 +73,12 @@ class ReplayedRecording:
 
     def completed(self, classes: Classes, heap_bytes: int) -> int:
         """See Recording."""
-        from tautochrone.facts.fault_format import COMPLETED
+        from tautochrone.facts import fault_format
 
         with self._session(classes) as session:
             result = session.run(heap_bytes, checked=False)
             self.replays += session.runs
-        return self.events if result.fault == COMPLETED else int(result.fault_event)
+        return self.events if result.fault == fault_format.COMPLETED else int(result.fault_event)
 
     def smallest_heap(self, classes: Classes) -> int:
         """See Recording. Equal classes are searched only once."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from tautochrone.code.build import Build
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
-from tautochrone.facts.status_format import PLAN_TOO_LARGE
+from tautochrone.facts import status_format
 from tautochrone.replay import opened
 from tautochrone.replay.entry import ACCESSES, INSTRUCTIONS, OURS, PEER, PLANNED, Entry
 from tautochrone.replay.result import ReplayResult, entry_of
@@ -90,7 +90,7 @@ class Native(System):
         with self.session(trace, plan, layout, check_level) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
             run = opened.watched(lambda: session.run(size), f"replaying on {self.name}")
-        if run.fault == faults.INIT_FAILED and run.init_status == PLAN_TOO_LARGE:
+        if run.fault == faults.INIT_FAILED and run.init_status == status_format.PLAN_TOO_LARGE:
             raise TauError(
                 f"the plan does not fit a heap of {size:,} bytes",
                 "give more with --heap, or make a smaller plan",

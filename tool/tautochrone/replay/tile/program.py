@@ -18,8 +18,7 @@ from tautochrone import native
 from tautochrone.code.images import building
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.facts import tile_format
-from tautochrone.facts.config_format import CONFIGS
+from tautochrone.facts import config_format, tile_format
 from tautochrone.replay.tile.units import PAIRS, PIPELINED, PREFIX, parsed
 from tautochrone.targets.build import compiler_of, kept
 from tautochrone.targets.heaps import Heap
@@ -140,7 +139,7 @@ def program(system: TileSystem, assert_level: int = 0, check_level: int = 0) -> 
     root = hardware_folder().parent
     files = [f"{FOLDER}/{name}" for name in PROGRAM_FILES]
     files += [f"core/{name}" for name in system.heap.files]
-    target = "tile-b" if CONFIGS[system.config] else "tile"
+    target = "tile-b" if config_format.CONFIGS[system.config] else "tile"
     flags = flags_of(system, root, assert_level, check_level)
     with building():
         return kept(target, f"replay-{system.heap.name}-{system.unit}", root, files, flags)

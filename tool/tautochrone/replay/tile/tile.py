@@ -37,12 +37,7 @@ from tautochrone.errors import EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import replay_format as form
 from tautochrone.facts import tile_format as tile
-from tautochrone.facts.trace_format import (
-    GRANULE_BYTES,
-    OP_FREE,
-    OP_REALLOC,
-    OP_TOUCH,
-)
+from tautochrone.facts import trace_format
 from tautochrone.replay import opened
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
 from tautochrone.replay.tile.program import (
@@ -234,7 +229,8 @@ def sizes_before(operations: np.ndarray) -> np.ndarray:
     order = np.argsort(operations["slot"], kind="stable")
     slots, ops = operations["slot"][order], operations["op"][order]
     places = np.arange(count)
-    sized = np.maximum.accumulate(np.where((ops < OP_FREE), places, -1)) if count else places
+    sized = np.where(ops < trace_format.OP_FREE, places, -1)
+    sized = np.maximum.accumulate(sized) if count else places
     last = np.concatenate([[-1], sized[:-1]])[:count]
     begins = np.concatenate([[True], slots[1:] != slots[:-1]])[:count]
     first = np.maximum.accumulate(np.where(begins, places, 0)) if count else places
@@ -249,13 +245,13 @@ def commands_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The commands (rows of four words) and the event of each. See iface/replay.toml."""
     op, offset = operations["op"].astype(np.uint64), operations["size_bytes"]
-    is_touch = op == OP_TOUCH
-    end = np.minimum(before, offset + operations["align"].astype(np.uint64) * GRANULE_BYTES)
+    is_touch, granule_bytes = op == trace_format.OP_TOUCH, trace_format.GRANULE_BYTES
+    end = np.minimum(before, offset + operations["align"].astype(np.uint64) * granule_bytes)
     is_kept = (op != OP_SKIP) & ~(is_touch & (offset >= end))
     granules = np.where(
-        is_touch & is_kept, (end - np.minimum(offset, end) + GRANULE_BYTES - 1) // GRANULE_BYTES, 0
+        is_touch & is_kept, (end - np.minimum(offset, end) + granule_bytes - 1) // granule_bytes, 0
     )
-    align = np.where(op == OP_REALLOC, 0, operations["align"])
+    align = np.where(op == trace_format.OP_REALLOC, 0, operations["align"])
     is_odd = np.arange(len(op), dtype=np.uint64) & 1
     word = op | np.where(is_touch, granules, align).astype(np.uint64) << 8
     all_pages = form.FLAG_ALL_PAGES if touch_all else 0
@@ -370,8 +366,9 @@ def tile_replay(
     done = simulate(
         system, np.concatenate([start, commands]), cycles_max, assert_level, check_level
     )
-    sizes = np.where(np.isin(operations["op"], (OP_FREE, OP_TOUCH)), before, 0)
-    sizes = np.where(operations["op"] < OP_FREE, operations["size_bytes"], sizes)
+    is_old = np.isin(operations["op"], (trace_format.OP_FREE, trace_format.OP_TOUCH))
+    sizes = np.where(is_old, before, 0)
+    sizes = np.where(operations["op"] < trace_format.OP_FREE, operations["size_bytes"], sizes)
     return _result_of(
         done, trace, name, operations["op"], (sizes, before), events, pages, frames_count
     )
@@ -530,7 +527,7 @@ def _mean(
     before = np.concatenate([[first], filled[:-1]])
     times = _access_times(trace)
     if times is None:
-        weights = np.append(ops != OP_TOUCH, True).astype(np.int64)
+        weights = np.append(ops != trace_format.OP_TOUCH, True).astype(np.int64)
     else:
         weights = np.diff(np.concatenate([[0], times])).clip(0)
     total = int(weights.sum())

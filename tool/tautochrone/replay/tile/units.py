@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.facts.config_format import CONFIGS
+from tautochrone.facts import config_format
 from tautochrone.targets.heaps import Heap, heaps
 
 PREFIX = "tile:"
@@ -39,10 +39,10 @@ def parsed(name: str) -> tuple[Pair, list[str]] | None:
     pair = next((each for each in PAIRS if each.name == first), None)
     if not name.startswith(PREFIX) or pair is None:
         return None
-    if not set(chosen) <= {*CONFIGS, PIPELINED}:
+    if not set(chosen) <= {*config_format.CONFIGS, PIPELINED}:
         raise TauError(
             f"{PREFIX}{first} has no configuration {':'.join(chosen)!r}",
-            f"append one of {', '.join(CONFIGS)}, or {PIPELINED}, or both",
+            f"append one of {', '.join(config_format.CONFIGS)}, or {PIPELINED}, or both",
             EXIT_USAGE,
         )
     return pair, chosen

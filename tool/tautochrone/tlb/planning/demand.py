@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tautochrone.errors import TauError
-from tautochrone.facts.trace_format import OP_FREE, OP_REALLOC, OP_TOUCH
+from tautochrone.facts import trace_format as form
 from tautochrone.tlb.partition import CODE, GLOBALS, STACK, UNCOLORED
 from tautochrone.tlb.planning.run_heap import Call
 from tautochrone.tlb.tasks import KERNEL, FixedSets, Kernel, Task, TaskSet
@@ -142,7 +142,7 @@ def _threads(path: Path) -> set[int]:
             for thread, operation, flags in zip(
                 *(block.thread.tolist(), block.op.tolist(), block.flags.tolist()), strict=True
             )
-            if not flags and operation not in (OP_FREE, OP_REALLOC, OP_TOUCH)
+            if not flags and operation not in (form.OP_FREE, form.OP_REALLOC, form.OP_TOUCH)
         }
 
 
@@ -160,13 +160,14 @@ def _calls(path: Path, thread: int | None, endings: dict[Path, Ending]) -> Itera
                 strict=True,
             )
             for operation, slot, size_bytes, align_log2, by in rows:
-                if operation == OP_TOUCH:
+                if operation == form.OP_TOUCH:
                     continue
-                if operation not in (OP_FREE, OP_REALLOC) and (thread is None or by == thread):
+                is_new = operation not in (form.OP_FREE, form.OP_REALLOC)
+                if is_new and (thread is None or by == thread):
                     own.add(slot)
                 if slot in own:  # a flagged event names no slot
                     yield Call(operation, slot, size_bytes, 1 << align_log2)
-                if operation == OP_FREE:
+                if operation == form.OP_FREE:
                     own.discard(slot)
 
 
@@ -176,7 +177,7 @@ def _peak_bytes(calls: tuple[Call, ...]) -> int:
     live = peak = 0
     for call in calls:
         live += call.size_bytes - sizes.pop(call.slot, 0)
-        if call.operation != OP_FREE:
+        if call.operation != form.OP_FREE:
             sizes[call.slot] = call.size_bytes
         peak = max(peak, live)
     return peak

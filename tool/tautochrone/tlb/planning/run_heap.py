@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tautochrone import native
-from tautochrone.facts.status_format import OK
-from tautochrone.facts.trace_format import OP_ALIGNED_ALLOC, OP_FREE, OP_REALLOC
+from tautochrone.facts import status_format, trace_format
 
 LIBRARY_OF_WORD = {4: "libtau_core32.so", 8: "libtau_core64.so"}
 PAGE_BYTES = 4096  # of this machine
@@ -60,7 +59,7 @@ class RunHeap:
             added = self._core.tau_tlsf_add_pool(
                 self._heap, POINTER(base + places[run]), SIZE(run[1])
             )
-            assert added == OK, added
+            assert added == status_format.OK, added
 
     def largest_object_bytes(self) -> int:
         """The largest object that fits now; 0 if the heap is not started."""
@@ -79,12 +78,12 @@ class RunHeap:
         """Whether every call succeeds, in this order."""
         core, heap, objects = self._core, self._heap, dict[int, int | None]()
         for operation, slot, size_bytes, alignment in calls if self.is_started else ():
-            if operation == OP_FREE:
+            if operation == trace_format.OP_FREE:
                 core.tau_tlsf_free(heap, POINTER(objects.pop(slot)))
                 continue
-            if operation == OP_REALLOC:
+            if operation == trace_format.OP_REALLOC:
                 made = core.tau_tlsf_realloc(heap, POINTER(objects[slot]), SIZE(size_bytes))
-            elif operation == OP_ALIGNED_ALLOC:
+            elif operation == trace_format.OP_ALIGNED_ALLOC:
                 made = core.tau_tlsf_aligned_alloc(heap, SIZE(alignment), SIZE(size_bytes))
             else:
                 made = core.tau_tlsf_malloc(heap, SIZE(size_bytes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.facts.geometry_format import DOCUMENT
+from tautochrone.facts import geometry_format
 from tautochrone.tlb.geometry import CODE, DATA, Array, Geometry, Structure, geometry_of
 
 PAGE_BYTES = 4096
@@ -39,7 +39,7 @@ def _shape(text: str) -> Geometry:
 
 
 def _limited(text: str, key: str, digits: str) -> int:
-    limits = DOCUMENT["array"][key]
+    limits = geometry_format.DOCUMENT["array"][key]
     least, most = limits["least"], limits["most"]
     if len(digits) > len(str(most)) or not least <= int(digits) <= most:
         cause = f"{text}: {key} are {digits}, expected an integer from {least} to {most}"

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from tautochrone.commands import doctor, replay, report
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
-from tautochrone.facts.replay_format import FLAG_STORES, OP_REGION, OP_START
-from tautochrone.facts.trace_format import GRANULE_BYTES
+from tautochrone.facts import replay_format as form
+from tautochrone.facts import trace_format
 from tautochrone.replay.opened import open_trace_for_replay
 from tautochrone.replay.paging import PAGE_BYTES, PageReplay, page_replay
 from tautochrone.replay.tile import tile
@@ -95,7 +95,7 @@ def test_borders_of_pages(tmp_path: Path, name: str, software: str) -> None:
     events: list[Event] = []
     for slot in range(0, 8, 2):
         events += [(MALLOC, slot, 8 + 8 * (slot // 2 % 3), 0), (MALLOC, slot + 1, 20000, 0)]
-        events += [(TOUCH, slot + 1, GRANULE_BYTES * place, 1) for place in range(500)]
+        events += [(TOUCH, slot + 1, trace_format.GRANULE_BYTES * place, 1) for place in range(500)]
     for slot in (1, 3, 5):
         events += [(REALLOC, slot, 40000, 0), (TOUCH, slot, 0, 255), (FREE, slot - 1, 0, 0)]
     trace = write_events(tmp_path / "b.tau", events)
@@ -137,9 +137,9 @@ def test_commands(tmp_path: Path) -> None:
     )
     assert kept == list(range(7))
     assert rows[0] == [MALLOC, 0, 100, 0]
-    assert rows[1] == [TOUCH | 1 << 8 | FLAG_STORES, 0, 96, 99]
+    assert rows[1] == [TOUCH | 1 << 8 | form.FLAG_STORES, 0, 96, 99]
     assert rows[2] == [REALLOC, 0, 40, 100]
-    assert rows[3] == [TOUCH | 3 << 8 | FLAG_STORES, 0, 0, 39]
+    assert rows[3] == [TOUCH | 3 << 8 | form.FLAG_STORES, 0, 0, 39]
     assert rows[4] == [TOUCH | 1 << 8, 0, 32, 39]
     assert rows[5][:3] == [FREE, 0, 0]
     assert rows[6] == [CALLOC | 6 << 8, 0, 8, 40]
@@ -234,11 +234,11 @@ def test_unknown_system(trace: Path) -> None:
 
 def test_failed_check_stops_the_simulation() -> None:
     """A command for a slot that is not there, one that is none, more pages than a region has."""
-    start = (OP_START, 4, HEAP_PAGES, HEAP_PAGES)
+    start = (form.OP_START, 4, HEAP_PAGES, HEAP_PAGES)
     for bad, message in (
         ((MALLOC, 4, 8, 0), "a command for a slot that is not there"),
         ((99, 0, 0, 0), "a command that is none"),
-        ((OP_REGION, 5, 3, 4), "a region cannot be mapped or unmapped"),
+        ((form.OP_REGION, 5, 3, 4), "a region cannot be mapped or unmapped"),
     ):
         with pytest.raises(TauError) as caught:
             simulate(tile_system("tile:rtmmu"), np.array([start, bad], np.uint32))
@@ -250,14 +250,14 @@ def test_failed_check_stops_the_simulation() -> None:
 
 def test_failed_assert_stops_the_simulation() -> None:
     """Zeros over the heap's control block: the core's invariants notice it at the next call."""
-    system, start = tile_system("tile:pagetable"), (OP_START, 4, HEAP_PAGES, HEAP_PAGES)
+    system, start = tile_system("tile:pagetable"), (form.OP_START, 4, HEAP_PAGES, HEAP_PAGES)
     rows = [start, (MALLOC, 0, 8, 0)]
     records = simulate(system, np.array(rows, np.uint32)).records
     control_bytes = int(records[records["channel"] == 0]["value"][0]) - HEAP_ADDRESS
     assert 1024 < control_bytes < PAGE_BYTES
-    granules = min(control_bytes // GRANULE_BYTES, 255)
+    granules = min(control_bytes // trace_format.GRANULE_BYTES, 255)
     first = WORD_MAX + 1 - control_bytes
-    rows += [(TOUCH | granules << 8 | FLAG_STORES, 0, first, WORD_MAX - 7), (MALLOC, 1, 8, 0)]
+    rows += [(TOUCH | granules << 8 | form.FLAG_STORES, 0, first, WORD_MAX - 7), (MALLOC, 1, 8, 0)]
     with pytest.raises(TauError, match="tile: failed: assertion: .*invariants_hold"):
         simulate(system, np.array(rows, np.uint32), assert_level=2)
 

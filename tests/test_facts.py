@@ -1,0 +1,42 @@
+"""The facts of iface/: names that Python may use, what the generator writes, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tautochrone import facts
+from testing.mutants import Mutant
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = [name for name, value in vars(facts).items() if isinstance(value, facts.Facts)]
+ADDRESS = "define TAU_COMPOSE_ADDRESS_SYSTEM 0x80000400u\n"
+# What is replaced in a file of the repository, and what the generator says then.
+STALE = {
+    "a number": ("iface/trace.toml", "double_free = 4", "double_free = 8", "trace_format.h is stale"),
+    "an address": ("iface/gen/tau_compose_format.h", ADDRESS, "", "compose_format.h is stale"),
+    "a gap": ("iface/status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_a_file_lacks_is_an_error(name: str) -> None:
+    for _ in range(2):  # before and after the file was read
+        with pytest.raises(AttributeError, match=r"\.toml has no OP_FRE$"):
+            _ = getattr(facts, name).OP_FRE
+
+
+@pytest.mark.parametrize("what", STALE)
+def test_what_is_not_generated_from_the_facts_is_found(tmp_path: Path, what: str) -> None:
+    file, old, new, said = STALE[what]
+    Mutant(what, file, old, new).applied(tmp_path, ("core", "hw", "iface"))
+    generate = [sys.executable, tmp_path / "iface" / "gen.py"]
+    done = subprocess.run([*generate, "--check"], capture_output=True, text=True)
+    assert done.returncode == 1 and re.search(said, done.stderr), done.stderr
+    if what != "a gap":
+        subprocess.run(generate, check=True, capture_output=True)
+        assert subprocess.run([*generate, "--check"], capture_output=True).returncode == 0
