@@ -1,4 +1,4 @@
-"""The facts of iface/: names that Python may use, what the generator writes, and what it refuses."""
+"""The facts of iface/: names that Python may use, what the generator writes and what it refuses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone import facts
+from tautochrone.errors import TauError
 from testing.mutants import Mutant
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,7 +18,7 @@ NAMES = [name for name, value in vars(facts).items() if isinstance(value, facts.
 ADDRESS = "define TAU_COMPOSE_ADDRESS_SYSTEM 0x80000400u\n"
 # What is replaced in a file of the repository, and what the generator says then.
 STALE = {
-    "a number": ("iface/trace.toml", "double_free = 4", "double_free = 8", "trace_format.h is stale"),
+    "a number": ("iface/trace.toml", "double_free = 4", "double_free = 8", "trace_format.h is st"),
     "an address": ("iface/gen/tau_compose_format.h", ADDRESS, "", "compose_format.h is stale"),
     "a gap": ("iface/status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be"),
 }
@@ -28,6 +29,12 @@ def test_a_name_that_a_file_lacks_is_an_error(name: str) -> None:
     for _ in range(2):  # before and after the file was read
         with pytest.raises(AttributeError, match=r"\.toml has no OP_FRE$"):
             _ = getattr(facts, name).OP_FRE
+
+
+def test_an_installation_without_facts_says_what_to_do() -> None:
+    with pytest.raises(TauError, match="none.toml is missing from this installation") as refused:
+        _ = facts.Facts("iface/none.toml", dict).OP_FREE
+    assert "reinstall" in str(refused.value.next_step)
 
 
 @pytest.mark.parametrize("what", STALE)

@@ -1,7 +1,7 @@
 """The facts of iface/*.toml, and of hw/tile/configs.toml: constants, and schemas of files.
 
 `trace_format.OP_FREE` is `free` in table `op` of iface/trace.toml. A file is read when the first of
-its names is asked for; a name that it lacks is an AttributeError.
+its names is asked for; a name that it lacks is an AttributeError, a missing file a TauError.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Facts:
 
 
 def _read(file: str) -> Table:
-    return tomllib.loads((native.sources() / file).read_text(encoding="utf-8"))
+    return tomllib.loads(native.file(file).read_text(encoding="utf-8"))
 
 
 def _constants(tables: Table) -> Table:

@@ -12,16 +12,21 @@ DIRECTORY = Path(__file__).parent / "_native"
 RUN_LIBRARY = "libtau_run.so"  # the allocator that `tau run` preloads
 
 
-@functools.cache
-def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
-    """Load one of the package's libraries; raises TauError if this installation lacks it."""
+def file(name: str) -> Path:
+    """The path of a library or source; raises TauError if this installation lacks it."""
     path = DIRECTORY / name
     if not path.exists():
         raise TauError(
             f"{name} is missing from this installation",
             "reinstall with `pipx install .`, or `make build`",
         )
-    return ctypes.CDLL(str(path))
+    return path
+
+
+@functools.cache
+def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
+    """Load one of the package's libraries. Raises TauError as `file` does."""
+    return ctypes.CDLL(str(file(name)))
 
 
 def sources() -> Path:
