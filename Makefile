@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help build demo check check-all bench repro tile size format native clean
 PYTHON := .venv/bin/python
-SOURCES := $(shell find core targets tool linux iface hw peers kernel CMakeLists.txt pyproject.toml -type f \
+SOURCES := $(shell find core targets tool linux facts hw peers kernel CMakeLists.txt pyproject.toml -type f \
   -not -path '*/tests/*' -not -path '*/tb/*' -not -path '*/doc/*' -not -path '*/_native/*' -not -path 'tool/tautochrone/targets/*' \
   -not -path '*/__pycache__/*')
 # T=words runs only the tests whose names match, as in `make check T=budget`.

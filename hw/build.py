@@ -249,7 +249,7 @@ def key(options: Options) -> str:
     for package in PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)};".encode())
     ours = [*sources(options.unit), *(TILE / "sim").iterdir(), *SOCKET.glob("*.svh")]
-    ours.append(ROOT / "iface/gen/tau_tile_format.h")
+    ours.append(ROOT / "facts/gen/tau_tile_format.h")
     for path in sorted(ours):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]

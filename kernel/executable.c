@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "iface/gen/tau_tile_format.h"
+#include "facts/gen/tau_tile_format.h"
 
 // Words of the ELF header, and of a program header, that are looked at.
 enum {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "iface/gen/tau_compose_format.h"
+#include "facts/gen/tau_compose_format.h"
 
 #define TAU_EXECUTABLE_SEGMENTS_MAX 8u
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "iface/gen/tau_compose_format.h"
+#include "facts/gen/tau_compose_format.h"
 
 struct tau_slot {
     uint16_t application;  // or TAU_COMPOSE_SLOT_IDLE, TAU_COMPOSE_SLOT_LOADER

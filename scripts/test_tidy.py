@@ -76,7 +76,7 @@ MUTANTS = {
     "a document to a unit": ("hw/tlb/a.md", "[a](../tile/#x)\n", "may not link to hw/tile (hw/t"),
     "a folder of its own": ("extra/a.py", "", "extra/a.py: its folder has no row"),
     "a mechanism of its own": ("core/slab.h", "", "slab has no row"),
-    "stale": ("iface/gen.py", "import sys\nsys.exit('trace.h differs')\n", "trace.h differs"),
+    "stale": ("facts/gen.py", "import sys\nsys.exit('trace.h differs')\n", "trace.h differs"),
     "symbol": ("core/tlsf.c", GOOD_C.replace("tau_tlsf_t", "tlsf_t"), "exports tlsf_touch"),
     "data symbol": ("core/tlsf.c", GOOD_C + "int state;\n", "exports state"),
     "assertions": ("core/tlsf.c", GOOD_C.replace("TAU_ASSERT(*cell == 0)", ""), "1 assertions"),
@@ -106,7 +106,7 @@ def tree(tmp_path: Path) -> Path:
         "docs/a.md": f"[a](../hw/tile/a.svh)\n| {'x' * 101} |\n\n```sh\n{'x' * 101}\n```\n",
         "hw/a.md": "[below](tile/a.svh) [the house](../docs/a.md) [a site](https://a.org/tool/)\n",
         "DESIGN.md": DESIGN,
-        "iface/gen.py": "",
+        "facts/gen.py": "",
     }
     for name, text in files.items():
         put(tmp_path, name, text)

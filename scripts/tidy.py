@@ -152,13 +152,13 @@ def arrows(root: Path, files: list[Path]) -> Iterator[str]:
 
 
 def generated(root: Path, files: list[Path]) -> Iterator[str]:
-    """What iface/gen.py writes is what is checked in."""
-    generator = root / "iface" / "gen.py"
+    """What facts/gen.py writes is what is checked in."""
+    generator = root / "facts" / "gen.py"
     if generator in files:
         check = [sys.executable, str(generator), "--check"]
         done = subprocess.run(check, capture_output=True, text=True)
         if done.returncode:
-            yield f"iface/gen: stale, run iface/gen.py: {(done.stdout + done.stderr).strip()}"
+            yield f"facts/gen: stale, run facts/gen.py: {(done.stdout + done.stderr).strip()}"
 
 
 def symbols(root: Path, files: list[Path]) -> Iterator[str]:

@@ -3,9 +3,9 @@
     elf = kept("rv32", "tlsf", root, ["core/tlsf.c"], keep=["tau_tlsf_malloc"])
     link("tile", root, ["targets/programs/hello.c"], Path("hello.elf"))
 
-ROOT contains core/, iface/ and targets/: the repository, or the tool's package. Sources are .c and
+ROOT contains core/, facts/ and targets/: the repository, or the tool's package. Sources are .c and
 .S files, which are compiled, and object files. Relative paths are relative to ROOT. Every source
-may include "core/…", "iface/…" and "targets/…".
+may include "core/…", "facts/…" and "targets/…".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The facts of iface/: names that Python may use, what the generator writes and what it refuses."""
+"""The facts: names that Python may use, what the generator writes and what it refuses."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NAMES = [name for name, value in vars(facts).items() if isinstance(value, facts.
 ADDRESS = "define TAU_COMPOSE_ADDRESS_SYSTEM 0x80000400u\n"
 # What is replaced in a file of the repository, and what the generator says then.
 STALE = {
-    "a number": ("iface/trace.toml", "double_free = 4", "double_free = 8", "trace_format.h is st"),
-    "an address": ("iface/gen/tau_compose_format.h", ADDRESS, "", "compose_format.h is stale"),
-    "a gap": ("iface/status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be"),
+    "a number": ("facts/trace.toml", "double_free = 4", "double_free = 8", "trace_format.h is st"),
+    "an address": ("facts/gen/tau_compose_format.h", ADDRESS, "", "compose_format.h is stale"),
+    "a gap": ("facts/status.toml", "rights = [2,", "rights = [4,", r"numbers of \[cause\] must be"),
 }
 
 
@@ -33,15 +33,15 @@ def test_a_name_that_a_file_lacks_is_an_error(name: str) -> None:
 
 def test_an_installation_without_facts_says_what_to_do() -> None:
     with pytest.raises(TauError, match="none.toml is missing from this installation") as refused:
-        _ = facts.Facts("iface/none.toml", dict).OP_FREE
+        _ = facts.Facts("facts/none.toml", dict).OP_FREE
     assert "reinstall" in str(refused.value.next_step)
 
 
 @pytest.mark.parametrize("what", STALE)
 def test_what_is_not_generated_from_the_facts_is_found(tmp_path: Path, what: str) -> None:
     file, old, new, said = STALE[what]
-    Mutant(what, file, old, new).applied(tmp_path, ("core", "hw", "iface"))
-    generate = [sys.executable, tmp_path / "iface" / "gen.py"]
+    Mutant(what, file, old, new).applied(tmp_path, ("core", "hw", "facts"))
+    generate = [sys.executable, tmp_path / "facts" / "gen.py"]
     done = subprocess.run([*generate, "--check"], capture_output=True, text=True)
     assert done.returncode == 1 and re.search(said, done.stderr), done.stderr
     if what != "a gap":

@@ -139,7 +139,7 @@ def test_headers_and_ports_are_installed_and_no_tests(prefix: Path) -> None:
     installed = {str(path.relative_to(include)) for path in include.rglob("*.h")}
     paths = {*(ROOT / "core/private").rglob("*.h"), *(ROOT / "core").rglob("*_inline.h")}
     inlined = {str(path.relative_to(ROOT)) for path in paths}
-    assert installed == {*public_headers(), *inlined, "tau_task.h", "iface/gen/tau_abi_format.h"}
+    assert installed == {*public_headers(), *inlined, "tau_task.h", "facts/gen/tau_abi_format.h"}
     sources = [path.name for path in prefix.rglob("*.c")]
     assert sorted(sources) == sorted(path.name for path in (ROOT / "core/ports").glob("*.c"))
 

@@ -22,7 +22,7 @@ from tautochrone.targets.heaps import heaps
 ROOT = Path(__file__).resolve().parent.parent
 CARRIED = ("hw/*/rtl/*.sv*", "hw/*/unit.toml", "hw/tile/sim/*", "hw/build.py", "hw/units.py")
 CARRIED += ("hw/tile/configs.toml",)
-CARRIED += ("targets/**/*.[chSl]*", "iface/gen/*.h")
+CARRIED += ("targets/**/*.[chSl]*", "facts/gen/*.h")
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iface/gen/tau_abi_format.h"
+#include "facts/gen/tau_abi_format.h"
 
 #ifdef TAU_PORT_HEADER
 #include TAU_PORT_HEADER
@@ -112,7 +112,7 @@ enum tau_record_control {
 #define TAU_RECORD_BLOCK_HEADER_BYTES 44u
 #define TAU_RECORD_BLOCK_VERSION 2u
 
-// The ABI that this code is compiled for, as a number of iface/abi.toml; 0 if none of them.
+// The ABI that this code is compiled for, as a number of facts/abi.toml; 0 if none of them.
 #if defined(__x86_64__) && defined(__LP64__)
 #define TAU_RECORD_ABI TAU_ABI_NUMBER_X86_64
 #elif defined(__aarch64__) && defined(__LP64__)

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "iface/gen/tau_compose_format.h"
+#include "facts/gen/tau_compose_format.h"
 
 #define TAU_TASK(name, stack_bytes)                                                                \
     __attribute__((section(".stack." #name), used)) static struct {                                \

@@ -1,7 +1,7 @@
 #include "kernel/base/dma.h"
 
-#include "iface/gen/tau_compose_format.h"
-#include "iface/gen/tau_tile_format.h"
+#include "facts/gen/tau_compose_format.h"
+#include "facts/gen/tau_tile_format.h"
 
 static volatile uint32_t *channel_word(uint32_t channel, uint32_t offset_bytes) {
     const uint32_t page = TAU_COMPOSE_ADDRESS_DMA + TAU_COMPOSE_SIZE_PAGE_BYTES_MIN * channel;

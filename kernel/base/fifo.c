@@ -1,6 +1,6 @@
 #include "kernel/base/fifo.h"
 
-#include "iface/gen/tau_compose_format.h"
+#include "facts/gen/tau_compose_format.h"
 
 enum { OTHER_COUNTER, OWN_COUNTER };  // words of an own page
 

@@ -37,7 +37,7 @@ struct tau_fifo {
 void tau_fifo_init(struct tau_fifo *end, void *own_page, void *other_page, uint32_t token_bytes,
                    uint32_t tokens_count);
 
-// The same for end INDEX of the application, at the addresses that iface/compose.toml fixes.
+// The same for end INDEX of the application, at the addresses that facts/compose.toml fixes.
 void tau_fifo_open(struct tau_fifo *end, uint32_t index, uint32_t token_bytes,
                    uint32_t tokens_count);
 

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "iface/gen/tau_compose_format.h"
-#include "iface/gen/tau_tile_format.h"
+#include "facts/gen/tau_compose_format.h"
+#include "facts/gen/tau_tile_format.h"
 
 static inline volatile uint32_t *tau_system_page_word(uint32_t offset_bytes) {
     return (volatile uint32_t *)(uintptr_t)(TAU_COMPOSE_ADDRESS_SYSTEM + offset_bytes);

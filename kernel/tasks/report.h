@@ -1,4 +1,4 @@
-// What the host is told: records of the mailbox, on the channels of iface/tile.toml.
+// What the host is told: records of the mailbox, on the channels of facts/tile.toml.
 #ifndef TAU_TASKS_REPORT_H
 #define TAU_TASKS_REPORT_H
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "core/tlb_color.h"
-#include "iface/gen/tau_compose_format.h"
+#include "facts/gen/tau_compose_format.h"
 
 enum {
     TAU_TASK_ARGUMENTS = 16,

@@ -2,7 +2,7 @@
 #
 # The unit is told of the kernel before its first access to the window, and of the task behind its
 # last: so each entry of the TLBs has the owner whose page it is.
-#include "iface/gen/tau_tile_format.h"
+#include "facts/gen/tau_tile_format.h"
 #include "kernel/context.h"
 #include "kernel/tasks/entry.h"
 

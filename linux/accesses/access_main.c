@@ -10,7 +10,7 @@
 #include "access_instrument.h"
 #include "access_rows.h"
 #include "access_shadow.h"
-#include "iface/accesses.h"
+#include "facts/accesses.h"
 #include "pub_tool_debuginfo.h"
 #include "pub_tool_hashtable.h"
 #include "pub_tool_libcassert.h"

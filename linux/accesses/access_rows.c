@@ -7,7 +7,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "access_rows.h"
 
-#include "iface/accesses.h"
+#include "facts/accesses.h"
 #include "pub_tool_clientstate.h"
 #include "pub_tool_libcassert.h"
 #include "pub_tool_libcbase.h"

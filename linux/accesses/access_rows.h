@@ -1,4 +1,4 @@
-// The file that a recorded process writes: rows of iface/accesses.h.
+// The file that a recorded process writes: rows of facts/accesses.h.
 //
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef TAU_ACCESS_ROWS_H

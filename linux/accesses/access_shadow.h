@@ -8,7 +8,7 @@
 #ifndef TAU_ACCESS_SHADOW_H
 #define TAU_ACCESS_SHADOW_H
 
-#include "iface/accesses.h"
+#include "facts/accesses.h"
 #include "pub_tool_basics.h"
 
 #define GRANULE_LOG2 TAU_ACCESSES_GRANULE_LOG2

@@ -12,13 +12,13 @@
 #include <x86intrin.h>
 #endif
 
-#include "iface/gen/tau_abi_format.h"
+#include "facts/gen/tau_abi_format.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "recordings are little-endian, and so is every machine that is served"
 #endif
 
-// ---- The ABI (iface/abi.toml) ----
+// ---- The ABI (facts/abi.toml) ----
 
 #if defined(__x86_64__) && defined(__LP64__)
 #define TAU_MACHINE_ABI TAU_ABI_NUMBER_X86_64

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iface/recording.h"
+#include "facts/recording.h"
 #include "linux/interpose/machine.h"
 
 // The size of a chunk that holds BYTES: whole pages of the recording and of this machine.

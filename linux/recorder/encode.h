@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/ports/record.h"
-#include "iface/recording.h"
+#include "facts/recording.h"
 #include "linux/interpose/machine.h"
 
 // A writer's slack: the longest row and one store's spill.

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "iface/recording.h"
+#include "facts/recording.h"
 #include "linux/recorder/chunk.h"
 #include "linux/recorder/proc.h"
 #include "linux/recorder/process.h"

@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "iface/recording.h"
+#include "facts/recording.h"
 #include "linux/interpose/machine.h"
 #include "linux/interpose/session.h"
 #include "linux/recorder/build_id.h"

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "iface/recording.h"
+#include "facts/recording.h"
 #include "linux/recorder/chunk.h"
 
 #define CHUNK_BYTES_FIRST (16u << 10)

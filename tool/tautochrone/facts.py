@@ -1,6 +1,6 @@
-"""The facts of iface/*.toml, and of hw/tile/configs.toml: constants, and schemas of files.
+"""facts/*.toml and hw/tile/configs.toml: constants, and schemas of files.
 
-`trace_format.OP_FREE` is `free` in table `op` of iface/trace.toml. A file is read when the first of
+`trace_format.OP_FREE` is `free` in table `op` of facts/trace.toml. A file is read when the first of
 its names is asked for; a name that it lacks is an AttributeError, a missing file a TauError.
 """
 
@@ -54,12 +54,12 @@ def _answers(table: str, tables: Table) -> Table:
     }
 
 
-# ---- Schemas, as tautochrone.files.schema reads them; iface/plan.toml says how one is written ----
+# ---- Schemas, as tautochrone.files.schema reads them; facts/plan.toml says how one is written ----
 
 
 @functools.cache
 def _types() -> Table:
-    return _read("iface/types.toml")
+    return _read("facts/types.toml")
 
 
 def _rows(table: Table) -> Table:
@@ -107,16 +107,16 @@ def _configs(tables: Table) -> Table:
     return {"CONFIGS": {name: table["bit_manipulation"] for name, table in tables.items()}}
 
 
-abi_format = Facts("iface/abi.toml", _constants)
-code_format = Facts("iface/code.toml", _constants)
-compose_format = Facts("iface/compose.toml", _constants)
+abi_format = Facts("facts/abi.toml", _constants)
+code_format = Facts("facts/code.toml", _constants)
+compose_format = Facts("facts/compose.toml", _constants)
 config_format = Facts("hw/tile/configs.toml", _configs)
-fault_format = Facts("iface/status.toml", functools.partial(_answers, "fault"))
-geometry_format = Facts("iface/geometry.toml", _geometry)
-plan_format = Facts("iface/plan.toml", _plan)
-replay_format = Facts("iface/replay.toml", _constants)
-status_format = Facts("iface/status.toml", functools.partial(_answers, "status"))
-system_format = Facts("iface/system.toml", _document)
-tasks_format = Facts("iface/tasks.toml", _document)
-tile_format = Facts("iface/tile.toml", _constants)
-trace_format = Facts("iface/trace.toml", _constants)
+fault_format = Facts("facts/status.toml", functools.partial(_answers, "fault"))
+geometry_format = Facts("facts/geometry.toml", _geometry)
+plan_format = Facts("facts/plan.toml", _plan)
+replay_format = Facts("facts/replay.toml", _constants)
+status_format = Facts("facts/status.toml", functools.partial(_answers, "status"))
+system_format = Facts("facts/system.toml", _document)
+tasks_format = Facts("facts/tasks.toml", _document)
+tile_format = Facts("facts/tile.toml", _constants)
+trace_format = Facts("facts/trace.toml", _constants)

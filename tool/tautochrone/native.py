@@ -30,7 +30,7 @@ def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
 
 
 def sources() -> Path:
-    """The folder with the sources core/, iface/, targets/ and hw/, for builds on demand."""
+    """The folder with the sources core/, facts/, targets/ and hw/, for builds on demand."""
     return DIRECTORY
 
 

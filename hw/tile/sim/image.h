@@ -2,7 +2,7 @@
 #ifndef TAU_TILE_IMAGE_H
 #define TAU_TILE_IMAGE_H
 
-#include "iface/gen/tau_tile_format.h"
+#include "facts/gen/tau_tile_format.h"
 
 #include <cstdint>
 #include <stdexcept>

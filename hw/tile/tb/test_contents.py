@@ -121,7 +121,7 @@ def test_sabotage_is_noticed(
     said: str,
 ) -> None:
     """The program is built from a copy of the sources with one change."""
-    Mutant(said, file, old, new).applied(tmp_path, ("core", "hw", "targets", "iface"))
+    Mutant(said, file, old, new).applied(tmp_path, ("core", "hw", "targets", "facts"))
     proper = tile_program.program
 
     def program(*arguments: object) -> Path:

@@ -1,4 +1,4 @@
-"""What cannot include the generated constants of iface/tile.toml says the same by hand."""
+"""What cannot include the generated constants of facts/tile.toml says the same by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 TILE = Path(__file__).resolve().parents[1]
 SOFTWARE = TILE.parents[1] / "targets/tile"
-FACTS = tomllib.loads((TILE.parents[1] / "iface/tile.toml").read_text())
+FACTS = tomllib.loads((TILE.parents[1] / "facts/tile.toml").read_text())
 
 
 def test_linker_script_has_the_banks() -> None:

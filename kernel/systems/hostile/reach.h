@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "iface/gen/tau_compose_format.h"
-#include "iface/gen/tau_tile_format.h"
+#include "facts/gen/tau_compose_format.h"
+#include "facts/gen/tau_tile_format.h"
 
 enum { HOSTILE_PAGE_WORDS = 256, HOSTILE_PAGES = 6, HOSTILE_POOL = 0x80800000 };
 

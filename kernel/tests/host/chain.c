@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "iface/gen/tau_compose_format.h"
+#include "facts/gen/tau_compose_format.h"
 #include "kernel/systems/jpeg/tasks/tasks.h"
 #include "kernel/systems/pipeline/tasks.h"
 

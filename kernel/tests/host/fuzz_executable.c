@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iface/gen/tau_tile_format.h"
+#include "facts/gen/tau_tile_format.h"
 #include "kernel/executable.h"
 
 enum { BYTES_MAX = 1 << 16, ANSWERS_MAX = 32, CHANGES_MAX = 4, HEAD_BYTES = 52 + 3 * 32 };

@@ -12,7 +12,7 @@ import pytest
 from kernel.tests.host.mutants import ALL, GROUPS
 from testing.mutants import Group, Mutant
 
-COPIED = ("kernel", "model", "iface", "testing", "pyproject.toml")
+COPIED = ("kernel", "model", "facts", "testing", "pyproject.toml")
 SECONDS_MAX = 300
 KILLED, LIVES = 1, 0
 NOT_BUILT = (": error: ", "ImportError", "no tests ran")

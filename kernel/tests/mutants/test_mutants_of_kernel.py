@@ -10,7 +10,7 @@ from kernel.tests.host.test_mutants import KILLED, LIVES, NOT_BUILT, outcome
 from kernel.tests.mutants.mutants import ALL, GROUPS
 from testing.mutants import Group, Mutant
 
-COPIED = ("kernel", "hw", "core", "targets", "model", "iface", "testing", "pyproject.toml")
+COPIED = ("kernel", "hw", "core", "targets", "model", "facts", "testing", "pyproject.toml")
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 # Functions that do one thing in the cycle A0 (of the clock's low word): the last instruction of a
 # page, so that what the core fetches ahead is in another page, which no TLB has yet.
-#include "iface/gen/tau_compose_format.h"
+#include "facts/gen/tau_compose_format.h"
 
     .option norelax
     .macro at_cycle name, instruction:vararg

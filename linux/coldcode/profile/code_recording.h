@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iface/gen/tau_code_format.h"
+#include "facts/gen/tau_code_format.h"
 #include "linux/coldcode/profile/block_table.h"
 #include "linux/coldcode/profile/function_table.h"
 

@@ -10,9 +10,9 @@
 // The host's side, and the meaning of the numbers: tool/tautochrone/replay/tile/tile.py. Events
 // have the meaning of tool/native/replay/paging.c; tool/tests/replay/tile/test_tile.py compares the
 // two.
-#include "iface/gen/tau_replay_fault.h"
-#include "iface/gen/tau_replay_format.h"
-#include "iface/gen/tau_trace_format.h"
+#include "facts/gen/tau_replay_fault.h"
+#include "facts/gen/tau_replay_format.h"
+#include "facts/gen/tau_trace_format.h"
 
 #include TAU_REPLAY_SYSTEM  // system_<heap>.h
 #include "targets/programs/replay/contents.h"

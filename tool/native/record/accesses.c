@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "iface/accesses.h"
+#include "facts/accesses.h"
 #include "tool/native/trace/bytes.h"
 
 #define BATCH_EVENTS 4096u

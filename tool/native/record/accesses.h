@@ -1,4 +1,4 @@
-// Converts a recording of accesses (iface/accesses.h) to a trace.
+// Converts a recording of accesses (facts/accesses.h) to a trace.
 #ifndef TAU_TRACE_ACCESS_H
 #define TAU_TRACE_ACCESS_H
 

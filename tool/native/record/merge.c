@@ -14,7 +14,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "iface/recording.h"
+#include "facts/recording.h"
 #include "tool/native/record/merge_emit.h"
 
 // In a shorter recording, its two readings of both clocks give the rate less exactly than the

@@ -50,7 +50,7 @@ struct tau_merge_result {
 // Called with the bytes read and their total; returns false to stop.
 typedef bool (*tau_merge_progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
 
-// Merges the raw recording RAW (iface/recording.h) into the trace OUT. progress may be NULL.
+// Merges the raw recording RAW (facts/recording.h) into the trace OUT. progress may be NULL.
 TAU_TRACE_EXPORT enum tau_merge_status
 tau_merge_recording(const char *raw, const char *out, const char *header_json,
                     tau_merge_progress progress, void *context, struct tau_merge_result *result);

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iface/gen/tau_replay_fault.h"
+#include "facts/gen/tau_replay_fault.h"
 #include "tool/native/trace/trace.h"
 
 // 2^24 operations of 16 bytes: at most 256 MiB.

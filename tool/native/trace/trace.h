@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iface/gen/tau_trace_format.h"
+#include "facts/gen/tau_trace_format.h"
 
 #define TAU_TRACE_EXPORT __attribute__((visibility("default")))
 

@@ -1,7 +1,7 @@
-"""Checks the tables of a TOML file against a schema of iface/, and writes them in its order.
+"""Checks the tables of a TOML file against a schema of facts/, and writes them in its order.
 
 A message names the file, the line if lines are known, and the key. This module does not know what
-a key means. iface/plan.toml says how a schema is written.
+a key means. facts/plan.toml says how a schema is written.
 """
 
 from __future__ import annotations

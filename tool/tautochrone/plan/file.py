@@ -1,6 +1,6 @@
 """The plan: the division of a heap, and other sections, in a file for tools and people.
 
-A plan file is TOML. docs/spec/plan.md has its rules, iface/plan.toml its schema. Loading is strict:
+A plan file is TOML. docs/spec/plan.md has its rules, facts/plan.toml its schema. Loading is strict:
 it refuses unknown keys, values out of range and wrong sums, and names the place.
 """
 

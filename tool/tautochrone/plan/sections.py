@@ -1,4 +1,4 @@
-"""The sections of a plan other than [heap]. Each is a table of iface/plan.toml and a module here.
+"""The sections of a plan other than [heap]. Each is a table of facts/plan.toml and a module here.
 
 The module has the table's name and the functions of Section, but those that do what OTHERWISE says.
 Their `value` is the result of its `make`.

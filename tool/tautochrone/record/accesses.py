@@ -135,7 +135,7 @@ def build() -> Path:
     The folder's name depends on the sources and on the versions of Valgrind and the compiler.
     """
     package, folder = find_package(), sources()
-    files = sorted([*folder.glob("*.[ch]"), *folder.glob("iface/*.h")])
+    files = sorted([*folder.glob("*.[ch]"), *folder.glob("facts/*.h")])
     compiler = _run([COMPILER, "--version"]).stdout
     mark = hashlib.sha256(compiler.encode() + package.version.encode() + str(package).encode())
     for file in files:

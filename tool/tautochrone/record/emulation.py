@@ -27,7 +27,7 @@ VERSION_SECONDS_MAX = 60
 # QEMU's own variable for the folder with the machine's C library.
 SYSROOT_VARIABLE = "QEMU_LD_PREFIX"
 SOURCES = ("linux/recorder", "linux/interpose")
-HEADERS = ("iface", "iface/gen", "core/ports")
+HEADERS = ("facts", "facts/gen", "core/ports")
 
 
 @dataclass(frozen=True)

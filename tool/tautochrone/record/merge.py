@@ -1,6 +1,6 @@
 """Converts raw recordings and target streams to traces, through tool/native/record/merge*.c.
 
-The preloaded recorder leaves a raw recording (iface/recording.h). A firmware sends a target stream
+The preloaded recorder leaves a raw recording (facts/recording.h). A firmware sends a target stream
 (core/ports/record_wrap.c).
 """
 

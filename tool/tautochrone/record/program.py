@@ -21,7 +21,7 @@ EXIT_NOT_FOUND = 127
 
 SCRIPT_DEPTH_MAX = 4  # the kernel's limit for a script whose interpreter is a script
 LINE_BYTES_MAX = 256
-BUILD_ID_BYTES_MAX = 20  # TAU_RAW_BUILD_ID_BYTES of iface/recording.h
+BUILD_ID_BYTES_MAX = 20  # TAU_RAW_BUILD_ID_BYTES of facts/recording.h
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64", "riscv64": "EM_RISCV"}
 # What `tau record --target` calls the machines of programs, by e_machine and bits.
 TARGETS = {

@@ -24,7 +24,7 @@ FOLDER_PREFIX = "recording-"
 # recording's name (NAME_BYTES of linux/recorder/process.c) take some of them.
 PARENT_BYTES_MAX = 4096 - 64 - len(FOLDER_PREFIX) - 10
 
-# The recorder's list of started programs: TAU_RAW_EXECS of iface/recording.h.
+# The recorder's list of started programs: TAU_RAW_EXECS of facts/recording.h.
 EXECS_NAME = "execs"
 TRACE_SUFFIX = ".tau"
 NOT_LOADED = (

@@ -1,4 +1,4 @@
-"""Geometries of TLBs: the known ones of iface/geometry.toml, and files of a user.
+"""Geometries of TLBs: the known ones of facts/geometry.toml, and files of a user.
 
 docs/spec/tlb_color.md, [CLR-1] ... [CLR-5], says what a geometry is. Every error names the place,
 the cause and the next step.
@@ -19,7 +19,7 @@ from tautochrone.files.schema import Reader
 from tautochrone.files.toml_file import read_toml
 
 DATA, DIRECTORY, CODE = "data", "directory", "code"
-NEXT_STEP = "see docs/spec/tlb_color.md, or the examples in iface/geometry.toml"
+NEXT_STEP = "see docs/spec/tlb_color.md, or the examples in facts/geometry.toml"
 Table = dict[str, Any]
 
 
@@ -102,19 +102,19 @@ class Geometry:
 
 
 def known_names() -> list[str]:
-    """The names of the geometries in iface/geometry.toml."""
+    """The names of the geometries in facts/geometry.toml."""
     return list(geometry_format.GEOMETRIES)
 
 
 def known_geometry(name: str) -> Geometry:
-    """Return a geometry of iface/geometry.toml. Raises TauError if there is none of this name."""
+    """Return a geometry of facts/geometry.toml. Raises TauError if there is none of this name."""
     if name not in geometry_format.GEOMETRIES:
         raise TauError(
             f"there is no geometry {name}",
             f"use one of {', '.join(known_names())}, or name a file",
             EXIT_USAGE,
         )
-    reader = Reader(f"iface/geometry.toml [geometry.{name}]", NEXT_STEP)
+    reader = Reader(f"facts/geometry.toml [geometry.{name}]", NEXT_STEP)
     return geometry_of_table(name, geometry_format.GEOMETRIES[name], reader)
 
 

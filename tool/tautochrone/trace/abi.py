@@ -1,7 +1,7 @@
 """The ABI of a recorded program: which machine code asked for the sizes in a trace.
 
 Structures with pointers have other sizes on other ABIs. A plan for a target is exact only if its
-recordings were made on an ABI that lays structures out as the target does (iface/abi.toml).
+recordings were made on an ABI that lays structures out as the target does (facts/abi.toml).
 A trace's header has `abi`, a name of NAMES, or an empty one if nobody stated it: CSV and
 heaptrack's files know no machine. It has `build_id` of the recorded program, empty if it has none.
 `translated` says that `tau translate` computed the sizes for that ABI from another one's.

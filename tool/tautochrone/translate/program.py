@@ -13,7 +13,7 @@ from tautochrone.facts import abi_format
 from tautochrone.files import elf_file, input_file
 from tautochrone.translate.types import SplitDwarf, TypeIndex, read_types
 
-# (e_machine, bits) of each ABI of iface/abi.toml.
+# (e_machine, bits) of each ABI of facts/abi.toml.
 ABI_OF_MACHINE = {
     ("EM_X86_64", 64): "x86-64",
     ("EM_AARCH64", 64): "aarch64",

@@ -155,7 +155,7 @@ def test_a_target_or_a_system_without_a_row_is_a_problem(tmp_path: Path) -> None
 def other_core(folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     """Install a core whose tlsf.c differs."""
     installed = native.sources()
-    for part in ("core", "iface", "targets"):
+    for part in ("core", "facts", "targets"):
         shutil.copytree(installed / part, folder / part)
     path = folder / "core/tlsf.c"
     text = path.read_text()

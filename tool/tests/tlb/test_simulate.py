@@ -144,7 +144,7 @@ def late_misses(policy: str, ways: int, live: int, seed: int) -> int:
 @pytest.mark.parametrize("ways", [2, 4, 8, 16])
 @pytest.mark.parametrize("policy", ["lru", "plru"])
 def test_safe_ways_are_safe_and_one_more_is_not(policy: str, ways: int) -> None:
-    """All ways with LRU, log2(ways) + 1 with tree PLRU, as iface/geometry.toml says."""
+    """All ways with LRU, log2(ways) + 1 with tree PLRU, as facts/geometry.toml says."""
     safe = ways if policy == "lru" else ways.bit_length()
     assert all(late_misses(policy, ways, safe, seed) == 0 for seed in range(50))
     assert any(late_misses(policy, ways, safe + 1, seed) > 0 for seed in range(3000))

@@ -20,7 +20,7 @@ class Recorded(NamedTuple):
 
 
 class CodePlan(NamedTuple):
-    """The keys of [code]; iface/plan.toml says what each means."""
+    """The keys of [code]; facts/plan.toml says what each means."""
 
     threshold: float
     planner: str

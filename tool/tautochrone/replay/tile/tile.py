@@ -243,7 +243,7 @@ def sizes_before(operations: np.ndarray) -> np.ndarray:
 def commands_of(
     operations: np.ndarray, before: np.ndarray, touch_all: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The commands (rows of four words) and the event of each. See iface/replay.toml."""
+    """The commands (rows of four words) and the event of each. See facts/replay.toml."""
     op, offset = operations["op"].astype(np.uint64), operations["size_bytes"]
     is_touch, granule_bytes = op == trace_format.OP_TOUCH, trace_format.GRANULE_BYTES
     end = np.minimum(before, offset + operations["align"].astype(np.uint64) * granule_bytes)

@@ -180,7 +180,7 @@ def _sharing_checks(found: Found) -> list[Any]:
 
 
 def _geometry(found: Found, facts: Facts, names: tuple[str, ...]) -> dict[str, Any]:
-    """As iface/geometry.toml defines it. Rows that have bits of directories are the first, so that
+    """As facts/geometry.toml defines it. Rows that have bits of directories are the first, so that
     a range of sets has pages of all their values."""
     arrays, structures = [], []
     order: list[int] = []

@@ -48,7 +48,7 @@ class Shape:
         return self.latency + (SECOND_LEVEL_CYCLES if len(self.levels) > 1 else 0)
 
     def geometry(self) -> Geometry:
-        """Which set of which array an entry goes to. Safe ways as iface/geometry.toml says."""
+        """Which set of which array an entry goes to. Safe ways as facts/geometry.toml says."""
         names = ["data", "instructions", "second level"][: len(self.levels) + 1]
         shapes = [self.levels[0], *self.levels]
         arrays = [

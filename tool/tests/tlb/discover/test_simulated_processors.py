@@ -75,7 +75,7 @@ def verdict(geometry: Geometry, found: Found) -> str:
 
 
 def safe_truth(ways: int, policy: str) -> int:
-    """What nobody can evict, as iface/geometry.toml says."""
+    """What nobody can evict, as facts/geometry.toml says."""
     return {"lru": ways, "plru": (ways - 1).bit_length() + 1, "random": 1}[policy]
 
 

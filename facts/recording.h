@@ -78,7 +78,7 @@ struct tau_raw_header {
     uint32_t arguments_cut;    // 1 = the program has more arguments than fit here
     uint32_t deep_binds;       // libraries opened with RTLD_DEEPBIND: the flag was dropped
     uint32_t calls_abandoned;  // calls that never returned: left by siglongjmp
-    uint32_t abi;              // TAU_ABI_NUMBER_* (iface/abi.toml); 0 = none of them
+    uint32_t abi;              // TAU_ABI_NUMBER_* (facts/abi.toml); 0 = none of them
     uint32_t pointer_bytes;
     uint32_t malloc_alignment;                 // of the C library's malloc
     uint32_t build_id_bytes;                   // 0 = the program has none
