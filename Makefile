@@ -44,7 +44,8 @@ native: ## for developers: the native libraries into the source tree, for PYTHON
 	mkdir -p build
 	flock build/native.lock sh -ec ' \
 	  cmake -S . -B build/native -G Ninja -DCMAKE_BUILD_TYPE=Release -DTAU_TOOL=ON \
-	    -DTAU_TOOL_DESTINATION=_native -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone; \
+	    -DTAU_TOOL_DESTINATION=_native -DPython_EXECUTABLE=$(CURDIR)/$(PYTHON) \
+	    -DCMAKE_INSTALL_PREFIX=$(CURDIR)/tool/tautochrone; \
 	  cmake --build build/native; \
 	  cmake --install build/native'
 

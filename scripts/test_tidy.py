@@ -49,6 +49,7 @@ MUTANTS = {
     "unfinished": ("SPEC.md", "TO" + "DO: write\n", "unfinished"),
     "machine path": ("SPEC.md", "see /ho" + "me/someone/notes\n", "one machine"),
     "registry": ("SPEC.md", "https://pypi" + ".org/simple\n", "registry"),
+    "C by hand": ("bench/a.py", "free.argtypes = []\n", "use tautochrone.declarations"),
     "British": ("model/a.py", "neighb" + "ours = 2\n", "not US spelling"),
     "British too": ("core/tests/a.c", "// Initial" + "ised once.\n", "not US spelling"),
     "core upwards": ("core/config.h", HEADER + BUDGET, "config may not include budget"),

@@ -2,11 +2,13 @@
 
 The rules, in the order of RULES: line, function and file length; commit subjects; file names and
 words; links; limits of time in tests; include and import arrows, and those of documents; generated
-files that are stale; exported symbols; assertion density. scripts/test_tidy.py breaks each of them.
+files that are stale; exported symbols; assertion density; C types in Python. scripts/test_tidy.py
+breaks each of them.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -45,6 +47,8 @@ ASSERTIONS_PER_FUNCTION_MIN = 2
 ACCESSOR_LINES_MAX = 6
 ASSERTION = re.compile(r"\b(?:TAU_ASSERT\w*|TAU_INVARIANT|_Static_assert|static_assert)\(")
 
+C_TYPES = ("ctypes.Structure", "ctypes.Union", ".argtypes", ".restype")
+DECLARATIONS = "declarations.py"  # the one module that has them
 BANNED_NAMES = {"utils", "util", "common", "misc", "helpers", "helper", "manager"}
 # In pieces, so that this file does not break its own rules.
 UNFINISHED = ("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK")
@@ -186,9 +190,21 @@ def assertions(root: Path, files: list[Path]) -> Iterator[str]:
             yield f"core: {module}: {count} assertions in {functions} functions"
 
 
+def mirrors(root: Path, files: list[Path]) -> Iterator[str]:
+    """C types come from the headers, through one module."""
+    for path in files:
+        if path.suffix == ".py" and path.name != DECLARATIONS:
+            text = path.read_text()
+            tree = ast.parse(text if any(word in text for word in C_TYPES) else "")
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Attribute) and ast.unparse(node).endswith(C_TYPES):
+                    place = f"{path.relative_to(root)}:{node.lineno}"
+                    yield f"{place}: {ast.unparse(node)}: use tautochrone.declarations"
+
+
 RULES = (
     *(lengths, subjects, names_and_words, links, patience, arrows, generated, symbols),
-    assertions,
+    *(assertions, mirrors),
 )
 
 

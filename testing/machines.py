@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +66,7 @@ class Machine:
         configure = [
             *("cmake", "-S", str(ROOT), "-B", str(made), "-G", "Ninja", "-DTAU_TOOL=ON"),
             *("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_SYSTEM_NAME=Linux"),
+            f"-DPython_EXECUTABLE={sys.executable}",
             f"-DCMAKE_SYSTEM_PROCESSOR={CMAKE_PROCESSORS[self.name]}",
             f"-DCMAKE_C_COMPILER={self.found.compiler}",
             *("-DCMAKE_C_FLAGS=-Werror", f"-DZSTD_LIBRARY={zstd}", f"-DZSTD_INCLUDE={self.folder}"),

@@ -24,7 +24,6 @@ from tautochrone.plan.profile import profile_of
 from tautochrone.replay import emulator
 from tautochrone.replay.run import replay, smallest_heap
 from tautochrone.trace.file import open_trace
-from testing.ctypes_core import BudgetClass, BudgetStatistics, TlsfStatistics
 
 WORD = 2**64
 CLASSES_MAX = 8
@@ -42,19 +41,14 @@ def model_of(system: str, heap_bytes: int, plan: Plan) -> Tlsf | Budget:
     """Return the model of a heap; the sizes of the control blocks are facts of the build."""
     core = native.library("libtau_core32_check1.so")
     memory = ctypes.create_string_buffer(heap_bytes + 64)
-    start = ctypes.c_void_p((ctypes.addressof(memory) + 63) // 64 * 64)
+    start = (ctypes.addressof(memory) + 63) // 64 * 64
     if system == "tlsf":
-        core.tau_tlsf_init.restype = ctypes.c_void_p
-        heap = core.tau_tlsf_init(start, ctypes.c_size_t(heap_bytes), ctypes.c_size_t(0))
-        core.tau_tlsf_statistics.restype = TlsfStatistics
-        facts = core.tau_tlsf_statistics(ctypes.c_void_p(heap))
+        facts = core.tau_tlsf_statistics(core.tau_tlsf_init(start, heap_bytes, 0))
         return Tlsf(heap_bytes, facts.control_bytes, check_level=plan.check_level)
-    heap = ctypes.c_void_p()
-    classes = (BudgetClass * len(plan.classes))(*plan.classes)
-    size = ctypes.c_size_t(heap_bytes)
-    assert core.tau_budget_init(ctypes.byref(heap), start, size, classes, len(classes)) == 0
-    core.tau_budget_statistics.restype = BudgetStatistics
-    facts = core.tau_budget_statistics(heap)
+    heap = core.array("*tau_budget", [None])
+    classes = core.array("tau_budget_class", plan.classes)
+    assert core.tau_budget_init(heap, start, heap_bytes, classes, len(classes)) == 0
+    facts = core.tau_budget_statistics(heap[0])
     pairs = [tuple(entry) for entry in plan.classes]
     control = (facts.control_bytes, facts.shared.control_bytes)
     return Budget(heap_bytes, pairs, *control, check_level=plan.check_level)

@@ -22,7 +22,6 @@ from tautochrone import native
 from tautochrone.code import bounds
 from tautochrone.console.output import note
 from tautochrone.replay import emulator
-from testing.ctypes_core import TlsfStatistics
 
 RESULTS = REPOSITORY / "out" / "bench" / "targets.json"
 CLASSES_TRIED = (1, 4, 16, 64)
@@ -151,15 +150,12 @@ def budget_rows(traces: list[Path]) -> list[Row]:
     return rows
 
 
-def heap_of(size_bytes: int) -> tuple[ctypes.CDLL, ctypes.c_void_p, Any]:
+def heap_of(size_bytes: int) -> tuple[Any, Any, Any]:
     """Return the core, a TLSF in SIZE_BYTES in the layout of a 32-bit machine, and its memory."""
     core = native.library("libtau_core32.so")
-    core.tau_tlsf_init.restype = core.tau_tlsf_malloc.restype = ctypes.c_void_p
-    core.tau_tlsf_statistics.restype = TlsfStatistics
     memory = ctypes.create_string_buffer(size_bytes + 8)
-    start = ctypes.c_void_p((ctypes.addressof(memory) + 7) & ~7)
-    heap = core.tau_tlsf_init(start, ctypes.c_size_t(size_bytes), ctypes.c_size_t(0))
-    return core, ctypes.c_void_p(heap), memory
+    heap = core.tau_tlsf_init((ctypes.addressof(memory) + 7) & ~7, size_bytes, 0)
+    return core, heap, memory
 
 
 def overhead_rows() -> list[Row]:
@@ -168,7 +164,7 @@ def overhead_rows() -> list[Row]:
 
     def taken(size_bytes: int) -> int:
         before = core.tau_tlsf_statistics(heap).used_bytes
-        core.tau_tlsf_malloc(heap, ctypes.c_size_t(size_bytes))
+        core.tau_tlsf_malloc(heap, size_bytes)
         return int(core.tau_tlsf_statistics(heap).used_bytes - before)
 
     rows = [

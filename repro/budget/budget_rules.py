@@ -10,7 +10,6 @@ import ctypes
 from typing import Any
 
 from tautochrone import native
-from testing.ctypes_core import BudgetClass, BudgetClassStatistics
 
 HEAP_BYTES = 64 * 1024
 CLASSES = ((1024, 2), (40, 3))
@@ -21,24 +20,14 @@ class Heap:
 
     def __init__(self, classes: tuple[tuple[int, int], ...] = CLASSES) -> None:
         self.core = native.library("libtau_core32.so")
-        self.core.tau_budget_malloc.restype = ctypes.c_void_p
-        self.core.tau_budget_malloc.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-        self.core.tau_budget_free.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        self.core.tau_budget_class_statistics.restype = BudgetClassStatistics
-        self.core.tau_budget_class_statistics.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.memory = ctypes.create_string_buffer(HEAP_BYTES + 8)
         start = (ctypes.addressof(self.memory) + 7) & ~7
-        table = (BudgetClass * len(classes))(*(BudgetClass(*pair) for pair in classes))
-        self.handle = ctypes.c_void_p()
-        status = self.core.tau_budget_init(
-            ctypes.byref(self.handle),
-            ctypes.c_void_p(start),
-            ctypes.c_size_t(HEAP_BYTES),
-            table,
-            ctypes.c_size_t(len(classes)),
-        )
+        table = self.core.array("tau_budget_class", classes)
+        made = self.core.array("*tau_budget", [None])
+        status = self.core.tau_budget_init(made, start, HEAP_BYTES, table, len(classes))
         if status != 0:
             raise RuntimeError(f"tau_budget_init answered {status}")
+        self.handle = made[0]
 
     def malloc(self, size_bytes: int) -> int:
         """Allocate and return the address; 0 if there is no memory."""

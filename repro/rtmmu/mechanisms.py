@@ -6,7 +6,6 @@ enough sizes to say in claims.md what the mechanism costs.
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 from bench.unmap import run as bench
@@ -32,9 +31,7 @@ def table_bytes(pages_log2: int = PAGES_LOG2) -> dict[str, Any]:
     library = native.library("libtau_core32.so")
 
     def asked(name: str, *arguments: int) -> int:
-        function = getattr(library, name)
-        function.restype = ctypes.c_size_t
-        return int(function(*arguments))
+        return int(getattr(library, name)(*arguments))
 
     pages = 1 << pages_log2
     tree = asked("tau_region_tree_size_bytes", pages_log2)

@@ -30,7 +30,6 @@ HEAP_PAGES = 1 << 18
 FIRST_PAGE = 1
 HEADER_BYTES = 8  # from a payload back to the footer before it
 WORD_BYTES = 4
-ROOM_BYTES = 1024  # more than any of the core's structures takes
 NO_RESERVE = 0x4000  # Linux: pages that are never touched cost nothing
 
 # What a call did, as the bands of Fig. 5 and the parts of Fig. 6 tell calls apart.
@@ -43,8 +42,6 @@ class Placement:
 
     def __init__(self, heap_pages: int) -> None:
         self.library = native.library("libtau_core32.so")
-        for name in ("malloc", "usable_size"):
-            getattr(self.library, f"tau_break_heap_{name}").restype = ctypes.c_size_t
         self.memory = mmap.mmap(
             -1,
             PAGE_BYTES << PAGES_LOG2,
@@ -54,22 +51,16 @@ class Placement:
         count = 1 << PAGES_LOG2
         self.links = (ctypes.c_uint32 * count)()
         self.entries = (ctypes.c_uint32 * count)()
-        self.frames, self.table, self.heap = (
-            ctypes.create_string_buffer(ROOM_BYTES) for _ in range(3)
-        )
+        names = ("tau_frames", "tau_pagetable", "tau_break_heap")
+        self.frames, self.table, self.heap = (self.library.struct(name)() for name in names)
+        page, frame = self.library.struct("tau_page"), self.library.struct("tau_frame")
         call = self._call
-        call("tau_frames_init", self.frames, self.links, ctypes.c_uint32(count), None)
-        call("tau_frames_add", self.frames, ctypes.c_uint32(0), ctypes.c_uint32(count - 1))
-        size = ctypes.c_size_t(ctypes.sizeof(self.entries))
+        call("tau_frames_init", self.frames, self.links, count, None)
+        call("tau_frames_add", self.frames, frame(0), count - 1)
+        size = ctypes.sizeof(self.entries)
         call("tau_pagetable_init", self.table, self.entries, size, PAGES_LOG2, self.frames, 0)
-        call(
-            "tau_break_heap_init",
-            self.heap,
-            self.table,
-            ctypes.c_void_p(self.origin),
-            ctypes.c_uint32(FIRST_PAGE),
-            ctypes.c_uint32(heap_pages),
-        )
+        first = page(FIRST_PAGE)
+        call("tau_break_heap_init", self.heap, self.table, self.origin, first, heap_pages)
 
     def _call(self, name: str, *arguments: object) -> None:
         status = getattr(self.library, name)(*arguments)
@@ -78,16 +69,16 @@ class Placement:
 
     def malloc(self, size_bytes: int) -> tuple[int, int]:
         """The block of a new object: where its payload starts and where the next one's does."""
-        pointer = self.library.tau_break_heap_malloc(self.heap, ctypes.c_size_t(size_bytes))
+        pointer = self.library.tau_break_heap_malloc(self.heap, size_bytes)
         if not pointer:
             raise MemoryError(f"no room for {size_bytes} bytes")
-        usable = self.library.tau_break_heap_usable_size(self.heap, ctypes.c_void_p(pointer))
+        usable = self.library.tau_break_heap_usable_size(self.heap, pointer)
         start = pointer - self.origin
         return start, start + usable + WORD_BYTES
 
     def free(self, start: int) -> None:
         """Give an object back."""
-        self._call("tau_break_heap_free", self.heap, ctypes.c_void_p(self.origin + start))
+        self._call("tau_break_heap_free", self.heap, self.origin + start)
 
 
 @dataclass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from pathlib import Path
 
+from tautochrone.declarations import Library, Struct
 from tautochrone.errors import TauError
 
 DIRECTORY = Path(__file__).parent / "_native"
@@ -24,9 +24,14 @@ def file(name: str) -> Path:
 
 
 @functools.cache
-def library(name: str = "libtautochrone.so") -> ctypes.CDLL:
+def library(name: str = "libtautochrone.so") -> Library:
     """Load one of the package's libraries. Raises TauError as `file` does."""
-    return ctypes.CDLL(str(file(name)))
+    return Library(file(name))
+
+
+def struct(name: str) -> type[Struct]:
+    """A structure of libtautochrone.so."""
+    return library().struct(name)
 
 
 def sources() -> Path:

@@ -10,14 +10,14 @@ import itertools
 import os
 import random
 from collections.abc import Iterator
-from ctypes import CDLL
 
 import pytest
 
 from core.tests.kit.core_build import Build, build_library
-from core.tests.kit.native_heap import NativeBudget, NativeTlsf, budget_size, load
+from core.tests.kit.native_heap import NativeBudget, NativeTlsf, budget_size
 from model.budget import Budget
 from model.tlsf import Tlsf
+from tautochrone.declarations import Library
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 WALK_EVERY = 64  # calls between two comparisons of all blocks
@@ -34,16 +34,16 @@ MORE_BUILDS = [(32, 1), (64, 0)]
 )
 def core(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[CDLL, int, int]:
+) -> tuple[Library, int, int]:
     """The core, its word size in bits, and its check level."""
     word_bits, check_level = request.param
     build = Build(word_bits, check_level, optimize="-O2")
     path = build_library(build, tmp_path_factory.mktemp("core"))
-    return load(path), word_bits, check_level
+    return Library(path), word_bits, check_level
 
 
 def tlsf_pair(
-    core: tuple[CDLL, int, int], size_bytes: int, start: int = 0, pool_max_bytes: int = 0
+    core: tuple[Library, int, int], size_bytes: int, start: int = 0, pool_max_bytes: int = 0
 ) -> tuple[NativeTlsf, Tlsf]:
     """A compiled heap and its model in memory of the same address."""
     library, word_bits, check_level = core
@@ -142,7 +142,7 @@ def run_program(native: NativeTlsf, model: Tlsf, source: random.Random, calls_co
     assert_same_blocks(native, model)
 
 
-def random_programs(core: tuple[CDLL, int, int], seeds: range, calls_count: int) -> None:
+def random_programs(core: tuple[Library, int, int], seeds: range, calls_count: int) -> None:
     """One program a seed, each on a heap of its own shape."""
     for seed in seeds:
         print(f"seed {seed} (TAU_TEST_SEED)")
@@ -152,13 +152,13 @@ def random_programs(core: tuple[CDLL, int, int], seeds: range, calls_count: int)
         run_program(native, model, source, calls_count)
 
 
-def test_tlsf_places_as_the_model(core: tuple[CDLL, int, int]) -> None:
+def test_tlsf_places_as_the_model(core: tuple[Library, int, int]) -> None:
     """A hundred and twenty thousand calls in each configuration."""
     random_programs(core, range(SEED, SEED + 40), 3000)
 
 
 @pytest.mark.slow
-def test_tlsf_places_as_the_model_for_long(core: tuple[CDLL, int, int]) -> None:
+def test_tlsf_places_as_the_model_for_long(core: tuple[Library, int, int]) -> None:
     """Another million calls in each configuration."""
     random_programs(core, range(SEED + 1000, SEED + 1250), 4000)
 
@@ -166,7 +166,7 @@ def test_tlsf_places_as_the_model_for_long(core: tuple[CDLL, int, int]) -> None:
 @pytest.mark.parametrize("size_bytes", [1 << bits for bits in range(10, 18)])
 @pytest.mark.parametrize("start", [0, 1, 7, 8, 15])
 def test_tlsf_lays_out_as_the_model(
-    core: tuple[CDLL, int, int], size_bytes: int, start: int
+    core: tuple[Library, int, int], size_bytes: int, start: int
 ) -> None:
     """The first pool and the classes of every size and skew."""
     for pool_max_bytes in (0, size_bytes * 5, size_bytes * 40):
@@ -188,7 +188,7 @@ def short_calls(live: list[int]) -> list[tuple]:
     return calls
 
 
-def explore(core: tuple[CDLL, int, int], depth: int) -> int:
+def explore(core: tuple[Library, int, int], depth: int) -> int:
     """Runs every sequence of DEPTH calls on a heap of 1 KiB, and returns their number."""
     native, model = tlsf_pair(core, 1024)
     empty = native.arena[:]
@@ -209,13 +209,13 @@ def explore(core: tuple[CDLL, int, int], depth: int) -> int:
     return count
 
 
-def test_tlsf_every_short_program(core: tuple[CDLL, int, int]) -> None:
+def test_tlsf_every_short_program(core: tuple[Library, int, int]) -> None:
     """All sequences of three calls."""
     print(explore(core, 3), "sequences")
 
 
 @pytest.mark.slow
-def test_tlsf_every_longer_program(core: tuple[CDLL, int, int]) -> None:
+def test_tlsf_every_longer_program(core: tuple[Library, int, int]) -> None:
     """All sequences of five calls."""
     print(explore(core, 5), "sequences")
 
@@ -227,7 +227,7 @@ def random_plan(source: random.Random, unit: int) -> list[tuple[int, int]]:
 
 
 def budget_pair(
-    core: tuple[CDLL, int, int], classes: list[tuple[int, int]], shared_bytes: int, start: int
+    core: tuple[Library, int, int], classes: list[tuple[int, int]], shared_bytes: int, start: int
 ) -> tuple[NativeBudget, Budget]:
     """A compiled budgeted heap and its model in memory of the same address."""
     library, word_bits, check_level = core
@@ -280,7 +280,7 @@ def budget_calls(
             yield call
 
 
-def budget_programs(core: tuple[CDLL, int, int], seeds: range, calls_count: int) -> None:
+def budget_programs(core: tuple[Library, int, int], seeds: range, calls_count: int) -> None:
     """One random plan and program a seed."""
     for seed in seeds:
         print(f"seed {seed} (TAU_TEST_SEED)")
@@ -299,12 +299,12 @@ def budget_programs(core: tuple[CDLL, int, int], seeds: range, calls_count: int)
         assert_same_budget(native, model)
 
 
-def test_budget_places_as_the_model(core: tuple[CDLL, int, int]) -> None:
+def test_budget_places_as_the_model(core: tuple[Library, int, int]) -> None:
     """Sixty thousand calls in each configuration."""
     budget_programs(core, range(SEED, SEED + 60), 1000)
 
 
 @pytest.mark.slow
-def test_budget_places_as_the_model_for_long(core: tuple[CDLL, int, int]) -> None:
+def test_budget_places_as_the_model_for_long(core: tuple[Library, int, int]) -> None:
     """Another million calls in each configuration."""
     budget_programs(core, range(SEED + 1000, SEED + 1500), 2000)

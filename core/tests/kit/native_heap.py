@@ -7,49 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from pathlib import Path
+from typing import Any
 
+from tautochrone.declarations import Library, Struct
 from tautochrone.facts import status_format
-from testing.ctypes_core import (
-    BudgetClass,
-    BudgetClassStatistics,
-    BudgetStatistics,
-    TlsfStatistics,
-)
 
 VISITOR = ctypes.CFUNCTYPE(
     ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_bool
 )
-
-
-def load(path: Path) -> ctypes.CDLL:
-    """The library at PATH with its functions' types. Raises OSError if it cannot be loaded."""
-    library = ctypes.CDLL(str(path))
-    pointer, size = ctypes.c_void_p, ctypes.c_size_t
-    for mechanism in ("tlsf", "budget"):
-        for name, result, arguments in (
-            ("malloc", pointer, [size]),
-            ("calloc", pointer, [size, size]),
-            ("aligned_alloc", pointer, [size, size]),
-            ("realloc", pointer, [pointer, size]),
-            ("free", ctypes.c_int, [pointer]),
-            ("usable_size", size, [pointer]),
-            ("invariants_hold", ctypes.c_bool, []),
-            ("statistics", TlsfStatistics if mechanism == "tlsf" else BudgetStatistics, []),
-        ):
-            function = getattr(library, f"tau_{mechanism}_{name}")
-            function.restype = result
-            function.argtypes = [pointer, *arguments]
-    library.tau_budget_size.restype = size
-    library.tau_budget_size.argtypes = [pointer, size, size]
-    library.tau_budget_init.argtypes = [pointer, pointer, size, pointer, size]
-    library.tau_budget_class_statistics.restype = BudgetClassStatistics
-    library.tau_budget_class_statistics.argtypes = [pointer, size]
-    library.tau_tlsf_init.restype = pointer
-    library.tau_tlsf_init.argtypes = [pointer, size, size]
-    library.tau_tlsf_add_pool.argtypes = [pointer, pointer, size]
-    library.tau_tlsf_walk.argtypes = [pointer, VISITOR, pointer]
-    return library
 
 
 class NativeHeap:
@@ -57,12 +22,12 @@ class NativeHeap:
 
     mechanism = ""
 
-    def __init__(self, library: ctypes.CDLL, arena_bytes: int, start: int) -> None:
+    def __init__(self, library: Library, arena_bytes: int, start: int) -> None:
         """ARENA_BYTES of cleared memory, of which the heap's begins START bytes behind a page."""
         self.library = library
         self.arena = mmap.mmap(-1, arena_bytes)
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.arena)) + start
-        self.heap = 0
+        self.heap: Any = None
 
     def _call(self, name: str, *arguments: int | None) -> int | None:
         return getattr(self.library, f"tau_{self.mechanism}_{name}")(self.heap, *arguments)
@@ -105,7 +70,7 @@ class NativeTlsf(NativeHeap):
 
     def __init__(
         self,
-        library: ctypes.CDLL,
+        library: Library,
         size_bytes: int,
         arena_bytes: int = 1 << 18,
         start: int = 0,
@@ -114,10 +79,10 @@ class NativeTlsf(NativeHeap):
         """A heap of SIZE_BYTES; the arena's rest is for more pools."""
         super().__init__(library, arena_bytes, start)
         self.heap = library.tau_tlsf_init(self.base, size_bytes, pool_max_bytes)
-        assert self.heap is not None
+        assert self.heap
 
     @property
-    def statistics(self) -> TlsfStatistics:
+    def statistics(self) -> Struct:
         """As the C structure."""
         return self._call("statistics")
 
@@ -144,30 +109,28 @@ class NativeBudget(NativeHeap):
     mechanism = "budget"
 
     def __init__(
-        self, library: ctypes.CDLL, size_bytes: int, classes: list[tuple[int, int]], start: int = 0
+        self, library: Library, size_bytes: int, classes: list[tuple[int, int]], start: int = 0
     ) -> None:
         """A heap of SIZE_BYTES for CLASSES: (size in bytes, count). Raises ValueError if not."""
         super().__init__(library, 1 << 18, start)
-        self.classes = (BudgetClass * len(classes))(*classes)
-        heap = ctypes.c_void_p()
-        status = library.tau_budget_init(
-            ctypes.byref(heap), self.base, size_bytes, self.classes, len(classes)
-        )
+        table = library.array("tau_budget_class", classes)
+        heap = library.array("*tau_budget", [None])
+        status = library.tau_budget_init(heap, self.base, size_bytes, table, len(classes))
         if status != 0:
             raise ValueError(status_format.NAMES[status])
-        self.heap = heap.value
+        self.heap = heap[0]
 
     @property
-    def statistics(self) -> BudgetStatistics:
+    def statistics(self) -> Struct:
         """As the C structure."""
         return self._call("statistics")
 
-    def class_statistics(self, index: int) -> BudgetClassStatistics:
+    def class_statistics(self, index: int) -> Struct:
         """As the C structure, of the plan's class INDEX."""
         return self.library.tau_budget_class_statistics(self.heap, index)
 
 
-def budget_size(library: ctypes.CDLL, classes: list[tuple[int, int]], shared_bytes: int) -> int:
+def budget_size(library: Library, classes: list[tuple[int, int]], shared_bytes: int) -> int:
     """tau_budget_size."""
-    array = (BudgetClass * len(classes))(*classes)
-    return library.tau_budget_size(array, len(classes), shared_bytes)
+    table = library.array("tau_budget_class", classes)
+    return library.tau_budget_size(table, len(classes), shared_bytes)

@@ -15,6 +15,7 @@ from core.tests.mutants.mutate import Mutant
 from model.region_tree import RegionTree, size_bytes
 from tautochrone.code.bounds import bound_accesses, bound_instructions
 from tautochrone.code.calls import Machine, core_code
+from tautochrone.declarations import Library
 from testing.golden import pinned
 
 GOLDEN = Path(__file__).with_name("region_tree_golden.json")
@@ -110,25 +111,13 @@ def test_no_mutant_survives(mutant: Mutant, tmp_path: Path) -> None:
         run_program(made, [], RUN_SECONDS_MAX)
 
 
-class Page(ctypes.Structure):
-    """struct tau_page."""
-
-    _fields_ = [("number", ctypes.c_uint32)]
-
-
-class Tree(ctypes.Structure):
-    """struct tau_region_tree."""
-
-    _fields_ = [("words", ctypes.c_void_p), ("pages_log2", ctypes.c_uint)]
-
-
 class NativeTree:
     """A compiled tree with the model's interface."""
 
-    def __init__(self, library: ctypes.CDLL, pages_log2: int) -> None:
+    def __init__(self, library: Library, pages_log2: int) -> None:
         """A tree of 2^PAGES_LOG2 pages in memory of its own."""
         self.library = library
-        self.tree = ctypes.pointer(Tree())
+        self.page, self.tree = library.struct("tau_page"), library.struct("tau_region_tree")()
         needed = library.tau_region_tree_size_bytes(pages_log2)
         self.memory = ctypes.create_string_buffer(b"\xff" * needed, needed)
         made = library.tau_region_tree_init(self.tree, self.memory, needed, pages_log2)
@@ -136,49 +125,38 @@ class NativeTree:
 
     def find(self, page: int) -> int:
         """As the model's."""
-        return self.library.tau_region_tree_find(self.tree, Page(page)).number
+        return self.library.tau_region_tree_find(self.tree, self.page(page)).number
 
     def next(self, page: int) -> int | None:
         """As the model's."""
-        start = Page()
-        found = self.library.tau_region_tree_next(self.tree, Page(page), ctypes.byref(start))
+        start = self.page()
+        found = self.library.tau_region_tree_next(self.tree, self.page(page), start)
         return start.number if found else None
 
     def is_start(self, page: int) -> bool:
         """As the model's."""
-        return self.library.tau_region_tree_is_start(self.tree, Page(page))
+        return self.library.tau_region_tree_is_start(self.tree, self.page(page))
 
     def split(self, page: int) -> None:
         """As the model's."""
-        self.library.tau_region_tree_split(self.tree, Page(page))
+        self.library.tau_region_tree_split(self.tree, self.page(page))
 
     def union(self, page: int) -> None:
         """As the model's."""
-        self.library.tau_region_tree_union(self.tree, Page(page))
+        self.library.tau_region_tree_union(self.tree, self.page(page))
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The tree, compiled with asserts and invariants."""
     folder = tmp_path_factory.mktemp("region_tree")
     flags = [f"-I{CORE.parent}", "-DTAU_ASSERT_LEVEL=2", "-shared", "-fPIC"]
     path = compile_c(Build(), [CORE / "region_tree.c"], folder / "region_tree.so", flags)
-    loaded = ctypes.CDLL(str(path))
-    loaded.tau_region_tree_size_bytes.restype = ctypes.c_size_t
-    loaded.tau_region_tree_init.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_void_p,
-        ctypes.c_size_t,
-        ctypes.c_uint,
-    ]
-    loaded.tau_region_tree_find.restype = Page
-    loaded.tau_region_tree_next.restype = ctypes.c_bool
-    loaded.tau_region_tree_is_start.restype = ctypes.c_bool
-    return loaded
+    return Library(path)
 
 
 @pytest.mark.parametrize("pages_log2", [1, 4, 5, 6, 10, 11, 15, 16, 20])
-def test_random_operations_are_the_models(library: ctypes.CDLL, pages_log2: int) -> None:
+def test_random_operations_are_the_models(library: Library, pages_log2: int) -> None:
     """The compiled tree answers as model/region_tree.py does."""
     seed = os.environ.get("TAU_TEST_SEED", "1")
     print(f"seed {seed}")

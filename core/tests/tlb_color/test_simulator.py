@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +18,7 @@ from core.tests.tlb_color.test_tlb_color import (
 from model import tlb
 from model.tlb_color.ownership import DATA, ISOLATED, Array, Geometry, Partition, Structure
 from model.tlb_color.simulator import LRU, PLRU, POLICIES, SEED_MAX, Simulator
+from tautochrone.declarations import Library
 from tautochrone.tlb.geometry import known_names
 
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
@@ -29,9 +29,9 @@ PRINCIPALS = (8, 16)
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The core as a shared library."""
-    return build_library(Build(64), tmp_path_factory.mktemp("core"))
+    return Library(build_library(Build(64), tmp_path_factory.mktemp("core")))
 
 
 def wanted_pages(number: int) -> int:
@@ -39,7 +39,7 @@ def wanted_pages(number: int) -> int:
     return HOSTILE_PAGES if number == 0 else PAGES
 
 
-def colored_pages(library: Path, partition: Partition) -> list[list[int]]:
+def colored_pages(library: Library, partition: Partition) -> list[list[int]]:
     """The pages that the core gives each principal."""
     native = Native(library, partition)
     found = []
@@ -74,7 +74,7 @@ def run(geometry: Geometry, policy: str, pages: list[list[int]], turns: int) -> 
     return simulator
 
 
-def expect_isolated(name: str, count: int, turns: int, library: Path) -> None:
+def expect_isolated(name: str, count: int, turns: int, library: Library) -> None:
     """No cross eviction with colors, with every policy; some without."""
     geometry = model_of(name)
     partition = equal_shares(geometry, count)
@@ -87,7 +87,7 @@ def expect_isolated(name: str, count: int, turns: int, library: Path) -> None:
 
 @pytest.mark.parametrize("count", PRINCIPALS)
 @pytest.mark.parametrize("name", known_names())
-def test_nothing_crosses(name: str, count: int, library: Path) -> None:
+def test_nothing_crosses(name: str, count: int, library: Library) -> None:
     """Ten geometries, five policies, one hostile task: long enough to fill the largest array."""
     entries = max(array.sets * array.ways for array in model_of(name).arrays)
     expect_isolated(name, count, 40 + entries // 12, library)
@@ -96,13 +96,13 @@ def test_nothing_crosses(name: str, count: int, library: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("count", PRINCIPALS)
 @pytest.mark.parametrize("name", known_names())
-def test_nothing_crosses_for_long(name: str, count: int, library: Path) -> None:
+def test_nothing_crosses_for_long(name: str, count: int, library: Library) -> None:
     """The same with 20,000 accesses."""
     expect_isolated(name, count, 800, library)
 
 
 @pytest.mark.parametrize("belief_of", [without_directories, with_wrong_bit])
-def test_a_wrong_belief_crosses(belief_of: object, library: Path) -> None:
+def test_a_wrong_belief_crosses(belief_of: object, library: Library) -> None:
     """Zen 4 colored without directory entries, or with one index bit wrong."""
     truth = model_of("zen4")
     partition = equal_shares(truth, 8)

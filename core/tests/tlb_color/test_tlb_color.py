@@ -37,6 +37,7 @@ from model.tlb_color.ownership import (
 )
 from tautochrone.code.bounds import bound_instructions
 from tautochrone.code.calls import Machine, core_code
+from tautochrone.declarations import Library
 from tautochrone.facts import status_format
 from tautochrone.targets.sources import CORE_FILES
 from tautochrone.tlb.geometry import known_geometry, known_names
@@ -96,9 +97,9 @@ def test_every_small_geometry(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The core as a shared library."""
-    return build_library(Build(64), tmp_path_factory.mktemp("core"))
+    return Library(build_library(Build(64), tmp_path_factory.mktemp("core")))
 
 
 def random_geometry(dice: random.Random) -> Geometry:
@@ -149,7 +150,7 @@ def random_partition(dice: random.Random) -> Partition:
     return Partition(geometry, principals)
 
 
-def test_random_partitions_are_the_models(library: Path) -> None:
+def test_random_partitions_are_the_models(library: Library) -> None:
     """Status and runs of random partitions, right and wrong ones; every status must occur."""
     dice = random.Random(SEED)
     seen: Counter[str] = Counter()
@@ -223,7 +224,7 @@ def sets_used(
 
 @pytest.mark.parametrize("count", PRINCIPALS)
 @pytest.mark.parametrize("name", known_names())
-def test_no_two_principals_share_a_set(name: str, count: int, library: Path) -> None:
+def test_no_two_principals_share_a_set(name: str, count: int, library: Library) -> None:
     """Every page that each of them can ever have, over a whole index period."""
     geometry = model_of(name)
     partition = equal_shares(geometry, count)
@@ -261,7 +262,7 @@ def with_wrong_bit(geometry: Geometry) -> Geometry:
 
 
 @pytest.mark.parametrize("belief_of", [without_directories, with_wrong_bit])
-def test_a_wrong_belief_is_seen(belief_of: object, library: Path) -> None:
+def test_a_wrong_belief_is_seen(belief_of: object, library: Library) -> None:
     """Zen 4 without its directory entries, or with one index bit wrong: principals meet."""
     truth = model_of("zen4")
     believed = belief_of(truth)  # type: ignore[operator]

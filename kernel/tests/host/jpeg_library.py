@@ -16,44 +16,20 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from tautochrone.declarations import Library, Struct
 
 from kernel.tests.host.host_build import JPEG_FILES, ROOT, build_library
 
-DECODER_BYTES = 16384  # more than struct tau_jpeg_decoder
 BLOCKS = (1, 3, 4, 6)  # of an MCU, by layout
 OK = 0
 
 
-class Place(ctypes.Structure):
-    """struct tau_jpeg_place."""
-
-    _fields_ = [
-        *((name, ctypes.c_uint16) for name in ("left", "top", "width", "height")),
-        *((name, ctypes.c_uint8) for name in ("layout", "is_last", "status", "reserved")),
-    ]
+def blocks_of(token: Struct) -> np.ndarray:
+    """The blocks that a token's layout has, 8 × 8 each."""
+    return np.array(token.blocks).reshape(6, 8, 8)[: BLOCKS[token.place.layout]]
 
 
-class Coefficients(ctypes.Structure):
-    """struct tau_jpeg_coefficients."""
-
-    _fields_ = [("place", Place), ("blocks", ctypes.c_int16 * 64 * 6)]
-
-    def array(self) -> np.ndarray:
-        """The blocks that the layout has, 8 × 8 each."""
-        return np.array(self.blocks).reshape(6, 8, 8)[: BLOCKS[self.place.layout]]
-
-
-class Samples(ctypes.Structure):
-    """struct tau_jpeg_samples."""
-
-    _fields_ = [("place", Place), ("blocks", ctypes.c_uint8 * 64 * 6)]
-
-    def array(self) -> np.ndarray:
-        """The blocks that the layout has, 8 × 8 each."""
-        return np.array(self.blocks).reshape(6, 8, 8)[: BLOCKS[self.place.layout]]
-
-
-def fill_with_garbage(token: ctypes.Structure, seed: int) -> None:
+def fill_with_garbage(token: Struct, seed: int) -> None:
     """Make a token's place hold something, as an old token or another tile's memory does."""
     data = random.Random(seed).randbytes(ctypes.sizeof(token))
     ctypes.memmove(ctypes.byref(token), data, len(data))
@@ -64,10 +40,8 @@ class JpegLibrary:
 
     def __init__(self, folder: Path, root: Path = ROOT) -> None:
         made = build_library(folder / "jpeg.so", JPEG_FILES, root)
-        self.library = ctypes.CDLL(str(made))
-        self.library.tau_jpeg_reason.restype = ctypes.c_char_p
-        self.library.tau_jpeg_vld_next.restype = ctypes.c_bool
-        self.library.tau_jpeg_color_mcu.restype = ctypes.c_bool
+        self.library = Library(made)
+        self.struct = self.library.struct
 
     def reason(self, status: int) -> str:
         """What a status means."""
@@ -76,36 +50,33 @@ class JpegLibrary:
     def decode(self, data: bytes, width: int, height: int) -> tuple[int, np.ndarray]:
         """The status and the pixels of an image whose size is known."""
         pixels = np.zeros((height, width, 3), np.uint8)
-        decoder = ctypes.create_string_buffer(DECODER_BYTES)
-        status = self.library.tau_jpeg_decode(
-            decoder, data, len(data), ctypes.c_void_p(pixels.ctypes.data), width * height
-        )
+        decoder = self.struct("tau_jpeg_decoder")()
+        status = self.library.tau_jpeg_decode(decoder, data, len(data), pixels, width * height)
         return status, pixels
 
-    def coefficients(self, data: bytes, pixels_max: int) -> list[Coefficients]:
+    def coefficients(self, data: bytes, pixels_max: int) -> list[Struct]:
         """Every token of vld, each stored into a place that holds something else."""
-        vld = ctypes.create_string_buffer(DECODER_BYTES)
-        tokens: list[Coefficients] = []
+        vld = self.struct("tau_jpeg_vld")()
+        tokens: list[Struct] = []
         self.library.tau_jpeg_vld_begin(vld, data, len(data), pixels_max)
         goes_on = True
         while goes_on:
-            token = Coefficients()
+            token = self.struct("tau_jpeg_coefficients")()
             fill_with_garbage(token, len(tokens))
-            goes_on = self.library.tau_jpeg_vld_next(vld, ctypes.byref(token))
+            goes_on = self.library.tau_jpeg_vld_next(vld, token)
             tokens.append(token)
         return tokens
 
-    def samples(self, token: Coefficients) -> Samples:
+    def samples(self, token: Struct) -> Struct:
         """What idct makes of a token."""
-        made = Samples()
+        made = self.struct("tau_jpeg_samples")()
         fill_with_garbage(made, 1)
-        self.library.tau_jpeg_idct_mcu(ctypes.byref(token), ctypes.byref(made))
+        self.library.tau_jpeg_idct_mcu(token, made)
         return made
 
-    def color(self, token: Samples, pixels: np.ndarray) -> bool:
+    def color(self, token: Struct, pixels: np.ndarray) -> bool:
         """Let cc store a token's pixels."""
-        place = ctypes.c_void_p(pixels.ctypes.data)
-        return self.library.tau_jpeg_color_mcu(ctypes.byref(token), place, pixels.size // 3)
+        return self.library.tau_jpeg_color_mcu(token, pixels, pixels.size // 3)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ field. The fuzzer changes fields at random, under both sanitizers.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tautochrone.compose import code
+from tautochrone.declarations import Library
 
 from kernel.tests.host.host_build import ROOT, SANITIZERS, build, build_library, run
 
@@ -36,15 +36,13 @@ class Good:
         self.content = made.read_bytes()
         self.path = made
         self.hash = struct.unpack("<8I", code.base_hash(base))
-        self.library = ctypes.CDLL(str(build_library(folder / "executable.so", SOURCES)))
-        self.library.tau_executable_read.restype = ctypes.c_char_p
+        self.library = Library(build_library(folder / "executable.so", SOURCES))
 
     def answer(self, content: bytes, hash_words: tuple[int, ...] | None = None) -> str | None:
         """Why CONTENT is refused; None if it is not."""
-        image = ctypes.create_string_buffer(content, max(len(content), 1))
-        words = (ctypes.c_uint32 * 8)(*(hash_words or self.hash))
-        out = ctypes.create_string_buffer(1024)
-        said = self.library.tau_executable_read(out, image, ctypes.c_uint32(len(content)), words)
+        words = self.library.array("u32", hash_words or self.hash)
+        out = self.library.struct("tau_executable")()
+        said = self.library.tau_executable_read(out, content, len(content), words)
         return None if said is None else said.decode()
 
     def program(self, kind: int, number: int = 0) -> int:

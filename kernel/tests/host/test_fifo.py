@@ -12,6 +12,7 @@ import random
 from collections import deque
 
 import pytest
+from tautochrone.declarations import Library
 
 from kernel.tests.host.host_build import FIFO_FILES, build_library
 
@@ -21,42 +22,27 @@ STEPS = 2000
 WRAP = 2**32
 
 
-class Fifo(ctypes.Structure):
-    """struct tau_fifo."""
-
-    _fields_ = [
-        ("own", ctypes.c_void_p),
-        ("other", ctypes.c_void_p),
-        ("token_bytes", ctypes.c_uint32),
-        ("tokens_count", ctypes.c_uint32),
-        ("place", ctypes.c_uint32),
-    ]
-
-
 Page = ctypes.c_uint32 * (PAGE_BYTES // 4)
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The compiled FIFO."""
-    made = ctypes.CDLL(str(build_library(tmp_path_factory.mktemp("fifo") / "fifo.so", FIFO_FILES)))
-    made.tau_fifo_can_write.restype = made.tau_fifo_can_read.restype = ctypes.c_bool
-    made.tau_fifo_write_begin.restype = made.tau_fifo_read_begin.restype = ctypes.c_void_p
-    return made
+    return Library(build_library(tmp_path_factory.mktemp("fifo") / "fifo.so", FIFO_FILES))
 
 
 class Side:
     """One side: its own page, the page that stands for the link, and stores on their way."""
 
-    def __init__(self, library: ctypes.CDLL, token_bytes: int, count: int, draw: random.Random):
+    def __init__(self, library: Library, token_bytes: int, count: int, draw: random.Random):
         self.library, self.draw = library, draw
-        self.own, self.other, self.end = Page(), Page(), Fifo()
+        self.own, self.other, self.end = Page(), Page(), library.struct("tau_fifo")()
         self.sent: deque[tuple[int, int]] = deque()
-        library.tau_fifo_init(ctypes.byref(self.end), self.own, self.other, token_bytes, count)
+        library.tau_fifo_init(self.end, self.own, self.other, token_bytes, count)
 
     def call(self, name: str) -> int:
         """Call tau_fifo_NAME on this end."""
-        return getattr(self.library, f"tau_fifo_{name}")(ctypes.byref(self.end))
+        return getattr(self.library, f"tau_fifo_{name}")(self.end)
 
     def spoil(self) -> list[int]:
         """Fill the other page with garbage and return it."""
@@ -102,7 +88,7 @@ def begin_near_wrap(writer: Side, reader: Side, count: int) -> None:
 @pytest.mark.parametrize("is_near_wrap", [False, True])
 @pytest.mark.parametrize(("words", "count"), [(1, 1), (3, 4), (16, 15), (60, 2), (240, 1)])
 def test_a_fifo_is_a_queue(
-    library: ctypes.CDLL, words: int, count: int, is_near_wrap: bool
+    library: Library, words: int, count: int, is_near_wrap: bool
 ) -> None:
     """Tokens come out as they went in; neither side goes on before it may."""
     print("seed", SEED)

@@ -18,7 +18,7 @@ from kernel.tests.host.jpeg_library import (
     OK,
     Encoded,
     JpegLibrary,
-    Samples,
+    blocks_of,
     encoded,
     fill_with_garbage,
 )
@@ -81,12 +81,12 @@ def test_each_step_is_the_models(library: JpegLibrary, layout: str) -> None:
         assert [token.place.is_last for token in tokens] == [0] * (len(tokens) - 1) + [1]
         samples = [library.samples(token) for token in tokens]
         for token, made, blocks in zip(tokens, samples, expected.coefficients, strict=True):
-            assert (token.array() == blocks).all(), image.said
+            assert (blocks_of(token) == blocks).all(), image.said
             exact = jpeg.samples_of(blocks).astype(int)
-            assert np.abs(made.array() - exact).max() <= SAMPLE_DIFFERENCE_MAX, image.said
+            assert np.abs(blocks_of(made) - exact).max() <= SAMPLE_DIFFERENCE_MAX, image.said
         pixels = np.zeros((image.height, image.width, 3), np.uint8)
         assert all(library.color(made, pixels) for made in samples)
-        of_ours = expected.pixels([made.array() for made in samples])
+        of_ours = expected.pixels([blocks_of(made) for made in samples])
         assert np.abs(pixels.astype(int) - of_ours).max() <= 1, image.said
         assert np.abs(pixels.astype(int) - expected.pixels()).max() <= PIXEL_DIFFERENCE_MAX
 
@@ -110,7 +110,7 @@ def test_every_color_is_the_models(library: JpegLibrary) -> None:
     model_image = jpeg.Image(8, 8, 1, 1, [(1, 0), (2, 0), (3, 0)])
     draw = np.random.default_rng(SEED)
     pairs = np.stack(np.meshgrid(np.arange(256), np.arange(256)), -1).reshape(-1, 64, 2)
-    token = Samples()
+    token = library.struct("tau_jpeg_samples")()
     token.place.width = token.place.height = 8
     token.place.layout = 1
     for pair in pairs:
@@ -167,7 +167,7 @@ def test_damaged_data_are_refused_as_by_the_model(library: JpegLibrary, layout: 
             assert len(tokens) == min(decoded + 1, mcus), (image.said, error)
             assert [status == OK for status in statuses] == [True] * (len(tokens) - 1) + [False]
         for token, blocks in zip(tokens, model.image.coefficients, strict=False):
-            assert token.place.status != OK or (token.array() == blocks).all()
+            assert token.place.status != OK or (blocks_of(token) == blocks).all()
         assert [token.place.is_last for token in tokens] == [0] * (len(tokens) - 1) + [1]
     assert 0 < accepted < 300
 
@@ -294,7 +294,7 @@ def test_a_failed_token_is_passed_on(library: JpegLibrary) -> None:
     (token,) = library.coefficients(plain().data[:50], 600)
     made = library.samples(token)
     assert bytes(made.place) == bytes(token.place)
-    untouched = Samples()
+    untouched = library.struct("tau_jpeg_samples")()
     fill_with_garbage(untouched, 1)
     assert bytes(made)[12:] == bytes(untouched)[12:]
     pixels = np.zeros((20, 30, 3), np.uint8)

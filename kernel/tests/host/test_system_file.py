@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tautochrone.compose import code
 from tautochrone.compose.system import Application, Command, System, system_file
+from tautochrone.declarations import Library
 from tautochrone.facts import compose_format as facts
 
 from kernel.tests.host.host_build import ROOT, build_library
@@ -38,13 +39,12 @@ class Good:
         system = System((application,), (slots,), commands)
         self.words = list(self.unpacked(system_file(system, b"\0" * 64, bytes(32))))
         self.part = self.words[0] // 4
-        self.library = ctypes.CDLL(str(build_library(folder / "file.so", ["kernel/system_file.c"])))
-        self.library.tau_system_file_read.restype = ctypes.c_char_p
+        self.library = Library(build_library(folder / "file.so", ["kernel/system_file.c"]))
         # What is not touched takes no memory.
         mapped = mmap.mmap(-1, facts.SYSTEM_BYTES_MAX)
         self.memory = (ctypes.c_uint32 * (len(mapped) // 4)).from_buffer(mapped)
         self.memory[: len(self.words)] = self.words
-        self.out = ctypes.create_string_buffer(1 << 16)
+        self.out = self.library.struct("tau_system_file")()
 
     @staticmethod
     def unpacked(content: bytes) -> tuple[int, ...]:
@@ -59,7 +59,7 @@ class Good:
         """Why the file with other words at some places is refused; None if it is not."""
         for place, value in changes.items():
             self.memory[place] = value
-        said = self.library.tau_system_file_read(self.out, self.memory, ctypes.c_uint32(tile))
+        said = self.library.tau_system_file_read(self.out, self.memory, tile)
         for place in changes:
             self.memory[place] = self.words[place]
         return None if said is None else said.decode()

@@ -14,7 +14,6 @@ charged three instructions. The bytes that it moves count neither as instruction
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.code.images import CODE_ADDRESS, Image, build_image
+from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 
 MEMORY_ADDRESS = 0x40000000
@@ -37,34 +37,6 @@ STOPS = {
     5: "trapped",
     6: "took more instructions than allowed",
 }
-
-
-class NativeImage(ctypes.Structure):
-    """struct tau_rv32_image."""
-
-    _fields_ = [
-        ("bytes", ctypes.c_char_p),
-        ("bytes_count", ctypes.c_uint64),
-        ("address", ctypes.c_uint64),
-        ("move_function", ctypes.c_uint64),
-        ("copy_function", ctypes.c_uint64),
-        ("fill_function", ctypes.c_uint64),
-        ("has_zbb", ctypes.c_uint64),
-    ]
-
-
-# struct tau_rv32_done
-DONE = np.dtype(
-    [
-        ("instructions", np.uint64),
-        ("accesses", np.uint64),
-        ("payload_bytes", np.uint64),
-        ("result", np.uint32),
-        ("stop", np.uint32),
-        ("pc", np.uint32),
-        ("address", np.uint32),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -85,13 +57,13 @@ class CallArrays:
     accesses: np.ndarray
 
 
-def native_image(image: Image) -> NativeImage:
+def native_image(image: Image) -> Struct:
     """Return an image as native code reads it. Raises TauError for a target that is not RV32."""
     if image.isa not in ISAS:
         raise TauError(
             f"{image.name} is built for {image.isa}", f"use one of {', '.join(ISAS)}", EXIT_USAGE
         )
-    return NativeImage(
+    return native.struct("tau_rv32_image")(
         bytes=image.code,
         bytes_count=len(image.code),
         address=CODE_ADDRESS,
@@ -128,24 +100,6 @@ def core_code(
     )
 
 
-def _library() -> ctypes.CDLL:
-    library = native.library()
-    if not getattr(library, "tau_rv32_is_declared", False):
-        number = ctypes.c_uint64
-        library.tau_rv32_machine_open.restype = ctypes.c_void_p
-        library.tau_rv32_machine_open.argtypes = [ctypes.POINTER(NativeImage), number]
-        library.tau_rv32_machine_close.restype = None
-        library.tau_rv32_machine_close.argtypes = [ctypes.c_void_p]
-        library.tau_rv32_machine_memory.restype = ctypes.c_void_p
-        library.tau_rv32_machine_memory.argtypes = [ctypes.c_void_p, number, number]
-        library.tau_rv32_machine_call.restype = number
-        library.tau_rv32_machine_call.argtypes = [
-            *(ctypes.c_void_p, number, ctypes.c_void_p, number, number, number, ctypes.c_void_p)
-        ]
-        library.tau_rv32_is_declared = True
-    return library
-
-
 class Machine:
     """An image on the processor, with `memory_bytes` of memory at MEMORY_ADDRESS.
 
@@ -157,7 +111,7 @@ class Machine:
         self._native = native_image(image)
         self._free = MEMORY_ADDRESS
         self._end = MEMORY_ADDRESS + memory_bytes
-        self.handle = _library().tau_rv32_machine_open(ctypes.byref(self._native), memory_bytes)
+        self.handle = native.library().tau_rv32_machine_open(self._native, memory_bytes)
         if not self.handle:
             raise TauError(f"no machine for {image.name}: memory is short, or the image too large")
 
@@ -170,7 +124,7 @@ class Machine:
     def close(self) -> None:
         """Release the machine's memory. Views of it become invalid."""
         if self.handle:
-            _library().tau_rv32_machine_close(self.handle)
+            native.library().tau_rv32_machine_close(self.handle)
             self.handle = None
 
     def reserve(self, size_bytes: int, alignment: int = 8) -> int:
@@ -183,10 +137,10 @@ class Machine:
 
     def view(self, address: int, size_bytes: int) -> np.ndarray:
         """Return memory of the target as writable bytes."""
-        where = _library().tau_rv32_machine_memory(self.handle, address, size_bytes)
+        where = native.library().tau_rv32_machine_memory(self.handle, address, size_bytes)
         if not where:
             raise TauError(f"{self.image.name} has no memory of {size_bytes} bytes at {address:#x}")
-        return np.ctypeslib.as_array((ctypes.c_uint8 * size_bytes).from_address(where))
+        return np.ctypeslib.as_array(where, (size_bytes,))
 
     def words(self, address: int, count: int) -> np.ndarray:
         """Return memory of the target as writable 32-bit words."""
@@ -209,10 +163,10 @@ class Machine:
         taken = np.ascontiguousarray(np.asarray(rows) & 0xFFFFFFFF, dtype=np.uint32)
         if taken.ndim != 2 or taken.shape[1] > 8:
             raise TauError(f"{name}: a call takes a row of at most eight words")
-        done = np.zeros(len(taken), dtype=DONE)
-        made = _library().tau_rv32_machine_call(
-            *(self.handle, function, taken.ctypes.data, taken.shape[1], len(taken)),
-            *(instructions_max, done.ctypes.data),
+        done = np.zeros(len(taken), native.struct("tau_rv32_done"))
+        made = native.library().tau_rv32_machine_call(
+            *(self.handle, function, taken, taken.shape[1], len(taken)),
+            *(instructions_max, done),
         )
         if made and done["stop"][made - 1]:
             last = done[made - 1]

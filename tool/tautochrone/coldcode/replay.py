@@ -17,6 +17,7 @@ from tautochrone.coldcode.fragment import PLAN_AGAIN, Fragment, pages_of
 from tautochrone.coldcode.functions import NONE, Functions
 from tautochrone.coldcode.link_map import Piece
 from tautochrone.coldcode.recording import CodeRecording
+from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import plan_format
 
@@ -26,7 +27,6 @@ BELADY = "belady"  # the policy that knows the future, to compare with
 FRAMES_LEAST: int = FACTS["frames"]["least"]  # TAU_CODE_CACHE_FRAMES_LEAST(1, 0)
 FRAMES_MAX: int = FACTS["frames"]["most"]  # TAU_CODE_CACHE_FRAMES_MAX
 PAGES_MAX: int = FACTS["pages"]["most"]  # TAU_CODE_CACHE_PAGES_MAX
-_U32, _U64 = ctypes.c_uint32, ctypes.c_uint64
 
 
 @dataclass(frozen=True)
@@ -67,28 +67,6 @@ class Counts:
         return {"faults": self.faults, "loads": self.loads, "evictions": self.evictions}
 
 
-class _Settings(ctypes.Structure):
-    _fields_ = (
-        ("pages_count", _U32),
-        ("frames_count", _U32),
-        ("frames_least", _U32),
-        ("policy", ctypes.c_int),
-        ("seed", _U32),
-    )
-
-
-class _Calls(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_void_p) for name in ("init", "fault", "use", "age"))
-
-
-class _Touches(ctypes.Structure):
-    _fields_ = (("pages", ctypes.c_void_p), ("count", ctypes.c_size_t))
-
-
-class _Counts(ctypes.Structure):
-    _fields_ = tuple((name, _U32) for name in ("faults", "loads", "evictions", "drops", "pinned"))
-
-
 def refuse_frames(cache: Cache) -> None:
     """Raise TauError if the core's cache cannot have so many frames."""
     least = cache.frames_least
@@ -111,15 +89,16 @@ def replay(touches: PageTouches, cache: Cache) -> Counts:
     if not touches.pages_count:
         return Counts(0, 0, 0)
     library, core = native.library(), native.library("libtau_core64.so")
-    functions = (getattr(core, f"tau_code_cache_{name}") for name, _ in _Calls._fields_)
-    calls = _Calls(*(ctypes.cast(each, ctypes.c_void_p) for each in functions))
+    kind = native.struct("tau_code_cache_calls")
+    functions = (getattr(core, f"tau_code_cache_{name}") for name in kind.kinds)
+    calls = kind(*(ctypes.cast(each, ctypes.c_void_p) for each in functions))
     policy = POLICIES.index(cache.policy)
     frames = cache.frames
-    settings = _Settings(touches.pages_count, frames, cache.frames_least, policy, cache.seed)
-    rows, counts = _touches(touches), _Counts()
-    library.tau_code_cache_replay.restype = ctypes.c_bool
-    arguments = (calls, settings, rows, counts)
-    if not library.tau_code_cache_replay(*map(ctypes.byref, arguments)):
+    settings = native.struct("tau_code_cache_settings")(
+        touches.pages_count, frames, cache.frames_least, policy, cache.seed
+    )
+    counts = native.struct("tau_code_cache_counts")()
+    if not library.tau_code_cache_replay(calls, settings, _touches(touches), counts):
         raise TauError("the code cache refuses the replay", "report this as a bug")
     return Counts(counts.faults, counts.loads, counts.evictions)
 
@@ -127,13 +106,11 @@ def replay(touches: PageTouches, cache: Cache) -> Counts:
 def _fewest_loads(touches: PageTouches, frames: int) -> int:
     """Loads of the policy that evicts the page whose next touch is furthest away."""
     function = native.library().tau_code_cache_fewest_loads
-    function.restype, function.argtypes = _U64, [ctypes.POINTER(_Touches), _U32, _U32]
-    return int(function(ctypes.byref(_touches(touches)), touches.pages_count, frames))
+    return int(function(_touches(touches), touches.pages_count, frames))
 
 
-def _touches(touches: PageTouches) -> _Touches:
-    assert touches.pages.dtype == np.uint16 and touches.pages.flags.c_contiguous
-    return _Touches(touches.pages.ctypes.data, len(touches.pages))
+def _touches(touches: PageTouches) -> Struct:
+    return native.struct("tau_code_touches")(touches.pages, len(touches.pages))
 
 
 # ---- A recording on a placement

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import struct
 import tempfile
@@ -25,7 +24,6 @@ LEAKS = ("none", "tlb", "gate", "load-time", "page-mix", "kernel-path", "one-tab
 BASE_SOURCES = ("fifo.c", "base.c", "dma.c")
 MEMORY = "targets/programs/replay/memory.c"  # memset and memcpy, which compiled code may call
 ENTRY_SUFFIX = "_entry"
-EXECUTABLE_BYTES = 1024  # of struct tau_executable, with room
 FLAGS = ("-nostdlib", "-static", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
 
 
@@ -88,11 +86,10 @@ def refusal(image: bytes, digest: bytes) -> str | None:
 
     The kernel's own reader answers (kernel/executable.c).
     """
-    read = native.library("libtau_kernel.so").tau_executable_read
-    read.restype = ctypes.c_char_p
-    words = ctypes.create_string_buffer(image + bytes(-len(image) % 4) or bytes(4))
-    executable = (ctypes.c_uint32 * (EXECUTABLE_BYTES // 4))()
-    said = read(executable, words, len(image), digest)
+    kernel = native.library("libtau_kernel.so")
+    words = image + bytes(-len(image) % 4) or bytes(4)
+    executable = kernel.struct("tau_executable")()
+    said = kernel.tau_executable_read(executable, words, len(image), digest)
     return None if said is None else str(said.decode())
 
 

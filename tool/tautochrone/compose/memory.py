@@ -15,7 +15,6 @@ from tautochrone.compose.pages import UNIT, Page
 from tautochrone.compose.system import Application, System, pages_of
 from tautochrone.facts import compose_format as facts
 
-BUDDY_BYTES = 256  # of struct tau_buddy, with room
 STATE_BYTES = 1 << 20
 BASE_ORDER = 2
 ORDERS, LINK_BYTES = 8, 4
@@ -33,13 +32,13 @@ class Memory:
 
     def __init__(self, frame_first: int, frame_count: int) -> None:
         self._core = native.library("libtau_core64.so")
-        self._buddy = (ctypes.c_uint64 * (BUDDY_BYTES // 8))()
+        self._buddy = self._core.struct("tau_buddy")()
         self._state = (ctypes.c_uint64 * (STATE_BYTES // 8))()
         end = frame_first + frame_count
-        size = ctypes.c_size_t(STATE_BYTES)
-        made = self._core.tau_buddy_init(self._buddy, self._state, size, end)
+        made = self._core.tau_buddy_init(self._buddy, self._state, STATE_BYTES, end)
         assert made == OK, made
-        added = self._core.tau_buddy_add(self._buddy, ctypes.c_uint32(frame_first), frame_count)
+        first = self._core.struct("tau_frame")(frame_first)
+        added = self._core.tau_buddy_add(self._buddy, first, frame_count)
         assert added == OK, added
         self._taken: dict[str, list[tuple[int, int]]] = {}
         self.has_base = self._take(BASE_ORDER) is not None
@@ -53,10 +52,9 @@ class Memory:
     @property
     def largest_free_bytes(self) -> int:
         """The largest page that could be taken now; 0 if there is none."""
-        order = ctypes.c_uint(0)
-        found = self._core.tau_buddy_largest
-        found.restype = ctypes.c_bool
-        return UNIT << 2 * order.value if found(self._buddy, ctypes.byref(order)) else 0
+        order = ctypes.c_uint32(0)
+        is_found = self._core.tau_buddy_largest(self._buddy, order)
+        return UNIT << 2 * order.value if is_found else 0
 
     def load(self, name: str, pages: list[Page], pool_frames: int) -> int | None:
         """Take the pages of an application; the order of the one that is missing, or None."""
@@ -77,13 +75,15 @@ class Memory:
         self._give(self._taken.pop(name, []))
 
     def _take(self, order: int) -> int | None:
-        frame = ctypes.c_uint32(0)
-        done = self._core.tau_buddy_take(self._buddy, order, ctypes.byref(frame))
-        return frame.value if done == OK else None
+        frame = self._core.struct("tau_frame")()
+        done = self._core.tau_buddy_take(self._buddy, order, frame)
+        return frame.number if done == OK else None
 
     def _give(self, taken: list[tuple[int, int]]) -> None:
         for frame, order in taken:
-            given = self._core.tau_buddy_give(self._buddy, ctypes.c_uint32(frame), order)
+            given = self._core.tau_buddy_give(
+                self._buddy, self._core.struct("tau_frame")(frame), order
+            )
             assert given == OK, given
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import functools
 import json
 import os
 from pathlib import Path
-from typing import Any
 
+from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
@@ -18,21 +17,6 @@ from tautochrone.trace import abi
 from tautochrone.trace import file as trace
 
 PARQUET_BATCH_BLOCKS = 16
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    lib = trace.library()
-    handle = ctypes.c_void_p
-    signatures: dict[str, tuple[Any, list[Any]]] = {
-        "tau_trace_exporter_open": (handle, [handle, ctypes.c_int]),
-        "tau_trace_exporter_block": (ctypes.c_int, [handle, ctypes.c_uint64]),
-        "tau_trace_exporter_close": (ctypes.c_int, [handle]),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(lib, name)
-        function.restype, function.argtypes = result, arguments
-    return lib
 
 
 def export_csv(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
@@ -49,7 +33,7 @@ def export_csv_to(reader: trace.TraceReader, descriptor: int, name: Path | str) 
 
     A closed pipe ends the export without a message. Messages call the file `name`. Raises TauError.
     """
-    lib = _library()
+    lib = native.library()
     exporter = lib.tau_trace_exporter_open(reader.handle, descriptor)
     if not exporter:
         raise TauError("memory is short")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import trace_format
 from tautochrone.files import input_file, output_file
@@ -27,18 +26,6 @@ _RECORD_INSTEAD = "record with `tau record -- PROGRAM` or `heaptrack --raw PROGR
 
 # Called with the bytes that are read and their total.
 Progress = Callable[[int, int], None]
-
-
-class _NativeFacts(ctypes.Structure):
-    """struct tau_trace_import_facts."""
-
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in (
-            "lines events unknown_count unknown_first_line double_free_count "
-            "double_free_first_line implied_frees timed"
-        ).split()
-    ]
 
 
 @dataclass(frozen=True)
@@ -58,27 +45,6 @@ class Imported:
     timed: bool
     notes: tuple[str, ...]
     ending: Ending = Ending(0, ())
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    lib = trace.library()
-    handle, text = ctypes.c_void_p, ctypes.c_char_p
-    signatures: dict[str, tuple[Any, list[Any]]] = {
-        "tau_trace_importer_open": (handle, [handle, ctypes.c_int]),
-        "tau_trace_importer_feed": (ctypes.c_bool, [handle, text, ctypes.c_size_t]),
-        "tau_trace_importer_feed_zstd": (ctypes.c_bool, [handle, text, ctypes.c_size_t]),
-        "tau_trace_importer_end": (ctypes.c_bool, [handle]),
-        "tau_trace_importer_facts": (ctypes.POINTER(_NativeFacts), [handle]),
-        "tau_trace_importer_message": (text, [handle]),
-        "tau_trace_importer_command": (text, [handle]),
-        "tau_trace_importer_status": (ctypes.c_int, [handle]),
-        "tau_trace_importer_close": (None, [handle]),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(lib, name)
-        function.restype, function.argtypes = result, arguments
-    return lib
 
 
 def form_of(path: Path) -> str:
@@ -220,15 +186,15 @@ def _import_text(
     header = {"recorder": form, "imported_from": path.name, "abi": abi}
     header |= _said_at_the_start(path, code)
     with trace.TraceWriter(out, header) as writer:
-        importer = _library().tau_trace_importer_open(writer.handle, code)
+        importer = native.library().tau_trace_importer_open(writer.handle, code)
         if not importer:
             raise TauError("memory is short")
         try:
             for piece, packed in _pieces(path, progress):
                 _take(importer, path, piece, packed)
-            if not _library().tau_trace_importer_end(importer):
+            if not native.library().tau_trace_importer_end(importer):
                 raise _failure(importer, path)
-            facts = _library().tau_trace_importer_facts(importer)[0]
+            facts = native.library().tau_trace_importer_facts(importer)[0]
             totals = writer.totals
             return Imported(
                 form=form,
@@ -247,21 +213,21 @@ def _import_text(
                 else ("the file has no times, so the number of an event is its time",),
             )
         finally:
-            _library().tau_trace_importer_close(importer)
+            native.library().tau_trace_importer_close(importer)
 
 
-def _take(importer: int, path: Path, piece: bytes, packed: bool) -> None:
-    lib = _library()
+def _take(importer: Any, path: Path, piece: bytes, packed: bool) -> None:
+    lib = native.library()
     feed = lib.tau_trace_importer_feed_zstd if packed else lib.tau_trace_importer_feed
     if not feed(importer, piece, len(piece)):
         raise _failure(importer, path)
 
 
-def _failure(importer: int, path: Path) -> TauError:
+def _failure(importer: Any, path: Path) -> TauError:
     """Return the error of an importer's status."""
-    if _library().tau_trace_importer_status(importer) == trace.STATUS_DISK_FULL:
+    if native.library().tau_trace_importer_status(importer) == trace.STATUS_DISK_FULL:
         return TauError("the disk is full (or the file reached its limit)", "free some space")
-    message = _library().tau_trace_importer_message(importer).decode("utf-8", "replace")
+    message = native.library().tau_trace_importer_message(importer).decode("utf-8", "replace")
     return TauError(f"{path}, {message}")
 
 
@@ -291,7 +257,7 @@ def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
     A trace's header is written before its events, so the start of the file is read twice.
     """
     with trace.TraceWriter("/dev/null", {}) as writer:
-        importer = _library().tau_trace_importer_open(writer.handle, code)
+        importer = native.library().tau_trace_importer_open(writer.handle, code)
         if not importer:
             raise TauError("memory is short")
         try:
@@ -299,9 +265,9 @@ def _said_at_the_start(path: Path, code: int) -> dict[str, str]:
                 _take(importer, path, piece, packed)
                 break
             if code == FORM_HEAPTRACK:
-                command = _library().tau_trace_importer_command(importer)
+                command = native.library().tau_trace_importer_command(importer)
                 return {"command": command.decode("utf-8", "replace")}
-            is_timed = _library().tau_trace_importer_facts(importer)[0].timed
+            is_timed = native.library().tau_trace_importer_facts(importer)[0].timed
             return {} if is_timed else {"clock": trace_format.CLOCK_EVENTS}
         finally:
-            _library().tau_trace_importer_close(importer)
+            native.library().tau_trace_importer_close(importer)

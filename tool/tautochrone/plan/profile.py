@@ -6,8 +6,6 @@ plan must hold at every instant of each of them.
 
 from __future__ import annotations
 
-import ctypes
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tautochrone import native
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.trace.ending import misuse_error
 from tautochrone.trace.file import TraceReader, open_trace, status_error
@@ -22,65 +21,6 @@ from tautochrone.trace.file import TraceReader, open_trace, status_error
 STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES, STATUS_BAD_SLOT = range(5)
 
 PREFIXES = 16  # TAU_PROFILE_PREFIXES
-
-_SIZE = np.dtype(
-    [
-        ("size_bytes", "u8"),
-        ("aligned", "u8"),
-        ("allocations", "u8"),
-        ("grown", "u8"),
-        ("peak_live", "u8"),
-        ("live_at_peak", "u8"),
-        ("live_at_prefix_peak", "u8", PREFIXES),
-    ]
-)
-_CHANGE = np.dtype([("instant", "u8"), ("count", "u8")])
-
-
-class _Survey(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in (
-            "events",
-            "peak_live_bytes",
-            "peak_event",
-            "unknown_count",
-            "unknown_first_event",
-            "double_free_count",
-            "double_free_first_event",
-            "inherited_count",
-            "event",
-            "trace_status",
-        )
-    ]
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    library = native.library()
-    pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
-    survey = ctypes.POINTER(_Survey)
-    for name, result, arguments in (
-        ("tau_profile_new", pointer, [ctypes.c_uint64]),
-        ("tau_profile_delete", None, [pointer]),
-        ("tau_profile_survey", ctypes.c_int, [pointer, pointer, survey]),
-        ("tau_profile_sizes_count", size, [pointer]),
-        ("tau_profile_sizes", None, [pointer, pointer]),
-        ("tau_profile_reduce_begin", ctypes.c_int, [pointer, pointer, size]),
-        ("tau_profile_reduce", ctypes.c_int, [pointer, pointer, survey]),
-        ("tau_profile_instants_count", size, [pointer]),
-        ("tau_profile_changes_count", size, [pointer, size]),
-        ("tau_profile_changes", pointer, [pointer, size]),
-        ("tau_budgeting_bytes", None, [pointer, pointer, pointer]),
-        ("tau_budgeting_greedy", ctypes.c_int, [pointer, ctypes.c_uint64, pointer, pointer]),
-        ("tau_budgeting_exhaustive", ctypes.c_int, [pointer, ctypes.c_uint64, pointer, pointer]),
-        ("tau_trace_status_text", text, [ctypes.c_int]),
-    ):
-        function = getattr(library, name)
-        function.restype = result
-        function.argtypes = arguments
-    return library
-
 
 @dataclass(frozen=True)
 class SizeProfile:
@@ -134,7 +74,7 @@ class Profile:
         or has more than 2^52 bytes live.
         """
         self.granule_bytes = granule_bytes
-        self._handle = _library().tau_profile_new(granule_bytes)
+        self._handle = native.library().tau_profile_new(granule_bytes)
         if not self._handle:
             raise TauError(
                 f"no profile with a granule of {granule_bytes} bytes",
@@ -150,11 +90,11 @@ class Profile:
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
         if handle:
-            _library().tau_profile_delete(handle)
+            native.library().tau_profile_delete(handle)
 
     def _survey(self, reader: TraceReader, skip_misuse: bool) -> TraceSurvey:
-        path, survey = reader.path, _Survey()
-        status = _library().tau_profile_survey(self._handle, reader.handle, ctypes.byref(survey))
+        path, survey = reader.path, native.struct("tau_profile_survey")()
+        status = native.library().tau_profile_survey(self._handle, reader.handle, survey)
         refusal = None if skip_misuse else misuse_error(path, reader.header, survey)
         if refusal is not None:
             raise refusal
@@ -170,8 +110,9 @@ class Profile:
 
     def _sizes(self) -> list[SizeProfile]:
         """The sizes that can be a class (not over-aligned, more than 0 bytes), largest first."""
-        table = np.zeros(_library().tau_profile_sizes_count(self._handle), dtype=_SIZE)
-        _library().tau_profile_sizes(self._handle, table.ctypes.data)
+        count = native.library().tau_profile_sizes_count(self._handle)
+        table = np.zeros(count, native.struct("tau_profile_size"))
+        native.library().tau_profile_sizes(self._handle, table)
         rows = sorted(table[table["aligned"] == 0].tolist(), key=lambda row: -row[0])
         return [
             SizeProfile(
@@ -186,9 +127,9 @@ class Profile:
         It invalidates earlier Instants.
         """
         ordered = np.array(sorted(sizes_bytes, reverse=True), dtype=np.uint64)
-        library = _library()
+        library = native.library()
         if (
-            library.tau_profile_reduce_begin(self._handle, ordered.ctypes.data, len(ordered))
+            library.tau_profile_reduce_begin(self._handle, ordered, len(ordered))
             != STATUS_OK
         ):
             raise ValueError(
@@ -197,8 +138,8 @@ class Profile:
         starts = []
         for reader in self._readers:
             starts.append(library.tau_profile_instants_count(self._handle))
-            survey = _Survey()
-            status = library.tau_profile_reduce(self._handle, reader.handle, ctypes.byref(survey))
+            survey = native.struct("tau_profile_survey")()
+            status = library.tau_profile_reduce(self._handle, reader.handle, survey)
             _raise_unless_ok(status, reader.path, survey)
         return Instants(self, [int(size) for size in ordered], starts)
 
@@ -216,24 +157,23 @@ class Instants:
         self.trace_starts = trace_starts
         self.limit_bytes = profile.peak_live_bytes
         self._handle = profile._handle
-        self.count = int(_library().tau_profile_instants_count(self._handle))
+        self.count = int(native.library().tau_profile_instants_count(self._handle))
         self._changes = [self._changes_of(index) for index in range(len(sizes_bytes))]
         self.peaks = [int(changes["count"].max(initial=0)) for changes in self._changes]
 
     def _changes_of(self, index: int) -> np.ndarray:
-        count = _library().tau_profile_changes_count(self._handle, index)
+        count = native.library().tau_profile_changes_count(self._handle, index)
         if count == 0:
-            return np.zeros(0, dtype=_CHANGE)
-        address = _library().tau_profile_changes(self._handle, index)
-        buffer = (ctypes.c_uint64 * (2 * count)).from_address(address)
-        return np.frombuffer(buffer, dtype=_CHANGE).copy()
+            return np.zeros(0, native.struct("tau_profile_change"))
+        changes = native.library().tau_profile_changes(self._handle, index)
+        return np.ctypeslib.as_array(changes, (count,)).copy()
 
     def budgeted_bytes(self, counts: Sequence[float]) -> np.ndarray:
         """U^B(t) of Eq 4 [P1-12] at every kept instant; U(t) of Eq 2 if all counts are 0."""
         given = np.zeros(len(self.sizes_bytes) + 1)
         given[:-1] = counts
         result = np.zeros(self.count)
-        _library().tau_budgeting_bytes(self._handle, given.ctypes.data, result.ctypes.data)
+        native.library().tau_budgeting_bytes(self._handle, given, result)
         return result
 
     def holds(self, counts: Sequence[int]) -> bool:
@@ -272,7 +212,7 @@ class Instants:
         """
         start = [0] * len(self.sizes_bytes) if least is None else least
         return self._counts(
-            _library().tau_budgeting_greedy, start, self.peaks if most is None else most
+            native.library().tau_budgeting_greedy, start, self.peaks if most is None else most
         )
 
     def exhaustive(self) -> list[int]:
@@ -282,13 +222,13 @@ class Instants:
         Cost: the product of all P_i,max + 1, times the number of instants.
         """
         nothing = [0] * len(self.sizes_bytes)
-        return self._counts(_library().tau_budgeting_exhaustive, nothing, self.peaks)
+        return self._counts(native.library().tau_budgeting_exhaustive, nothing, self.peaks)
 
     def _counts(
         self, search: Callable[..., int], start: Sequence[int], most: Sequence[int]
     ) -> list[int]:
         counts, bounds = (np.array(values, dtype=np.uint64) for values in (start, most))
-        status = search(self._handle, self.limit_bytes, bounds.ctypes.data, counts.ctypes.data)
+        status = search(self._handle, self.limit_bytes, bounds, counts)
         if status != STATUS_OK:
             raise TauError("not enough memory to plan", "plan with fewer classes: --classes-max")
         return [int(count) for count in counts]
@@ -301,7 +241,7 @@ def profile_of(
     return Profile(traces, granule_bytes, skip_misuse)
 
 
-def _raise_unless_ok(status: int, path: Path, survey: _Survey) -> None:
+def _raise_unless_ok(status: int, path: Path, survey: Struct) -> None:
     if status == STATUS_OK:
         return
     if status == STATUS_TRACE_FAILED:

@@ -7,20 +7,19 @@ The tool is a separate program under the GPL. Its first use compiles it against 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import functools
 import hashlib
 import os
 import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from typing import Any
 
 from tautochrone import native
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.record import launch
@@ -233,46 +232,6 @@ def run(
 # ---- Recordings
 
 
-class _NativeFacts(ctypes.Structure):
-    """struct tau_accesses_facts."""
-
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in (
-            "heap_loads heap_stores all_loads all_stores stack_accesses events ended exit_status "
-            "stopped lost_bytes damaged"
-        ).split()
-    ]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """The facts of a recording, as in tool/native/record/accesses.h."""
-
-    heap_loads: int
-    heap_stores: int
-    all_loads: int
-    all_stores: int
-    stack_accesses: int
-    events: int
-    ended: int
-    exit_status: int
-    stopped: int
-    lost_bytes: int
-    damaged: int
-
-    @property
-    def heap(self) -> int:
-        """The number of accesses of the heap, at which the trace's clock ends."""
-        return self.heap_loads + self.heap_stores
-
-    @property
-    def hidden(self) -> int:
-        """Accesses outside of malloc's memory and the stack, without those of the dynamic linker.
-        """
-        return max(0, self.all_loads + self.all_stores - self.heap - self.stack_accesses)
-
-
 @dataclass(frozen=True)
 class Header:
     """The recorded program, from the first rows of a recording."""
@@ -288,16 +247,15 @@ class Header:
     forked_at: int
 
 
-@functools.cache
-def _library() -> ctypes.CDLL:
-    lib = trace.library()
-    lib.tau_accesses_convert.restype = ctypes.c_int
-    lib.tau_accesses_convert.argtypes = [
-        ctypes.c_char_p,
-        ctypes.c_void_p,
-        ctypes.POINTER(_NativeFacts),
-    ]
-    return lib
+def heap_accesses(facts: Struct) -> int:
+    """The number of accesses of the heap, at which the trace's clock ends."""
+    return facts.heap_loads + facts.heap_stores
+
+
+def hidden_accesses(facts: Struct) -> int:
+    """Accesses outside of malloc's memory and the stack, without those of the dynamic linker."""
+    others = facts.all_loads + facts.all_stores - heap_accesses(facts)
+    return max(0, others - facts.stack_accesses)
 
 
 def is_recording(path: Path | str) -> bool:
@@ -371,26 +329,25 @@ class Converted:
     """A trace that was made from a recording."""
 
     header: Header
-    facts: Facts
-    totals: trace.Totals
+    facts: Struct
+    totals: Struct
     ending: Ending
 
 
-def survey(path: Path) -> Facts:
+def survey(path: Path) -> Struct:
     """Read a whole recording and return its facts. Raises TauError."""
     return _convert(path, None)
 
 
-def _convert(path: Path, writer: trace.TraceWriter | None) -> Facts:
-    found = _NativeFacts()
-    status = _library().tau_accesses_convert(
-        os.fsencode(path), writer.handle if writer else None, ctypes.byref(found)
-    )
+def _convert(path: Path, writer: trace.TraceWriter | None) -> Struct:
+    found = native.struct("tau_accesses_facts")()
+    handle = writer.handle if writer else None
+    status = native.library().tau_accesses_convert(os.fsencode(path), handle, found)
     if status == trace.STATUS_DISK_FULL:
         raise DiskFull("the disk is full", "free some space, or use -o on another disk")
     if status:
         raise trace.status_error(status, path)
-    return Facts(**{field.name: getattr(found, field.name) for field in fields(Facts)})
+    return found
 
 
 def convert(path: Path, out: Path, extra: dict[str, Any] | None = None) -> Converted:
@@ -403,7 +360,7 @@ def convert(path: Path, out: Path, extra: dict[str, Any] | None = None) -> Conve
     return Converted(header, facts, totals, ending_of(told, totals))
 
 
-def trace_header(path: Path, header: Header, facts: Facts) -> dict[str, Any]:
+def trace_header(path: Path, header: Header, facts: Struct) -> dict[str, Any]:
     """Return the trace's header for a recording."""
     parent = {"recording": header.forked_from, "position": header.forked_at}
     return {
@@ -447,7 +404,7 @@ def _build_id(path: Path, started_unix_s: float) -> str:
     return ""
 
 
-def _stop_reason(facts: Facts) -> str | None:
+def _stop_reason(facts: Struct) -> str | None:
     """Why a recording lacks the events of the rest of the run; None if it has them."""
     if facts.stopped:
         return "the limit of --max-events is reached"
@@ -457,10 +414,11 @@ def _stop_reason(facts: Facts) -> str | None:
 def advice(converted: Converted, exit_status: int) -> list[str]:
     """Return sentences about a recording for stderr."""
     facts, said = converted.facts, []
-    others = facts.heap + facts.hidden
-    if others >= FEW_ACCESSES and facts.hidden > HIDDEN_PART_MAX * others:
+    hidden = hidden_accesses(facts)
+    others = heap_accesses(facts) + hidden
+    if others >= FEW_ACCESSES and hidden > HIDDEN_PART_MAX * others:
         said.append(
-            f"{facts.hidden / others:.0%} of the accesses outside of the stack are to memory that "
+            f"{hidden / others:.0%} of the accesses outside of the stack are to memory that "
             "is not malloc's: static data, or a heap of the program's own, which this trace does "
             "not show; look for the program's option that disables its allocator"
         )

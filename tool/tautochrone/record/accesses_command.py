@@ -8,6 +8,7 @@ from typing import Any
 
 from tautochrone import __version__
 from tautochrone.console import output
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.record import accesses as access
@@ -35,7 +36,7 @@ class Made:
 
     path: Path
     header: access.Header
-    facts: access.Facts
+    facts: Struct
     converted: access.Converted | None
     size_bytes: int
 
@@ -128,7 +129,7 @@ def _finish(
 
     Also return the processes without an event, which leave no trace.
     """
-    made: list[tuple[Path, access.Header, access.Facts, access.Converted | None]] = []
+    made: list[tuple[Path, access.Header, Struct, access.Converted | None]] = []
     for path in recordings.raws_in(folder, access.RAW_SUFFIX):
         header = access.read_header(path)
         if how.raw:
@@ -169,9 +170,10 @@ def _summarize(made: list[Made], ended: launch.Ended) -> None:
     first = made[0]
     facts = first.facts
     end = f"killed by {ended.signal_name}" if ended.signal_name else f"exit {ended.exit_status}"
-    ratio = facts.heap / facts.events if facts.events else 0.0
+    accesses = access.heap_accesses(facts)
+    ratio = accesses / facts.events if facts.events else 0.0
     output.note(
-        f"tau: {facts.events:,} events of {first.who} stand for {facts.heap:,} accesses of its heap"
+        f"tau: {facts.events:,} events of {first.who} stand for {accesses:,} accesses of its heap"
         f" ({ratio:.0f} each); program: {end}"
     )
     if first.converted is not None:

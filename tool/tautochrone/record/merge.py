@@ -13,11 +13,12 @@ import os
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tautochrone import native
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.trace import abi
@@ -55,48 +56,6 @@ Progress = Callable[[int, int], None]
 
 class DiskFull(TauError):
     """The trace does not fit on its disk. The recording is unchanged."""
-
-
-class _Result(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_uint64)
-        for name in (
-            "events",
-            "chunks",
-            "damaged_chunks",
-            "implied_frees",
-            "lost_blocks",
-            "dropped_rows",
-            "restarts",
-            "unknown_count",
-            "inherited_count",
-            "double_free_count",
-            "peak_live_bytes",
-            "peak_live_objects",
-            "threads",
-            "duration_ns",
-        )
-    ]
-
-
-@dataclass(frozen=True)
-class Merged:
-    """What a merge wrote, and the problems that it found; see tool/native/record/merge.h."""
-
-    events: int
-    chunks: int
-    damaged_chunks: int
-    implied_frees: int
-    lost_blocks: int
-    dropped_rows: int
-    restarts: int
-    unknown_count: int
-    inherited_count: int
-    double_free_count: int
-    peak_live_bytes: int
-    peak_live_objects: int
-    threads: int
-    duration_ns: int
 
 
 @dataclass(frozen=True)
@@ -258,7 +217,7 @@ def merge_raw(
     out: Path | str,
     extra: dict[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Merged:
+) -> Struct:
     """Merge one raw recording to the trace `out`, which is replaced.
 
     `extra` is added to the trace's header. `progress` is called with the bytes that are read and
@@ -274,7 +233,7 @@ def detach(raw: Path | str) -> None:
     Later events are not part of it. A recording that has already stopped is left alone. Raises
     TauError.
     """
-    status = _library().tau_merge_detach(os.fsencode(raw))
+    status = native.library().tau_merge_detach(os.fsencode(raw))
     if status != 0:
         raise _error_of(status, ctypes.get_errno(), raw, raw)
 
@@ -284,7 +243,7 @@ def merge_target(
     out: Path | str,
     extra: dict[str, Any] | None = None,
     progress: Progress | None = None,
-) -> Merged:
+) -> Struct:
     """Merge a target's stream to the trace `out`, which is replaced. Otherwise as merge_raw."""
     block = _first_block(stream)
     if block is None:
@@ -300,9 +259,7 @@ def merge_target(
 
 def ticks_per_second() -> int:
     """Measure the frequency of the time-stamp counter for 20 ms; 0 if there is none."""
-    function = native.library().tau_merge_ticks_per_second
-    function.restype = ctypes.c_uint64
-    return int(function())
+    return int(native.library().tau_merge_ticks_per_second())
 
 
 def _first_block(path: Path | str) -> tuple[Any, ...] | None:
@@ -330,7 +287,7 @@ def _merge(
     out: Path | str,
     header: dict[str, Any],
     progress: Progress | None,
-) -> Merged:
+) -> Struct:
     failure: list[BaseException] = []
 
     def told(_: None, done_bytes: int, total_bytes: int) -> bool:
@@ -344,27 +301,20 @@ def _merge(
     callback = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)(
         told
     )
-    library, result = _library(), _Result()
+    merged = native.struct("tau_merge_result")()
     text = json.dumps(header, ensure_ascii=True).encode()
-    arguments = (os.fsencode(source), os.fsencode(out), text, callback, None, ctypes.byref(result))
-    status = getattr(library, function_name)(*arguments)
+    arguments = (os.fsencode(source), os.fsencode(out), text, callback, None, merged)
+    status = getattr(native.library(), function_name)(*arguments)
     if failure:
         raise failure[0]
     if status != 0:
         raise _error_of(status, ctypes.get_errno(), source, out)
-    merged = Merged(**{field.name: getattr(result, field.name) for field in fields(Merged)})
     known = header.get("lost", {})
     lost = known | {name: getattr(merged, name) for name in LOSSES if getattr(merged, name)}
     if lost != known:
         # Losses are known after the events, but a trace's header comes before them.
         return _merge(function_name, source, out, header | {"lost": lost}, progress)
     return merged
-
-
-def _library() -> ctypes.CDLL:
-    """Return the native library, with errno kept after each call."""
-    native.library()  # its error has a next step
-    return ctypes.CDLL(str(native.DIRECTORY / "libtautochrone.so"), use_errno=True)
 
 
 def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> TauError:

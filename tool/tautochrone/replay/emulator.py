@@ -38,6 +38,7 @@ from tautochrone.code.images import (
     build_image,
     core_image,
 )
+from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.replay import opened
@@ -83,77 +84,6 @@ CATEGORIES = (
     "free_hit",
     "free_miss",
 )
-
-
-class _Image(ctypes.Structure):
-    """struct tau_emulator_image."""
-
-    _fields_ = [
-        ("isa", ctypes.c_uint64),
-        ("bytes", ctypes.c_char_p),
-        ("bytes_count", ctypes.c_uint64),
-        ("address", ctypes.c_uint64),
-        ("init", ctypes.c_uint64),
-        ("malloc", ctypes.c_uint64),
-        ("calloc", ctypes.c_uint64),
-        ("aligned_alloc", ctypes.c_uint64),
-        ("realloc", ctypes.c_uint64),
-        ("free", ctypes.c_uint64),
-        ("alignment", ctypes.c_uint64),
-        ("shared", ctypes.c_uint64),
-        ("stub_start", ctypes.c_uint64),
-        ("stub_end", ctypes.c_uint64),
-        ("stub_loop", ctypes.c_uint64),
-        ("stub_move_done", ctypes.c_uint64),
-        ("stub_set_done", ctypes.c_uint64),
-        ("stub_return", ctypes.c_uint64),
-        ("mailbox", ctypes.c_uint64),
-        ("move_function", ctypes.c_uint64),
-        ("copy_function", ctypes.c_uint64),
-        ("fill_function", ctypes.c_uint64),
-        ("regions", ctypes.c_void_p),
-        ("regions_count", ctypes.c_uint64),
-        ("payload", ctypes.c_void_p),
-        ("payload_count", ctypes.c_uint64),
-        ("init_bytes_argument", ctypes.c_uint64),
-        ("global_pointer", ctypes.c_uint64),
-    ]
-
-
-class _Tally(ctypes.Structure):
-    """struct tau_emulator_tally."""
-
-    _fields_ = [
-        ("total", ctypes.c_uint64),
-        ("max", ctypes.c_uint64),
-        ("max_event", ctypes.c_uint64),
-        ("histogram", ctypes.POINTER(ctypes.c_uint64)),
-        ("histogram_length", ctypes.c_uint64),
-    ]
-
-
-class _Calls(ctypes.Structure):
-    """struct tau_emulator_calls."""
-
-    _fields_ = [("count", ctypes.c_uint64), ("instructions", _Tally), ("accesses", _Tally)]
-
-
-class _Result(ctypes.Structure):
-    """struct tau_emulator_result."""
-
-    _fields_ = [
-        ("replay", opened.RunResult),
-        ("calls", _Calls * len(CATEGORIES)),
-        ("payload_bytes", ctypes.c_uint64),
-        ("is_truncated", ctypes.c_uint64),
-        ("refusals", ctypes.c_uint64),
-        ("first_refusal", ctypes.c_uint64),
-        ("stack_bytes", ctypes.c_uint64),
-        ("init_instructions", ctypes.c_uint64),
-        ("init_bytes", ctypes.c_uint64),
-        ("emulator_error", ctypes.c_uint64),
-        ("fault_address", ctypes.c_uint64),
-    ]
 
 
 @dataclass(frozen=True)
@@ -220,28 +150,27 @@ class Program(NamedTuple):
     global_pointer: int = 0
 
 
-def _native_program(raw: _Image, program: Program) -> list[object]:
+def _native_program(raw: Struct, program: Program) -> list[object]:
     """Give an image a program's memory. The result must live as long as the image."""
-    buffers, regions = [], (ctypes.c_uint64 * (3 * len(program.regions)))()
-    for index, (address, data) in enumerate(program.regions):
+    buffers, regions = [], []
+    for address, data in program.regions:
         buffer = ctypes.create_string_buffer(len(data) + 2 * REGION_ALIGNMENT)
         buffers.append(buffer)
         # Objects are as aligned here as they are there.
         start = -(-ctypes.addressof(buffer) // REGION_ALIGNMENT) * REGION_ALIGNMENT
         start += address % REGION_ALIGNMENT
         ctypes.memmove(start, data, len(data))
-        regions[3 * index : 3 * index + 3] = [address, len(data), start]
-    ranges = (ctypes.c_uint64 * max(2 * len(program.payload), 1))()
-    for index, (start, end) in enumerate(program.payload):
-        ranges[2 * index : 2 * index + 2] = [start, end]
-    raw.regions, raw.regions_count = ctypes.addressof(regions), len(buffers)
+        regions.append((address, len(data), start))
+    raw.regions = native.library().array("tau_emulator_region", regions)
+    raw.regions_count = len(regions)
     raw.init, raw.init_bytes_argument = program.init[0] & ~1, program.init[1]
     raw.global_pointer = program.global_pointer
-    raw.payload, raw.payload_count = ctypes.addressof(ranges), len(program.payload)
-    return [*buffers, regions, ranges]
+    raw.payload = native.library().array("tau_emulator_range", program.payload)
+    raw.payload_count = len(program.payload)
+    return buffers
 
 
-def _native_image(image: Image, program: Program | None) -> _Image:
+def _native_image(image: Image, program: Program | None) -> Struct:
     symbols = image.symbols
 
     def plain(name: str) -> int:
@@ -254,7 +183,7 @@ def _native_image(image: Image, program: Program | None) -> _Image:
     elif init is None or not functions["malloc"] or not functions["free"]:
         missing = next((verb for verb in ("malloc", "free") if not functions[verb]), "init")
         raise TauError(f"the image {image.name} lacks {image.prefix}_{missing}")
-    return _Image(
+    return native.struct("tau_emulator_image")(
         isa=ISA_NUMBERS[image.isa],
         bytes=image.code,
         bytes_count=len(image.code),
@@ -276,7 +205,7 @@ def _native_image(image: Image, program: Program | None) -> _Image:
     )
 
 
-def _histogram(tally: _Tally) -> dict[int, int]:
+def _histogram(tally: Struct) -> dict[int, int]:
     numbers = np.ctypeslib.as_array(tally.histogram, (tally.histogram_length,))
     return {int(place): int(numbers[place]) for place in np.nonzero(numbers)[0]}
 
@@ -288,7 +217,7 @@ def _percentile(histogram: dict[int, int], per_mille: int) -> int:
     return list(histogram)[int(np.searchsorted(running, wanted))]
 
 
-def _calls_of(raw: _Calls) -> Calls:
+def _calls_of(raw: Struct) -> Calls:
     instructions = _histogram(raw.instructions)
     accesses = _histogram(raw.accesses) if raw.accesses.histogram_length else None
     return Calls(
@@ -366,27 +295,19 @@ def _count_once(
     program: Program | None,
 ) -> tuple[Counts, int]:
     library = native.library()
-    library.tau_emulator_run.restype = ctypes.c_char_p
     name = program.name if program else image.name
     pairs = (
         [number for size, amount in plan.classes for number in (int(size), int(amount))]
         if plan
         else []
     )
-    array = (ctypes.c_uint32 * max(len(pairs), 1))(*pairs)
-    raw_image, raw = _native_image(image, program), _Result()
+    raw_image = _native_image(image, program)
+    raw = native.struct("tau_emulator_result")()
     held = _native_program(raw_image, program) if program is not None else []
     cause = library.tau_emulator_run(
         unicorn_library().encode(),
-        ctypes.byref(raw_image),
-        ctypes.c_void_p(trace.handle),
-        ctypes.c_uint64(heap_bytes),
-        array,
-        ctypes.c_uint64(len(pairs) // 2),
-        ctypes.c_uint64(limit),
-        ctypes.c_uint32(way),
-        ctypes.c_uint32(goes_on),
-        ctypes.byref(raw),
+        *(raw_image, trace.handle, heap_bytes, np.array(pairs, np.uint32), len(pairs) // 2),
+        *(limit, way, goes_on, raw),
     )
     try:
         if cause:
@@ -404,7 +325,7 @@ def _count_once(
             }
         )
     finally:
-        library.tau_emulator_free(ctypes.byref(raw))
+        library.tau_emulator_free(raw)
         del held
     counts.heap_bytes = heap_bytes
     counts.payload_bytes = int(raw.payload_bytes)

@@ -28,78 +28,6 @@ Work = TypeVar("Work")
 OPERATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
 
 
-class Facts(ctypes.Structure):
-    """struct tau_replay_facts."""
-
-    _fields_ = [
-        ("events", ctypes.c_uint64),
-        ("events_of_op", ctypes.c_uint64 * 6),
-        ("skipped", ctypes.c_uint64),
-        ("slots_count", ctypes.c_uint64),
-        ("peak_live_bytes", ctypes.c_uint64),
-        ("peak_live_objects", ctypes.c_uint64),
-        ("peak_event", ctypes.c_uint64),
-        ("size_bytes_max", ctypes.c_uint64),
-        ("align_log2_max", ctypes.c_uint64),
-    ]
-
-
-class RunResult(ctypes.Structure):
-    """struct tau_replay_result."""
-
-    _fields_ = [
-        ("fault", ctypes.c_uint64),
-        ("fault_event", ctypes.c_uint64),
-        ("fault_size_bytes", ctypes.c_uint64),
-        ("footprint_bytes", ctypes.c_uint64),
-        ("init_status", ctypes.c_uint64),
-        ("placement_hash", ctypes.c_uint64),
-    ]
-
-
-def library() -> ctypes.CDLL:
-    """The native library with the signatures of tool/native/replay/replay.h declared."""
-    lib = native.library()
-    if not getattr(lib, "tau_replay_is_declared", False):
-        lib.tau_replay_open.restype = ctypes.c_void_p
-        lib.tau_replay_open.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_uint64,
-            ctypes.POINTER(ctypes.c_int),
-        ]
-        lib.tau_replay_facts.restype = ctypes.POINTER(Facts)
-        lib.tau_replay_facts.argtypes = [ctypes.c_void_p]
-        lib.tau_replay_close.argtypes = [ctypes.c_void_p]
-        lib.tau_replay_close.restype = None
-        lib.tau_replay_run.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_uint64,
-            ctypes.c_uint32,
-            ctypes.POINTER(RunResult),
-        ]
-        lib.tau_replay_run.restype = None
-        lib.tau_replay_dump.argtypes = [ctypes.c_void_p, ctypes.c_int]
-        lib.tau_system_core_open.restype = ctypes.c_void_p
-        lib.tau_system_core_open.argtypes = [
-            ctypes.c_char_p,
-            ctypes.c_char_p,
-            ctypes.c_uint32,
-            ctypes.POINTER(ctypes.c_uint32),
-            ctypes.c_uint64,
-            ctypes.c_uint64,
-            ctypes.POINTER(ctypes.c_char_p),
-        ]
-        lib.tau_system_kingsley_open.restype = ctypes.c_void_p
-        lib.tau_system_static_open.restype = ctypes.c_void_p
-        lib.tau_system_static_open.argtypes = [ctypes.c_void_p]
-        lib.tau_system_close.argtypes = [ctypes.c_void_p]
-        lib.tau_system_close.restype = None
-        lib.tau_trace_status_text.restype = ctypes.c_char_p
-        lib.tau_replay_is_declared = True
-    return lib
-
-
 class OpenTrace:
     """A decoded trace, ready for replay. It keeps its arena between runs.
 
@@ -112,20 +40,20 @@ class OpenTrace:
     ) -> None:
         self.reader = trace if isinstance(trace, TraceReader) else open_trace(trace)
         self.path = self.reader.path
-        status = ctypes.c_int()
-        self.handle = library().tau_replay_open(
-            self.reader.handle, ops_in_memory_max, ctypes.byref(status)
+        status = ctypes.c_uint32()
+        self.handle = native.library().tau_replay_open(
+            self.reader.handle, ops_in_memory_max, status
         )
         if not self.handle:
-            text = library().tau_trace_status_text(status).decode()
+            text = native.library().tau_trace_status_text(status).decode()
             raise TauError(f"{self.path}: {text}", f"tau check {self.path}")
-        self.facts: Facts = library().tau_replay_facts(self.handle).contents
+        self.facts = native.library().tau_replay_facts(self.handle).contents
         self.header, self.totals = self.reader.header, self.reader.totals
         self.ending = self.reader.ending
 
     def __del__(self) -> None:
         if getattr(self, "handle", None):
-            library().tau_replay_close(self.handle)
+            native.library().tau_replay_close(self.handle)
             self.handle = None
 
     def operations(self) -> dict[str, int]:

@@ -19,7 +19,6 @@ every object as a whole.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +27,9 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
-from tautochrone.code.calls import STOPS, NativeImage, native_image
+from tautochrone.code.calls import STOPS, native_image
 from tautochrone.code.images import Image, build_image
+from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import trace_format
@@ -48,68 +48,6 @@ HEAPS = {name: heap for heap in heaps().values() for name in heap.emulated}
 SYSTEMS = tuple(HEAPS)
 NO_ZEROING = {"tau_frames_clean_one": NEVER}
 KINDS = ("malloc", "aligned_alloc", "resize", "free", "fault")
-
-# struct tau_paging_sample
-SAMPLE = np.dtype(
-    [
-        ("event", np.uint64),
-        ("kind", np.uint32),
-        ("size_bytes", np.uint32),
-        ("instructions", np.uint32),
-        ("accesses", np.uint32),
-    ]
-)
-
-
-class _Image(ctypes.Structure):
-    """struct tau_paging_image."""
-
-    _fields_ = [
-        ("code", NativeImage),
-        ("start", ctypes.c_uint64),
-        ("facts", ctypes.c_uint64),
-        *((name, ctypes.c_uint64) for name in KINDS),
-        ("alignment", ctypes.c_uint64),
-        ("is_plain", ctypes.c_uint64),
-    ]
-
-
-class _Settings(ctypes.Structure):
-    """struct tau_paging_settings."""
-
-    _fields_ = [
-        ("heap_pages", ctypes.c_uint64),
-        ("frames_count", ctypes.c_uint64),
-        ("granule_bytes", ctypes.c_uint64),
-        ("end_time", ctypes.c_uint64),
-        ("touches_all", ctypes.c_uint64),
-        ("instructions_max", ctypes.c_uint64),
-    ]
-
-
-class _Result(ctypes.Structure):
-    """struct tau_paging_result."""
-
-    _fields_ = [
-        ("replay", opened.RunResult),
-        ("touches", ctypes.c_uint64),
-        ("faults", ctypes.c_uint64),
-        ("peak_mapped_pages", ctypes.c_uint64),
-        ("end_mapped_pages", ctypes.c_uint64),
-        ("mapped_pages_total", ctypes.c_uint64),
-        ("mapped_pages_weight", ctypes.c_uint64),
-        ("table_bytes", ctypes.c_uint64),
-        ("stop", ctypes.c_uint64),
-        ("stop_pc", ctypes.c_uint64),
-        ("stop_address", ctypes.c_uint64),
-        ("bins", ctypes.c_uint64),
-        ("low", ctypes.POINTER(ctypes.c_uint32)),
-        ("high", ctypes.POINTER(ctypes.c_uint32)),
-        ("samples", ctypes.c_void_p),
-        ("samples_count", ctypes.c_uint64),
-        ("samples_capacity", ctypes.c_uint64),
-    ]
-
 
 @dataclass(frozen=True)
 class MappedPages:
@@ -262,9 +200,9 @@ def bounds_of(image: Image, system: str, kind: str) -> tuple[int | None, int | N
         return None, None
 
 
-def _native_paging_image(image: Image, system: str) -> _Image:
+def _native_paging_image(image: Image, system: str) -> Struct:
     names = _function_names(system)
-    return _Image(
+    return native.struct("tau_paging_image")(
         code=native_image(image),
         start=image.symbols["tau_image_start"],
         facts=image.symbols["tau_image_facts"],
@@ -318,7 +256,7 @@ def page_replay(
             "give more with --heap",
             EXIT_USAGE,
         )
-    settings = _Settings(
+    settings = native.struct("tau_paging_settings")(
         heap_pages=pages,
         frames_count=min(frames or pages, HEAP_PAGES_MAX),
         granule_bytes=trace_format.GRANULE_BYTES,
@@ -330,27 +268,21 @@ def page_replay(
     return opened.watched(work, f"replaying on {system}")
 
 
-def _run(trace: opened.OpenTrace, image: Image, system: str, settings: _Settings) -> PageReplay:
+def _run(trace: opened.OpenTrace, image: Image, system: str, settings: Struct) -> PageReplay:
     library = native.library()
-    library.tau_paging_run.restype = ctypes.c_char_p
-    library.tau_paging_free.restype = None
-    raw_image, raw = _native_paging_image(image, system), _Result()
-    cause = library.tau_paging_run(
-        ctypes.byref(raw_image),
-        ctypes.c_void_p(trace.handle),
-        ctypes.byref(settings),
-        ctypes.byref(raw),
-    )
+    raw_image = _native_paging_image(image, system)
+    raw = native.struct("tau_paging_result")()
+    cause = library.tau_paging_run(raw_image, trace.handle, settings, raw)
     try:
         if cause:
             raise TauError(f"replaying on {system}: {cause.decode()}")
         _refuse_errors(raw, system)
         return _result_of(raw, trace, image, system, settings)
     finally:
-        library.tau_paging_free(ctypes.byref(raw))
+        library.tau_paging_free(raw)
 
 
-def _refuse_errors(raw: _Result, system: str) -> None:
+def _refuse_errors(raw: Struct, system: str) -> None:
     """Raise TauError unless the trace completed or ran out of memory or frames."""
     fault = raw.replay.fault
     if fault in (faults.COMPLETED, faults.NO_MEMORY, faults.NO_FRAME):
@@ -373,16 +305,15 @@ def _refuse_errors(raw: _Result, system: str) -> None:
 
 
 def _result_of(
-    raw: _Result, trace: opened.OpenTrace, image: Image, system: str, settings: _Settings
+    raw: Struct, trace: opened.OpenTrace, image: Image, system: str, settings: Struct
 ) -> PageReplay:
     facts, bins = trace.facts, int(raw.bins)
     low, high = (np.ctypeslib.as_array(part, (bins,)).copy() for part in (raw.low, raw.high))
     first = -(-np.arange(bins, dtype=np.int64) * int(max(facts.events, 1)) // bins)
     seen = low <= high
-    samples = np.empty(0, dtype=SAMPLE)
+    samples = np.empty(0, native.struct("tau_paging_sample"))
     if raw.samples_count:
-        size = raw.samples_count * SAMPLE.itemsize
-        samples = np.frombuffer(ctypes.string_at(raw.samples, size), dtype=SAMPLE)
+        samples = np.ctypeslib.as_array(raw.samples, (raw.samples_count,)).copy()
     calls = {}
     for number, kind in enumerate(KINDS):
         chosen = samples[samples["kind"] == number]

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tautochrone import native
 from tautochrone.code.build import Build
 from tautochrone.console.output import progress
+from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
@@ -91,19 +94,19 @@ class Session:
     def close(self) -> None:
         """Release the system's memory."""
         if self.handle:
-            opened.library().tau_system_close(self.handle)
+            native.library().tau_system_close(self.handle)
             self.handle = None
 
-    def _open(self, plan: Any | None) -> int:
+    def _open(self, plan: Any | None) -> Any:
         if self.arena.opener:
             given = [self.trace.handle] if self.arena.opener_takes_trace else []
-            handle: int | None = getattr(opened.library(), self.arena.opener)(*given)
+            handle = getattr(native.library(), self.arena.opener)(*given)
             if not handle:
                 raise TauError(f"{self.arena.name} cannot start: not enough memory")
             return handle
         return self._open_core(plan)
 
-    def _open_core(self, plan: Any | None) -> int:
+    def _open_core(self, plan: Any | None) -> Any:
         pairs: list[int] = []
         if self.arena.needs_plan:
             if plan is None:
@@ -134,29 +137,28 @@ class Session:
             native.library(path.name)  # raises a clear error if the installation lacks it
             path = native.DIRECTORY / path
         cause = ctypes.c_char_p()
-        array = (ctypes.c_uint32 * max(len(pairs), 1))(*pairs)
         prefix = self.arena.prefix
         if self.arena.needs_plan and not is_budget:
             prefix = self.arena.prefix_without_classes
-        handle = opened.library().tau_system_core_open(
+        handle = native.library().tau_system_core_open(
             os.fsencode(path),
             prefix.encode(),
             int(is_budget),
-            array,
+            np.array(pairs, np.uint32),
             len(pairs) // 2,
             bits // 4,
-            ctypes.byref(cause),
+            cause,
         )
         if not handle:
             raise TauError(f"{self.arena.name}: {(cause.value or b'').decode()} ({path.name})")
         return handle
 
-    def run(self, heap_bytes: int, checked: bool = True) -> opened.RunResult:
+    def run(self, heap_bytes: int, checked: bool = True) -> Struct:
         """Replay in a heap of this many bytes; `checked` checks every object (replay.h)."""
-        result = opened.RunResult()
+        result = native.struct("tau_replay_result")()
         self.runs += 1
-        opened.library().tau_replay_run(
-            self.trace.handle, self.handle, heap_bytes, int(checked), ctypes.byref(result)
+        native.library().tau_replay_run(
+            self.trace.handle, self.handle, heap_bytes, checked, result
         )
         if result.fault in (faults.TRACE_FAILED, faults.HOST_MEMORY):
             raise TauError(f"{self.arena.name} {faults.MEANING[result.fault]}")

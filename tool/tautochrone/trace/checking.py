@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from tautochrone import native
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
@@ -22,24 +20,6 @@ class Problem:
 
     place: str
     cause: str
-
-
-@functools.cache
-def _library() -> ctypes.CDLL:
-    lib = trace.library()
-    handle = ctypes.c_void_p
-    signatures: dict[str, tuple[Any, list[Any]]] = {
-        "tau_trace_checker_open": (handle, [handle]),
-        "tau_trace_checker_block": (ctypes.c_int, [handle, ctypes.c_uint64]),
-        "tau_trace_checker_rule": (ctypes.c_char_p, [handle]),
-        "tau_trace_checker_event": (ctypes.c_uint64, [handle]),
-        "tau_trace_checker_totals": (ctypes.c_char_p, [handle]),
-        "tau_trace_checker_close": (None, [handle]),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(lib, name)
-        function.restype, function.argtypes = result, arguments
-    return lib
 
 
 @dataclass(frozen=True)
@@ -124,7 +104,7 @@ def _check_sites(reader: trace.TraceReader) -> list[Problem]:
 
 def _check_blocks(reader: trace.TraceReader) -> list[Problem]:
     """Check every block and follow every object; then compare the footer with the totals."""
-    lib = _library()
+    lib = native.library()
     problems = []
     checker = lib.tau_trace_checker_open(reader.handle)
     if not checker:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tautochrone.console import output
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
-from tautochrone.trace.totals import Totals
 
 RECOVERED, STOPPED, BEGINNING, LOST, UNSEEN, NO_EXIT = (
     "recovered",
@@ -85,7 +85,7 @@ class Ending:
         }
 
 
-def ending_of(header: Mapping[str, Any], totals: Totals) -> Ending:
+def ending_of(header: Mapping[str, Any], totals: Struct) -> Ending:
     """Return how a trace with this header and these totals ended [TRACE-37, TRACE-47].
 
     The header is the recorder's and may hold anything. What does not follow SPEC is ignored.
@@ -104,7 +104,7 @@ def note_ending(path: Path | str, ending: Ending) -> None:
         output.note(f"tau: {path}: {sentence}")
 
 
-def _recovered(totals: Totals) -> Remark | None:
+def _recovered(totals: Struct) -> Remark | None:
     """The remark on a footer that is damaged or missing."""
     if not totals.recovered:
         return None
@@ -127,7 +127,7 @@ def _copied(header: Mapping[str, Any]) -> Remark | None:
     return Remark(RECOVERED, f"it is a copy of a trace in which {_short(said)}", True)
 
 
-def _stopped(header: Mapping[str, Any], totals: Totals) -> Remark | None:
+def _stopped(header: Mapping[str, Any], totals: Struct) -> Remark | None:
     """The remark on a recorder that stopped before the program ended."""
     if not header.get("truncated"):
         return None
@@ -213,7 +213,7 @@ def _unseen_text(count: int) -> str:
     return f"it does not hold every allocation: {frees} that it does not know"
 
 
-def _unseen(header: Mapping[str, Any], totals: Totals) -> Remark | None:
+def _unseen(header: Mapping[str, Any], totals: Struct) -> Remark | None:
     """The remark on allocations that the recorder did not see, for no other reason."""
     count, _ = unseen_frees(header, totals)
     return Remark(UNSEEN, _unseen_text(count), True) if count else None

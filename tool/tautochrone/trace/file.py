@@ -11,7 +11,6 @@ with TraceWriter("program.tau", {"command": ["./program"]}) as writer:
 from __future__ import annotations
 
 import ctypes
-import functools
 import hashlib
 import json
 import os
@@ -22,11 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tautochrone import native
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.facts import code_format, plan_format, trace_format
 from tautochrone.files import input_file, json_text
 from tautochrone.trace.ending import Ending, ending_of
-from tautochrone.trace.totals import Totals
 
 OPS = ("malloc", "calloc", "realloc", "aligned_alloc", "free", "touch")
 HEAD_BYTES = 4096  # enough of a file to tell its kind
@@ -66,73 +65,6 @@ class Columns(NamedTuple):
     align_log2: np.ndarray
 
 
-class NativeTotals(ctypes.Structure):
-    """struct tau_trace_totals."""
-
-    _fields_ = [
-        ("events", ctypes.c_uint64),
-        ("events_of_op", ctypes.c_uint64 * len(OPS)),
-        *(
-            (name, ctypes.c_uint64)
-            for name in (
-                "blocks peak_live_bytes peak_live_objects slots_count_max duration_ns threads "
-                "unknown_count unknown_first_event inherited_count double_free_count "
-                "double_free_first_event recovered dropped_bytes end_live_objects end_live_bytes "
-                "sizes_rounded_count sites touched_granules reached_end"
-            ).split()
-        ),
-    ]
-
-    def to_totals(self) -> Totals:
-        """Return the totals as plain Python numbers."""
-        plain = {name: getattr(self, name) for name, _ in self._fields_}
-        plain["events_of_op"] = tuple(self.events_of_op)
-        plain["recovered"] = bool(self.recovered)
-        plain["reached_end"] = bool(self.reached_end)
-        return Totals(**plain)
-
-
-class NativeColumns(ctypes.Structure):
-    """struct tau_trace_columns."""
-
-    _fields_ = [(name, ctypes.c_void_p) for name in Columns._fields]
-
-
-@functools.cache
-def library() -> ctypes.CDLL:
-    """The native library with the signatures of tool/native/trace/trace.h declared."""
-    lib = ctypes.CDLL(native.library()._name, use_errno=True)
-    handle, text, status = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int)
-    columns, totals = ctypes.POINTER(NativeColumns), ctypes.POINTER(NativeTotals)
-    count, u64 = ctypes.POINTER(ctypes.c_size_t), ctypes.c_uint64
-    sizes = ctypes.POINTER(ctypes.c_uint64)
-    signatures: dict[str, tuple[Any, list[Any]]] = {
-        "tau_trace_writer_open": (handle, [text, text, status]),
-        "tau_trace_writer_site": (ctypes.c_uint32, [handle, text, u64]),
-        "tau_trace_writer_append": (ctypes.c_int, [handle, columns, ctypes.c_size_t]),
-        "tau_trace_writer_totals": (totals, [handle]),
-        "tau_trace_writer_bad_rule": (text, [handle]),
-        "tau_trace_writer_close": (ctypes.c_int, [handle]),
-        "tau_trace_reader_open": (handle, [text, status]),
-        "tau_trace_reader_totals": (totals, [handle]),
-        "tau_trace_reader_header": (text, [handle]),
-        "tau_trace_reader_descriptor": (ctypes.c_int, [handle]),
-        "tau_trace_reader_block": (ctypes.c_int, [handle, u64, columns, count]),
-        "tau_trace_reader_sizes": (sizes, [handle, count]),
-        "tau_trace_reader_site": (
-            ctypes.c_int,
-            [handle, ctypes.c_uint32, ctypes.POINTER(text), sizes],
-        ),
-        "tau_trace_reader_first_event": (u64, [handle, u64]),
-        "tau_trace_reader_close": (None, [handle]),
-        "tau_trace_status_text": (text, [ctypes.c_int]),
-    }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(lib, name)
-        function.restype, function.argtypes = result, arguments
-    return lib
-
-
 _NEXT_STEPS = {
     STATUS_NOT_A_TRACE: "`tau import FILE -o TRACE.tau` reads CSV, heaptrack and recorder files",
     STATUS_NEWER: "upgrade tautochrone, then try again",
@@ -144,7 +76,7 @@ _NEXT_STEPS = {
 
 def status_error(status: int, path: str | Path) -> TauError:
     """Return the error of a native status other than 0, with the text of errno if there is one."""
-    cause = library().tau_trace_status_text(status).decode()
+    cause = native.library().tau_trace_status_text(status).decode()
     number = ctypes.get_errno()
     if status == STATUS_IO_FAILED and number:
         cause = os.strerror(number)
@@ -162,10 +94,10 @@ class TraceReader:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        status = ctypes.c_int(0)
+        status = ctypes.c_uint32(0)
         record = f"check the path, or record a program: tau record -o {path} -- PROGRAM"
         input_file.check(self.path, "trace", record)
-        self._handle = library().tau_trace_reader_open(os.fsencode(path), ctypes.byref(status))
+        self._handle = native.library().tau_trace_reader_open(os.fsencode(path), status)
         if not self._handle:
             head = input_file.read(self.path, "trace", HEAD_BYTES)
             if is_plan(head):
@@ -175,8 +107,10 @@ class TraceReader:
                 step = f"tau info {path}, or name a trace"
                 raise TauError(f"{path} is a code recording, not a trace", step)
             raise status_error(status.value, path)
-        self.totals: Totals = library().tau_trace_reader_totals(self._handle)[0].to_totals()
-        self.header: dict[str, Any] = _parse_header(library().tau_trace_reader_header(self._handle))
+        self.totals = native.library().tau_trace_reader_totals(self._handle)[0].copy()
+        self.header: dict[str, Any] = _parse_header(
+            native.library().tau_trace_reader_header(self._handle)
+        )
 
     def __enter__(self) -> TraceReader:
         return self
@@ -190,11 +124,11 @@ class TraceReader:
     def close(self) -> None:
         """Release the file. The reader cannot be used afterward. May be called repeatedly."""
         if getattr(self, "_handle", None):
-            library().tau_trace_reader_close(self._handle)
+            native.library().tau_trace_reader_close(self._handle)
             self._handle = None
 
     @property
-    def handle(self) -> int:
+    def handle(self) -> Any:
         """The native reader, for C code that reads from it."""
         return self._handle
 
@@ -211,7 +145,7 @@ class TraceReader:
 
     def sha256(self) -> str:
         """Return the SHA-256 of the whole file, in hexadecimal."""
-        descriptor = library().tau_trace_reader_descriptor(self._handle)
+        descriptor = native.library().tau_trace_reader_descriptor(self._handle)
         digest, offset = hashlib.sha256(), 0
         while data := os.pread(descriptor, HASHED_BYTES, offset):
             digest.update(data)
@@ -220,23 +154,20 @@ class TraceReader:
 
     def first_event(self, block: int) -> int:
         """The number of events before a block."""
-        return library().tau_trace_reader_first_event(self._handle, block)
+        return native.library().tau_trace_reader_first_event(self._handle, block)
 
     def sizes(self) -> list[tuple[int, int, int]]:
         """(size_bytes, allocations, peak_live) for each requested size, by size. O(sizes)."""
         count = ctypes.c_size_t(0)
-        table = library().tau_trace_reader_sizes(self._handle, ctypes.byref(count))
-        flat = np.ctypeslib.as_array(table, (count.value * 3,)).tolist() if count.value else []
-        return list(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
+        table = native.library().tau_trace_reader_sizes(self._handle, count)
+        return np.ctypeslib.as_array(table, (count.value,)).tolist() if count.value else []
 
     def sites(self) -> list[tuple[str, int]]:
         """(module, offset) of each call site; site number s of an event is entry s - 1."""
         module, offset = ctypes.c_char_p(), ctypes.c_uint64()
         names: list[tuple[str, int]] = []
         for index in range(1, self.totals.sites + 1):
-            status = library().tau_trace_reader_site(
-                self._handle, index, ctypes.byref(module), ctypes.byref(offset)
-            )
+            status = native.library().tau_trace_reader_site(self._handle, index, module, offset)
             if status:
                 raise status_error(status, self.path)
             names.append(((module.value or b"").decode("utf-8", "surrogateescape"), offset.value))
@@ -249,16 +180,12 @@ class TraceReader:
             name: np.empty(trace_format.BLOCK_EVENTS_MAX if name in wanted else 0, EVENT[name])
             for name in Columns._fields
         }
-        pointers = NativeColumns(
-            *(buffers[name].ctypes.data if name in wanted else None for name in Columns._fields)
-        )
+        pointers = native.struct("tau_trace_columns")(**{name: buffers[name] for name in wanted})
         count = ctypes.c_size_t(0)
         for index in range(self.totals.blocks):
-            status = library().tau_trace_reader_block(
-                self._handle, index, ctypes.byref(pointers), ctypes.byref(count)
-            )
+            status = native.library().tau_trace_reader_block(self._handle, index, pointers, count)
             if status:
-                first = library().tau_trace_reader_first_event(self._handle, index)
+                first = self.first_event(index)
                 error = status_error(status, self.path)
                 place = f" (block {index}, from event {first})"
                 raise TauError(error.message + place, error.next_step)
@@ -303,13 +230,11 @@ class TraceWriter:
 
     def __init__(self, path: str | Path, header: dict[str, Any]) -> None:
         self.path = Path(path)
-        status = ctypes.c_int(0)
+        status = ctypes.c_uint32(0)
         text = json.dumps(header).encode()
         if len(text) > trace_format.HEADER_BYTES_MAX:
             raise TauError(f"the trace's header has {len(text)} bytes, more than 1 MiB")
-        self._handle = library().tau_trace_writer_open(
-            os.fsencode(path), text, ctypes.byref(status)
-        )
+        self._handle = native.library().tau_trace_writer_open(os.fsencode(path), text, status)
         if not self._handle:
             raise status_error(status.value, path)
 
@@ -320,19 +245,19 @@ class TraceWriter:
         self.close()
 
     @property
-    def handle(self) -> int:
+    def handle(self) -> Any:
         """The native writer, for C code that appends to it."""
         return self._handle
 
     @property
-    def totals(self) -> Totals:
+    def totals(self) -> Struct:
         """The totals of the events appended so far."""
-        return library().tau_trace_writer_totals(self._handle)[0].to_totals()
+        return native.library().tau_trace_writer_totals(self._handle)[0].copy()
 
     def site(self, module: str, offset: int) -> int:
         """Return the index of a call site, the same for equal pairs. Raises TauError."""
         name = module.encode("utf-8", "surrogateescape")
-        index = library().tau_trace_writer_site(self._handle, name, offset)
+        index = native.library().tau_trace_writer_site(self._handle, name, offset)
         if index == 0:
             raise TauError(
                 f"a call site's module has {len(name)} bytes: more than 4096, or memory ran out"
@@ -358,8 +283,7 @@ class TraceWriter:
         """
         count = len(op)
         given = locals()
-        held: list[np.ndarray] = []
-        pointers = []
+        columns: dict[str, np.ndarray] = {}
         for name in Columns._fields:
             column = given[name]
             if column is None:
@@ -368,11 +292,11 @@ class TraceWriter:
             elif len(column) != count:
                 raise ValueError(f"{name} has {len(column)} entries, op has {count}")
             if column is not None:
-                held.append(np.ascontiguousarray(column, EVENT[name]))
-            pointers.append(None if column is None else held[-1].ctypes.data)
-        status = library().tau_trace_writer_append(self._handle, NativeColumns(*pointers), count)
+                columns[name] = np.ascontiguousarray(column, EVENT[name])
+        pointers = native.struct("tau_trace_columns")(**columns)
+        status = native.library().tau_trace_writer_append(self._handle, pointers, count)
         if status == STATUS_BAD_EVENT:
-            rule = library().tau_trace_writer_bad_rule(self._handle).decode()
+            rule = native.library().tau_trace_writer_bad_rule(self._handle).decode()
             raise TauError(f"event {self.totals.events} violates a rule of the trace: {rule}")
         if status:
             raise status_error(status, self.path)
@@ -381,6 +305,6 @@ class TraceWriter:
         """Write the footer and release the file. Raises TauError if it cannot be written."""
         if self._handle:
             handle, self._handle = self._handle, None
-            status = library().tau_trace_writer_close(handle)
+            status = native.library().tau_trace_writer_close(handle)
             if status:
                 raise status_error(status, self.path)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tautochrone import native
 from tautochrone.facts import trace_format
 from tautochrone.record import accesses as access
 from tautochrone.record import merge
@@ -107,8 +108,9 @@ def write_trace(path: Path, header: str | bytes, events: int = 120) -> None:
     data = header.encode("utf-8", "surrogatepass") if isinstance(header, str) else header
     writer = trace.TraceWriter.__new__(trace.TraceWriter)
     writer.path = path
-    status = ctypes.c_int()
-    writer._handle = trace.library().tau_trace_writer_open(bytes(path), data, ctypes.byref(status))
+    writer._handle = native.library().tau_trace_writer_open(
+        bytes(path), data, ctypes.c_uint32()
+    )
     with writer:
         for number in range(9):
             writer.site(f"/lib/{ESCAPE}module{number % 3}.so", number * 16)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tautochrone import native
 from tautochrone.code.images import CODE_ADDRESS, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import paging
@@ -90,7 +91,8 @@ def test_two_runs_and_both_targets_agree(tmp_path: Path, system: str) -> None:
 def test_a_trace_that_is_streamed_gives_the_same(tmp_path: Path, end_time: int) -> None:
     trace = write_events(tmp_path / "t.tau", events_with_touches(33, events=3000))
     image = paging.paging_image("rtvm")
-    settings = paging._Settings(HEAP_PAGES_MAX, HEAP_PAGES_MAX, 16, end_time, 0, 1 << 30)
+    kind = native.struct("tau_paging_settings")
+    settings = kind(HEAP_PAGES_MAX, HEAP_PAGES_MAX, 16, end_time, 0, 1 << 30)
     kept = paging._run(OpenTrace(trace), image, "rtvm", settings)
     streamed = paging._run(OpenTrace(trace, ops_in_memory_max=100), image, "rtvm", settings)
     assert streamed.placement_hash == kept.placement_hash

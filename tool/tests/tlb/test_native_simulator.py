@@ -5,7 +5,6 @@ Method: the C files are compiled with their asserts and with traps for what C le
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 from model import mmu_cycle, tlb
 from model.tlb_color import ownership
 from model.tlb_color import simulator as naive
+from tautochrone.declarations import Library
 from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import (
     CODE,
@@ -28,24 +28,24 @@ from tautochrone.tlb.geometry import (
     Structure,
     known_geometry,
 )
-from tautochrone.tlb.simulate.simulator import POLICIES, Simulator, declare
+from tautochrone.tlb.simulate.simulator import POLICIES, Simulator
 
 ROOT = Path(__file__).resolve().parents[3]
 SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
 PAGE, LARGE = 4096, 8 * 4096
 GEOMETRIES, ACCESSES, OWNERS = 60, 500, 3
-STRICT = ["-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
+STRICT = ["-g", "-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The simulator with its asserts."""
     library = tmp_path_factory.mktemp("native") / "simulator.so"
     sources = sorted((ROOT / "tool/native/tlb").glob("*.c"))
     command = ["gcc", "-shared", "-fPIC", "-std=c17", "-D_GNU_SOURCE"]
     command += ["-Wall", "-Wextra", "-Werror", *STRICT]
     subprocess.run([*command, f"-I{ROOT}", *sources, "-o", library], check=True, timeout=300)
-    return declare(ctypes.CDLL(str(library)))
+    return Library(library)
 
 
 def model_of(geometry: Geometry) -> ownership.Geometry:
@@ -82,7 +82,7 @@ def evictions_of(fast: Simulator) -> Counter[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_random_geometries_are_the_models(policy: str, strict: ctypes.CDLL) -> None:
+def test_random_geometries_are_the_models(policy: str, strict: Library) -> None:
     """Walks and evictions by whom after each access."""
     dice = random.Random(f"{SEED} {policy}")
     for turn in range(GEOMETRIES):
@@ -141,7 +141,7 @@ HARDWARE = {"lru": tlb.LRU, "plru": tlb.PLRU, "random": tlb.RANDOM}
 
 @pytest.mark.parametrize("policy", HARDWARE)
 @pytest.mark.parametrize("name", SHAPES)
-def test_the_tiles_shapes_are_the_tiles(name: str, policy: str, strict: ctypes.CDLL) -> None:
+def test_the_tiles_shapes_are_the_tiles(name: str, policy: str, strict: Library) -> None:
     """Walks and evictions by whom after each access to data or code, with hw/tlb's own LFSR."""
     shape = tlb.Shape(**{**vars(SHAPES[name]), "replacement": HARDWARE[policy]})
     dice = random.Random(SEED)
@@ -160,7 +160,7 @@ def test_the_tiles_shapes_are_the_tiles(name: str, policy: str, strict: ctypes.C
     assert all(walks.values()) and unit.evictions().total() > 100
 
 
-def test_one_call_is_many(strict: ctypes.CDLL) -> None:
+def test_one_call_is_many(strict: Library) -> None:
     """A list of accesses is run in order."""
     dice = np.random.default_rng(SEED)
     owners, addresses = dice.integers(0, OWNERS, 5000), dice.integers(0, 500, 5000) * PAGE

@@ -5,7 +5,6 @@ Random events are compared with a plain Python model of the totals; the seed is 
 
 from __future__ import annotations
 
-import dataclasses
 import subprocess
 import sys
 import time
@@ -38,7 +37,7 @@ def test_random_events_come_back_with_their_totals(tmp_path: Path, count: int, l
     assert_equal(model.read(tmp_path / "t.tau"), events)
     wanted = model.totals_of(events)
     with open_trace(tmp_path / "t.tau") as reader:
-        found = dataclasses.asdict(reader.totals) | {"sizes": reader.sizes()}
+        found = reader.totals.plain() | {"sizes": reader.sizes()}
         assert {name: found[name] for name in wanted} == wanted
         assert reader.header == {"command": ["program", "ä"]}
         assert found["blocks"] == -(-count // form.BLOCK_EVENTS_MAX)
@@ -274,7 +273,7 @@ def test_a_killed_writer_leaves_its_whole_blocks(tmp_path: Path) -> None:
     with open_trace(path) as reader:
         part = {name: column[: len(found["op"])] for name, column in events.items()}
         wanted = model.totals_of(part)
-        found_totals = dataclasses.asdict(reader.totals) | {"sizes": reader.sizes()}
+        found_totals = reader.totals.plain() | {"sizes": reader.sizes()}
         assert {name: found_totals[name] for name in wanted} == wanted
         assert reader.totals.recovered and reader.totals.dropped_bytes == 0
         assert reader.header == {"command": ["x"]} and reader.sites()[8] == ("m", 8)

@@ -15,6 +15,7 @@ from tautochrone.commands.info import code as info_code
 from tautochrone.commands.info import tlb as info_tlb
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.files import input_file
@@ -23,7 +24,7 @@ from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
 from tautochrone.trace import abi
 from tautochrone.trace.ending import UNSEEN, Ending, see_all, unseen_frees
-from tautochrone.trace.file import OPS, Totals, is_plan, open_trace
+from tautochrone.trace.file import OPS, is_plan, open_trace
 
 SIZES_SHOWN = 10
 
@@ -117,7 +118,7 @@ def _print_heap(plan: Plan) -> None:
 
 
 def _result(
-    trace: Path, totals: Totals, header: dict[str, Any], sizes: list[tuple[int, int, int]]
+    trace: Path, totals: Struct, header: dict[str, Any], sizes: list[tuple[int, int, int]]
 ) -> dict[str, Any]:
     """Return the JSON document. Sizes are in bytes; `peak_live` is the most live objects."""
     return {
@@ -147,7 +148,7 @@ def _result(
             else None,
             "inherited_frees": totals.inherited_count,
         },
-        "recovered": totals.recovered,
+        "recovered": bool(totals.recovered),
         "dropped_bytes": totals.dropped_bytes,
         "sizes_rounded_count": totals.sizes_rounded_count,
         "sizes": [
@@ -157,7 +158,7 @@ def _result(
     }
 
 
-def _print(result: dict[str, Any], totals: Totals, ending: Ending) -> None:
+def _print(result: dict[str, Any], totals: Struct, ending: Ending) -> None:
     """Print the document for people."""
     header = result["header"]
     recorded = header.get("command") or header.get("program") or header.get("imported_from")
@@ -244,7 +245,7 @@ def _started(header: dict[str, Any]) -> str | None:
     return datetime.datetime.fromtimestamp(nanoseconds / 1e9).isoformat(" ", "seconds")
 
 
-def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
+def _print_sizes(sizes: list[dict[str, int]], totals: Struct) -> None:
     """Print the sizes that hold the most bytes, each at its own peak."""
     top = sorted(sizes, key=lambda size: -size["size_bytes"] * size["peak_live"])[:SIZES_SHOWN]
     if not top:
@@ -263,7 +264,7 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Totals) -> None:
         )
 
 
-def _print_misuse(totals: Totals, header: dict[str, Any]) -> None:
+def _print_misuse(totals: Struct, header: dict[str, Any]) -> None:
     """Print frees of objects that are not alive, and of those of the parent process."""
     unseen, first = unseen_frees(header, totals)
     if unseen:

@@ -16,6 +16,7 @@ import click
 from tautochrone import __version__
 from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output, terminal
+from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
@@ -30,7 +31,7 @@ class Trace:
 
     path: Path
     header: merge.RawHeader
-    merged: merge.Merged | None
+    merged: Struct | None
     size_bytes: int
 
     def document(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class Trace:
             "emulator": header.emulator,
         }
         if self.merged is not None:
-            said |= vars(self.merged)
+            said |= self.merged.plain()
         return said
 
 
@@ -290,7 +291,7 @@ def _finish(
         )
     found = recordings.detach_running(found)
     missing = recordings.not_recorded(folder, [header for _, header in found])
-    made: list[tuple[Path, merge.RawHeader, merge.Merged | None]] = []
+    made: list[tuple[Path, merge.RawHeader, Struct | None]] = []
     # An exec keeps the pid, so only the latest recording of a pid can have been killed.
     latest: dict[int, int] = {}
     for _, header in found:
@@ -316,7 +317,7 @@ def _finish(
     return _place(kept, out, force, program_end.exit_status), missing
 
 
-def _merge_one(raw: Path, bar: _Bar, ended: dict[str, Any]) -> tuple[Path, merge.Merged]:
+def _merge_one(raw: Path, bar: _Bar, ended: dict[str, Any]) -> tuple[Path, Struct]:
     """Merge one recording and remove it; on a full disk, use the temporary directory."""
     extra = {"tautochrone": __version__} | ended
     target = raw.with_suffix(".tau")
@@ -336,7 +337,7 @@ def _merge_one(raw: Path, bar: _Bar, ended: dict[str, Any]) -> tuple[Path, merge
 
 
 def _place(
-    made: list[tuple[Path, merge.RawHeader, merge.Merged | None]],
+    made: list[tuple[Path, merge.RawHeader, Struct | None]],
     out: Path | None,
     force: bool,
     exit_status: int,
@@ -427,7 +428,7 @@ def _warn(traces: list[Trace]) -> None:
         )
 
 
-def _misuse(merged: merge.Merged) -> str:
+def _misuse(merged: Struct) -> str:
     """Return what a program freed wrongly, in words; empty if nothing."""
     unknown, twice = merged.unknown_count, merged.double_free_count
     said = []

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from tautochrone import native
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.errors import TauError
 
-U32, U64, POINTER = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
 FAILED = (1 << 64) - 1
-
-
-class _Sequence(ctypes.Structure):
-    _fields_ = (
-        ("touches", POINTER),
-        ("sizes_bytes", POINTER),
-        ("count", ctypes.c_size_t),
-        ("pieces_count", U32),
-        ("page_bytes", U32),
-    )
 
 
 class Sequenced:
@@ -33,13 +18,9 @@ class Sequenced:
         self._touches = np.ascontiguousarray(touches, np.uint32)
         self._sizes = np.ascontiguousarray(sizes_bytes, np.uint32)
         self.count = len(self._touches)
-        columns = self._touches.ctypes.data, self._sizes.ctypes.data
-        self._sequence = _Sequence(*columns, self.count, len(self._sizes), PAGE_BYTES)
-
-    @property
-    def pointer(self) -> Any:
-        """To the native form, as long as this object lives."""
-        return ctypes.byref(self._sequence)
+        self.sequence = native.struct("tau_code_sequence")(
+            self._touches, self._sizes, self.count, len(self._sizes), PAGE_BYTES
+        )
 
     def misses(self, held_bytes: int) -> np.ndarray:
         """How often each piece is missed by a queue of pieces that holds so many bytes."""
@@ -56,21 +37,12 @@ class Sequenced:
     def bound(self, held_bytes: int, is_empty: bool) -> int:
         """Loads below which nobody comes who has so many bytes for all these pieces. IS_EMPTY: no
         piece is there at the first touch."""
-        function = function_of("tau_code_faults_bound", POINTER, U64, ctypes.c_bool)
-        return checked(function(self.pointer, held_bytes, is_empty))
+        bound = native.library().tau_code_faults_bound
+        return checked(bound(self.sequence, held_bytes, is_empty))
 
     def _missed(self, held_bytes: int, misses: np.ndarray, pieces: np.ndarray | None) -> int:
-        function = function_of("tau_code_misses", POINTER, U64, POINTER, POINTER)
-        into = misses.ctypes.data, None if pieces is None else pieces.ctypes.data
-        return checked(function(self.pointer, held_bytes, *into))
-
-
-def function_of(name: str, *types: Any) -> Callable[..., int]:
-    """A native function that answers a number."""
-    function = getattr(native.library(), name)
-    function.restype, function.argtypes = U64, list(types)
-    answer: Callable[..., int] = function
-    return answer
+        function = native.library().tau_code_misses
+        return checked(function(self.sequence, held_bytes, misses, pieces))
 
 
 def checked(value: int) -> int:

@@ -86,7 +86,7 @@ class Process(System):
         own = str(native.DIRECTORY / "libtautochrone.so")
         facts = trace.facts
         with tempfile.TemporaryFile() as operations:
-            failed = opened.library().tau_replay_dump(trace.handle, operations.fileno())
+            failed = native.library().tau_replay_dump(trace.handle, operations.fileno())
             if failed:
                 raise TauError(
                     f"cannot write the trace's operations for {self.name}: {os.strerror(failed)}"

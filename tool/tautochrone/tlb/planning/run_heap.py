@@ -36,8 +36,6 @@ class RunHeap:
 
     def __init__(self, runs: Sequence[Run], word_bytes: int) -> None:
         self._core = native.library(LIBRARY_OF_WORD[word_bytes])
-        for name in ("init", "malloc", "aligned_alloc", "realloc"):
-            getattr(self._core, f"tau_tlsf_{name}").restype = POINTER
         sizes = {run: run[1] for run in sorted(runs)}
         places, total = {}, 0
         for run, size in sizes.items():
@@ -47,18 +45,12 @@ class RunHeap:
         base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         smallest = min(sizes, key=lambda run: (run[1], run[0]))
         largest = max(sizes, key=lambda run: (run[1], run[0]))
-        self._heap = POINTER(
-            self._core.tau_tlsf_init(
-                POINTER(base + places[smallest]), SIZE(smallest[1]), SIZE(largest[1])
-            )
-        )
-        self.is_started = self._heap.value is not None
+        self._heap = self._core.tau_tlsf_init(base + places[smallest], smallest[1], largest[1])
+        self.is_started = bool(self._heap)
         others = [run for run in sizes if run not in (smallest, largest)]
         others += [largest] if largest != smallest else []
         for run in others if self.is_started else ():
-            added = self._core.tau_tlsf_add_pool(
-                self._heap, POINTER(base + places[run]), SIZE(run[1])
-            )
+            added = self._core.tau_tlsf_add_pool(self._heap, base + places[run], run[1])
             assert added == status_format.OK, added
 
     def largest_object_bytes(self) -> int:
@@ -79,14 +71,14 @@ class RunHeap:
         core, heap, objects = self._core, self._heap, dict[int, int | None]()
         for operation, slot, size_bytes, alignment in calls if self.is_started else ():
             if operation == trace_format.OP_FREE:
-                core.tau_tlsf_free(heap, POINTER(objects.pop(slot)))
+                core.tau_tlsf_free(heap, objects.pop(slot))
                 continue
             if operation == trace_format.OP_REALLOC:
-                made = core.tau_tlsf_realloc(heap, POINTER(objects[slot]), SIZE(size_bytes))
+                made = core.tau_tlsf_realloc(heap, objects[slot], size_bytes)
             elif operation == trace_format.OP_ALIGNED_ALLOC:
-                made = core.tau_tlsf_aligned_alloc(heap, SIZE(alignment), SIZE(size_bytes))
+                made = core.tau_tlsf_aligned_alloc(heap, alignment, size_bytes)
             else:
-                made = core.tau_tlsf_malloc(heap, SIZE(size_bytes))
+                made = core.tau_tlsf_malloc(heap, size_bytes)
             if not made and size_bytes:
                 return False
             objects[slot] = made

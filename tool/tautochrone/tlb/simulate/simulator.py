@@ -5,90 +5,36 @@ The work is done in tool/native/tlb; docs/spec/tlb_color.md, [CLR-14] ... [CLR-1
 
 from __future__ import annotations
 
-import ctypes
 from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 
 from tautochrone import native
+from tautochrone.declarations import Library, Struct
 from tautochrone.errors import TauError
 from tautochrone.tlb.geometry import CODE, DATA, DIRECTORY, Geometry
 
 POLICIES = ("lru", "plru", "nru", "random", "adversarial")  # enum tau_tlb_policy
 ROLES = (DATA, DIRECTORY, CODE)  # enum tau_tlb_role
-ROWS_MAX = 16
 SEED_MAX = 0xFFFF
 ENTRIES_MAX = 1 << 22
 Numbers = npt.NDArray[np.uint64]
 
-_U32, _U64 = ctypes.c_uint32, ctypes.c_uint64
 
-
-class _Array(ctypes.Structure):
-    _fields_ = (("sets_count", _U32), ("ways", _U32))
-
-
-class _Structure(ctypes.Structure):
-    _fields_ = (
-        ("rows", _U64 * ROWS_MAX),
-        ("constant", _U32),
-        ("array", _U32),
-        ("role", _U32),
-        ("page_log2", _U32),
-    )
-
-
-class _Geometry(ctypes.Structure):
-    _fields_ = (
-        ("arrays", ctypes.POINTER(_Array)),
-        ("structures", ctypes.POINTER(_Structure)),
-        ("arrays_count", _U32),
-        ("structures_count", _U32),
-        ("page_log2", _U32),
-    )
-
-
-class _Accesses(ctypes.Structure):
-    _fields_ = (
-        ("owners", ctypes.c_void_p),
-        ("addresses", ctypes.c_void_p),
-        ("count", ctypes.c_size_t),
-        ("role", _U32),
-        ("page_log2", _U32),
-    )
-
-
-def declare(library: ctypes.CDLL) -> ctypes.CDLL:
-    """Give the simulator's functions of a library their types."""
-    pointer, counts = ctypes.c_void_p, ctypes.POINTER(_U64)
-    library.tau_tlb_simulator_new.restype = pointer
-    library.tau_tlb_simulator_new.argtypes = [
-        *(ctypes.POINTER(_Geometry), ctypes.c_int, ctypes.c_uint16, _U32),
-    ]
-    library.tau_tlb_simulator_delete.restype = None
-    library.tau_tlb_simulator_delete.argtypes = [pointer]
-    library.tau_tlb_simulator_run.restype = ctypes.c_bool
-    library.tau_tlb_simulator_run.argtypes = [pointer, ctypes.POINTER(_Accesses)]
-    for name in ("misses", "lookups", "evictions"):
-        function = getattr(library, f"tau_tlb_simulator_{name}")
-        function.restype, function.argtypes = counts, [pointer]
-    return library
-
-
-def _in_c(geometry: Geometry) -> _Geometry:
-    arrays = [_Array(each.sets, each.ways) for each in geometry.arrays]
+def _in_c(library: Library, geometry: Geometry) -> Struct:
+    arrays = [(each.sets, each.ways) for each in geometry.arrays]
     structures = [
-        _Structure(
-            (_U64 * ROWS_MAX)(*each.rows),
+        (
+            tuple(each.rows),
             *(each.constant, each.array),
             *(ROLES.index(each.role), each.page_bytes.bit_length() - 1),
         )
         for each in geometry.structures
     ]
-    return _Geometry(
-        (_Array * len(arrays))(*arrays),
-        (_Structure * len(structures))(*structures),
+    return library.struct("tau_tlb_geometry")(
+        library.array("tau_tlb_array", arrays),
+        library.array("tau_tlb_structure", structures),
         *(len(arrays), len(structures), geometry.page_bytes.bit_length() - 1),
     )
 
@@ -105,7 +51,7 @@ class Simulator:
         policy: str,
         seed: int,
         owners: int,
-        library: ctypes.CDLL | None = None,
+        library: Library | None = None,
     ) -> None:
         entries = sum(array.sets * array.ways for array in geometry.arrays)
         if entries > ENTRIES_MAX:
@@ -114,9 +60,11 @@ class Simulator:
                 "simulate smaller arrays",
             )
         self.geometry, self.owners = geometry, owners
-        self._library = library or declare(native.library())
+        self._library = library or native.library()
         numbers = POLICIES.index(policy), seed, owners
-        self._handle = self._library.tau_tlb_simulator_new(_in_c(geometry), *numbers)
+        self._handle = self._library.tau_tlb_simulator_new(
+            _in_c(self._library, geometry), *numbers
+        )
         if not self._handle:
             raise TauError("there is not enough memory for these TLBs", "simulate smaller arrays")
 
@@ -148,10 +96,10 @@ class Simulator:
         at = np.ascontiguousarray(addresses, np.uint64)
         assert by.shape == at.shape
         page_log2 = (page_bytes or self.geometry.page_bytes).bit_length() - 1
-        accesses = _Accesses(
-            *(by.ctypes.data, at.ctypes.data, by.size, ROLES.index(role), page_log2)
+        accesses = self._library.struct("tau_tlb_accesses")(
+            *(by, at, by.size, ROLES.index(role), page_log2)
         )
-        is_run = self._library.tau_tlb_simulator_run(self._handle, ctypes.byref(accesses))
+        is_run = self._library.tau_tlb_simulator_run(self._handle, accesses)
         assert is_run, "an unknown owner, or pages that no structure translates"
 
     def misses(self) -> Numbers:

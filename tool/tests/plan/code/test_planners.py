@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tautochrone import native
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.plan.code.planners import (
     entry_points,
@@ -20,7 +20,6 @@ from tautochrone.plan.code.planners import (
 )
 from tautochrone.plan.code.cold import Cold, Edge, Pages, best_fit, without_repeats
 from tautochrone.plan.code.planners import PLANNERS
-from tautochrone.plan.code.sequence import POINTER, U32, U64, function_of
 from tool.tests.plan.code import naive_planners as naive
 from tool.tests.plan.code.cold_problems import phased_cold, random_cold
 
@@ -212,12 +211,6 @@ def _faults(touched: replayed.Touched, pages: Pages) -> int:
     return touched.faults(column, max(len(pages), 1))
 
 
-class Search(ctypes.Structure):
-    """struct tau_code_search."""
-
-    _fields_ = (("steps", U64), ("seed", U64), ("frames_count", U32), ("pages_count", U32))
-
-
 def disturbed_faults(cold: Cold, page_of: dict[int, int], seed: int) -> int:
     """Loads when one in 24 faults makes a second page leave, by numbers from a seed; 0: none."""
     held: list[int | None] = [None] * cold.frames
@@ -247,9 +240,8 @@ def test_the_search_judges_by_five_replays(seed: int) -> None:
     column = np.array([number_of[number] for number in touched.numbers.tolist()], np.uint16)
     for steps in (0, 100):
         found = column.copy()
-        search = Search(steps, 1, cold.frames, len(pages) + 2)
-        improve = function_of("tau_code_improve", POINTER, POINTER, POINTER)
-        answer = improve(touched.pointer, ctypes.byref(search), found.ctypes.data)
+        search = native.struct("tau_code_search")(steps, 1, cold.frames, len(pages) + 2)
+        answer = native.library().tau_code_improve(touched.sequence, search, found)
         page_of = dict(zip(touched.numbers.tolist(), found.tolist(), strict=True))
         seeds = [disturbance * GOLDEN_RATIO & ALL_BITS for disturbance in range(5)]
         assert answer == sum(disturbed_faults(cold, page_of, each) for each in seeds)

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tautochrone.declarations import Library
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.processors import host
 from tautochrone.tlb.discover.processors.oracle import pages_of
@@ -30,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[4]
 TAU = [sys.executable, "-m", "tautochrone"]
 CPU_LIMIT_S = 10.0  # that of five, and what the last walk takes on a slow machine
 BASE = 1 << 44  # not where the host's pages are
-STRICT = ["-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
+STRICT = ["-g", "-O1", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-UNDEBUG"]
 TASKS = """\
 format = "tautochrone tasks"
 version = 1
@@ -54,13 +55,13 @@ linux_x86 = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Library:
     """The walker with its asserts."""
     library = tmp_path_factory.mktemp("native") / "walker.so"
     command = ["gcc", "-shared", "-fPIC", "-std=c17", "-D_GNU_SOURCE", "-Wall", "-Werror", *STRICT]
     source = ROOT / "tool/native/tlb/walker.c"
     subprocess.run([*command, f"-I{ROOT}", source, "-o", library], check=True, timeout=300)
-    return host.declare(ctypes.CDLL(str(library)))
+    return Library(library)
 
 
 def tau(*words: object) -> subprocess.CompletedProcess[str]:
@@ -71,7 +72,7 @@ def tau(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 @linux_x86
-def test_pages_are_mapped_where_they_are_asked_for(strict: ctypes.CDLL) -> None:
+def test_pages_are_mapped_where_they_are_asked_for(strict: Library) -> None:
     """And never over something else."""
     assert strict.tau_walker_map(BASE, 8192) == 0
     assert strict.tau_walker_map(BASE + 4096, 4096) == errno.EEXIST
@@ -84,15 +85,15 @@ def test_pages_are_mapped_where_they_are_asked_for(strict: ctypes.CDLL) -> None:
 
 
 @linux_x86
-def test_a_walk_visits_each_page_once_a_pass(strict: ctypes.CDLL) -> None:
+def test_a_walk_visits_each_page_once_a_pass(strict: Library) -> None:
     """The words that a walk has written are one circle through all pages, a cell in each."""
     pages = 100
     assert strict.tau_walker_map(BASE, pages * 4096) == 0
     walker = host.Host(1, strict)
     addresses = np.uint64(BASE) + pages_of(range(pages)) * np.uint64(4096)
     ticks = np.zeros(6, np.uint64)
-    walk = host._Walk(addresses.ctypes.data, pages, 2, 1, 3, 2, 1)
-    assert strict.tau_walker_run(ctypes.byref(walk), ticks.ctypes.data)
+    walk = strict.struct("tau_walker_walk")(addresses, pages, 2, 1, 3, 2, 1)
+    assert strict.tau_walker_run(walk, ticks)
     assert (ticks > 0).all()
     words = np.frombuffer((ctypes.c_char * (pages * 4096)).from_address(BASE), np.uint64)
     links = {BASE + 8 * int(at): int(words[at]) for at in np.flatnonzero(words)}
@@ -164,6 +165,7 @@ def test_a_limit_of_memory_is_named() -> None:
     """The process that measures cannot map its pages; the command says so."""
     script = """
 import resource
+from tautochrone.declarations import Library
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.processors.host import Host
 from tautochrone.tlb.discover.processors.oracle import pages_of
@@ -252,7 +254,7 @@ def test_other_processes_may_own_the_only_cpu() -> None:
 
 
 @linux_x86
-def test_a_counter_counts_or_says_why_not(strict: ctypes.CDLL) -> None:
+def test_a_counter_counts_or_says_why_not(strict: Library) -> None:
     """With an event that software counts: page faults of fresh pages."""
     software, page_faults = 1, 2  # perf_event_open: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS
     counter = strict.tau_walker_counter_open(software, page_faults)

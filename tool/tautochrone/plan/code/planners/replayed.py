@@ -12,21 +12,13 @@ needed together, if at all.
 
 from __future__ import annotations
 
-import ctypes
-
 import numpy as np
 
+from tautochrone import native
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.plan.code.cold import Cold, Pages, best_fit
 from tautochrone.plan.code.planners.link_order import in_order
-from tautochrone.plan.code.sequence import (
-    POINTER,
-    U32,
-    U64,
-    Sequenced,
-    checked,
-    function_of,
-)
+from tautochrone.plan.code.sequence import Sequenced, checked
 
 WINDOW = 6
 SPARE_PAGES = 2  # for the search to move pieces to
@@ -34,15 +26,6 @@ STEPS_MAX = 100_000
 TOUCHES_MAX = 2_000_000_000  # of all steps together: some seconds
 SEED = 1
 PAIRS_MAX = 1 << 22
-
-
-class _Search(ctypes.Structure):
-    _fields_ = (
-        ("steps", U64),
-        ("seed", U64),
-        ("frames_count", U32),
-        ("pages_count", U32),
-    )
 
 
 class Touched(Sequenced):
@@ -57,27 +40,26 @@ class Touched(Sequenced):
     def affinity(self) -> list[tuple[int, int, int]]:
         """(−times, piece, piece) of each pair that was among the last WINDOW, in rising order."""
         pairs, counts = np.empty(PAIRS_MAX, np.uint64), np.empty(PAIRS_MAX, np.uint64)
-        function = function_of("tau_code_affinity", POINTER, U32, POINTER, POINTER, U64)
-        columns = pairs.ctypes.data, counts.ctypes.data, PAIRS_MAX
-        found = checked(function(self.pointer, WINDOW, *columns))
+        function = native.library().tau_code_affinity
+        found = checked(function(self.sequence, WINDOW, pairs, counts, PAIRS_MAX))
         count = max(len(self.numbers), 1)
         rows = zip(pairs[:found].tolist(), counts[:found].tolist(), strict=True)
         return sorted((-times, pair // count, pair % count) for pair, times in rows)
 
     def faults(self, page_of: np.ndarray, pages_count: int) -> int:
         """Faults of round robin, with a page for each touched piece."""
-        function = function_of("tau_code_faults", POINTER, POINTER, U32, U32)
-        return checked(function(self.pointer, page_of.ctypes.data, pages_count, self.frames))
+        function = native.library().tau_code_faults
+        return checked(function(self.sequence, page_of, pages_count, self.frames))
 
     def improved(
         self, page_of: np.ndarray, pages_count: int, steps: int, seed: int = SEED
     ) -> np.ndarray:
         """A placement with fewer faults in all replays, if one was found in so many steps."""
-        function = function_of("tau_code_improve", POINTER, POINTER, POINTER)
-        search = _Search(steps, seed, self.frames, pages_count)
+        function = native.library().tau_code_improve
+        search = native.struct("tau_code_search")(steps, seed, self.frames, pages_count)
         found = page_of.copy()
         if self.count:
-            checked(function(self.pointer, ctypes.byref(search), found.ctypes.data))
+            checked(function(self.sequence, search, found))
         return found
 
     def faults_bound(self) -> int:

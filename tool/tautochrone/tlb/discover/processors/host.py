@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import platform
@@ -11,6 +10,7 @@ import resource
 import numpy as np
 
 from tautochrone import native
+from tautochrone.declarations import Library
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.processors.cpuinfo import is_virtual_machine, processor_name
 from tautochrone.tlb.discover.processors.oracle import Facts, Pages, Ticks, pages_of
@@ -27,48 +27,19 @@ CLOCK_TRIES = 1 << 16
 # perf_event_open: PERF_TYPE_HW_CACHE, and DTLB, reads, misses
 WALKS = 3, 3 | 0 << 8 | 1 << 16
 LAST_LEVEL = 1
-_U32, _U64 = ctypes.c_uint32, ctypes.c_uint64
-
-
-class _Walk(ctypes.Structure):
-    _fields_ = (
-        ("pages", ctypes.c_void_p),
-        ("count", ctypes.c_size_t),
-        *((name, _U32) for name in ("shuffles", "settling", "bursts", "passes")),
-        ("seed", _U64),
-    )
-
-
-def declare(library: ctypes.CDLL) -> ctypes.CDLL:
-    """Give the walker's functions of a library their types."""
-    pointer, size = ctypes.c_void_p, ctypes.c_size_t
-    for name, result, arguments in (
-        ("now", _U64, []),
-        ("clock", ctypes.c_char_p, []),
-        ("map", ctypes.c_int, [_U64, size]),
-        ("unmap", None, [_U64, size]),
-        ("run", ctypes.c_bool, [ctypes.POINTER(_Walk), pointer]),
-        ("after", _U64, [pointer, size, pointer, size]),
-        ("counter_open", ctypes.c_int, [_U32, _U64]),
-        ("counter_read", _U64, [ctypes.c_int]),
-        ("lines", _U64, [_U64, size, _U32, _U32, _U64]),
-    ):
-        function = getattr(library, f"tau_walker_{name}")
-        function.restype, function.argtypes = result, arguments
-    return library
 
 
 class Host:
     """The processor that this thread runs on; the caller pins it to one. Pages are mapped when they
     are first walked over."""
 
-    def __init__(self, seed: int = 1, library: ctypes.CDLL | None = None) -> None:
+    def __init__(self, seed: int = 1, library: Library | None = None) -> None:
         if resource.getpagesize() != PAGE_BYTES or platform.architecture()[0] != "64bit":
             raise TauError(
                 f"discovery needs 64-bit addresses and pages of {PAGE_BYTES} bytes",
                 "describe the TLB in a geometry file (docs/tutorials/tlb-sets.md)",
             )
-        self._library = library or declare(native.library())
+        self._library = library or native.library()
         clock = self._library.tau_walker_clock().decode()
         started = self._library.tau_walker_now()
         if all(self._library.tau_walker_now() == started for _ in range(CLOCK_TRIES)):
@@ -101,24 +72,20 @@ class Host:
         addresses = self._map(pages)
         passes = -(-WALK_ACCESSES // addresses.size)
         ticks = np.zeros(shuffles * BURSTS, np.uint64)
-        walk = _Walk(
-            addresses.ctypes.data,
+        walk = self._library.struct("tau_walker_walk")(
+            addresses,
             addresses.size,
             *(shuffles, SETTLING_PASSES, BURSTS, passes),
             int(self._dice.integers(1, 1 << 63)),
         )
-        self._done(self._library.tau_walker_run(ctypes.byref(walk), ticks.ctypes.data))
+        self._done(self._library.tau_walker_run(walk, ticks))
         return ticks / float(passes * addresses.size)
 
     def after(self, before: Pages, pages: Pages) -> float:
         self._map(np.concatenate([before, pages]))
         # A page of both lists has a cell of either: the first words of a line, and the next ones.
         first, then = self._cells(before, 0), self._cells(pages, 8)
-        return float(
-            self._library.tau_walker_after(
-                first.ctypes.data, first.size, then.ctypes.data, then.size
-            )
-        )
+        return float(self._library.tau_walker_after(first, first.size, then, then.size))
 
     def misses(self, pages: Pages, level: int) -> float:
         """Walks of a pass, counted by the processor."""
