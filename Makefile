@@ -34,7 +34,7 @@ tile: .venv/stamp-build ## the simulated tile: each simulator and the program th
 	$(PYTHON) -m tautochrone.replay.tile.program
 
 size: .venv/stamp-check ## code bytes of each function, against the checked-in table
-	$(PYTHON) -m bench.size.run
+	$(PYTHON) -m bench size
 
 format: .venv/stamp-check ## lay out the C files of core, tool, peers and kernel
 	clang-format-14 -i core/*.[ch] core/conventional/*.[ch] core/private/*.h core/private/*/*.h \

@@ -23,11 +23,12 @@ def run_all(folder: Path, only: str = "*") -> list[str]:
         return [f"{folder.name}/{only}: there is no such thing"]
     for script in scripts:
         name = f"{folder.name}/{script.parent.name}"
-        module = f"{folder.name}.{script.parent.name}.run"
-        module = f"{folder.name}.{script.parent.name}.run"
+        module = [f"{folder.name}.{script.parent.name}.run"]
+        if (folder / "__main__.py").exists():  # it runs all of its folders
+            module = [folder.name, script.parent.name]
         print(f"---- {name}", file=sys.stderr, flush=True)
         started = time.monotonic()
-        if subprocess.run([sys.executable, "-m", module], cwd=folder.parent).returncode:
+        if subprocess.run([sys.executable, "-m", *module], cwd=folder.parent).returncode:
             failed.append(name)
         print(f"---- {name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     return failed

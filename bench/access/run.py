@@ -1,6 +1,6 @@
 """What recording accesses costs: CPU time beside Valgrind's own tools, events and bytes.
 
-Run `python -m bench.access.run [--quick]`; it writes out/bench/access.json. Each program runs
+Run `python -m bench access [--quick]`; it writes out/bench/access.json. Each program runs
 plain, under Valgrind without a tool (none), under our tool and under DHAT, which keeps sums of the
 same accesses, in turns. A figure is the median over the rounds. *Steady* is the CPU time of the
 whole input less that of a trivial one, so that neither the start of Valgrind nor the translation of
@@ -9,30 +9,22 @@ the program's start counts.
 
 from __future__ import annotations
 
-import json
-import os
-import resource
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.commands import ROOT, compiled, cpu_seconds
+from bench.runner import Bench, Given
 from testing.satisfiability import formula
 from tautochrone.record import accesses as access
 from tautochrone.record.launch import PRESET
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-OUT = ROOT / "out" / "bench"
 RECORDINGS = "recordings"
 ROUNDS, ROUNDS_QUICK = 3, 1
 TOOLS = ("plain", "none", "ours", "dhat")
-# Accesses of the heap for one event of the trace, at least.
-MUST_RATIO = 100
 FFMPEG = "ffmpeg -loglevel error -nostdin -y -f lavfi -i testsrc=size=320x240:rate=25:duration={}"
 
 
@@ -48,9 +40,8 @@ class Program:
 def programs(folder: Path, quick: bool) -> list[Program]:
     """The programs that this machine has, built where they must be."""
     scale = 10 if quick else 1
-    fourier = str(folder / "fourier")
-    source = str(ROOT / "linux" / "accesses" / "tests" / "programs" / "fourier.c")
-    subprocess.run(["gcc", "-O2", "-o", fourier, source, "-lm"], check=True)
+    source = ROOT / "linux" / "accesses" / "tests" / "programs" / "fourier.c"
+    fourier = str(compiled(folder / "fourier", source))
     found = [Program("fourier", [fourier, str(1400 // scale)], [fourier, "1"])]
     if shutil.which("minisat"):
         hard = str(formula(folder / "hard.cnf", 150 if quick else 200, 3))
@@ -78,18 +69,10 @@ def words_of(tool: str, command: list[str], folder: Path) -> list[str]:
     }[tool]
 
 
-def cpu_seconds(tool: str, command: list[str], folder: Path, library: Path) -> float:
-    """User and system time of one run, with the heaps above malloc switched off."""
-    environment = dict(os.environ) | PRESET
-    if tool == "ours":
-        environment["VALGRIND_LIB"] = str(library)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    quiet = subprocess.DEVNULL
-    words = words_of(tool, command, folder)
-    # A solver's exit status tells its answer.
-    subprocess.run(words, env=environment, check=False, stdout=quiet, stderr=quiet, timeout=600)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def seconds_of(tool: str, command: list[str], folder: Path, library: Path) -> float:
+    """CPU time of one run, with the heaps above malloc switched off."""
+    variables = PRESET | ({"VALGRIND_LIB": str(library)} if tool == "ours" else {})
+    return cpu_seconds(words_of(tool, command, folder), variables, is_checked=False)
 
 
 def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
@@ -100,10 +83,10 @@ def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
     steady: dict[str, list[float]] = {tool: [] for tool in TOOLS}
     for _ in range(rounds):
         for tool in TOOLS:
-            trivial = cpu_seconds(tool, program.trivial, folder, library)
+            trivial = seconds_of(tool, program.trivial, folder, library)
             for old in recordings.iterdir():
                 old.unlink()
-            whole = cpu_seconds(tool, program.whole, folder, library)
+            whole = seconds_of(tool, program.whole, folder, library)
             seconds[tool].append(whole)
             steady[tool].append(max(whole - trivial, 0.0))
             if tool == "ours":
@@ -131,31 +114,12 @@ def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
     }
 
 
-def reached(figures: list[dict[str, Any]]) -> dict[str, bool]:
-    """Whether each program's trace has as few events as wanted."""
-    return {one["program"]: one["accesses_per_event"] >= MUST_RATIO for one in figures}
-
-
-def main() -> int:
-    """Measure, write the JSON, print the table; returns 1 if a ratio is missed."""
-    quick = "--quick" in sys.argv
+def measure_all(given: Given) -> list[dict[str, Any]]:
+    """All programs."""
+    rounds = ROUNDS_QUICK if given.quick else ROUNDS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rounds = ROUNDS_QUICK if quick else ROUNDS
-        figures = [measure(program, folder, rounds) for program in programs(folder, quick)]
-    OUT.mkdir(parents=True, exist_ok=True)
-    limits = reached(figures)
-    document = {"programs": figures, "must_ratio": MUST_RATIO, "reached": limits, "quick": quick}
-    (OUT / "access.json").write_text(json.dumps(document, indent=1) + "\n")
-    print("program    heap accesses    events  ratio  × plain  × none  DHAT ÷ ours  trace bytes")
-    for one in figures:
-        print(
-            f"{one['program']:9} {one['heap_accesses']:14,} {one['events']:9,}"
-            f" {one['accesses_per_event']:6.0f} {one['times_plain']:8.1f} {one['times_none']:7.1f}"
-            f" {one['dhat_times_ours']:12.1f} {one['trace_bytes']:12,}"
-        )
-    return 0 if all(limits.values()) else 1
+        return [measure(program, folder, rounds) for program in programs(folder, given.quick)]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+BENCH = Bench("access", measure_all)

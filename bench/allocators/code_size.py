@@ -12,16 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.allocators.images import (
-    ISAS,
-    OUT,
-    PEERS,
-    REPOSITORY,
-    PeerMissing,
-    compile_c,
-    link,
-    peer_image,
-    sizes_of,
+    ISAS, OUT, PEERS, PeerMissing, compile_c, link, peer_image, sizes_of
 )
+from bench.commands import ROOT
 from tautochrone.targets.sources import CORE_FILES
 
 COLUMNS = ("malloc_free", "with_init", "with_realloc")
@@ -37,7 +30,7 @@ def our_sizes(
     for name in CORE_FILES[system]:
         output = OUT / f"{Path(name).stem}-{isa_name}-{check_level}{optimize}.o"
         flags = (optimize, "-ffreestanding", f"-DTAU_CHECK_LEVEL={check_level}")
-        objects.append(str(compile_c(isa, REPOSITORY / "core" / name, flags, output)))
+        objects.append(str(compile_c(isa, ROOT / "core" / name, flags, output)))
     prefix = f"tau_{system}_"
     keep = [f"{prefix}malloc", f"{prefix}free"]
     result = {}
@@ -78,8 +71,6 @@ def measure(isa_names: tuple[str, ...] = ("rv32", "m4")) -> list[dict[str, Any]]
     rows: list[dict[str, Any]] = []
     for isa_name in isa_names:
         for system in OURS:
-            if not (REPOSITORY / "core" / f"{system}.c").exists():
-                continue
             for level in (0, 1):
                 sizes = our_sizes(system, isa_name, level)
                 rows.append({"name": system, "isa": isa_name, "check_level": level, **sizes})
@@ -91,23 +82,3 @@ def measure(isa_names: tuple[str, ...] = ("rv32", "m4")) -> list[dict[str, Any]]
             except PeerMissing as cause:
                 rows.append({"name": name, "isa": isa_name, "missing": cause.message})
     return rows
-
-
-def main() -> None:
-    """Print the table."""
-    print(
-        f"{'allocator':28} {'isa':5} "
-        + " ".join(f"{column:>12}" for column in COLUMNS)
-        + "  static data"
-    )
-    for row in measure():
-        name = row["name"] + (f" (check {row['check_level']})" if "check_level" in row else "")
-        if "missing" in row:
-            print(f"{name:28} {row['isa']:5} {row['missing']}")
-        else:
-            numbers = " ".join(f"{row[column]:12d}" for column in COLUMNS)
-            print(f"{name:28} {row['isa']:5} {numbers} {row.get('static_data', 0):12d}")
-
-
-if __name__ == "__main__":
-    main()

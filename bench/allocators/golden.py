@@ -10,7 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from bench.allocators import synthetic
-from bench.allocators.images import ISAS, run
+from bench.allocators.images import ISAS
+from bench.commands import first_line
 from tautochrone.code.build import Build
 from tautochrone.replay import emulator
 
@@ -24,10 +25,7 @@ SYSTEMS = tuple((system, level) for system in ("tlsf", "budget") for level in (0
 
 def compilers() -> dict[str, str]:
     """The first line that each cross compiler says about itself."""
-    return {
-        name: run([isa.compiler, "--version"], isa.compiler, isa.package).splitlines()[0]
-        for name, isa in ISAS.items()
-    }
+    return {name: first_line(isa.compiler, "--version") for name, isa in ISAS.items()}
 
 
 def maxima(system: str, level: int, isa: str) -> dict[str, dict[str, int]]:

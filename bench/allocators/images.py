@@ -16,12 +16,13 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
+from bench import commands
+from bench.commands import ROOT
 from tautochrone.errors import TauError
 from tautochrone.targets.build import TARGETS
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-OUT = REPOSITORY / "out" / "bench" / "images"
-PACKAGED = REPOSITORY / "peers" / "packages"
+OUT = commands.OUT / "images"
+PACKAGED = ROOT / "peers" / "packages"
 
 HOST_TARGET = "x86_64-unknown-linux-gnu"
 RUST_PACKAGES = "rustc-web cargo-web rust-web-src"
@@ -73,43 +74,25 @@ ISAS = {
 class Peer:
     """An allocator from a package, and on which machines it is to be had."""
 
-    name: str
     title: str
-    isas: tuple[str, ...]
-    kind: str  # "libc" or "rust"
+    isas: tuple[str, ...] = ("rv32", "m4")
+    kind: str = "rust"  # or "libc"
     link_flags: tuple[str, ...] = ()
     aligns: bool = True  # has memalign, or an equivalent that needs no more than free(pointer)
-    grows: bool = False  # asks for memory in steps of its own instead of taking the arena at once
 
 
 PEERS = {
-    "picolibc": Peer("picolibc", "picolibc 1.8 malloc", ("rv32",), "libc", grows=True),
-    "newlib": Peer("newlib", "newlib 3.3 malloc (Lea 2.6.4)", ("m4",), "libc", grows=True),
+    "picolibc": Peer("picolibc 1.8 malloc", ("rv32",), "libc"),
+    "newlib": Peer("newlib 3.3 malloc (Lea 2.6.4)", ("m4",), "libc"),
     "newlib-nano": Peer(
-        "newlib-nano",
-        "newlib-nano 3.3 malloc",
-        ("m4",),
-        "libc",
-        ("--specs=nano.specs",),
-        aligns=False,
-        grows=True,
+        "newlib-nano 3.3 malloc", ("m4",), "libc", ("--specs=nano.specs",), aligns=False
     ),
-    "rlsf": Peer("rlsf", "rlsf 0.2.3 (TLSF)", ("rv32", "m4"), "rust", aligns=False),
-    "talc": Peer("talc", "talc 5.1.1", ("rv32", "m4"), "rust"),
-    "dlmalloc": Peer("dlmalloc", "dlmalloc 0.2.14 (Lea 2.8), fixed arena", ("rv32", "m4"), "rust"),
-    "dlmalloc_growing": Peer(
-        "dlmalloc_growing",
-        "dlmalloc 0.2.14 (Lea 2.8), 64 KiB steps",
-        ("rv32", "m4"),
-        "rust",
-        grows=True,
-    ),
-    "linked_list_allocator": Peer(
-        "linked_list_allocator", "linked_list_allocator 0.10.6", ("rv32", "m4"), "rust"
-    ),
-    "buddy_system_allocator": Peer(
-        "buddy_system_allocator", "buddy_system_allocator 0.13.0", ("rv32", "m4"), "rust"
-    ),
+    "rlsf": Peer("rlsf 0.2.3 (TLSF)", aligns=False),
+    "talc": Peer("talc 5.1.1"),
+    "dlmalloc": Peer("dlmalloc 0.2.14 (Lea 2.8), fixed arena"),
+    "dlmalloc_growing": Peer("dlmalloc 0.2.14 (Lea 2.8), 64 KiB steps"),
+    "linked_list_allocator": Peer("linked_list_allocator 0.10.6"),
+    "buddy_system_allocator": Peer("buddy_system_allocator 0.13.0"),
 }
 
 
@@ -135,25 +118,25 @@ def run(command: list[str], purpose: str, package: str, **options: Any) -> str:
     return str(done.stdout)
 
 
-def rust_library(peer: Peer, target: str, profile: str = "release") -> Path:
+def rust_library(name: str, target: str, profile: str = "release") -> Path:
     """The peer's crate as a static library for a Rust target.
 
     Debian's rustc builds `core` itself, since no registry has it for bare machines.
     """
-    library = OUT / f"{peer.name}-{target}-{profile}.a"
+    library = OUT / f"{name}-{target}-{profile}.a"
     newest = max(path.stat().st_mtime for path in (PACKAGED / "rust_peers").rglob("*.[rt][so]*"))
     if library.exists() and library.stat().st_mtime >= newest:
         return library
     OUT.mkdir(parents=True, exist_ok=True)
     folder = OUT / "rust"
     settings = {"RUSTC": "/usr/bin/rustc", "RUSTC_BOOTSTRAP": "1", "CARGO_TARGET_DIR": str(folder)}
-    command = ["/usr/bin/cargo", "build", "--quiet", "--profile", profile, "--features", peer.name]
+    command = ["/usr/bin/cargo", "build", "--quiet", "--profile", profile, "--features", name]
     command += ["--target", target]
     if target != HOST_TARGET:
         command.append("-Zbuild-std=core,alloc")
     environment = {**os.environ, **settings}
     crates = PACKAGED / "rust_peers"
-    run(command, f"crate {peer.name}", RUST_PACKAGES, cwd=crates, env=environment)
+    run(command, f"crate {name}", RUST_PACKAGES, cwd=crates, env=environment)
     shutil.copy(folder / target / profile / "librust_peers.a", library)
     return library
 
@@ -163,7 +146,7 @@ def host_library(name: str) -> Path:
     peer = PEERS[name]
     if peer.kind != "rust":
         raise PeerMissing(f"{peer.title} has no package for this machine")
-    archive = rust_library(peer, HOST_TARGET)
+    archive = rust_library(name, HOST_TARGET)
     library = OUT / f"lib{name}.so"
     if not library.exists() or library.stat().st_mtime < archive.stat().st_mtime:
         keep = [f"-Wl,-u,peer_{verb}" for verb in INTERFACE]
@@ -177,13 +160,8 @@ def link(
     """Link INPUTS into a bare image that keeps the functions KEEP and what they reach."""
     output.parent.mkdir(parents=True, exist_ok=True)
     undefined = [f"-Wl,-u,{name}" for name in keep]
-    script = [
-        "-nostartfiles",
-        "-Wl,--gc-sections",
-        f"-Wl,-e,{keep[0]}",
-        "-T",
-        str(REPOSITORY / "targets" / "sized.ld"),
-    ]
+    script = ["-nostartfiles", "-Wl,--gc-sections", f"-Wl,-e,{keep[0]}"]
+    script += ["-T", str(ROOT / "targets" / "sized.ld")]
     command = [isa.compiler, *extra, *script, *undefined, *inputs, "-o", str(output)]
     run(command, output.name, isa.package)
     with output.open("rb") as stream:
@@ -203,27 +181,26 @@ def link(
 def compile_c(isa: Isa, source: Path, flags: tuple[str, ...], output: Path) -> Path:
     """Compile one C file for ISA."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    options = [
-        "-std=c17",
-        "-ffunction-sections",
-        "-fdata-sections",
-        "-fno-asynchronous-unwind-tables",
-    ]
+    options = ["-std=c17", "-ffunction-sections", "-fdata-sections"]
+    options += ["-fno-asynchronous-unwind-tables", "-I", str(ROOT)]
     target = isa.library_flags if "-ffreestanding" not in flags else isa.flags
-    command = [
-        isa.compiler,
-        *target,
-        *options,
-        *flags,
-        "-I",
-        str(REPOSITORY),
-        "-c",
-        str(source),
-        "-o",
-        str(output),
-    ]
+    command = [isa.compiler, *target, *options, *flags, "-c", str(source), "-o", str(output)]
     run(command, source.name, isa.package)
     return output
+
+
+def peer_on(name: str, isa_name: str) -> tuple[Peer, Isa]:
+    """A peer and an instruction set. Raises PeerMissing if no package has one for the other."""
+    peer, isa = PEERS[name], ISAS[isa_name]
+    if isa_name not in peer.isas:
+        raise PeerMissing(f"{peer.title} has no package for {isa.title}")
+    return peer, isa
+
+
+def adapter(name: str, isa: Isa) -> Path:
+    """The interface of a C library's malloc, compiled."""
+    options = ("-O2",) if PEERS[name].aligns else ("-O2", "-DPEER_WITHOUT_MEMALIGN")
+    return compile_c(isa, PACKAGED / "libc_peer.c", options, OUT / f"{name}-{isa.name}.o")
 
 
 def peer_image(
@@ -233,21 +210,17 @@ def peer_image(
 
     PROFILE (crates only): release is opt-level 3, size is opt-level s.
     """
-    peer, isa = PEERS[name], ISAS[isa_name]
-    if isa_name not in peer.isas:
-        raise PeerMissing(f"{peer.title} has no package for {isa.title}")
+    peer, isa = peer_on(name, isa_name)
     verbs = [verb for verb in INTERFACE if peer.aligns or verb != "aligned_alloc"]
     functions = list(keep or [f"peer_{verb}" for verb in verbs])
     label = f"{name}-{isa_name}-{profile}-{len(functions)}.elf"
     if peer.kind == "rust":
-        library = rust_library(peer, isa.rust_target, profile)
+        library = rust_library(name, isa.rust_target, profile)
         # The C library gives memcpy and memset, nothing else.
         flags = isa.library_flags
         return link(isa, [str(library), "-lc"], functions, OUT / label, flags)
-    options = ("-O2", "-DPEER_WITHOUT_MEMALIGN") if name == "newlib-nano" else ("-O2",)
-    made = OUT / f"libc_peer-{name}-{isa_name}.o"
-    adapter = compile_c(isa, PACKAGED / "libc_peer.c", options, made)
-    return link(isa, [str(adapter)], functions, OUT / label, (*isa.library_flags, *peer.link_flags))
+    flags = (*isa.library_flags, *peer.link_flags)
+    return link(isa, [str(adapter(name, isa))], functions, OUT / label, flags)
 
 
 def sizes_of(image: Path) -> tuple[int, int]:

@@ -14,9 +14,9 @@ from tautochrone.replay.run import smallest_heap
 
 
 @functools.cache
-def plan_of(trace: Path, planner: str = "replayed") -> Plan:
+def plan_of(trace: Path, planner: str = "replayed", layout: str = "32") -> Plan:
     """The plan that `tau plan` makes of a trace."""
-    return make_plan([trace], Wanted(planner, layout="32", build=FASTEST)).plan
+    return make_plan([trace], Wanted(planner, layout=layout, build=FASTEST)).plan
 
 
 def counts(
@@ -28,9 +28,9 @@ def counts(
     return emulator.count_calls(image, trace, plan=plan)
 
 
-def footprint(system: str, trace: Path, layout: str = "32") -> int:
-    """The smallest heap, control structures included."""
-    plan = plan_of(trace) if system == "budget" else None
+def footprint(trace: Path, system: str, plan: Plan | None = None, layout: str = "32") -> int:
+    """The smallest heap in bytes, control structures included; for a system that grows its heap,
+    what it took. A plan without classes is plain TLSF, as the plan itself says."""
     if plan is not None and not plan.classes:
-        system, plan = "tlsf", None  # as a plan without classes says of itself
+        system, plan = "tlsf", None
     return smallest_heap(trace, system, plan=plan, layout=layout)

@@ -8,19 +8,11 @@ without memalign or realloc of its own is driven as the emulator's head says.
 from __future__ import annotations
 
 import functools
-import subprocess
 from pathlib import Path
 
-from bench.allocators.images import (
-    ISAS,
-    OUT,
-    PACKAGED,
-    PEERS,
-    PeerMissing,
-    compile_c,
-    host_library,
-    rust_library,
-)
+from bench.allocators.images import ISAS, PEERS, PeerMissing, adapter, host_library
+from bench.allocators.images import peer_image, peer_on, rust_library, sizes_of
+from bench.commands import first_line
 from tautochrone.errors import TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.replay import emulator, opened
@@ -38,12 +30,7 @@ def c_library(name: str, isa_name: str) -> Path:
         path = PICOLIBC
     else:
         archive = "libc_nano.a" if name == "newlib-nano" else "libc.a"
-        command = [isa.compiler, *isa.flags, f"-print-file-name={archive}"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-        except OSError as error:
-            raise PeerMissing(f"{isa.compiler} cannot run", f"apt install {isa.package}") from error
-        path = Path(done.stdout.strip())
+        path = Path(first_line(isa.compiler, *isa.flags, f"-print-file-name={archive}"))
     if not path.is_absolute() or not path.exists():
         raise PeerMissing(f"{PEERS[name].title} is not installed", f"apt install {isa.package}")
     return path
@@ -52,15 +39,12 @@ def c_library(name: str, isa_name: str) -> Path:
 @functools.cache
 def image(name: str, isa_name: str) -> emulator.Image:
     """The peer linked for the emulator: crates opt-level 3, C libraries as packaged."""
-    peer, isa = PEERS[name], ISAS[isa_name]
-    if isa_name not in peer.isas:
-        raise PeerMissing(f"{peer.title} has no package for {isa.title}")
+    peer, isa = peer_on(name, isa_name)
     if peer.kind == "rust":
-        library = rust_library(peer, isa.rust_target)
+        library = rust_library(name, isa.rust_target)
         return emulator.build_image(name, isa_name, [], (), [library], "peer")
-    options = ("-O2", "-DPEER_WITHOUT_MEMALIGN") if name == "newlib-nano" else ("-O2",)
-    adapter = compile_c(isa, PACKAGED / "libc_peer.c", options, OUT / f"adapter-{name}.o")
-    return emulator.build_image(name, isa_name, [adapter], (), [c_library(name, isa_name)], "peer")
+    libraries = [c_library(name, isa_name)]
+    return emulator.build_image(name, isa_name, [adapter(name, isa)], (), libraries, "peer")
 
 
 def counts(name: str, isa_name: str, trace: Path, **options: int) -> emulator.Counts:
@@ -84,8 +68,6 @@ def static_data_bytes(name: str, isa_name: str) -> int:
     """Writable data that the peer keeps outside its arena, rounded up to 8; an adapter's three
     words are in it.
     """
-    from bench.allocators.images import peer_image, sizes_of
-
     if PEERS[name].kind == "rust":
         return 0  # the state of a crate's heap is inside the arena
     return (sizes_of(peer_image(name, isa_name))[1] + 7) // 8 * 8

@@ -8,20 +8,18 @@ Programs with an allocator of their own are told to use malloc (PYTHONMALLOC, US
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench import recording
+from bench.commands import OUT, ROOT, gcc_program
+from bench.recording import Run, inputs_beside
 from tautochrone.console.output import note
 from tautochrone.errors import TauError
 from tautochrone.replay.opened import open_trace_for_replay
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-TRACES = REPOSITORY / "out" / "bench" / "traces"
+INPUTS = inputs_beside(__file__)
+TRACES = OUT / "traces"
 
 
 def numbers(seed: int) -> Callable[[int], int]:
@@ -40,8 +38,7 @@ def sql(rows: int, text_bytes: int, seed: int) -> str:
     """Insert ROWS rows, index, group and delete them, as a script for sqlite3."""
     below = numbers(seed)
     lines = [
-        "CREATE TABLE item(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, price REAL);",
-        "BEGIN;",
+        "CREATE TABLE item(id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, price REAL);", "BEGIN;"
     ]
     for row in range(rows):
         name = f"{below(1 << 20):x}" * (1 + below(text_bytes) // 5)
@@ -83,78 +80,19 @@ def three_sat(variables: int, ratio_percent: int, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-PYTHON_SCRIPT = """
-import collections, json, re, sys
-items = json.load(open(sys.argv[1]))
-for _ in range(int(sys.argv[2])):
-    items = json.loads(json.dumps(items))
-groups = collections.defaultdict(list)
-for item in items:
-    groups[item["group"]].append(item)
-words = re.findall(r"[a-z]+", json.dumps(groups, sort_keys=True))
-print(len(groups), collections.Counter(words).most_common(2))
-"""
-
 # A small neural network as objects and arrays, trained by gradient descent.
-PHP_SCRIPT = """<?php
-mt_srand((int)$argv[1]);
-$inputs = 2; $hidden = (int)$argv[2]; $rounds = (int)$argv[3];
-function weights(int $rows, int $columns): array {
-    $out = [];
-    for ($r = 0; $r < $rows; $r++) {
-        for ($c = 0; $c < $columns; $c++) { $out[$r][$c] = mt_rand(-1000, 1000) / 1000; }
-    }
-    return $out;
-}
-$first = weights($hidden, $inputs + 1); $second = weights(1, $hidden + 1); $history = [];
-for ($round = 0; $round < $rounds; $round++) {
-    $in = [mt_rand(0, 1), mt_rand(0, 1), 1]; $want = $in[0] ^ $in[1];
-    $sum = fn($row, $with) => array_sum(array_map(fn($w, $x) => $w * $x, $row, $with));
-    $middle = array_map(fn($row) => tanh($sum($row, $in)), $first); $middle[] = 1;
-    $got = tanh($sum($second[0], $middle)); $slope = ($want - $got) * (1 - $got * $got);
-    foreach ($second[0] as $k => $w) {
-        $back = $slope * $w * (1 - $middle[$k] ** 2);
-        if ($k < $hidden) {
-            foreach ($in as $c => $x) { $first[$k][$c] += 0.1 * $back * $x; }
-        }
-        $second[0][$k] += 0.1 * $slope * $middle[$k];
-    }
-    $history[] = ['round' => $round, 'error' => "e" . abs($want - $got)];
-}
-echo count($history), ' ', end($history)['error'], "\\n";
-"""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One program with one input:
-
-    its command, files to write first, standard input, environment.
-    """
-
-    command: tuple[str, ...]
-    files: dict[str, str] = field(default_factory=dict)
-    stdin: str | None = None
-    environment: dict[str, str] = field(default_factory=dict)
-
-
-def cc1() -> str:
-    """The C compiler proper; the command gcc only starts it."""
-    done = subprocess.run(
-        ["gcc", "-print-prog-name=cc1"], capture_output=True, text=True, check=False, timeout=30
-    )
-    return done.stdout.strip() or "cc1"
 
 
 def python_run(count: int, tags_max: int, loops: int, seed: int) -> Run:
-    files = {"items.json": records(count, tags_max, seed), "work.py": PYTHON_SCRIPT}
+    files = {"items.json": records(count, tags_max, seed), "work.py": INPUTS["python"]}
     command = ("/usr/bin/python3", "work.py", "items.json", str(loops))
-    return Run(command, files, None, {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
+    return Run(command, files, environment={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"})
 
 
 def php_run(seed: int, hidden: int, rounds: int) -> Run:
     command = ("php", "-d", "memory_limit=-1", "net.php", str(seed), str(hidden), str(rounds))
-    return Run(command, {"net.php": PHP_SCRIPT}, None, {"USE_ZEND_ALLOC": "0"})
+    files = {"net.php": INPUTS["php"]}
+    return Run(command, files, environment={"USE_ZEND_ALLOC": "0"}, package="php-cli")
 
 
 def ffmpeg_run(source: str, seconds: int, *codec: str) -> Run:
@@ -166,8 +104,8 @@ def ffmpeg_run(source: str, seconds: int, *codec: str) -> Run:
 
 
 def compiler_run(source: str) -> Run:
-    include = ("-I", str(REPOSITORY))
-    return Run((cc1(), "-quiet", "-O2", *include, str(REPOSITORY / source), "-o", "/dev/null"))
+    command = (gcc_program("cc1"), "-quiet", "-O2", "-I", str(ROOT), str(ROOT / source))
+    return Run((*command, "-o", "/dev/null"))
 
 
 def jq_run(count: int, tags_max: int, seed: int, program: str) -> Run:
@@ -175,25 +113,13 @@ def jq_run(count: int, tags_max: int, seed: int, program: str) -> Run:
 
 
 def minisat_run(variables: int, seed: int) -> Run:
-    return Run(
-        ("minisat", "-verb=0", "formula.cnf"), {"formula.cnf": three_sat(variables, 426, seed)}
-    )
+    files = {"formula.cnf": three_sat(variables, 426, seed)}
+    return Run(("minisat", "-verb=0", "formula.cnf"), files, statuses=SOLVED)
 
 
+SOLVED = (10, 20)  # satisfiable, or not
 BY_GROUP = "group_by(.group) | map({group: .[0].group, total: (map(.value) | add), n: length})"
 BY_TAG = "[.[] | {id, tag: .tags[]}] | group_by(.tag) | map({tag: .[0].tag, ids: map(.id)})"
-
-# Debian package of each program, for the message when it is missing.
-PACKAGES = {
-    "cc1": "gcc",
-    "sqlite": "sqlite3",
-    "jq": "jq",
-    "python": "python3",
-    "php": "php-cli",
-    "ffmpeg": "ffmpeg",
-    "minisat": "minisat",
-}
-
 
 def runs() -> dict[str, dict[str, Run]]:
     """Every program with its inputs a and b."""
@@ -201,8 +127,8 @@ def runs() -> dict[str, dict[str, Run]]:
     return {
         "cc1": {"a": compiler_run("core/tlsf.c"), "b": compiler_run("core/budget.c")},
         "sqlite": {
-            "a": Run(sqlite, stdin=sql(8000, 30, 1)),
-            "b": Run(sqlite, stdin=sql(5000, 90, 2)),
+            "a": Run(sqlite, stdin=sql(8000, 30, 1), package="sqlite3"),
+            "b": Run(sqlite, stdin=sql(5000, 90, 2), package="sqlite3"),
         },
         "jq": {"a": jq_run(2500, 6, 3, BY_GROUP), "b": jq_run(1500, 9, 4, BY_TAG)},
         "python": {"a": python_run(1500, 6, 1, 5), "b": python_run(900, 12, 2, 6)},
@@ -225,54 +151,13 @@ def is_readable(trace: Path) -> bool:
 
 
 def record(program: str, which: str, run: Run) -> Path:
-    """Record one run into out/bench/traces, unless it is there already.
-
-    Raises TauError if the program is missing or fails.
-    """
+    """Record one run into out/bench/traces, unless it is there already. Raises TauError."""
     trace = TRACES / f"{program}-{which}.tau"
-    if is_readable(trace):
-        return trace
-    if shutil.which(run.command[0]) is None:
-        raise TauError(f"{program} is not installed", f"apt install {PACKAGES[program]}")
-    folder = TRACES / f"{program}-{which}.input"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in run.files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "tautochrone",
-        "record",
-        "--force",
-        "-o",
-        str(trace),
-        "--",
-        *run.command,
-    ]
-    note(f"recording {program} {which}")
-    environment = {**os.environ, **run.environment}
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        input=run.stdin or "",
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    # minisat says with 10 and 20 whether the formula can be satisfied.
-    if done.returncode not in (0, *((10, 20) if program == "minisat" else ())):
-        trace.unlink(missing_ok=True)
-        raise TauError(
-            f"recording {program} failed ({done.returncode}): {done.stderr.strip()[-300:]}"
-        )
-    return trace
+    return trace if is_readable(trace) else recording.record(program, run, trace)
 
 
 def record_all(chosen: tuple[str, ...] = ()) -> dict[str, dict[str, Path]]:
-    """Record every program with both inputs;
-
-    those missing on this machine are named on stderr and left out.
+    """Record every program with both inputs. Those that this machine lacks are named and left out.
     """
     traces: dict[str, dict[str, Path]] = {}
     for program, inputs in runs().items():
@@ -281,12 +166,5 @@ def record_all(chosen: tuple[str, ...] = ()) -> dict[str, dict[str, Path]]:
         try:
             traces[program] = {which: record(program, which, run) for which, run in inputs.items()}
         except TauError as missing:
-            note(
-                f"left out: {missing.message}"
-                + (f" ({missing.next_step})" if missing.next_step else "")
-            )
+            note(f"left out: {missing.message} ({missing.next_step or '-'})")
     return traces
-
-
-if __name__ == "__main__":
-    record_all(tuple(sys.argv[1:]))

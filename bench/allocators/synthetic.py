@@ -8,13 +8,11 @@ between few and many, so that blocks split, merge and are probed in every way.
 from __future__ import annotations
 
 import functools
-import os
 from pathlib import Path
 
-import numpy as np
-
 from bench.allocators.programs import TRACES, numbers
-from tautochrone.trace.file import OPS, TraceWriter
+from bench.recording import write_trace
+from tautochrone.trace.file import OPS
 
 STEPS = 30_000
 MALLOC, CALLOC, REALLOC, ALIGNED_ALLOC, FREE, TOUCH = range(len(OPS))
@@ -57,12 +55,5 @@ def events(kind: str) -> list[tuple[int, int, int, int]]:
 @functools.cache
 def trace(kind: str) -> Path:
     """The trace of a kind in out/bench/traces, made anew once a process."""
-    TRACES.mkdir(parents=True, exist_ok=True)
     path = TRACES / f"synthetic-{kind}.tau"
-    columns = zip(*events(kind), strict=True)
-    op, slot, size_bytes, align_log2 = (np.array(column) for column in columns)
-    partial = path.with_suffix(f".{os.getpid()}")
-    with TraceWriter(partial, {"command": ["bench/allocators/synthetic.py", kind]}) as writer:
-        writer.append(op=op, slot=slot, size_bytes=size_bytes, align_log2=align_log2)
-    partial.replace(path)
-    return path
+    return write_trace(path, "bench/allocators/synthetic.py", events(kind))

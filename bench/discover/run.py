@@ -3,7 +3,7 @@
 Writes out/bench/discover.json, {simulated: [...], host: [...]}. Simulated: each known geometry with
 LRU, tree PLRU and random replacement; `index` is right, wrong or unknown. Host: runs beside a busy
 neighbor, a process on each other CPU that reads memory at random. What this machine has is what
---truth names: a geometry that tau knows, or a file (default: what most runs found). Exits 1 if an
+--truth names: a geometry that tau knows, or a file (default: what most runs found). Complains if an
 index or a directory is wrong, if too many are unknown, or if a run takes too long. On a processor
 of which no run is verified, directories may be unknown in all; it says why.
 
@@ -12,24 +12,20 @@ of which no run is verified, directories may be unknown in all; it says why.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from bench.runner import Bench, Given
 from tautochrone.errors import TauError
 from tautochrone.tlb.discover.linear import reduced
 from tautochrone.tlb.discover.run import discovered_host, discovered_simulation
 from tautochrone.tlb.geometry import DATA, DIRECTORY, geometry_of, known_geometry, known_names
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-OUT = ROOT / "out" / "bench" / "discover.json"
 POLICIES = ("lru", "plru", "random")
 RUNS, RUNS_QUICK = 20, 2
 CPU_SECONDS, CPU_SECONDS_MAX = 5.0, 6.0
@@ -75,22 +71,12 @@ def simulated(names: list[str], policies: tuple[str, ...]) -> list[Row]:
     """A row for each processor."""
     found = []
     for name in names:
-        truth = [
-            tuple(reduced(each.rows))
-            for each in known_geometry(name).structures
-            if each.role == DATA
-        ]
+        data = [each for each in known_geometry(name).structures if each.role == DATA]
+        truth = [tuple(reduced(each.rows)) for each in data]
         for policy in policies:
             document = discovered_simulation(name, policy, 1, WALKS_MAX)
-            index = verdict(rows_of(document, DATA), truth)
-            found.append(
-                {
-                    "processor": name,
-                    "policy": policy,
-                    "index": index,
-                    "cpu_seconds": document["cpu_seconds"],
-                }
-            )
+            row = {"processor": name, "policy": policy, "cpu_seconds": document["cpu_seconds"]}
+            found.append(row | {"index": verdict(rows_of(document, DATA), truth)})
     return found
 
 
@@ -186,9 +172,9 @@ def is_colorable(runs: list[Row]) -> bool:
     return any(row["is_verified"] for row in runs)
 
 
-def complaints(simulations: list[Row], runs: list[Row]) -> list[str]:
+def complaints(result: dict[str, list[Row]]) -> list[str]:
     """What is not as it must be."""
-    found = []
+    simulations, runs, found = result["simulated"], result["host"], []
     index = Counter(row["index"] for row in simulations)
     if index[WRONG] or index[RIGHT] < SIMULATED_RIGHT_MIN * len(simulations):
         found.append(f"simulated: {dict(index)}")
@@ -209,32 +195,14 @@ def complaints(simulations: list[Row], runs: list[Row]) -> list[str]:
     return found
 
 
-def main() -> int:
-    """Measure, write, complain."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--truth")
-    given = parser.parse_args()
+def measure(given: Given) -> dict[str, list[Row]]:
+    """Simulations, and runs on this machine."""
     names = known_names()[-3:] if given.quick else known_names()
     simulations = simulated(names, POLICIES[:1] if given.quick else POLICIES)
     runs = host(RUNS_QUICK if given.quick else RUNS)
     judge(runs, truth_of(given.truth, runs))
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps({"simulated": simulations, "host": runs}, indent=2) + "\n")
-    print(f"simulated: index {dict(Counter(row['index'] for row in simulations))}")
-    for key in ("index_verdict", "directory_verdict"):
-        print(f"host: {key} {dict(Counter(row[key] for row in runs))}")
-    if runs:
-        seconds = [row["cpu_seconds"] for row in runs]
-        print(f"host: CPU seconds {sum(seconds) / len(seconds):.1f}, at most {max(seconds):.1f}")
-    if runs and not is_colorable(runs):
-        causes = Counter(cause for row in runs for cause in row["unknown"])
-        cause, _ = causes.most_common(1)[0]
-        print(f"host: directories are skipped, since no run is verified: {cause}")
-    found = complaints(simulations, runs)
-    print("\n".join(found) or "all as it must be")
-    return 1 if found else 0
+    return {"simulated": simulations, "host": runs}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+TRUTH = {"--truth": {"help": "a known geometry or a file (default: what most runs found)"}}
+BENCH = Bench("discover", measure, complaints=complaints, options=TRUTH)

@@ -5,24 +5,23 @@ Twenty programs are recorded twenty times. A plan is made from some of the runs 
 others, which it has not seen: does it hold each in its bytes? Writes bench/margins/measured.json
 and prints the table of README.md.
 
-    nice python -m bench.margins.run [PROGRAM...]
+    nice python -m bench margins [PROGRAM...]
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.margins.programs import Program, programs, write_inputs
-from bench.margins.table import print_table
+from bench.commands import OUT
+from bench.margins.programs import INPUTS, runs
+from bench.margins.table import lines
+from bench.recording import record
+from bench.runner import Bench, Given
 from tautochrone.console.output import note
-from tautochrone.errors import TauError
 from tautochrone.plan.file import with_margin
 from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, held_by_all
 from tautochrone.plan.making import Wanted, make_plan
@@ -30,7 +29,7 @@ from tautochrone.trace.file import open_trace
 
 HERE = Path(__file__).resolve().parent
 MEASURED = HERE / "measured.json"
-TRACES = HERE.parents[1] / "out" / "bench" / "margins"
+TRACES = OUT / "margins"
 RUNS = 20
 LAYOUT = "host"
 ALIGNMENT_BYTES = 16
@@ -39,29 +38,12 @@ FIVE = tuple(range(5))
 THREE = (5, 6, 7)
 
 
-def record(name: str, program: Program, number: int) -> Path:
+def recorded(name: str, number: int) -> Path:
     """Record one run of a program, unless it is there. Raises TauError if the program fails."""
     trace = TRACES / f"{name}-{number}.tau"
     if trace.exists():
         return trace
-    run = program.run(number)
-    folder = TRACES / f"{name}.input"
-    write_inputs(run, folder)
-    words = (sys.executable, "-m", "tautochrone", "record", "--no-children", "-o", str(trace), "--")
-    done = subprocess.run(
-        (*words, *run.command),
-        cwd=folder,
-        input=run.stdin,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env=dict(os.environ),
-    )
-    if done.returncode not in run.statuses:
-        trace.unlink(missing_ok=True)
-        raise TauError(f"recording {name} failed ({done.returncode}): {done.stderr[-300:]}")
-    return trace
+    return record(name, runs(number)[name], trace, ["--no-children"])
 
 
 def smallest(recording: ReplayedRecording, classes: Classes, guess: int) -> int:
@@ -102,12 +84,12 @@ def tried(
     }
 
 
-def measure(name: str, program: Program) -> dict[str, Any]:
+def measure(name: str) -> dict[str, Any]:
     """All plans of one program."""
     started = time.monotonic()
-    paths = [record(name, program, number) for number in range(RUNS)]
+    paths = [recorded(name, number) for number in range(RUNS)]
     recordings = [ReplayedRecording(open_trace(path), LAYOUT) for path in paths]
-    found: dict[str, Any] = {"differs": program.differs, "events": recordings[0].events}
+    found: dict[str, Any] = {"differs": INPUTS["differs"][name], "events": recordings[0].events}
     five = make_plan([paths[index] for index in FIVE], Wanted(layout=LAYOUT))
     three = make_plan([paths[index] for index in THREE], Wanted(layout=LAYOUT))
     # make_plan of one recording finds the same pools as its search of each alone.
@@ -128,16 +110,14 @@ def measure(name: str, program: Program) -> dict[str, Any]:
     return found
 
 
-def main(chosen: Sequence[str]) -> None:
+def measure_chosen(given: Given) -> dict[str, Any]:
     """Measure the chosen programs, or all, and keep the others' figures."""
     TRACES.mkdir(parents=True, exist_ok=True)
-    measured = json.loads(MEASURED.read_text()) if chosen and MEASURED.exists() else {}
-    for name, program in programs().items():
-        if not chosen or name in chosen:
-            measured[name] = measure(name, program)
-            MEASURED.write_text(json.dumps(measured) + "\n")
-    print_table(measured)
+    measured = json.loads(MEASURED.read_text()) if given.words and MEASURED.exists() else {}
+    for name in given.words or INPUTS["differs"]:
+        measured[name] = measure(name)
+        MEASURED.write_text(json.dumps(measured) + "\n")
+    return measured
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+BENCH = Bench("margins", measure_chosen, lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from tautochrone.plan.heap.margin import REFUSED, advised
@@ -65,27 +66,27 @@ def resampled(measured: dict[str, Any], recordings: int) -> tuple[float, float]:
     return missed / count, margins / count
 
 
-def print_table(measured: dict[str, Any]) -> None:
+def lines(measured: dict[str, Any]) -> Iterator[str]:
     """One row a program for plans of five recordings, then the means."""
-    print("| program | differs in | events | spread | advised | most needed | refused |")
-    print("|---|---|---|---|---|---|---|")
+    yield "| program | differs in | events | spread | advised | most needed | refused |"
+    yield "|---|---|---|---|---|---|---|"
     for name, found in measured.items():
         (row,) = found["5"]
-        print(
+        yield (
             f"| {name} | {found['differs']} | {found['events']:,} | {100 * row['spread']:.2f} %"
             f" | {100 * margin_of(row):.1f} % | {100 * row['needs_most']:+.2f} %"
             f" | {refused(row, '0')}, {refused(row, 'advised')} |"
         )
-    print("\n| recordings | 0 % | 1 % | 2 % | 5 % | 8 % | advised | advised margin, mean |")
-    print("|---|---|---|---|---|---|---|---|")
+    yield "\n| recordings | 0 % | 1 % | 2 % | 5 % | 8 % | advised | advised margin, mean |"
+    yield "|---|---|---|---|---|---|---|---|"
     for recordings in PLANS:
         found = shares(measured, recordings)
         rows = [row for program in measured.values() for row in program[recordings]]
         mean = sum(map(margin_of, rows)) / len(rows)
         cells = " | ".join(f"{100 * found[column]:.1f} %" for column in COLUMNS)
-        print(f"| {recordings} | {cells} | {100 * mean:.1f} % |")
-    print("\n| recordings | refused, resampled | margin, mean | the plan says at most |")
-    print("|---|---|---|---|")
+        yield f"| {recordings} | {cells} | {100 * mean:.1f} % |"
+    yield "\n| recordings | refused, resampled | margin, mean | the plan says at most |"
+    yield "|---|---|---|---|"
     for count, said in REFUSED.items():
         missed, margin = resampled(measured, count)
-        print(f"| {count} | {100 * missed:.2f} % | {100 * margin:.1f} % | {100 * said:.1f} % |")
+        yield f"| {count} | {100 * missed:.2f} % | {100 * margin:.1f} % | {100 * said:.1f} % |"

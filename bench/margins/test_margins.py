@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.margins.programs import programs
+from bench.margins.programs import runs
 from bench.margins.run import FIVE, MARGINS, MEASURED, RUNS, measure
 from bench.margins.table import PLANS, resampled, shares
 from tautochrone.plan.heap.margin import DEFAULT, REFUSED
@@ -16,7 +16,7 @@ from tautochrone.plan.heap.margin import DEFAULT, REFUSED
 def test_plans_say_no_less_than_was_measured() -> None:
     """For every number of recordings; over all programs of the study."""
     measured = json.loads(MEASURED.read_text())
-    assert set(measured) == set(programs()) and len(measured) == 20
+    assert set(measured) == set(runs(0)) and len(measured) == 20
     for recordings in PLANS:
         assert shares(measured, recordings)["advised"] <= REFUSED[int(recordings)]
     for recordings, said in REFUSED.items():
@@ -34,7 +34,7 @@ def test_a_margin_is_needed_and_the_default_is_not_too_large() -> None:
 def test_the_study_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One small program, recorded, planned and tried anew."""
     monkeypatch.setattr("bench.margins.run.TRACES", tmp_path)
-    found = measure("as", programs()["as"])
+    found = measure("as")
     assert len(found["plain"]) == RUNS and len(found["1"]) == len(FIVE)
     for recordings in PLANS:
         for row in found[recordings]:

@@ -1,6 +1,6 @@
 """What recording costs: nanoseconds and bytes an event, and percent of a program's CPU time.
 
-Run `python -m bench.recorder.run [--quick]`; it writes out/bench/recorder.json. Each figure is a
+Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Each figure is a
 difference or a ratio of CPU time (user and system) between runs with and without the recorder that
 alternate in one run, and the median over the rounds, since the machine is shared. heaptrack, where
 it is installed, takes its turn in the same rounds: its preloaded half alone, without its
@@ -9,17 +9,18 @@ interpreter. It also walks the stack of every event, which we do not.
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from bench.commands import OUT, ROOT, compiled, cpu_seconds, gcc_program
+from bench.runner import Bench, Given, conditions
 
 from tautochrone import native
 from tautochrone.record import merge
@@ -27,8 +28,6 @@ from tautochrone.record import processes, session
 from tautochrone.record.launch import PRESET
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-OUT = ROOT / "out" / "bench"
 HEAPTRACK = Path("/usr/lib/heaptrack/libheaptrack_preload.so")
 SECONDS = 8.0  # for the rounds of one program
 ROUNDS_MIN = 11
@@ -52,13 +51,11 @@ class Program:
 
 def programs(folder: Path, quick: bool) -> list[Program]:
     """The programs that this machine has, built where they must be."""
-    pairs = folder / "pairs"
-    command = ["gcc", "-O2", "-pthread", "-o", str(pairs), str(HERE / "pairs.c")]
-    subprocess.run(command, check=True)
+    pairs = str(compiled(folder / "pairs", HERE / "pairs.c"))
     scale = 10 if quick else 1
     found = [
-        Program("pairs", [str(pairs), str(4_000_000 // scale)], False),
-        Program("pairs, 4 threads", [str(pairs), str(1_000_000 // scale), "4"], False),
+        Program("pairs", [pairs, str(4_000_000 // scale)], False),
+        Program("pairs, 4 threads", [pairs, str(1_000_000 // scale), "4"], False),
     ]
     if shutil.which("php"):
         command = ["php", str(HERE / "network.php"), str(60_000 // scale)]
@@ -66,24 +63,12 @@ def programs(folder: Path, quick: bool) -> list[Program]:
     if shutil.which("jq"):
         query = f"[range({200_000 // scale}) | {{a: ., b: tostring}}] | length"
         found.append(Program("jq", ["jq", "-n", query], False))
-    compiler = subprocess.run(
-        ["gcc", "-print-prog-name=cc1"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    command = [compiler, "-quiet", "-O2", f"-I{ROOT}", str(ROOT / "core/tlsf.c"), "-o", os.devnull]
+    command = [gcc_program("cc1"), "-quiet", "-O2", f"-I{ROOT}", str(ROOT / "core/tlsf.c")]
+    command += ["-o", os.devnull]
     found.append(Program("cc1", command, False))
     code = f"print(sum(len(str({{i: [i]}})) for i in range({600_000 // scale})))"
     found.append(Program("python3", [os.path.realpath(sys.executable), "-S", "-c", code], False))
     return found
-
-
-def cpu_seconds(command: list[str], extra: dict[str, str]) -> float:
-    """User and system time of one run with these variables added."""
-    environment = dict(os.environ) | PRESET | extra
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    quiet = subprocess.DEVNULL
-    subprocess.run(command, env=environment, check=True, stdout=quiet, stderr=quiet)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def recorded_seconds(command: list[str], folder: Path) -> float:
@@ -92,19 +77,19 @@ def recorded_seconds(command: list[str], folder: Path) -> float:
     folder.mkdir()
     library = str(native.DIRECTORY / session.RECORDER)
     value = session.recorder_value(folder, 0, 0, processes.seccomp_filters(), 0)
-    return cpu_seconds(command, {"LD_PRELOAD": library, session.VARIABLE: value})
+    return cpu_seconds(command, PRESET | {"LD_PRELOAD": library, session.VARIABLE: value})
 
 
 def heaptrack_seconds(command: list[str], folder: Path) -> float:
     """The same under heaptrack's preloaded library, whose output goes to a file."""
     out = str(folder / "heaptrack.raw")
     variables = {"LD_PRELOAD": str(HEAPTRACK), "DUMP_HEAPTRACK_OUTPUT": out}
-    return cpu_seconds(command, variables)
+    return cpu_seconds(command, PRESET | variables)
 
 
 def rounds_for(program: Program) -> int:
     """The shorter a program, the more rounds: its figures are noisier."""
-    return max(ROUNDS_MIN, round(SECONDS / 3 / max(0.01, cpu_seconds(program.command, {}))) | 1)
+    return max(ROUNDS_MIN, round(SECONDS / 3 / max(0.01, cpu_seconds(program.command, PRESET))) | 1)
 
 
 def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
@@ -114,7 +99,7 @@ def measure(program: Program, folder: Path, rounds: int) -> dict[str, Any]:
     with_heaptrack = HEAPTRACK.exists()
     for turn in range(rounds + 1):
         seconds = (
-            cpu_seconds(program.command, {}),
+            cpu_seconds(program.command, PRESET),
             recorded_seconds(program.command, recordings),
             heaptrack_seconds(program.command, folder) if with_heaptrack and turn % 4 == 1 else 0.0,
         )
@@ -176,40 +161,18 @@ def reached(all_figures: list[dict[str, Any]]) -> dict[str, bool]:
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, print a table, write the JSON."""
-    quick = "--quick" in arguments
+def measure_all(given: Given) -> dict[str, Any]:
+    """All programs."""
     OUT.mkdir(parents=True, exist_ok=True)
-    all_figures = []
-    print(
-        f"{'':17} {'M ev/s':>7} {'ns/ev':>6} {'':5} {'B/ev':>5} {'+%':>6} {'':5}   heaptrack: ns/ev"
-        f" {'+%':>7}"
-    )
     # On the disk where a user's recording would go, not in a tmpfs.
     with tempfile.TemporaryDirectory(prefix="recorder-", dir=OUT) as name:
         folder = Path(name)
-        for program in programs(folder, quick):
-            figures = measure(program, folder, 3 if quick else rounds_for(program))
-            all_figures.append(figures)
-            peer = ""
-            if "heaptrack_overhead_percent" in figures:
-                peer = f"{figures['heaptrack_nanoseconds_per_event']:18.0f}"
-                peer += f" {figures['heaptrack_overhead_percent']:7.0f}"
-            print(
-                f"{figures['program']:17} {figures['million_events_per_second']:7.1f}"
-                f" {figures['nanoseconds_per_event']:6.1f}"
-                f" ±{figures['nanoseconds_standard_error']:4.1f} {figures['bytes_per_event']:5.2f}"
-                f" {figures['overhead_percent']:6.1f} ±{figures['overhead_standard_error']:4.1f}"
-                f" {peer}",
-                flush=True,
-            )
-    result = {"version": 1, "must": MUST, "reached": reached(all_figures), "programs": all_figures}
-    result["conditions"] = {"cores": os.cpu_count(), "load": os.getloadavg()[0]}
-    (OUT / "recorder.json").write_text(json.dumps(result, indent=2) + "\n")
-    for limit, held in result["reached"].items():
-        print(f"{limit} <= {MUST[limit]:g}: {'reached' if held else 'missed'}")
-    return 0
+        figures = [
+            measure(program, folder, 3 if given.quick else rounds_for(program))
+            for program in programs(folder, given.quick)
+        ]
+    result = {"version": 1, "must": MUST, "reached": reached(figures), "programs": figures}
+    return result | {"conditions": conditions()}
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCH = Bench("recorder", measure_all)

@@ -1,6 +1,6 @@
 """What the region tree costs in each form, for 2^10 to 2^36 pages: bytes, instructions, accesses.
 
-Run `python -m bench.region_tree.run`; it prints the table and writes out/bench/region_tree.json.
+Run `python -m bench region_tree`; it prints the table and writes out/bench/region_tree.json.
 
 - *flat*: bitmaps with a bit a page and a bit a word below; words of 32 bits (the core's), or of 64.
 - *layered*: the paper's [P0-17 ... P0-19], with the least and greatest page in each inner node.
@@ -16,24 +16,23 @@ Loads from the table that stands for Zbb's bit scans count as accesses.
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.commands import ROOT, first_line
+from bench.runner import Bench, Given
 from tautochrone.code.bounds import bound_accesses, bound_instructions
 from tautochrone.code.calls import Machine, core_code
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-RESULTS = ROOT / "out" / "bench" / "region_tree.json"
 SIZES = (10, 15, 20, 25, 26, 30, 36)
 CORE_MAX, RV32_MAX, EMULATED_MAX = 26, 30, 26
 OPERATIONS = ("find", "next", "split", "union")
+BOUNDS = (bound_instructions, bound_accesses)
 RV64 = {"rv64": "rv64imc", "rv64zbb": "rv64imc_zbb"}
 ACCESS = re.compile(r"^(c\.)?(l[bhwd]u?|s[bhwd]|lwsp|swsp|ldsp|sdsp)$")
 BRANCH = re.compile(r"^(c\.)?b(eq|ne|lt|ge|ltu|geu|eqz|nez)$")
@@ -94,10 +93,7 @@ def emulate(image: Any, bytes_count: int, pages_log2: int) -> dict[str, tuple[in
 
         def call(verb: str, page: int) -> int:
             done = machine.call(f"bench_tree_{verb}", tree, page)
-            seen[verb] = (
-                max(seen[verb][0], done.instructions),
-                max(seen[verb][1], done.accesses),
-            )
+            seen[verb] = (max(seen[verb][0], done.instructions), max(seen[verb][1], done.accesses))
             return done.result
 
         for page in sorted(page for page in borders if 0 < page <= last):
@@ -150,38 +146,33 @@ def longest_path(elf: Path, function: str) -> tuple[int, int]:
     return path(starts[function])
 
 
-def costs_rv64(form: Form, pages_log2: int, isa: str, folder: Path) -> dict[str, Any]:
-    """Longest paths on RV64, per operation."""
-    elf = folder / "rv64.elf"
+def built_rv64(form: Form, pages_log2: int, isa: str, elf: Path) -> Path:
+    """The operations, linked for RV64."""
     flags = [f"-march={RV64[isa]}", "-mabi=lp64", "-mcmodel=medany", "-O2", "-ffreestanding"]
     flags += ["-fno-jump-tables", "-nostdlib", "-std=gnu17", f"-I{ROOT}", "-Wl,-e,bench_tree_find"]
     command = ["riscv64-unknown-elf-gcc", *flags, *form.flags(pages_log2), *form.sources()]
     subprocess.run([*command, "-o", elf], check=True)
-    found = {verb: longest_path(elf, f"bench_tree_{verb}") for verb in OPERATIONS}
-    return {
-        verb: {"bound_instructions": path[0], "bound_accesses": path[1]}
-        for verb, path in found.items()
-    }
+    return elf
 
 
-def costs_rv32(name: str, pages_log2: int, isa: str, bytes_count: int) -> dict[str, Any]:
-    """Longest paths and observed maxima on RV32, per operation."""
-    form = FORMS[name]
-    keep = [f"bench_tree_{verb}" for verb in (*OPERATIONS, "init")]
-    flags = form.flags(pages_log2)
-    image = core_code("region_tree_bench", isa, form.sources(), keep=keep, cflags=flags)
-    seen = emulate(image, bytes_count, pages_log2) if pages_log2 <= EMULATED_MAX else {}
-    rows: dict[str, Any] = {}
-    for verb in OPERATIONS:
-        function = f"bench_tree_{verb}"
-        row = {
-            "bound_instructions": bound_instructions(image.elf, function),
-            "bound_accesses": bound_accesses(image.elf, function),
+def costs(
+    form: Form, pages_log2: int, isa: str, bytes_count: int, folder: Path
+) -> dict[str, dict[str, int]]:
+    """Longest paths, and on RV32 observed maxima, per operation."""
+    functions = {verb: f"bench_tree_{verb}" for verb in OPERATIONS}
+    if isa in RV64:
+        elf = built_rv64(form, pages_log2, isa, folder / "rv64.elf")
+        found = {verb: (*longest_path(elf, name),) for verb, name in functions.items()}
+    else:
+        keep, flags = [*functions.values(), "bench_tree_init"], form.flags(pages_log2)
+        image = core_code("region_tree_bench", isa, form.sources(), keep=keep, cflags=flags)
+        seen = emulate(image, bytes_count, pages_log2) if pages_log2 <= EMULATED_MAX else {}
+        found = {
+            verb: (*(bound(image.elf, name) for bound in BOUNDS), *seen.get(verb, ()))
+            for verb, name in functions.items()
         }
-        if verb in seen:
-            row["max_instructions"], row["max_accesses"] = seen[verb]
-        rows[verb] = row
-    return rows
+    names = ("bound_instructions", "bound_accesses", "max_instructions", "max_accesses")
+    return {verb: dict(zip(names, row, strict=False)) for verb, row in found.items()}
 
 
 def measure(sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
@@ -195,51 +186,16 @@ def measure(sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
                     continue
                 bytes_count = compare(form, pages_log2, folder)
                 for isa in form.isas(pages_log2):
-                    costs = (
-                        costs_rv64(form, pages_log2, isa, folder)
-                        if isa in RV64
-                        else costs_rv32(name, pages_log2, isa, bytes_count)
-                    )
+                    found = costs(form, pages_log2, isa, bytes_count, folder)
                     row = {"form": name, "pages_log2": pages_log2, "isa": isa}
-                    rows.append({**row, "bytes": bytes_count, "operations": costs})
+                    rows.append({**row, "bytes": bytes_count, "operations": found})
     return rows
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    """The table: longest path, with the most that was seen behind a slash where it is less."""
-    print(f"{'k':>2} {'form':14} {'isa':8} {'bytes':>14}", end="")
-    print("".join(f"{verb:>12}" for verb in OPERATIONS), "  accesses")
-    for row in rows:
-        costs = [row["operations"][verb] for verb in OPERATIONS]
-        cells = []
-        for cost in costs:
-            bound = cost["bound_instructions"]
-            seen = cost.get("max_instructions", bound)
-            cells.append(f"{bound}" if seen == bound else f"{bound}/{seen}")
-        accesses = " ".join(str(cost["bound_accesses"]) for cost in costs)
-        print(
-            f"{row['pages_log2']:>2} {row['form']:14} {row['isa']:8} {row['bytes']:>14,}"
-            + "".join(f"{cell:>12}" for cell in cells),
-            f"  {accesses}",
-        )
+def measure_all(_: Given) -> dict[str, Any]:
+    """All rows, and what they depend on."""
+    compiler = first_line("riscv64-unknown-elf-gcc", "--version")
+    return {"version": 1, "command": "bench region_tree", "compiler": compiler, "rows": measure()}
 
 
-def main() -> None:
-    """Measure, print, write."""
-    rows = measure()
-    show(rows)
-    compiler = ["riscv64-unknown-elf-gcc", "--version"]
-    version = subprocess.run(compiler, capture_output=True, text=True, check=True).stdout
-    document = {
-        "version": 1,
-        "command": "bench region_tree",
-        "compiler": version.splitlines()[0],
-        "rows": rows,
-    }
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(f"\n{RESULTS.relative_to(ROOT)}", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    main()
+BENCH = Bench("region_tree", measure_all)

@@ -1,30 +1,30 @@
 """Linux programs that answer under `tau run` as they do without: exit status and output.
 
-`python -m bench.runtime.answers [NAME]...` runs each of answers.toml both ways in a folder of its
-own, prints those that differ, and writes out/bench/runtime_answers.json. Programs that are not
-installed are skipped and counted. Exit status 1 if one differs.
+`python -m bench runtime.answers [NAME]...` runs each of answers.toml both ways in a folder of its
+own, complains of those that differ, and writes out/bench/runtime_answers.json. Programs that are
+not installed are skipped and counted.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from bench.runtime.programs import HERE, ROOT
+from bench import commands
+from bench.runner import Bench, Given
+from bench.runtime.programs import HERE
 
-OUT = ROOT / "out" / "bench"
 TABLE = HERE / "answers.toml"
 LEAST = 60
 TIMEOUT_S = 300
 SHOWN_BYTES = 200
-TAU = (sys.executable, "-m", "tautochrone", "-q", "run", "--")
+TAU = (*commands.TAU, "-q", "run", "--")
 
 
 @dataclass(frozen=True)
@@ -90,23 +90,26 @@ def differs(one: Program) -> str:
     return f"status {ours.status} for {plain.status}, {outputs}"
 
 
-def main(names: list[str]) -> int:
-    """Compare the named programs, or all; print the ones that differ and a line of counts."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    rows = [one for one in programs() if not names or one.name in names]
+def measure(given: Given) -> dict[str, Any]:
+    """The programs that were named, or all: which differ, and how."""
+    rows = [one for one in programs() if not given.words or one.name in given.words]
     here = [one for one in rows if one.is_here]
-    wrong = {}
-    for one in here:
-        if difference := differs(one):
-            wrong[one.name] = difference
-            print(f"{one.name}: {difference}", flush=True)
+    answers = {one.name: differs(one) for one in here}
+    wrong = {name: difference for name, difference in answers.items() if difference}
     skipped = [one.name for one in rows if not one.is_here]
     same = len(here) - len(wrong)
-    result = {"version": 1, "same": same, "differ": wrong, "skipped": skipped, "least": LEAST}
-    (OUT / "runtime_answers.json").write_text(json.dumps(result, indent=2) + "\n")
-    print(f"{same} of {len(here)} answer as without; {len(skipped)} not installed")
-    return 1 if wrong else 0
+    return {"version": 1, "same": same, "differ": wrong, "skipped": skipped, "least": LEAST}
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def lines(result: dict[str, Any]) -> list[str]:
+    """How many of each."""
+    here, skipped = result["same"] + len(result["differ"]), len(result["skipped"])
+    return [f"{result['same']} of {here} answer as without; {skipped} not installed"]
+
+
+def complaints(result: dict[str, Any]) -> list[str]:
+    """Programs that differ."""
+    return [f"{name}: {difference}" for name, difference in result["differ"].items()]
+
+
+BENCH = Bench("runtime_answers", measure, lines, complaints)

@@ -9,11 +9,10 @@ the first counts that reaches both limits, else the last: a neighbor can only ma
 from __future__ import annotations
 
 import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.commands import TAU
 from bench.runtime.programs import HERE, built
 from bench.runtime.tasks import plan_of
 from tautochrone.tlb.geometry import Array
@@ -25,40 +24,16 @@ ELSEWHERE_WALKS_MAX, SAME_RATIO_MIN = 0.5, 1.8
 MANY = 4  # other gets this part of all sets: a quarter
 
 
-@dataclass(frozen=True)
-class Attack:
-    """Ticks of the victim's pass: undisturbed, with an attacker in other sets, in the same ones."""
+def judged(alone: float, elsewhere: float, same: float, tries: int = 1) -> dict[str, Any]:
+    """Ticks of the victim's pass: undisturbed, with an attacker in other sets, in the same ones.
 
-    alone: float
-    elsewhere: float
-    same: float
-    tries: int = 1
-
-    @property
-    def elsewhere_walks(self) -> float:
-        """How many walks of the pass an attacker in other sets causes. A walk takes at least what
-        each of the victim's pages loses in its own sets."""
-        return (self.elsewhere - self.alone) * VICTIMS / max(self.same - self.alone, 1.0)
-
-    @property
-    def same_ratio(self) -> float:
-        """How many times longer the pass is with an attacker in its sets."""
-        return self.same / self.alone
-
-    @property
-    def is_passed(self) -> bool:
-        """Whether both limits are reached."""
-        return self.elsewhere_walks < ELSEWHERE_WALKS_MAX and self.same_ratio >= SAME_RATIO_MIN
-
-    def document(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "ticks": {"alone": self.alone, "elsewhere": self.elsewhere, "same": self.same},
-            "elsewhere_walks": self.elsewhere_walks,
-            "same_ratio": self.same_ratio,
-            "tries": self.tries,
-            "is_passed": self.is_passed,
-        }
+    `elsewhere_walks` is how many walks of the pass an attacker in other sets causes. A walk takes
+    at least what each of the victim's pages loses in its own sets.
+    """
+    walks, ratio = (elsewhere - alone) * VICTIMS / max(same - alone, 1.0), same / alone
+    is_passed = walks < ELSEWHERE_WALKS_MAX and ratio >= SAME_RATIO_MIN
+    found = {"alone": alone, "elsewhere": elsewhere, "same": same, "tries": tries}
+    return found | {"elsewhere_walks": walks, "same_ratio": ratio, "is_passed": is_passed}
 
 
 def planned(folder: Path, geometry: Path, array: Array) -> Path:
@@ -69,14 +44,15 @@ def planned(folder: Path, geometry: Path, array: Array) -> Path:
     return plan_of(folder, geometry, array.name, tasks, "attack-")
 
 
-def attacked(folder: Path, plan: Path, cpu: int) -> Attack:
+def attacked(folder: Path, plan: Path, cpu: int) -> dict[str, Any]:
     """The first try that passes, else the last one."""
     program = built(folder, HERE / "attack.c", "attack")
-    command = [sys.executable, "-m", "tautochrone", "run", "--colors", str(plan), "--unverified"]
+    command = [*TAU, "run", "--colors", str(plan), "--unverified"]
     command += ["--", str(program), str(cpu)]
     for tries in range(1, TRIES + 1):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        found = Attack(*map(float, done.stdout.split()), tries)
-        if found.is_passed:
+        alone, elsewhere, same = map(float, done.stdout.split())
+        found = judged(alone, elsewhere, same, tries)
+        if found["is_passed"]:
             break
     return found

@@ -1,37 +1,26 @@
 """The cases in which `tau run` costs most CPU time, beside the C library's own heap.
 
-`python -m bench.runtime.cases [--quick]` writes out/bench/runtime_cases.json. Runs with both heaps
+`python -m bench runtime.cases [--quick]` writes out/bench/runtime_cases.json. Runs with both heaps
 alternate; of each the one with the least CPU time counts, since the machine is shared.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from bench.runtime.programs import HERE, ROOT, allocators, built
+from bench.commands import cpu_seconds
+from bench.runner import Bench, Given
+from bench.runtime.programs import HERE, INPUTS, allocators, built
 
-OUT = ROOT / "out" / "bench"
 ROUNDS = 7
-THREADS = """
-import json, threading
-def work():
-    for turn in range(6):
-        rows = [{"n": n, "s": str(n * 7)} for n in range(9000)]
-        json.loads(json.dumps(rows))
-threads = [threading.Thread(target=work) for _ in range(5)]
-for each in threads: each.start()
-for each in threads: each.join()
-"""
 
 
 def commands(folder: Path, scale: int) -> dict[str, tuple[list[str], dict[str, str]]]:
     """Each case's command, and the variables that it needs."""
     program = str(built(folder, HERE / "cases.c", "cases"))
-    (folder / "threads.py").write_text(THREADS)
+    (folder / "threads.py").write_text(INPUTS["other"]["threads"])
     pairs = str(scale * 1_000_000)
     python = ["/usr/bin/python3", "-S", str(folder / "threads.py")]
     return {
@@ -42,24 +31,9 @@ def commands(folder: Path, scale: int) -> dict[str, tuple[list[str], dict[str, s
     }
 
 
-def cpu_seconds(words: list[str], variables: dict[str, str]) -> float:
-    """User and system time of one run."""
-    pid = os.posix_spawnp(
-        words[0],
-        words,
-        dict(os.environ) | variables,
-        file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)],
-    )
-    _, status, usage = os.wait4(pid, 0)
-    if status != 0:
-        raise RuntimeError(f"{words[0]} failed")
-    return usage.ru_utime + usage.ru_stime
-
-
-def main(arguments: list[str]) -> int:
-    """Measure, print a row for each case, write the JSON."""
-    rounds, scale = (1, 1) if "--quick" in arguments else (ROUNDS, 5)
-    OUT.mkdir(parents=True, exist_ok=True)
+def measure(given: Given) -> dict[str, Any]:
+    """The least CPU time of each case with both heaps."""
+    rounds, scale = (1, 1) if given.quick else (ROUNDS, 5)
     compared = allocators()[:2]
     found = {}
     with tempfile.TemporaryDirectory(prefix="cases-") as name:
@@ -70,10 +44,7 @@ def main(arguments: list[str]) -> int:
                     seconds = cpu_seconds(words, variables | one.variables)
                     best[one.name] = min(best[one.name], seconds)
             found[case] = best | {"ratio": best["ours"] / best["glibc"]}
-            print(f"{case:45}{found[case]['ratio']:6.2f} × glibc", flush=True)
-    (OUT / "runtime_cases.json").write_text(json.dumps({"version": 1, "cases": found}) + "\n")
-    return 0
+    return {"version": 1, "cases": found}
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCH = Bench("runtime_cases", measure)

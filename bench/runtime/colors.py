@@ -1,6 +1,6 @@
 """One core walks over 7 pages of each of 16 threads: what allocators' layouts cost in the TLB.
 
-Run `python -m bench.runtime.colors [--quick] [--geometry FILE]`, or run.py, which ends with it; it
+Run `python -m bench runtime.colors [--quick] [--geometry FILE]`, or run.py, which ends with it; it
 writes out/bench/runtime-colors.json. The geometry is that of FILE, or what `tau tlb discover` finds
 now. If that cannot verify everything, but the index of pages, the layout is colored by that index
 and the result says so. Without an index nothing is measured, with the reason.
@@ -12,19 +12,18 @@ attack.py says what an attacker costs a victim.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bench.commands import TAU
+from bench.runner import Bench, Given, conditions
 from bench.runtime import attack
-from bench.runtime.programs import HERE, ROOT, allocators, built
+from bench.runtime.programs import HERE, allocators, built
 from bench.runtime.tasks import plan_of
 from tautochrone.errors import TauError
 from tautochrone.plan.file import load_any_plan
@@ -34,7 +33,6 @@ from tautochrone.tlb.discover.run import discovered_host
 from tautochrone.tlb.geometry import DATA, Geometry, read_geometry
 from tautochrone.tlb.partition import HEAP, Partition
 
-OUT = ROOT / "out" / "bench" / "runtime-colors.json"
 THREADS, PAGES = 16, 7
 HEAP_PAGES = 16
 SHARE = 32  # of the sets that a task gets: half of all are left
@@ -42,6 +40,9 @@ ROUNDS, ROUNDS_QUICK = 12, 2
 SEEDS = range(1, 7)
 CPU_SECONDS = 10.0
 MUST = {"ours": 1.1, "colored": 1.1, "glibc": 2.0}  # ÷ layout; glibc at least, the others at most
+
+
+NOTHING: dict[str, Any] = {"rows": [], "reached": {}, "attacks": []}
 
 
 # ---- the geometry -------------------------------------------------------------------------------
@@ -128,13 +129,11 @@ def layout_of(partition: Partition) -> list[str]:
 def ways_of(program: Path, cpu: int, plan: Path, layout: list[str]) -> dict[str, Any]:
     """The command and the variables of each way."""
     plain = [str(program), str(cpu), "plain"]
-    found: dict[str, Any] = {
-        "layout": ([str(program), str(cpu), "layout", *layout], {}),
-    }
+    found: dict[str, Any] = {"layout": ([str(program), str(cpu), "layout", *layout], {})}
     for one in allocators():
         found[one.name] = (plain, one.variables)
     found["glibc, one arena"] = (plain, allocators()[0].variables | {"MALLOC_ARENA_MAX": "1"})
-    run = [sys.executable, "-m", "tautochrone", "run", "--colors", str(plan), "--unverified"]
+    run = [*TAU, "run", "--colors", str(plan), "--unverified"]
     found["colored"] = ([*run, "--", str(program), str(cpu), "name"], {})
     return found
 
@@ -178,12 +177,8 @@ def reached(ratios: dict[str, float]) -> dict[str, bool]:
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, print a table, write the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--geometry", type=Path)
-    given = parser.parse_args(arguments)
+def measure(given: Given) -> dict[str, Any]:
+    """All ways and the attack, or why nothing can be measured."""
     cpu = max(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="runtime-colors-") as name:
         folder = Path(name)
@@ -192,14 +187,12 @@ def main(arguments: list[str]) -> int:
         except TauError as error:
             found = error.message
         if isinstance(found, str):
-            print(f"skipped: {found}")
-            return 0
+            return NOTHING | {"skipped": found}
         path, is_verified = found
         geometry = read_geometry(path)
         array = last_array(geometry)
         if array is None:
-            print("skipped: no TLB of this machine has sets that could be owned")
-            return 0
+            return NOTHING | {"skipped": "no TLB of this machine has sets that could be owned"}
         facts = geometry.arrays[array]
         plan = planned(folder, path, facts.name, facts.sets)
         program = built(folder, HERE / "colors.c", "colors")
@@ -207,26 +200,10 @@ def main(arguments: list[str]) -> int:
         ways = ways_of(program, cpu, plan, layout_of(partition))
         rows = measured(ways, ROUNDS_QUICK if given.quick else ROUNDS)
         attacked = attack.attacked(folder, attack.planned(folder, path, facts), cpu)
-    reference = rows["layout"]["ticks"]
-    print(f"{'':18}{'ticks':>7}{'median':>8}{'÷ layout':>10}{'pages in a set':>16}")
-    for way, row in rows.items():
+    for row in rows.values():
         row["pages_in_a_set"] = crowding(geometry, array, row.pop("pages"))
-        row["ratio"] = row["ticks"] / reference
-        print(
-            f"{way:18}{row['ticks']:7.2f}{row['median']:8.2f}{row['ratio']:10.3f}"
-            f"{row['pages_in_a_set']:16}"
-        )
-    held = reached({way: row["ratio"] for way, row in rows.items()})
-    for way, is_held in held.items():
-        print(f"{way}: must {MUST[way]:g}: {'reached' if is_held else 'missed'}")
-    print(
-        f"a victim's pass: {attacked.alone:.0f} ticks; attacker in other sets"
-        f" {attacked.elsewhere:.0f} ({attacked.elsewhere_walks:.2f} walks, must"
-        f" {attack.ELSEWHERE_WALKS_MAX}), in the same {attacked.same:.0f}"
-        f" ({attacked.same_ratio:.2f} times, must {attack.SAME_RATIO_MIN}):"
-        f" {'reached' if attacked.is_passed else 'missed'} in try {attacked.tries}"
-    )
-    result = {
+        row["ratio"] = row["ticks"] / rows["layout"]["ticks"]
+    return {
         "version": 1,
         "geometry": geometry.digest(),
         "is_verified": is_verified,
@@ -234,14 +211,16 @@ def main(arguments: list[str]) -> int:
         "ways": facts.ways,
         "rows": rows,
         "must": MUST,
-        "reached": held,
-        "attack": attacked.document(),
-        "conditions": {"cores": os.cpu_count(), "load": os.getloadavg()[0]},
+        "reached": reached({way: row["ratio"] for way, row in rows.items()}),
+        "attacks": [attacked],
+        "conditions": conditions(),
     }
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(result, indent=2) + "\n")
-    return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def skipped(result: dict[str, Any]) -> list[str]:
+    """Why nothing could be measured."""
+    return [f"skipped: {result['skipped']}"] if "skipped" in result else []
+
+
+GEOMETRY = {"--geometry": {"type": Path, "help": "the geometry (default: what is found now)"}}
+BENCH = Bench("runtime-colors", measure, skipped, options=GEOMETRY)

@@ -1,6 +1,6 @@
 """What the preloaded heap costs real programs: CPU time and peak memory beside other allocators.
 
-Run `python -m bench.runtime.run [--quick]`; it writes out/bench/runtime.json, and ends with
+Run `python -m bench runtime [--quick]`; it writes out/bench/runtime.json, and ends with
 recorded.py, cases.py, answers.py and colors.py. Runs with each allocator alternate; of each, the
 one with the least CPU time (user and system) counts, and the least peak memory, since the machine
 is shared. jemalloc and mimalloc come from packages and take their turn in every third round.
@@ -8,21 +8,21 @@ is shared. jemalloc and mimalloc come from packages and take their turn in every
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from bench.commands import ROOT
+from bench.runner import Bench, Given, conditions
 from bench.runtime import answers, cases, colors, recorded, server
-from bench.runtime.programs import HERE, ROOT, Allocator, allocators, built, programs
+from bench.runtime.programs import HERE, Allocator, allocators, built, programs
+from tautochrone.console.output import note
 from tautochrone.record.session import VARIABLE
 from tautochrone.run import exchange
 
-OUT = ROOT / "out" / "bench"
 ROUNDS = 10
 PEERS_EVERY = 3  # rounds; the C library and we are in each
 SECONDS_MIN = 0.8
@@ -89,23 +89,6 @@ def measure_calls(folder: Path, compared: list[Allocator], rounds: int, scale: i
     return {name: {"pairs_ns": pair[0], "mixed_ns": pair[1]} for name, pair in best.items()}
 
 
-def print_head(names: list[str]) -> None:
-    """The columns: seconds and MiB with glibc, then the others' ratios to them."""
-    heads = "".join(f"{name + ' s':>12}{name + ' MiB':>14}" for name in names[1:])
-    print(f"{'÷ glibc':9}{'s':>7}{'MiB':>8}{heads}")
-
-
-def print_program(name: str, rows: dict[str, dict[str, float]], names: list[str]) -> None:
-    """One program's row."""
-    base = rows["glibc"]
-    line = f"{name:9}{base['seconds']:7.2f}{base['peak_kib'] / 1024:8.1f}"
-    for other in names[1:]:
-        row = rows[other]
-        line += f"{row['seconds'] / base['seconds']:12.3f}"
-        line += f"{row['peak_kib'] / base['peak_kib']:14.3f}"
-    print(line, flush=True)
-
-
 def ratios(rows: dict[str, dict[str, dict[str, float]]], key: str) -> list[float]:
     """Ours divided by glibc's, of each program."""
     return [row["ours"][key] / row["glibc"][key] for row in rows.values()]
@@ -135,51 +118,31 @@ def reached(found: dict[str, float]) -> dict[str, bool]:
     }
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, print tables, write the JSON."""
-    quick = "--quick" in arguments
-    rounds, scale = (1, 1) if quick else (ROUNDS, 10)
-    OUT.mkdir(parents=True, exist_ok=True)
+def measure(given: Given) -> dict[str, Any]:
+    """Programs, calls, a sparse calloc and a server with each allocator."""
+    rounds, scale = (1, 1) if given.quick else (ROUNDS, 10)
     compared = allocators()
-    names = [one.name for one in compared]
     with tempfile.TemporaryDirectory(prefix="runtime-") as name:
         folder = Path(name)
         launcher = built(folder, HERE / "measure.c", "measure")
-        print_head(names)
         found = {}
         for program, command in programs(folder).items():
+            note(f"runtime: {program}")
             found[program] = measure_program(launcher, command, compared, rounds)
-            print_program(program, found[program], names)
         calls = measure_calls(folder, compared, rounds, scale)
-        for way, row in calls.items():
-            print(f"{way:9} pairs {row['pairs_ns']:6.1f} ns, mixed {row['mixed_ns']:6.1f} ns")
         command = [str(built(folder, SPARSE, "sparse"))]
         sparse = {one.name: run_once(launcher, command, one)[1] for one in compared}
-        print(f"a sparse calloc, peak KiB: {sparse}", flush=True)
         served = None
         if server.is_here():
-            requests = 100_000 if quick else 2_000_000
-            served = server.measure(folder, compared, requests, 1 if quick else 2)
-            print(f"redis-server: {served}")
+            requests, turns = (100_000, 1) if given.quick else (2_000_000, 2)
+            served = server.measure(folder, compared, requests, turns)
+    short = [name for name, row in found.items() if row["glibc"]["seconds"] < SECONDS_MIN]
     result = {"version": 1, "rounds": rounds, "programs": found, "calls": calls}
     result |= {"sparse_kib": sparse, "server": served, "must": MUST}
-    result["figures"] = judge(result)
-    result["reached"] = reached(result["figures"])
-    result["conditions"] = {
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0],
-        "short": [n for n, row in found.items() if row["glibc"]["seconds"] < SECONDS_MIN],
-    }
-    (OUT / "runtime.json").write_text(json.dumps(result, indent=2) + "\n")
-    for figure, value in result["figures"].items():
-        held = "reached" if result["reached"][figure] else "missed"
-        print(f"{figure} {value:.3f}, must {MUST[figure]:g}: {held}")
-    options = ["--quick"] if quick else []
-    recorded.main(options)
-    cases.main(options)
-    answers.main([])
-    return colors.main(options)
+    figures = judge(result)
+    result |= {"figures": figures, "reached": reached(figures)}
+    return result | {"conditions": {**conditions(), "short": short}}
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+BENCH = Bench("runtime", measure)
+PARTS = (recorded.BENCH, cases.BENCH, answers.BENCH, colors.BENCH)

@@ -14,15 +14,15 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench import commands
 from bench.runtime.programs import Allocator
 
-TAU = [sys.executable, "-m", "tautochrone", "-q"]
+TAU = (*commands.TAU, "-q")
 KEYS = 20_000
 VALUE_BYTES = 64
 RECORDED_REQUESTS = 150_000

@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from bench.commands import OUT
 from bench.runtime import answers
 
 
@@ -31,6 +32,6 @@ def test_another_answer_is_told(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_all_programs_answer_as_without() -> None:
     """Of those that are installed."""
-    assert answers.main([]) == 0
-    found = json.loads((answers.OUT / "runtime_answers.json").read_text())
+    assert answers.BENCH.main([]) == 0
+    found = json.loads((OUT / "runtime_answers.json").read_text())
     assert found["same"] + len(found["skipped"]) >= answers.LEAST

@@ -76,10 +76,11 @@ def test_an_attack_is_timed_and_judged(tmp_path: Path) -> None:
     """The three passes have times. Few walks elsewhere pass, with many in the same sets."""
     plan = attack.planned(tmp_path, Path(GEOMETRY), Array("second level", 256, 12, 9))
     found = attack.attacked(tmp_path, plan, max(os.sched_getaffinity(0)))
-    assert min(found.alone, found.elsewhere, found.same) > 0 and 1 <= found.tries <= attack.TRIES
-    assert attack.Attack(100, 109, 420).is_passed  # a walk has 20 ticks
-    assert not attack.Attack(100, 111, 420).is_passed
-    assert not attack.Attack(100, 100, 179).is_passed
+    assert min(found[key] for key in ("alone", "elsewhere", "same")) > 0
+    assert 1 <= found["tries"] <= attack.TRIES
+    assert attack.judged(100, 109, 420)["is_passed"]  # a walk has 20 ticks
+    assert not attack.judged(100, 111, 420)["is_passed"]
+    assert not attack.judged(100, 100, 179)["is_passed"]
 
 
 def test_on_this_machine(tmp_path: Path) -> None:
@@ -104,4 +105,4 @@ def test_on_this_machine(tmp_path: Path) -> None:
     rows = colors.measured({name: ways[name] for name in ("layout", "colored")}, rounds=4)
     assert rows["colored"]["ticks"] < 1.3 * rows["layout"]["ticks"]
     attacked = attack.attacked(tmp_path, attack.planned(tmp_path, found[0], facts), cpu)
-    assert attacked.elsewhere < attacked.same and attacked.same_ratio > 1.3
+    assert attacked["elsewhere"] < attacked["same"] and attacked["same_ratio"] > 1.3

@@ -1,6 +1,6 @@
 """Code bytes of the core: of each function, and of what a firmware links, for each target.
 
-Prints the table beside the one that is checked in (golden.json) and exits 1 if they differ.
+Prints the table, and complains of what is not as checked in (golden.json).
 TAU_UPDATE_GOLDEN=1 makes today's the checked-in one. Linked means: with --gc-sections, only what
 the named functions reach, the compiler's own helpers included, the C library's memmove and memset
 not.
@@ -9,17 +9,16 @@ not.
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from bench.commands import ROOT
+from bench.runner import Bench
 from testing.golden import pinned
 from tautochrone.targets.build import TARGETS
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-GOLDEN = HERE / "golden.json"
+GOLDEN = ROOT / "bench" / "size" / "golden.json"
 COMPILERS = {name: [TARGETS[name].compiler, *TARGETS[name].machine] for name in ("rv32", "m4")}
 BUILDS = {f"-{level} checks {check}": (level, check) for level in ("Os", "O2") for check in (0, 1)}
 LINKED = {
@@ -110,20 +109,19 @@ def differences(today: dict, golden: dict) -> list[str]:
     ]
 
 
-def main() -> int:
-    """Print the sizes and what changed; 1 if anything did."""
-    today = table()
+def lines(today: dict) -> Iterator[str]:
+    """A row for what is linked, and for each function."""
     columns = [(target, build) for target in COMPILERS for build in BUILDS]
-    print(f"{'bytes':34}" + "".join(f"{f'{target} {build}':>19}" for target, build in columns))
-    names = {kind: today["rv32"]["-O2 checks 1"][kind] for kind in ("linked", "functions")}
-    for kind, rows in names.items():
+    yield f"{'bytes':34}" + "".join(f"{f'{target} {build}':>19}" for target, build in columns)
+    for kind, rows in today["rv32"]["-O2 checks 1"].items():
         for name in rows:
             sizes = (today[target][build][kind].get(name, "") for target, build in columns)
-            print(f"{name:34}" + "".join(f"{size:>19}" for size in sizes))
-    changed = differences(today, pinned(GOLDEN, today))
-    print("\n".join(changed) or "as checked in", file=sys.stderr)
-    return 1 if changed else 0
+            yield f"{name:34}" + "".join(f"{size:>19}" for size in sizes)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def complaints(today: dict) -> list[str]:
+    """Sizes that changed."""
+    return differences(today, pinned(GOLDEN, today))
+
+
+BENCH = Bench("size", lambda _: table(), lines, complaints)

@@ -1,6 +1,6 @@
 """What tables cost: bytes and accesses of direct, hierarchical and plain page tables, in one run.
 
-Run `python -m bench.tables.run`; it writes out/bench/tables.json. Everything runs on the emulated
+Run `python -m bench tables`; it writes out/bench/tables.json. Everything runs on the emulated
 RV32 processor, so the same run gives the same numbers.
 
 - `sizes`: bytes of each form's constant part for spaces of 2^10 ... 2^20 pages.
@@ -15,16 +15,13 @@ RV32 processor, so the same run gives the same numbers.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
+from bench.runner import Bench
 from testing import table_cost
 
-ROOT = Path(__file__).resolve().parents[2]
-OUT = ROOT / "out" / "bench" / "tables.json"
 PAGES_LOG2 = 20
 RECORD_BYTES = 272
 FIVE_WORDS_BYTES = 20
@@ -174,22 +171,4 @@ def measure(mappings: dict[str, list[Region]]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Writes out/bench/tables.json and prints it short."""
-    found = measure(MAPPINGS)
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(found, indent=1) + "\n")
-    for row in found["sizes"]:
-        print(" ".join(f"{name} {value:,}" for name, value in row.items()))
-    for name, row in found["mappings"].items():
-        print(f"{name}: {row['mapped_pages']:,} pages, {row['records']:,} records,")
-        print(f"    {row['records_bytes']:,} bytes, {row['per_five_words']} of five words a page")
-    for isa, backends in found["operations"].items():
-        for backend, verbs in backends.items():
-            for verb, cost in verbs.items():
-                print(isa, backend, verb, *(f"{name} {value}" for name, value in cost.items()))
-    print(f"wrote {OUT.relative_to(ROOT)}")
-
-
-if __name__ == "__main__":
-    main()
+BENCH = Bench("tables", lambda _: measure(MAPPINGS))

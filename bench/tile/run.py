@@ -2,7 +2,7 @@
 
 Writes out/bench/tile.json: {"unmap": [{system, pages, cycles, placements, all_mapped}],
 "synthetic": [{system, actions, peak_mapped_pages, operations: {…: {count, max_cycles,
-p999_cycles, mean_cycles}}}]}. Exits 1 if our unmap is not flat (1.05), our slowest malloc takes
+p999_cycles, mean_cycles}}}]}. Complains if our unmap is not flat (1.05), our slowest malloc takes
 over 1.25 times the conventional one, or a load or store that hits takes longer than with a page
 table.
 
@@ -13,23 +13,21 @@ and all pages of a region in the last ones (`all_mapped` of them). --quick takes
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.runner import Bench
 from bench.tile import synthetic
+from tautochrone.console.output import note
 from tautochrone.facts import replay_format as form
 from tautochrone.replay import entry
 from tautochrone.replay.systems import tile as tile_systems
 from tautochrone.replay.tile.tile import TileAccesses, TileCalls, region_cycles, tile_replay
 from testing.table_cost import placements
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-OUT = ROOT / "out" / "bench" / "tile.json"
 OURS = tuple(each.name for each in tile_systems.SYSTEMS if each.role == entry.OURS)
 THEIRS = tuple(each.name for each in tile_systems.SYSTEMS if each.role == entry.CONVENTIONAL)
 SYSTEMS = (*OURS, *THEIRS)
@@ -125,47 +123,17 @@ def complaints(found: dict[str, list[dict[str, Any]]]) -> list[str]:
     return wrong
 
 
-def table(found: dict[str, list[dict[str, Any]]]) -> str:
-    """The rows for people."""
-    cells = {(row["system"], row["pages"]): row["cycles"] for row in found["unmap"]}
-    lines = ["unmap, cycles" + "".join(f"{system:>24}" for system in SYSTEMS)]
-    for pages in sorted({pages for _, pages in cells}):
-        row = "".join(f"{cells.get((system, pages), 0):>24,}" for system in SYSTEMS)
-        lines.append(f"{pages:>7,} pages{row}")
-    for row in found["synthetic"]:
-        told = ", ".join(
-            f"{kind} {each['max_cycles']:,} (mean {each['mean_cycles']:,.2f})"
-            for kind, each in row["operations"].items()
-        )
-        pages = f"{row['peak_mapped_pages']:,} pages"
-        lines.append(f"{row['actions']:,} actions, {row['system']}: at most {pages}, {told}")
-    return "\n".join(lines)
-
-
 def measure(quick: bool) -> dict[str, list[dict[str, Any]]]:
     """All rows."""
     sizes = SIZES_QUICK if quick else tuple(1 << power for power in range(SIZES_LOG2))
     count = PLACEMENTS_QUICK if quick else PLACEMENTS
     found: dict[str, list[dict[str, Any]]] = {"unmap": [], "synthetic": []}
     for system in SYSTEMS:
-        print(f"tile: {system} …", file=sys.stderr, flush=True)
+        note(f"tile: {system} …")
         found["unmap"] += unmap_rows(system, sizes, count)
     for actions in ACTIONS_QUICK if quick else ACTIONS:
         found["synthetic"] += [synthetic_row(system, actions) for system in SYSTEMS]
     return found
 
 
-def main() -> int:
-    """Measure, print, write; 1 if something is not as it must be."""
-    found = measure("--quick" in sys.argv[1:])
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(found, indent=1) + "\n")
-    print(table(found))
-    wrong = complaints(found)
-    for complaint in wrong:
-        print(f"tile: {complaint}", file=sys.stderr)
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+BENCH = Bench("tile", lambda given: measure(given.quick), complaints=complaints)

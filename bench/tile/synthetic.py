@@ -64,16 +64,20 @@ class Event(NamedTuple):
     accesses: int  # so far, which is the time of the trace
 
 
-def draws(seed: int) -> Iterator[float]:
-    """Numbers from [0, 1), 53 bits each, from SplitMix64."""
+def splitmix64(seed: int) -> Iterator[int]:
+    """Random numbers of 64 bits: the same everywhere."""
     step, state = 0x9E3779B97F4A7C15, seed
     while True:
         z = np.arange(1, DRAWS_AT_ONCE + 1, dtype=np.uint64) * np.uint64(step) + np.uint64(state)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-        yield from ((z >> np.uint64(11)) * 2.0**-53).tolist()
+        yield from (z ^ (z >> np.uint64(31))).tolist()
         state = (state + DRAWS_AT_ONCE * step) % 2**64
+
+
+def draws(seed: int) -> Iterator[float]:
+    """Numbers from [0, 1), 53 bits each."""
+    return ((number >> 11) * 2.0**-53 for number in splitmix64(seed))
 
 
 def events(seed: int, actions: int = ACTIONS, by: Choice = PLAIN) -> Iterator[Event]:

@@ -1,6 +1,6 @@
 """How large a trace is and how fast it is written and read, beside Parquet, in one run.
 
-Run `python -m bench.trace.run`; it writes out/bench/trace.json. Two sets of ten million events:
+Run `python -m bench trace`; it writes out/bench/trace.json. Two sets of ten million events:
 
 - *program*: a Python program that builds, prints and parses JSON, recorded by `tau record` with its
   times, call sites and sizes as they came;
@@ -16,10 +16,7 @@ write, the fastest read, though no one setting reaches all three.
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,15 +28,15 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
+from bench.recording import Run, record
+from bench.runner import Bench, Given
 from tautochrone.facts import trace_format
 from tautochrone.trace.file import EVENT, Columns, TraceWriter, open_trace
 
-ROOT = Path(__file__).resolve().parents[2]
 EVENTS = 10_000_000
 REPEATS = 3
 SEED = 7
 ROW_GROUP_EVENTS = 1_000_000
-WRITE_RATIO_MUST, READ_RATIO_MUST = 3.0, 6.0
 DELTA = "DELTA_BINARY_PACKED"
 PROGRAM = """
 import json, sys
@@ -52,15 +49,8 @@ Events = dict[str, np.ndarray]
 
 def record_program(folder: Path, events: int) -> Events:
     """The first `events` events of PROGRAM. Raises RuntimeError if it was not recorded whole."""
-    out = folder / "program.tau"
-    tau = [sys.executable, "-m", "tautochrone", "record", "--no-children", "-o", str(out), "--"]
-    subprocess.run(
-        [*tau, sys.executable, "-c", PROGRAM],
-        check=True,
-        capture_output=True,
-        env=os.environ | {"PYTHONMALLOC": "malloc"},
-        timeout=600,
-    )
+    run = Run((sys.executable, "-c", PROGRAM), environment={"PYTHONMALLOC": "malloc"})
+    out = record("program", run, folder / "program.tau", ["--no-children"])
     columns: dict[str, list[np.ndarray]] = {name: [] for name in Columns._fields}
     with open_trace(out) as reader:
         if reader.totals.events < events:
@@ -195,37 +185,21 @@ def measure(events: Events, folder: Path, repeats: int = REPEATS) -> dict[str, A
     }
 
 
-def main() -> None:
-    """Measure both sets, print and write the result."""
-    result: dict[str, Any] = {
+def measure_all(_: Given) -> dict[str, Any]:
+    """Both sets."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sets = {
+            "program": measure(record_program(folder, EVENTS), folder),
+            "noise": measure(make_noise(EVENTS), folder),
+        }
+    return {
         "version": 1,
         "command": "bench/trace",
         "python": sys.version.split()[0],
         "pyarrow": pyarrow.__version__,
-        "must": {"size_ratio": 1.0, "write_ratio": WRITE_RATIO_MUST, "read_ratio": READ_RATIO_MUST},
-        "sets": {},
+        "sets": sets,
     }
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for label, make in (
-            ("program", lambda: record_program(folder, EVENTS)),
-            ("noise", lambda: make_noise(EVENTS)),
-        ):
-            found = measure(make(), folder)
-            result["sets"][label] = found
-            trace = found["trace"]
-            print(
-                f"{label:8} {trace['bytes_per_event']:.2f} B/event ({found['size_ratio']:.2f} of"
-                f" Parquet's smallest), written {trace['write_per_second'] / 1e6:.0f} M/s"
-                f" ({found['write_ratio']:.1f} x its fastest),"
-                f" read {trace['read_per_second'] / 1e6:.0f} M/s"
-                f" ({found['read_ratio']:.1f} x its fastest)",
-                flush=True,
-            )
-    out = ROOT / "out" / "bench"
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "trace.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
-if __name__ == "__main__":
-    main()
+BENCH = Bench("trace", measure_all)

@@ -5,7 +5,7 @@ largest over the placements, of regions that were mapped as a whole. `direct` (c
 `hierarchical` (core/hierarchy.c), and of core/conventional/pagetable.c `conventional` (each page is
 looked at) and `conventional-mapped` (mapped pages are) are RV32IMC code in a space of 2^20 pages,
 with Zbb in the fields that end with `_zbb`. `sv39` and `sv39-linear` (core/ports) are RV64IMAC code
-on ordinary RISC-V page tables. Exits 1 if a constant-time way is not flat (1.05) or exceeds its
+on ordinary RISC-V page tables. Complains if a constant-time way is not flat (1.05) or exceeds its
 bound.
 
 The placements are half random; the others start where every word of the region tree, on all of its
@@ -15,19 +15,16 @@ few sizes and placements.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.runner import Bench
+from tautochrone.console.output import note
 from testing.sv39 import unmap_cost as sv39_unmap_cost
 from testing import table_cost as costs
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-OUT = ROOT / "out" / "bench" / "unmap.json"
 PAGES_LOG2 = 20
 SIZES_LOG2 = 17
 SIZES_QUICK = (1, 2, 33, 512)
@@ -102,53 +99,16 @@ def complaints(rows: list[dict[str, Any]]) -> list[str]:
     return found
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """The rows for people: a line a size, a column a way, instructions / accesses."""
-    backends = list(dict.fromkeys(row["backend"] for row in rows))
-    lines = ["     pages" + "".join(f"{backend:>24}" for backend in backends)]
-    cells = {
-        (row["pages"], row["backend"]): f"{row['instructions']:,} / {row['accesses']:,}"
-        for row in rows
-    }
-    for pages in sorted({row["pages"] for row in rows}):
-        lines.append(
-            f"{pages:10,}" + "".join(f"{cells.get((pages, name), ''):>24}" for name in backends)
-        )
-    for backend in backends:
-        chosen = [row for row in rows if row["backend"] == backend]
-        by_unit = ", ".join(f"{flatness(chosen, unit):.3f} in {unit}" for unit in UNITS)
-        bound = chosen[0].get("bound_instructions")
-        lines.append(
-            f"{backend}: largest over smallest {by_unit}"
-            + (f"; bound {bound} / {chosen[0]['bound_accesses']}" if bound else "")
-        )
-    return "\n".join(lines)
-
-
 def measure(quick: bool) -> list[dict[str, Any]]:
     """All rows."""
     sizes = SIZES_QUICK if quick else tuple(1 << power for power in range(SIZES_LOG2))
     count = PLACEMENTS_QUICK if quick else PLACEMENTS
     rows = []
     for backend in ("direct", "hierarchical", "conventional", "conventional-mapped"):
-        print(f"unmap: {backend} …", file=sys.stderr, flush=True)
+        note(f"unmap: {backend} …")
         rows += rows_of(backend, sizes, count)
-    print("unmap: sv39 …", file=sys.stderr, flush=True)
+    note("unmap: sv39 …")
     return rows + sv39_unmap_cost.rows(quick)
 
 
-def main() -> int:
-    """Measure, print, write; 1 if something is not as it must be."""
-    rows = measure("--quick" in sys.argv[1:])
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(rows, indent=1) + "\n")
-    print(table(rows))
-    wrong = complaints(rows)
-    for complaint in wrong:
-        print(f"unmap: {complaint}", file=sys.stderr)
-    print(f"{OUT.relative_to(ROOT)}: {len(rows)} rows", file=sys.stderr)
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+BENCH = Bench("unmap", lambda given: measure(given.quick), complaints=complaints)

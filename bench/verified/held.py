@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +22,8 @@ CHECK_LEVELS = (0, 1, 2)
 OPTIMIZATIONS = ("-O2", "-Os")
 
 
-@dataclass(frozen=True)
-class Held:
-    """A plan of one recording in one build, on one target."""
-
-    recording: str
-    build: str
-    target: str
-    heap_bytes: int
-    pools: int
-    calls: int
-    refused: int
-    over_bound: int
-    nearest: float  # the call that came nearest to its bound, as a part of it
-    stack_bytes: int
-
-    def document(self) -> dict[str, Any]:
-        """Return its object in the JSON."""
-        return asdict(self)
-
-
-def held(name: str, path: Path) -> Iterator[Held]:
-    """Yield the recording in every build on every target."""
+def held(name: str, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield a row for the recording in every build on every target."""
     trace = OpenTrace(path)
     for level in CHECK_LEVELS:
         build = Build(level)
@@ -55,10 +35,18 @@ def held(name: str, path: Path) -> Iterator[Held]:
             yield _row(name, level, optimize, verify(built.plan, trace, target), built.plan.classes)
 
 
-def _row(name: str, level: int, optimize: str, done: Done, classes: Any) -> Held:
+def _row(name: str, level: int, optimize: str, done: Done, classes: Any) -> dict[str, Any]:
     run = done.run
     parts = [call.instructions_max / call.bound for call in done.calls if call.bound]
-    return Held(
-        *(name, Build(level, optimize).name, run.target, run.heap_bytes, len(classes), run.calls),
-        *(done.refusals, len(done.over), round(max(parts), 4), run.stack_bytes),
-    )
+    return {
+        "recording": name,
+        "build": Build(level, optimize).name,
+        "target": run.target,
+        "heap_bytes": run.heap_bytes,
+        "pools": len(classes),
+        "calls": run.calls,
+        "refused": done.refusals,
+        "over_bound": len(done.over),
+        "nearest": round(max(parts), 4),  # the call that came nearest to its bound, as a part of it
+        "stack_bytes": run.stack_bytes,
+    }

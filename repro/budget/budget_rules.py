@@ -89,11 +89,6 @@ def free_needs_only_the_pointer() -> bool:
 
 def measure() -> dict[str, Any]:
     """Everything above, for the claims."""
-    return {
-        "same_size_one_class": same_size_one_class(),
-        "full_class_goes_to_shared": full_class_goes_to_shared(),
-        "never_a_larger_bucket": never_a_larger_bucket(),
-        "dedicated_distance_bytes": dedicated_distance_bytes(),
-        "stack_order": stack_order(),
-        "free_needs_only_the_pointer": free_needs_only_the_pointer(),
-    }
+    rules = (same_size_one_class, full_class_goes_to_shared, never_a_larger_bucket)
+    rules += (dedicated_distance_bytes, stack_order, free_needs_only_the_pointer)
+    return {rule.__name__: rule() for rule in rules}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.allocators import programs
-from repro.budget.measure import footprint, plan_of
+from bench.allocators.ours import footprint, plan_of
 from tautochrone.code.build import FASTEST
 from tautochrone.console.output import note
 from tautochrone.plan.making import Wanted, make_plan

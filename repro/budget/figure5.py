@@ -23,7 +23,8 @@ from typing import Any
 from bench.allocators import peers
 from bench.allocators.images import PeerMissing
 from repro.budget import workload
-from repro.budget.measure import footprint, plan_of, trace_of
+from bench.allocators.ours import footprint, plan_of
+from repro.budget.traces import trace_of
 from tautochrone.console.output import note
 
 Measure = Callable[[str, int, Path], int]

@@ -12,7 +12,8 @@ from typing import Any
 
 from bench.allocators import code_size
 from bench.allocators.images import ISAS, compile_c
-from repro.budget.measure import OUT, REPOSITORY
+from repro.budget.traces import RESULTS
+from repro.engine.results import REPOSITORY
 
 # The functions of the replayer's Kingsley that malloc and free need.
 KINGSLEY = re.compile(r"(kingsley_(malloc|free)|grow|class_of|block_of|word_(read|write))(\.\w+)*$")
@@ -23,7 +24,7 @@ def kingsley_bytes(isa_name: str) -> int:
     functions.
     """
     isa = ISAS[isa_name]
-    output = OUT / f"kingsley-{isa_name}.o"
+    output = RESULTS.out / f"kingsley-{isa_name}.o"
     flags = ("-Os", "-ffunction-sections")
     compile_c(isa, REPOSITORY / "peers" / "kingsley.c", flags, output)
     symbols = subprocess.run(

@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import Any
 
 from repro.budget.figure5 import SYSTEMS_32, Measure
-from repro.budget.measure import footprint, plan_of, stored, trace_of
+from bench.allocators.ours import footprint, plan_of
+from repro.budget.traces import RESULTS, trace_of
 from tautochrone.console.output import note
 
 DIVISORS = (
-    *(1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400),
-    *(800, 1000, 1200, 1400, 1600, 3200),
+    *(1, 2, 5, 10, 20, 30, 50, 70, 100, 130, 160, 200, 400), *(800, 1000, 1200, 1400, 1600, 3200)
 )
 WORKLOAD = "W5"
 SEED = 0
@@ -66,7 +66,7 @@ def crossover(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def measure(divisors: tuple[int, ...] = DIVISORS) -> dict[str, Any]:
     """One row a scale: heap, code and total of each system; and the crossover."""
-    code = code_bytes(stored("figure6")["rows"])
+    code = code_bytes(RESULTS.stored("figure6")["rows"])
     rows = []
     for divide_by in divisors:
         note(f"figure 7: sizes / {divide_by}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.allocators import programs
-from repro.budget.measure import footprint, plan_of
+from bench.allocators.ours import footprint, plan_of
 from tautochrone.code.build import FASTEST
 from tautochrone.console.output import note
 from tautochrone.plan.making import Wanted, make_plan
@@ -42,9 +42,7 @@ def summarize(pairs: list[dict[str, Any]]) -> dict[str, Any]:
     """The worst of each planner on the other input, and how many plans cost more than COSTLY."""
     result: dict[str, Any] = {"pairs": pairs, "plans_count": 2 * len(pairs)}
     for planner in PLANNERS:
-        other = [
-            pair[planner][planned][tried] for pair in pairs for planned, tried in ("ab", "ba")
-        ]
+        other = [pair[planner][planned][tried] for pair in pairs for planned, tried in ("ab", "ba")]
         result[f"{planner}_other_over_tlsf_max"] = max(other)
         result[f"{planner}_costly_count"] = sum(ratio > COSTLY for ratio in other)
     result["own_over_tlsf_max"] = max(pair["replayed"][w][w] for pair in pairs for w in "ab")

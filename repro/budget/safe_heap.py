@@ -12,11 +12,15 @@ out/bench/safe_heap.json.
 
 from __future__ import annotations
 
-import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+from bench.runner import Bench, Given
 from repro.budget import workload
-from repro.budget.measure import plan_of, trace_of
+from bench.allocators.ours import plan_of
+from repro.budget.traces import trace_of
 from tautochrone.facts import fault_format as faults
 from tautochrone.plan.file import Plan
 from tautochrone.replay import opened
@@ -24,8 +28,6 @@ from tautochrone.replay.search import RESOLUTION_BYTES
 from tautochrone.replay.session import Session
 from tautochrone.replay.systems import system_named
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-RESULTS = REPOSITORY / "out" / "bench" / "safe_heap.json"
 REACH = 1.25
 SIZES_COUNT = 2048
 SEEDS = (0, 1, 2)
@@ -47,7 +49,7 @@ def safe_heap(session: Session, smallest_bytes: int, most_bytes: int) -> int:
     return smallest_bytes
 
 
-def measure(trace: Path, system: str, plan: Plan | None) -> dict[str, int]:
+def measure(trace: Path, system: str, plan: Plan | None) -> dict[str, float]:
     """Smallest, bisected and safe heap of one system on one trace."""
     decoded = opened.open_trace_for_replay(trace)
     peak_bytes = int(decoded.facts.peak_live_bytes)
@@ -55,11 +57,13 @@ def measure(trace: Path, system: str, plan: Plan | None) -> dict[str, int]:
         smallest = session.smallest_heap()
         bisected = session.smallest_heap(grid_sizes=1)
         safe = safe_heap(session, smallest, int(peak_bytes * REACH))
-    return {"peak": peak_bytes, "smallest": smallest, "bisected": bisected, "safe": safe}
+    sizes = {"peak": peak_bytes, "smallest": smallest, "bisected": bisected, "safe": safe}
+    above = {"bisected_above": bisected / smallest - 1, "safe_above": safe / smallest - 1}
+    return sizes | above
 
 
-def main() -> None:
-    """Print and store one row a workload, seed and system, and the range over each system."""
+def measure_all(_: Given) -> dict[str, Any]:
+    """One row a workload, seed and system."""
     rows = []
     for name in workload.WORKLOADS:
         for seed in SEEDS:
@@ -69,16 +73,19 @@ def main() -> None:
                 if system == "tlsf" or plan.classes:
                     sizes = measure(trace, system, plan if system == "budget" else None)
                     rows.append({"workload": name, "seed": seed, "system": system, **sizes})
-                    above = [sizes[key] / sizes["smallest"] - 1 for key in ("bisected", "safe")]
-                    print(f"{name} seed {seed} {system:6} {sizes} bisected +{above[0]:.2%}", end="")
-                    print(f", safe +{above[1]:.2%}", flush=True)
+    return {"version": 1, "rows": rows}
+
+
+def lines(result: dict[str, Any]) -> Iterator[str]:
+    """The range over each system."""
     for system in ("tlsf", "budget"):
         for key in ("bisected", "safe"):
-            above = [row[key] / row["smallest"] - 1 for row in rows if row["system"] == system]
-            print(f"{system}: {key} above smallest: {min(above):.2%} to {max(above):.2%}")
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps({"version": 1, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+            above = [row[f"{key}_above"] for row in result["rows"] if row["system"] == system]
+            yield f"{system}: {key} above smallest: {min(above):.2%} to {max(above):.2%}"
+
+
+BENCH = Bench("safe_heap", measure_all, lines)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(BENCH.main())

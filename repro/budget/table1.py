@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.budget import workload
-from repro.budget.measure import OUT, import_events
+from repro.budget.traces import RESULTS, import_events
 from tautochrone.plan.heap import Budget, exact, exhaustive, greedy
 from tautochrone.plan.profile import Instants, profile_of
 
@@ -29,13 +29,11 @@ REPEATS = 5
 def case_trace(classes: int, live_max: int, seed: int) -> Path:
     """The trace of one case."""
     sizes = SIZES_BYTES[:classes]
-    path = OUT / "traces" / f"table1-{classes}-{live_max}-{seed}.tau"
+    path = RESULTS.out / "traces" / f"table1-{classes}-{live_max}-{seed}.tau"
     return import_events(path, workload.events(sizes, seed, workload.STEPS, live_max))
 
 
-def timed(
-    planner: Callable[[Instants], Budget], instants: Instants
-) -> tuple[Budget, float]:
+def timed(planner: Callable[[Instants], Budget], instants: Instants) -> tuple[Budget, float]:
     """The planner's answer and the shortest of REPEATS times in seconds."""
     best = float("inf")
     for _ in range(REPEATS):

@@ -1,35 +1,20 @@
-"""Small real cases of the reproduction: Fig.
-
-3 as a test, a column of Table 1, one bar of Fig. 5, and that claims.md is not stale.
-"""
+"""Small real cases of the reproduction: Fig. 3, a column of Table 1, one bar of Fig. 5."""
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from repro import sentences
-from repro.budget import (
-    budget_report,
-    budget_rules,
-    claims,
-    figure3,
-    figure7,
-    measure,
-    recordings,
-    table1,
-    workload,
-)
+from bench.allocators import ours
+from repro.budget import (budget_rules, figure3, figure7, recordings, table1, traces, workload)
 from tautochrone.plan.heap import exact, exhaustive, greedy
 
 
 @pytest.fixture(autouse=True)
 def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Traces and plans go to a folder of the test's own."""
-    for module in (measure, budget_report):
-        monkeypatch.setattr(module, "OUT", tmp_path)
+    monkeypatch.setattr(traces.RESULTS, "out", tmp_path)
 
 
 def test_rules_of_the_budgeted_heap() -> None:
@@ -41,10 +26,10 @@ def test_rules_of_the_budgeted_heap() -> None:
 
 def test_figure3(tmp_path: Path) -> None:
     """[P1-14] N_1 = P_1(t2) breaks the limit at t1; what the greedy finds does not."""
-    trace = measure.import_events(tmp_path / "figure3.tau", figure3.events())
+    trace = traces.import_events(tmp_path / "figure3.tau", figure3.events())
     instants = table1.instants_of(trace)
     assert instants.limit_bytes == 256
-    result = figure3.measure(greedy.budget(instants).counts)
+    result = figure3.in_use(greedy.budget(instants).counts)
     rows = result["rows"]
     assert rows["none"]["t2_bytes"] == result["limit_bytes"]
     assert rows["peak"]["t1_bytes"] > result["limit_bytes"]
@@ -59,7 +44,7 @@ def test_a_column_of_table1(tmp_path: Path) -> None:
     sizes = table1.SIZES_BYTES[:3]
     for seed in range(5):
         workload_events = workload.events(sizes, seed, 2000, 6)
-        trace = measure.import_events(tmp_path / f"{seed}.tau", workload_events)
+        trace = traces.import_events(tmp_path / f"{seed}.tau", workload_events)
         instants = table1.instants_of(trace)
         best = table1.dedicated_bytes(instants, exhaustive.budget(instants))
         proved = exact.budget(instants)
@@ -90,11 +75,11 @@ def test_the_budget_needs_no_more_than_plain_tlsf() -> None:
 
     5: W4, a short run, the replayed plan beside plain TLSF and peak live.
     """
-    trace = measure.trace_of("W4", 0, 1, 3000)
-    plan = measure.plan_of(trace, "replayed")
+    trace = traces.trace_of("W4", 0, 1, 3000)
+    plan = ours.plan_of(trace, "replayed")
     peak = workload.peak_live_bytes(workload.WORKLOADS["W4"], 0, 3000)
-    budget = measure.footprint(trace, "budget", plan)
-    assert peak <= budget <= measure.footprint(trace, "tlsf")
+    budget = ours.footprint(trace, "budget", plan)
+    assert peak <= budget <= ours.footprint(trace, "tlsf")
 
 
 def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
@@ -102,16 +87,11 @@ def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
     rows = [
         {"heap_bytes": {"budget": heap}, "total_bytes": {"budget": budget, "tlsf": tlsf}}
         for heap, budget, tlsf in (
-            (100, 300, 200),
-            (200, 250, 260),
-            (400, 500, 490),
-            (800, 900, 950),
+            (100, 300, 200), (200, 250, 260), (400, 500, 490), (800, 900, 950)
         )
     ]
     assert figure7.crossover(rows) == {
-        "heap_bytes": 800,
-        "below_bytes": 400,
-        "below_winner": "tlsf",
+        "heap_bytes": 800, "below_bytes": 400, "below_winner": "tlsf"
     }
     assert figure7.crossover(rows[:1]) is None, "it is the smallest nowhere"
     assert figure7.crossover(rows[3:]) is None, "the end of the sweep is no crossover"
@@ -129,38 +109,3 @@ def test_a_plan_that_costs_over_two_percent_on_the_other_input_is_counted() -> N
     assert (found["replayed_costly_count"], found["replayed_other_over_tlsf_max"]) == (1, 1.1)
     assert (found["greedy_costly_count"], found["greedy_other_over_tlsf_max"]) == (2, 1.3)
     assert (found["own_over_tlsf_max"], found["both_over_tlsf_max"]) == (0.95, 0.99)
-
-
-def test_claims_have_every_item_and_are_not_stale() -> None:
-    """Each item of the checklist has its line, in order, and every figure comes from results/."""
-    reasons = tomllib.loads((claims.HERE / "reasons.toml").read_text(encoding="utf-8"))
-    assert [item["id"] for item in reasons["item"]] == [f"P1-{n}" for n in range(1, 29)]
-    results = {stage: measure.stored(stage) for stage in claims.STAGES}
-    text = claims.claims_text(reasons, results)
-    assert (claims.HERE / "claims.md").read_text(encoding="utf-8") == text
-    assert "not measured" not in text
-    assert "**no**" not in text
-
-
-def test_a_figure_that_was_not_measured_says_so() -> None:
-    """A sentence never shows a figure that is not there."""
-    assert sentences.filled("{figure5.a.0|.3f}", {}) == "not measured"
-    assert sentences.filled("{x.c|above}", {"x": {"c": {"jq": 1.014}}}) == "jq +1.4 %"
-    assert sentences.filled("{x.a.1} {x.b|yes}", {"x": {"a": [1, 2], "b": False}}) == "2 **no**"
-
-
-def test_every_figure_draws() -> None:
-    """The report is made from the stored results and needs no network."""
-    names = [panel.name for panel in budget_report.panels()]
-    assert names == [
-        "figure5",
-        "figure5-host",
-        "cross-input",
-        "figure7",
-        "figure6",
-        "table1",
-        "figure3",
-    ]
-    budget_report.write()
-    html = (budget_report.OUT / "report.html").read_text(encoding="utf-8")
-    assert "<script src=" not in html and "https://" not in html.split("</style>")[-1][:2000]

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bench.tile.synthetic import splitmix64
+
 # Table 2, bytes [P1-21].
 WORKLOADS: dict[str, tuple[int, ...]] = {
     "W1": (131072, 65536, 32768, 16384),
@@ -27,38 +29,23 @@ SEEDS = tuple(range(10))
 Event = tuple[str, int, int]  # op, id, size in bytes (0 for free)
 
 
-class SplitMix64:
-    """A small random generator with 64 bits of state: the same numbers everywhere."""
-
-    _MASK = (1 << 64) - 1
-
-    def __init__(self, seed: int) -> None:
-        self._state = seed & self._MASK
-
-    def below(self, limit: int) -> int:
-        """A number from 0 to `limit` - 1.
-
-        The bias of the remainder is below 2^-50 for the limits used here.
-        """
-        self._state = (self._state + 0x9E3779B97F4A7C15) & self._MASK
-        z = self._state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & self._MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & self._MASK
-        return (z ^ (z >> 31)) % limit
-
-
 def events(
     sizes: Sequence[int], seed: int, steps: int = STEPS, live_max: int = LIVE_MAX
 ) -> Iterator[Event]:
     """The workload as (op, id, size) with op "malloc" or "free"; ids are reused after a free."""
-    random = SplitMix64(seed)
+    numbers = splitmix64(seed)
+
+    def below(limit: int) -> int:
+        # The bias of the remainder is below 2^-50 for the limits used here.
+        return next(numbers) % limit
+
     live: list[list[int]] = [[] for _ in sizes]
     # The most recently freed id first, so that ids are slots as a trace numbers them.
     spare: list[int] = list(range(len(sizes) * live_max - 1, -1, -1))
     for _ in range(steps):
-        chosen = random.below(len(sizes))
+        chosen = below(len(sizes))
         objects = live[chosen]
-        allocates = random.below(2) == 0
+        allocates = below(2) == 0
         if len(objects) == live_max:
             allocates = False
         elif not objects:
@@ -68,7 +55,7 @@ def events(
             objects.append(name)
             yield "malloc", name, sizes[chosen]
         else:
-            position = random.below(len(objects))
+            position = below(len(objects))
             objects[position], objects[-1] = objects[-1], objects[position]
             name = objects.pop()
             spare.append(name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from repro.coldcode import kernels
 from repro.coldcode.kernels import Paging, Work
-from repro.coldcode.measure import REPOSITORY
+from repro.engine.results import REPOSITORY
 from tautochrone.coldcode.fragment import fragment_text
 from tautochrone.coldcode.kernel import read_kernel
 from tautochrone.coldcode.link_map import Piece, read_link_map

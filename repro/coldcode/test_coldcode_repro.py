@@ -1,9 +1,8 @@
-"""Small cases of the reproduction: its parts run, stored results hold together, and claims.md is
-not stale. No kernel is built here, and nothing is fetched."""
+"""Small cases of the reproduction: its parts run, and stored results hold together. No kernel is
+built here, and nothing is fetched."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -12,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from repro import claims_page, sentences
-from repro.coldcode import claims, goals, report, run, shown, workload
+from repro.coldcode import derived, goals, run, workload
 from repro.coldcode.image import inputs, packages
-from repro.coldcode.measure import REPOSITORY, RESULTS, stored
+from repro.engine.results import REPOSITORY
 from tautochrone.errors import TauError
 from tautochrone.report.code import verdict
 
-ITEMS = 35
+RESULTS = run.REPRODUCTION.results()
 SMALL = 4 << 20
 OUT_OF_RAM_LEAST, STATIC_LEAST = 0.84, 0.55
 # Of five rounds; of one, 5 % or three loads. More than the 3 % that were asked for: the search fits
@@ -99,47 +97,15 @@ def test_what_cannot_be_run_is_named() -> None:
 # ---- What is stored
 
 
-def item_ids() -> list[str]:
-    """The items of claims.md."""
-    return [item["id"] for item in claims.reasons()["item"]]
-
-
-def test_every_item_of_the_checklist_is_there() -> None:
-    assert item_ids() == [*(f"P3-{number}" for number in range(1, 34)), "G-8", "G-9"]
-    assert len(item_ids()) == ITEMS
-
-
-def test_claims_are_not_stale() -> None:
-    assert (claims.HERE / "claims.md").read_text(encoding="utf-8") == claims.text_now()
-
-
-def test_verdicts_are_known() -> None:
-    items = claims.reasons()["item"]
-    assert all(item["verdict"] in claims_page.VERDICTS for item in items)
-
-
-@pytest.mark.parametrize("stage", [name for name in run.STAGES])
-def test_every_stage_is_stored(stage: str) -> None:
-    assert stored(stage), f"make repro P=coldcode has not measured {stage}"
-
-
-def test_results_are_ordered_json() -> None:
-    for path in RESULTS.glob("*.json"):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        assert (
-            path.read_text(encoding="utf-8") == json.dumps(found, indent=1, sort_keys=True) + "\n"
-        )
-
-
 def test_percentages_are_those_of_the_kib() -> None:
     """[G-8]"""
-    found = claims.paper_percentages()
+    found = derived.paper_percentages()
     assert found["static_percent"] == [37.4, 52.8]
     assert found["code_percent"] == [50.7, 73.5]
 
 
 def test_no_placement_is_below_the_bound() -> None:
-    space = stored("design_space")
+    space = RESULTS["design_space"]
     for row in space["rows"]:
         for work, bounds in space["bounds"].items():
             counts = [row[work][name] for name in ("round-robin", "random", "nru", "aging")]
@@ -149,32 +115,32 @@ def test_no_placement_is_below_the_bound() -> None:
 def test_ours_is_never_worse_than_the_papers() -> None:
     """At every T and number of frames."""
     rows: dict[tuple[float, int], dict[str, int]] = {}
-    for row in stored("sweep")["rows"]:
+    for row in RESULTS["sweep"]["rows"]:
         at = rows.setdefault((row["part"], row["frames"]), {})
         at[row["planner"]] = row["loads"]["round-robin"]
     assert all(at["replayed"] <= at["profile-based"] for at in rows.values())
 
 
 def test_colder_thresholds_need_less_ram_and_more_loads() -> None:
-    rows = stored("sweep")["sizes"]
+    rows = RESULTS["sweep"]["sizes"]
     resident = [row["resident_bytes"] for row in rows]
     assert resident == sorted(resident, reverse=True)
 
 
 def test_booted_kernels_do_what_replay_says() -> None:
-    found: dict[str, Any] = claims.all_results()["derived"]
+    found: dict[str, Any] = RESULTS["derived"]
     assert found["outputs_equal"]
     point = found["booted"]["point"]
     assert point["code_part"] >= OUT_OF_RAM_LEAST and point["static_part"] >= STATIC_LEAST
     assert abs(point["replay_error"]) <= REPLAY_ERROR_MOST
-    for row in claims.all_results()["booted"]["by_frames"].values():
+    for row in RESULTS["booted"]["by_frames"].values():
         missing = abs(row["loads"] - row["replayed_loads"])
         assert missing <= max(ROUND_ERROR_MOST * row["loads"], LOADS_ERROR_MOST)
 
 
 def test_the_report_states_the_range_that_was_measured() -> None:
     """Of booted kernels against replay: with the memory of the recording, and with little."""
-    found: dict[str, Any] = claims.all_results()["derived"]["replay_range"]
+    found: dict[str, Any] = RESULTS["derived"]["replay_range"]
     assert round(-100 * found["least"]) == verdict.LESS_PERCENT
     assert round(100 * found["most"]) == verdict.MORE_PERCENT
     assert round(found["little_memory"], 1) == verdict.LITTLE_MEMORY_TIMES
@@ -182,15 +148,14 @@ def test_the_report_states_the_range_that_was_measured() -> None:
 
 def test_replay_of_what_a_paged_kernel_executed_is_what_it_counted() -> None:
     """But for the pages that the end of activation and the counters' own file load."""
-    missing = claims.all_results()["derived"]["own_replay_missing"]
+    missing = RESULTS["derived"]["own_replay_missing"]
     assert len(missing) == 5 and all(abs(loads) <= OWN_LOADS_MOST for loads in missing)
 
 
 def test_errors_of_replay_are_in_the_order_of_frames() -> None:
     """Per cent and loads belong together."""
-    results = claims.all_results()
-    found = claims.derived(results)
-    rows = results["booted"]["by_frames"]
+    found = RESULTS["derived"]
+    rows = RESULTS["booted"]["by_frames"]
     expected = [rows[n]["replayed_loads"] - rows[n]["loads"] for n in ("4", "8", "16", "32")]
     assert found["replay_missing"] == expected
     for frames, missing in zip(("4", "8", "16", "32"), expected, strict=True):
@@ -199,7 +164,7 @@ def test_errors_of_replay_are_in_the_order_of_frames() -> None:
 
 def test_a_plan_for_less_ram_leaves_what_was_asked_for() -> None:
     """The pager has no more than what was set aside for it."""
-    results = claims.all_results()
+    results = RESULTS
     pager = results["booted"]["point"]["pager_bytes"]
     kept = results["goals"]["less_ram"]["ram_bytes"] + pager
     assert pager <= goals.PAGER_BYTES
@@ -207,33 +172,9 @@ def test_a_plan_for_less_ram_leaves_what_was_asked_for() -> None:
     assert results["derived"]["page_time"]["less_ram"] <= PAGE_TIME_MOST
 
 
-def test_shown_groups_hold() -> None:
-    found = stored("shown")
-    assert set(found) == set(shown.GROUPS)
-    assert all(group["holds"] for group in found.values())
-
-
-def test_nothing_in_the_claims_is_missing() -> None:
-    """But for what baselines have not been measured."""
-    results = claims.all_results()
-    for item in claims.reasons()["item"]:
-        for column in claims_page.COLUMNS:
-            text = str(item[column])
-            if "{baselines." not in text or results["baselines"]:
-                assert sentences.MISSING not in sentences.filled(text, results), item["id"]
-
-
-def test_the_report_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(report, "PAGE", tmp_path / "report.html")
-    report.write()
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    for number in range(4, 9):
-        assert f"figure{number}" in text
-
-
 def test_the_readme_says_what_was_measured() -> None:
     """Of the paper's point, booted."""
-    point = claims.all_results()["derived"]["booted"]["point"]
+    point = RESULTS["derived"]["booted"]["point"]
     said = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     assert f"has {100 * point['code_part']:.1f} % of its code out of RAM" in said
     assert f"takes {100 * point['page_time_part']:.1f} % of the system time" in said

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +29,6 @@ IMAGE_BYTES = 230 << 20
 UUID = "6c7a4e0e-90f5-4a54-9e64-2b3c1f0d5a11"
 TIME = 1_767_225_600  # 2026-01-01, when QEMU's clock starts
 ROUNDS = 5
-SECONDS_MAX = 600
 
 
 def append(work: str = "programs", of: str = "recorded", rounds: int = ROUNDS) -> str:
@@ -99,20 +97,9 @@ def _commands(tree: Path) -> Iterator[str]:
 
 def _run(command: list[str]) -> str:
     """What a program of e2fsprogs says. Raises TauError if it fails."""
-    folders = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
-    environment = {**os.environ, "PATH": folders, "E2FSPROGS_FAKE_TIME": str(TIME)}
-    program = shutil.which(command[0], path=folders)
-    if program is None:
-        raise TauError(f"{command[0]} is not installed", "apt install e2fsprogs")
-    done = subprocess.run(
-        [program, *command[1:]],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=SECONDS_MAX,
-        env=environment,
-    )
-    if done.returncode:
-        raise TauError("the workload's image cannot be made", said=done.stdout)
-    return done.stdout
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    try:
+        said = packages.run(command, "e2fsprogs", PATH=path, E2FSPROGS_FAKE_TIME=str(TIME))
+    except TauError as error:
+        raise TauError("the workload's image cannot be made", said=error.said) from error
+    return said.stdout + said.stderr

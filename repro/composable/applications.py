@@ -8,16 +8,18 @@ from pathlib import Path
 
 from hw.build import Options
 from kernel.systems.jpeg import images
-from repro.composable.measure import HERE, OUT, REPOSITORY
+from repro.engine.results import REPOSITORY, Results
 from tautochrone.compose import code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Fifo, System, system_file
 from testing import tile
 
+RESULTS = Results("composable")
 SYSTEMS = REPOSITORY / "kernel" / "systems"
 JPEG = SYSTEMS / "jpeg"
-PROGRAMS = HERE / "programs"
-BUILT = OUT / "built"
+PROGRAMS = RESULTS.home / "programs"
+IMAGES = RESULTS.home / "images"
+BUILT = RESULTS.out / "built"
 PAGE_BYTES = 65536  # the largest page of both workloads: fewer entries
 PIPELINE_ADDRESS = 0x80200000
 NEIGHBOR_ADDRESS = 0x80300000
@@ -69,9 +71,7 @@ def pipeline() -> Application:
         REPOSITORY, name, sources, base(), BUILT, (), PAGE_BYTES, PIPELINE_ADDRESS
     )
     tasks = tuple(f"task{number}" for number in range(1, 6))
-    fifos = tuple(
-        Fifo(*pair, page_bytes=1024) for pair in zip(tasks[:-1], tasks[1:], strict=True)
-    )
+    fifos = tuple(Fifo(*pair, page_bytes=1024) for pair in zip(tasks[:-1], tasks[1:], strict=True))
     return Application("pipeline", made, tasks, PAGE_BYTES, PAGE_BYTES, fifos)
 
 
@@ -124,8 +124,6 @@ def simulated(
             cycles or system.start_cycle + slots * slot_cycles,
             unit_parameters=unit_parameters,
         )
-    if "cycle limit" not in done.messages or (
-        "refused" in done.console and not is_refusal_allowed
-    ):
+    if "cycle limit" not in done.messages or ("refused" in done.console and not is_refusal_allowed):
         raise RuntimeError(f"the system did not run: {done.console}{done.messages}")
     return done

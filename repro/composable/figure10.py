@@ -18,17 +18,11 @@ from typing import Any
 
 from hw.build import Options
 from kernel.systems.jpeg import images
-from repro.composable.applications import (
-    BUILT,
-    JPEG,
-    PROGRAMS,
-    base,
-    image_source,
-    printed,
-    simulated,
-)
-from repro.composable.measure import HERE, REPOSITORY
+from repro.composable import applications
+from repro.composable.applications import BUILT, JPEG, PROGRAMS, base, image_source
+from repro.composable.applications import printed, simulated
 from repro.composable.unit import unit_cycles
+from repro.engine.results import REPOSITORY
 from tautochrone.compose import code
 from tautochrone.compose.run import Run
 from tautochrone.compose.system import Application, Command, System, pages_of
@@ -59,7 +53,7 @@ class Image:
 
 IMAGES = (
     Image("192x144", images.path_of("192x144"), "4:2:0"),
-    Image("96x72", HERE / "images" / "96x72-444.jpg", "4:4:4"),
+    Image("96x72", applications.IMAGES / "96x72-444.jpg", "4:4:4"),
 )
 QUICK_IMAGES = (Image("64x64", images.path_of("64x64"), "4:2:0"),)
 

@@ -87,8 +87,7 @@ def run(size: Size, system: System, leak: str = "none") -> Run:
 def marks(run: Run) -> dict[tuple[int, int, int], int]:
     """Cycle of each task, iteration, and 0 for its start or 1 for its end."""
     return {
-        (value >> 24, value >> 1 & 0x7FFFFF, value & 1): cycle
-        for _, value, cycle in run.events(0)
+        (value >> 24, value >> 1 & 0x7FFFFF, value & 1): cycle for _, value, cycle in run.events(0)
     }
 
 

@@ -52,8 +52,7 @@ def measure() -> dict[str, Any]:
     for application in (decoder(FULL.image), pipeline()):
         lists = [pages_of(system, application, tile) for tile in (0, 1)]
         result["applications"][application.name] = {
-            **loaded_bytes(application.executable),
-            "entries": [len(each) for each in lists],
+            **loaded_bytes(application.executable), "entries": [len(each) for each in lists]
         }
     result["entries_most"] = max(
         entry for row in result["applications"].values() for entry in row["entries"]

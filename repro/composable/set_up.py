@@ -16,15 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from hw.build import Options
-from repro.composable.applications import (
-    BUILT,
-    PROGRAMS,
-    base,
-    printed,
-    simulated,
-)
+from repro.composable.applications import BUILT, PROGRAMS, base, printed, simulated
 from repro.composable.figure10 import QUICK_IMAGES, application
-from repro.composable.measure import REPOSITORY
+from repro.engine.results import REPOSITORY
 from tautochrone.compose import code
 from tautochrone.compose.run import FRAME_BITS
 from tautochrone.compose.system import Application, Command, System, pages_of
@@ -66,11 +60,7 @@ def system(commands: list[Command]) -> System:
     applications = (measured_application(), *fillers)
     slots = ("loader", *(f"{each.name}.main" for each in applications))
     return System(
-        applications,
-        (slots,),
-        tuple(commands),
-        user_slot_cycles=SLOT_CYCLES,
-        frame_count=FRAMES,
+        applications, (slots,), tuple(commands), user_slot_cycles=SLOT_CYCLES, frame_count=FRAMES
     )
 
 

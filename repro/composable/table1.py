@@ -12,7 +12,9 @@ import math
 import statistics
 from typing import Any
 
+from repro.composable.applications import RESULTS
 from repro.composable.synthesis import Design, clock_mhz, synthesized
+from repro.engine.claims import sentences_of
 from tautochrone.console.output import note
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -21,10 +23,7 @@ ENTRIES_DEFAULT = 4
 KINDS = ("lut", "ff", "block_rams")
 SMALL_FRAME_BITS = 11  # of frames of 1 KiB: 1 MiB, and the bit of those that are no memory
 SMALL_PAGE_BITS = 14  # a window of 16 MiB
-PAPER = {
-    "core": {"ff": (1304, 2338), "lut": (1536, 2748), "block_rams": (0, 1)},
-    "tile": {"ff": (65224, 67292), "lut": (45455, 47879), "block_rams": (270, 272)},
-}
+PAPER = sentences_of(RESULTS.home)["paper_values"]
 
 
 def unit(entries: int) -> Design:
@@ -73,9 +72,7 @@ def clocks(design: Design, seeds: tuple[int, ...]) -> dict[str, Any]:
     return {"mhz": found, "median_mhz": statistics.median(found)}
 
 
-def measure(
-    entries: tuple[int, ...] = ENTRIES, seeds: tuple[int, ...] = SEEDS
-) -> dict[str, Any]:
+def measure(entries: tuple[int, ...] = ENTRIES, seeds: tuple[int, ...] = SEEDS) -> dict[str, Any]:
     """Cells of every design, clocks of the two tiles."""
     plain = synthesized(core())
     result: dict[str, Any] = {
@@ -104,8 +101,7 @@ def measure(
     }
     if seeds:
         result["clock"] = {
-            "tile": clocks(tile(), seeds),
-            "tile_with_unit": clocks(tile(ENTRIES_DEFAULT), seeds),
+            "tile": clocks(tile(), seeds), "tile_with_unit": clocks(tile(ENTRIES_DEFAULT), seeds)
         }
         result["clock"]["ratio"] = (
             result["clock"]["tile_with_unit"]["median_mhz"] / result["clock"]["tile"]["median_mhz"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from hw.build import Options
 from repro.composable.applications import BUILT, PROGRAMS, base, printed
-from repro.composable.measure import REPOSITORY
+from repro.engine.results import REPOSITORY
 from tautochrone.targets.build import link
 
 

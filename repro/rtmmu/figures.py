@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from bench.result_file import write_result
 from bench.tile import synthetic
 from repro.rtmmu import page_model
-from repro.rtmmu.measure import CONVENTIONAL, MEASURES, OURS, OUT, SYSTEMS, replayed, store
+from repro.rtmmu.page_costs import CONVENTIONAL, MEASURES, OURS, SYSTEMS, replayed
 from repro.rtmmu.page_model import PAGE_BYTES, Pages, count
 from repro.rtmmu.table1 import PAPER, synthetic_trace
+from repro.rtmmu.workloads import RESULTS
 
 MALLOC_KINDS = ("split, page mapped", "split, nothing mapped", "not split")
 FREE_KINDS = ("inside the heap", "last, used before it", "last, free before it")
@@ -46,13 +48,10 @@ def cells(sizes: np.ndarray, costs: np.ndarray, kinds: np.ndarray, columns: int)
     return np.unique(seen, axis=0).astype(int).tolist()
 
 
-def figure5(
-    runs: dict[str, Any], pages: Pages, measures: Sequence[str] = MEASURES
-) -> dict[str, Any]:
+def figure5(runs: dict[str, Any], pages: Pages, measures: Sequence[str]) -> dict[str, Any]:
     """Costs of malloc against the size, in three bands [P0-39]. The first measure tells apart."""
     kinds_of = {
-        OURS: np.array(pages.malloc_kinds),
-        CONVENTIONAL: np.array(pages.conventional_malloc_kinds),
+        OURS: np.array(pages.malloc_kinds), CONVENTIONAL: np.array(pages.conventional_malloc_kinds)
     }
     result: dict[str, Any] = {}
     for system, kinds in kinds_of.items():
@@ -91,7 +90,7 @@ def line_of(x: np.ndarray, y: np.ndarray, measure: str) -> dict[str, float]:
     }
 
 
-def figure6(runs: dict[str, Any], pages: Pages, measure: str = MEASURES[0]) -> dict[str, Any]:
+def figure6(runs: dict[str, Any], pages: Pages, measure: str) -> dict[str, Any]:
     """Costs of free against the size [P0-40]."""
     kinds = np.array(pages.free_kinds)
     returned = np.array(pages.returned_pages)
@@ -104,9 +103,7 @@ def figure6(runs: dict[str, Any], pages: Pages, measure: str = MEASURES[0]) -> d
     expected = line[f"{measure}_per_page"] * sizes_pages[extreme] + line["start"]
     return {
         OURS: summary(our_costs),
-        CONVENTIONAL: {
-            name: summary(costs[kinds == kind]) for kind, name in enumerate(FREE_KINDS)
-        },
+        CONVENTIONAL: {name: summary(costs[kinds == kind]) for kind, name in enumerate(FREE_KINDS)},
         "band": line,
         "cost_by_returned_pages": line_of(returned[kinds != 0], costs[kinds != 0], measure),
         "extreme": {
@@ -170,7 +167,7 @@ def curve_points(curve: Any, points: int = CURVE_POINTS) -> list[list[int]]:
     ]
 
 
-def points(runs: dict[str, Any], pages: Pages, measure: str = MEASURES[0]) -> dict[str, Any]:
+def points(runs: dict[str, Any], pages: Pages, measure: str) -> dict[str, Any]:
     """What the figures draw; not kept in the repository."""
     malloc_kinds = {OURS: pages.malloc_kinds, CONVENTIONAL: pages.conventional_malloc_kinds}
     result: dict[str, Any] = {}
@@ -186,14 +183,22 @@ def points(runs: dict[str, Any], pages: Pages, measure: str = MEASURES[0]) -> di
     return result
 
 
-def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
-    """All three figures, from one replay of the workload on each system."""
-    trace = synthetic_trace(seed, actions)
-    runs = {system: replayed(trace, system) for system in SYSTEMS}
-    pages = count(synthetic.first_touches(synthetic.events(seed, actions)))
-    store("points", points(runs, pages), OUT)
+def all_three(
+    runs: dict[str, Any], seed: int, actions: int, measures: Sequence[str], heap_pages: int
+) -> dict[str, Any]:
+    """All three figures of runs of the workload; what they draw is left in out/."""
+    pages = count(synthetic.first_touches(synthetic.events(seed, actions)), heap_pages)
+    drawn = points(runs, pages, measures[0])
+    write_result(RESULTS.out / f"points_{measures[0]}.json", drawn)
     return {
-        "figure5": figure5(runs, pages),
-        "figure6": figure6(runs, pages),
+        "figure5": figure5(runs, pages, measures),
+        "figure6": figure6(runs, pages, measures[0]),
         "figure7": figure7(runs, pages, seed),
     }
+
+
+def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
+    """In instructions and accesses, from one replay of the workload on each system."""
+    trace = synthetic_trace(seed, actions)
+    runs = {system: replayed(trace, system) for system in SYSTEMS}
+    return all_three(runs, seed, actions, MEASURES, page_model.HEAP_PAGES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.unmap import run as bench
-from repro.rtmmu.measure import ISAS
+from repro.rtmmu.page_costs import ISAS
 from tautochrone import native
 from tautochrone.code.bounds import bound_instructions
 from tautochrone.code.calls import core_code

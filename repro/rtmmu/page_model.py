@@ -43,9 +43,7 @@ class Placement:
     def __init__(self, heap_pages: int) -> None:
         self.library = native.library("libtau_core32.so")
         self.memory = mmap.mmap(
-            -1,
-            PAGE_BYTES << PAGES_LOG2,
-            flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE,
+            -1, PAGE_BYTES << PAGES_LOG2, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
         )
         self.origin = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
         count = 1 << PAGES_LOG2
@@ -152,8 +150,7 @@ class Counting:
         self.objects[slot] = (start, size_bytes, set())
         split = end != behind
         for mapped, calls in (
-            (is_new, self.pages.malloc_kinds),
-            (is_new_kept, self.pages.conventional_malloc_kinds),
+            (is_new, self.pages.malloc_kinds), (is_new_kept, self.pages.conventional_malloc_kinds)
         ):
             calls.append((SPLIT_MAPPED if mapped else SPLIT) if split else WHOLE)
 

@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bench.commands import first_line
 from bench.tile import synthetic
+from repro.engine.claims import sentences_of
 from repro.rtmmu import workloads
-from repro.rtmmu.measure import CALLS, CONVENTIONAL, ISAS, MEASURES, OURS, OUT, row_of
+from repro.rtmmu.page_costs import CALLS, CONVENTIONAL, ISAS, MEASURES, OURS, row_of
 from tautochrone.console.output import note
 from tautochrone.errors import TauError
 from tautochrone.trace.file import open_trace
 
-# Microseconds and pages as printed: malloc, free, footprint of theirs, then of the other MMU.
-PAPER = {
-    "Synthetic": (339, 945, 2971, 237, 4145462, 180132),
-    "avconv": (327, 547, 621, 233, 2263, 781),
-    "FFT": (326, 524, 6263, 233, 94305, 6263),
-    "mc": (336, 747, 206, 232, 2899292, 96035),
-    "sharpSAT": (327, 702, 4522, 233, 73454, 4718),
-    "antom": (325, 668, 2942, 233, 37854, 3176),
-    "PHP (neural net)": (322, 437, 476, 233, 1423306, 476),
-}
-VERSIONS = {
-    "ffmpeg": ("ffmpeg", "-version"),
-    "minisat": ("dpkg-query", "-W", "minisat"),
-    "picosat": ("dpkg-query", "-W", "picosat"),
-    "php": ("php", "--version"),
-    "valgrind": ("valgrind", "--version"),
-}
+SENTENCES = sentences_of(workloads.RESULTS.home)
+PAPER: dict[str, list[int]] = SENTENCES["paper_values"]
 
 
-def paper_ratios(row: str) -> dict[str, float]:
-    """The paper's own quotients for one of its rows."""
-    malloc, free, pages, their_malloc, their_free, their_pages = PAPER[row]
-    return {
+def with_paper(row: dict[str, Any], paper: str) -> dict[str, Any]:
+    """A row with what the paper's row has, if there is one, and the paper's own quotients."""
+    if not paper:
+        return {**row, "paper": paper}
+    malloc, free, pages, their_malloc, their_free, their_pages = PAPER[paper]
+    own = {
         "malloc_penalty": malloc / their_malloc,
         "free_gain": their_free / free,
         "footprint": their_pages / pages,
     }
+    return {**row, "paper": paper, "paper_values": PAPER[paper], "paper_ratios": own}
 
 
 def recording(trace: Path) -> dict[str, Any]:
@@ -64,16 +54,35 @@ def recording(trace: Path) -> dict[str, Any]:
 def synthetic_trace(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> Path:
     """The synthetic workload as a trace of first touches."""
     stream = synthetic.first_touches(synthetic.events(seed, actions))
-    return synthetic.write(OUT / "traces" / f"synthetic-{seed}-{actions}.tau", seed, stream)
+    path = workloads.RESULTS.out / "traces" / f"synthetic-{seed}-{actions}.tau"
+    return synthetic.write(path, seed, stream)
 
 
-def version(command: tuple[str, ...]) -> str:
-    """What a program says of itself; empty if it cannot run."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    except OSError:
-        return ""
-    return done.stdout.strip().splitlines()[0] if done.stdout.strip() else ""
+def traces(
+    names: Iterable[str], actions: int, quick: bool, is_kept: bool = False
+) -> dict[str, tuple[str, str, Path]]:
+    """Each trace's row in the paper, its command and its file. A program that this machine lacks
+    is named and left out. IS_KEPT: what another stage has recorded is taken as it is."""
+    by_seed = f"synthetic.py {synthetic.SEED}"
+    found = {"synthetic": ("Synthetic", by_seed, synthetic_trace(actions=actions))}
+    out = workloads.RESULTS.out / "quick" if quick else workloads.RESULTS.out
+    for name, program in workloads.programs(quick).items():
+        path = workloads.trace_path(name, out)
+        try:
+            if name in names:
+                if not (is_kept and path.exists()):
+                    workloads.record(name, program, out)
+                found[name] = (program.paper, " ".join(program.run.command), path)
+        except TauError as error:
+            note(f"left out: {name}: {error.message} ({error.next_step or '-'})")
+    return found
+
+
+def span(values: dict[str, float | None]) -> dict[str, Any]:
+    """The least and the most of what the programs have, and whose they are."""
+    known = {name: value for name, value in values.items() if value is not None}
+    least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    return {"min": known[least], "min_program": least, "max": known[most], "max_program": most}
 
 
 def extremes(rows: list[dict[str, Any]], isa: str) -> dict[str, Any]:
@@ -81,15 +90,7 @@ def extremes(rows: list[dict[str, Any]], isa: str) -> dict[str, Any]:
     result: dict[str, Any] = {}
     kinds = [f"{kind}_{m}" for kind in ("malloc_penalty", "free_gain") for m in MEASURES]
     for kind in (*kinds, "footprint"):
-        values = {row["program"]: row[isa]["ratios"][kind] for row in rows}
-        known = {name: value for name, value in values.items() if value is not None}
-        least, most = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-        result[kind] = {
-            "min": known[least],
-            "min_program": least,
-            "max": known[most],
-            "max_program": most,
-        }
+        result[kind] = span({row["program"]: row[isa]["ratios"][kind] for row in rows})
     result["within_bounds"] = all(within_bounds(row, isa) for row in rows)
     result["calls"] = {
         system: {
@@ -115,30 +116,18 @@ def within_bounds(row: dict[str, Any], isa: str) -> bool:
     )
 
 
-def measure(quick: bool = False, out: Path = OUT) -> dict[str, Any]:
-    """One row a trace; a program that this machine lacks is named and left out."""
-    rows, missing = [], []
-    actions = 20_000 if quick else synthetic.ACTIONS
-    by_seed = f"synthetic.py {synthetic.SEED}"
-    traces = {"synthetic": ("Synthetic", by_seed, synthetic_trace(actions=actions))}
-    for name, program in workloads.programs(quick).items():
-        try:
-            words = " ".join(program.command)
-            traces[name] = (program.paper, words, workloads.record(name, program, out))
-        except TauError as error:
-            missing.append(name)
-            note(f"left out: {name}: {error.message} ({error.next_step or '-'})")
-    for name, (paper, words, trace) in traces.items():
+def measure(quick: bool = False) -> dict[str, Any]:
+    """One row a trace."""
+    programs = workloads.programs(quick)
+    found = traces(programs, 20_000 if quick else synthetic.ACTIONS, quick)
+    rows = {}
+    for name, (paper, words, trace) in found.items():
         note(f"replaying {name}")
-        row = {**row_of(name, trace), "paper": paper, "recording": recording(trace)}
-        row["command"] = words
-        if paper:
-            row["paper_values"] = PAPER[paper]
-            row["paper_ratios"] = paper_ratios(paper)
-        rows.append(row)
+        row = {**row_of(name, trace), "recording": recording(trace), "command": words}
+        rows[name] = with_paper(row, paper)
     return {
-        "rows": {row["program"]: row for row in rows},
-        "extremes": {isa: extremes(rows, isa) for isa in ISAS},
-        "missing": missing,
-        "versions": {name: version(command) for name, command in VERSIONS.items()},
+        "rows": rows,
+        "extremes": {isa: extremes([*rows.values()], isa) for isa in ISAS},
+        "missing": sorted(programs.keys() - rows.keys()),
+        "versions": {name: first_line(*command) for name, command in SENTENCES["versions"].items()},
     }

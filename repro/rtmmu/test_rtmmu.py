@@ -1,5 +1,5 @@
 """Small real cases of the reproduction: the workloads are what they say, the rule and the replay
-count the same pages, the figures' parts are told apart, and claims.md is not stale."""
+count the same pages, and the figures' parts are told apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import os
 import random
 import subprocess
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -15,23 +14,19 @@ import pytest
 
 from bench.tile import synthetic
 from bench.tile.synthetic import FREED, MALLOC, TOUCH, Choice
-from repro import sentences
 from repro.rtmmu import (
-    claims,
     figures,
-    measure,
+    page_costs,
     page_model,
-    report,
     run,
-    shown,
     table1,
     tile_access,
     tile_figures,
     tile_run,
-    tile_table1,
     tried,
     workloads,
 )
+from repro.rtmmu.workloads import RESULTS
 from tautochrone.trace.file import open_trace
 from testing.golden import pinned
 
@@ -130,8 +125,8 @@ def test_other_choices_differ() -> None:
 def test_first_touches_lose_nothing(tmp_path: Path, seed: int) -> None:
     """[G-4] Replayed, the trace of first touches and the one of all accesses show the same."""
     reduced, full = (written(tmp_path, seed, every) for every in (False, True))
-    for system in measure.SYSTEMS[:2]:
-        few, all_of_them = measure.replayed(reduced, system), measure.replayed(full, system)
+    for system in page_costs.SYSTEMS[:2]:
+        few, all_of_them = page_costs.replayed(reduced, system), page_costs.replayed(full, system)
         assert few.touches <= all_of_them.touches == pytest.approx(0.8 * ACTIONS, rel=0.02)
         assert few.faults == all_of_them.faults
         assert few.peak_mapped_pages == all_of_them.peak_mapped_pages
@@ -144,8 +139,9 @@ def test_replay_counts_what_the_rule_says(tmp_path: Path, seed: int) -> None:
     """
     trace = written(tmp_path, seed, False)
     pages = page_model.count(synthetic.first_touches(synthetic.events(seed, ACTIONS)))
-    for system, curve in ((measure.OURS, pages.ours), (measure.CONVENTIONAL, pages.conventional)):
-        run = measure.replayed(trace, system)
+    curves = {page_costs.OURS: pages.ours, page_costs.CONVENTIONAL: pages.conventional}
+    for system, curve in curves.items():
+        run = page_costs.replayed(trace, system)
         assert run.peak_mapped_pages == max(curve), system
         assert run.end_mapped_pages == curve[-1], system
         ends = [*run.mapped_pages.event[1:].tolist(), len(curve)]
@@ -156,20 +152,18 @@ def test_replay_counts_what_the_rule_says(tmp_path: Path, seed: int) -> None:
 
 def test_figures_of_a_short_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """[P0-39] [P0-40] [P0-41] Bands are told apart by cost, returned pages explain free's cost."""
-    monkeypatch.setattr(table1, "OUT", tmp_path)
+    monkeypatch.setattr(RESULTS, "out", tmp_path)
     result = figures.measure(seed=3, actions=ACTIONS)
-    ours = result["figure5"][measure.OURS]
+    ours = result["figure5"][page_costs.OURS]
     assert ours["apart"] > 0.99
-    medians = [
-        part["median"] for part in ours["instructions"].values() if part["count"]
-    ]
+    medians = [part["median"] for part in ours["instructions"].values() if part["count"]]
     assert medians == sorted(medians, reverse=True)
     free = result["figure6"]
     assert free["cost_by_returned_pages"]["explained"] > 0.9
-    inside = free[measure.CONVENTIONAL][figures.FREE_KINDS[0]]["max"]
-    assert inside < free[measure.OURS]["max"] < free["extreme"]["instructions"]
-    assert result["figure7"][measure.OURS]["model_agrees"]
-    assert result["figure7"][measure.CONVENTIONAL]["model_agrees"]
+    inside = free[page_costs.CONVENTIONAL][figures.FREE_KINDS[0]]["max"]
+    assert inside < free[page_costs.OURS]["max"] < free["extreme"]["instructions"]
+    assert result["figure7"][page_costs.OURS]["model_agrees"]
+    assert result["figure7"][page_costs.CONVENTIONAL]["model_agrees"]
 
 
 def test_costs_tell_kinds_apart_or_do_not() -> None:
@@ -180,40 +174,20 @@ def test_costs_tell_kinds_apart_or_do_not() -> None:
     assert figures.apart(np.full(6, 10), np.array([0, 1, 2, 0, 1, 0])) == 3 / 6
 
 
-@pytest.mark.parametrize("measured", measure.MEASURES)
+@pytest.mark.parametrize("measured", page_costs.MEASURES)
 @pytest.mark.parametrize("call", ["malloc", "free", "fault"])
 def test_one_more_than_a_bound_is_seen(call: str, measured: str) -> None:
     """A row is within its bounds if every call of ours that was made is."""
     calls = {
-        name: {"count": 1} | {f"{k}_{m}": 9 for k in ("max", "bound") for m in measure.MEASURES}
+        name: {"count": 1} | {f"{k}_{m}": 9 for k in ("max", "bound") for m in page_costs.MEASURES}
         for name in ("malloc", "free", "fault")
     }
-    row = {"program": "x", "rv32": {"systems": {measure.OURS: calls}}}
+    row = {"program": "x", "rv32": {"systems": {page_costs.OURS: calls}}}
     assert table1.within_bounds(row, "rv32")
     calls[call][f"max_{measured}"] = 10
     assert not table1.within_bounds(row, "rv32")
     calls[call]["count"] = 0
     assert table1.within_bounds(row, "rv32")
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("def test_a(): pass\ndef test_b(): pass\n", (2, 0, 0, True)),
-        ("def test_a(): pass\ndef test_b(): assert 0\n", (1, 1, 0, False)),
-        ("import pytest\ndef test_a(): pytest.skip('x')\n", (0, 0, 1, False)),
-        ("", (0, 0, 0, False)),
-        ("import nothing_of_this_name\ndef test_a(): pass\n", (0, 1, 0, False)),
-    ],
-)
-def test_what_tests_show_is_counted(
-    tmp_path: Path, text: str, found: tuple[int, int, int, bool]
-) -> None:
-    """A claim holds if tests of its group ran and all of them passed."""
-    path = tmp_path / "test_claim.py"
-    path.write_text(text)
-    result = shown.run((str(path),))
-    assert tuple(result[name] for name in ("passed", "failed", "skipped", "holds")) == found
 
 
 def test_arcs_are_found() -> None:
@@ -233,7 +207,7 @@ def test_a_request_without_room_is_told() -> None:
 @pytest.mark.parametrize("name", ["fft", "mc"])
 def test_programs_do_their_work(tmp_path: Path, name: str) -> None:
     """[P0-36] The C programs compile without a warning, check themselves and refuse bad input."""
-    source = workloads.HERE / "programs" / f"{name}.c"
+    source = workloads.PROGRAMS / f"{name}.c"
     warnings = "-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror".split()
     made = tmp_path / name
     for compiler in ("clang-14", "gcc"):
@@ -257,8 +231,8 @@ def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
     """[P0-37] [P0-38] Record, replay, and a row of Table I whose bounds hold."""
     program = workloads.programs(quick=True)[name]
     trace = workloads.record(name, program, tmp_path)
-    row = measure.row_of(name, trace)
-    for isa in measure.ISAS:
+    row = page_costs.row_of(name, trace)
+    for isa in page_costs.ISAS:
         assert table1.within_bounds(row, isa)
         assert row[isa]["ratios"]["footprint"] >= 1
         assert row[isa]["ratios"]["malloc_penalty_instructions"] < 1.35
@@ -273,9 +247,8 @@ def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
 @pytest.mark.slow
 def test_table1_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """[P0-38] Small real cases in cycles: places and pages as in the software, bounds kept."""
-    for module in (table1, tile_run, tile_table1, measure):
-        monkeypatch.setattr(module, "OUT", tmp_path)
-    run.main(["--quick", "tile_table1"])
+    monkeypatch.setattr(RESULTS, "out", tmp_path)
+    run.REPRODUCTION.main(["--quick", "tile_table1"])
     path = tmp_path / "quick" / "results" / "tile_table1.json"
     found = json.loads(path.read_text(encoding="utf-8"))
     assert set(found["rows"]) == {"synthetic", "mc"}
@@ -291,12 +264,11 @@ def test_table1_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 def test_a_replay_on_the_tile_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """It is simulated once, and what was kept is what was seen."""
-    monkeypatch.setattr(table1, "OUT", tmp_path)
-    monkeypatch.setattr(tile_run, "OUT", tmp_path)
+    monkeypatch.setattr(RESULTS, "out", tmp_path)
     trace = table1.synthetic_trace(actions=500)
-    first = tile_run.replayed(trace, measure.OURS)
+    first = tile_run.replayed(trace, page_costs.OURS)
     monkeypatch.setattr(tile_run, "tile_replay", None)
-    second = tile_run.replayed(trace, measure.OURS)
+    second = tile_run.replayed(trace, page_costs.OURS)
     assert second.facts == first.facts and second.facts["malloc"]["count"] > 30
     for kind, calls in first.calls.items():
         assert calls.cycles.tolist() == second.calls[kind].cycles.tolist()
@@ -304,13 +276,12 @@ def test_a_replay_on_the_tile_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_figures_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """[P0-39] [P0-40] [P0-41] The same bands in cycles; the tile's pages are those of the rule."""
-    for module in (table1, tile_run, tile_figures):
-        monkeypatch.setattr(module, "OUT", tmp_path)
+    monkeypatch.setattr(RESULTS, "out", tmp_path)
     result = tile_figures.measure(seed=3, actions=3000)
-    assert result["figure5"][measure.OURS]["apart"] > 0.95
+    assert result["figure5"][page_costs.OURS]["apart"] > 0.95
     assert result["figure6"]["cost_by_returned_pages"]["explained"] > 0.9
     assert all(result["figure7"][system]["model_agrees"] for system in tile_run.SYSTEMS)
-    assert (tmp_path / "tile_points.json").exists()
+    assert (tmp_path / "points_cycles.json").exists()
 
 
 def test_unmapping_on_the_tile() -> None:
@@ -321,55 +292,24 @@ def test_unmapping_on_the_tile() -> None:
     assert theirs["flat"] > 5 and theirs["bound_cycles"] is None
 
 
-def test_claims_have_every_item_and_are_not_stale() -> None:
-    """Each item of the checklist has its line, in order, and every figure comes from results/."""
-    reasons = tomllib.loads((measure.HERE / "reasons.toml").read_text(encoding="utf-8"))
-    assert [item["id"] for item in reasons["item"]] == [f"P0-{n}" for n in range(1, 46)]
-    assert {item["verdict"] for item in reasons["item"]} <= set(claims.VERDICTS)
-    text = claims.text_now()
-    assert (measure.HERE / "claims.md").read_text(encoding="utf-8") == text
-    assert sentences.MISSING not in text
-    assert "**no**" not in text
-
-
 def test_stored_results_follow_from_their_rows() -> None:
     """[P0-38] What claims.md quotes of a table is what the table's rows give, for all programs."""
-    found = measure.stored("table1")
+    found = RESULTS.stored("table1")
     rows = list(found["rows"].values())
-    assert set(found["rows"]) == {"synthetic", *workloads.programs()} and not found["missing"]
+    for stage in (found, RESULTS.stored("tile_table1")):
+        assert set(stage["rows"]) == {"synthetic", *workloads.programs()} and not stage["missing"]
     for row in rows:
-        for isa in measure.ISAS:
-            assert row[isa]["ratios"] == pytest.approx(measure.ratios(row[isa]["systems"]))
-    for isa in measure.ISAS:
+        for isa in page_costs.ISAS:
+            assert row[isa]["ratios"] == pytest.approx(page_costs.ratios(row[isa]["systems"]))
+    for isa in page_costs.ISAS:
         assert found["extremes"][isa] == table1.extremes(rows, isa)
         assert found["extremes"][isa]["within_bounds"]
 
 
-def test_stored_results_of_the_tile_hold_together() -> None:
-    """[P0-10] [P0-29] [P0-38] No call above its bound, no bound far off, and an access that hits
-    costs what a plain page table's does.
-    """
-    found, access = measure.stored("tile_table1"), measure.stored("tile_access")
-    assert set(found["rows"]) == {"synthetic", *workloads.programs()} and not found["missing"]
-    assert found["extremes"]["agrees"]
-    bounds = found["bounds"]
-    assert bounds["kept"] and bounds["over_max"] <= 1.6
-    for kind in ("malloc", "free", "fault"):
-        assert bounds[measure.OURS][kind]["over"] <= 1.4, kind
-    unmap = access["unmap"][measure.OURS]
-    assert unmap["flat"] <= 1.05 and unmap["cycles"][1] <= unmap["bound_cycles"]
-    assert access["access"]["parallel"]["load_more"] == 0
-    assert access["access"]["parallel"]["store_more"] == 0
-    assert access["access"]["pipelined"]["load_more"] == 1
-    assert access["tlb"]["hit_cycles"] < access["access"]["parallel"][measure.OURS]["load"][
-        "max_cycles"
-    ]
-
-
 def test_the_chosen_seed_is_told_from_the_others() -> None:
     """[P0-35] What Limits says of the chosen seed: its gains are above those of all other seeds."""
-    chosen = measure.stored("table1")["rows"]["synthetic"]["rv32"]["ratios"]
-    found = measure.stored("tried")
+    chosen = RESULTS.stored("table1")["rows"]["synthetic"]["rv32"]["ratios"]
+    found = RESULTS.stored("tried")
     assert found["fitting_count"] + found["no_room_count"] == found["seeds_count"]
     assert synthetic.SEED not in {row["seed"] for row in found["seeds"]}
     for gain in ("footprint", "free_gain_instructions"):
@@ -381,57 +321,13 @@ def test_a_row_of_the_synthetic_workload_is_exact(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """[P0-38] The same seed costs the same to the instruction: our own last figures."""
-    monkeypatch.setattr(table1, "OUT", tmp_path)
-    row = measure.row_of("synthetic", table1.synthetic_trace(actions=ACTIONS))
+    monkeypatch.setattr(RESULTS, "out", tmp_path)
+    row = page_costs.row_of("synthetic", table1.synthetic_trace(actions=ACTIONS))
     seen = {
         system: {
             "peak_mapped_pages": cost["peak_mapped_pages"],
-            **{call: cost[call]["max_instructions"] for call in measure.CALLS},
+            **{call: cost[call]["max_instructions"] for call in page_costs.CALLS},
         }
         for system, cost in row["rv32"]["systems"].items()
     }
-    assert seen == pinned(measure.HERE / "synthetic_golden.json", seen)
-
-
-def test_a_figure_that_was_not_measured_says_so() -> None:
-    """A sentence never shows a figure that is not there."""
-    assert sentences.filled("{figures.a.0|.3f}", {}) == "not measured"
-    found = {"x": {"split, not mapped": [1500, 2], "b": False}}
-    text = "{x.split, not mapped|list} {x.split, not mapped.0|,} {x.b|yes}"
-    assert sentences.filled(text, found) == "1,500, 2 1,500 **no**"
-
-
-def test_commands_name_what_is_there() -> None:
-    """Every file that a claim's command names exists."""
-    for arguments in shown.GROUPS.values():
-        for path in (part for part in arguments if "/" in part):
-            assert (workloads.REPOSITORY / path).exists(), path
-
-
-def test_figures_draw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The report is one file that needs no network, made from what is stored."""
-    points = {
-        system: {"malloc": [[8, 200, 0]], "free": [[8, 90, 1]], "pages": [[0, 1, 2], [5, 3, 4]]}
-        for system in (measure.OURS, measure.CONVENTIONAL)
-    }
-    measure.store("points", points, tmp_path)
-    monkeypatch.setattr(report, "OUT", tmp_path)
-    monkeypatch.setattr(report, "PAGE", tmp_path / "report.html")
-    monkeypatch.setattr(report.picture, "take", lambda *_: None)
-    report.write()
-    html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert all(f'id="{name}"' in html for name in ("figure5", "figure6", "figure7", "table1"))
-    assert "<script src=" not in html
-
-
-def test_a_quick_run_leaves_what_is_checked_in(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """`run.py --quick` writes to its own folder; a stage that does not exist is named."""
-    monkeypatch.setattr(measure, "OUT", tmp_path)
-    before = measure.stored("tried")
-    run.main(["--quick", "tried"])
-    assert (tmp_path / "quick" / "results" / "tried.json").exists()
-    assert measure.stored("tried") == before
-    with pytest.raises(SystemExit, match="no stage is called wrong"):
-        run.main(["wrong"])
+    assert seen == pinned(RESULTS.home / "synthetic_golden.json", seen)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from repro.rtmmu.workloads import PACKAGE_FOLDER, REPOSITORY
+from bench.commands import PACKAGE_FOLDER
+from repro.engine.results import REPOSITORY
 
 TUTORIAL = REPOSITORY / "docs" / "tutorials" / "real-time-virtual-memory.md"
 SECONDS_MAX = 300

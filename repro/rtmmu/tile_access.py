@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.tile import run as bench
 from repro.rtmmu import tile_run
-from repro.rtmmu.measure import OURS
+from repro.rtmmu.page_costs import OURS
 from repro.rtmmu.table1 import synthetic_trace
 from tautochrone.replay.tile.cycle_bounds import tile_bounds
 from tautochrone.replay.tile.program import tile_system

@@ -9,22 +9,11 @@ from typing import Any
 
 from bench.tile import synthetic
 from repro.rtmmu import figures, tile_run
-from repro.rtmmu.measure import OUT, store
-from repro.rtmmu.page_model import count
 from repro.rtmmu.table1 import synthetic_trace
-
-MEASURE = "cycles"
 
 
 def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
     """All three figures."""
     trace = synthetic_trace(seed, actions)
     runs = {system: tile_run.replayed(trace, system) for system in tile_run.SYSTEMS}
-    stream = synthetic.first_touches(synthetic.events(seed, actions))
-    pages = count(stream, tile_run.HEAP_PAGES)
-    store("tile_points", figures.points(runs, pages, MEASURE), OUT)
-    return {
-        "figure5": figures.figure5(runs, pages, (MEASURE,)),
-        "figure6": figures.figure6(runs, pages, MEASURE),
-        "figure7": figures.figure7(runs, pages, seed),
-    }
+    return figures.all_three(runs, seed, actions, ("cycles",), tile_run.HEAP_PAGES)

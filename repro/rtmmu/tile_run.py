@@ -3,7 +3,7 @@ the emulated core.
 
 The tile takes the same cycles every time. So a replay is kept under out/, by what it depends on:
 the trace, the program that runs on the tile, and the simulator. It runs again if one of them
-changes. Our system and the conventional one have the names of measure.py here too.
+changes. Our system and the conventional one have the names of page_costs.py here too.
 """
 
 from __future__ import annotations
@@ -16,22 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from repro.rtmmu.measure import CONVENTIONAL, OURS, OUT
+from repro.rtmmu.page_costs import CONVENTIONAL, OURS
+from repro.rtmmu.workloads import RESULTS
 from tautochrone.code.bounds import Code
 from tautochrone.console.output import note
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, page_replay
 from tautochrone.replay.tile.program import program, simulator, tile_system
 from tautochrone.replay.tile.tile import (
-    HEAP_PAGES_MAX,
-    TileAccesses,
-    TileCalls,
-    TileReplay,
-    tile_replay,
+    HEAP_PAGES_MAX, TileAccesses, TileCalls, TileReplay, tile_replay
 )
 from tautochrone.trace.file import open_trace
 
 SYSTEMS = {OURS: "tile:rtmmu", CONVENTIONAL: "tile:pagetable"}
-# The window has 2^18 pages, the first of which is never used: a page less than measure.py's heap.
+# The window has 2^18 pages, the first of which is never used: a page less than page_model.py's.
 HEAP_PAGES = HEAP_PAGES_MAX
 COLUMNS = ("event", "size_bytes", "cycles")
 CURVE = ("event", "low", "high")
@@ -55,9 +52,7 @@ class TileRun:
 def largest(each: TileCalls | TileAccesses) -> dict[str, Any]:
     """What Table I says of an operation."""
     facts: dict[str, Any] = {
-        "count": each.count,
-        "max_cycles": each.max_cycles,
-        "p999_cycles": each.p999_cycles,
+        "count": each.count, "max_cycles": each.max_cycles, "p999_cycles": each.p999_cycles
     }
     if isinstance(each, TileAccesses):
         facts["counted"] = np.stack([each.cycles, each.counts], axis=1).tolist()
@@ -122,7 +117,8 @@ def keep(path: Path, run: TileRun) -> None:
 def replayed(trace: Path, system: str, name: str | None = None) -> TileRun:
     """A trace on a system, or on its variant NAME. Raises RuntimeError if it does not complete."""
     name = name or SYSTEMS[system]
-    path = OUT / "tile" / f"{trace.stem}-{name.replace(':', '-')}-{key_of(trace, name)}.npz"
+    kept = f"{trace.stem}-{name.replace(':', '-')}-{key_of(trace, name)}.npz"
+    path = RESULTS.out / "tile" / kept
     if path.exists():
         return load(path)
     note(f"simulating {trace.stem} on {name}")

@@ -16,7 +16,7 @@ from bench.tile import synthetic
 from bench.tile.synthetic import Choice
 from repro.rtmmu import page_model
 from repro.rtmmu.figures import arcs
-from repro.rtmmu.measure import CONVENTIONAL, OURS, cost, ratio, replayed
+from repro.rtmmu.page_costs import CONVENTIONAL, OURS, cost, ratio, replayed
 from repro.rtmmu.table1 import synthetic_trace
 from tautochrone.console.output import note
 
@@ -74,9 +74,7 @@ def spans(rows: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     }
 
 
-def measure(
-    seeds: tuple[int, ...] = SEEDS, actions: int = synthetic.ACTIONS
-) -> dict[str, Any]:
+def measure(seeds: tuple[int, ...] = SEEDS, actions: int = synthetic.ACTIONS) -> dict[str, Any]:
     """Other seeds with the same choices, and other choices with the first seed that fits."""
     rows = []
     for seed in seeds:

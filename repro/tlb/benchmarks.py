@@ -12,14 +12,7 @@ from pathlib import Path
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 WALKER = PROGRAMS.parents[2] / "kernel/systems/tasks/walker.c"
 NAMES = (
-    "bubble_sort",
-    "insertion_sort",
-    "nth_largest",
-    "statistics",
-    "count",
-    "fft",
-    "adpcm",
-    "fir",
+    "bubble_sort", "insertion_sort", "nth_largest", "statistics", "count", "fft", "adpcm", "fir"
 )
 
 

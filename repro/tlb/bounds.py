@@ -16,8 +16,8 @@ from typing import Any
 
 from model.tlb_color import response as naive
 from repro.tlb.benchmarks import WALKER
-from repro.tlb.experiment import KERNEL_SET, WAYS, Experiment, misses
-from repro.tlb.synthetic import HYPERPERIODS, OTHER_SET, SAME_SET
+from repro.tlb.experiment import KERNEL_SET, WAYS, misses
+from repro.tlb.synthetic import HYPERPERIODS, both
 from repro.tlb.task_sets import FIGURE_7
 from tautochrone.console.output import note
 from tautochrone.tlb.planner import plan_partition
@@ -182,9 +182,7 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def random_sets(
-    sets: int, known: Mapping[int, Cost], building: Builder
-) -> dict[str, Any]:
+def random_sets(sets: int, known: Mapping[int, Cost], building: Builder) -> dict[str, Any]:
     """So many of them: all, and colored and uncolored apart."""
     rows = []
     for number in range(sets):
@@ -214,16 +212,13 @@ def figure7(known: Mapping[int, Cost], folder: Path) -> dict[str, Any]:
     """Misses of the paper's two tasks, in one set and in two: on the tile, by the analysis at most,
     and by the model job for job."""
     found: dict[str, Any] = {}
-    repeats: list[int] | None = None
-    for name, sets in (("other", OTHER_SET), ("same", SAME_SET)):
-        experiment = Experiment(FIGURE_7, CYCLES_PER_MS, folder, sets, TLB.latency)
-        repeats = experiment.repeats = repeats or experiment.repeats  # the same work in both
-        records = experiment.run(True, 0, HYPERPERIODS)
+    for name, experiment, records in both(CYCLES_PER_MS, TLB.latency, folder):
+        sets = experiment.heap_sets
         tasks = [
             PeriodicTask(
                 f"T{number + 1}",
                 round(row.period_ms * CYCLES_PER_MS),
-                known[row.pages].of(repeats[number]),
+                known[row.pages].of(experiment.repeats[number]),
                 {(0, sets[number][0]): row.pages},
             )
             for number, row in enumerate(FIGURE_7.rows)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from repro.tlb.benchmarks import PROGRAMS
+from repro.tlb.experiment import simulated
 from tautochrone.tlb.geometry import DATA
 from tautochrone.tlb.tile import placing, shape, simulation
 from tautochrone.tlb.tile.records import Job
-from tautochrone.tlb.tile.system import PAGE_BYTES, System, TileTask
+from tautochrone.tlb.tile.system import PAGE_BYTES, TileTask
 
 SHAPES = (("16x4", 2), ("16x4", 8), ("8x2", 2), ("4x4", 2), ("16x4+128x4", 2))
 ROUNDS = 20
@@ -34,8 +35,8 @@ def jobs_of(name: str, latency: int, folder: Path) -> list[Job]:
     task = TileTask("strider", PERIOD, 0, PROGRAMS / "strider.c", arguments, place)
     state, stack = placing.extents(geometry, everywhere, 0, ((DATA, 1),) * 2)
     cycles = (JOBS + 1) * PERIOD
-    system = System(geometry, (task,), state.start, stack.start, cycles, is_joint=False)
-    return simulation.simulate(system, tlb, simulation.builder(folder)).of(0)
+    kernel, builder = (state.start, stack.start), simulation.builder(folder)
+    return simulated([task], kernel, cycles, tlb, builder).of(0)
 
 
 def found_shape(jobs: list[Job]) -> dict[str, Any]:

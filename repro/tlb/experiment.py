@@ -18,6 +18,7 @@ from typing import Any
 
 from tautochrone.tlb.geometry import DATA, Geometry
 from tautochrone.tlb.tile import placing, shape, simulation
+from tautochrone.tlb.tile.code import Builder
 from tautochrone.tlb.tile.records import Records
 from tautochrone.tlb.tile.system import Extent, Place, System, TileTask
 
@@ -83,18 +84,9 @@ class Experiment:
         forgets: bool = False,
     ) -> Records:
         """A run of these tasks, beside a kernel whose state and stack are there."""
-        system = System(
-            self.geometry,
-            tuple(tasks),
-            *(each.start for each in kernel),
-            cycles,
-            is_joint=False,
-            forgets=forgets,
-        )
-        found = simulation.simulate(system, self.tlb, self.builder)
-        if found.faults:
-            raise RuntimeError(f"a task was stopped: {found.faults[0]}")
-        return found
+        state, stack = kernel
+        places = state.start, stack.start
+        return simulated(tasks, places, cycles, self.tlb, self.builder, forgets)
 
     def cycles_of(self, hyperperiods: int) -> int:
         """Of so many hyperperiods."""
@@ -146,6 +138,25 @@ class Experiment:
     def _cycles_of_one_job(self) -> int:
         latest = max(row.phase_ms for row in self.rows)
         return round((latest + FIRST_JOBS_MS) * self.cycles_per_ms)
+
+
+def simulated(
+    tasks: Sequence[TileTask],
+    kernel: tuple[int, int],
+    cycles: int,
+    tlb: shape.Shape,
+    builder: Builder,
+    forgets: bool = False,
+) -> Records:
+    """A run of tasks beside a kernel whose state and stack are at these addresses."""
+    state, stack = kernel
+    system = System(
+        tlb.geometry(), tuple(tasks), state, stack, cycles, is_joint=False, forgets=forgets
+    )
+    found = simulation.simulate(system, tlb, builder)
+    if found.faults:
+        raise RuntimeError(f"a task was stopped: {found.faults[0]}")
+    return found
 
 
 def dealt_sets(tasks: int) -> list[Sequence[int]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.tlb.benchmarks import PROGRAMS
-from repro.tlb.measure import REPOSITORY
+from repro.engine.results import REPOSITORY
 
 SETS = 16
 RUNS = 5

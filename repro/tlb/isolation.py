@@ -9,41 +9,36 @@ from pathlib import Path
 from typing import Any
 
 from repro.tlb.benchmarks import PROGRAMS, WALKER, arguments
-from repro.tlb.experiment import Experiment, misses
+from repro.tlb.experiment import LATENCY, SETS, SHAPE, WAYS, Experiment, misses, simulated
 from repro.tlb.task_sets import FIGURE_9, TABLE_1, TaskSet
-from tautochrone.tlb.geometry import DATA, Geometry
+from tautochrone.tlb.geometry import DATA
 from tautochrone.tlb.tile import placing, shape, simulation
 from tautochrone.tlb.tile.records import Records
-from tautochrone.tlb.tile.system import PAGE_BYTES, Place, System, TileTask
+from tautochrone.tlb.tile.system import PAGE_BYTES, Place, TileTask
 
-SHAPE, LATENCY, SETS, WAYS = "16x4", 2, 16, 4
+TLB = shape.parsed(SHAPE, latency=LATENCY)
+GEOMETRY = TLB.geometry()
 PERIOD = 20_000
 JOBS = 8
 OBJECT_BYTES, LAST_PAGE_BYTES = 3000, 2000  # beside the control block
 
 
-def run(
-    folder: Path, tasks: Sequence[TileTask], kernel_pages: Sequence[int], cycles: int
-) -> Records:
-    """Tasks beside a kernel whose two pages are these."""
-    tlb = shape.parsed(SHAPE, latency=LATENCY)
-    state, stack = kernel_pages
-    system = System(tlb.geometry(), tuple(tasks), state, stack, cycles, is_joint=False)
-    found = simulation.simulate(system, tlb, simulation.builder(folder))
-    if found.faults:
-        raise RuntimeError(f"a task was stopped: {found.faults[0]}")
-    return found
+def run(folder: Path, tasks: Sequence[TileTask], kernel_sets: Sequence[int]) -> Records:
+    """Some jobs of tasks beside a kernel whose two pages lie in these sets."""
+    pages = kernel_pages(kernel_sets)
+    return simulated(tasks, pages, JOBS * PERIOD, TLB, simulation.builder(folder))
 
 
-def kernel_pages(geometry: Geometry, sets: Sequence[int]) -> list[int]:
+def kernel_pages(sets: Sequence[int]) -> tuple[int, int]:
     """A page of the kernel in each of two sets."""
     found: list[int] = []
     for index in sets:
-        owned = placing.masks(geometry, (index,))
+        owned = placing.masks(GEOMETRY, (index,))
         count = sum(page // PAGE_BYTES % SETS == index for page in found)
-        extents = placing.extents(geometry, owned, 0, ((DATA, 1),) * (count + 1))
+        extents = placing.extents(GEOMETRY, owned, 0, ((DATA, 1),) * (count + 1))
         found.append(extents[-1].start)
-    return found
+    first, second = found
+    return first, second
 
 
 def walker(name: str, number: int, pages: int, place: Place) -> TileTask:
@@ -54,14 +49,12 @@ def walker(name: str, number: int, pages: int, place: Place) -> TileTask:
 
 def noise(folder: Path, kernel_sets: Sequence[int] = (5, 9), own_set: int = 12) -> dict[str, Any]:
     """A task walks four pages of one set, for each set: it misses in the noisy ones alone."""
-    geometry = shape.parsed(SHAPE).geometry()
-    pages = kernel_pages(geometry, kernel_sets)
-    own = placing.masks(geometry, (own_set,))
+    own = placing.masks(GEOMETRY, (own_set,))
     found = []
     for index in range(SETS):
-        heap = placing.masks(geometry, (index,))
-        place = placing.place(geometry, 1, own, heap, heap_pages=WAYS)
-        records = run(folder, [walker("t1", 0, WAYS, place)], pages, JOBS * PERIOD)
+        heap = placing.masks(GEOMETRY, (index,))
+        place = placing.place(GEOMETRY, 1, own, heap, heap_pages=WAYS)
+        records = run(folder, [walker("t1", 0, WAYS, place)], kernel_sets)
         found.append(sum(misses(records, 0)[1:]))
     return {
         "kernel_sets": list(kernel_sets),
@@ -73,27 +66,18 @@ def noise(folder: Path, kernel_sets: Sequence[int] = (5, 9), own_set: int = 12) 
 
 def corollary_1(folder: Path, sets: Sequence[int] = (1, 2, 3)) -> list[dict[str, Any]]:
     """Tasks with an object of as many pages as there are shared sets, one more each time."""
-    geometry = shape.parsed(SHAPE).geometry()
-    heap = placing.masks(geometry, sets)
+    heap = placing.masks(GEOMETRY, sets)
     rows = []
     for count in range(WAYS - 1, WAYS + 2):
         tasks = []
         for number in range(count):
-            own = placing.masks(geometry, (8 + number,))
-            place = placing.place(geometry, number + 1, own, heap, heap_pages=len(sets))
+            own = placing.masks(GEOMETRY, (8 + number,))
+            place = placing.place(GEOMETRY, number + 1, own, heap, heap_pages=len(sets))
             size = (len(sets) - 1) * PAGE_BYTES + LAST_PAGE_BYTES
             strides = (size, 10, 1, len(sets))
-            tasks.append(
-                TileTask(
-                    f"t{number + 1}",
-                    PERIOD,
-                    number * PERIOD // 10,
-                    PROGRAMS / "strider.c",
-                    strides,
-                    place,
-                )
-            )
-        records = run(folder, tasks, kernel_pages(geometry, (0, 0)), JOBS * PERIOD)
+            start, program = number * PERIOD // 10, PROGRAMS / "strider.c"
+            tasks.append(TileTask(f"t{number + 1}", PERIOD, start, program, strides, place))
+        records = run(folder, tasks, (0, 0))
         behind = [sum(misses(records, task)[1:]) for task in range(count)]
         rows.append(
             {"objects": count, "misses": behind, "cross_evictions": records.cross_evictions}
@@ -103,14 +87,13 @@ def corollary_1(folder: Path, sets: Sequence[int] = (1, 2, 3)) -> list[dict[str,
 
 def equal_periods(folder: Path, pages: int = 3) -> dict[str, Any]:
     """Two tasks of one period share a color: each loads its pages once an activation."""
-    geometry = shape.parsed(SHAPE).geometry()
-    heap = placing.masks(geometry, (3,))
+    heap = placing.masks(GEOMETRY, (3,))
     tasks = []
     for number in range(2):
-        own = placing.masks(geometry, (8 + number,))
-        place = placing.place(geometry, number + 1, own, heap, heap_pages=pages)
+        own = placing.masks(GEOMETRY, (8 + number,))
+        place = placing.place(GEOMETRY, number + 1, own, heap, heap_pages=pages)
         tasks.append(walker(f"t{number + 1}", number, pages, place))
-    records = run(folder, tasks, kernel_pages(geometry, (0, 0)), JOBS * PERIOD)
+    records = run(folder, tasks, (0, 0))
     return {"pages": pages, "misses": [misses(records, task)[1:] for task in (0, 1)]}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from repro.tlb.experiment import Experiment, measured, misses
 from repro.tlb.task_sets import FIGURE_7, FIGURE_9
+from tautochrone.tlb.tile.records import Records
 
 MS = 20_000
 HYPERPERIODS = 2
@@ -16,20 +18,27 @@ LATENCIES = (2, 8)
 SEEDS = 10
 
 
+def both(
+    cycles_per_ms: int, latency: int, folder: Path
+) -> Iterator[tuple[str, Experiment, Records]]:
+    """Fig. 7's tasks, each in a set of its own and both in one, with the same work."""
+    repeats: list[int] | None = None
+    for name, sets in (("other", OTHER_SET), ("same", SAME_SET)):
+        experiment = Experiment(FIGURE_7, cycles_per_ms, folder, sets, latency)
+        repeats = experiment.repeats = repeats or experiment.repeats
+        yield name, experiment, experiment.run(True, 0, HYPERPERIODS)
+
+
 def figure7(latency: int) -> dict[str, Any]:
     """Misses and cycles by job, both tasks in one set and each in its own."""
     found: dict[str, Any] = {}
-    repeats: list[int] | None = None
-    for name, sets in (("other", OTHER_SET), ("same", SAME_SET)):
-        with tempfile.TemporaryDirectory() as folder:
-            experiment = Experiment(FIGURE_7, MS, Path(folder), sets, latency)
-            repeats = experiment.repeats = repeats or experiment.repeats  # the same work in both
-            run = experiment.run(True, 0, HYPERPERIODS)
-        found[name] = {
-            "misses": [misses(run, task) for task in (0, 1)],
-            "cycles": [job.cycles for job in run.of(0)[1:]],
-            "cross_evictions": run.cross_evictions,
-        }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, _, run in both(MS, latency, Path(folder)):
+            found[name] = {
+                "misses": [misses(run, task) for task in (0, 1)],
+                "cycles": [job.cycles for job in run.of(0)[1:]],
+                "cross_evictions": run.cross_evictions,
+            }
     found["cycles_more"] = [
         same - other
         for same, other in zip(found["same"]["cycles"], found["other"]["cycles"], strict=True)

@@ -8,7 +8,9 @@ and as much again), and how many numbers lie in a page.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 TLB_PAGES = 64
 
@@ -42,27 +44,13 @@ def _of(*rows: Row) -> TaskSet:
     return TaskSet(rows, math.ceil(TLB_PAGES / len(rows)))
 
 
-FIGURE_7 = TaskSet((Row("walker", 1, 2, 0.392, 4), Row("walker", 0, 16, 7.88, 4)), 4)
-FIGURE_9 = _of(Row("walker", 1, 2, 0.385, 14), Row("walker", 0, 16, 7.38, 14))
-TABLE_1 = {
-    "2": _of(
-        Row("bubble_sort", 1, 2, 0.4, 16, 1),
-        Row("insertion_sort", 0, 54, 27, 16),
-    ),
-    "3": _of(
-        Row("bubble_sort", 3, 2, 0.4, 4),
-        Row("insertion_sort", 2, 3, 0.9, 7),
-        Row("nth_largest", 0, 15, 3.2, 2, 4),
-    ),
-    "4": _of(
-        Row("bubble_sort", 3, 2, 0.2, 2),
-        Row("insertion_sort", 2, 3, 0.6, 2, 3),
-        Row("nth_largest", 1, 5, 1.1, 1, 4),
-        Row("statistics", 0, 15, 3.2, 2, 4),
-    ),
+SETS = {
+    name: _of(*(Row(*row) for row in rows))
+    for name, rows in tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).items()
 }
-FIGURE_18 = _of(Row("fft", 1, 4, 2, 8, 4), Row("adpcm", 0, 20, 4.6, 12, 4))
-FIGURE_20 = _of(Row("fir", 1, 7, 2.5, 8, 4), Row("adpcm", 0, 14, 5.3, 2, 6))
+FIGURE_7 = replace(SETS["Fig. 7"], objects=4)
+FIGURE_9, FIGURE_18, FIGURE_20 = SETS["Fig. 9"], SETS["Fig. 18"], SETS["Fig. 20"]
+TABLE_1 = {str(tasks): SETS[f"Table I, {tasks} tasks"] for tasks in (2, 3, 4)}
 
 FIGURE_19_PROGRAMS = ("statistics", "nth_largest", "bubble_sort", "insertion_sort", "count")
 FIGURE_19_LEAST, FIGURE_19_MOST = 5, 10

@@ -85,10 +85,7 @@ def transformed(points: list[tuple[int, int]]) -> list[tuple[int, int]]:
         angle = 2 * math.pi * i / len(points)
         cosine, sine = round(math.cos(angle) * 2**14), -round(math.sin(angle) * 2**14)
         real, imaginary = odd[0] >> 1, odd[1] >> 1
-        turned = (
-            cosine * real - sine * imaginary >> 14,
-            cosine * imaginary + sine * real >> 14,
-        )
+        turned = (cosine * real - sine * imaginary >> 14, cosine * imaginary + sine * real >> 14)
         low.append(tuple((each >> 1) + more for each, more in zip(even, turned, strict=True)))
         high.append(tuple((each >> 1) - more for each, more in zip(even, turned, strict=True)))
     return low + high

@@ -132,26 +132,24 @@ def _apt(config: Path, *words: str) -> str:
     return _run(["apt-get", "--quiet", *words], APT_CONFIG=str(config))
 
 
-def _run(command: list[str], **variables: str) -> str:
-    """What a command says. Raises TauError with its words if it fails."""
+def run(command: list[str], package: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What a command of a package of Debian says. Raises TauError with its words if it fails."""
     environment = {**os.environ, "LC_ALL": "C", **variables}
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": SECONDS_MAX}
     try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS_MAX,
-            env=environment,
-        )
+        done = subprocess.run(command, text=True, env=environment, **options)
     except FileNotFoundError as error:
-        raise TauError(f"{command[0]} is not installed", "this needs Debian") from error
+        raise TauError(f"{command[0]} is not installed", f"apt install {package}") from error
     except subprocess.TimeoutExpired as error:
         raise TauError(f"{command[0]} did not end within {error.timeout:g} s") from error
     if done.returncode:
         said = (done.stdout + done.stderr)[-4000:]
         raise TauError(f"{' '.join(command[:3])} failed", "try again later", said=said)
-    return done.stdout
+    return done
+
+
+def _run(command: list[str], **variables: str) -> str:
+    return run(command, "apt dpkg", **variables).stdout
 
 
 def _field(package: Path, name: str) -> str:

@@ -38,33 +38,20 @@ module tau_area_tile #(
 
   tau_area_core #(
     .Translated(Translated),
-    .Entries   (Entries),
-    .PageBits  (PageBits),
-    .FrameBits (FrameBits)
+    .Entries(Entries),
+    .PageBits(PageBits),
+    .FrameBits(FrameBits)
   ) u_core (
     .clk_i,
     .rst_ni,
-    .timer_irq_i    (timer_irq),
-    .local_req_o    (local_req),
-    .local_outside_o(local_outside),
-    .local_addr_o   (addr),
-    .local_we_o     (we),
-    .local_be_o     (be),
-    .local_wdata_o  (wdata),
-    .local_rdata_i  (local_rdata),
-    .local_err_i    (local_err),
-    .frame_req_o    (frame_req),
-    .frame_word_o   (frame_word),
-    .frame_we_o     (frame_we),
-    .frame_be_o     (frame_be),
-    .frame_wdata_o  (frame_wdata),
-    .frame_rdata_i  (memory_rdata),
-    .table_req_o    (table_req),
-    .table_addr_o   (table_addr),
-    .table_rvalid_i (table_rvalid_q),
-    .table_rdata_i  (table_rdata),
-    .reg_req_i      (unit_take),
-    .reg_rdata_o    (rdata_unit)
+    .timer_irq_i(timer_irq),
+    .local_req_o(local_req), .local_outside_o(local_outside), .local_addr_o(addr), .local_we_o(we),
+    .local_be_o(be), .local_wdata_o(wdata), .local_rdata_i(local_rdata), .local_err_i(local_err),
+    .frame_req_o(frame_req), .frame_word_o(frame_word), .frame_we_o(frame_we),
+    .frame_be_o(frame_be), .frame_wdata_o(frame_wdata), .frame_rdata_i(memory_rdata),
+    .table_req_o(table_req), .table_addr_o(table_addr), .table_rvalid_i(table_rvalid_q),
+    .table_rdata_i(table_rdata),
+    .reg_req_i(unit_take), .reg_rdata_o(rdata_unit)
   );
 
   // The local side: answered one cycle after the request.
@@ -116,29 +103,17 @@ module tau_area_tile #(
 
   tau_area_memory #(.WordBits(BankBits)) u_instr_bank (
     .clk_i,
-    .a_req_i  (local_req[1] && part == PartInstr),
-    .a_addr_i (addr[1][BankBits+1:2]),
-    .a_we_i   (we),
-    .a_be_i   (be),
-    .a_wdata_i(wdata),
-    .a_rdata_o(rdata_instr),
-    .b_addr_i (addr[0][BankBits+1:2]),
-    .b_rdata_o(rdata_fetch),
-    .c_addr_i ('0),
-    .c_rdata_o()
+    .a_req_i(local_req[1] && part == PartInstr), .a_addr_i(addr[1][BankBits+1:2]), .a_we_i(we),
+    .a_be_i(be), .a_wdata_i(wdata), .a_rdata_o(rdata_instr),
+    .b_addr_i(addr[0][BankBits+1:2]), .b_rdata_o(rdata_fetch),
+    .c_addr_i('0), .c_rdata_o()
   );
   tau_area_memory #(.WordBits(BankBits)) u_data_bank (
     .clk_i,
-    .a_req_i  (local_req[1] && part == PartData),
-    .a_addr_i (addr[1][BankBits+1:2]),
-    .a_we_i   (we),
-    .a_be_i   (be),
-    .a_wdata_i(wdata),
-    .a_rdata_o(rdata_data),
-    .b_addr_i ('0),
-    .b_rdata_o(),
-    .c_addr_i ('0),
-    .c_rdata_o()
+    .a_req_i(local_req[1] && part == PartData), .a_addr_i(addr[1][BankBits+1:2]), .a_we_i(we),
+    .a_be_i(be), .a_wdata_i(wdata), .a_rdata_o(rdata_data),
+    .b_addr_i('0), .b_rdata_o(),
+    .c_addr_i('0), .c_rdata_o()
   );
 
   // Timer and console.
@@ -172,16 +147,12 @@ module tau_area_tile #(
   end
   tau_area_memory #(.WordBits(MemoryBits)) u_memory (
     .clk_i,
-    .a_req_i  (Translated ? frame_req[1] : local_req[1] && part == PartMemory),
-    .a_addr_i (memory_word[1]),
-    .a_we_i   (Translated ? frame_we : we),
-    .a_be_i   (Translated ? frame_be : be),
-    .a_wdata_i(Translated ? frame_wdata : wdata),
+    .a_req_i(Translated ? frame_req[1] : local_req[1] && part == PartMemory),
+    .a_addr_i(memory_word[1]), .a_we_i(Translated ? frame_we : we),
+    .a_be_i(Translated ? frame_be : be), .a_wdata_i(Translated ? frame_wdata : wdata),
     .a_rdata_o(memory_rdata[1]),
-    .b_addr_i (memory_word[0]),
-    .b_rdata_o(memory_rdata[0]),
-    .c_addr_i ('0),
-    .c_rdata_o()
+    .b_addr_i(memory_word[0]), .b_rdata_o(memory_rdata[0]),
+    .c_addr_i('0), .c_rdata_o()
   );
   // It needs few bits of a frame's number. The rest are kept as if it needed all.
   always_ff @(posedge clk_i) begin
@@ -195,16 +166,10 @@ module tau_area_tile #(
     end
     tau_area_memory #(.WordBits(TableBits)) u_table (
       .clk_i,
-      .a_req_i  (local_req[1] && part == PartTable),
-      .a_addr_i (addr[1][TableBits+1:2]),
-      .a_we_i   (we),
-      .a_be_i   (be),
-      .a_wdata_i(wdata),
-      .a_rdata_o(rdata_table),
-      .b_addr_i (table_addr[0][TableBits-1:0]),
-      .b_rdata_o(table_rdata[0]),
-      .c_addr_i (table_addr[1][TableBits-1:0]),
-      .c_rdata_o(table_rdata[1])
+      .a_req_i(local_req[1] && part == PartTable), .a_addr_i(addr[1][TableBits+1:2]), .a_we_i(we),
+      .a_be_i(be), .a_wdata_i(wdata), .a_rdata_o(rdata_table),
+      .b_addr_i(table_addr[0][TableBits-1:0]), .b_rdata_o(table_rdata[0]),
+      .c_addr_i(table_addr[1][TableBits-1:0]), .c_rdata_o(table_rdata[1])
     );
   end else begin : gen_no_table
     assign table_rvalid_q = '0;

@@ -1,7 +1,8 @@
 """Sentences whose figures come from results: `{stage.path|form}` is replaced by what was measured.
 
-FORM is a Python format, or `list` (joined), `yes` (yes or **no**), `above` (percent above 1; of a
-dictionary each with its name). A figure that was not measured is written as "not measured".
+FORM is a Python format, or `list` (joined), `count` (how many), `yes` (yes or **no**), `above`
+(percent above 1; of a dictionary each with its name). A figure that was not measured is written as
+"not measured", or as WORDS in `{stage.path|form?WORDS}`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import textwrap
 from typing import Any
 
 COLUMNS_MAX = 100
-PLACE = re.compile(r"\{([a-z0-9_]+)((?:\.[^{}.|]+)*)(?:\|([^{}]+))?\}")
+PLACE = re.compile(r"\{([a-z0-9_]+)((?:\.[^{}.|]+)*)(?:\|([^{}?]*)(?:\?([^{}]+))?)?\}")
 MISSING = "not measured"
 
 
-def value_at(results: dict[str, Any], stage: str, path: list[str]) -> Any:
-    """The value at a path such as `rows.mc.rv32.ratios.footprint`; None if there is none."""
-    value: Any = results.get(stage)
-    for key in path:
-        if isinstance(value, list):
+def value_at(results: Any, path: str) -> Any:
+    """The value at a path such as `table1.rows.mc.rv32.ratios.footprint`; None if there is none."""
+    value = results
+    for key in path.split("."):
+        if isinstance(value, list | tuple):
             value = value[int(key)] if key.isdigit() and int(key) < len(value) else None
         elif isinstance(value, dict):
             value = value.get(key)
@@ -28,12 +29,14 @@ def value_at(results: dict[str, Any], stage: str, path: list[str]) -> Any:
     return value
 
 
-def text_of(value: Any, form: str | None) -> str:
+def text_of(value: Any, form: str | None = None, missing: str | None = None) -> str:
     """A value as it is printed."""
-    if value is None:
-        return MISSING
+    if value is None or (missing and value in ("", {}, [])):
+        return missing or MISSING
     if form == "list":
         return ", ".join(f"{item:,}" if isinstance(item, int) else str(item) for item in value)
+    if form == "count":
+        return f"{len(value):,}"
     if form == "above":
         parts = value if isinstance(value, dict) else {"": value}
         return ", ".join(
@@ -48,8 +51,8 @@ def filled(sentence: str, results: dict[str, Any]) -> str:
     """SENTENCE with what was measured in its places."""
 
     def replace(match: re.Match[str]) -> str:
-        path = [key for key in match.group(2).split(".") if key]
-        return text_of(value_at(results, match.group(1), path), match.group(3))
+        stage, path, form, missing = match.groups()
+        return text_of(value_at(results, stage + path), form, missing)
 
     return PLACE.sub(replace, sentence)
 

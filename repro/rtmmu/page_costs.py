@@ -1,4 +1,4 @@
-"""What the stages of the reproduction share: results on disk, and a trace replayed on the systems.
+"""A trace replayed on the systems: what its calls cost, and what of it is gained.
 
 Costs are RV32IMC instructions and accesses to memory of single calls, in a 32-bit layout with pages
 of 4 KiB; the paper's are microseconds of its board, so only ratios can be compared [G-1].
@@ -9,20 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from repro.results import Results
-from repro.rtmmu.workloads import HERE, OUT
 from tautochrone.replay.paging import page_replay
 
-_RESULTS = Results("rtmmu")
-RESULTS = _RESULTS.folder
-store, stored = _RESULTS.store, _RESULTS.stored
 OURS, CONVENTIONAL, MAPPED_ONLY = "rtvm", "conventional", "conventional-mapped"
 SYSTEMS = (OURS, CONVENTIONAL, MAPPED_ONLY)
 ISAS = ("rv32", "rv32zbb")
 MEASURES = ("instructions", "accesses")
 CALLS = ("malloc", "free", "fault")
-
-__all__ = ["HERE", "OUT", "RESULTS", "SYSTEMS", "cost", "replayed", "row_of", "store", "stored"]
 
 
 def replayed(trace: Path, system: str, isa: str = "rv32") -> Any:
@@ -53,18 +46,24 @@ def ratio(above: float | None, below: float | None) -> float | None:
     return above / below if above and below else None
 
 
-def ratios(systems: dict[str, Any]) -> dict[str, Any]:
-    """What Table I is about: our malloc over theirs, their free and footprint over ours."""
-    ours, theirs = systems[OURS], systems[CONVENTIONAL]
-    result: dict[str, Any] = {
+def gains(ours: Any, theirs: Any, unit: str, suffix: str = "") -> dict[str, float | None]:
+    """What Table I is about: our largest malloc over theirs, their free and footprint over ours."""
+    worst = f"max_{unit}"
+    return {
+        f"malloc_penalty{suffix}": ratio(ours["malloc"][worst], theirs["malloc"][worst]),
+        f"free_gain{suffix}": ratio(theirs["free"][worst], ours["free"][worst]),
         "footprint": ratio(theirs["peak_mapped_pages"], ours["peak_mapped_pages"]),
         "mean_footprint": ratio(theirs["mean_mapped_pages"], ours["mean_mapped_pages"]),
     }
-    for measure in MEASURES:
-        worst = f"max_{measure}"
-        result[f"malloc_penalty_{measure}"] = ratio(ours["malloc"][worst], theirs["malloc"][worst])
-        result[f"free_gain_{measure}"] = ratio(theirs["free"][worst], ours["free"][worst])
-        result[f"free_gain_mapped_only_{measure}"] = ratio(
+
+
+def ratios(systems: dict[str, Any]) -> dict[str, Any]:
+    """The same in both units, and free beside a system that looks at mapped pages only."""
+    ours, result = systems[OURS], {}
+    for unit in MEASURES:
+        worst = f"max_{unit}"
+        result |= gains(ours, systems[CONVENTIONAL], unit, f"_{unit}")
+        result[f"free_gain_mapped_only_{unit}"] = ratio(
             systems[MAPPED_ONLY]["free"][worst], ours["free"][worst]
         )
     return result

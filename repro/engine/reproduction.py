@@ -1,0 +1,128 @@
+"""A reproduction of a paper: stages that measure, and the documents that are written from results.
+
+A folder has a file for each measurement, `derived.py` for what follows from several of them,
+reasons.toml for all that is said (claims.py, figures.py), and run.py, which names the stages:
+
+    python -m repro.NAME.run             all stages, then claims.md and out/repro/NAME/report.html
+    python -m repro.NAME.run STAGE …     only these stages, then both
+    python -m repro.NAME.run --quick     small inputs, into out/repro/NAME/quick only
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from bench.commands import first_line
+from repro.engine import claims, figures
+from repro.engine.results import Results
+from repro.engine.shown import run_groups
+from tautochrone import __version__
+from tautochrone.console.output import note
+from tautochrone.errors import TauError
+from tautochrone.report import picture
+from tautochrone.report.page import page
+
+Stages = Mapping[str, Callable[[], dict[str, Any]]]
+
+
+def stages_of(*modules: ModuleType) -> Stages:
+    """The stages that are called as their files."""
+    return {module.__name__.rpartition(".")[2]: module.measure for module in modules}
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a folder has: its stages, the same with small inputs, and what is told from results."""
+
+    stored: Results
+    stages: Stages
+    derived: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    drawings: Mapping[str, figures.Drawing] = field(default_factory=dict)
+    quick: Stages = field(default_factory=dict)
+
+    @cached_property
+    def sentences(self) -> dict[str, Any]:
+        """What reasons.toml says."""
+        return claims.sentences_of(self.stored.home)
+
+    def results(self) -> dict[str, Any]:
+        """All that is stored, and what follows."""
+        results = self.stored.all_stored()
+        return results | {"derived": self.derived(results)}
+
+    def claims_text(self) -> str:
+        """claims.md from what is stored."""
+        return claims.page(self.stored.home.name, self.sentences, self.results())
+
+    def panels(self) -> list[figures.Panel]:
+        """Every figure whose results are stored."""
+        return [*figures.panels(self.sentences, self.results(), self.drawings)]
+
+    def report_html(self) -> str:
+        """The report from what is stored, in the look of `tau report`."""
+        return page(
+            f"{self.sentences['title']}, tried again",
+            claims.verdict(self.sentences, self.results()),
+            {"paper": self.sentences["paper"]},
+            self.panels(),
+            None,
+            self.stored.stored("meta").get("conditions", {}),
+        )
+
+    def measure(self, stages: Stages, chosen: list[str], results: Results) -> None:
+        """Measure and store the chosen stages (all if none), and what their numbers depend on."""
+        unknown = [name for name in chosen if name not in stages]
+        if unknown:
+            sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(stages)}")
+        for name in chosen or stages:
+            started = time.monotonic()
+            results.store(name, stages[name]())
+            note(f"{name}: {time.monotonic() - started:.0f} s")
+        results.store("meta", {"conditions": conditions(self.sentences["machine"])})
+
+    def write(self) -> None:
+        """Write claims.md and the report from what is stored, and a picture if one is wanted."""
+        report = self.stored.out / "report.html"
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text(self.report_html(), encoding="utf-8")
+        (self.stored.home / "claims.md").write_text(self.claims_text(), encoding="utf-8")
+        if "picture_pixels" in self.sentences:
+            width, height = self.sentences["picture_pixels"]
+            try:
+                picture.take(report, report.with_suffix(".png"), width, height)
+            except TauError as error:
+                note(f"no picture: {error.message}")
+        print(f"{claims.verdict(self.sentences, self.results())}\n{report}")
+
+    def main(self, arguments: list[str]) -> None:
+        """Do what the file's head says."""
+        chosen = [name for name in arguments if name != "--quick"]
+        if "--quick" not in arguments:
+            groups = self.sentences.get("tests", {})
+            shown: Stages = {"shown": lambda: run_groups(groups)} if groups else {}
+            self.measure({**self.stages, **shown}, chosen, self.stored)
+            self.write()
+        else:
+            small = Results(self.stored.home.name, self.stored.out / "quick" / "results")
+            self.measure(self.quick, chosen, small)
+            print(f"{', '.join(chosen or self.quick)}: see {small.folder}")
+
+
+def conditions(words: Mapping[str, str | list[str]]) -> dict[str, str]:
+    """What the numbers depend on: texts, and of a list the first line that this command says."""
+    return {
+        **{name: each if isinstance(each, str) else first_line(*each)
+           for name, each in words.items()},
+        "tautochrone": __version__,
+        "commit": first_line("git", "rev-parse", "--short", "HEAD"),
+        "machine": f"{platform.machine()}, {platform.system()} {platform.release()}",
+        "C library": " ".join(platform.libc_ver()),
+        "python": platform.python_version(),
+    }  # fmt: skip
