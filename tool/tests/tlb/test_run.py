@@ -264,7 +264,7 @@ def stat_of(process: int) -> list[str]:
 def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
     """With the least one, which runs, if too late. Below it an entry into the kernel could end
     behind the next release, and no task would ever run. A plan says the same."""
-    (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=100))
+    (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=100, cost=1))
     words = "run", "tasks.toml", "--on", "16x4", "--cycles", 20_000
     plan = "plan", "tasks.toml", "--geometry", "tile-16x4", "-o", "plan.toml"
     causes = []
@@ -276,7 +276,7 @@ def test_a_period_within_an_entry_is_refused(tmp_path: Path) -> None:
     (least,) = map(int, re.findall(r"give it at least (\d+)", causes[0]))
     assert f"takes up to {least - 1} cycles" in causes[0]
     for period, is_fine in ((least - 1, False), (least, True)):
-        (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=period))
+        (tmp_path / "tasks.toml").write_text(ON_TILE + task(1) + task(2, period=period, cost=1))
         done = tau(tmp_path, *words, "--json")
         assert done.returncode == (EXIT_LIMIT_EXCEEDED if is_fine else EXIT_FAILED), done.stderr
     assert len([job for job in json.loads(done.stdout)["jobs"] if job["task"] == "t2"]) > 1
