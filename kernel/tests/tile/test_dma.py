@@ -85,5 +85,5 @@ def test_a_link_has_eight_channels(builder: Builder) -> None:
     with pytest.raises(TauError, match="no DMA channel left of 8"):
         channels_of(replace(system, applications=(hog, many)))
     one_tile = replace(system, slots=(("sender.produce", "sender.consume"),) * 2)
-    with pytest.raises(TauError, match="its reader is not there"):
+    with pytest.raises(TauError, match="where its reader has no slot"):
         channels_of(one_tile)
