@@ -50,6 +50,7 @@ TUTORIALS = [
 ]
 # A replay of a short program then takes half the cycles: most are the heap's, to be ready.
 SMALL_HEAP = " --heap 8388608"
+TRIES = 4  # of an example whose recordings differ
 # README's name of a workload, and that of repro/rtmmu.
 TILE_ROWS = {
     "a million random actions, a chosen seed": "synthetic",
@@ -147,21 +148,44 @@ def test_the_readmes_program_runs(tmp_path: Path, compiler: list[str]) -> None:
 
 
 def test_the_readmes_example_prints_what_is_printed_there(shell: Path) -> None:
+    """In one of a few tries: gcc's peak differs from run to run, and sometimes no pool pays."""
+    there = set(shell.iterdir())
+    for _ in range(TRIES):
+        wrong = difference_of_the_example(shell)
+        if not wrong:
+            return
+        for path in set(shell.iterdir()) - there:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    raise AssertionError(wrong)
+
+
+def difference_of_the_example(shell: Path) -> str:
+    """The first command that prints something else than README says, with both; else empty."""
     (example,) = blocks(ROOT / "README.md", "console")
     parts = re.split(r"^\$ (.*)\n", example, flags=re.M)[1:]
     assert len(parts) >= 6
     for command, expected in zip(parts[0::2], parts[1::2], strict=True):
         done = run(shell, command)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-        assert shape_of(done.stdout) == shape_of(expected), command
+        is_same = shape_of(done.stdout) == shape_of(expected)
         if "gcc (Debian 12.2.0" in run(shell, "gcc --version").stdout:
-            measured = figures_of(done.stdout)
-            assert measured == pytest.approx(figures_of(expected), rel=0.02), command
+            measured, stated = figures_of(done.stdout), figures_of(expected)
+            is_same = is_same and measured == pytest.approx(stated, rel=0.02)
+        if not is_same:
+            return f"{command}\n{done.stdout}\ninstead of\n{expected}"
+    return ""
 
 
 def figures_of(text: str) -> list[int]:
-    """Return the numbers of README's example that a change of core/ moves, and runs hardly do."""
-    lines = re.findall(r"^(?:\d+ recordings:|heap |instructions |tau: cc1: \d).*", text, re.M)
+    """Return the numbers of README's example that a change of core/ moves, and runs hardly do.
+
+    Not the margin, and what it is part of: five runs of equal peaks get more than others.
+    """
+    lines = re.findall(
+        r"^(?:\d+ recordings:.*|with(?:out)? pools .*|instructions .*|tau: cc1: [\d,]+ calls)",
+        text,
+        re.M,
+    )
     numbers = (int(each.replace(",", "")) for each in re.findall(r"\d[\d,]*", "".join(lines)))
     return [each for each in numbers if each >= 200]
 
