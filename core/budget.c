@@ -13,56 +13,14 @@
 #include "core/budget.h"
 
 #include "core/port.h"
+#include "core/private/heap/budget_bucket.h"
 #include "core/private/heap/budget_layout.h"
-#include "core/private/heap/budget_table.h"
 #include "core/private/heap/tlsf_inside.h"
 
+#define BUDGET_HASH_LOG2_MAX 11u
+#define BUDGET_HASH_TRIES 256u
+
 // ---- Buckets -----------------------------------------------------------------------------------
-
-// The word with the in-use bit of bucket INDEX.
-TAU_INLINE uint32_t *budget_bits_of(const struct tau_budget *heap, const struct budget_class *class,
-                                    tau_word index) {
-    return (uint32_t *)(void *)tau_link_follow(heap, class->bits) + (index >> 5);
-}
-
-// Takes a bucket of CLASS. The caller holds the lock. Returns NULL if no bucket is left, or if the
-// most recently freed one was overwritten. A free bucket holds its link and, from check level 1 on,
-// its index mixed with the link.
-TAU_INLINE void *budget_take(struct tau_budget *heap, struct budget_class *class) {
-    const tau_word link = class->free;
-    tau_word index;
-    tau_word *bucket;
-    if (link != 0) {
-        bucket = tau_link_follow(heap, link);
-        index = (bucket[1] ^ bucket[0]) - 1;
-        if (TAU_CHECK_LEVEL >= 1 &&
-            (index >= class->count || link != class->start + index * class->bucket_bytes)) {
-            return NULL;
-        }
-        TAU_ASSERT((uintptr_t)bucket < (uintptr_t)tau_link_follow(heap, class->end));
-        class->free = bucket[0];
-    } else {
-        index = class->fresh_count;
-        if (index == class->count) {
-            return NULL;
-        }
-        bucket = tau_link_follow(heap, class->start + index * class->bucket_bytes);
-        class->fresh_count = index + 1;
-    }
-    if (TAU_CHECK_LEVEL >= 1) {
-        *budget_bits_of(heap, class, index) |= (uint32_t)1 << (index & 31u);
-    }
-    class->used_count++;
-    TAU_ASSERT(class->used_count <= class->fresh_count);
-    TAU_ASSERT(class->fresh_count <= class->count);
-    return bucket;
-}
-
-TAU_INLINE void budget_junk(void *payload, int value, size_t size_bytes) {
-    if (TAU_JUNK_FILL) {
-        TAU_PORT_FILL(payload, value, size_bytes);
-    }
-}
 
 // Marks BUCKET free if it is a used bucket of CLASS. Otherwise returns what it is.
 TAU_INLINE enum tau_status budget_mark_free(const struct tau_budget *heap,
@@ -86,26 +44,6 @@ TAU_INLINE enum tau_status budget_mark_free(const struct tau_budget *heap,
     return TAU_OK;
 }
 
-// Returns what free would return for the bucket at POINTER, without freeing it.
-static enum tau_status budget_check_bucket(const struct tau_budget *heap, const void *pointer,
-                                           const struct budget_class *class) {
-    const tau_word offset =
-        (tau_word)((uintptr_t)pointer - (uintptr_t)tau_link_follow(heap, class->start));
-    const tau_word index = offset / class->bucket_bytes;
-    TAU_ASSERT(class->bucket_bytes != 0);
-    TAU_ASSERT(class->fresh_count <= class->count);
-    if (index * class->bucket_bytes != offset) {
-        return (offset & (TAU_ALIGNMENT - 1)) != 0 ? TAU_MISALIGNED_POINTER : TAU_FOREIGN_POINTER;
-    }
-    if (index >= class->fresh_count) {
-        return TAU_FOREIGN_POINTER;
-    }
-    if (TAU_CHECK_LEVEL >= 1 && (*budget_bits_of(heap, class, index) >> (index & 31u) & 1u) == 0) {
-        return TAU_DOUBLE_FREE;
-    }
-    return TAU_OK;
-}
-
 static void *budget_refuse(struct tau_budget *heap, size_t size_bytes) {
     TAU_ASSERT(heap != NULL);
     if (size_bytes != 0) {
@@ -115,28 +53,6 @@ static void *budget_refuse(struct tau_budget *heap, size_t size_bytes) {
         TAU_PORT_OUT_OF_MEMORY(heap, size_bytes);
     }
     return NULL;
-}
-
-// Self test of the dedicated regions. The caller holds the lock or owns the heap alone.
-static bool budget_classes_hold(const struct tau_budget *heap) {
-    const struct budget_fields *const fields = budget_fields_of(heap);
-    TAU_ASSERT(fields->classes <= TAU_BUDGET_CLASSES_MAX);
-    uintptr_t start = (uintptr_t)tau_link_follow(heap, fields->dedicated);
-    const uintptr_t end = start + fields->dedicated_bytes;
-    for (unsigned index = 0; index < fields->classes; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
-        const struct budget_class *const class = budget_class_at(heap, index);
-        if (class->used_count > class->fresh_count || class->fresh_count > class->count ||
-            class->bucket_bytes == 0 || (uintptr_t)tau_link_follow(heap, class->start) != start ||
-            budget_candidate(heap, class->bucket_bytes) != class) {
-            return false;
-        }
-        TAU_ASSERT(class->count != 0);
-        start += (uintptr_t) class->bucket_bytes * class->count;
-        if ((uintptr_t)tau_link_follow(heap, class->end) != start) {
-            return false;
-        }
-    }
-    return start == end;
 }
 
 // ---- Public operations -------------------------------------------------------------------------
@@ -221,7 +137,7 @@ enum tau_status tau_budget_free(struct tau_budget *heap, void *pointer) {
         return pointer == NULL ? TAU_OK : budget_misused(heap, pointer, TAU_FOREIGN_POINTER);
     }
     struct budget_class *const class = budget_owner_of(heap, pointer, offset);
-    TAU_ASSERT((uintptr_t)pointer < (uintptr_t)tau_link_follow(heap, class->end));
+    TAU_ASSERT((uintptr_t)pointer >= (uintptr_t)tau_link_follow(heap, class->start));
     TAU_PORT_LOCK(heap);
     TAU_INVARIANT(budget_classes_hold(heap));
 #if TAU_CHECK_LEVEL >= 1
@@ -370,7 +286,11 @@ bool tau_budget_invariants_hold(const struct tau_budget *heap) {
     TAU_ASSERT(heap != NULL);
     TAU_ASSERT(((uintptr_t)heap & (sizeof(tau_word) - 1)) == 0);
     TAU_PORT_LOCK(budget_lock_of(heap));
-    const bool is_sound = budget_classes_hold(heap);
+    bool is_sound = budget_classes_hold(heap);
+    for (size_t index = 0; index < budget_fields_of(heap)->classes; index++) {
+        const struct budget_class *const class = budget_class_at(heap, index);
+        is_sound = is_sound && budget_candidate(heap, class->bucket_bytes) == class;
+    }
     TAU_PORT_UNLOCK(budget_lock_of(heap));
     return is_sound && (budget_fields_of(heap)->shared == 0 ||
                         tau_tlsf_invariants_hold(budget_shared_of(heap)));
@@ -378,95 +298,81 @@ bool tau_budget_invariants_hold(const struct tau_budget *heap) {
 
 // ---- Making a heap -----------------------------------------------------------------------------
 
-// Writes the classes, front to back, and the tables that find them.
-static void budget_write_classes(struct tau_budget *heap, const struct budget_layout *layout,
-                                 uintptr_t start, uintptr_t bits) {
-    struct budget_fields *const fields = budget_fields_of(heap);
-    uint64_t units = layout->dedicated_units;
-    for (size_t index = 0; index < layout->count; index++) {
-        const struct tau_budget_class *const pair = &layout->pairs[layout->pair_of[index]];
-        const size_t bucket_bytes = budget_bucket_for(pair->size_bytes);
-        const uint64_t region = budget_region_units(pair);
-        const uintptr_t end = start + ((uintptr_t)region << TAU_ALIGNMENT_LOG2);
-        TAU_ASSERT(bucket_bytes != 0);
-        TAU_ASSERT(region <= units);
-        *budget_class_at(heap, index) = (struct budget_class){
-            .bucket_bytes = (tau_word)bucket_bytes,
-            .count = pair->count,
-            .start = tau_link_to(heap, (void *)start),
-            .end = tau_link_to(heap, (void *)end),
-            .bits = tau_link_to(heap, (void *)bits),
-        };
-        heap->owner[fields->sizes + budget_hash_of(bucket_bytes, fields->multiplier,
-                                                   fields->hash_shift)] = (uint8_t)index;
-        heap->owner[fields->order + layout->pair_of[index]] = (uint8_t)index;
-        // A step that two regions share belongs to the one in front, which is written first.
-        const uintptr_t last_step = budget_step_of((tau_word)units, layout->owner_level);
-        units -= region;
-        // The last class also gets the first step. No bucket starts there, but a misaligned pointer
-        // may point there.
-        const uintptr_t first_step =
-            units == 0 ? 0 : budget_step_of((tau_word)units + 1, layout->owner_level);
-        TAU_ASSERT(first_step <= last_step);
-        TAU_ASSERT(last_step < fields->sizes);
-        const bool shared_step =
-            index > 0 &&
-            last_step == budget_step_of((tau_word)(units + region) + 1, layout->owner_level);
-        for (uintptr_t step = first_step; step + (shared_step ? 1 : 0) <= last_step;
-             step++) {  // bound: the owner table
-            heap->owner[step] = (uint8_t)index;
+// Whether MULTIPLIER gives every class its own slot in a table of 2^LOG2.
+static bool budget_is_perfect(const struct budget_layout *layout, uint32_t multiplier,
+                              unsigned log2) {
+    uint32_t taken[(1u << BUDGET_HASH_LOG2_MAX) / 32] = {0};
+    TAU_ASSERT(log2 >= 1);
+    TAU_ASSERT(log2 <= BUDGET_HASH_LOG2_MAX);
+    TAU_ASSERT((multiplier & 1u) != 0);
+    for (size_t pair = 0; pair < layout->count; pair++) {
+        const uint32_t slot = budget_hash_of(budget_bucket_for(layout->pairs[pair].size_bytes),
+                                             multiplier, 32 - log2);
+        if ((taken[slot >> 5] >> (slot & 31u) & 1u) != 0) {
+            return false;
         }
-        if (TAU_CHECK_LEVEL >= 1) {
-            bits += ((uintptr_t)pair->count + 31) / 32 * sizeof(uint32_t);
-        }
-        start = end;
+        taken[slot >> 5] |= (uint32_t)1 << (slot & 31u);
     }
+    return true;
+}
+
+// Finds the smallest table that one of BUDGET_HASH_TRIES multipliers fills without a collision. 64
+// classes fail in a table of 2^11 with a probability below 2^-300.
+static bool budget_find_hash(struct budget_layout *layout) {
+    for (unsigned log2 = 1; log2 <= BUDGET_HASH_LOG2_MAX; log2++) {
+        if (layout->count > (size_t)1 << log2) {
+            continue;
+        }
+        for (uint32_t try = 0; try < BUDGET_HASH_TRIES; try++) {
+            const uint32_t multiplier = (2 * try + 1) * 0x9e3779b1u;
+            if (budget_is_perfect(layout, multiplier, log2)) {
+                layout->multiplier = multiplier;
+                layout->hash_log2 = log2;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static enum tau_status budget_lay_out(struct budget_layout *layout,
+                                      const struct tau_budget_class *pairs, size_t count) {
+    const enum tau_status status = budget_lay_out_regions(layout, pairs, count, TAU_ALIGNMENT);
+    if (status != TAU_OK) {
+        return status;
+    }
+    if (!budget_find_hash(layout)) {
+        return TAU_PLAN_INVALID;
+    }
+    TAU_ASSERT(layout->multiplier != 0);
+    budget_lay_out_tables(layout, 0, (size_t)1 << layout->hash_log2);
+    return TAU_OK;
 }
 
 enum tau_status tau_budget_init(struct tau_budget **heap, void *memory, size_t size_bytes,
                                 const struct tau_budget_class *classes, size_t count) {
     struct budget_layout layout;
-    const uintptr_t start = tau_bits_round_up((uintptr_t)memory, TAU_ALIGNMENT);
     // A TLSF that was built with other options does not link: it has no constant of this name.
     TAU_ASSERT(TAU_TLSF_BUILT == TAU_CHECK_LEVEL);
-    if (heap == NULL || memory == NULL || (uintptr_t)memory + size_bytes < (uintptr_t)memory ||
-        TAU_TLSF_BUILT != TAU_CHECK_LEVEL) {
+    if (heap == NULL || TAU_TLSF_BUILT != TAU_CHECK_LEVEL) {
         return TAU_BAD_ARGUMENT;
     }
-    const enum tau_status status = budget_lay_out(&layout, classes, count);
+    enum tau_status status = budget_lay_out(&layout, classes, count);
+    if (status == TAU_OK) {
+        status = budget_make(heap, memory, size_bytes, &layout);
+    }
     if (status != TAU_OK) {
         return status;
     }
-    const uintptr_t end = (uintptr_t)memory + size_bytes;
-    const uint64_t fixed_bytes = layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2);
-    if (start < (uintptr_t)memory || start > end || fixed_bytes > end - start) {
-        return TAU_PLAN_TOO_LARGE;
+    struct budget_fields *const fields = budget_fields_of(*heap);
+    fields->multiplier = layout.multiplier;
+    fields->hash_shift = (uint8_t)(32 - layout.hash_log2);
+    for (size_t index = 0; index < count; index++) {  // bound: TAU_BUDGET_CLASSES_MAX
+        const uint32_t slot = budget_hash_of(budget_class_at(*heap, index)->bucket_bytes,
+                                             fields->multiplier, fields->hash_shift);
+        (*heap)->owner[fields->sizes + slot] = (uint8_t)index;
     }
-    struct tau_budget *const made = (struct tau_budget *)(start + layout.handle);
-    TAU_ASSERT(layout.handle < layout.dedicated);
-    TAU_ASSERT((layout.dedicated & (TAU_ALIGNMENT - 1)) == 0);
-    TAU_ASSERT(layout.owner_bytes + ((size_t)1 << layout.hash_log2) <= UINT16_MAX);
-    const uintptr_t dedicated = start + layout.dedicated;
-    const uintptr_t shared = start + (uintptr_t)fixed_bytes;
-    for (uintptr_t byte = start; byte < dedicated; byte++) {  // bound: the tables
-        *(uint8_t *)byte = 0;
-    }
-    const size_t sizes = layout.owner_bytes;
-    *budget_fields_of(made) = (struct budget_fields){
-        .dedicated = tau_link_to(made, (void *)dedicated),
-        .dedicated_bytes = (tau_word)(layout.dedicated_units << TAU_ALIGNMENT_LOG2),
-        .multiplier = layout.multiplier,
-        .sizes = (uint16_t)sizes,
-        .order = (uint16_t)(sizes + ((size_t)1 << layout.hash_log2)),
-        .classes = (uint16_t)count,
-        .hash_shift = (uint8_t)(32 - layout.hash_log2),
-        .owner_level = (uint8_t)layout.owner_level,
-    };
-    budget_write_classes(made, &layout, dedicated, start + layout.bits);
-    void *const tlsf = tau_tlsf_init((void *)shared, (size_t)(end - shared), 0);
-    budget_fields_of(made)->shared = tlsf != NULL ? tau_link_to(made, tlsf) : 0;
-    TAU_ASSERT(budget_classes_hold(made));
-    *heap = made;
+    TAU_ASSERT(budget_classes_hold(*heap));
     return TAU_OK;
 }
 
@@ -475,8 +381,8 @@ size_t tau_budget_size(const struct tau_budget_class *classes, size_t count, siz
     if (budget_lay_out(&layout, classes, count) != TAU_OK) {
         return 0;
     }
-    TAU_ASSERT(layout.dedicated != 0);
-    const uint64_t fixed_bytes = layout.dedicated + (layout.dedicated_units << TAU_ALIGNMENT_LOG2);
     size_t total_bytes;
-    return __builtin_add_overflow(fixed_bytes, shared_bytes, &total_bytes) ? 0 : total_bytes;
+    return __builtin_add_overflow(budget_fixed_bytes(&layout), shared_bytes, &total_bytes)
+               ? 0
+               : total_bytes;
 }

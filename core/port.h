@@ -40,6 +40,14 @@
 #define TAU_PORT_OUT_OF_MEMORY(heap, size_bytes) ((void)(heap), (void)(size_bytes))
 #endif
 
+// Called when more objects of a band of core/pools.h are alive than ever before: COUNT of at most
+// LIMIT_COUNT, in blocks of SIZE_BYTES. It is called outside the lock. A port that warns at 80 %
+// compares the two.
+#ifndef TAU_PORT_PEAK
+#define TAU_PORT_PEAK(heap, size_bytes, count, limit_count)                                        \
+    ((void)(heap), (void)(size_bytes), (void)(count), (void)(limit_count))
+#endif
+
 // Called for each object that is allocated, resized in place or freed. The lock is held, so the
 // calls have the order of the heap's states.
 // - OLD is NULL for a new object. POINTER is NULL for a freed one.

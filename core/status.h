@@ -76,6 +76,10 @@ enum tau_status {
     TAU_FRAMES_TOO_FEW = 34,
     // the page is pinned: it is never loaded
     TAU_PAGE_PINNED = 35,
+    // as many objects of this band are alive as its limit allows
+    TAU_LIMIT_REACHED = 36,
+    // larger than the largest band
+    TAU_ABOVE_BANDS = 37,
 };
 
 #endif

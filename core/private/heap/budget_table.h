@@ -1,5 +1,4 @@
-// The tables of a budgeted heap and the two lookups in them. Only core/budget.c, its tests and
-// linux/runtime include this.
+// The tables of a budgeted heap, which pools share, and the lookups in them.
 #ifndef TAU_BUDGET_TABLE_H
 #define TAU_BUDGET_TABLE_H
 
@@ -25,8 +24,8 @@ struct budget_class {
     tau_word free;          // link: the most recently freed bucket
     tau_word fresh_count;   // number of buckets ever used; the buckets from this index on are fresh
     tau_word count;
-    tau_word start;  // link
-    tau_word end;    // link
+    tau_word start;   // link
+    tau_word larger;  // link: the class with the next larger buckets; of pools, else 0
     tau_word used_count;
     tau_word bits;  // link (level >= 1): the in-use bits; bit i is that of bucket i
 };
@@ -42,12 +41,21 @@ struct budget_fields {
     tau_word shared;     // link to the TLSF, 0 if there is none
     tau_word dedicated;  // link to the first region
     tau_word dedicated_bytes;
-    tau_word refused_count;  // requests refused because there is no shared region
-    uint32_t multiplier;
+    union {
+        tau_word refused_count;  // of the budgeted heap: there is no shared region
+        tau_word size_table;     // of pools: link
+    };
+    union {
+        uint32_t multiplier;      // of the budgeted heap's hash
+        uint32_t size_units_max;  // of pools: the largest bucket, in TAU_ALIGNMENT
+    };
     uint16_t sizes;  // offset of the size table from the handle
     uint16_t order;  // offset of the plan order: entry i is the class of the plan's entry i
     uint16_t classes;
-    uint8_t hash_shift;
+    union {
+        uint8_t hash_shift;  // of the budgeted heap
+        uint8_t size_level;  // of pools: a step of sizes is 2^-level of the size
+    };
     uint8_t owner_level;
 };
 
@@ -114,8 +122,8 @@ TAU_INLINE struct budget_class *budget_owner_of(const struct tau_budget *heap, c
     const tau_word units = (tau_word)(fields->dedicated_bytes - offset) >> TAU_ALIGNMENT_LOG2;
     struct budget_class *class =
         budget_class_at(heap, heap->owner[budget_step_of(units, fields->owner_level)]);
-    if (__builtin_expect((uintptr_t)pointer >= (uintptr_t)tau_link_follow(heap, class->end), 1)) {
-        class --;
+    if (__builtin_expect((uintptr_t)pointer < (uintptr_t)tau_link_follow(heap, class->start), 1)) {
+        class ++;
     }
     return class;
 }

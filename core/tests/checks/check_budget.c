@@ -37,9 +37,6 @@ static bool regions_hold(const struct tau_budget *heap) {
         }
         position += bytes;
         bytes_before = bytes;
-        if (bytes_at(heap, class->end) != position) {
-            return false;
-        }
     }
     return position == bytes_at(heap, fields->dedicated) + fields->dedicated_bytes &&
            (fields->shared == 0 || bytes_at(heap, fields->shared) >= position);
