@@ -1,0 +1,134 @@
+"""Golden model of pools for bands of sizes.
+
+Written from docs/spec/pools.md alone. A pool is a list of block numbers given back (newest last) and
+a high-water mark; a size's band and an address's pool are found by trying each. Addresses are
+offsets from the memory that the heap was given. Without an overflow heap: what exceeds a limit is
+refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from model.tlsf import round_up
+
+
+@dataclass
+class Band:
+    """One band: blocks of BLOCK_BYTES, at most COUNT of them, from offset START."""
+
+    block_bytes: int
+    count: int
+    start: int = 0
+    fresh: int = 0  # blocks below this were handed out at least once
+    returned: list[int] = field(default_factory=list)
+    used: set[int] = field(default_factory=set)
+    exceeded_count: int = 0
+
+    @property
+    def end(self) -> int:
+        """The first offset behind the pool."""
+        return self.start + self.block_bytes * self.count
+
+
+class Pools:
+    """A heap of BANDS, (largest size, limit) in increasing order, whose tables take CONTROL_BYTES.
+
+    CONTROL_BYTES are a fact of the build, so the caller says them.
+    """
+
+    def __init__(
+        self,
+        bands: list[tuple[int, int]],
+        control_bytes: int,
+        word_bits: int = 32,
+        alignment: int = 0,
+    ) -> None:
+        """Lay out the pools. Raises ValueError if the bands are invalid."""
+        self.unit = word_bits // 8 * 2
+        self.bands = [Band(round_up(size, self.unit), count) for size, count in bands]
+        sizes = [band.block_bytes for band in self.bands]
+        if sorted(set(sizes)) != sizes or any(not each.count for each in self.bands) or 0 in sizes:
+            raise ValueError("PLAN_INVALID")
+        self.above_bands_count = 0
+        alignment = max(alignment, self.unit)
+        position = control_bytes
+        for band in sorted(self.bands, key=lambda each: -each.block_bytes * each.count):
+            own = min(alignment, band.block_bytes & -band.block_bytes)
+            band.start = round_up(position, own)
+            position = band.end
+        self.size_bytes = position
+
+    def band_of(self, size_bytes: int) -> Band | None:
+        """The band of a request; None for 0 bytes and above the largest."""
+        if size_bytes == 0:
+            return None
+        return next((each for each in self.bands if size_bytes <= each.block_bytes), None)
+
+    def _take(self, band: Band | None) -> int | None:
+        if band is None:
+            self.above_bands_count += 1
+            return None
+        if len(band.used) == band.count:
+            band.exceeded_count += 1
+            return None
+        if band.returned:
+            block = band.returned.pop()
+        else:
+            block = band.fresh
+            band.fresh += 1
+        band.used.add(block)
+        return band.start + block * band.block_bytes
+
+    def malloc(self, size_bytes: int) -> int | None:
+        """As tau_pools_malloc."""
+        return self._take(self.band_of(size_bytes)) if size_bytes else None
+
+    def calloc(self, count: int, size_bytes: int) -> int | None:
+        """As tau_pools_calloc; a product that is no size_t is above all bands."""
+        return self.malloc(count * size_bytes)
+
+    def aligned_alloc(self, alignment: int, size_bytes: int) -> int | None:
+        """As tau_pools_aligned_alloc."""
+        if alignment <= 0 or alignment & (alignment - 1) or size_bytes == 0:
+            return None
+        if alignment <= self.unit:
+            return self.malloc(size_bytes)
+        band = self.band_of(round_up(size_bytes, alignment))
+        serves = band is not None and not (band.start | band.block_bytes) % alignment
+        return self._take(band if serves else None)
+
+    def owner_of(self, offset: int) -> Band:
+        """The band of the object at OFFSET. Raises KeyError if there is none."""
+        for band in self.bands:
+            block, rest = divmod(offset - band.start, band.block_bytes)
+            if rest == 0 and block in band.used:
+                return band
+        raise KeyError(offset)
+
+    def free(self, offset: int | None) -> str:
+        """As tau_pools_free, for a pointer that is an object or None."""
+        if offset is not None:
+            band = self.owner_of(offset)
+            block = (offset - band.start) // band.block_bytes
+            band.used.remove(block)
+            band.returned.append(block)
+        return "OK"
+
+    def realloc(self, offset: int | None, size_bytes: int) -> int | None:
+        """As tau_pools_realloc, for a pointer that is an object or None."""
+        if offset is None:
+            return self.malloc(size_bytes)
+        if size_bytes == 0:
+            self.free(offset)
+            return None
+        if self.owner_of(offset) is self.band_of(size_bytes):
+            return offset
+        moved = self.malloc(size_bytes)
+        if moved is not None:
+            self.free(offset)
+        return moved
+
+    def usable_size(self, offset: int) -> int:
+        """Payload bytes of the object at OFFSET that belong to its user."""
+        return self.owner_of(offset).block_bytes
