@@ -11,6 +11,7 @@ CORE_FILES = {
     # Heaps of bytes.
     "tlsf": ("tlsf.c",),
     "budget": ("tlsf.c", "budget.c"),
+    "pools": ("tlsf.c", "budget.c", "pools.c"),
     "tlb_color": ("tlsf.c", "tlb_color.c"),
     # Tables of pages.
     "vspace": ("vspace.c", "frames.c", "region_tree.c", "validity.c"),

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "core/private/heap/budget_layout.h"
+#include "core/private/heap/budget_hash.h"
 #include "core/private/heap/budget_table.h"
 #include "core/private/heap/tlsf_block.h"
 #include "linux/runtime/notes.h"
