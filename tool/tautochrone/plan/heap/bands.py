@@ -48,10 +48,17 @@ class Band(NamedTuple):
 
 
 class Build(NamedTuple):
-    """What the tables of the target's core take: see docs/spec/pools.md."""
+    """The build of the target's core, and what its tables take: docs/spec/pools.md."""
 
     word_bytes: int = 4
     check_level: int = 1
+
+    def arena_bytes(self, bands: Sequence[Band], alignment_bytes: int) -> int:
+        """What tau_pools_init needs; 0 if no table of sizes holds these bands."""
+        level = f"_check{self.check_level}" if self.check_level else ""
+        core = native.library(f"libtau_core{8 * self.word_bytes}{level}.so")
+        rows = np.array([tuple(band) for band in bands], [("size_bytes", "u4"), ("count", "u4")])
+        return int(core.tau_pools_size(rows, len(rows), alignment_bytes, 0))
 
     @property
     def granule_bytes(self) -> int:

@@ -1,0 +1,113 @@
+"""The limits and borders of bands are those that a naive search finds, for random recordings."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tautochrone.plan.heap import bands
+from tautochrone.trace.file import open_trace
+from testing.random_trace import FREE, REALLOC, Event, random_events, random_trace, write_events
+
+FIRST_SEED = int(os.environ.get("TAU_TEST_SEED", "1"))
+
+
+def key_of(event: Event, unit: int) -> tuple[int, int]:
+    """An object's size as a band counts it, and its alignment."""
+    _, _, size, align_log2 = event
+    alignment = max(unit, 1 << align_log2)
+    return -(-max(size, 1) // alignment) * alignment, alignment
+
+
+def naive_peaks(events: Sequence[Event], sizes: Sequence[int], unit: int) -> np.ndarray:
+    """The most objects alive at once for each range of sizes, by looking after every event."""
+    peaks = np.zeros((len(sizes), len(sizes)), np.int64)
+    alive: dict[int, int] = {}
+    for event in events:
+        if event[0] == FREE:
+            del alive[event[1]]
+            continue
+        alive[event[1]] = key_of(event, unit)[0]
+        counts = np.cumsum([0, *(list(alive.values()).count(size) for size in sizes)])
+        peaks = np.maximum(peaks, np.triu(counts[None, 1:] - counts[:-1, None]))
+    return peaks
+
+
+def partitions(count: int) -> Iterator[list[int]]:
+    """The first size of each band, for every division of `count` sizes into bands."""
+    for size in range(count):
+        for inner in itertools.combinations(range(1, count), size):
+            yield [0, *inner]
+
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + 12))
+@pytest.mark.parametrize(("unit", "others"), [(8, False), (8, True), (16, True)])
+def test_peaks(seed: int, unit: int, others: bool, tmp_path: Path) -> None:
+    """Those of every range of sizes, over two recordings, with realloc and alignment."""
+    made = [random_events(seed + k, 150, 12, None, others) for k in (0, 1000)]
+    readers = []
+    for number, events in enumerate(made):
+        write_events(tmp_path / f"{number}.tau", events)
+        readers.append(open_trace(tmp_path / f"{number}.tau"))
+    sizes = bands.sizes_of(readers, unit)
+    events = [event for each in made for event in each if event[0] != FREE]
+    keys = sorted({key_of(event, unit)[0] for event in events})
+    assert sizes.sizes_bytes.tolist() == keys
+    for key, alignment in zip(keys, sizes.alignments.tolist(), strict=True):
+        rows = [key_of(event, unit) for event in events]
+        assert alignment == max(own for size, own in rows if size == key)
+    expected = np.maximum(*(naive_peaks(each, keys, unit) for each in made))
+    assert (bands.peaks_of(sizes) == expected).all()
+
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + 10))
+def test_best_borders(seed: int, tmp_path: Path) -> None:
+    """No other borders give a smaller arena, by the core's own count of every byte."""
+    sizes_bytes = [8, 16, 24, 40, 104, 1000, 1008, 5000, 5008]
+    trace = random_trace(
+        tmp_path / "a.tau", seed, events=600, live_max=40, sizes=sizes_bytes, others=False
+    )
+    build = bands.Build(check_level=seed % 3)
+    sizes = bands.sizes_of([open_trace(trace)], 8)
+    peaks = bands.peaks_of(sizes)
+    best = bands.best_bands(sizes, peaks, build)
+    arena_bytes = build.arena_bytes(best.bands, 0)
+    others = []
+    for lows in partitions(len(sizes_bytes)):
+        highs = [*(low - 1 for low in lows[1:]), len(sizes_bytes) - 1]
+        tried = [
+            bands.Band(sizes_bytes[high], int(peaks[low, high]))
+            for low, high in zip(lows, highs, strict=True)
+        ]
+        others.append(build.arena_bytes(tried, 0))
+    least = min(filter(None, others))
+    assert best.least_bytes <= least <= arena_bytes
+    assert arena_bytes - least <= 64, "more than the table of owners can differ"
+
+
+def test_more_sizes_than_bands(tmp_path: Path) -> None:
+    """With 200 sizes, no more than 64 bands come out, and every size has one."""
+    events = [(0, slot, 8 * slot + 8, 0) for slot in range(200)]
+    events += [(FREE, slot, 0, 0) for slot in range(200)]
+    write_events(tmp_path / "a.tau", events * 3)
+    sizes = bands.sizes_of([open_trace(tmp_path / "a.tau")], 8)
+    best = bands.best_bands(sizes, bands.peaks_of(sizes), bands.Build())
+    assert len(best.bands) <= bands.BANDS_MAX and best.bands[-1].size_bytes == 1600
+    assert sum(band.count for band in best.bands) == 200
+    assert bands.Build().arena_bytes(best.bands, 0) >= best.least_bytes
+
+
+def test_aligned_objects_get_aligned_blocks(tmp_path: Path) -> None:
+    """A band with an aligned object has blocks of a multiple of the alignment."""
+    events: list[Event] = [(3, 0, 100, 6), (0, 1, 120, 0), (0, 2, 136, 0), (REALLOC, 1, 30, 0)]
+    write_events(tmp_path / "a.tau", events)
+    sizes = bands.sizes_of([open_trace(tmp_path / "a.tau")], 8)
+    assert sizes.sizes_bytes.tolist() == [32, 120, 128, 136]
+    best = bands.best_bands(sizes, bands.peaks_of(sizes), bands.Build())
+    serving = min(band.size_bytes for band in best.bands if band.size_bytes >= 128)
+    assert serving % 64 == 0, best.bands
