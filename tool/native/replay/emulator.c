@@ -234,7 +234,6 @@ static const char *machine_run(struct machine *machine) {
     if (cause != NULL) {
         return cause;
     }
-    (void)tau_replay_rewind(machine->replay);
     const uint64_t start = machine->image->stub_start | (is_arm ? 1 : 0);
     const int error = machine->unicorn->emu_start(machine->engine, start, UNTIL_NEVER, 0, 0);
     if (error != 0) {
@@ -268,7 +267,6 @@ static const char *machine_run_ours(struct machine *machine) {
     if (!tau_rv32_start(&cpu, (uint32_t)image->bytes_count)) {
         return "memory is short";
     }
-    (void)tau_replay_rewind(machine->replay);
     for (tau_emulator_feed(machine); !machine->is_stopped; tau_emulator_feed(machine)) {
         cpu.instructions = 0;
         cpu.accesses = 0;
@@ -372,6 +370,7 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
         .image = image,
         .result = result,
         .replay = replay,
+        .walk = tau_replay_walk(replay),
         .heap_bytes = heap_bytes,
         .instructions_left = instructions_max,
         .goes_on = goes_on != 0,
@@ -397,6 +396,7 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
     }
     free(machine.objects);
     tau_content_release(&machine.content);
+    result->replay.placement_hash = machine.content.placement_hash;
     result->replay.footprint_bytes = heap_bytes;
     return cause;  // the library stays loaded: unloading it is not supported
 }
