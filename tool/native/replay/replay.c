@@ -9,6 +9,8 @@
 
 #include "tool/native/replay/content.h"
 
+#define BYTES_END (UINT64_MAX / 2)  // of live bytes
+
 struct tau_replay {
     struct tau_trace_reader *reader;
     struct tau_replay_facts facts;
@@ -101,6 +103,7 @@ struct survey {
     uint64_t *size_plus_one;  // a slot; 0 = not live
     uint64_t live_bytes;
     uint64_t live_objects;
+    bool is_too_large;
 };
 
 static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
@@ -121,7 +124,7 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
         return false;
     }
     const bool takes_object = op->op == TAU_TRACE_FREE || op->op == TAU_TRACE_REALLOC;
-    if (takes_object != (*size_plus_one != 0) || op->size_bytes >= UINT64_MAX / 2) {
+    if (takes_object != (*size_plus_one != 0)) {
         return false;
     }
     if (takes_object) {
@@ -133,7 +136,8 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
         const uint64_t asked = op->size_bytes - op->is_empty;
         *size_plus_one = asked + 1;
         survey->live_objects++;
-        if (asked > UINT64_MAX / 2 - survey->live_bytes) {
+        survey->is_too_large = asked >= BYTES_END - survey->live_bytes;
+        if (survey->is_too_large) {
             return false;
         }
         survey->live_bytes += asked;
@@ -156,7 +160,8 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
 }
 
 // Reads the whole trace once: keeps the operations if they fit, and learns the facts.
-static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events_max) {
+static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events_max,
+                                      struct tau_replay_refusal *refusal) {
     struct tau_replay_facts *facts = &replay->facts;
     struct survey survey = {0};
     survey.size_plus_one = calloc(facts->slots_count + 1, sizeof(uint64_t));
@@ -172,17 +177,20 @@ static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events
             status = TAU_TRACE_CORRUPT;
         }
         for (size_t i = 0; i < count && status == TAU_TRACE_OK; i++) {
-            if (!survey_op(facts, &survey, &ops[i], facts->events + i)) {
+            refusal->event = facts->events + i;
+            if (!survey_op(facts, &survey, &ops[i], refusal->event)) {
                 status = TAU_TRACE_CORRUPT;
             }
         }
         facts->events += count;
     }
     free(survey.size_plus_one);
+    refusal->is_too_large = survey.is_too_large ? 1 : 0;
     return status;
 }
 
-static enum tau_trace_status open_all(struct tau_replay *replay, uint64_t ops_in_memory_max) {
+static enum tau_trace_status open_all(struct tau_replay *replay, uint64_t ops_in_memory_max,
+                                      struct tau_replay_refusal *refusal) {
     const struct tau_trace_totals *totals = tau_trace_reader_totals(replay->reader);
     if (totals->slots_count_max > totals->events) {
         return TAU_TRACE_CORRUPT;
@@ -198,19 +206,20 @@ static enum tau_trace_status open_all(struct tau_replay *replay, uint64_t ops_in
     if (replay->ops == NULL || replay->objects == NULL || !columns_allocate(replay)) {
         return TAU_TRACE_NO_MEMORY;
     }
-    return read_all(replay, totals->events);
+    return read_all(replay, totals->events, refusal);
 }
 
 struct tau_replay *tau_replay_open(struct tau_trace_reader *reader, uint64_t ops_in_memory_max,
-                                   enum tau_trace_status *status) {
+                                   struct tau_replay_refusal *refusal) {
     struct tau_replay *replay = calloc(1, sizeof(struct tau_replay));
-    *status = TAU_TRACE_NO_MEMORY;
+    *refusal = (struct tau_replay_refusal){.status = TAU_TRACE_NO_MEMORY};
     if (replay == NULL) {
         return NULL;
     }
     replay->reader = reader;
-    *status = open_all(replay, ops_in_memory_max);
-    if (*status != TAU_TRACE_OK) {
+    const enum tau_trace_status status = open_all(replay, ops_in_memory_max, refusal);
+    refusal->status = (uint64_t)status;
+    if (status != TAU_TRACE_OK) {
         tau_replay_close(replay);
         return NULL;
     }

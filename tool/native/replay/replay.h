@@ -89,11 +89,18 @@ struct tau_replay_system {
 
 struct tau_replay;
 
-// Reads the trace of READER once; READER must stay open until tau_replay_close. NULL: *STATUS says
+// Why a trace cannot be replayed, and at which event.
+struct tau_replay_refusal {
+    uint64_t status;  // enum tau_trace_status
+    uint64_t event;
+    uint64_t is_too_large;  // it asks for more bytes than any machine has
+};
+
+// Reads the trace of READER once; READER must stay open until tau_replay_close. NULL: *REFUSAL says
 // why.
 TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(struct tau_trace_reader *reader,
                                                     uint64_t ops_in_memory_max,
-                                                    enum tau_trace_status *status);
+                                                    struct tau_replay_refusal *refusal);
 TAU_TRACE_EXPORT const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tautochrone.code.build import Build
 from tautochrone.errors import TauError
@@ -28,12 +28,10 @@ from tautochrone.plan.heap.spread import Spread, spread_of
 from tautochrone.plan.heap.threshold import threshold
 from tautochrone.plan.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
+from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
 from tautochrone.trace import abi
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace
-
-if TYPE_CHECKING:
-    from tautochrone.replay.opened import OpenTrace
 
 REPLAYED = "replayed"
 
@@ -121,9 +119,10 @@ def make_plan(
     if said == sizes.AS_RECORDED:
         wanted = replace(wanted, classes_max=0)
     alignment = ALIGNMENT_BYTES[layout]
-    profile = profile_of(readers, alignment, wanted.skip_misuse)
-    recordings = [ReplayedRecording(reader, layout, wanted.build.check_level) for reader in readers]
-    searched = _searched(profile, recordings, readers, wanted, tick)
+    opened = [open_trace_for_replay(reader) for reader in readers]
+    profile = profile_of(opened, alignment, wanted.skip_misuse)
+    recordings = [ReplayedRecording(trace, layout, wanted.build.check_level) for trace in opened]
+    searched = _searched(profile, recordings, wanted, tick)
     names = [reader.path.name for reader in readers]
     spread = spread_of(recordings, names, searched.found.classes, searched.alone)
     choice, classes = _choice(searched, recordings, profile, wanted, spread)
@@ -174,14 +173,13 @@ class _Searched(NamedTuple):
 def _searched(
     profile: Profile,
     recordings: Sequence[ReplayedRecording],
-    readers: Sequence[TraceReader],
     wanted: Wanted,
     tick: Callable[[], None],
 ) -> _Searched:
     if wanted.planner != REPLAYED:
         classes, proved = starts.formula_classes(profile, wanted.planner, wanted.classes_max)
         return _Searched(_measure(classes, recordings, profile.granule_bytes, tick), proved)
-    several = readers if len(readers) > 1 else ()
+    several = profile.traces if len(recordings) > 1 else ()
     own = [profile_of([one], profile.granule_bytes, wanted.skip_misuse) for one in several]
     settings = (wanted.classes_max, tick, wanted.is_input_fixed)
     found, alone, careful = replayed.plan_several(profile, own, recordings, *settings)

@@ -15,6 +15,7 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import PlanClass
 
 if TYPE_CHECKING:
+    from tautochrone.replay.opened import OpenTrace
     from tautochrone.replay.session import Session
     from tautochrone.trace.file import TraceReader
 
@@ -49,7 +50,7 @@ class ReplayedRecording:
     """A recording in the replayer, decoded once. `replays` counts its runs."""
 
     def __init__(
-        self, trace: Path | TraceReader, layout: str, check_level: int = Build().check_level
+        self, trace: Path | TraceReader | OpenTrace, layout: str, check_level: int = Build().check_level
     ) -> None:
         from tautochrone.replay import opened, session
 
