@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tautochrone.code.build import Build
 from tautochrone.errors import TauError
@@ -250,14 +250,19 @@ def _refuse_nothing(reader: TraceReader) -> None:
         raise TauError(f"{reader.path}: no event could be recovered", "record again")
 
 
-def _recorded(reader: TraceReader) -> PlanTrace:
+def _recorded(reader: TraceReader) -> Any:
     """Return a plan's entry of a recording."""
-    totals = reader.totals
     program = Path(str(reader.header.get("program") or "")).name
-    said = (reader.sha256(), totals.events, totals.peak_live_bytes, reader.ending.gaps)
-    named = program.encode("utf-8", "replace").decode()
-    of_abi = (abi.of_header(reader.header), abi.translated_from(reader.header))
-    return PlanTrace(reader.path.name, *said, named, *of_abi)
+    return PlanTrace(
+        name=reader.path.name,
+        sha256=reader.sha256(),
+        events=reader.totals.events,
+        peak_live_bytes=reader.totals.peak_live_bytes,
+        abi=abi.of_header(reader.header),
+        translated_from=abi.translated_from(reader.header),
+        incomplete=reader.ending.gaps,
+        program=program.encode("utf-8", "replace").decode(),
+    )
 
 
 def _measure(

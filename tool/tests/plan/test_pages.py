@@ -283,9 +283,9 @@ def test_the_table_bytes_are_checked_against_the_core() -> None:
     whole = Plan((), 4096, "greedy", 0.0)
     sound = Pages(40, 9, 12, pages.table_bytes(40))
     assert pages.problems(sound, whole) == []
-    less = replace(sound, table_bytes=sound.table_bytes - 4)
+    less = sound._replace(table_bytes=sound.table_bytes - 4)
     assert str(less.table_bytes) in pages.problems(less, whole)[0]
-    more = replace(sound, table_bytes=sound.table_bytes + 4)
+    more = sound._replace(table_bytes=sound.table_bytes + 4)
     (problem,) = pages.problems(more, whole)
     assert str(sound.table_bytes) in problem and str(sound.table_bytes + 4) in problem
 
