@@ -113,7 +113,7 @@ def make_plan(
     started = time.perf_counter()
     readers = [one if isinstance(one, TraceReader) else open_trace(one) for one in traces]
     for reader in readers:
-        _refuse_nothing(reader)
+        _refuse_empty(reader)
     layout = sizes.layout_of(readers, wanted.layout)
     said = sizes.sizes_of(readers, layout, wanted.is_as_recorded)
     if said == sizes.AS_RECORDED:
@@ -148,12 +148,20 @@ def make_plan(
     )
     validate(plan)
     return Made(
-        *(plan, tuple(recording.trace for recording in recordings), wanted.build),
-        *(choice.plain_bytes, measured),
-        *(profile.peak_live_bytes, len(profile.sizes)),
-        sum(recording.replays for recording in recordings),
-        time.perf_counter() - started,
-        *(searched.found, choice, chosen, spread, searched.alone),
+        plan=plan,
+        recordings=profile.traces,
+        build=wanted.build,
+        plain_heap_bytes=choice.plain_bytes,
+        measured_heap_bytes=measured,
+        least_bytes=profile.peak_live_bytes,
+        sizes_count=len(profile.sizes),
+        replays=sum(recording.replays for recording in recordings),
+        search_seconds=time.perf_counter() - started,
+        found=searched.found,
+        pools=choice,
+        margin=chosen,
+        spread=spread,
+        alone=searched.alone,
     )
 
 
@@ -243,7 +251,7 @@ def with_sections(
     return replace(made, plan=replace(plan, sections=make_sections(basis)))
 
 
-def _refuse_nothing(reader: TraceReader) -> None:
+def _refuse_empty(reader: TraceReader) -> None:
     """Raise TauError for a trace that was cut before its first whole block: it has no event."""
     is_cut = any(remark.kind == RECOVERED for remark in reader.ending.remarks)
     if is_cut and not reader.totals.events:

@@ -6,8 +6,8 @@ Each answer is one run of the replayer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
 from tautochrone.code.build import Build
@@ -36,14 +36,6 @@ class Recording(Protocol):
     def smallest_heap(self, classes: Classes) -> int:
         """The smallest heap in which all events succeed, as `tau replay` finds it."""
         ...
-
-
-@dataclass(frozen=True)
-class _Classes:
-    """The part of a plan that the replayer reads."""
-
-    classes: Classes
-    check_level: int
 
 
 class ReplayedRecording:
@@ -93,9 +85,22 @@ class ReplayedRecording:
         from tautochrone.replay.session import Session
         from tautochrone.replay.systems.native import BUDGET, TLSF
 
-        plan = _Classes(classes, self.check_level) if classes else None
         arena = BUDGET if classes else TLSF
+        plan = SimpleNamespace(classes=classes)
         return Session(self.trace, arena, plan, self.layout, self.check_level)
+
+
+def bisected(holds: Callable[[int], bool], fails: int, best: int, step: int) -> int:
+    """A size that holds, at most `step` above one that fails; `fails` fails and `best` holds."""
+    while best - fails > step:
+        middle = (best + fails) // 16 * 8
+        if middle <= fails:
+            break
+        if holds(middle):
+            best = middle
+        else:
+            fails = middle
+    return best
 
 
 def held_by_all(
@@ -178,12 +183,6 @@ class Meter:
             if high >= recording.highest_bytes:
                 return 0
             low, high = high, min(high + (high - low) * 2 + step, recording.highest_bytes)
-        while high - low > step:
-            middle = (low + high) // 2 // 8 * 8
-            if middle <= low or middle >= high:
-                break
-            if self.completed(recording, classes, middle) >= events:
-                high = middle
-            else:
-                low = middle
-        return high
+        return bisected(
+            lambda size: self.completed(recording, classes, size) >= events, low, high, step
+        )
