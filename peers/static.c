@@ -131,17 +131,14 @@ static bool survey_op(struct static_heap *heap, struct tau_replay_op *live,
 static bool survey(struct static_heap *heap, struct tau_replay *replay) {
     const uint64_t slots_count = tau_replay_facts(replay)->slots_count;
     struct tau_replay_op *live = calloc(slots_count + 1, sizeof *live);
-    const struct tau_replay_op *ops = NULL;
-    size_t count = 0;
-    bool is_well = live != NULL && tau_replay_rewind(replay);
-    do {
-        is_well = is_well && tau_replay_next(replay, &ops, &count);
-        for (size_t i = 0; is_well && i < count; i++) {
-            is_well = survey_op(heap, live, &ops[i]);
-        }
-    } while (is_well && count > 0);
+    struct tau_replay_walk walk = tau_replay_walk(replay);
+    const struct tau_replay_op *op = NULL;
+    bool is_well = live != NULL;
+    while (is_well && (op = tau_replay_next(&walk)) != NULL) {
+        is_well = survey_op(heap, live, op);
+    }
     free(live);
-    return is_well;
+    return is_well && !walk.has_failed;
 }
 
 // ---- laying the regions out ----

@@ -12,75 +12,46 @@ static int32_t sign_extended(uint32_t value, unsigned width) {
 
 // ---- long instructions ----
 
-static enum rv32_op op_of_immediate(uint32_t word, bool has_zbb) {
-    static const enum rv32_op plain[8] = {RV32_ADD, RV32_ILLEGAL, RV32_SLT, RV32_SLTU,
-                                          RV32_XOR, RV32_ILLEGAL, RV32_OR,  RV32_AND};
-    const uint32_t funct3 = bits(word, 12, 3);
-    if (funct3 != 1 && funct3 != 5) {
-        return plain[funct3];
-    }
-    switch (bits(word, 25, 7)) {
-    case 0x00:
-        return funct3 == 1 ? RV32_SLL : RV32_SRL;
-    case 0x20:
-        return funct3 == 5 ? RV32_SRA : RV32_ILLEGAL;
-    default:
-        break;
-    }
-    if (!has_zbb) {
-        return RV32_ILLEGAL;
-    }
-    const uint32_t funct12 = bits(word, 20, 12);
-    if (funct3 == 1) {
-        switch (funct12) {
-        case 0x600:
-            return RV32_CLZ;
-        case 0x601:
-            return RV32_CTZ;
-        case 0x602:
-            return RV32_CPOP;
-        case 0x604:
-            return RV32_SEXTB;
-        case 0x605:
-            return RV32_SEXTH;
-        default:
-            return RV32_ILLEGAL;
+#define TWO_REGISTERS UINT32_C(0xfe00707f)  // or a register and a distance
+#define ONE_REGISTER UINT32_C(0xfff0707f)
+
+static enum rv32_op op_of_zbb(uint32_t word) {
+    static const struct {
+        uint32_t mask;
+        uint32_t match;
+        enum rv32_op op;
+    } encodings[] = {
+        {TWO_REGISTERS, 0x40007033, RV32_ANDN}, {TWO_REGISTERS, 0x40006033, RV32_ORN},
+        {TWO_REGISTERS, 0x40004033, RV32_XNOR}, {TWO_REGISTERS, 0x0a004033, RV32_MIN},
+        {TWO_REGISTERS, 0x0a005033, RV32_MINU}, {TWO_REGISTERS, 0x0a006033, RV32_MAX},
+        {TWO_REGISTERS, 0x0a007033, RV32_MAXU}, {TWO_REGISTERS, 0x60001033, RV32_ROL},
+        {TWO_REGISTERS, 0x60005033, RV32_ROR},  {TWO_REGISTERS, 0x60005013, RV32_ROR},
+        {ONE_REGISTER, 0x08004033, RV32_ZEXTH}, {ONE_REGISTER, 0x60001013, RV32_CLZ},
+        {ONE_REGISTER, 0x60101013, RV32_CTZ},   {ONE_REGISTER, 0x60201013, RV32_CPOP},
+        {ONE_REGISTER, 0x60401013, RV32_SEXTB}, {ONE_REGISTER, 0x60501013, RV32_SEXTH},
+        {ONE_REGISTER, 0x28705013, RV32_ORCB},  {ONE_REGISTER, 0x69805013, RV32_REV8},
+    };
+    for (size_t i = 0; i < sizeof encodings / sizeof encodings[0]; i++) {
+        if ((word & encodings[i].mask) == encodings[i].match) {
+            return encodings[i].op;
         }
     }
-    if (funct12 == 0x287) {
-        return RV32_ORCB;
-    }
-    if (funct12 == 0x698) {
-        return RV32_REV8;
-    }
-    return bits(word, 25, 7) == 0x30 ? RV32_ROR : RV32_ILLEGAL;
+    return RV32_ILLEGAL;
 }
 
-static enum rv32_op op_of_zbb_registers(uint32_t funct7, uint32_t funct3, uint32_t rs2) {
-    switch (funct7 << 3 | funct3) {
-    case 0x20 << 3 | 7:
-        return RV32_ANDN;
-    case 0x20 << 3 | 6:
-        return RV32_ORN;
-    case 0x20 << 3 | 4:
-        return RV32_XNOR;
-    case 0x05 << 3 | 4:
-        return RV32_MIN;
-    case 0x05 << 3 | 5:
-        return RV32_MINU;
-    case 0x05 << 3 | 6:
-        return RV32_MAX;
-    case 0x05 << 3 | 7:
-        return RV32_MAXU;
-    case 0x04 << 3 | 4:
-        return rs2 == 0 ? RV32_ZEXTH : RV32_ILLEGAL;
-    case 0x30 << 3 | 1:
-        return RV32_ROL;
-    case 0x30 << 3 | 5:
-        return RV32_ROR;
-    default:
-        return RV32_ILLEGAL;
+static enum rv32_op op_of_immediate(uint32_t word, bool has_zbb) {
+    static const enum rv32_op plain[8] = {RV32_ADD, RV32_SLL, RV32_SLT, RV32_SLTU,
+                                          RV32_XOR, RV32_SRL, RV32_OR,  RV32_AND};
+    const uint32_t funct3 = bits(word, 12, 3);
+    const uint32_t funct7 = bits(word, 25, 7);
+    const bool is_shift = funct3 == 1 || funct3 == 5;
+    if (!is_shift || funct7 == 0x00) {
+        return plain[funct3];
     }
+    if (funct3 == 5 && funct7 == 0x20) {
+        return RV32_SRA;
+    }
+    return has_zbb ? op_of_zbb(word) : RV32_ILLEGAL;
 }
 
 static enum rv32_op op_of_registers(uint32_t word, bool has_zbb) {
@@ -99,7 +70,7 @@ static enum rv32_op op_of_registers(uint32_t word, bool has_zbb) {
     if (funct7 == 0x20 && (funct3 == 0 || funct3 == 5)) {
         return funct3 == 0 ? RV32_SUB : RV32_SRA;
     }
-    return has_zbb ? op_of_zbb_registers(funct7, funct3, bits(word, 20, 5)) : RV32_ILLEGAL;
+    return has_zbb ? op_of_zbb(word) : RV32_ILLEGAL;
 }
 
 static int32_t jump_offset(uint32_t word) {

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tool/native/replay/replay.h"
-
 #define GRANULE_BYTES 8u
 #define WORD_GRANULES 64u
 #define BLOCK_GRANULES (UINT64_C(1) << 18)  // 2 MiB
@@ -55,6 +53,7 @@ bool tau_content_start(struct tau_content *content, uint8_t *arena, uint64_t are
     }
     content->arena = arena;
     content->arena_bytes = arena_bytes;
+    content->placement_hash = 0;
     return true;
 }
 
@@ -166,8 +165,23 @@ static uint64_t granule_end(const struct tau_content *content,
     return (offset + object->size_bytes + GRANULE_BYTES - 1) / GRANULE_BYTES;
 }
 
-int tau_content_add(struct tau_content *content, const struct tau_content_object *object,
-                    uint32_t slot, bool is_cleared) {
+enum tau_replay_fault tau_content_take(struct tau_content *content,
+                                       struct tau_content_object *object,
+                                       const struct tau_replay_op *op,
+                                       const struct tau_content_answer *answer) {
+    *object = (struct tau_content_object){NULL, op->size_bytes, answer->alignment};
+    if (answer->offset > content->arena_bytes) {
+        return TAU_REPLAY_OUTSIDE;
+    }
+    object->pointer = content->arena + answer->offset;
+    content->placement_hash =
+        (content->placement_hash ^ answer->event) * UINT64_C(0x9e3779b97f4a7c15) + answer->offset;
+    return tau_content_add(content, object, op->slot, answer->is_cleared);
+}
+
+enum tau_replay_fault tau_content_add(struct tau_content *content,
+                                      const struct tau_content_object *object, uint32_t slot,
+                                      bool is_cleared) {
     uint8_t *pointer = object->pointer;
     const uint64_t size_bytes = object->size_bytes;
     const uint64_t offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)content->arena);

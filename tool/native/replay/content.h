@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tool/native/replay/replay.h"
+
 struct tau_content_object {
     uint8_t *pointer;  // NULL: not live, or of size 0
     uint64_t size_bytes;
@@ -27,26 +29,35 @@ struct tau_content {
     // A block: how many objects have bits in it, or UINT32_MAX: one has it wholly.
     uint32_t *blocks;
     uint64_t blocks_capacity;
+    uint64_t placement_hash;  // of all pairs of event and offset that were taken
+};
+
+// An allocator's answer to the request of an event.
+struct tau_content_answer {
+    uint64_t event;
+    uint64_t offset;     // of the object in the arena; any number
+    uint64_t alignment;  // that it must have
+    bool is_cleared;     // its bytes must be 0
 };
 
 // Forgets all objects and prepares for an arena. False: no memory.
 bool tau_content_start(struct tau_content *content, uint8_t *arena, uint64_t arena_bytes);
 void tau_content_release(struct tau_content *content);
 
-// A new object: returns the enum tau_replay_fault it shows (0: none), and writes the words at its
-// ends.
-int tau_content_add(struct tau_content *content, const struct tau_content_object *object,
-                    uint32_t slot, bool is_cleared);
+// Makes OBJECT the one that OP asked for and ANSWER placed. Returns the fault that it shows.
+enum tau_replay_fault tau_content_take(struct tau_content *content,
+                                       struct tau_content_object *object,
+                                       const struct tau_replay_op *op,
+                                       const struct tau_content_answer *answer);
+// A new object: returns the fault that it shows, and writes the words at its ends.
+enum tau_replay_fault tau_content_add(struct tau_content *content,
+                                      const struct tau_content_object *object, uint32_t slot,
+                                      bool is_cleared);
 // Removes the object. False: its words have changed.
 bool tau_content_remove(struct tau_content *content, const struct tau_content_object *object,
                         uint32_t slot);
 // Whether POINTER holds what an object of OLD_BYTES had, as far as NEW_BYTES reach.
 bool tau_content_survives(const struct tau_content *content, const uint8_t *pointer,
                           uint64_t old_bytes, uint64_t new_bytes, uint32_t slot);
-
-// Chains one placement into a hash of all.
-static inline uint64_t tau_content_hash(uint64_t hash, uint64_t event, uint64_t offset) {
-    return (hash ^ event) * UINT64_C(0x9e3779b97f4a7c15) + offset;
-}
 
 #endif

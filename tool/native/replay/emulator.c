@@ -234,7 +234,6 @@ static const char *machine_run(struct machine *machine) {
     if (cause != NULL) {
         return cause;
     }
-    (void)tau_replay_rewind(machine->replay);
     const uint64_t start = machine->image->stub_start | (is_arm ? 1 : 0);
     const int error = machine->unicorn->emu_start(machine->engine, start, UNTIL_NEVER, 0, 0);
     if (error != 0) {
@@ -268,7 +267,6 @@ static const char *machine_run_ours(struct machine *machine) {
     if (!tau_rv32_start(&cpu, (uint32_t)image->bytes_count)) {
         return "memory is short";
     }
-    (void)tau_replay_rewind(machine->replay);
     for (tau_emulator_feed(machine); !machine->is_stopped; tau_emulator_feed(machine)) {
         cpu.instructions = 0;
         cpu.accesses = 0;
@@ -330,9 +328,10 @@ static bool arena_start(struct machine *machine) {
     return true;
 }
 
-static const char *machine_prepare(struct machine *machine, const uint32_t *classes,
-                                   uint64_t classes_count, bool is_stepped) {
+static const char *machine_prepare(struct machine *machine,
+                                   const struct tau_emulator_settings *settings) {
     const struct tau_emulator_image *image = machine->image;
+    const uint64_t classes_count = settings->classes_count;
     if (image->bytes_count > IMAGE_BYTES / 2 || classes_count > TAU_EMULATOR_CLASSES_MAX ||
         image->regions_count > TAU_EMULATOR_REGIONS_MAX) {
         return "the image or the plan is too large";
@@ -342,13 +341,14 @@ static const char *machine_prepare(struct machine *machine, const uint32_t *clas
     machine->objects =
         calloc(tau_replay_facts(machine->replay)->slots_count + 1, sizeof *machine->objects);
     if (machine->memory == MAP_FAILED || machine->objects == NULL ||
-        !areas_start(machine, is_stepped) || !arena_start(machine)) {
+        !areas_start(machine, settings->way == TAU_EMULATOR_BY_INSTRUCTIONS) ||
+        !arena_start(machine)) {
         return "memory is short";
     }
     tau_emulator_stack_paint(machine->memory + IMAGE_BYTES - STACK_BYTES, STACK_BYTES);
     memcpy(machine->memory, image->bytes, image->bytes_count);
     machine->mail = (uint32_t *)(void *)(machine->memory + (image->mailbox - image->address));
-    memcpy(machine->mail + MAIL_CLASSES, classes, classes_count * 2 * sizeof(uint32_t));
+    memcpy(machine->mail + MAIL_CLASSES, settings->classes, classes_count * 2 * sizeof(uint32_t));
     const uint32_t mailbox = (uint32_t)image->mailbox;
     machine->heap = TAU_EMULATOR_ARENA;
     machine->mail[MAIL_ARGUMENTS + 2] =
@@ -358,9 +358,8 @@ static const char *machine_prepare(struct machine *machine, const uint32_t *clas
 }
 
 const char *tau_emulator_run(const char *unicorn_library, const struct tau_emulator_image *image,
-                             struct tau_replay *replay, uint64_t heap_bytes,
-                             const uint32_t *classes, uint64_t classes_count,
-                             uint64_t instructions_max, uint32_t way, uint32_t goes_on,
+                             struct tau_replay *replay,
+                             const struct tau_emulator_settings *settings,
                              struct tau_emulator_result *result) {
     memset(result, 0, sizeof *result);
     struct tau_unicorn unicorn = {0};
@@ -372,13 +371,13 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
         .image = image,
         .result = result,
         .replay = replay,
-        .heap_bytes = heap_bytes,
-        .instructions_left = instructions_max,
-        .goes_on = goes_on != 0,
+        .walk = tau_replay_walk(replay),
+        .heap_bytes = settings->heap_bytes,
+        .instructions_left = settings->instructions_max,
+        .goes_on = settings->goes_on != 0,
     };
-    const bool is_ours = way == TAU_EMULATOR_OURS || image->isa == TAU_EMULATOR_RV32_ZBB;
-    const char *cause =
-        machine_prepare(&machine, classes, classes_count, way == TAU_EMULATOR_BY_INSTRUCTIONS);
+    const bool is_ours = settings->way == TAU_EMULATOR_OURS || image->isa == TAU_EMULATOR_RV32_ZBB;
+    const char *cause = machine_prepare(&machine, settings);
     if (cause == NULL) {
         cause = is_ours ? machine_run_ours(&machine) : machine_run(&machine);
     }
@@ -397,7 +396,8 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
     }
     free(machine.objects);
     tau_content_release(&machine.content);
-    result->replay.footprint_bytes = heap_bytes;
+    result->replay.placement_hash = machine.content.placement_hash;
+    result->replay.footprint_bytes = settings->heap_bytes;
     return cause;  // the library stays loaded: unloading it is not supported
 }
 

@@ -56,7 +56,7 @@ enum tau_emulator_category {
     TAU_EMULATOR_CATEGORIES,
 };
 
-// Values of emulator_error beside unicorn's: code that ended the run before the trace did.
+// Values of emulator_error in addition to unicorn's: code that ended the run before the trace did.
 #define TAU_EMULATOR_HALTED 2000u   // the processor waits for an interrupt
 #define TAU_EMULATOR_ENDLESS 2001u  // a call took too many instructions
 
@@ -106,27 +106,33 @@ struct tau_emulator_calls {
 struct tau_emulator_result {
     struct tau_replay_result replay;
     struct tau_emulator_calls calls[TAU_EMULATOR_CATEGORIES];
-    uint64_t payload_bytes;   // moved and filled by this side
-    uint64_t is_truncated;    // stopped at the limit of instructions
-    uint64_t refusals;        // requests that were refused where replay goes on
-    uint64_t first_refusal;   // the event of the first one
-    uint64_t stack_bytes;     // the most that a call, or init, used
+    uint64_t payload_bytes;  // moved and filled by this side
+    uint64_t is_truncated;   // stopped at the limit of instructions
+    uint64_t refusals;       // requests that were refused where replay goes on
+    uint64_t first_refusal;  // the event of the first one
+    uint64_t stack_bytes;    // the most that a call, or init, used
     uint64_t init_instructions;
     uint64_t init_bytes;      // the size that a firmware makes its heap with; 0: it was not seen
     uint64_t emulator_error;  // unicorn's uc_err, 1000 + enum tau_rv32_stop, or above
     uint64_t fault_address;   // the program counter then
 };
 
-// Runs REPLAY on IMAGE in an arena of HEAP_BYTES, with CLASSES_COUNT pairs at CLASSES for a
-// budgeted heap. Stops after INSTRUCTIONS_MAX, and at the first request that is refused, unless
-// GOES_ON: then such an object does not exist, or stays as it was, as in a program that copes.
-// Returns NULL, or why it could not start. The result is freed with tau_emulator_free.
+struct tau_emulator_settings {
+    uint64_t heap_bytes;      // of the arena
+    const uint32_t *classes;  // pairs of size and count, for a budgeted heap
+    uint64_t classes_count;
+    uint64_t instructions_max;  // of the whole run
+    uint64_t way;               // enum tau_emulator_way
+    uint64_t goes_on;           // after a request that is refused, as a program does that copes
+};
+
+// Runs REPLAY on IMAGE. Without goes_on it stops at the first request that is refused; with it,
+// such an object does not exist, or stays as it was. Returns NULL, or why it could not start.
+// RESULT is freed with tau_emulator_free.
 TAU_TRACE_EXPORT const char *tau_emulator_run(const char *unicorn_library,
                                               const struct tau_emulator_image *image,
-                                              struct tau_replay *replay, uint64_t heap_bytes,
-                                              const uint32_t *classes, uint64_t classes_count,
-                                              uint64_t instructions_max, uint32_t way,
-                                              uint32_t goes_on,
+                                              struct tau_replay *replay,
+                                              const struct tau_emulator_settings *settings,
                                               struct tau_emulator_result *result);
 TAU_TRACE_EXPORT void tau_emulator_free(struct tau_emulator_result *result);
 

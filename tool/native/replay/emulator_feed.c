@@ -33,35 +33,29 @@ static enum tau_replay_fault note_refusal(struct machine *machine) {
     }
     object->pointer = machine->old_pointer;
     object->size_bytes = machine->old_bytes;
-    return (enum tau_replay_fault)tau_content_add(&machine->content, object, machine->op.slot,
-                                                  false);
+    return tau_content_add(&machine->content, object, machine->op.slot, false);
 }
 
 // Notes where OP's object is now. Returns the fault it shows.
 static enum tau_replay_fault take_object(struct machine *machine, uint32_t address) {
     const struct tau_replay_op *op = &machine->op;
+    const struct tau_emulator_image *image = machine->image;
     struct tau_content_object *object = &machine->objects[op->slot];
-    object->size_bytes = op->size_bytes;
-    object->pointer = NULL;
     if (address == 0) {
+        object->pointer = NULL;
         return note_refusal(machine);
     }
-    const uint64_t offset = (uint64_t)address - machine->arena_address;
-    if (address < machine->arena_address || offset > machine->heap_bytes) {
-        return TAU_REPLAY_OUTSIDE;
-    }
-    object->pointer = machine->arena + offset;
+    struct tau_content_answer answer = {
+        .event = machine->event,
+        .offset = (uint64_t)address - machine->arena_address,
+        .alignment = object->alignment,
+        .is_cleared = op->op == TAU_TRACE_CALLOC && op->align_log2 == 0 && image->calloc != 0,
+    };
     if (op->op != TAU_TRACE_REALLOC) {
-        const uint64_t asked = UINT64_C(1) << op->align_log2;
-        const bool is_kept =
-            asked > machine->image->alignment && machine->image->aligned_alloc != 0;
-        object->alignment = is_kept ? asked : machine->image->alignment;
+        answer.alignment = image->aligned_alloc != 0 ? tau_replay_alignment(op, image->alignment)
+                                                     : image->alignment;
     }
-    const bool is_cleared =
-        op->op == TAU_TRACE_CALLOC && op->align_log2 == 0 && machine->image->calloc != 0;
-    struct tau_replay_result *result = &machine->result->replay;
-    result->placement_hash = tau_content_hash(result->placement_hash, machine->event, offset);
-    return (enum tau_replay_fault)tau_content_add(&machine->content, object, op->slot, is_cleared);
+    return tau_content_take(&machine->content, object, op, &answer);
 }
 
 // ---- feeding operations ----
@@ -78,18 +72,13 @@ static void call(struct machine *machine, uint64_t function, uint32_t second, ui
 }
 
 static bool next_op(struct machine *machine) {
-    if (machine->next_op == machine->ops_count) {
-        machine->next_op = 0;
-        if (!tau_replay_next(machine->replay, &machine->ops, &machine->ops_count)) {
-            tau_emulator_stop(machine, TAU_REPLAY_TRACE_FAILED);
-            return false;
-        }
-        if (machine->ops_count == 0) {
-            tau_emulator_stop(machine, TAU_REPLAY_COMPLETED);
-            return false;
-        }
+    const struct tau_replay_op *op = tau_replay_next(&machine->walk);
+    if (op == NULL) {
+        tau_emulator_stop(machine, machine->walk.has_failed ? TAU_REPLAY_TRACE_FAILED
+                                                            : TAU_REPLAY_COMPLETED);
+        return false;
     }
-    machine->op = machine->ops[machine->next_op++];
+    machine->op = *op;
     machine->event += machine->is_started ? 1 : 0;
     machine->is_started = true;
     return true;

@@ -14,31 +14,17 @@
 static enum tau_replay_fault take_object(struct paging *paging, struct paging_object *object,
                                          uint32_t address) {
     const struct tau_replay_op *op = paging->op;
-    struct tau_content_object *content = &object->object;
-    struct tau_replay_result *result = &paging->result->replay;
-    content->size_bytes = op->size_bytes;
-    content->pointer = NULL;
-    object->touched = 0;
-    object->wide = NULL;
+    const uint64_t least = paging->image->alignment;
+    *object = (struct paging_object){0};
     if (address == 0) {
         return TAU_REPLAY_NO_MEMORY;
     }
-    const uint64_t offset = (uint64_t)address - TAU_RV32_MEMORY;
-    if (address < TAU_RV32_MEMORY || offset >= paging->content.arena_bytes) {
-        return TAU_REPLAY_OUTSIDE;
-    }
-    content->pointer = paging->content.arena + offset;
-    const uint64_t asked = op->op == TAU_TRACE_REALLOC ? 0 : UINT64_C(1) << (op->align_log2 & 63);
-    content->alignment = asked > paging->image->alignment ? asked : paging->image->alignment;
-    result->placement_hash = tau_content_hash(result->placement_hash, paging->event, offset);
-    const enum tau_replay_fault fault =
-        (enum tau_replay_fault)tau_content_add(&paging->content, content, op->slot, false);
-    if (fault != TAU_REPLAY_COMPLETED) {
-        content->pointer = NULL;
-        return fault;
-    }
-    return paging_widen(object, 0, paging_pages_of(paging, object)) ? TAU_REPLAY_COMPLETED
-                                                                    : TAU_REPLAY_HOST_MEMORY;
+    const struct tau_content_answer answer = {
+        .event = paging->event,
+        .offset = (uint64_t)address - TAU_RV32_MEMORY,
+        .alignment = op->op == TAU_TRACE_REALLOC ? least : tau_replay_alignment(op, least),
+    };
+    return tau_content_take(&paging->content, &object->object, op, &answer);
 }
 
 static uint32_t clamped(uint64_t size_bytes) {
@@ -80,8 +66,6 @@ static enum tau_replay_fault release(struct paging *paging, struct paging_object
         paging_call(paging, TAU_PAGING_FREE, content->size_bytes,
                     paging_address(paging, content->pointer), 0, &status);
     content->pointer = NULL;
-    free(object->wide);
-    object->wide = NULL;
     if (fault != TAU_REPLAY_COMPLETED) {
         return fault;
     }
@@ -99,11 +83,8 @@ static enum tau_replay_fault resized(struct paging *paging, struct paging_object
                               op->slot)) {
         return TAU_REPLAY_OVERWRITTEN;
     }
-    const enum tau_replay_fault fault =
-        (enum tau_replay_fault)tau_content_add(&paging->content, content, op->slot, false);
-    if (!paging_widen(object, pages_before, paging_pages_of(paging, object))) {
-        return TAU_REPLAY_HOST_MEMORY;
-    }
+    const enum tau_replay_fault fault = tau_content_add(&paging->content, content, op->slot, false);
+    paging_move_end(paging, object, pages_before);
     if (fault == TAU_REPLAY_COMPLETED && paging->settings->touches_all != 0) {
         return paging_touch(paging, object, 0, op->size_bytes);
     }
@@ -160,22 +141,20 @@ static enum tau_replay_fault reallocate(struct paging *paging, struct paging_obj
     }
     (void)tau_content_add(&paging->content, content, op->slot, false);
     struct paging_object old = *object;
-    *object = (struct paging_object){0};
     fault = allocate(paging, object);
     if (fault == TAU_REPLAY_COMPLETED) {
         fault = copy(paging, &old, object);
     }
-    if (fault == TAU_REPLAY_COMPLETED) {
-        return release(paging, &old);
-    }
-    free(old.wide);
-    return fault;
+    return fault == TAU_REPLAY_COMPLETED ? release(paging, &old) : fault;
 }
 
 // ---- the trace ----
 
 static enum tau_replay_fault carry_out(struct paging *paging) {
     const struct tau_replay_op *op = paging->op;
+    if (op->op == TAU_REPLAY_OP_SKIP) {  // its slot may be no object's
+        return TAU_REPLAY_COMPLETED;
+    }
     struct paging_object *object = &paging->objects[op->slot];
     switch (op->op) {
     case TAU_TRACE_FREE:
@@ -229,33 +208,22 @@ static void weigh_end(struct paging *paging) {
 }
 
 static enum tau_replay_fault run_all(struct paging *paging) {
-    const struct tau_replay_op *ops = NULL;
-    size_t count = 0;
-    (void)tau_replay_rewind(paging->replay);
-    do {
-        if (!tau_replay_next(paging->replay, &ops, &count)) {
+    struct tau_replay_walk walk = tau_replay_walk(paging->replay);
+    for (; (paging->op = tau_replay_next(&walk)) != NULL; paging->event++) {
+        if (!weigh(paging)) {
             return TAU_REPLAY_TRACE_FAILED;
         }
-        for (size_t i = 0; i < count; i++, paging->event++) {
-            paging->op = &ops[i];
-            if (!weigh(paging)) {
-                return TAU_REPLAY_TRACE_FAILED;
-            }
-            if (ops[i].op == TAU_REPLAY_OP_SKIP) {
-                continue;
-            }
-            if (ops[i].op != TAU_TRACE_TOUCH) {
-                paging_note(paging);
-            }
-            const enum tau_replay_fault fault = carry_out(paging);
-            if (fault != TAU_REPLAY_COMPLETED) {
-                paging->result->replay.fault_size_bytes = ops[i].size_bytes;
-                return fault;
-            }
+        if (!tau_replay_passes_over(paging->op)) {
+            paging_note(paging);
         }
-    } while (count > 0);
+        const enum tau_replay_fault fault = carry_out(paging);
+        if (fault != TAU_REPLAY_COMPLETED) {
+            paging->result->replay.fault_size_bytes = paging->op->size_bytes;
+            return fault;
+        }
+    }
     weigh_end(paging);
-    return TAU_REPLAY_COMPLETED;
+    return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
 }
 
 // The heap's own count against a walk over all of its pages.
@@ -279,20 +247,18 @@ static enum tau_replay_fault run(struct paging *paging) {
         (uint32_t)paging->settings->heap_pages,
     };
     uint32_t status = 0;
-    const enum tau_rv32_stop stop = tau_rv32_call(cpu, (uint32_t)paging->image->start, arguments, 5,
-                                                  paging->machine->stack, &status);
+    enum tau_replay_fault fault =
+        paging_stopped(paging, tau_rv32_call(cpu, (uint32_t)paging->image->start, arguments, 5,
+                                             paging->machine->stack, &status));
     paging_read_facts(paging);
     paging->is_started = true;
-    if (stop != TAU_RV32_RETURNED || status != 0) {
-        result->stop = (uint64_t)stop;
-        result->stop_pc = cpu->pc;
-        result->stop_address = cpu->address;
-        result->replay.init_status = status;
-        return stop == TAU_RV32_RETURNED ? TAU_REPLAY_INIT_FAILED : TAU_REPLAY_UNMAPPED;
+    result->replay.init_status = status;
+    if (fault != TAU_REPLAY_COMPLETED || status != 0) {
+        return fault == TAU_REPLAY_COMPLETED ? TAU_REPLAY_INIT_FAILED : fault;
     }
     result->table_bytes = paging->facts.table_bytes;
     paging_note(paging);
-    enum tau_replay_fault fault = run_all(paging);
+    fault = run_all(paging);
     if (fault == TAU_REPLAY_COMPLETED && !is_counted_right(paging)) {
         fault = TAU_REPLAY_MISCOUNTED;
     }
@@ -310,7 +276,6 @@ static bool prepare(struct paging *paging) {
     // Five words a page of the space and its tree, a word a frame.
     const uint64_t tables_bytes = (6 * SPACE_PAGES + settings->frames_count) * sizeof(uint32_t);
     paging->events = facts->events == 0 ? 1 : facts->events;
-    paging->slots_count = facts->slots_count;
     result->bins = paging->events < TAU_PAGING_BINS_MAX ? paging->events : TAU_PAGING_BINS_MAX;
     result->low = malloc(result->bins * sizeof *result->low);
     result->high = calloc(result->bins, sizeof *result->high);
@@ -341,9 +306,6 @@ static bool prepare(struct paging *paging) {
 }
 
 static void release_all(struct paging *paging) {
-    for (uint64_t slot = 0; paging->objects != NULL && slot < paging->slots_count; slot++) {
-        free(paging->objects[slot].wide);
-    }
     free(paging->objects);
     free(paging->users);
     free(paging->times);
@@ -365,6 +327,7 @@ const char *tau_paging_run(const struct tau_paging_image *image, struct tau_repl
     if (is_ready) {
         result->replay.fault = (uint64_t)run(&paging);
         result->replay.fault_event = paging.event;
+        result->replay.placement_hash = paging.content.placement_hash;
         result->replay.footprint_bytes = result->peak_mapped_pages << PAGING_PAGE_LOG2;
     }
     release_all(&paging);

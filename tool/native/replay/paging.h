@@ -30,6 +30,7 @@ enum tau_paging_kind {
     TAU_PAGING_RESIZE,
     TAU_PAGING_FREE,
     TAU_PAGING_FAULT,
+    TAU_PAGING_KINDS,
 };
 
 // Addresses of the target's functions.
@@ -37,7 +38,7 @@ struct tau_paging_image {
     struct tau_rv32_image code;
     uint64_t start;  // of targets/programs/paged/paged.c, with its struct of facts
     uint64_t facts;
-    uint64_t malloc, aligned_alloc, resize, free, fault;
+    uint64_t functions[TAU_PAGING_KINDS];
     uint64_t alignment;
     uint64_t is_plain;  // the tables are a plain page table, not a validity array
 };

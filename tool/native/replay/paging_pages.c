@@ -7,7 +7,6 @@
 
 #define NUMBER_MASK ((UINT32_C(1) << 27) - 1)  // docs/spec/vspace.md, "The pages validity array"
 #define WRITE_ACCESS (UINT32_C(1) << 28)
-#define WORD_PAGES 64u
 
 // ---- what is mapped ----
 
@@ -99,20 +98,14 @@ static bool note_call(struct paging *paging, enum tau_paging_kind kind, uint64_t
     return true;
 }
 
-static uint32_t function_of(const struct paging *paging, enum tau_paging_kind kind) {
-    const struct tau_paging_image *image = paging->image;
-    switch (kind) {
-    case TAU_PAGING_MALLOC:
-        return (uint32_t)image->malloc;
-    case TAU_PAGING_ALIGNED_ALLOC:
-        return (uint32_t)image->aligned_alloc;
-    case TAU_PAGING_RESIZE:
-        return (uint32_t)image->resize;
-    case TAU_PAGING_FREE:
-        return (uint32_t)image->free;
-    default:
-        return (uint32_t)image->fault;
+enum tau_replay_fault paging_stopped(struct paging *paging, enum tau_rv32_stop stop) {
+    if (stop == TAU_RV32_RETURNED) {
+        return TAU_REPLAY_COMPLETED;
     }
+    paging->result->stop = (uint64_t)stop;
+    paging->result->stop_pc = paging->machine->cpu.pc;
+    paging->result->stop_address = paging->machine->cpu.address;
+    return TAU_REPLAY_UNMAPPED;
 }
 
 enum tau_replay_fault paging_call(struct paging *paging, enum tau_paging_kind kind,
@@ -124,13 +117,11 @@ enum tau_replay_fault paging_call(struct paging *paging, enum tau_paging_kind ki
     const uint32_t arguments[] = {subject, second, third};
     cpu->instructions = 0;
     cpu->accesses = 0;
-    const enum tau_rv32_stop stop =
-        tau_rv32_call(cpu, function_of(paging, kind), arguments, 3, paging->machine->stack, answer);
-    if (stop != TAU_RV32_RETURNED) {
-        paging->result->stop = (uint64_t)stop;
-        paging->result->stop_pc = cpu->pc;
-        paging->result->stop_address = cpu->address;
-        return TAU_REPLAY_UNMAPPED;
+    const enum tau_replay_fault fault =
+        paging_stopped(paging, tau_rv32_call(cpu, (uint32_t)paging->image->functions[kind],
+                                             arguments, 3, paging->machine->stack, answer));
+    if (fault != TAU_REPLAY_COMPLETED) {
+        return fault;
     }
     paging_note(paging);
     return note_call(paging, kind, size_bytes) ? TAU_REPLAY_COMPLETED : TAU_REPLAY_HOST_MEMORY;
@@ -151,8 +142,38 @@ uint64_t paging_pages_of(const struct paging *paging, const struct paging_object
            (start >> PAGING_PAGE_LOG2) + 1;
 }
 
-static uint64_t *touched_bits(struct paging_object *object) {
-    return object->wide != NULL ? object->wide : &object->touched;
+// The live objects that touched page PLACE of OBJECT.
+static uint32_t *users_of(const struct paging *paging, const struct paging_object *object,
+                          uint64_t place) {
+    return &paging
+                ->users[first_page(paging, object) + place - (TAU_RV32_MEMORY >> PAGING_PAGE_LOG2)];
+}
+
+// Whether OBJECT, of PAGES pages, touched its page PLACE.
+static bool is_touched(const struct paging *paging, const struct paging_object *object,
+                       uint64_t place, uint64_t pages) {
+    if (place == 0) {
+        return object->is_first_touched;
+    }
+    return place + 1 == pages ? object->is_last_touched : *users_of(paging, object, place) != 0;
+}
+
+static void set_touched(const struct paging *paging, struct paging_object *object, uint64_t place,
+                        uint64_t pages, bool is_new) {
+    *users_of(paging, object, place) += is_new ? 1u : UINT32_MAX;
+    if (place == 0) {
+        object->is_first_touched = is_new;
+    } else if (place + 1 == pages) {
+        object->is_last_touched = is_new;
+    }
+}
+
+void paging_move_end(struct paging *paging, struct paging_object *object, uint64_t pages_before) {
+    const uint64_t pages = paging_pages_of(paging, object);
+    if (pages != pages_before) {
+        object->is_last_touched =
+            pages > 1 && pages < pages_before && *users_of(paging, object, pages - 1) != 0;
+    }
 }
 
 static enum tau_replay_fault map_page(struct paging *paging, uint64_t size_bytes, uint32_t page) {
@@ -185,7 +206,7 @@ enum tau_replay_fault paging_touch(struct paging *paging, struct paging_object *
     const uint64_t start = paging_address(paging, object->object.pointer);
     const uint32_t base = (uint32_t)(start >> PAGING_PAGE_LOG2);
     const uint32_t last = (uint32_t)((start + end - 1) >> PAGING_PAGE_LOG2);
-    uint64_t *bits = touched_bits(object);
+    const uint64_t pages = paging_pages_of(paging, object);
     for (uint32_t page = (uint32_t)((start + offset) >> PAGING_PAGE_LOG2); page <= last; page++) {
         if (!paging_is_mapped(paging, page)) {
             const enum tau_replay_fault fault = map_page(paging, size_bytes, page);
@@ -193,11 +214,8 @@ enum tau_replay_fault paging_touch(struct paging *paging, struct paging_object *
                 return fault;
             }
         }
-        const uint64_t bit = UINT64_C(1) << ((page - base) % WORD_PAGES);
-        uint64_t *word = &bits[(page - base) / WORD_PAGES];
-        if ((*word & bit) == 0) {
-            *word |= bit;
-            paging->users[page - (TAU_RV32_MEMORY >> PAGING_PAGE_LOG2)]++;
+        if (!is_touched(paging, object, page - base, pages)) {
+            set_touched(paging, object, page - base, pages, true);
         }
     }
     return TAU_REPLAY_COMPLETED;
@@ -205,40 +223,16 @@ enum tau_replay_fault paging_touch(struct paging *paging, struct paging_object *
 
 bool paging_drop(struct paging *paging, struct paging_object *object, uint64_t kept) {
     const uint64_t pages = paging_pages_of(paging, object);
-    const uint32_t base = pages == 0 ? 0 : first_page(paging, object);
-    uint64_t *bits = touched_bits(object);
-    for (uint64_t word = 0; word * WORD_PAGES < pages; word++) {
-        for (uint64_t left = bits[word]; left != 0; left &= left - 1) {
-            const uint64_t place = word * WORD_PAGES + (uint64_t)__builtin_ctzll(left);
-            const uint32_t page = base + (uint32_t)place;
-            if (!paging_is_mapped(paging, page)) {
-                return false;
-            }
-            if (place >= kept) {
-                paging->users[page - (TAU_RV32_MEMORY >> PAGING_PAGE_LOG2)]--;
-                bits[word] &= ~(UINT64_C(1) << (place % WORD_PAGES));
-            }
+    for (uint64_t place = 0; place < pages; place++) {
+        if (!is_touched(paging, object, place, pages)) {
+            continue;
+        }
+        if (!paging_is_mapped(paging, first_page(paging, object) + (uint32_t)place)) {
+            return false;
+        }
+        if (place >= kept) {
+            set_touched(paging, object, place, pages, false);
         }
     }
-    return true;
-}
-
-bool paging_widen(struct paging_object *object, uint64_t pages_before, uint64_t pages) {
-    if (pages <= WORD_PAGES || (object->wide != NULL && pages <= pages_before)) {
-        return true;
-    }
-    const uint64_t words = pages / WORD_PAGES + 1;
-    const uint64_t words_before = object->wide == NULL ? 0 : pages_before / WORD_PAGES + 1;
-    uint64_t *wide = realloc(object->wide, words * sizeof *wide);
-    if (wide == NULL) {
-        return false;
-    }
-    if (words > words_before) {
-        memset(wide + words_before, 0, (words - words_before) * sizeof *wide);
-    }
-    if (words_before == 0) {
-        wide[0] = object->touched;
-    }
-    object->wide = wide;
     return true;
 }

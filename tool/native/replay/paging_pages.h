@@ -20,10 +20,10 @@ struct paging_facts {
 
 struct paging_object {
     struct tau_content_object object;
-    // A bit for each page of it that it touched, from its first page on; WIDE has them if they are
-    // more than a word.
-    uint64_t touched;
-    uint64_t *wide;
+    // Whether it touched its first page, and its last if that is another one. These can be shared
+    // with other objects; of the pages between, `users` has only this object.
+    bool is_first_touched;
+    bool is_last_touched;
 };
 
 struct paging {
@@ -38,9 +38,8 @@ struct paging {
     const uint32_t *mapped_pages;
     bool is_started;
     struct tau_content content;
-    struct paging_object *objects;  // one a slot
-    uint64_t slots_count;
-    uint32_t *users;  // a page of the heap: live objects that touched it
+    struct paging_object *objects;  // one per slot
+    uint32_t *users;                // per page of the heap: live objects that touched it
     uint64_t event;
     uint64_t events;
     const struct tau_replay_op *op;
@@ -63,7 +62,10 @@ bool paging_on_access(void *context, uint32_t address, uint32_t size_bytes);
 // Notes how many pages are mapped now.
 void paging_note(struct paging *paging);
 
-// Calls the function of KIND for an object of SIZE_BYTES with two arguments behind its subject;
+// Notes why the processor stopped, and where, unless the call returned. Returns the fault it shows.
+enum tau_replay_fault paging_stopped(struct paging *paging, enum tau_rv32_stop stop);
+
+// Calls the function of KIND for an object of SIZE_BYTES with two arguments after its subject;
 // *ANSWER is what it returns. Returns the fault it shows.
 enum tau_replay_fault paging_call(struct paging *paging, enum tau_paging_kind kind,
                                   uint64_t size_bytes, uint32_t second, uint32_t third,
@@ -77,8 +79,8 @@ enum tau_replay_fault paging_touch(struct paging *paging, struct paging_object *
 // dropped.
 bool paging_drop(struct paging *paging, struct paging_object *object, uint64_t kept);
 
-// Reserves memory for the bits of PAGES pages and keeps existing ones. False: no memory.
-bool paging_widen(struct paging_object *object, uint64_t pages_before, uint64_t pages);
+// Another page is the last one of an object that had PAGES_BEFORE pages before it was resized.
+void paging_move_end(struct paging *paging, struct paging_object *object, uint64_t pages_before);
 
 // The number of pages that the object spans.
 uint64_t paging_pages_of(const struct paging *paging, const struct paging_object *object);

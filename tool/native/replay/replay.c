@@ -9,12 +9,14 @@
 
 #include "tool/native/replay/content.h"
 
+#define BYTES_END (UINT64_MAX / 2)  // of live bytes
+
 struct tau_replay {
     struct tau_trace_reader *reader;
     struct tau_replay_facts facts;
     struct tau_replay_op *ops;  // all events, or one block when the trace is streamed
     bool is_in_memory;
-    uint64_t next_block;  // of the walk under way; when in memory 0 = not yet handed out
+    uint64_t next_block;  // of the walk under way; in memory, all events are one block
     uint64_t blocks;
     struct tau_trace_columns columns;
     void *columns_memory;
@@ -71,23 +73,22 @@ static enum tau_trace_status block_read(struct tau_replay *replay, uint64_t bloc
     return status;
 }
 
-bool tau_replay_rewind(struct tau_replay *replay) {
+struct tau_replay_walk tau_replay_walk(struct tau_replay *replay) {
     replay->next_block = 0;
-    return true;
+    return (struct tau_replay_walk){.replay = replay, .ops = replay->ops};
 }
 
-bool tau_replay_next(struct tau_replay *replay, const struct tau_replay_op **ops, size_t *count) {
-    *ops = replay->ops;
-    *count = 0;
+bool tau_replay_walk_block(struct tau_replay_walk *walk) {
+    struct tau_replay *replay = walk->replay;
+    const uint64_t block = replay->next_block++;
+    walk->next = 0;
+    walk->count = 0;
     if (replay->is_in_memory) {
-        *count = replay->next_block == 0 ? (size_t)replay->facts.events : 0;
-        replay->next_block = 1;
-        return true;
+        walk->count = block == 0 ? (size_t)replay->facts.events : 0;
+    } else if (block < replay->blocks) {
+        walk->has_failed = block_read(replay, block, replay->ops, &walk->count) != TAU_TRACE_OK;
     }
-    if (replay->next_block == replay->blocks) {
-        return true;
-    }
-    return block_read(replay, replay->next_block++, replay->ops, count) == TAU_TRACE_OK;
+    return walk->count > 0 && !walk->has_failed;
 }
 
 bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times, size_t *count) {
@@ -102,6 +103,7 @@ struct survey {
     uint64_t *size_plus_one;  // a slot; 0 = not live
     uint64_t live_bytes;
     uint64_t live_objects;
+    bool is_too_large;
 };
 
 static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
@@ -122,7 +124,7 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
         return false;
     }
     const bool takes_object = op->op == TAU_TRACE_FREE || op->op == TAU_TRACE_REALLOC;
-    if (takes_object != (*size_plus_one != 0) || op->size_bytes >= UINT64_MAX / 2) {
+    if (takes_object != (*size_plus_one != 0)) {
         return false;
     }
     if (takes_object) {
@@ -134,7 +136,8 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
         const uint64_t asked = op->size_bytes - op->is_empty;
         *size_plus_one = asked + 1;
         survey->live_objects++;
-        if (asked > UINT64_MAX / 2 - survey->live_bytes) {
+        survey->is_too_large = asked >= BYTES_END - survey->live_bytes;
+        if (survey->is_too_large) {
             return false;
         }
         survey->live_bytes += asked;
@@ -157,7 +160,8 @@ static bool survey_op(struct tau_replay_facts *facts, struct survey *survey,
 }
 
 // Reads the whole trace once: keeps the operations if they fit, and learns the facts.
-static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events_max) {
+static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events_max,
+                                      struct tau_replay_refusal *refusal) {
     struct tau_replay_facts *facts = &replay->facts;
     struct survey survey = {0};
     survey.size_plus_one = calloc(facts->slots_count + 1, sizeof(uint64_t));
@@ -173,17 +177,20 @@ static enum tau_trace_status read_all(struct tau_replay *replay, uint64_t events
             status = TAU_TRACE_CORRUPT;
         }
         for (size_t i = 0; i < count && status == TAU_TRACE_OK; i++) {
-            if (!survey_op(facts, &survey, &ops[i], facts->events + i)) {
+            refusal->event = facts->events + i;
+            if (!survey_op(facts, &survey, &ops[i], refusal->event)) {
                 status = TAU_TRACE_CORRUPT;
             }
         }
         facts->events += count;
     }
     free(survey.size_plus_one);
+    refusal->is_too_large = survey.is_too_large ? 1 : 0;
     return status;
 }
 
-static enum tau_trace_status open_all(struct tau_replay *replay, uint64_t ops_in_memory_max) {
+static enum tau_trace_status open_all(struct tau_replay *replay, uint64_t ops_in_memory_max,
+                                      struct tau_replay_refusal *refusal) {
     const struct tau_trace_totals *totals = tau_trace_reader_totals(replay->reader);
     if (totals->slots_count_max > totals->events) {
         return TAU_TRACE_CORRUPT;
@@ -199,19 +206,20 @@ static enum tau_trace_status open_all(struct tau_replay *replay, uint64_t ops_in
     if (replay->ops == NULL || replay->objects == NULL || !columns_allocate(replay)) {
         return TAU_TRACE_NO_MEMORY;
     }
-    return read_all(replay, totals->events);
+    return read_all(replay, totals->events, refusal);
 }
 
 struct tau_replay *tau_replay_open(struct tau_trace_reader *reader, uint64_t ops_in_memory_max,
-                                   enum tau_trace_status *status) {
+                                   struct tau_replay_refusal *refusal) {
     struct tau_replay *replay = calloc(1, sizeof(struct tau_replay));
-    *status = TAU_TRACE_NO_MEMORY;
+    *refusal = (struct tau_replay_refusal){.status = TAU_TRACE_NO_MEMORY};
     if (replay == NULL) {
         return NULL;
     }
     replay->reader = reader;
-    *status = open_all(replay, ops_in_memory_max);
-    if (*status != TAU_TRACE_OK) {
+    const enum tau_trace_status status = open_all(replay, ops_in_memory_max, refusal);
+    refusal->status = (uint64_t)status;
+    if (status != TAU_TRACE_OK) {
         tau_replay_close(replay);
         return NULL;
     }
@@ -237,15 +245,10 @@ void tau_replay_close(struct tau_replay *replay) {
 }
 
 int tau_replay_dump(struct tau_replay *replay, int file_descriptor) {
-    const struct tau_replay_op *ops = NULL;
-    size_t count = 0;
-    (void)tau_replay_rewind(replay);
-    do {
-        if (!tau_replay_next(replay, &ops, &count)) {
-            return EIO;
-        }
-        const uint8_t *bytes = (const uint8_t *)ops;
-        size_t left = count * sizeof(struct tau_replay_op);
+    struct tau_replay_walk walk = tau_replay_walk(replay);
+    while (tau_replay_walk_block(&walk)) {
+        const uint8_t *bytes = (const uint8_t *)walk.ops;
+        size_t left = walk.count * sizeof(struct tau_replay_op);
         while (left > 0) {
             const ssize_t written = write(file_descriptor, bytes, left);
             if (written < 0 && errno != EINTR) {
@@ -255,8 +258,8 @@ int tau_replay_dump(struct tau_replay *replay, int file_descriptor) {
             bytes += step;
             left -= step;
         }
-    } while (count > 0);
-    return 0;
+    }
+    return walk.has_failed ? EIO : 0;
 }
 
 // ---- the arena ----
@@ -297,8 +300,6 @@ struct run {
     struct tau_content_object *objects;
     struct tau_content *content;  // NULL: unchecked
     uint64_t event;
-    uint64_t placement_hash;
-    int free_status;
 };
 
 // Alignment takes precedence over clearing: no system offers both, and placement is what counts.
@@ -322,23 +323,18 @@ static void *run_allocate(const struct run *run, const struct tau_replay_op *op)
 static enum tau_replay_fault run_new_object(struct run *run, const struct tau_replay_op *op,
                                             uint8_t *pointer) {
     struct tau_content_object *object = &run->objects[op->slot];
-    object->pointer = pointer;
-    object->size_bytes = op->size_bytes;
-    if (pointer == NULL) {
-        return TAU_REPLAY_NO_MEMORY;
+    if (pointer == NULL || run->content == NULL) {
+        object->pointer = pointer;
+        return pointer == NULL ? TAU_REPLAY_NO_MEMORY : TAU_REPLAY_COMPLETED;
     }
-    if (run->content == NULL) {
-        return TAU_REPLAY_COMPLETED;
-    }
-    if (op->op != TAU_TRACE_REALLOC) {
-        object->alignment = run->system->alignment;
-        if (op->align_log2 != 0 && (UINT64_C(1) << op->align_log2) > object->alignment) {
-            object->alignment = UINT64_C(1) << op->align_log2;
-        }
-    }
-    const uint64_t offset = (uint64_t)(pointer - run->content->arena);
-    run->placement_hash = tau_content_hash(run->placement_hash, run->event, offset);
-    return (enum tau_replay_fault)tau_content_add(run->content, object, op->slot, is_cleared(op));
+    const struct tau_content_answer answer = {
+        .event = run->event,
+        .offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)run->content->arena),
+        .alignment = op->op == TAU_TRACE_REALLOC ? object->alignment
+                                                 : tau_replay_alignment(op, run->system->alignment),
+        .is_cleared = is_cleared(op),
+    };
+    return tau_content_take(run->content, object, op, &answer);
 }
 
 static enum tau_replay_fault run_realloc(struct run *run, const struct tau_replay_op *op) {
@@ -364,9 +360,9 @@ static enum tau_replay_fault run_free(struct run *run, const struct tau_replay_o
     if (run->content != NULL && !tau_content_remove(run->content, object, op->slot)) {
         return TAU_REPLAY_OVERWRITTEN;
     }
-    run->free_status = run->system->free(run->heap, object->pointer);
+    const int status = run->system->free(run->heap, object->pointer);
     object->pointer = NULL;
-    return run->free_status == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_FREE_REFUSED;
+    return status == 0 ? TAU_REPLAY_COMPLETED : TAU_REPLAY_FREE_REFUSED;
 }
 
 static enum tau_replay_fault run_op(struct run *run, const struct tau_replay_op *op) {
@@ -385,24 +381,16 @@ static enum tau_replay_fault run_op(struct run *run, const struct tau_replay_op 
 
 static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run,
                                      struct tau_replay_result *result) {
-    const struct tau_replay_op *ops = NULL;
-    size_t count = 0;
-    (void)tau_replay_rewind(replay);
-    do {
-        if (!tau_replay_next(replay, &ops, &count)) {
-            return TAU_REPLAY_TRACE_FAILED;
+    struct tau_replay_walk walk = tau_replay_walk(replay);
+    for (const struct tau_replay_op *op; (op = tau_replay_next(&walk)) != NULL; run->event++) {
+        const enum tau_replay_fault fault = run_op(run, op);
+        if (fault != TAU_REPLAY_COMPLETED) {
+            result->fault_event = run->event;
+            result->fault_size_bytes = op->size_bytes;
+            return fault;
         }
-        for (size_t i = 0; i < count; i++) {
-            const enum tau_replay_fault fault = run_op(run, &ops[i]);
-            if (fault != TAU_REPLAY_COMPLETED) {
-                result->fault_event = run->event;
-                result->fault_size_bytes = ops[i].size_bytes;
-                return fault;
-            }
-            run->event++;
-        }
-    } while (count > 0);
-    return TAU_REPLAY_COMPLETED;
+    }
+    return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
 }
 
 void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
@@ -427,7 +415,7 @@ void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
         return;
     }
     result->fault = run_all(replay, &run, result);
-    result->placement_hash = run.placement_hash;
+    result->placement_hash = is_checked != 0 ? replay->content.placement_hash : 0;
     result->footprint_bytes = system->footprint == NULL ? heap_bytes : system->footprint(run.heap);
 }
 

@@ -44,6 +44,12 @@ static inline bool tau_replay_passes_over(const struct tau_replay_op *op) {
     return op->op == TAU_REPLAY_OP_SKIP || op->op == TAU_TRACE_TOUCH;
 }
 
+// The alignment of the operation's object from an allocator that aligns all objects to LEAST.
+static inline uint64_t tau_replay_alignment(const struct tau_replay_op *op, uint64_t least) {
+    const uint64_t asked = UINT64_C(1) << (op->align_log2 & 63);
+    return asked > least ? asked : least;
+}
+
 // What the whole trace holds, skipped events apart.
 struct tau_replay_facts {
     uint64_t events;
@@ -83,11 +89,18 @@ struct tau_replay_system {
 
 struct tau_replay;
 
-// Reads the trace of READER once; READER must stay open until tau_replay_close. NULL: *STATUS says
+// Why a trace cannot be replayed, and at which event.
+struct tau_replay_refusal {
+    uint64_t status;  // enum tau_trace_status
+    uint64_t event;
+    uint64_t is_too_large;  // it asks for more bytes than any machine has
+};
+
+// Reads the trace of READER once; READER must stay open until tau_replay_close. NULL: *REFUSAL says
 // why.
 TAU_TRACE_EXPORT struct tau_replay *tau_replay_open(struct tau_trace_reader *reader,
                                                     uint64_t ops_in_memory_max,
-                                                    enum tau_trace_status *status);
+                                                    struct tau_replay_refusal *refusal);
 TAU_TRACE_EXPORT const struct tau_replay_facts *tau_replay_facts(const struct tau_replay *replay);
 TAU_TRACE_EXPORT void tau_replay_close(struct tau_replay *replay);
 
@@ -100,10 +113,25 @@ TAU_TRACE_EXPORT void tau_replay_run(struct tau_replay *replay, struct tau_repla
 // or errno.
 TAU_TRACE_EXPORT int tau_replay_dump(struct tau_replay *replay, int file_descriptor);
 
-// Goes through the operations: *COUNT of them from *OPS, starting with the first. False: the file
-// could not be read. At the end *COUNT is 0.
-bool tau_replay_rewind(struct tau_replay *replay);
-bool tau_replay_next(struct tau_replay *replay, const struct tau_replay_op **ops, size_t *count);
+// A walk over all operations. One at a time, as a streamed trace has one buffer.
+struct tau_replay_walk {
+    struct tau_replay *replay;
+    const struct tau_replay_op *ops;  // the block that is read
+    size_t count;
+    size_t next;
+    bool has_failed;  // the file could not be read
+};
+// Starts a walk from the first operation.
+struct tau_replay_walk tau_replay_walk(struct tau_replay *replay);
+// Reads the next block. False: there is none, or has_failed.
+bool tau_replay_walk_block(struct tau_replay_walk *walk);
+// The next operation; NULL: there is none, or has_failed.
+static inline const struct tau_replay_op *tau_replay_next(struct tau_replay_walk *walk) {
+    if (walk->next == walk->count && !tau_replay_walk_block(walk)) {
+        return NULL;
+    }
+    return &walk->ops[walk->next++];
+}
 
 // The times of block INDEX's events, at most TAU_TRACE_BLOCK_EVENTS_MAX, in the order of the walk.
 // At the end *COUNT is 0. False: the file could not be read.

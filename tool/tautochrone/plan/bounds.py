@@ -23,7 +23,7 @@ from tautochrone.facts import plan_format
 from tautochrone.plan import responses
 from tautochrone.plan.build import build_of
 from tautochrone.plan.responses import Responses
-from tautochrone.plan.sections import TLB, Basis
+from tautochrone.plan.sections import TLB, Basis, record_type
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
@@ -35,15 +35,7 @@ HOST, X86_64 = "host", "x86-64"
 Pair = tuple[str, str]
 
 
-class Bound(NamedTuple):
-    """A row of bounds.operations."""
-
-    system: str
-    operation: str
-    target: str
-    build: str
-    unit: str
-    bound: int
+Bound = record_type("bounds.operations")
 
 
 class Bounds(NamedTuple):

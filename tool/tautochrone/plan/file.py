@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tautochrone import __version__
 from tautochrone.console.terminal import in_one_line
@@ -21,7 +21,15 @@ from tautochrone.facts import plan_format, trace_format
 from tautochrone.files import input_file, output_file, schema, toml_file
 from tautochrone.files.toml_file import FILE_BYTES_MAX
 from tautochrone.plan.build import build_of
-from tautochrone.plan.sections import CODE, HEAP, TLB, WITHOUT_HEAP, section_named
+from tautochrone.plan.sections import (
+    CODE,
+    HEAP,
+    TLB,
+    WITHOUT_HEAP,
+    record_of,
+    record_type,
+    section_named,
+)
 
 NEXT_STEP = "make the plan again with `tau plan`"
 STEP_OF = {
@@ -43,30 +51,9 @@ SUMS = ("dedicated_bytes", "shared_bytes")  # stated in a file, computed by Plan
 VERSION_FACTS = {"type": "integer", "least": 1, "most": schema.VERSION_MOST}
 
 
-class PlanClass(NamedTuple):
-    """One dedicated region: `count` buckets for objects of `size_bytes`."""
-
-    size_bytes: int
-    count: int
-
-
-@dataclass(frozen=True)
-class PlanTrace:
-    """A recording that a plan was made from, with facts of `tau info`.
-
-    `abi` is the one of its sizes, empty if nobody stated it. `translated_from` is the one that they
-    were translated from. `incomplete` says why events are missing from it; it is empty if none are
-    known to be. `program` is the file name of what was recorded; empty if that is not known.
-    """
-
-    name: str
-    sha256: str
-    events: int
-    peak_live_bytes: int
-    incomplete: str = ""
-    program: str = ""
-    abi: str = ""
-    translated_from: str = ""
+# A dedicated region, and a recording that a plan was made from, as the schema has them.
+PlanClass = record_type("heap.classes")
+PlanTrace = record_type("trace")
 
 
 @dataclass(frozen=True)
@@ -186,7 +173,7 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
         if name in document
     }
     traces = [
-        PlanTrace(**reader.table(f"trace[{index}].", trace, plan_format.TRACE))
+        record_of("trace", reader.table(f"trace[{index}].", trace, plan_format.TRACE))
         for index, trace in enumerate(document.get("trace", []))
     ]
     heap = tables.pop(HEAP, None)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from tautochrone.code.build import Build
 from tautochrone.errors import TauError
@@ -28,12 +28,10 @@ from tautochrone.plan.heap.spread import Spread, spread_of
 from tautochrone.plan.heap.threshold import threshold
 from tautochrone.plan.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
+from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
 from tautochrone.trace import abi
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace
-
-if TYPE_CHECKING:
-    from tautochrone.replay.opened import OpenTrace
 
 REPLAYED = "replayed"
 
@@ -115,15 +113,16 @@ def make_plan(
     started = time.perf_counter()
     readers = [one if isinstance(one, TraceReader) else open_trace(one) for one in traces]
     for reader in readers:
-        _refuse_nothing(reader)
+        _refuse_empty(reader)
     layout = sizes.layout_of(readers, wanted.layout)
     said = sizes.sizes_of(readers, layout, wanted.is_as_recorded)
     if said == sizes.AS_RECORDED:
         wanted = replace(wanted, classes_max=0)
     alignment = ALIGNMENT_BYTES[layout]
-    profile = profile_of(readers, alignment, wanted.skip_misuse)
-    recordings = [ReplayedRecording(reader, layout, wanted.build.check_level) for reader in readers]
-    searched = _searched(profile, recordings, readers, wanted, tick)
+    opened = [open_trace_for_replay(reader) for reader in readers]
+    profile = profile_of(opened, alignment, wanted.skip_misuse)
+    recordings = [ReplayedRecording(trace, layout, wanted.build.check_level) for trace in opened]
+    searched = _searched(profile, recordings, wanted, tick)
     names = [reader.path.name for reader in readers]
     spread = spread_of(recordings, names, searched.found.classes, searched.alone)
     choice, classes = _choice(searched, recordings, profile, wanted, spread)
@@ -149,12 +148,20 @@ def make_plan(
     )
     validate(plan)
     return Made(
-        *(plan, tuple(recording.trace for recording in recordings), wanted.build),
-        *(choice.plain_bytes, measured),
-        *(profile.peak_live_bytes, len(profile.sizes)),
-        sum(recording.replays for recording in recordings),
-        time.perf_counter() - started,
-        *(searched.found, choice, chosen, spread, searched.alone),
+        plan=plan,
+        recordings=profile.traces,
+        build=wanted.build,
+        plain_heap_bytes=choice.plain_bytes,
+        measured_heap_bytes=measured,
+        least_bytes=profile.peak_live_bytes,
+        sizes_count=len(profile.sizes),
+        replays=sum(recording.replays for recording in recordings),
+        search_seconds=time.perf_counter() - started,
+        found=searched.found,
+        pools=choice,
+        margin=chosen,
+        spread=spread,
+        alone=searched.alone,
     )
 
 
@@ -174,14 +181,13 @@ class _Searched(NamedTuple):
 def _searched(
     profile: Profile,
     recordings: Sequence[ReplayedRecording],
-    readers: Sequence[TraceReader],
     wanted: Wanted,
     tick: Callable[[], None],
 ) -> _Searched:
     if wanted.planner != REPLAYED:
         classes, proved = starts.formula_classes(profile, wanted.planner, wanted.classes_max)
         return _Searched(_measure(classes, recordings, profile.granule_bytes, tick), proved)
-    several = readers if len(readers) > 1 else ()
+    several = profile.traces if len(recordings) > 1 else ()
     own = [profile_of([one], profile.granule_bytes, wanted.skip_misuse) for one in several]
     settings = (wanted.classes_max, tick, wanted.is_input_fixed)
     found, alone, careful = replayed.plan_several(profile, own, recordings, *settings)
@@ -245,21 +251,26 @@ def with_sections(
     return replace(made, plan=replace(plan, sections=make_sections(basis)))
 
 
-def _refuse_nothing(reader: TraceReader) -> None:
+def _refuse_empty(reader: TraceReader) -> None:
     """Raise TauError for a trace that was cut before its first whole block: it has no event."""
     is_cut = any(remark.kind == RECOVERED for remark in reader.ending.remarks)
     if is_cut and not reader.totals.events:
         raise TauError(f"{reader.path}: no event could be recovered", "record again")
 
 
-def _recorded(reader: TraceReader) -> PlanTrace:
+def _recorded(reader: TraceReader) -> Any:
     """Return a plan's entry of a recording."""
-    totals = reader.totals
     program = Path(str(reader.header.get("program") or "")).name
-    said = (reader.sha256(), totals.events, totals.peak_live_bytes, reader.ending.gaps)
-    named = program.encode("utf-8", "replace").decode()
-    of_abi = (abi.of_header(reader.header), abi.translated_from(reader.header))
-    return PlanTrace(reader.path.name, *said, named, *of_abi)
+    return PlanTrace(
+        name=reader.path.name,
+        sha256=reader.sha256(),
+        events=reader.totals.events,
+        peak_live_bytes=reader.totals.peak_live_bytes,
+        abi=abi.of_header(reader.header),
+        translated_from=abi.translated_from(reader.header),
+        incomplete=reader.ending.gaps,
+        program=program.encode("utf-8", "replace").decode(),
+    )
 
 
 def _measure(

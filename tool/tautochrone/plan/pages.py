@@ -12,13 +12,12 @@ Replay is imported late, so that reading a plan does not load it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import plan_format
 from tautochrone.facts import trace_format as form
-from tautochrone.plan.sections import Basis
+from tautochrone.plan.sections import Basis, record_type
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
@@ -30,14 +29,7 @@ HEAP_PAGES = plan_format.SECTIONS["pages"]["heap_pages"]
 GROWTH = 64  # a heap that is too small grows by this part of itself
 
 
-@dataclass(frozen=True)
-class Pages:
-    """The table [pages]."""
-
-    heap_pages: int
-    frames: int
-    commit_pages: int
-    table_bytes: int
+Pages = record_type("pages")
 
 
 def make(basis: Basis) -> Pages | None:
@@ -127,11 +119,6 @@ def refuse_fewer_frames(value: Pages, frames: int) -> None:
             f"give at least {value.frames:,}, or make a plan of shorter recordings",
             EXIT_USAGE,
         )
-
-
-def from_table(table: dict[str, Any]) -> Pages:
-    """As Section."""
-    return Pages(**table)
 
 
 def rule_broken(value: Pages) -> str:

@@ -13,14 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from tautochrone import native
-from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
-from tautochrone.trace.ending import misuse_error
-from tautochrone.trace.file import TraceReader, open_trace, status_error
+from tautochrone.replay.opened import OpenTrace, open_trace_for_replay, refuse_misuse, too_large
+from tautochrone.trace.file import TraceReader
 
-STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES, STATUS_BAD_SLOT = range(5)
-
+STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES = range(4)
 PREFIXES = 16  # TAU_PROFILE_PREFIXES
+
 
 @dataclass(frozen=True)
 class SizeProfile:
@@ -44,31 +43,16 @@ class SizeProfile:
         return self.grown / self.allocations
 
 
-@dataclass(frozen=True)
-class TraceSurvey:
-    """The result of one pass over one recording.
-
-    `peak_live_bytes` counts sizes rounded up to the granule.
-    """
-
-    path: Path
-    events: int
-    peak_live_bytes: int
-    unknown_count: int
-    double_free_count: int
-    inherited_count: int
-
-
 class Profile:
     """The sizes of recordings and, on demand, the instants that bind a plan of given classes."""
 
     def __init__(
         self,
-        traces: Sequence[Path | str | TraceReader],
+        traces: Sequence[Path | str | TraceReader | OpenTrace],
         granule_bytes: int = 8,
         skip_misuse: bool = False,
     ) -> None:
-        """Survey each recording; those given as paths stay open as long as the profile.
+        """Survey each recording.
 
         Raises TauError if one cannot be read, holds unknown or double frees (unless `skip_misuse`),
         or has more than 2^52 bytes live.
@@ -80,33 +64,25 @@ class Profile:
                 f"no profile with a granule of {granule_bytes} bytes",
                 "use a power of two from 2 to 4096",
             )
-        self._readers = tuple(
-            trace if isinstance(trace, TraceReader) else open_trace(trace) for trace in traces
-        )
-        self.traces = tuple(self._survey(reader, skip_misuse) for reader in self._readers)
+        self.traces = tuple(map(open_trace_for_replay, traces))
+        for trace in self.traces:
+            refuse_misuse(trace, skip_misuse)
+        self.peak_live_bytes = max(map(self._survey, self.traces), default=0)
         self.sizes = self._sizes()
-        self.peak_live_bytes = max((trace.peak_live_bytes for trace in self.traces), default=0)
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
         if handle:
             native.library().tau_profile_delete(handle)
 
-    def _survey(self, reader: TraceReader, skip_misuse: bool) -> TraceSurvey:
-        path, survey = reader.path, native.struct("tau_profile_survey")()
-        status = native.library().tau_profile_survey(self._handle, reader.handle, survey)
-        refusal = None if skip_misuse else misuse_error(path, reader.header, survey)
-        if refusal is not None:
-            raise refusal
-        _raise_unless_ok(status, path, survey)
-        return TraceSurvey(
-            path,
-            survey.events,
-            survey.peak_live_bytes,
-            survey.unknown_count,
-            survey.double_free_count,
-            survey.inherited_count,
-        )
+    def _survey(self, trace: OpenTrace) -> int:
+        """Count a recording's sizes; return its peak of live bytes, rounded up to the granule."""
+        survey = native.struct("tau_profile_survey")()
+        status = native.library().tau_profile_survey(self._handle, trace.handle, survey)
+        if status == STATUS_TOO_MANY_BYTES:
+            raise too_large(trace.path, survey.event)
+        _raise_unless_ok(status, trace.path)
+        return int(survey.peak_live_bytes)
 
     def _sizes(self) -> list[SizeProfile]:
         """The sizes that can be a class (not over-aligned, more than 0 bytes), largest first."""
@@ -128,19 +104,14 @@ class Profile:
         """
         ordered = np.array(sorted(sizes_bytes, reverse=True), dtype=np.uint64)
         library = native.library()
-        if (
-            library.tau_profile_reduce_begin(self._handle, ordered, len(ordered))
-            != STATUS_OK
-        ):
+        if library.tau_profile_reduce_begin(self._handle, ordered, len(ordered)) != STATUS_OK:
             raise ValueError(
                 f"sizes must differ and be multiples of {self.granule_bytes}: {sizes_bytes}"
             )
         starts = []
-        for reader in self._readers:
+        for trace in self.traces:
             starts.append(library.tau_profile_instants_count(self._handle))
-            survey = native.struct("tau_profile_survey")()
-            status = library.tau_profile_reduce(self._handle, reader.handle, survey)
-            _raise_unless_ok(status, reader.path, survey)
+            _raise_unless_ok(library.tau_profile_reduce(self._handle, trace.handle), trace.path)
         return Instants(self, [int(size) for size in ordered], starts)
 
 
@@ -235,28 +206,19 @@ class Instants:
 
 
 def profile_of(
-    traces: Sequence[Path | str | TraceReader], granule_bytes: int = 8, skip_misuse: bool = False
+    traces: Sequence[Path | str | TraceReader | OpenTrace],
+    granule_bytes: int = 8,
+    skip_misuse: bool = False,
 ) -> Profile:
     """The profile of recordings; see Profile."""
     return Profile(traces, granule_bytes, skip_misuse)
 
 
-def _raise_unless_ok(status: int, path: Path, survey: Struct) -> None:
-    if status == STATUS_OK:
-        return
+def _raise_unless_ok(status: int, path: Path) -> None:
     if status == STATUS_TRACE_FAILED:
-        raise status_error(int(survey.trace_status), path)
-    if status == STATUS_TOO_MANY_BYTES:
+        raise TauError(f"{path}: it cannot be read a second time", f"tau check {path}")
+    if status != STATUS_OK:
         raise TauError(
-            f"{path}: event {survey.event} requests more memory than any machine has",
-            "a size near the largest integer is a failed allocation; remove it from the recording",
+            f"{path}: not enough memory for its profile",
+            "close other programs, or plan a shorter recording",
         )
-    if status == STATUS_BAD_SLOT:
-        raise TauError(
-            f"{path}: event {survey.event} does not match the objects before it",
-            f"find the cause with `tau check {path}`",
-        )
-    raise TauError(
-        f"{path}: not enough memory for its profile",
-        "close other programs, or plan a shorter recording",
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -25,6 +26,39 @@ TLB = "tlb"  # a plan of tasks has this one
 CODE = "code"  # a plan of a kernel's code has this one
 WITHOUT_HEAP = {TLB: "TLB sets", CODE: "cold code"}  # a plan with one of these may have no heap
 NAMES = tuple(name for name in plan_format.SECTIONS if name != HEAP)
+
+
+def _facts(place: str) -> dict[str, Any]:
+    """The facts of a table of the schema, such as verified.runs."""
+    facts: dict[str, Any] = {**plan_format.SECTIONS, "trace": plan_format.TRACE}
+    for key in place.split("."):
+        facts = facts[key]
+    return facts
+
+
+@functools.cache
+def record_type(place: str) -> Any:
+    """A named tuple with the keys of a table of the schema, such as verified.runs.
+
+    A key that the file may lack is None then, or an empty text.
+    """
+    keys = schema.keys_of(_facts(place))
+    optional = [fact for fact in keys.values() if fact.get("optional")]
+    defaults = ["" if fact["type"] == "text" else None for fact in optional]
+    return namedtuple(place.replace(".", "_"), keys, defaults=defaults)  # noqa: PYI024
+
+
+def record_of(place: str, table: dict[str, Any]) -> Any:
+    """The record of a table that the schema has checked; lists are tuples."""
+    facts = _facts(place)
+    return record_type(place)(
+        **{
+            key: tuple(record_of(f"{place}.{key}", row) for row in cell)
+            if facts[key]["type"] == "table"
+            else cell
+            for key, cell in table.items()
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -53,7 +87,7 @@ class Section(Protocol):
         """Return the section's value; None if the plan has no such section."""
 
     def from_table(self, table: dict[str, Any]) -> Any:
-        """Return the value of a file's table, which the schema has checked."""
+        """Return the value of a file's table, which the schema has checked; else its record."""
 
     def to_table(self, value: Any) -> dict[str, Any]:
         """Return the table for a file; not needed if the value has the keys as attributes."""
@@ -79,6 +113,7 @@ class Section(Protocol):
 
 OTHERWISE: dict[str, Callable[..., Any]] = {
     "make": lambda name, basis: None,
+    "from_table": record_of,
     "to_table": lambda name, value: schema.table_of(value, plan_format.SECTIONS[name]),
     "document": lambda name, value: {name: section_named(name).to_table(value)},
     "header": lambda name, value: [],

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
 from tautochrone.code.images import ALIGNMENT_32_BYTES, Image, build_image
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.build import build_of
+from tautochrone.plan.sections import record_of, record_type
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
@@ -24,28 +23,14 @@ if TYPE_CHECKING:
 NAME = "verified"
 
 
-class Run(NamedTuple):
-    """A row of verified.runs."""
-
-    target: str
-    firmware: str
-    elf_sha256: str
-    compiler: str
-    trace: str
-    trace_sha256: str
-    heap_bytes: int
-    calls: int
-    stack_bytes: int
+Run = record_type("verified.runs")
+Verified = record_type("verified")
 
 
-class Call(NamedTuple):
-    """A row of verified.calls; `bound` is None if the header has none."""
+class Call(record_type("verified.calls")):  # type: ignore[misc]
+    """A row of verified.calls."""
 
-    target: str
-    firmware: str
-    operation: str
-    instructions_max: int
-    bound: int | None = None
+    __slots__ = ()
 
     @property
     def over(self) -> int:
@@ -53,34 +38,27 @@ class Call(NamedTuple):
         return 0 if self.bound is None else self.instructions_max - self.bound
 
 
-class Verified(NamedTuple):
-    """The table [verified]."""
+def image_of(plan: Plan, target: str) -> Image:
+    """The heap of a plan, compiled for a target as the firmware will be.
 
-    runs: tuple[Run, ...]
-    calls: tuple[Call, ...]
-
-
-@contextmanager
-def _source(plan: Plan) -> Iterator[Path]:
-    """The plan's header with what starts its heap behind it, as one C file."""
+    Its header and the code that starts its heap are one C file.
+    """
     from tautochrone.plan.header import header_text
 
+    build, system = build_of(plan), system_of(plan)
     start = (native.sources() / "targets" / "programs" / "planned.c").read_text("utf-8")
-    with tempfile.TemporaryDirectory(prefix="tau-") as folder:
-        path = Path(folder) / "planned.c"
-        path.write_text(header_text(plan, "tau verify") + start, "utf-8")
-        yield path
-
-
-def image_of(plan: Plan, target: str) -> Image:
-    """The heap of a plan, compiled for a target as the firmware will be."""
-    build = build_of(plan)
-    system = system_of(plan)
     files = ["core/tlsf.c", *(["core/budget.c"] if plan.classes else [])]
-    with _source(plan) as source:
+    with tempfile.TemporaryDirectory(prefix="tau-") as folder:
+        source = Path(folder) / "planned.c"
+        source.write_text(header_text(plan, "tau verify") + start, "utf-8")
         return build_image(
-            *(f"planned-{system}-{build.name}", target, [*files, source], build.cflags, ()),
-            *(f"tau_{system}", build.optimize, ALIGNMENT_32_BYTES),
+            f"planned-{system}-{build.name}",
+            target,
+            [*files, source],
+            build.cflags,
+            prefix=f"tau_{system}",
+            optimize=build.optimize,
+            alignment=ALIGNMENT_32_BYTES,
         )
 
 
@@ -97,8 +75,8 @@ def sha256_of(path: Path) -> str:
 
 def from_table(table: dict[str, Any]) -> Verified:
     """As Section."""
-    calls = tuple(Call(**row) for row in table["calls"])
-    return Verified(tuple(Run(**row) for row in table["runs"]), calls)
+    found = record_of(NAME, table)
+    return found._replace(calls=tuple(Call(*call) for call in found.calls))
 
 
 def rule_broken(value: Verified) -> str:

@@ -257,58 +257,42 @@ def count_calls(
     """
     trace = opened.open_trace_for_replay(trace_path)
     opened.refuse_misuse(trace, skip_misuse)
-    peak = int(trace.facts.peak_live_bytes)
-    tries = (
-        [heap_bytes]
-        if heap_bytes
-        else [max(2 * peak, HEAP_BYTES_MIN) << i for i in range(HEAP_TRIES)]
-    )
     if ours and image.isa == "m4":
         raise TauError("our own processor runs RV32 code only", "count on rv32", EXIT_USAGE)
-    way = WAYS.index("ours" if ours else "instructions" if stepped else "blocks")
+    classes = [(int(size), int(count)) for size, count in (plan.classes if plan else ())]
+    settings = native.struct("tau_emulator_settings")(
+        classes=np.array(classes, np.uint32).ravel(),
+        classes_count=len(classes),
+        instructions_max=instructions_max,
+        way=WAYS.index("ours" if ours else "instructions" if stepped else "blocks"),
+        goes_on=goes_on,
+    )
+    least = max(2 * int(trace.facts.peak_live_bytes), HEAP_BYTES_MIN)
+    tries = [heap_bytes] if heap_bytes else [least << i for i in range(HEAP_TRIES)]
+    work = functools.partial(_count_once, image, program, trace, settings)
+    name = program.name if program else image.name
     for size in tries:
-        size = (size + 7) // 8 * 8
-        counts, fault = opened.watched(
-            functools.partial(
-                _count_once, image, trace, size, plan, instructions_max, way, goes_on, program
-            ),
-            f"counting instructions of {image.name}",
-        )
-        if fault in (faults.NO_MEMORY, faults.INIT_FAILED) and size < tries[-1]:
-            continue
-        if fault != faults.COMPLETED:
-            cause = f"{faults.MEANING[fault]} ({size} bytes)"
-            name = program.name if program else image.name
-            raise TauError(f"{name} on {ISAS[image.isa].title} {cause}")
-        break
+        settings.heap_bytes = -(-size // 8) * 8
+        counts, fault = opened.watched(work, f"counting instructions of {image.name}")
+        if fault not in (faults.NO_MEMORY, faults.INIT_FAILED):
+            break
+    if fault != faults.COMPLETED:
+        cause = f"{faults.MEANING[fault]} ({settings.heap_bytes} bytes)"
+        raise TauError(f"{name} on {ISAS[image.isa].title} {cause}")
     return counts
 
 
 def _count_once(
-    image: Image,
-    trace: opened.OpenTrace,
-    heap_bytes: int,
-    plan: Any | None,
-    limit: int,
-    way: int,
-    goes_on: bool,
-    program: Program | None,
+    image: Image, program: Program | None, trace: opened.OpenTrace, settings: Struct
 ) -> tuple[Counts, int]:
+    """One run, and how it ended. Raises TauError if the emulator stops."""
     library = native.library()
     name = program.name if program else image.name
-    pairs = (
-        [number for size, amount in plan.classes for number in (int(size), int(amount))]
-        if plan
-        else []
-    )
     raw_image = _native_image(image, program)
     raw = native.struct("tau_emulator_result")()
     held = _native_program(raw_image, program) if program is not None else []
-    cause = library.tau_emulator_run(
-        unicorn_library().encode(),
-        *(raw_image, trace.handle, heap_bytes, np.array(pairs, np.uint32), len(pairs) // 2),
-        *(limit, way, goes_on, raw),
-    )
+    unicorn = unicorn_library().encode()
+    cause = library.tau_emulator_run(unicorn, raw_image, trace.handle, settings, raw)
     try:
         if cause:
             raise TauError(f"counting on {name}: {cause.decode()}")
@@ -317,17 +301,12 @@ def _count_once(
             cause = EMULATOR_ERRORS.get(number, f"the emulator's error {number}")
             place = program.place(address) if program else f"{address:#x}"
             raise TauError(f"{name} stopped in {place}, event {raw.replay.fault_event}: {cause}")
-        counts = Counts(
-            {
-                name: _calls_of(calls)
-                for name, calls in zip(CATEGORIES, raw.calls, strict=True)
-                if calls.count
-            }
-        )
+        pairs = zip(CATEGORIES, raw.calls, strict=True)
+        counts = Counts({name: _calls_of(calls) for name, calls in pairs if calls.count})
     finally:
         library.tau_emulator_free(raw)
         del held
-    counts.heap_bytes = heap_bytes
+    counts.heap_bytes = int(settings.heap_bytes)
     counts.payload_bytes = int(raw.payload_bytes)
     counts.is_truncated = bool(raw.is_truncated)
     counts.refusals, counts.stack_bytes = int(raw.refusals), int(raw.stack_bytes)

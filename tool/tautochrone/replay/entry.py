@@ -1,6 +1,6 @@
 """The result of a replay on one system, in the same shape for every system, and its JSON.
 
-    entry.held, entry.memory, entry.pages      whether it held, and in how much memory
+    entry.held, entry.footprint_bytes, entry.pages  whether it held, and in how much memory
     entry.operations["free"].measure("cycles")  count, mean, p999, max, bound
 
 Commands, printers and reports read entries only. `document` is the only writer of the objects in
@@ -11,9 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from tautochrone.facts import fault_format as faults
+
+if TYPE_CHECKING:
+    from tautochrone.replay.opened import OpenTrace
 
 # The units of a call's cost.
 INSTRUCTIONS, CYCLES, ACCESSES = "instructions", "cycles", "accesses"
@@ -28,6 +33,7 @@ PARTS = ("", *PART_COUNTS, "in_place")
 BUILDS = ("", "zbb")
 STATISTICS = ("mean", "p999", "max", "bound")
 LINEAR = "linear"
+ALWAYS_SHOWN = ("malloc", "free", "realloc")  # operations of an allocator in an arena
 POINTS_MAX = 400  # of a scatter plot
 BINS_MAX = 512  # of mapped pages over time
 SIZES_PER_OCTAVE = 16
@@ -122,7 +128,8 @@ class Entry:
     `footprint_bytes` is the smallest heap that held, or the memory that was taken.
     `failed_at_event` counts from 0. With a plan, `plan_heap_bytes` is the plan's heap, and
     `plan_holds` says whether the trace completes in it. `in_process`: the allocator ran unmodified
-    in a process of this machine. `recording` names the trace if a report shows several.
+    in a process of this machine. `recording` names the trace if a report shows several. `skipped`
+    events were misuse. `placement_hash` is of the places of all objects, if they were checked.
     """
 
     name: str
@@ -140,6 +147,8 @@ class Entry:
     pages: Pages | None = None
     simulation: Simulation | None = None
     recording: str = ""
+    skipped: int = 0
+    placement_hash: int = 0
 
     @property
     def unit(self) -> str | None:
@@ -180,6 +189,32 @@ class Entry:
                 for name, operation in self.operations.items()
             },
         }
+
+
+def arena_entry(
+    trace: OpenTrace, name: str, role: str, fault: int, fault_event: int, footprint_bytes: int
+) -> Entry:
+    """Return the entry of one replay in an arena or a process, without costs.
+
+    `fault` says how it ended, `fault_event` at which event, unless it completed.
+    """
+    held, peak_bytes = fault == faults.COMPLETED, int(trace.facts.peak_live_bytes)
+    return Entry(
+        name=name,
+        role=role,
+        held=held,
+        footprint_bytes=footprint_bytes,
+        footprint_ratio=footprint_bytes / peak_bytes if peak_bytes else None,
+        failed_at_event=None if held else fault_event,
+        cause=None if held else faults.MEANING[fault],
+        operations={
+            verb: Operation(verb, count)
+            for verb, count in trace.operations().items()
+            if count or verb in ALWAYS_SHOWN
+        },
+        events=int(trace.facts.events),
+        skipped=int(trace.facts.skipped),
+    )
 
 
 def _operation(operation: Operation, unit: str | None) -> dict[str, Any]:

@@ -6,7 +6,6 @@ later calls of this process.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import sys
 from collections.abc import Callable, Iterator
@@ -40,12 +39,14 @@ class OpenTrace:
     ) -> None:
         self.reader = trace if isinstance(trace, TraceReader) else open_trace(trace)
         self.path = self.reader.path
-        status = ctypes.c_uint32()
+        refusal = native.struct("tau_replay_refusal")()
         self.handle = native.library().tau_replay_open(
-            self.reader.handle, ops_in_memory_max, status
+            self.reader.handle, ops_in_memory_max, refusal
         )
+        if not self.handle and refusal.is_too_large:
+            raise too_large(self.path, refusal.event)
         if not self.handle:
-            text = native.library().tau_trace_status_text(status).decode()
+            text = native.library().tau_trace_status_text(refusal.status).decode()
             raise TauError(f"{self.path}: {text}", f"tau check {self.path}")
         self.facts = native.library().tau_replay_facts(self.handle).contents
         self.header, self.totals = self.reader.header, self.reader.totals
@@ -74,6 +75,14 @@ class OpenTrace:
     def touches(self) -> int:
         """The number of events that record an access."""
         return int(self.facts.events_of_op[trace_format.OP_TOUCH])
+
+
+def too_large(path: Path, event: int) -> TauError:
+    """Return the error of a recording whose objects no machine has room for."""
+    return TauError(
+        f"{path}: event {event} requests more memory than any machine has",
+        "a size near the largest integer is a failed allocation; remove it from the recording",
+    )
 
 
 @functools.lru_cache(maxsize=4)

@@ -208,7 +208,7 @@ def _native_paging_image(image: Image, system: str) -> Struct:
         facts=image.symbols["tau_image_facts"],
         alignment=ALIGNMENT_BYTES,
         is_plain=HEAPS[system].space == "pagetable",
-        **{kind: image.symbols[name] for kind, name in names.items()},
+        functions=tuple(image.symbols[names[kind]] for kind in KINDS),
     )
 
 

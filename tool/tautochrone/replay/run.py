@@ -1,9 +1,9 @@
-"""Replays a trace: whether it completes, in how much memory, and what calls cost.
+"""Replays a trace: whether it completes, in how much memory, and at which instruction cost.
 
-entries_of(trace, systems, options)        an Entry for each system, which `tau replay` prints
-replay(path, system, plan, heap_bytes)     one run; without heap_bytes, a search and then a run
-smallest_heap(path, system, plan)          only the search (see search.py) completes(path, system,
-heap_bytes, plan)  one run that does not check contents, for searches
+    entries_of(trace, systems, options)          an Entry for each system: `tau replay` prints them
+    replay(path, system, plan, heap_bytes)       one run; without heap_bytes, after a search
+    smallest_heap(path, system, plan)            only the search (search.py)
+    completes(path, system, heap_bytes, plan)    one run that does not check contents
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tautochrone.replay.opened import (
     open_trace_for_replay,
     refuse_misuse,
 )
-from tautochrone.replay.result import ReplayResult
 from tautochrone.replay.system import Options, System
 from tautochrone.replay.systems import system_named, systems
 from tautochrone.replay.systems.native import Native
+from tautochrone.replay.systems.process import Process
 
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry
@@ -86,6 +86,18 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
     return [done[name] for name in dict.fromkeys(names)]
 
 
+def _in_arena(system: str | System) -> Native | Process:
+    """The system. Raises TauError (usage) if it is on pages."""
+    chosen = system_named(system) if isinstance(system, str) else system
+    if not isinstance(chosen, Native | Process):
+        raise TauError(
+            f"{chosen.name} maps pages, so it has no smallest heap",
+            f"tau replay TRACE --on {chosen.name}",
+            EXIT_USAGE,
+        )
+    return chosen
+
+
 def replay(
     trace_path: str | Path,
     system: str | System,
@@ -93,17 +105,17 @@ def replay(
     heap_bytes: int | None = None,
     layout: str = "32",
     skip_misuse: bool = False,
-) -> ReplayResult:
+) -> Entry:
     """Replay a trace on a system and check every object.
 
     With `heap_bytes` the heap has this size, and the trace may not complete. Without, the smallest
     heap is searched for first. Raises TauError for a trace with misuse (unless `skip_misuse`), a
     plan that does not fit the heap, and a system that fails.
     """
-    chosen = system_named(system) if isinstance(system, str) else system
+    chosen = _in_arena(system)
     trace = open_trace_for_replay(trace_path)
     refuse_misuse(trace, skip_misuse)
-    return chosen.result(trace, plan, heap_bytes, layout)
+    return chosen.run_once(trace, plan, heap_bytes, layout)
 
 
 def smallest_heap(
@@ -120,9 +132,8 @@ def smallest_heap(
     `grid_sizes` is the number of sizes to try below the result of bisection (default: as
     search.py).
     """
-    chosen = system_named(system) if isinstance(system, str) else system
     trace = open_trace_for_replay(trace_path)
-    return chosen.smallest_heap(trace, plan, layout, guess_bytes, grid_sizes)
+    return _in_arena(system).smallest_heap(trace, plan, layout, guess_bytes, grid_sizes)
 
 
 def completes(
@@ -133,7 +144,7 @@ def completes(
     layout: str = "32",
 ) -> bool:
     """Whether the trace completes in a heap of this size: one run, contents not checked."""
-    chosen = system_named(system) if isinstance(system, str) else system
+    chosen = _in_arena(system)
     assert isinstance(chosen, Native)
     with chosen.session(open_trace_for_replay(trace_path), plan, layout) as session:
         return session.run(heap_bytes, checked=False).fault == fault_format.COMPLETED

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from tautochrone.code.build import FASTEST, Build
-from tautochrone.errors import EXIT_USAGE, TauError
 
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry
     from tautochrone.replay.opened import OpenTrace
-    from tautochrone.replay.result import ReplayResult
 
 
 class PlannedHeap(Protocol):
@@ -138,32 +136,3 @@ class System(ABC):
     def state(self, build: bool) -> State | None:
         """Return whether it can run here; None: always. With `build`, build what is missing."""
         return None
-
-    def result(
-        self,
-        trace: OpenTrace,
-        plan: object,
-        heap_bytes: int | None,
-        layout: str,
-        check_level: int | None = None,
-    ) -> ReplayResult:
-        """Return the result of one run, for systems in an arena or a process."""
-        raise self._maps_pages()
-
-    def smallest_heap(
-        self,
-        trace: OpenTrace,
-        plan: object,
-        layout: str,
-        guess_bytes: int | None,
-        grid_sizes: int | None,
-    ) -> int:
-        """Return the smallest heap in which the trace completes, for the same systems."""
-        raise self._maps_pages()
-
-    def _maps_pages(self) -> TauError:
-        return TauError(
-            f"{self.name} maps pages, so it has no smallest heap",
-            f"tau replay TRACE --on {self.name}",
-            EXIT_USAGE,
-        )

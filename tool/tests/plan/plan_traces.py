@@ -1,14 +1,18 @@
-"""Recordings for the tests of profiles and planners, and what they mean, computed naively."""
+"""Recordings for the tests of plans, their meaning computed naively, and a basis of sections."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from tautochrone.code.build import Build
 from tautochrone.plan.profile import Instants, profile_of
+from tautochrone.plan.sections import Basis
+from tautochrone.replay.opened import open_trace_for_replay
 from testing.random_trace import FREE, MALLOC, Event, write_events
 
 
@@ -83,3 +87,17 @@ def dedicated_bytes(instants: Instants, counts: Sequence[int]) -> int:
 def instants_of(path: Path, events: Sequence[Event], sizes: Sequence[int]) -> Instants:
     """Write the events as a recording and reduce its profile to classes of `sizes`."""
     return profile_of([write_events(path, events)]).reduce(sizes)
+
+
+def basis_of(said: list[tuple[str, str | None]], *paths: Path, **changed: Any) -> Basis:
+    """A basis of recordings; its notes are appended to `said`."""
+    facts = {
+        "traces": [open_trace_for_replay(path) for path in paths],
+        "skip_misuse": False,
+        "layout": "32",
+        "has_classes": False,
+        "heap_bytes": 1,
+        "build": Build(),
+        "note": lambda *words: said.append(words),
+    }
+    return Basis(**facts | changed)

@@ -15,7 +15,6 @@ import pytest
 
 from model.frames import Frames, Machine
 from model.page_heap import PageHeap
-from tautochrone.code.build import Build
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import pages
 from tautochrone.plan.file import Plan, load_plan
@@ -32,6 +31,7 @@ from tautochrone.replay.tile import tile
 from testing import command
 from testing.paging_reference import FIRST, PAGE, Reference, control_bytes, events_with_touches
 from testing.random_trace import FREE, MALLOC, Event, write_events
+from tool.tests.plan import plan_traces
 
 ROOT = Path(__file__).resolve().parents[3]
 TOUCH = 5
@@ -39,14 +39,8 @@ UNKNOWN, SLOT_NONE = 1, 0xFFFFFFFF
 SEEDS = range(500, 503)
 
 
-def basis_of(*paths: Path, heap_bytes: int = 1, layout: str = "32") -> Basis:
-    """A basis; its notes are collected in `said`."""
-    traces = [open_trace_for_replay(path) for path in paths]
-    settings = (traces, False, layout, False, heap_bytes, Build())
-    return Basis(*settings, lambda text, step: said.append(text))
-
-
-said: list[str] = []
+said: list[tuple[str, str | None]] = []
+basis_of = functools.partial(plan_traces.basis_of, said)
 
 
 @pytest.fixture(autouse=True)
@@ -158,8 +152,8 @@ def test_only_recordings_of_accesses_have_pages(tmp_path: Path) -> None:
     trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (TOUCH, 0, 0, 1)])
     assert pages.make(basis_of(without)) is None and said == []
     assert pages.make(basis_of(without, trace)) is None
-    assert said == ["no [pages]: plain.tau has no accesses"]
-    assert pages.make(basis_of(trace, layout="host")) is None and "32-bit" in said[1]
+    assert said == [("no [pages]: plain.tau has no accesses", "record all with --accesses")]
+    assert pages.make(basis_of(trace, layout="host")) is None and "32-bit" in said[1][0]
 
 
 def test_the_heap_grows_by_steps_up_to_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +190,7 @@ def test_a_heap_beyond_the_largest_is_told(
     trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 9 * PAGE, 0), (TOUCH, 0, 0, 1)])
     monkeypatch.setitem(pages.HEAP_PAGES, "most", 8)
     assert pages.make(basis_of(trace)) is None
-    assert said == ["no [pages]: 8 pages do not hold the recordings"]
+    assert said == [("no [pages]: 8 pages do not hold the recordings", None)]
 
 
 def test_fewer_frames_are_refused_by_number() -> None:
@@ -283,9 +277,9 @@ def test_the_table_bytes_are_checked_against_the_core() -> None:
     whole = Plan((), 4096, "greedy", 0.0)
     sound = Pages(40, 9, 12, pages.table_bytes(40))
     assert pages.problems(sound, whole) == []
-    less = replace(sound, table_bytes=sound.table_bytes - 4)
+    less = sound._replace(table_bytes=sound.table_bytes - 4)
     assert str(less.table_bytes) in pages.problems(less, whole)[0]
-    more = replace(sound, table_bytes=sound.table_bytes + 4)
+    more = sound._replace(table_bytes=sound.table_bytes + 4)
     (problem,) = pages.problems(more, whole)
     assert str(sound.table_bytes) in problem and str(sound.table_bytes + 4) in problem
 

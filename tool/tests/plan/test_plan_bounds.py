@@ -28,17 +28,15 @@ from tautochrone.targets import build
 from testing.command import tau_done
 from testing.paging_reference import TOUCH, events_with_touches
 from testing.random_trace import FREE, MALLOC, random_trace, write_events
+from tool.tests.plan import plan_traces
 
 ROOT = Path(__file__).resolve().parents[3]
 said: list[tuple[str, str | None]] = []
 
 
 def basis_of(has_classes: bool = False, **sections: object) -> Basis:
-    """A basis; its notes are collected in `said`."""
-    return Basis(
-        *((), False, "32", has_classes, 0, Build(), lambda *words: said.append(words)),
-        sections=sections,
-    )
+    """A basis without recordings; its notes are collected in `said`."""
+    return plan_traces.basis_of(said, has_classes=has_classes, sections=sections)
 
 
 @pytest.fixture(autouse=True)

@@ -175,14 +175,18 @@ def test_a_limit_that_is_exceeded_is_exit_3(tmp_path: Path, recording: Path) -> 
     assert tau("plan", recording, "--limit", 10_000_000).returncode == 0
 
 
-def test_misuse_is_refused_unless_told_to_go_on(tmp_path: Path) -> None:
+def test_recordings_that_cannot_be_planned_are_told(tmp_path: Path) -> None:
+    missing = tmp_path / "none.tau"
+    done = tau("plan", missing)
+    assert done.returncode == 1 and done.stderr == tau("info", missing).stderr
+    assert f"tau record -o {missing} -- PROGRAM" in done.stderr
+    huge = write_events(tmp_path / "huge.tau", [(MALLOC, 0, 2**63, 0)])
     events = [(MALLOC, 0, 24, 0), (FREE, SLOT_NONE, 0, 0), (MALLOC, 1, 24, 0)]
-    path = write_events(tmp_path / "bad.tau", events, [0, UNKNOWN, 0])
-    refused = tau("plan", path)
-    assert refused.returncode == 1
-    assert "event 1" in refused.stderr
-    assert "--skip-misuse" in refused.stderr
-    assert tau("plan", path, "--skip-misuse").returncode == 0
+    misused = write_events(tmp_path / "bad.tau", events, [0, UNKNOWN, 0])
+    for path, event in ((huge, 0), (misused, 1)):
+        done = tau("plan", path)
+        assert done.returncode == 1 and f"event {event}" in done.stderr
+    assert tau("plan", misused, "--skip-misuse").returncode == 0
 
 
 @pytest.mark.parametrize("margin", ["10", "-1%", "x", "1001%", "1/0"])
@@ -209,18 +213,6 @@ def test_a_recording_is_never_overwritten(recording: Path) -> None:
     done = tau("plan", recording, "-o", recording)
     assert done.returncode == 2
     assert recording.read_bytes() == before
-
-
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
-    done = tau("plan", tmp_path / "none.tau")
-    assert done.returncode == 1
-    assert "none.tau: no such file" in done.stderr
-    assert f"tau record -o {tmp_path / 'none.tau'} -- PROGRAM" in done.stderr
-    assert done.stderr == tau("info", tmp_path / "none.tau").stderr
-    huge = write_events(tmp_path / "huge.tau", [(MALLOC, 0, 2**63, 0)])
-    done = tau("plan", huge)
-    assert done.returncode == 1
-    assert "event 0" in done.stderr
 
 
 def test_a_trace_cut_before_its_first_event_is_refused(tmp_path: Path, recording: Path) -> None:

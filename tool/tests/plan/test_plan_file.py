@@ -43,8 +43,14 @@ from tautochrone.tlb.partition import Run as TaskRun
 
 ROOT = Path(__file__).resolve().parents[3]
 TRACE = PlanTrace(
-    *("php.tau", "ab" * 32, 1234, 56_000, "the recorder stopped early"),
-    *("php", "arm", "x86-64"),
+    name="php.tau",
+    sha256="ab" * 32,
+    events=1234,
+    peak_live_bytes=56_000,
+    abi="arm",
+    translated_from="x86-64",
+    incomplete="the recorder stopped early",
+    program="php",
 )
 SECTIONS = {
     "build": Built(Build(1, "-O0", ("-fno-inline",)), (("m4", "gcc 12"),)),
@@ -131,7 +137,7 @@ def test_equal_plans_are_equal_bytes() -> None:
     "name", ['a"b\\c.tau', "line\nbreak.tau", "tab\t\x7f.tau", "\udcff.tau", "ü✓.tau", "#.tau"]
 )
 def test_any_file_name_gives_a_file_that_loads(tmp_path: Path, name: str) -> None:
-    plan = replace(PLAN, traces=(replace(TRACE, name=name),))
+    plan = replace(PLAN, traces=(TRACE._replace(name=name),))
     save_plan(plan, tmp_path / "plan.toml", f"tau plan {name}")
     clean = name.encode("utf-8", "replace").decode()
     assert load_plan(tmp_path / "plan.toml").traces[0].name == clean

@@ -46,11 +46,11 @@ enum tau_trace_status tau_trace_reader_block(struct tau_trace_reader *reader, ui
 }
 
 static enum tau_trace_status open_events(const struct event *events, size_t count, uint64_t slots) {
-    enum tau_trace_status status = TAU_TRACE_OK;
+    struct tau_replay_refusal refusal;
     source.totals =
         (struct tau_trace_totals){.events = count, .blocks = 1, .slots_count_max = slots};
     memcpy(source.events, events, count * sizeof *events);
-    struct tau_replay *replay = tau_replay_open(&source, count, &status);
+    struct tau_replay *replay = tau_replay_open(&source, count, &refusal);
     struct tau_replay_system *systems[2] = {NULL, NULL};
     if (replay != NULL) {
         systems[0] = tau_system_kingsley_open();
@@ -67,7 +67,7 @@ static enum tau_trace_status open_events(const struct event *events, size_t coun
     tau_system_close(systems[0]);
     tau_system_close(systems[1]);
     tau_replay_close(replay);
-    return status;
+    return (enum tau_trace_status)refusal.status;
 }
 
 static void expect(const char *name, enum tau_trace_status wanted, const struct event *events,

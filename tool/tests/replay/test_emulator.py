@@ -114,7 +114,7 @@ def test_the_host_places_every_object_where_the_target_does(
     plan = PLAN if system == "budget" else None
     counts = count_calls(core_image(system, isa, Build(1, "-O2")), trace, plan=plan)
     on_host = replay(trace, system, plan, heap_bytes=counts.heap_bytes)
-    assert on_host.completed
+    assert on_host.held
     assert on_host.placement_hash == counts.placement_hash
 
 
@@ -156,8 +156,8 @@ def test_realloc_is_malloc_and_free_where_it_is_missing(trace: Path, isa: str) -
     counts = count_calls(image, trace, heap_bytes=16 << 20)
     operations = replay(trace, "kingsley").operations
     assert "realloc" not in counts
-    resized = counts["free"].count - operations["free"]
-    assert resized > 0.9 * operations["realloc"]
+    resized = counts["free"].count - operations["free"].count
+    assert resized > 0.9 * operations["realloc"].count
 
 
 # ---- what goes wrong ----

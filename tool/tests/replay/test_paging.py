@@ -238,8 +238,6 @@ def test_other_systems_and_targets_are_refused(tmp_path: Path) -> None:
         with pytest.raises(TauError, match=cause) as raised:
             page_replay(trace, *arguments)
         assert raised.value.exit_code == EXIT_USAGE
-    with pytest.raises(TauError, match="no smallest heap"):
-        plain_replay(trace, "rtvm")
 
 
 def test_misuse_is_refused_unless_asked(tmp_path: Path) -> None:

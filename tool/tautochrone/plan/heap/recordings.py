@@ -6,8 +6,8 @@ Each answer is one run of the replayer.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
 from tautochrone.code.build import Build
@@ -15,6 +15,7 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import PlanClass
 
 if TYPE_CHECKING:
+    from tautochrone.replay.opened import OpenTrace
     from tautochrone.replay.session import Session
     from tautochrone.trace.file import TraceReader
 
@@ -37,19 +38,11 @@ class Recording(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class _Classes:
-    """The part of a plan that the replayer reads."""
-
-    classes: Classes
-    check_level: int
-
-
 class ReplayedRecording:
     """A recording in the replayer, decoded once. `replays` counts its runs."""
 
     def __init__(
-        self, trace: Path | TraceReader, layout: str, check_level: int = Build().check_level
+        self, trace: Path | TraceReader | OpenTrace, layout: str, check_level: int = Build().check_level
     ) -> None:
         from tautochrone.replay import opened, session
 
@@ -92,9 +85,22 @@ class ReplayedRecording:
         from tautochrone.replay.session import Session
         from tautochrone.replay.systems.native import BUDGET, TLSF
 
-        plan = _Classes(classes, self.check_level) if classes else None
         arena = BUDGET if classes else TLSF
+        plan = SimpleNamespace(classes=classes)
         return Session(self.trace, arena, plan, self.layout, self.check_level)
+
+
+def bisected(holds: Callable[[int], bool], fails: int, best: int, step: int) -> int:
+    """A size that holds, at most `step` above one that fails; `fails` fails and `best` holds."""
+    while best - fails > step:
+        middle = (best + fails) // 16 * 8
+        if middle <= fails:
+            break
+        if holds(middle):
+            best = middle
+        else:
+            fails = middle
+    return best
 
 
 def held_by_all(
@@ -177,12 +183,6 @@ class Meter:
             if high >= recording.highest_bytes:
                 return 0
             low, high = high, min(high + (high - low) * 2 + step, recording.highest_bytes)
-        while high - low > step:
-            middle = (low + high) // 2 // 8 * 8
-            if middle <= low or middle >= high:
-                break
-            if self.completed(recording, classes, middle) >= events:
-                high = middle
-            else:
-                low = middle
-        return high
+        return bisected(
+            lambda size: self.completed(recording, classes, size) >= events, low, high, step
+        )

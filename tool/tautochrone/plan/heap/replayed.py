@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tautochrone.plan.heap import starts
-from tautochrone.plan.heap.recordings import Classes, Meter, Recording, common_heap
+from tautochrone.plan.heap.recordings import Classes, Meter, Recording, bisected, common_heap
 from tautochrone.plan.profile import PREFIXES, Profile
 
 # The most that a plan may need above plain TLSF on a prefix, and so on other inputs.
@@ -185,15 +185,7 @@ class _Search:
                 fails = (holds - step) // 8 * 8
                 break
             holds, step = (holds - step) // 8 * 8, step * 2
-        while holds - fails > resolution:
-            middle = (holds + fails) // 16 * 8
-            if middle <= fails:
-                break
-            if self.hold(classes, middle):
-                holds = middle
-            else:
-                fails = middle
-        return holds
+        return bisected(functools.partial(self.hold, classes), fails, holds, resolution)
 
 
 @dataclass(frozen=True)

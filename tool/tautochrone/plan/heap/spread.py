@@ -7,11 +7,12 @@ best of those found for each of the others alone; a whole search for each would 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tautochrone.plan.heap.recordings import Classes, Recording
+from tautochrone.plan.heap.recordings import Classes, Recording, bisected
 
 RESOLUTION = 4096  # a heap of a recording that is left out is found to a 4,096th of itself
 
@@ -94,49 +95,32 @@ def spread_of(
     planned = Needs(tuple(recording.smallest_heap(classes) for recording in recordings))
     # A plan without pools came from no search, so nothing fits too closely.
     candidates = list(alone) if classes and alone else [()] * len(recordings)
-    needed = _Needed(recordings, plain)
+
+    @functools.cache
+    def needed(index: int, tried: Classes) -> int:
+        return _about(recordings[index], tried, plain.heaps[index])
+
     left_out = []
     for out, name in enumerate(names):
         others = [index for index in range(len(recordings)) if index != out]
         heap_bytes, chosen = min(
-            (max(needed.bytes(index, tried) for index in others), tried)
+            (max(needed(index, tried) for index in others), tried)
             for tried in dict.fromkeys([*(candidates[index] for index in others), ()])
         )
-        left_out.append(LeftOut(name, needed.bytes(out, chosen), heap_bytes))
+        left_out.append(LeftOut(name, needed(out, chosen), heap_bytes))
     return Spread(plain, planned, tuple(left_out))
 
 
-class _Needed:
-    """The heaps that recordings need with some classes, each found once."""
-
-    def __init__(self, recordings: Sequence[Recording], plain: Needs) -> None:
-        self._recordings = recordings
-        self._plain = plain
-        self._found: dict[tuple[int, Classes], int] = {}
-
-    def bytes(self, index: int, classes: Classes) -> int:
-        """About the smallest heap in which a recording completes: bisected, with no grid."""
-        if not classes:
-            return self._plain.heaps[index]
-        key = (index, classes)
-        if key not in self._found:
-            self._found[key] = self._search(index, classes)
-        return self._found[key]
-
-    def _search(self, index: int, classes: Classes) -> int:
-        recording = self._recordings[index]
-        low, high = recording.lowest_bytes - 8, self._plain.heaps[index]
-        step = max(8, high // RESOLUTION // 8 * 8)
-        while recording.completed(classes, high) < recording.events:
-            low, high = high, high + max(step, high // 64)
-            if high > recording.highest_bytes:
-                return int(recording.highest_bytes)
-        while high - low > step:
-            middle = (low + high) // 16 * 8
-            if middle <= low:
-                break
-            if recording.completed(classes, middle) >= recording.events:
-                high = middle
-            else:
-                low = middle
-        return high
+def _about(recording: Recording, classes: Classes, plain_bytes: int) -> int:
+    """About the smallest heap in which a recording completes: bisected, with no grid."""
+    if not classes:
+        return plain_bytes
+    low, high = recording.lowest_bytes - 8, plain_bytes
+    step = max(8, high // RESOLUTION // 8 * 8)
+    while recording.completed(classes, high) < recording.events:
+        low, high = high, high + max(step, high // 64)
+        if high > recording.highest_bytes:
+            return int(recording.highest_bytes)
+    return bisected(
+        lambda size: recording.completed(classes, size) >= recording.events, low, high, step
+    )

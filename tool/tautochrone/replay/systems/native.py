@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tautochrone.code.build import Build
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
 from tautochrone.replay import opened
-from tautochrone.replay.entry import ACCESSES, INSTRUCTIONS, OURS, PEER, PLANNED, Entry
-from tautochrone.replay.result import ReplayResult, entry_of
+from tautochrone.replay.entry import (
+    ACCESSES,
+    INSTRUCTIONS,
+    OURS,
+    PART_COUNTS,
+    PARTS,
+    PEER,
+    PLANNED,
+    Entry,
+    Measure,
+    Operation,
+    arena_entry,
+)
 from tautochrone.replay.session import Arena, Session, needs_plan
 from tautochrone.replay.system import Options, System
+
+if TYPE_CHECKING:
+    from tautochrone.replay.emulator import Counts
 
 
 @dataclass(frozen=True)
@@ -56,36 +70,31 @@ class Native(System):
         """Replay in the requested heap, else in the smallest that holds."""
         plan = options.plan if self.arena.needs_plan else None
         build = options.core_build
-        done = self.result(trace, plan, options.heap_bytes, options.layout, build.check_level)
-        counts = None
-        if options.isa is not None and self.is_counted and done.completed:
+        done = self.run_once(trace, plan, options.heap_bytes, options.layout, build.check_level)
+        if options.isa is not None and self.is_counted and done.held:
             from tautochrone.replay.emulator import count
 
             counts = count(
                 *(trace, self.name, options.isa, plan, options.heap_bytes, build),
                 skip_misuse=options.skip_misuse,
             )
-        holds = None
-        if plan is not None and done.completed:
+            costs = {name: _with_costs(each, counts) for name, each in done.operations.items()}
+            done = replace(done, operations=costs)
+        if plan is not None and done.held:
             with self.session(trace, plan, options.layout, build.check_level) as session:
                 run = session.run(plan.heap_bytes, checked=False)
-                holds = run.fault == faults.COMPLETED
-        return entry_of(
-            done,
-            self.role,
-            counts,
-            plan_heap_bytes=None if holds is None else plan.heap_bytes,  # type: ignore[union-attr]
-            plan_holds=holds,
-        )
+            holds = run.fault == faults.COMPLETED
+            done = replace(done, plan_heap_bytes=plan.heap_bytes, plan_holds=holds)
+        return done
 
-    def result(
+    def run_once(
         self,
         trace: opened.OpenTrace,
         plan: Any,
         heap_bytes: int | None,
         layout: str,
         check_level: int | None = None,
-    ) -> ReplayResult:
+    ) -> Entry:
         """Run once and check every object, in the smallest heap unless one is given."""
         with self.session(trace, plan, layout, check_level) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
@@ -101,20 +110,10 @@ class Native(System):
                 f"{self.name} {faults.MEANING[run.fault]} at event {run.fault_event}",
                 "report this allocator",
             )
-        completed = run.fault == faults.COMPLETED
-        return ReplayResult(
-            self.name,
-            layout,
-            completed,
-            None if completed else int(run.fault_event),
-            None if completed else faults.MEANING[run.fault],
-            int(run.footprint_bytes) if completed else size,
-            int(trace.facts.peak_live_bytes),
-            int(trace.facts.events),
-            int(trace.facts.skipped),
-            trace.operations(),
-            int(run.placement_hash),
-        )
+        footprint = int(run.footprint_bytes) if run.fault == faults.COMPLETED else size
+        ended = (run.fault, int(run.fault_event))
+        entry = arena_entry(trace, self.name, self.role, *ended, footprint)
+        return replace(entry, placement_hash=int(run.placement_hash))
 
     def smallest_heap(
         self,
@@ -141,6 +140,28 @@ class Native(System):
         for operation in FUNCTIONS:
             yield operation, INSTRUCTIONS, bound_of_image(image, operation)
             yield operation, ACCESSES, accesses_bound_of_image(image, operation)
+
+
+def _with_costs(operation: Operation, counts: Counts) -> Operation:
+    """Add the costs of an operation's calls, and of those parts that were counted separately."""
+    calls = counts.get(operation.name)
+    if calls is None:
+        return operation
+    measures = [Measure(INSTRUCTIONS, round(calls.mean, 2), calls.p999, calls.max, calls.bound)]
+    if calls.accesses_histogram is not None:
+        total = sum(cost * number for cost, number in calls.accesses_histogram.items())
+        mean = round(total / calls.count, 2)
+        costs = (mean, calls.p999_accesses, calls.max_accesses, calls.bound_accesses)
+        measures.append(Measure(ACCESSES, *costs))
+    parts = {}
+    for part in filter(None, PARTS):
+        finer = counts.get(f"{operation.name}_{part}")
+        if finer is not None:
+            costs = (round(finer.mean, 2), finer.p999, finer.max, finer.bound)
+            measures.append(Measure(INSTRUCTIONS, *costs, part=part))
+            if part in PART_COUNTS:
+                parts[part] = finer.count
+    return replace(operation, measures=tuple(measures), parts=parts)
 
 
 def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> Native:

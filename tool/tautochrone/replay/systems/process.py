@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,8 +14,7 @@ from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.replay import opened
-from tautochrone.replay.entry import PEER, Entry
-from tautochrone.replay.result import ReplayResult, entry_of
+from tautochrone.replay.entry import PEER, Entry, arena_entry
 from tautochrone.replay.system import Options, State, System
 
 
@@ -44,8 +43,8 @@ class Process(System):
 
     def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
         """Replay the trace in a process; the entry has the growth of its memory."""
-        done = self.result(trace, None, options.heap_bytes, options.layout)
-        return entry_of(done, self.role, in_process=True)
+        done = self.run_once(trace, options.plan, options.heap_bytes, options.layout)
+        return replace(done, in_process=True)
 
     def found(self) -> str | None:
         """The library to preload: "" for the C library's, None if it is not installed."""
@@ -69,16 +68,16 @@ class Process(System):
         grid_sizes: int | None,
     ) -> int:
         """The memory that the process takes; there is no search."""
-        return self.result(trace, plan, None, layout).footprint_bytes
+        return self.run_once(trace, plan, None, layout).footprint_bytes
 
-    def result(
+    def run_once(
         self, trace: opened.OpenTrace, plan: object, heap_bytes: int | None, layout: str
-    ) -> ReplayResult:
+    ) -> Entry:
         """Peak memory of a process that replays the trace, minus its memory before."""
         self.accept(Options(heap_bytes=heap_bytes), trace.path)
         return opened.watched(lambda: self._carried_out(trace), f"replaying on {self.name}")
 
-    def _carried_out(self, trace: opened.OpenTrace) -> ReplayResult:
+    def _carried_out(self, trace: opened.OpenTrace) -> Entry:
         preload = self.found()
         program = shutil.which("true")
         if preload is None or program is None:
@@ -113,19 +112,9 @@ class Process(System):
             raise TauError(
                 f"{self.name} cannot be measured: this kernel offers no /proc/self/smaps_rollup"
             )
-        completed = failed_at < 0
-        return ReplayResult(
-            self.name,
-            "host",
-            completed,
-            None if completed else failed_at,
-            None if completed else faults.MEANING[faults.NO_MEMORY],
-            max(peak - baseline, 0),
-            int(facts.peak_live_bytes),
-            int(facts.events),
-            int(facts.skipped),
-            trace.operations(),
-        )
+        fault = faults.COMPLETED if failed_at < 0 else faults.NO_MEMORY
+        taken = max(peak - baseline, 0)
+        return arena_entry(trace, self.name, self.role, fault, failed_at, taken)
 
 
 SYSTEMS = (
