@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from model.frames import Frames, Machine
 from model.page_heap import BreakHeap, PageHeap
-from tautochrone.code import calls
+from tautochrone.machine import calls
 from tautochrone.replay.paging import HEAPS
 from testing.random_trace import ALIGNED_ALLOC, CALLOC, FREE, REALLOC, Event, random_events
 

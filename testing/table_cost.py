@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
-from tautochrone.code.calls import Call, Machine
-from tautochrone.code.images import Image, build_image
+from tautochrone.machine.longest_path import NEVER, bound_accesses, bound_instructions
+from tautochrone.machine.calls import Call, Machine
+from tautochrone.machine.images import Image, build_image
 from tautochrone.targets.sources import CORE_FILES
 
 CORE = Path(__file__).resolve().parents[1] / "core"

@@ -26,7 +26,7 @@ from model.frames import Machine as Board
 from model.page_heap import PAGE_BYTES, PageHeap
 from model.pagetable import PageTable
 from model.vspace import Space
-from tautochrone.code.calls import MEMORY_ADDRESS, Machine, core_code
+from tautochrone.machine.calls import MEMORY_ADDRESS, Machine, core_code
 from tautochrone.facts import status_format
 from tautochrone.facts import trace_format as form
 from tautochrone.replay.opened import open_trace_for_replay

@@ -9,8 +9,8 @@ import functools
 import re
 from pathlib import Path
 
-from tautochrone.code.build import Build
-from tautochrone.code.bounds import (
+from tautochrone.machine.core_build import Build
+from tautochrone.machine.longest_path import (
     NEVER,
     OVER_ALIGNED_FUNCTIONS,
     SHARED_FUNCTIONS,
@@ -18,8 +18,8 @@ from tautochrone.code.bounds import (
     bound_instructions,
     bound_of_image,
 )
-from tautochrone.code.calls import core_code
-from tautochrone.code.images import core_image
+from tautochrone.machine.calls import core_code
+from tautochrone.machine.images import core_image
 from tautochrone.targets.heaps import heaps
 from tautochrone.targets.sources import CORE_FILES
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 from sources import tree_files
 
-from tautochrone.code.build import FASTEST, Build
-from tautochrone.code.bounds import SHARED_FUNCTIONS, bound_of_image
-from tautochrone.code.images import core_image
+from tautochrone.machine.core_build import FASTEST, Build
+from tautochrone.machine.longest_path import SHARED_FUNCTIONS, bound_of_image
+from tautochrone.machine.images import core_image
 from tautochrone.replay.tile.cycle_bounds import tile_bounds
 from tautochrone.replay.tile.program import tile_system
 

@@ -16,11 +16,11 @@ import pytest
 from model.budget import Budget
 from model.tlsf import Tlsf
 from tautochrone import native
-from tautochrone.code.build import Build
-from tautochrone.code.images import core_image
+from tautochrone.machine.core_build import Build
+from tautochrone.machine.images import core_image
 from tautochrone.facts import trace_format
 from tautochrone.plan.file import Plan, PlanClass
-from tautochrone.plan.profile import profile_of
+from tautochrone.heap.profile import profile_of
 from tautochrone.replay import emulator
 from tautochrone.replay.run import replay, smallest_heap
 from tautochrone.trace.file import open_trace

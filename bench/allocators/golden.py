@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from bench.allocators import synthetic
 from bench.allocators.images import ISAS
 from bench.commands import first_line
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.replay import emulator
 
 HERE = Path(__file__).resolve().parent

@@ -12,8 +12,8 @@ import json
 from pathlib import Path
 
 from bench.allocators.images import OUT, RUST_PACKAGES, PeerMissing, run
-from tautochrone.code.bounds import bound_instructions
-from tautochrone.code.images import ISAS, build_image, core_image
+from tautochrone.machine.longest_path import bound_instructions
+from tautochrone.machine.images import ISAS, build_image, core_image
 
 CRATE_VERSION = "0.0.2"
 MANIFEST = f"""[package]

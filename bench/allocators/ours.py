@@ -6,9 +6,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from tautochrone.code.build import FASTEST, Build
+from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.plan.file import Plan
-from tautochrone.plan.making import Wanted, make_plan
+from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.replay import emulator
 from tautochrone.replay.run import smallest_heap
 

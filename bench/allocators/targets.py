@@ -1,7 +1,7 @@
 """Compares measured numbers of the allocators with the limits and goals of targets.toml.
 
 Instruction counts are maxima over the traces, without checks, at -O2, without payload moves.
-`bound` is the stated bound for any sequence of calls (tautochrone.code.bounds).
+`bound` is the stated bound for any sequence of calls (tautochrone.machine.longest_path).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from bench.allocators import code_size, ours, programs, synthetic
 from bench.commands import ROOT
 from tautochrone import native
-from tautochrone.code import bounds
+from tautochrone.machine import longest_path
 from tautochrone.console.output import note
 from tautochrone.replay import emulator
 
@@ -52,7 +52,7 @@ def more(number: int | None, usual: int | None) -> int | None:
 
 def bound_of(system: str, isa: str, operation: str) -> int | None:
     """The stated bound: the longest path of the linked code, payload moves charged as counted."""
-    return bounds.bound_of_image(emulator.core_image(system, isa), operation)
+    return longest_path.bound_of_image(emulator.core_image(system, isa), operation)
 
 
 def tlsf_numbers(traces: list[Path]) -> Numbers:
@@ -75,13 +75,13 @@ def tlsf_numbers(traces: list[Path]) -> Numbers:
         image = emulator.core_image("tlsf", isa)
         for what, charged in (
             ("paths without a move", bounds.PAYLOAD_CHARGES),
-            ("without payload", bounds.OVER_ALIGNED_FUNCTIONS),
+            ("without payload", longest_path.OVER_ALIGNED_FUNCTIONS),
         ):
-            bound = bounds.bound_of_image(image, "realloc", charged)
+            bound = longest_path.bound_of_image(image, "realloc", charged)
             found[f"tlsf realloc, {isa}, {what}, bound"] = bound
         found[f"tlsf realloc, {isa}, in place, maximum"] = maximum(plain, "realloc_in_place")
         found[f"tlsf realloc, {isa}, without payload, maximum"] = maximum(plain, "realloc")
-        aligned = bounds.bound_of_image(image, "realloc")
+        aligned = longest_path.bound_of_image(image, "realloc")
         found[f"tlsf realloc, {isa}, with a requested alignment, bound"] = aligned
     return found
 
@@ -104,7 +104,7 @@ def budget_numbers(traces: list[Path]) -> Numbers:
         plain = [ours.counts("tlsf", isa, trace) for trace in traces]
         for call in CALLS:
             hit, miss = f"budget hit {call}, {isa}", f"budget miss {call} above tlsf, {isa}"
-            bound = bounds.bound_of_image(image, call, bounds.SHARED_FUNCTIONS)
+            bound = longest_path.bound_of_image(image, call, longest_path.SHARED_FUNCTIONS)
             found |= {f"{hit}, maximum": maximum(hits, f"{call}_hit"), f"{hit}, bound": bound}
             missed, usual = maximum(hits, f"{call}_miss"), maximum(plain, call)
             found[f"{miss}, maximum"] = more(missed, usual)

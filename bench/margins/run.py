@@ -23,8 +23,8 @@ from bench.recording import record
 from bench.runner import Bench, Given
 from tautochrone.console.output import note
 from tautochrone.plan.file import with_margin
-from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, held_by_all
-from tautochrone.plan.making import Wanted, make_plan
+from tautochrone.heap.recordings import Classes, ReplayedRecording, held_by_all
+from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.trace.file import open_trace
 
 HERE = Path(__file__).resolve().parent

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from tautochrone.plan.heap.margin import REFUSED, advised
-from tautochrone.plan.heap.spread import Needs, Spread
+from tautochrone.heap.margin import REFUSED, advised
+from tautochrone.heap.spread import Needs, Spread
 
 COLUMNS = ("0", "0.01", "0.02", "0.05", "0.08", "advised")
 PLANS = ("1", "3", "5")

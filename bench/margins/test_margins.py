@@ -10,7 +10,7 @@ import pytest
 from bench.margins.programs import runs
 from bench.margins.run import FIVE, MARGINS, MEASURED, RUNS, measure
 from bench.margins.table import PLANS, resampled, shares
-from tautochrone.plan.heap.margin import DEFAULT, REFUSED
+from tautochrone.heap.margin import DEFAULT, REFUSED
 
 
 def test_plans_say_no_less_than_was_measured() -> None:

@@ -14,9 +14,9 @@ from typing import Any
 
 from bench.allocators.programs import record_all
 from bench.runner import Bench
-from tautochrone.code.build import FASTEST
-from tautochrone.plan.heap.recordings import ReplayedRecording
-from tautochrone.plan.making import Wanted, make_plan
+from tautochrone.machine.core_build import FASTEST
+from tautochrone.heap.recordings import ReplayedRecording
+from tautochrone.heap.plan import Wanted, make_plan
 
 PLANNERS = ("replayed", "greedy")
 

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from bench.runner import Bench
-from tautochrone.plan.heap import Budget, exact, greedy
-from tautochrone.plan.profile import Instants, profile_of
+from tautochrone.heap.planners import Budget, exact, greedy
+from tautochrone.heap.profile import Instants, profile_of
 from tautochrone.trace.file import TraceWriter, open_trace
 
 EVENTS = 1_000_000

@@ -25,8 +25,8 @@ from typing import Any
 
 from bench.commands import ROOT, first_line
 from bench.runner import Bench, Given
-from tautochrone.code.bounds import bound_accesses, bound_instructions
-from tautochrone.code.calls import Machine, core_code
+from tautochrone.machine.longest_path import bound_accesses, bound_instructions
+from tautochrone.machine.calls import Machine, core_code
 
 HERE = Path(__file__).resolve().parent
 SIZES = (10, 15, 20, 25, 26, 30, 36)

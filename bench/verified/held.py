@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tautochrone.code.build import TARGETS, Build
-from tautochrone.plan.heap.pools import ALWAYS
-from tautochrone.plan.making import Wanted, make_plan, with_sections
+from tautochrone.machine.core_build import TARGETS, Build
+from tautochrone.heap.pools import ALWAYS
+from tautochrone.heap.plan import Wanted, make_plan, with_sections
 from tautochrone.replay.opened import OpenTrace
 from tautochrone.verify.recordings import Done, verify
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from bench.allocators import programs
 from bench.allocators.ours import footprint, plan_of
-from tautochrone.code.build import FASTEST
+from tautochrone.machine.core_build import FASTEST
 from tautochrone.console.output import note
-from tautochrone.plan.making import Wanted, make_plan
+from tautochrone.heap.plan import Wanted, make_plan
 from tautochrone.trace.file import open_trace
 
 PLANNERS = ("replayed", "greedy")

@@ -13,7 +13,7 @@ from typing import Any
 from repro.budget import table1
 from repro.budget.traces import RESULTS, import_events
 from repro.budget.workload import Event
-from tautochrone.plan.heap import greedy
+from tautochrone.heap.planners import greedy
 
 SIZES_BYTES = (64, 32, 16)
 LIVE_AT_T1 = (1, 3, 4)

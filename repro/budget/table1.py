@@ -18,8 +18,8 @@ from typing import Any
 
 from repro.budget import workload
 from repro.budget.traces import RESULTS, import_events
-from tautochrone.plan.heap import Budget, exact, exhaustive, greedy
-from tautochrone.plan.profile import Instants, profile_of
+from tautochrone.heap.planners import Budget, exact, exhaustive, greedy
+from tautochrone.heap.profile import Instants, profile_of
 
 SIZES_BYTES = (*workload.WORKLOADS["W4"], 264)
 CASES = ((4, 10), (4, 20), (5, 10))  # n, P_max

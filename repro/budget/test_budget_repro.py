@@ -8,7 +8,7 @@ import pytest
 
 from bench.allocators import ours
 from repro.budget import (budget_rules, figure3, figure7, recordings, table1, traces, workload)
-from tautochrone.plan.heap import exact, exhaustive, greedy
+from tautochrone.heap.planners import exact, exhaustive, greedy
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from typing import Any
 from bench.unmap import run as bench
 from repro.rtmmu.page_costs import ISAS
 from tautochrone import native
-from tautochrone.code.bounds import bound_instructions
-from tautochrone.code.calls import core_code
+from tautochrone.machine.longest_path import bound_instructions
+from tautochrone.machine.calls import core_code
 from testing.sv39 import unmap_cost as sv39_unmap_cost
 
 PAGES_LOG2 = 20

@@ -18,7 +18,7 @@ import numpy as np
 
 from repro.rtmmu.page_costs import CONVENTIONAL, OURS
 from repro.rtmmu.workloads import RESULTS
-from tautochrone.code.bounds import Code
+from tautochrone.machine.longest_path import Code
 from tautochrone.console.output import note
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, page_replay
 from tautochrone.replay.tile.program import program, simulator, tile_system

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
+from tautochrone.machine.longest_path import NEVER, bound_accesses, bound_instructions
 
 
 def bound(elf: Path, name: str, with_zeroing: bool, of_accesses: bool = False) -> int:

@@ -20,8 +20,8 @@ from core.tests.kit.core_build import (
 )
 from core.tests.mutants.mutate import Mutant, Program, is_noticed
 from model.buddy import ARITY, ORDERS, Buddy, size_bytes
-from tautochrone.code.bounds import bound_accesses, bound_instructions
-from tautochrone.code.calls import Machine, core_code
+from tautochrone.machine.longest_path import bound_accesses, bound_instructions
+from tautochrone.machine.calls import Machine, core_code
 from tautochrone.facts import status_format
 from testing.golden import pinned
 

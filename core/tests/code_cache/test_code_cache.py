@@ -15,8 +15,8 @@ from core.tests.code_cache.mutants_code_cache import MUTANTS
 from core.tests.kit.core_build import CORE, Build, build_program, run_program
 from core.tests.mutants.mutate import Mutant, Program, is_noticed
 from model.code_cache import FRAMES_MAX, INSTRUCTION_PAGES, POLICIES, CodeCache
-from tautochrone.code.bounds import bound_accesses, bound_instructions
-from tautochrone.code.calls import Machine, core_code
+from tautochrone.machine.longest_path import bound_accesses, bound_instructions
+from tautochrone.machine.calls import Machine, core_code
 from tautochrone.facts import status_format
 from tautochrone.targets.sources import CORE_FILES
 from testing.golden import pinned

@@ -28,7 +28,7 @@ from core.tests.sv39_code.steps import (
     run_all,
 )
 from model.code_cache import FRAMES_MAX, POLICIES
-from tautochrone.code.bounds import NEVER, bound_instructions
+from tautochrone.machine.longest_path import NEVER, bound_instructions
 from tautochrone.targets.build import TARGETS, compiler_of
 from testing.golden import pinned
 

@@ -22,7 +22,7 @@ from core.tests.tables.table_programs import (
 )
 from model.frames import Frames, Machine
 from model.pagetable import PageTable
-from tautochrone.code.images import CODE_ADDRESS
+from tautochrone.machine.images import CODE_ADDRESS
 from testing.table_cost import READ as TABLE_READ
 from testing.table_cost import Tables, bounds_of, image_of
 

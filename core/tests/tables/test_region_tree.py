@@ -13,8 +13,8 @@ import pytest
 from core.tests.kit.core_build import CORE, Build, CompileError, compile_c, run_program
 from core.tests.mutants.mutate import Mutant
 from model.region_tree import RegionTree, size_bytes
-from tautochrone.code.bounds import bound_accesses, bound_instructions
-from tautochrone.code.calls import Machine, core_code
+from tautochrone.machine.longest_path import bound_accesses, bound_instructions
+from tautochrone.machine.calls import Machine, core_code
 from tautochrone.declarations import Library
 from testing.golden import pinned
 

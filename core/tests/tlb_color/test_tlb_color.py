@@ -35,8 +35,8 @@ from model.tlb_color.ownership import (
     Window,
     runs_of,
 )
-from tautochrone.code.bounds import bound_instructions
-from tautochrone.code.calls import Machine, core_code
+from tautochrone.machine.longest_path import bound_instructions
+from tautochrone.machine.calls import Machine, core_code
 from tautochrone.declarations import Library
 from tautochrone.facts import status_format
 from tautochrone.targets.sources import CORE_FILES

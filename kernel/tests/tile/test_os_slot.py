@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tautochrone.code.bounds import Code
+from tautochrone.machine.longest_path import Code
 from tautochrone.compose import bounds, code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Command, System, system_file

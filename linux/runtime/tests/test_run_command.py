@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.commands.plan import Margin
-from tautochrone.plan.heap.margin import DEFAULT
+from tautochrone.heap.margin import DEFAULT
 from testing.recorded import Build, Tau
 from testing.runtime import MakePlan, RunProgram, settings_variables
 

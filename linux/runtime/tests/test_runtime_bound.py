@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.code import preloaded
+from tautochrone.machine import run_bounds
 from testing.command import tau
 from testing.random_trace import FREE, MALLOC, write_events
 from testing.runtime import RunProgram
@@ -28,11 +28,11 @@ def test_stated_bounds() -> None:
     """Each row of the table, to the instruction."""
     row = r"^\| (alone|several threads|of a task) \| (\d+) / (\d+) \|"
     rows = re.findall(row, SPECIFICATION.read_text() + COLORS.read_text(), re.M)
-    found = preloaded.operations()
+    found = run_bounds.operations()
     assert {name: (int(malloc), int(free)) for name, malloc, free in rows} == {
         "alone": (found["malloc_alone"], found["free_alone"]),
         "several threads": (found["malloc"], found["free"]),
-        "of a task": preloaded.bounds(()),
+        "of a task": run_bounds.bounds(()),
     }
 
 
@@ -47,11 +47,11 @@ def test_a_plan_of_this_machine_has_them(run: RunProgram, tmp_path: Path) -> Non
     said_by("plan", "t.tau", "-o", "firmware.toml", folder=tmp_path)
     assert '"run"' not in (tmp_path / "firmware.toml").read_text()
     said = said_by("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
-    malloc = preloaded.operations()["malloc"]
+    malloc = run_bounds.operations()["malloc"]
     assert f"instructions of a call under `tau run`, at most: malloc {malloc}, free " in said
     assert "no problems" in said_by("check", "host.toml", folder=tmp_path)
     done = run("true", options=("--plan", tmp_path / "host.toml"))
-    assert done.document["bounds"] == preloaded.operations()
+    assert done.document["bounds"] == run_bounds.operations()
     assert run("true").document["bounds"] == {}
 
 
@@ -61,7 +61,7 @@ def test_another_library_is_noticed(tmp_path: Path) -> None:
     said_by("plan", "t.tau", "--layout", "host", "-o", "host.toml", folder=tmp_path)
     plan = tmp_path / "host.toml"
     (row,) = re.findall(r'.*"run", operation = "free_alone".*\n', plan.read_text())
-    bound = preloaded.operations()["free_alone"]
+    bound = run_bounds.operations()["free_alone"]
     changed = plan.read_text().replace(row, row.replace(f" {bound} ", f" {bound - 1} "))
     assert changed != plan.read_text()
     plan.write_text(changed)

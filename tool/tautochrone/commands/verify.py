@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tautochrone import unseen
-from tautochrone.code.build import TARGETS
+from tautochrone.machine.core_build import TARGETS
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.files import output_file

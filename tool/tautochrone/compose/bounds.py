@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tautochrone.code.bounds import Code
+from tautochrone.machine.longest_path import Code
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.replay.tile.cycle_bounds import (

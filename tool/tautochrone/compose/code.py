@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from tautochrone import native
-from tautochrone.code.images import building
+from tautochrone.machine.images import building
 from tautochrone.errors import TauError
 from tautochrone.facts import compose_format as facts
 from tautochrone.targets.build import TARGETS, compiler_of, link, run

@@ -1,9 +1,9 @@
 """[bounds]: the bound of each operation of a plan's systems on each target, and of each task's
 response (responses.py).
 
-A bound is the longest path through the linked code (code/bounds.py). It depends on the core and the
-compiler, not on a recording, so the section holds a hash of the core. `tau check` recomputes all
-bounds and reports those that changed.
+A bound is the longest path through the linked code (machine/longest_path.py). It depends on the
+core and the compiler, not on a recording, so the section holds a hash of the core. `tau check`
+recomputes all bounds and reports those that changed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tautochrone import native
-from tautochrone.code.build import FASTEST, Build
+from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
@@ -99,11 +99,11 @@ def bounds_on(system: str, target: str, build: Build) -> tuple[Bound, ...]:
     missing.
     """
     # Imported late, so that reading a plan does not load what builds and decodes code.
-    from tautochrone.code import preloaded
+    from tautochrone.machine import run_bounds
     from tautochrone.replay.systems import system_named
 
     if system == RUN:
-        rows = [(name, ("instructions", most)) for name, most in preloaded.operations().items()]
+        rows = [(name, ("instructions", most)) for name, most in run_bounds.operations().items()]
         return tuple(Bound(RUN, name, target, RUN_BUILD, *row) for name, row in rows)
     chosen = system_named(system)
     made = build if chosen.follows_build else FASTEST

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tautochrone.code.build import TARGETS, Build, of_table
-from tautochrone.code.images import compiler_versions
+from tautochrone.machine.core_build import TARGETS, Build, of_table
+from tautochrone.machine.images import compiler_versions
 from tautochrone.plan.sections import Basis
 
 if TYPE_CHECKING:

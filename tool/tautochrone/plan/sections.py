@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.facts import plan_format
 from tautochrone.files import schema
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
-from tautochrone.code.images import ALIGNMENT_32_BYTES, Image, build_image
+from tautochrone.machine.images import ALIGNMENT_32_BYTES, Image, build_image
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.build import build_of

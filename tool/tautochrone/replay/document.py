@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tautochrone.code.images import ISAS
+from tautochrone.machine.images import ISAS
 from tautochrone.replay.entry import (
     BUILDS,
     PART_COUNTS,

@@ -5,7 +5,7 @@ For our own systems:
     counts = count(trace_path, "tlsf", "rv32")  # or "budget", with plan=…
     counts["malloc"].max, .p999, .mean, .bound  # see Calls
 
-For any allocator, given as sources, objects or archives (code/images.py states the interface):
+For any allocator, given as sources, objects or archives (machine/images.py states the interface):
 
     image = build_image("peer", "rv32", sources=["peer.c", "adapter.c"], cflags=["-Ipeer"],
                         libraries=["libpeer.a"], prefix="peer")
@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tautochrone import native
-from tautochrone.code.build import FASTEST, Build
-from tautochrone.code.images import (
+from tautochrone.machine.core_build import FASTEST, Build
+from tautochrone.machine.images import (
     FUNCTIONS,
     ISAS,
     Image,
@@ -327,10 +327,10 @@ def count(
 ) -> Counts:
     """Count the instructions of each call of one of our systems; add the bound of its function.
 
-    The bound (code/bounds.py) holds for every heap and pointer, in this build. In a trace
+    The bound (machine/longest_path.py) holds for every heap and pointer, in this build. In a trace
     without aligned_alloc, the bound of realloc excludes objects with a requested alignment.
     """
-    from tautochrone.code.bounds import (
+    from tautochrone.machine.longest_path import (
         OVER_ALIGNED_FUNCTIONS,
         PAYLOAD_CHARGES,
         SHARED_FUNCTIONS,

@@ -26,9 +26,9 @@ from pathlib import Path
 import numpy as np
 
 from tautochrone import native
-from tautochrone.code.bounds import NEVER, bound_accesses, bound_instructions
-from tautochrone.code.calls import STOPS, native_image
-from tautochrone.code.images import Image, build_image
+from tautochrone.machine.longest_path import NEVER, bound_accesses, bound_instructions
+from tautochrone.machine.calls import STOPS, native_image
+from tautochrone.machine.images import Image, build_image
 from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tautochrone import native
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.console.output import progress
 from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError

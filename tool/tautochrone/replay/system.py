@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from tautochrone.code.build import FASTEST, Build
+from tautochrone.machine.core_build import FASTEST, Build
 
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry

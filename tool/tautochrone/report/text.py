@@ -109,7 +109,7 @@ def _show_heaps(entries: Sequence[Entry], replayed: Replayed) -> None:
 
 
 def _show_instructions(entries: Sequence[Entry], isa: str, build: str) -> None:
-    from tautochrone.code.images import ISAS
+    from tautochrone.machine.images import ISAS
 
     print(f"\ninstructions per call on {ISAS[isa].title}, {build}:")
     rows: Table = [("system", "operation", "calls", "p99.9", "max", "bound")]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.file import MARGIN_MAX, Plan
-from tautochrone.plan.heap.margin import DEFAULT
+from tautochrone.heap.margin import DEFAULT
 from tautochrone.plan.remarks import other_program
 
 SITES_SHOWN_MAX = 5

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tautochrone.code.bounds import NEVER, Code, bound_instructions
-from tautochrone.code.images import FUNCTIONS, ISAS, Image, stub_image
+from tautochrone.machine.longest_path import NEVER, Code, bound_instructions
+from tautochrone.machine.images import FUNCTIONS, ISAS, Image, stub_image
 from tautochrone.errors import TauError
 from tautochrone.files import elf_file
 from tautochrone.plan.build import WORD_BITS, build_of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tautochrone.code.images import FUNCTIONS, ISAS, compiler_versions
+from tautochrone.machine.images import FUNCTIONS, ISAS, compiler_versions
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import sizes
 from tautochrone.plan.verified import Call, Run, Verified, image_of, sha256_of, system_of

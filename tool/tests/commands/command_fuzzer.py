@@ -301,11 +301,8 @@ def load_everything() -> None:
     import scipy.optimize  # noqa: F401
 
     from tautochrone.convert import exporting, importing  # noqa: F401
-    from tautochrone.plan import (
-        making,  # noqa: F401
-        profile,  # noqa: F401
-    )
-    from tautochrone.plan.heap import exact, greedy, replayed  # noqa: F401
+    from tautochrone.heap import plan, profile  # noqa: F401
+    from tautochrone.heap.planners import exact, greedy, replayed  # noqa: F401
     from tautochrone.replay import document, run  # noqa: F401
     from tautochrone.report import classes, page, pages, sizes  # noqa: F401
     from tautochrone.trace import checking  # noqa: F401

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone import native
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds
 from tautochrone.plan.bounds import Bound, Bounds, core_sha256
 from tautochrone.plan.checking import check_plan

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone.errors import TauError
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.facts import plan_format
 from tautochrone.plan import file as planning
 from tautochrone.plan.bounds import Bound, Bounds

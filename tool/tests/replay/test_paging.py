@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tautochrone import native
-from tautochrone.code.images import CODE_ADDRESS, Image, build_image
+from tautochrone.machine.images import CODE_ADDRESS, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import paging
 from tautochrone.replay.opened import OpenTrace

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone.code.build import Build
-from tautochrone.code.bounds import bound_accesses, bound_instructions, is_zbb
-from tautochrone.code.calls import Machine, core_code
-from tautochrone.code.images import CODE_ADDRESS, Image
+from tautochrone.machine.core_build import Build
+from tautochrone.machine.longest_path import bound_accesses, bound_instructions, is_zbb
+from tautochrone.machine.calls import Machine, core_code
+from tautochrone.machine.images import CODE_ADDRESS, Image
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator
 from tautochrone.replay.emulator import core_image, count, count_calls

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.plan.file import load_plan
 from tautochrone.targets.build import TARGETS
 from testing.command import tau_done as tau
@@ -190,7 +190,9 @@ def test_a_program_with_other_pools_is_refused(tmp_path: Path, target: str) -> N
     assert "has other pools than the plan" in said and "next:" in said
 
 
-@pytest.mark.parametrize(("target", "pools"), [("m4", "always"), ("rv32", "always"), ("m4", "never")])
+@pytest.mark.parametrize(
+    ("target", "pools"), [("m4", "always"), ("rv32", "always"), ("m4", "never")]
+)
 def test_a_program_with_another_plans_header_is_refused(
     tmp_path: Path, target: str, pools: str
 ) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.errors import EXIT_USAGE
 from tautochrone.plan.file import load_plan, plan_text
-from tautochrone.plan.heap.recordings import ReplayedRecording
+from tautochrone.heap.recordings import ReplayedRecording
 from tautochrone.replay.run import completes
 from testing.command import tau_done as tau
 from testing.random_trace import random_events, write_events

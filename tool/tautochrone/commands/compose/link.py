@@ -71,7 +71,7 @@ def command(
     TAU_APPLICATION in them name the tasks. Floats, 64-bit division, memcpy, memmove, memset,
     memcmp, strlen and strchr are there; other functions of C come with -l picolibc.
     """
-    from tautochrone.code.images import building
+    from tautochrone.machine.images import building
     from tautochrone.compose import code, making
     from tautochrone.files import input_file, output_file
     from tautochrone.targets.libraries import Libraries

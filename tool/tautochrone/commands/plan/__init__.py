@@ -15,12 +15,12 @@ from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 from tautochrone.plan.file import CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
-from tautochrone.plan.heap.pools import AUTO, WAYS
+from tautochrone.heap.pools import AUTO, WAYS
 from tautochrone.trace.ending import note_ending
 from tautochrone.trace.folder import traces_in
 
 if TYPE_CHECKING:
-    from tautochrone.plan.making import Made, Wanted
+    from tautochrone.heap.plan import Made, Wanted
 
 PATH = click.Path(path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
@@ -177,9 +177,9 @@ def command(
     outputs = [path for path in (plan_path, header_path) if path is not None]
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*traces, *outputs[:index]], as_json)
-    from tautochrone.code.build import Build, load
+    from tautochrone.machine.core_build import Build, load
     from tautochrone.commands.plan import told
-    from tautochrone.plan.making import Wanted
+    from tautochrone.heap.plan import Wanted
 
     build = load(build_path) if build_path else Build()
     wanted = Wanted(
@@ -216,7 +216,7 @@ def _made_and_saved(
     from tautochrone.commands.plan import told
     from tautochrone.plan.file import save_plan
     from tautochrone.plan.header import save_header
-    from tautochrone.plan.making import make_plan, with_sections
+    from tautochrone.heap.plan import make_plan, with_sections
     from tautochrone.plan.sizes import refuse_header
     from tautochrone.trace.file import open_trace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tautochrone.console.output import percent
-from tautochrone.plan.making import Made
+from tautochrone.heap.plan import Made
 
 
 def runs_text(made: Made) -> Iterator[str]:

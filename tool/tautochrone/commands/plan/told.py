@@ -11,12 +11,12 @@ from tautochrone.commands.plan.runs import runs_text
 from tautochrone.console import output
 from tautochrone.plan import sizes
 from tautochrone.plan.file import ALIGNMENT_BYTES
-from tautochrone.plan.heap import pools
+from tautochrone.heap import pools
 from tautochrone.plan.sections import section_named
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import PlanTrace
-    from tautochrone.plan.making import Made
+    from tautochrone.heap.plan import Made
 
 # What optimal_within of a plan file is, for a formula planner and for the planner `replayed`.
 OPTIMAL_WITHIN = (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tautochrone.code.bounds import NEVER, bound_instructions
+from tautochrone.machine.longest_path import NEVER, bound_instructions
 from tautochrone.coldcode.kernel import Kernel
 
 PAGER, READING = "tau_cold_fault", "tau_cold_read_page"

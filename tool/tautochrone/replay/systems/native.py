@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
@@ -128,13 +128,13 @@ class Native(System):
             return session.smallest_heap(guess_bytes, grid_sizes)
 
     def bounds(self, target: str, build: Build) -> Iterable[tuple[str, str, int | None]]:
-        """The longest paths of our systems on one of code.images.ISAS, in instructions and
+        """The longest paths of our systems on one of machine.images.ISAS, in instructions and
         accesses.
         """
         if not self.is_counted:
             return
-        from tautochrone.code.bounds import accesses_bound_of_image, bound_of_image
-        from tautochrone.code.images import FUNCTIONS, core_image
+        from tautochrone.machine.longest_path import accesses_bound_of_image, bound_of_image
+        from tautochrone.machine.images import FUNCTIONS, core_image
 
         image = core_image(self.name, target, build)
         for operation in FUNCTIONS:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.errors import TauError
 from tautochrone.replay.entry import (
     CONVENTIONAL,

@@ -2,7 +2,7 @@
 
     tile_bounds(tile_system("tile:rtmmu"))      # {"malloc": …, "free": …, "fault": …, "unmap": …}
 
-The bound is the longest path through the linked program (code/bounds.py). The weight of an
+The bound is the longest path through the linked program (machine/longest_path.py). The weight of an
 instruction is the most cycles that it takes on Ibex's two-stage pipeline ("Pipeline Details" in its
 manual):
 
@@ -33,7 +33,7 @@ from pathlib import Path
 
 import capstone
 
-from tautochrone.code.bounds import NEVER, RISCV_BRANCHES, Code, LongestPath, Step
+from tautochrone.machine.longest_path import NEVER, RISCV_BRANCHES, Code, LongestPath, Step
 from tautochrone.errors import TauError
 from tautochrone.replay.tile.program import TileSystem, program
 

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tautochrone import native
-from tautochrone.code.images import building
+from tautochrone.machine.images import building
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import config_format, tile_format

@@ -6,7 +6,7 @@ import struct
 import sys
 from pathlib import Path
 
-from tautochrone.code.images import building
+from tautochrone.machine.images import building
 from tautochrone.console.output import note
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.targets.build import TARGETS, compiler_of, link, run

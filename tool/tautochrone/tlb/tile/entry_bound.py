@@ -18,7 +18,7 @@ from pathlib import Path
 import capstone
 from elftools.elf.elffile import ELFFile
 
-from tautochrone.code.bounds import NEVER, Code
+from tautochrone.machine.longest_path import NEVER, Code
 from tautochrone.errors import TauError
 from tautochrone.replay.tile.cycle_bounds import (
     ARITHMETIC_CYCLES,

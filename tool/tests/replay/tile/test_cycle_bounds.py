@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hw.build import Options
-from tautochrone.code.bounds import Code
+from tautochrone.machine.longest_path import Code
 from tautochrone.errors import TauError
 from tautochrone.replay.tile.cycle_bounds import CyclePaths, answer_cycles, tile_bounds
 from tautochrone.replay.tile.program import tile_system

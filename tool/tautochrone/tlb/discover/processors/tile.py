@@ -12,7 +12,7 @@ import subprocess
 
 import numpy as np
 
-from tautochrone.code.images import building
+from tautochrone.machine.images import building
 from tautochrone.errors import TauError
 from tautochrone.replay.tile.program import hardware_folder
 from tautochrone.targets.build import BuildError, kept

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from tautochrone.errors import TauError
-from tautochrone.plan.heap import exact, exhaustive, greedy
-from tautochrone.plan.profile import profile_of
+from tautochrone.heap.planners import exact, exhaustive, greedy
+from tautochrone.heap.profile import profile_of
 from testing.random_trace import FREE, MALLOC, Event, write_events
 from tool.tests.plan.plan_traces import (
     budgeted_bytes,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tautochrone.code.build import TARGETS
+from tautochrone.machine.core_build import TARGETS
 from tautochrone.errors import TauError
-from tautochrone.plan.heap.replayed import FEW_SIZES
+from tautochrone.heap.planners.replayed import FEW_SIZES
 
 if TYPE_CHECKING:
-    from tautochrone.code.build import Build
+    from tautochrone.machine.core_build import Build
 
 AUTO, ALWAYS, NEVER = WAYS = ("auto", "always", "never")
 # By how much the heap that a program needs differs from run to run, where one recording cannot say.
@@ -75,8 +75,8 @@ class Cost(NamedTuple):
 @functools.lru_cache(maxsize=4)
 def costs(system: str, build: Build) -> tuple[Cost, ...]:
     """The costs of "tlsf" or "budget" on each target whose compiler is installed."""
-    from tautochrone.code.bounds import bound_of_image
-    from tautochrone.code.images import code_bytes, core_image
+    from tautochrone.machine.longest_path import bound_of_image
+    from tautochrone.machine.images import code_bytes, core_image
 
     found = []
     for target in TARGETS:

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tautochrone.plan.file import PlanClass, plan_text
-from tautochrone.plan.heap import starts
-from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap
-from tautochrone.plan.making import Wanted, make_plan
-from tautochrone.plan.profile import profile_of
+from tautochrone.heap.planners import starts
+from tautochrone.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.heap.plan import Wanted, make_plan
+from tautochrone.heap.profile import profile_of
 from testing.random_trace import write_events
 from tool.tests.plan.plan_traces import come_and_go
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from tautochrone import native
-from tautochrone.code.images import CODE_ADDRESS, Image, build_image
+from tautochrone.machine.images import CODE_ADDRESS, Image, build_image
 from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tautochrone import native
-from tautochrone.code.build import FASTEST, Build
+from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.targets.build import TARGETS, BuildError, compiler_version, kept
 from tautochrone.targets.sources import CORE_FILES

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tautochrone import native
-from tautochrone.code.images import building
+from tautochrone.machine.images import building
 from tautochrone.coldcode.linux import build as kernel_build
 from tautochrone.coldcode.linux import initramfs, kept
 from tautochrone.compose import code

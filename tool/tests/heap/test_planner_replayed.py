@@ -15,10 +15,10 @@ import pytest
 
 from tautochrone.errors import TauError
 from tautochrone.plan.file import Plan, PlanClass, plan_text
-from tautochrone.plan.heap import replayed
-from tautochrone.plan.heap.recordings import Classes, Meter, ReplayedRecording, held_by_all
-from tautochrone.plan.making import Wanted, make_plan
-from tautochrone.plan.profile import Profile, profile_of
+from tautochrone.heap.planners import replayed
+from tautochrone.heap.recordings import Classes, Meter, ReplayedRecording, held_by_all
+from tautochrone.heap.plan import Wanted, make_plan
+from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.replay.run import completes, smallest_heap
 from testing.random_trace import FREE, MALLOC, Event, random_events, write_events
 from tool.tests.plan.plan_traces import come_and_go

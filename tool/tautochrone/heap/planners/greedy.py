@@ -5,8 +5,8 @@ It maximizes the dedicated bytes of Eq 7. It does not minimize the heap, as `rep
 
 from __future__ import annotations
 
-from tautochrone.plan.heap import Budget
-from tautochrone.plan.profile import Instants
+from tautochrone.heap.planners import Budget
+from tautochrone.heap.profile import Instants
 
 
 def budget(instants: Instants) -> Budget:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from tautochrone.console.output import percent
-from tautochrone.plan.heap.spread import Spread
+from tautochrone.heap.spread import Spread
 
 # What one recording alone gets, and several that need the same: nothing is known about other runs.
 DEFAULT = 0.08

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from tautochrone.plan.file import PlanClass
-from tautochrone.plan.heap import Budget
-from tautochrone.plan.heap.recordings import Classes
-from tautochrone.plan.profile import Instants, Profile, SizeProfile
+from tautochrone.heap.planners import Budget
+from tautochrone.heap.recordings import Classes
+from tautochrone.heap.profile import Instants, Profile, SizeProfile
 
 # Counts are those live at the peak of every prefix of at least this many sixteenths, or a share.
 COUNT_PREFIXES = (2, 3, 4, 6, 8, 12, 16)
@@ -57,7 +57,7 @@ def formula_starts(profile: Profile, classes_max: int) -> list[tuple[str, Classe
 
 def _planner(name: str) -> ModuleType:
     """Load the exact planner on demand: its solver takes a third of a second to load."""
-    return importlib.import_module(f"tautochrone.plan.heap.{name}")
+    return importlib.import_module(f"tautochrone.heap.planners.{name}")
 
 
 def _formula_instants(profile: Profile, classes_max: int) -> Instants:

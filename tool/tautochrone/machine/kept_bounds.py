@@ -46,5 +46,5 @@ def _known(path: Path) -> dict[str, Any]:
 def _analysis() -> str:
     import capstone
 
-    code = (Path(__file__).parent / "bounds.py").read_bytes()
+    code = (Path(__file__).parent / "longest_path.py").read_bytes()
     return hashlib.sha256(code + capstone.__version__.encode()).hexdigest()

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from tautochrone import native
-from tautochrone.code.bounds import NEVER, bound_instructions
+from tautochrone.machine.longest_path import NEVER, bound_instructions
 
 VERBS = ("malloc", "free")
 # What no bound includes: misuse, refusals and spills, a handler's calls, and waiting.

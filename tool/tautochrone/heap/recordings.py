@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol
 
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.errors import TauError
 from tautochrone.plan.file import PlanClass
 
@@ -42,7 +42,10 @@ class ReplayedRecording:
     """A recording in the replayer, decoded once. `replays` counts its runs."""
 
     def __init__(
-        self, trace: Path | TraceReader | OpenTrace, layout: str, check_level: int = Build().check_level
+        self,
+        trace: Path | TraceReader | OpenTrace,
+        layout: str,
+        check_level: int = Build().check_level,
     ) -> None:
         from tautochrone.replay import opened, session
 

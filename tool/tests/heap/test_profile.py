@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tautochrone.errors import TauError
-from tautochrone.plan.profile import PREFIXES, profile_of
+from tautochrone.heap.profile import PREFIXES, profile_of
 from testing.random_trace import (
     ALIGNED_ALLOC,
     CALLOC,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 
 from tautochrone.errors import TauError
-from tautochrone.plan.heap import Budget
-from tautochrone.plan.profile import Instants
+from tautochrone.heap.planners import Budget
+from tautochrone.heap.profile import Instants
 
 COMBINATIONS_MAX = 2_000_000  # the largest case of the paper's Table 1 has 161,051
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tautochrone.plan.heap.recordings import Classes, Recording, bisected
+from tautochrone.heap.recordings import Classes, Recording, bisected
 
 RESOLUTION = 4096  # a heap of a recording that is left out is found to a 4,096th of itself
 

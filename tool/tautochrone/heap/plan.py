@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tautochrone.code.build import Build
+from tautochrone.machine.core_build import Build
 from tautochrone.errors import TauError
 from tautochrone.plan import build as built
 from tautochrone.plan import sizes
@@ -21,12 +21,13 @@ from tautochrone.plan.file import (
     validate,
     with_margin,
 )
-from tautochrone.plan.heap import pools, replayed, starts
-from tautochrone.plan.heap.margin import Margin, margin_of
-from tautochrone.plan.heap.recordings import Classes, ReplayedRecording, common_heap
-from tautochrone.plan.heap.spread import Spread, spread_of
-from tautochrone.plan.heap.threshold import threshold
-from tautochrone.plan.profile import Profile, profile_of
+from tautochrone.heap import pools
+from tautochrone.heap.margin import Margin, margin_of
+from tautochrone.heap.planners import replayed, starts
+from tautochrone.heap.recordings import Classes, ReplayedRecording, common_heap
+from tautochrone.heap.spread import Spread, spread_of
+from tautochrone.heap.threshold import threshold
+from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
 from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
 from tautochrone.trace import abi

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.code.build import Build
-from tautochrone.code.bounds import (
+from tautochrone.machine.core_build import Build
+from tautochrone.machine.longest_path import (
     NEVER,
     PAYLOAD_CHARGES,
     bound_accesses,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tautochrone.errors import TauError
-from tautochrone.plan.heap.recordings import Classes, Recording
+from tautochrone.heap.recordings import Classes, Recording
 
 ABOVE = 0.25  # sizes up to this part more are sampled
 SAMPLES_MAX = 48  # half of them are the sizes just above, the others spread evenly

@@ -27,9 +27,9 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from tautochrone.plan.heap import starts
-from tautochrone.plan.heap.recordings import Classes, Meter, Recording, bisected, common_heap
-from tautochrone.plan.profile import PREFIXES, Profile
+from tautochrone.heap.planners import starts
+from tautochrone.heap.recordings import Classes, Meter, Recording, bisected, common_heap
+from tautochrone.heap.profile import PREFIXES, Profile
 
 # The most that a plan may need above plain TLSF on a prefix, and so on other inputs.
 STRAY = 0.02

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tautochrone.code import kept_bounds
-from tautochrone.code.kept_bounds import kept_bound
+from tautochrone.machine import kept_bounds
+from tautochrone.machine.kept_bounds import kept_bound
 from tautochrone.targets.build import cache_folder
 
 

@@ -35,8 +35,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from tautochrone.plan.heap import Budget
-from tautochrone.plan.profile import Instants
+from tautochrone.heap.planners import Budget
+from tautochrone.heap.profile import Instants
 
 # Counts bound the work, so that equal input gives equal results; the clock is a last resort.
 LINEAR_ROUNDS_MAX = 150

@@ -26,8 +26,8 @@ import capstone
 import capstone.x86
 from elftools.elf.elffile import ELFFile
 
-from tautochrone.code.images import Image
-from tautochrone.code.kept_bounds import kept_bound
+from tautochrone.machine.images import Image
+from tautochrone.machine.kept_bounds import kept_bound
 from tautochrone.errors import TauError
 
 # The charge of a call of these, without payload; as in tool/native/replay/emulator.h.
