@@ -14,6 +14,11 @@ HEAP_PLAN = (
     "interrupts and the port's lock",
     "stacks, static data and all memory outside the heap",
 )
+GUARANTEE = (
+    "runs with more live objects than a limit, which the heap refuses and counts",
+    "interrupts and the port's lock",
+    "stacks, static data and all memory outside the heap",
+)
 VERIFICATION = (
     "orders of calls that no recording has",
     "interrupts and the port's lock",

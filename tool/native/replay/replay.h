@@ -141,13 +141,14 @@ bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times
 // the last run left. NULL: no memory.
 uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes);
 
-// The systems. LIBRARY is a shared library whose functions are PREFIX_init … as core/tlsf.h has
-// them. CLASSES (only for IS_BUDGET, whose init is core/budget.h's) are COUNT pairs of size and
-// count. NULL: *CAUSE (static text) says why.
+// The systems. LIBRARY is a shared library whose functions are PREFIX_init …; KIND says which
+// header of the core declares them. CLASSES are COUNT pairs of size and count, for the kinds that
+// have a plan. BLOCK_ALIGNMENT is that of pools. NULL: *CAUSE (static text) says why.
+enum tau_system_kind { TAU_SYSTEM_TLSF = 0, TAU_SYSTEM_BUDGET = 1, TAU_SYSTEM_POOLS = 2 };
 TAU_TRACE_EXPORT struct tau_replay_system *
-tau_system_core_open(const char *library, const char *prefix, uint32_t is_budget,
+tau_system_core_open(const char *library, const char *prefix, uint32_t kind,
                      const uint32_t *classes, uint64_t count, uint64_t alignment,
-                     const char **cause);
+                     uint64_t block_alignment, const char **cause);
 TAU_TRACE_EXPORT void tau_system_close(struct tau_replay_system *system);
 
 #endif

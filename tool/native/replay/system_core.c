@@ -1,5 +1,5 @@
-// Systems that live in a shared library with the interface of core/tlsf.h (or, for budgets, of
-// core/budget.h).
+// Systems that live in a shared library with the interface of core/tlsf.h or, with a plan, of
+// core/budget.h or core/pools.h.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,16 @@ typedef void *(*tlsf_init)(void *memory, size_t size_bytes, size_t pool_max_byte
 typedef int (*budget_init)(void **heap, void *memory, size_t size_bytes,
                            const struct tau_budget_class *classes, size_t count);
 
+typedef int (*pools_init)(void **heap, void *memory, size_t size_bytes,
+                          const struct tau_budget_class *bands, size_t count,
+                          size_t alignment_bytes);
+
 struct core_state {
     void *library;
     tlsf_init init_tlsf;
     budget_init init_budget;
+    pools_init init_pools;
+    size_t block_alignment;  // of pools
     size_t classes_count;
     struct tau_budget_class classes[];
 };
@@ -36,6 +42,14 @@ static void *budget_start(struct tau_replay_system *system, void *arena, size_t 
     void *heap = NULL;
     system->init_status =
         state->init_budget(&heap, arena, size_bytes, state->classes, state->classes_count);
+    return system->init_status == TAU_OK ? heap : NULL;
+}
+
+static void *pools_start(struct tau_replay_system *system, void *arena, size_t size_bytes) {
+    const struct core_state *state = system->state;
+    void *heap = NULL;
+    system->init_status = state->init_pools(&heap, arena, size_bytes, state->classes,
+                                            state->classes_count, state->block_alignment);
     return system->init_status == TAU_OK ? heap : NULL;
 }
 
@@ -60,14 +74,16 @@ static bool symbol_find(void *library, const char *prefix, const char *verb, voi
     return found != NULL;
 }
 
-static bool symbols_find(struct tau_replay_system *system, const char *prefix, bool is_budget) {
+static bool symbols_find(struct tau_replay_system *system, const char *prefix, uint32_t kind) {
     struct core_state *state = system->state;
     void *library = state->library;
+    void *const inits[] = {&state->init_tlsf, &state->init_budget, &state->init_pools};
+    void *(*const starts[])(struct tau_replay_system *, void *, size_t) = {tlsf_start, budget_start,
+                                                                           pools_start};
     // A library may say how much it took, if that is not all of its arena.
     (void)symbol_find(library, prefix, "footprint", &system->footprint);
-    system->init = is_budget ? budget_start : tlsf_start;
-    return symbol_find(library, prefix, "init",
-                       is_budget ? (void *)&state->init_budget : (void *)&state->init_tlsf) &&
+    system->init = starts[kind];
+    return symbol_find(library, prefix, "init", inits[kind]) &&
            symbol_find(library, prefix, "malloc", &system->malloc) &&
            symbol_find(library, prefix, "calloc", &system->calloc) &&
            symbol_find(library, prefix, "aligned_alloc", &system->aligned_alloc) &&
@@ -76,10 +92,10 @@ static bool symbols_find(struct tau_replay_system *system, const char *prefix, b
 }
 
 struct tau_replay_system *tau_system_core_open(const char *library, const char *prefix,
-                                               uint32_t is_budget, const uint32_t *classes,
+                                               uint32_t kind, const uint32_t *classes,
                                                uint64_t count, uint64_t alignment,
-                                               const char **cause) {
-    if (count > TAU_BUDGET_CLASSES_MAX) {
+                                               uint64_t block_alignment, const char **cause) {
+    if (count > TAU_BUDGET_CLASSES_MAX || kind > TAU_SYSTEM_POOLS) {
         *cause = "a plan has at most 64 classes";
         return NULL;
     }
@@ -95,6 +111,7 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
     system->state = state;
     system->alignment = (size_t)alignment;
     system->close = core_close;
+    state->block_alignment = (size_t)block_alignment;
     state->classes_count = (size_t)count;
     for (size_t i = 0; i < state->classes_count; i++) {
         state->classes[i].size_bytes = classes[2 * i];
@@ -104,7 +121,7 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
     *cause = "the library cannot be loaded";
     if (state->library != NULL) {
         *cause = "the library lacks a function of the system";
-        if (symbols_find(system, prefix, is_budget != 0)) {
+        if (symbols_find(system, prefix, kind)) {
             *cause = "";
             return system;
         }

@@ -191,7 +191,7 @@ def _key_lines(key: str, value: Any, fact: Table) -> list[str]:
 
 
 def _text_of(value: Any, fact: Table) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return f"[{', '.join(_text_of(each, fact) for each in value)}]"
     if fact["type"] == "text":
         return _quoted(value)

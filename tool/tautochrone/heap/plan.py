@@ -144,7 +144,7 @@ def make_plan(
         layout=layout,
         sizes=said,
         alignment_bytes=max(alignment, *(each.alignment_bytes for each in recordings)),
-        traces=tuple(map(_recorded, readers)),
+        traces=tuple(map(recorded, readers)),
         sections={built.NAME: built.of(wanted.build, layout)},
     )
     validate(plan)
@@ -259,7 +259,7 @@ def _refuse_empty(reader: TraceReader) -> None:
         raise TauError(f"{reader.path}: no event could be recovered", "record again")
 
 
-def _recorded(reader: TraceReader) -> Any:
+def recorded(reader: TraceReader) -> Any:
     """Return a plan's entry of a recording."""
     program = Path(str(reader.header.get("program") or "")).name
     return PlanTrace(

@@ -43,6 +43,7 @@ HEAP_FACTS = plan_format.SECTIONS[HEAP]
 CLASSES_MAX: int = HEAP_FACTS["classes"]["many"]
 MARGIN_MAX: float = HEAP_FACTS["margin"]["most"]
 PLANNERS = tuple(HEAP_FACTS["planner"]["values"])
+BANDS = "bands"
 STATED = "stated"
 LAYOUTS = tuple(HEAP_FACTS["layout"]["values"])
 ALIGNMENT_BYTES = {"32": 8, "host": 16}  # TAU_ALIGNMENT of core/config.h in each layout
@@ -79,6 +80,19 @@ class Plan:
     alignment_bytes: int = 16
     margin_source: str | None = None
     spread: float | None = None
+    recorded_counts: tuple[int, ...] | None = None
+
+    @property
+    def system(self) -> str:
+        """The heap of the core that the plan is for: tlsf, budget or pools."""
+        if self.planner == BANDS:
+            return "pools"
+        return "budget" if self.classes else "tlsf"
+
+    @property
+    def alignment_unit(self) -> int:
+        """TAU_ALIGNMENT of the layout."""
+        return ALIGNMENT_BYTES[self.layout]
 
     @property
     def check_level(self) -> int:
@@ -187,6 +201,8 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
         return plan
     stated = {key: heap.pop(key) for key in SUMS}
     heap["classes"] = tuple(PlanClass(**row) for row in heap["classes"])
+    if "recorded_counts" in heap:
+        heap["recorded_counts"] = tuple(heap["recorded_counts"])
     plan = Plan(**heap, traces=tuple(traces), sections=sections)
     validate(plan, reader.path)
     for key, value in stated.items():
@@ -236,6 +252,9 @@ def validate(plan: Plan, where: str = "the plan") -> None:
                 NEXT_STEP,
             )
         seen[rounded] = item.size_bytes
+    blocks = [bucket_bytes(item.size_bytes, plan.layout) for item in plan.classes]
+    if plan.planner == BANDS and (not blocks or blocks != sorted(blocks)):
+        raise TauError(f"{where}: the sizes of bands must increase", NEXT_STEP)
     if plan.dedicated_bytes > plan.heap_bytes:
         raise TauError(
             f"{where}: the pools take {plan.dedicated_bytes:,} bytes,"
@@ -277,6 +296,8 @@ def plan_text(plan: Plan, made_by: str, notes: tuple[str, ...] = ()) -> str:
 
 
 def _use_of(plan: Plan) -> str:
+    if plan.system == "pools":
+        return "A heap plan: give heap_bytes of memory and these bands to core/pools.h."
     if plan.has_heap:
         return "A heap plan: give heap_bytes of memory and these pools to the budgeted allocator."
     if TLB in plan.sections:

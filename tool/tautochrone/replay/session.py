@@ -26,6 +26,7 @@ from tautochrone.replay.search import grid_sizes_of, search_steps
 HEAP_32_BYTES_MAX = 1 << 30  # the largest pool of a 32-bit layout
 HEAP_HOST_BYTES_MAX = 1 << 44
 LAYOUTS = ("32", "host")
+KINDS = {"budget": 1, "pools": 2}  # enum tau_system_kind, of the arenas that take a plan
 
 
 @dataclass(frozen=True)
@@ -127,26 +128,34 @@ class Session:
                 raise TauError(
                     "the plan has a class beyond 32 bits", "make the plan again with `tau plan`"
                 )
+            is_for = getattr(plan, "system", "budget")
+            if pairs and is_for != self.arena.name:
+                raise TauError(
+                    f"the plan is for {is_for}, not for {self.arena.name}",
+                    f"replay it with --on {is_for}",
+                    EXIT_USAGE,
+                )
         bits = 32 if self.layout == "32" else 64
         # A plan without classes is a plain TLSF [PLAN-7], without the cost of a budget's tables.
-        is_budget = self.arena.needs_plan and len(pairs) > 0
+        has_classes = self.arena.needs_plan and len(pairs) > 0
         # A TLSF lays everything out at level 1 as at level 0, which is faster.
-        level = self.check_level if self.check_level > 1 or is_budget else 0
+        level = self.check_level if self.check_level > 1 or has_classes else 0
         path = Path(self.arena.library.format(bits=bits, level=f"_check{level}" if level else ""))
         if not path.is_absolute():
             native.library(path.name)  # raises a clear error if the installation lacks it
             path = native.DIRECTORY / path
         cause = ctypes.c_char_p()
         prefix = self.arena.prefix
-        if self.arena.needs_plan and not is_budget:
+        if self.arena.needs_plan and not has_classes:
             prefix = self.arena.prefix_without_classes
         handle = native.library().tau_system_core_open(
             os.fsencode(path),
             prefix.encode(),
-            int(is_budget),
+            KINDS[self.arena.name] if has_classes else 0,
             np.array(pairs, np.uint32),
             len(pairs) // 2,
             bits // 4,
+            getattr(plan, "alignment_bytes", 0),
             cause,
         )
         if not handle:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone.plan.heap import bands
+from tautochrone.heap.planners import bands
 from tautochrone.trace.file import open_trace
 from testing.random_trace import FREE, REALLOC, Event, random_events, random_trace, write_events
 

@@ -14,13 +14,15 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
-from tautochrone.plan.file import CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
+from tautochrone.plan.file import BANDS, CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
 from tautochrone.heap.pools import AUTO, WAYS
 from tautochrone.trace.ending import note_ending
 from tautochrone.trace.folder import traces_in
 
 if TYPE_CHECKING:
     from tautochrone.heap.plan import Made, Wanted
+    from tautochrone.plan.file import Plan
+    from tautochrone.trace.ending import Ending
 
 PATH = click.Path(path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
@@ -61,10 +63,17 @@ class Margin(click.ParamType):
 )
 @click.option(
     "--planner",
-    type=click.Choice(PLANNERS),
+    type=click.Choice([each for each in PLANNERS if each != BANDS]),
     default="replayed",
     show_default=True,
     help="How to choose the pools; the planners are described above.",
+)
+@click.option(
+    "--guarantee",
+    "is_guaranteed",
+    is_flag=True,
+    help="Plan pools for bands of sizes that cannot fail within their limits, in any order of calls"
+    " (core/pools.h); --margin is added to the limits (default: 15%).",
 )
 @click.option(
     "--classes-max",
@@ -137,6 +146,7 @@ def command(
     traces: tuple[Path, ...],
     plan_path: Path | None,
     planner: str,
+    is_guaranteed: bool,
     classes_max: int,
     margin: float | None,
     layout: str | None,
@@ -182,6 +192,28 @@ def command(
     from tautochrone.heap.plan import Wanted
 
     build = load(build_path) if build_path else Build()
+    if is_guaranteed:
+        from tautochrone.commands.plan import guarantee
+
+        guarantee.refuse_others(
+            {
+                "--planner": planner != "replayed",
+                "--classes-max": classes_max != CLASSES_MAX,
+                "--pools": pools != AUTO,
+                "--fixed-input": is_input_fixed,
+            }
+        )
+        planned = guarantee.made_and_saved(
+            traces, margin, layout, build, skip_misuse, is_as_recorded, plan_path, header_path, force
+        )
+        if not any(map(output_file.is_stdout, outputs)):
+            output.emit(
+                as_json,
+                "plan",
+                guarantee.result_of(planned, limit_bytes),
+                lambda: guarantee.show(planned, plan_path, header_path),
+            )
+        return _ended(traces, planned.endings, planned.plan, limit_bytes)
     wanted = Wanted(
         *(planner, classes_max, margin, layout, skip_misuse, is_input_fixed, pools),
         *(is_as_recorded, build),
@@ -194,11 +226,18 @@ def command(
             told.result_of(made, limit_bytes),
             lambda: told.show(made, traces, plan_path, header_path),
         )
-    for path, ending in zip(traces, made.endings, strict=True):
+    return _ended(traces, made.endings, made.plan, limit_bytes)
+
+
+def _ended(
+    traces: tuple[Path, ...], endings: tuple[Ending, ...], plan: Plan, limit_bytes: int | None
+) -> int:
+    """Say how the recordings ended, and compare the heap with the limit."""
+    for path, ending in zip(traces, endings, strict=True):
         note_ending(path, ending)
-    if limit_bytes is not None and made.plan.heap_bytes > limit_bytes:
+    if limit_bytes is not None and plan.heap_bytes > limit_bytes:
         raise TauError(
-            f"the heap needs {made.plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
+            f"the heap needs {plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
             "raise the limit, or see in `tau report` what is live at the peak",
             EXIT_LIMIT_EXCEEDED,
         )

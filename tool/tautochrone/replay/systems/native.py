@@ -184,9 +184,11 @@ BUDGET = Arena(
     needs_plan=True,
     prefix_without_classes=TLSF.prefix,
 )
+POOLS = Arena("pools", CORE_LIBRARY, "tau_pools", needs_plan=True)
 SYSTEMS = (
     Native(TLSF, OURS, "our general allocator in constant time", is_counted=True),
     Native(BUDGET, PLANNED, "a plan's pools in front of tlsf; needs --plan", is_counted=True),
+    Native(POOLS, PLANNED, "a plan's pools for bands of sizes, which cannot fail within its limits"),
     Native(
         Arena("kingsley", opener="tau_system_kingsley_open", grows=True),
         PEER,

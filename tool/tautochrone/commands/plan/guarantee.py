@@ -1,0 +1,177 @@
+"""`tau plan --guarantee`: writes and prints a plan whose heap cannot fail within its limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tautochrone import unseen
+from tautochrone.console import output
+from tautochrone.errors import EXIT_USAGE, TauError
+from tautochrone.heap.guarantee import Guaranteed, make_guarantee, sentence
+from tautochrone.machine.core_build import Build
+from tautochrone.plan import sizes
+from tautochrone.plan.file import save_plan
+from tautochrone.plan.header import save_header
+from tautochrone.plan.sections import section_named
+from tautochrone.trace.file import open_trace
+
+ROWS_MAX = 12
+
+
+def refuse_others(given: dict[str, bool]) -> None:
+    """Raise TauError for options that choose pools in another way."""
+    for option, is_given in given.items():
+        if is_given:
+            raise TauError(
+                f"--guarantee does not go with {option}: the limits alone decide its bands",
+                f"leave out {option}, or --guarantee",
+                EXIT_USAGE,
+            )
+
+
+def made_and_saved(
+    traces: tuple[Path, ...],
+    margin: float | None,
+    layout: str | None,
+    build: Build,
+    skip_misuse: bool,
+    is_as_recorded: bool,
+    plan_path: Path | None,
+    header_path: Path | None,
+    force: bool,
+) -> Guaranteed:
+    """Make the plan, and write its file and its header."""
+    readers = [open_trace(trace) for trace in traces]
+    made = make_guarantee(readers, margin, layout, build, skip_misuse, is_as_recorded)
+    if header_path is not None:
+        sizes.refuse_header(made.plan)
+    words = ["tau plan", *(trace.name for trace in traces), "--guarantee"]
+    words += [] if margin is None else ["--margin", f"{margin * 100:g}%"]
+    made_by = " ".join([*words, "--layout", made.plan.layout])
+    if plan_path is not None:
+        save_plan(made.plan, plan_path, made_by, notes(made), force)
+    if header_path is not None:
+        save_header(made.plan, header_path, made_by, force)
+    return made
+
+
+def notes(made: Guaranteed) -> tuple[str, ...]:
+    """The comments of the plan's file."""
+    return (
+        sentence(made.plan),
+        "optimal_within: the most of the arena without its margin that other bands could save.",
+        "Next: tau replay RECORDING --on pools --plan THIS_FILE",
+    )
+
+
+def _rows(made: Guaranteed) -> list[dict[str, int]]:
+    plan = made.plan
+    return [
+        {"size_bytes": size, "count": count, "recorded_peak_count": recorded}
+        for (size, count), recorded in zip(plan.classes, plan.recorded_counts, strict=True)
+    ]
+
+
+def result_of(made: Guaranteed, limit_bytes: int | None) -> dict[str, Any]:
+    """The document of --json."""
+    plan = made.plan
+    result: dict[str, Any] = {
+        "planner": plan.planner,
+        "guarantee": sentence(plan),
+        "heap_bytes": plan.heap_bytes,
+        "measured_heap_bytes": made.measured_heap_bytes,
+        "peak_live_bytes": made.peak_live_bytes,
+        "optimal_within": plan.optimal_within,
+        "pools": _rows(made),
+        "margin": plan.margin,
+        "margin_bytes": made.margin_bytes,
+        "margin_source": plan.margin_source,
+        "left_out": [each._asdict() for each in made.excesses],
+        "others": asdict(made.others),
+        "alignment_bytes": plan.alignment_bytes,
+        "layout": plan.layout,
+        "sizes": plan.sizes,
+        "search_seconds": round(made.seconds, 3),
+        "traces": [
+            {
+                "name": trace.name,
+                "sha256": trace.sha256,
+                "events": trace.events,
+                "peak_live_bytes": trace.peak_live_bytes,
+                "ending": ending.document(),
+            }
+            for trace, ending in zip(plan.traces, made.endings, strict=True)
+        ],
+    }
+    for name, value in plan.sections.items():
+        result |= section_named(name).document(value)
+    result[unseen.KEY] = list(unseen.GUARANTEE)
+    if limit_bytes is not None:
+        result["limit_bytes"] = limit_bytes
+        result["within_limit"] = plan.heap_bytes <= limit_bytes
+    return result
+
+
+def _evidence(made: Guaranteed) -> list[str]:
+    """What the recordings say about other runs."""
+    margin = f"limits are {made.plan.margin * 100:g} % above the recorded ones"
+    if not made.excesses:
+        which = "the default" if made.plan.margin_source == "default" else "as given"
+        return [f"{margin} ({which}): one recording says nothing about other runs"]
+    lines = [f"{margin}; each recording against a plan of the others with the same margin:"]
+    for each in made.excesses:
+        said = "stays within all limits"
+        if each.bands_count:
+            said = (
+                f"exceeds {output.count(each.bands_count, 'band')} by"
+                f" {output.count(each.objects, 'object')}, {each.bytes:,} bytes"
+            )
+        if each.above_bytes:
+            said += f"; has objects of {each.above_bytes:,} bytes, above all bands"
+        lines.append(f"  {each.name}: {said}")
+    return lines
+
+
+def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> None:
+    """Print the plan for people."""
+    plan, others = made.plan, made.others
+    for trace in plan.traces:
+        print(
+            f"{trace.name}: {trace.events:,} events, {trace.peak_live_bytes:,} bytes live at the"
+            " peak"
+        )
+    bands = output.count(len(plan.classes), "band")
+    print(f"arena            {plan.heap_bytes:>14,} bytes, for {bands} of {made.sizes_count:,} sizes")
+    print(
+        f"  at the recorded limits {made.measured_heap_bytes:>8,} bytes,"
+        f" {made.measured_heap_bytes / made.peak_live_bytes:.3f} times the peak; other bands could"
+        f" save at most {output.percent(plan.optimal_within)}"
+    )
+    print(f"a pool per size  {others.static_bytes:>14,} bytes without tables, which cannot fail either")
+    print(
+        f"any allocator    {others.any_order_bytes:>14,} bytes at least, to hold every order of"
+        " calls with this peak and these sizes (Robson 1971)"
+    )
+    print(f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same")
+    shown = plan.classes[:ROWS_MAX]
+    print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}")
+    for (size, count), recorded in zip(shown, plan.recorded_counts, strict=False):
+        print(f"{size:>16,} {count:>10,} {recorded:>10,}")
+    if len(plan.classes) > len(shown):
+        print(f"{'…':>16} {len(plan.classes) - len(shown)} more in the plan")
+    print("No call fails while no band holds more objects than its limit, in any order.")
+    for line in _evidence(made):
+        print(line)
+    remark = sizes.remark(plan)
+    if remark:
+        print(remark)
+    print(unseen.told(unseen.GUARANTEE))
+    for path in (plan_path, header_path):
+        if path is not None:
+            print(f"written: {path}")
+    if plan_path is None:
+        print("next: keep it with -o plan.toml")
+    else:
+        print(f"next: tau replay {plan.traces[0].name} --on pools --plan {plan_path}")

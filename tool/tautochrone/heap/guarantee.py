@@ -1,0 +1,234 @@
+"""A plan whose heap cannot fail within its limits, in any order of calls (core/pools.h).
+
+The limits are what the recordings had alive at once in each band of sizes, plus a margin. The arena
+follows from them; no replay is needed. The plan's own sentence says when no call fails.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tautochrone.errors import TauError
+from tautochrone.heap.plan import recorded as plan_trace
+from tautochrone.heap.planners import bands
+from tautochrone.machine.core_build import Build
+from tautochrone.plan import build as built
+from tautochrone.plan import sizes
+from tautochrone.plan.file import ALIGNMENT_BYTES, Plan, PlanClass, validate
+from tautochrone.trace.ending import Ending, misuse_error
+from tautochrone.trace.file import TraceReader, open_trace
+
+DEFAULT_MARGIN = 0.15
+COUNT_MAX = (1 << 32) - 1
+GIVEN, DEFAULT = "given", "default"
+
+
+class Excess(NamedTuple):
+    """How far one recording exceeds limits, such as those of a plan of the other recordings.
+
+    It exceeds `bands_count` bands by `objects` in all, which take `bytes`. `above_bytes` is its
+    largest size if no band holds that, else 0.
+    """
+
+    name: str
+    bands_count: int
+    objects: int
+    bytes: int
+    above_bytes: int
+
+
+@dataclass(frozen=True)
+class Others:
+    """What the same recordings need elsewhere, in bytes.
+
+    `static_bytes`: a block for each object of each exact size. `any_order_bytes`: what any allocator
+    that moves nothing needs at least to hold every order of calls with this peak and these sizes
+    (Robson 1971). `half_fit_bytes`: what half-fit promises to hold them in, 2 M (1 + log2 n).
+    """
+
+    static_bytes: int
+    any_order_bytes: int
+    half_fit_bytes: int
+
+
+@dataclass(frozen=True)
+class Guaranteed:
+    """A plan of bands, and facts about it for people.
+
+    `measured_heap_bytes` is the arena without the margin, `peak_live_bytes` the most that was live,
+    as the program asked for it.
+    """
+
+    plan: Plan
+    readers: tuple[TraceReader, ...]
+    measured_heap_bytes: int
+    peak_live_bytes: int
+    sizes_count: int
+    others: Others
+    excesses: tuple[Excess, ...]  # each of several recordings, over a plan of the others
+    seconds: float
+
+    @property
+    def endings(self) -> tuple[Ending, ...]:
+        """How each recording ended."""
+        return tuple(reader.ending for reader in self.readers)
+
+    @property
+    def margin_bytes(self) -> int:
+        """What the margin of the limits adds to the arena."""
+        return self.plan.heap_bytes - self.measured_heap_bytes
+
+
+def sentence(plan: Plan) -> str:
+    """The contract of a plan of bands."""
+    below, parts = 0, []
+    for size_bytes, count in plan.classes:
+        block = -(-size_bytes // plan.alignment_unit) * plan.alignment_unit
+        range_ = f"of {below + 1:,} to {block:,} bytes" if below else f"of up to {block:,} bytes"
+        parts.append(f"{count:,} {range_}")
+        below = block
+    return f"No call fails while at most {', '.join(parts)} are alive, in any order."
+
+
+def make_guarantee(
+    traces: Sequence[Path | TraceReader],
+    margin: float | None = None,
+    layout: str | None = None,
+    core_build: Build = Build(),
+    skip_misuse: bool = False,
+    is_as_recorded: bool = False,
+) -> Guaranteed:
+    """Plan the smallest arena of bands for all recordings.
+
+    `margin` is added to every limit; None: DEFAULT_MARGIN. Raises TauError for recordings without an
+    object or with misuse, and for bands that no memory holds.
+    """
+    started = time.perf_counter()
+    readers = tuple(one if isinstance(one, TraceReader) else open_trace(one) for one in traces)
+    for reader in readers:
+        refusal = None if skip_misuse else misuse_error(reader.path, reader.header, reader.totals)
+        if refusal is not None:
+            raise refusal
+    layout = sizes.layout_of(readers, layout)
+    unit = ALIGNMENT_BYTES[layout]
+    build = bands.Build(unit // 2, core_build.check_level)
+    recorded = bands.sizes_of(readers, unit)
+    if not len(recorded.sizes_bytes):
+        raise TauError(
+            "the recordings have no object, so there are no limits",
+            "record a run that allocates memory",
+        )
+    peaks = bands.peaks_of(recorded)
+    best = bands.best_bands(recorded, peaks, build)
+    source = DEFAULT if margin is None else GIVEN
+    margin = DEFAULT_MARGIN if margin is None else margin
+    alignment = int(recorded.alignments.max())
+    measured = _arena_bytes(build, best.bands, alignment)
+    limits = with_margin(best.bands, margin)
+    plan = Plan(
+        classes=tuple(PlanClass(*each) for each in limits),
+        heap_bytes=_arena_bytes(build, limits, alignment),
+        planner="bands",
+        optimal_within=math.ceil((measured - best.least_bytes) / measured * 1e6) / 1e6,
+        margin=margin,
+        margin_source=source,
+        layout=layout,
+        sizes=sizes.sizes_of(readers, layout, is_as_recorded),
+        alignment_bytes=max(unit, alignment),
+        recorded_counts=tuple(each.count for each in best.bands),
+        traces=tuple(map(plan_trace, readers)),
+        sections={built.NAME: built.of(core_build, layout)},
+    )
+    validate(plan)
+    return Guaranteed(
+        plan=plan,
+        readers=readers,
+        measured_heap_bytes=measured,
+        peak_live_bytes=max(int(reader.totals.peak_live_bytes) for reader in readers),
+        sizes_count=len(recorded.sizes_bytes),
+        others=_others(recorded, peaks),
+        excesses=_left_out(readers, unit, build, margin) if len(readers) > 1 else (),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _arena_bytes(build: bands.Build, limits: Sequence[bands.Band], alignment: int) -> int:
+    arena = build.arena_bytes(limits, alignment)
+    if arena == 0:
+        largest = limits[-1].size_bytes
+        raise TauError(
+            f"no memory holds these limits: {len(limits)} bands up to {largest:,} bytes",
+            "plan with a smaller margin, or without --guarantee",
+        )
+    return arena
+
+
+def with_margin(limits: Sequence[bands.Band], margin: float) -> tuple[bands.Band, ...]:
+    """The bands with their counts raised by a fraction, to the nearest whole object."""
+    return tuple(
+        limit._replace(count=min(int(limit.count * (1 + margin) + 0.5), COUNT_MAX))
+        for limit in limits
+    )
+
+
+def _left_out(
+    readers: Sequence[TraceReader], unit: int, build: bands.Build, margin: float
+) -> tuple[Excess, ...]:
+    """Each recording against a plan of the others with the same margin."""
+    found = []
+    for index, reader in enumerate(readers):
+        rest = bands.sizes_of([*readers[:index], *readers[index + 1 :]], unit)
+        limits = bands.best_bands(rest, bands.peaks_of(rest), build).bands
+        own = bands.sizes_of([reader], unit)
+        found.append(excess(reader.path.name, with_margin(limits, margin), own))
+    return tuple(found)
+
+
+def excess(name: str, limits: Sequence[bands.Band], own: bands.Sizes) -> Excess:
+    """How far a recording exceeds limits."""
+    peaks = bands.peaks_of(own)
+    low, over = 0, []
+    for limit in limits:
+        high = int(own.sizes_bytes.searchsorted(limit.size_bytes, side="right"))
+        live = int(peaks[low, high - 1]) if high > low else 0
+        if live > limit.count:
+            over.append((live - limit.count, (live - limit.count) * limit.size_bytes))
+        low = high
+    is_above = low < len(own.sizes_bytes)
+    return Excess(
+        name=name,
+        bands_count=len(over),
+        objects=sum(objects for objects, _ in over),
+        bytes=sum(each for _, each in over),
+        above_bytes=int(own.sizes_bytes[-1]) if is_above else 0,
+    )
+
+
+def _others(recorded: bands.Sizes, peaks: Any) -> Others:
+    """Bounds of other ways with the same peak and the same largest and smallest size.
+
+    Robson's bound is for sizes that are powers of two from 1 to n: M (1 + log2(n) / 2) - n + 1. It
+    holds with n rounded down. In units of the smallest size.
+    """
+    static_bytes = int(sum(recorded.sizes_bytes * peaks.diagonal()))
+    least, largest = (int(recorded.sizes_bytes[at]) for at in (0, -1))
+    live = _peak_bytes(recorded)
+    log = int(math.log2(largest / least))
+    any_order = live + live * log / 2 - (2**log - 1) * least
+    half_fit = 2 * live * (1 + math.ceil(math.log2(largest / least)))
+    return Others(static_bytes, max(int(any_order), live), half_fit)
+
+
+def _peak_bytes(recorded: bands.Sizes) -> int:
+    """The most bytes alive at once, sizes rounded up."""
+    weights = np.repeat(recorded.sizes_bytes, np.diff(recorded.first.astype(np.int64)))
+    moves = np.zeros(recorded.instants_count + 1, np.int64)
+    np.add.at(moves, recorded.changes["instant"], recorded.changes["delta"] * weights)
+    return int(np.cumsum(moves).max())
