@@ -79,8 +79,9 @@ void *tau_pools_calloc(struct tau_pools *heap, size_t count, size_t size_bytes);
 // the alignment. Returns NULL too if ALIGNMENT is not a power of two.
 void *tau_pools_aligned_alloc(struct tau_pools *heap, size_t alignment, size_t size_bytes);
 // Keeps the block as long as the new size is in its band. Otherwise the object moves to the new
-// size's band, also when it shrinks: it no longer counts against the larger band's limit. NULL and
-// 0 as in tau_tlsf_realloc. If it returns NULL for another size, the object is unchanged.
+// size's band, also when it shrinks: it no longer counts against the larger band's limit. As in C,
+// the new place has the usual alignment, whatever the old one had. NULL and 0 as in
+// tau_tlsf_realloc. If it returns NULL for another size, the object is unchanged.
 void *tau_pools_realloc(struct tau_pools *heap, void *pointer, size_t size_bytes);
 // The contracts of tau_budget_free and tau_budget_usable_size.
 enum tau_status tau_pools_free(struct tau_pools *heap, void *pointer);

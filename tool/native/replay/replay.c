@@ -330,8 +330,9 @@ static enum tau_replay_fault run_new_object(struct run *run, const struct tau_re
     const struct tau_content_answer answer = {
         .event = run->event,
         .offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)run->content->arena),
-        .alignment = op->op == TAU_TRACE_REALLOC ? object->alignment
-                                                 : tau_replay_alignment(op, run->system->alignment),
+        .alignment = op->op == TAU_TRACE_REALLOC && !run->system->realloc_forgets_alignment
+                         ? object->alignment
+                         : tau_replay_alignment(op, run->system->alignment),
         .is_cleared = is_cleared(op),
     };
     return tau_content_take(run->content, object, op, &answer);

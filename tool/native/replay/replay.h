@@ -82,7 +82,8 @@ struct tau_replay_system {
     int (*free)(void *heap, void *pointer);
     size_t (*footprint)(void *heap);  // NULL: all of the arena
     void (*close)(struct tau_replay_system *system);
-    size_t alignment;  // what each object without an asked alignment has at least
+    size_t alignment;                // what each object without an asked alignment has at least
+    bool realloc_forgets_alignment;  // as in C: a resized object has the least alignment
     int init_status;
     void *state;
 };

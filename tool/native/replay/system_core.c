@@ -110,6 +110,7 @@ struct tau_replay_system *tau_system_core_open(const char *library, const char *
     }
     system->state = state;
     system->alignment = (size_t)alignment;
+    system->realloc_forgets_alignment = kind == TAU_SYSTEM_POOLS;
     system->close = core_close;
     state->block_alignment = (size_t)block_alignment;
     state->classes_count = (size_t)count;

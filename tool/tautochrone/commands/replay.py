@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,17 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED
 from tautochrone.trace.ending import note_ending
 
+if TYPE_CHECKING:
+    from tautochrone.plan.file import Plan
+
 PATH = click.Path(dir_okay=False, path_type=Path)
+
+
+def _systems_of(plan: Plan | None) -> list[str]:
+    """TLSF, and what a plan is for; a plan without pools runs as a budget without classes."""
+    if plan is None:
+        return ["tlsf"]
+    return ["tlsf", "pools" if plan.system == "pools" else "budget"]
 
 
 class _WithSystems(click.Command):
@@ -36,13 +46,13 @@ class _WithSystems(click.Command):
 @click.option(
     "--on",
     "on",
-    help="Systems to replay on, as in tlsf,budget,glibc (default: tlsf; with --plan also budget).",
+    help="Systems to replay on, as in tlsf,budget,glibc (default: tlsf; with --plan also the plan's).",
 )
 @click.option(
     "--plan",
     "plan_path",
     type=PATH,
-    help="Plan that `tau plan` wrote; system budget needs one (default: none).",
+    help="Plan that `tau plan` wrote; systems budget and pools need one (default: none).",
 )
 @replay_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
@@ -83,7 +93,7 @@ def command(
     from tautochrone.report.text import Replayed, show
 
     plan = load_plan(plan_path) if plan_path else None
-    names = on.split(",") if on else ["tlsf", *(["budget"] if plan else [])]
+    names = on.split(",") if on else _systems_of(plan)
     options = options_of(plan, **given)
     with beginning_of(trace, events) as reader:
         entries = entries_of(opened := OpenTrace(reader), names, options)

@@ -129,7 +129,7 @@ class Session:
                     "the plan has a class beyond 32 bits", "make the plan again with `tau plan`"
                 )
             is_for = getattr(plan, "system", "budget")
-            if pairs and is_for != self.arena.name:
+            if is_for != self.arena.name and (pairs or not self.arena.prefix_without_classes):
                 raise TauError(
                     f"the plan is for {is_for}, not for {self.arena.name}",
                     f"replay it with --on {is_for}",

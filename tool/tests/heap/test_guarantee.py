@@ -1,17 +1,177 @@
-"""`tau plan --guarantee`: what it writes holds in exactly its bytes, and its contract is true."""
+"""`tau plan --guarantee`: its arena holds in exactly its bytes, and not only the recorded order."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tautochrone.errors import TauError
 from tautochrone.heap.guarantee import excess, make_guarantee, sentence, with_margin
 from tautochrone.heap.planners import bands
-from tautochrone.installation import installed  # noqa: F401
 from tautochrone.plan.file import load_plan
+from tautochrone.replay.run import completes, smallest_heap
 from tautochrone.trace.file import open_trace
-from testing.random_trace import FREE, random_trace, write_events
+from testing.command import tau
+from testing.random_trace import FREE, MALLOC, REALLOC, Event, random_trace, write_events
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def within(plan: object, seed: int, events_count: int) -> list[Event]:
+    """Another program of the same limits: any order, sizes anywhere in a band, and realloc."""
+    source = random.Random(seed)
+    live: dict[int, int] = {}
+    free_slots, events, tops = list(range(3000, -1, -1)), [], [size for size, _ in plan.classes]
+
+    def take() -> tuple[int, int] | None:
+        band = source.randrange(len(tops))
+        below = tops[band - 1] if band else 0
+        if list(live.values()).count(band) == plan.classes[band][1]:
+            return None
+        return band, source.randint(below + 1, tops[band])
+
+    while len(events) < events_count:
+        wanted = take()
+        if wanted is not None and free_slots and source.random() < 0.6:
+            slot = free_slots.pop()
+            live[slot] = wanted[0]
+            events.append((MALLOC, slot, wanted[1], 0))
+        elif live:
+            slot = source.choice(list(live))
+            if wanted is not None and source.random() < 0.4:
+                live[slot] = wanted[0]
+                events.append((REALLOC, slot, wanted[1], 0))
+            else:
+                del live[slot]
+                free_slots.append(slot)
+                events.append((FREE, slot, 0, 0))
+    return events
+
+
+@pytest.mark.parametrize("layout", ["32", "host"])
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_any_order_within_the_limits_holds(seed: int, layout: str, tmp_path: Path) -> None:
+    """Recorded or not: in the plan's own bytes, checked object by object; not in 16 fewer."""
+    trace = random_trace(tmp_path / "a.tau", seed, events=1500, live_max=90)
+    plan = make_guarantee([trace], 0.0, layout).plan
+    assert completes(trace, "pools", plan.heap_bytes, plan, plan.layout)
+    assert not completes(trace, "pools", plan.heap_bytes - 16, plan, plan.layout)
+    for other in range(3):
+        events = within(plan, 10 * seed + other, 3000)
+        write_events(tmp_path / f"{other}.tau", events)
+        assert completes(tmp_path / f"{other}.tau", "pools", plan.heap_bytes, plan, plan.layout)
+
+
+def test_one_object_beyond_a_limit_fails(tmp_path: Path) -> None:
+    """Every band's limit is tight: one more object, in an empty heap, is refused."""
+    trace = random_trace(tmp_path / "a.tau", 5, events=600, live_max=40, others=False)
+    plan = make_guarantee([trace], 0.0, "32").plan
+    for size, count in plan.classes:
+        events: list[Event] = [(MALLOC, slot, size, 0) for slot in range(count + 1)]
+        write_events(tmp_path / "beyond.tau", events)
+        assert not completes(tmp_path / "beyond.tau", "pools", plan.heap_bytes, plan, plan.layout)
+        write_events(tmp_path / "beyond.tau", events[:-1])
+        assert completes(tmp_path / "beyond.tau", "pools", plan.heap_bytes, plan, plan.layout)
+
+
+def test_what_a_plan_says(tmp_path: Path) -> None:
+    """JSON, file and header agree; the header compiles; a plan of another heap is refused."""
+    trace = random_trace(tmp_path / "a.tau", 3, events=800, live_max=50)
+    words = ["plan", trace, "--guarantee", "--layout", "32", "--margin", "10%"]
+    result = json.loads(tau(*words, "--json", expect=0).stdout)
+    plan_path, header = tmp_path / "p.toml", tmp_path / "p.h"
+    said = tau(*words, "-o", plan_path, "--header", header, expect=0).stdout
+    plan = load_plan(plan_path)
+    assert plan.system == "pools" and plan.heap_bytes == result["heap_bytes"]
+    assert result["guarantee"] == sentence(plan) and "in any order" in result["guarantee"]
+    assert [row["size_bytes"] for row in result["pools"]] == [size for size, _ in plan.classes]
+    for row in result["pools"]:
+        assert row["count"] == int(row["recorded_peak_count"] * 1.1 + 0.5)
+    assert result["optimal_within"] < 0.15  # a small arena, with gaps for alignment
+    assert result["measured_heap_bytes"] <= result["heap_bytes"]
+    assert f"{result['heap_bytes']:,} bytes" in said and "says nothing about other runs" in said
+    assert re.sub(r"\s*// |\s+", " ", header.read_text()).count(sentence(plan)) == 1
+    compiler = ["gcc", "-m32", "-std=c17", "-Wall", "-Werror", f"-I{ROOT}", "-fsyntax-only"]
+    subprocess.run([*compiler, "-x", "c", header], check=True)
+    done = tau("replay", trace, "--on", "pools", "--plan", plan_path, "--json", expect=0)
+    assert json.loads(done.stdout)["systems"][0]["footprint_bytes"] <= plan.heap_bytes
+    assert "pools" in tau("replay", trace, "--plan", plan_path, expect=0).stdout
+    other = tmp_path / "other.toml"
+    tau("plan", trace, "--layout", "32", "-o", other, "--pools", "never", expect=0)
+    refused = tau("replay", trace, "--on", "pools", "--plan", other, expect=2)
+    assert "the plan is for tlsf, not for pools" in refused.stderr
+    refused = tau("replay", trace, "--on", "budget", "--plan", plan_path, expect=2)
+    assert "the plan is for pools, not for budget" in refused.stderr
+
+
+def test_recordings_are_held_against_each_other(tmp_path: Path) -> None:
+    """Each is left out in turn; the text says which bands it exceeds, and which sizes have none."""
+    few = write_events(tmp_path / "few.tau", [(MALLOC, slot, 24, 0) for slot in range(10)])
+    many = [(MALLOC, slot, 24, 0) for slot in range(20)] + [(MALLOC, 20, 5000, 0)]
+    write_events(tmp_path / "many.tau", many)
+    made = make_guarantee([few, tmp_path / "many.tau"], 0.5, "32")
+    by_name = {each.name: each for each in made.excesses}
+    assert by_name["few.tau"][1:] == (0, 0, 0, 0)
+    assert by_name["many.tau"][1:] == (1, 5, 120, 5000)
+    said = tau("plan", few, tmp_path / "many.tau", "--guarantee", "--layout", "32", expect=0).stdout
+    assert "few.tau: stays within all limits" in said
+    assert "many.tau: exceeds 1 band by 8 objects, 192 bytes; has objects of 5,000" in said
+
+
+def test_margins_are_whole_objects() -> None:
+    """A limit grows to the nearest whole object, and stays in its type."""
+    given = [bands.Band(8, 1), bands.Band(16, 10), bands.Band(24, (1 << 32) - 1)]
+    assert [each.count for each in with_margin(given, 0.15)] == [1, 12, (1 << 32) - 1]
+    assert with_margin(given, 0.0) == tuple(given)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--planner", "greedy"], "--guarantee does not go with --planner"),
+        (["--pools", "always"], "--guarantee does not go with --pools"),
+        (["--classes-max", "3"], "--guarantee does not go with --classes-max"),
+        (["--fixed-input"], "--guarantee does not go with --fixed-input"),
+        (["--limit", "100"], "the limit is 100"),
+    ],
+)
+def test_refusals(words: Sequence[str], message: str, tmp_path: Path) -> None:
+    """Options that choose pools in another way; an arena above the limit."""
+    trace = random_trace(tmp_path / "a.tau", 3, events=100, live_max=9)
+    done = tau("plan", trace, "--guarantee", *words)
+    assert done.returncode in (2, 3) and message in done.stderr, done.stderr
+
+
+def test_a_recording_without_objects(tmp_path: Path) -> None:
+    """There are no limits then."""
+    trace = write_events(tmp_path / "a.tau", [])
+    with pytest.raises(TauError, match="have no object"):
+        make_guarantee([trace])
+
+
+def test_a_limit_that_no_memory_holds(tmp_path: Path) -> None:
+    """Refused with what to do, not planned with a wrapped sum."""
+    trace = write_events(tmp_path / "a.tau", [(MALLOC, 0, 1 << 29, 0), (MALLOC, 1, 1 << 29, 0)])
+    with pytest.raises(TauError, match="no memory holds these limits"):
+        make_guarantee([trace], 9.0, "32")
+
+
+def test_excess_counts_what_no_band_holds(tmp_path: Path) -> None:
+    """Below, between and above the bands of another recording."""
+    write_events(tmp_path / "a.tau", [(MALLOC, slot, 8 * slot + 1, 0) for slot in range(6)])
+    own = bands.sizes_of([open_trace(tmp_path / "a.tau")], 8)
+    limits = [bands.Band(16, 1), bands.Band(32, 2)]
+    assert excess("a", limits, own)[1:] == (1, 1, 16, 48)
+
+
+def test_pools_are_never_smaller_than_they_need(tmp_path: Path) -> None:
+    """The smallest heap that replay finds for the plan is the plan's own arena."""
+    trace = random_trace(tmp_path / "a.tau", 9, events=900, live_max=60, others=False)
+    plan = make_guarantee([trace], 0.0, "32").plan
+    assert plan.heap_bytes - 8 <= smallest_heap(trace, "pools", plan) <= plan.heap_bytes
