@@ -62,8 +62,9 @@ TAU_INLINE size_t pools_index_of(const struct tau_pools *heap, const struct budg
 }
 
 // Serves what the pools cannot, and counts it. CLASS is NULL above the bands.
-static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
-                          const struct budget_class *class, size_t alignment) {
+__attribute__((noinline)) static void *pools_exceed(struct tau_pools *heap, size_t size_bytes,
+                                                    const struct budget_class *class,
+                                                    size_t alignment) {
     struct tau_tlsf *const overflow = budget_shared_of(&heap->blocks);
     if (size_bytes == 0) {
         return NULL;
@@ -105,7 +106,8 @@ TAU_INLINE void *pools_take(struct tau_pools *heap, struct budget_class *class, 
     return block;
 }
 
-void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes) {
+// Its bound counts, so builds for size inline what it calls, too.
+__attribute__((flatten)) void *tau_pools_malloc(struct tau_pools *heap, size_t size_bytes) {
     if (!pools_has_band(heap, size_bytes)) {
         return pools_exceed(heap, size_bytes, NULL, TAU_ALIGNMENT);
     }

@@ -244,7 +244,7 @@ def with_sections(
         traces=made.recordings,
         skip_misuse=skip_misuse,
         layout=plan.layout,
-        has_classes=bool(plan.classes),
+        system=plan.system,
         heap_bytes=with_margin(made.plain_heap_bytes, plan.margin, plan.layout),
         build=made.build,
         note=note,

@@ -139,22 +139,28 @@ def code_bytes(image: Image) -> int:
 
 
 def core_image(
-    system: str, isa: str, build: Build = FASTEST, cflags: Sequence[str] = ()
+    system: str,
+    isa: str,
+    build: Build = FASTEST,
+    cflags: Sequence[str] = (),
+    block_alignment: int = ALIGNMENT_32_BYTES,
 ) -> Image:
-    """The image of "tlsf" or "budget" in a build."""
+    """The image of "tlsf", "budget" or "pools" in a build."""
     if not native.core_sources().is_dir():
         raise TauError(
             "the core's sources are missing from this installation",
             "reinstall with `pipx install .`",
         )
-    if system not in ("tlsf", "budget"):
+    if system not in ("tlsf", "budget", "pools"):
         raise TauError(
             f"instructions cannot be counted on {system!r}",
-            "count on tlsf and budget; peers are in bench/allocators",
+            "count on tlsf, budget and pools; peers are in bench/allocators",
             EXIT_USAGE,
         )
     files = [f"core/{name}" for name in CORE_FILES[system]]
-    files += ["targets/programs/budget.c"] if system == "budget" else []
+    files += [] if system == "tlsf" else [f"targets/programs/{system}.c"]
     flags, prefix = [*build.cflags, *cflags], f"tau_{system}"
+    if system == "pools":
+        flags.append(f"-DPOOLS_ALIGNMENT={block_alignment}u")
     name = f"{system}-check{build.check_level}"
     return build_image(name, isa, files, flags, (), prefix, build.optimize, ALIGNMENT_32_BYTES)

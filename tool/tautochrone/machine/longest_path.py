@@ -50,6 +50,15 @@ NEVER = -(10**12)
 # Functions that resize only objects with a requested alignment.
 OVER_ALIGNED_FUNCTIONS = ("tau_tlsf_aligned_alloc",)
 SHARED_FUNCTIONS = ("tau_tlsf_malloc", "tau_tlsf_free")
+# What calls within the limits of a plan never enter: they are served, and its arena has no memory
+# for a heap behind the pools. A refused call takes longer.
+UNUSED_FUNCTIONS = {
+    "pools": (
+        "pools_exceed",
+        *SHARED_FUNCTIONS,
+        *("tau_tlsf_aligned_alloc", "tau_tlsf_realloc", "tau_tlsf_usable_size"),
+    )
+}
 
 
 @dataclass(frozen=True)

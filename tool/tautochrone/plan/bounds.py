@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
 def make(basis: Basis) -> Bounds | None:
     """The bounds on each target whose compiler is installed; None if there is none."""
     found: list[Bound] = []
-    for pair in _pairs(basis.has_classes, "pages" in basis.sections, basis.layout):
+    for pair in _pairs(basis.system, "pages" in basis.sections, basis.layout):
         try:
             found += bounds_on(*pair, basis.build)
         except TauError as error:
@@ -57,9 +57,9 @@ def make(basis: Basis) -> Bounds | None:
     return Bounds(core_sha256(), tuple(found)) if found else None
 
 
-def _pairs(has_classes: bool, has_pages: bool, layout: str) -> list[Pair]:
+def _pairs(system: str, has_pages: bool, layout: str) -> list[Pair]:
     """The pairs of a plan's systems and their targets."""
-    systems = [] if layout == HOST else ["budget" if has_classes else "tlsf"]
+    systems = [] if layout == HOST else [system]
     systems += ["rtvm", "tile:rtmmu"] if has_pages else []
     systems += [RUN] if layout == HOST and platform.machine() == "x86_64" else []
     return [(system, target) for system in systems for target in _targets(system)]
@@ -202,7 +202,7 @@ def problems(value: Bounds, plan: Plan) -> list[str]:
         for pair in told
         for text in _moved(pair, planned, build)
     ]
-    offered = _pairs(bool(plan.classes), "pages" in plan.sections, plan.layout)
+    offered = _pairs(plan.system, "pages" in plan.sections, plan.layout)
     missing = [pair for pair in offered if pair not in told and _computed(pair, build)]
     moved += [f"the plan has no bound of {system} on {target}" for system, target in missing]
     return moved + of_tasks

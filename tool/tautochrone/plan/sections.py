@@ -73,7 +73,7 @@ class Basis:
     traces: Sequence[OpenTrace]
     skip_misuse: bool
     layout: str
-    has_classes: bool
+    system: str  # of Plan
     heap_bytes: int
     build: Build
     note: Callable[[str, str | None], None]

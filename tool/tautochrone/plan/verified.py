@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
 from tautochrone.machine.images import ALIGNMENT_32_BYTES, Image, build_image
+from tautochrone.targets.sources import CORE_FILES
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.build import build_of
@@ -45,9 +46,9 @@ def image_of(plan: Plan, target: str) -> Image:
     """
     from tautochrone.plan.header import header_text
 
-    build, system = build_of(plan), system_of(plan)
+    build, system = build_of(plan), plan.system
     start = (native.sources() / "targets" / "programs" / "planned.c").read_text("utf-8")
-    files = ["core/tlsf.c", *(["core/budget.c"] if plan.classes else [])]
+    files = [f"core/{name}" for name in CORE_FILES[system]]
     with tempfile.TemporaryDirectory(prefix="tau-") as folder:
         source = Path(folder) / "planned.c"
         source.write_text(header_text(plan, "tau verify") + start, "utf-8")
@@ -60,11 +61,6 @@ def image_of(plan: Plan, target: str) -> Image:
             optimize=build.optimize,
             alignment=ALIGNMENT_32_BYTES,
         )
-
-
-def system_of(plan: Plan) -> str:
-    """The heap that a plan's header makes."""
-    return "budget" if plan.classes else "tlsf"
 
 
 def sha256_of(path: Path) -> str:

@@ -32,6 +32,7 @@ import numpy as np
 from tautochrone import native
 from tautochrone.machine.core_build import FASTEST, Build
 from tautochrone.machine.images import (
+    ALIGNMENT_32_BYTES,
     FUNCTIONS,
     ISAS,
     Image,
@@ -334,16 +335,19 @@ def count(
         OVER_ALIGNED_FUNCTIONS,
         PAYLOAD_CHARGES,
         SHARED_FUNCTIONS,
+        UNUSED_FUNCTIONS,
         accesses_bound_of_image,
         bound_of_image,
     )
 
-    image = core_image(system, isa, build)
+    alignment = plan.alignment_bytes if plan else ALIGNMENT_32_BYTES
+    image = core_image(system, isa, build, block_alignment=alignment)
     counts = count_calls(image, trace_path, heap_bytes, plan, skip_misuse)
     for verb in FUNCTIONS:
         if verb in counts:
             aligns = verb != "realloc" or "aligned_alloc" in counts
             without = () if aligns else OVER_ALIGNED_FUNCTIONS
+            without += UNUSED_FUNCTIONS.get(system, ())
             counts[verb] = replace(
                 counts[verb],
                 bound=bound_of_image(image, verb, without),

@@ -45,6 +45,12 @@ class Ran:
 
 def plan_text(plan: Plan) -> str:
     """Return the plan as the allocator reads it from its settings."""
+    if plan.system == "pools":
+        raise TauError(
+            "`tau run` has no pools for bands: this plan is for a firmware (core/pools.h)",
+            "plan without --guarantee",
+            EXIT_USAGE,
+        )
     pairs = [f"{item.size_bytes}*{item.count}" for item in plan.classes]
     return " ".join([str(plan.check_level), str(plan.heap_bytes), *pairs])
 

@@ -19,7 +19,6 @@ from tautochrone.errors import TauError
 from tautochrone.files import elf_file
 from tautochrone.plan.build import WORD_BITS, build_of
 from tautochrone.plan.file import Plan
-from tautochrone.plan.verified import system_of
 from tautochrone.replay.emulator import Program, count_calls
 from tautochrone.replay.opened import OpenTrace
 from tautochrone.trace.file import OPS
@@ -34,7 +33,11 @@ SEGMENTS_BYTES_MAX = 256 << 20
 NAMES = {"aligned_alloc": ("memalign", "aligned_alloc")}
 PAYLOAD = ("memmove", "memcpy", "memset", "__aeabi_memcpy", "__aeabi_memmove", "__aeabi_memset")
 # What makes a heap, and which argument is its size.
-INIT = {"budget": ("tau_budget_init", 2), "tlsf": ("tau_tlsf_init", 1)}
+INIT = {
+    "tlsf": ("tau_tlsf_init", 1),
+    "budget": ("tau_budget_init", 2),
+    "pools": ("tau_pools_init", 2),
+}
 BUILT = "tau_tlsf_built_"
 CLASSES = "tau_plan_classes"  # the header's pools
 TUTORIAL = "docs/tutorials/size-a-heap.md"
@@ -104,7 +107,7 @@ def open_firmware(path: Path, plan: Plan) -> Firmware:
     bounds = _bounds(path, functions)
     code = Code(path)
     addresses = {verb: symbols[name] for verb, name in functions.items()}
-    init, argument = INIT[system_of(plan)]
+    init, argument = INIT[plan.system]
     start = (symbols.get(init, 0), argument)
     pointer = symbols.get("__global_pointer$", 0)
     program = Program(path.name, code.place, addresses, regions, ranges, start, pointer)
@@ -231,12 +234,12 @@ def _refuse_longer_paths(path: Path, plan: Plan, target: str) -> None:
     """Refuse a program whose core takes more than the header states: another build, or hooks."""
     for verb, stated in bounds_of(plan, target).items():
         try:
-            own = bound_instructions(path, f"tau_{system_of(plan)}_{verb}")
+            own = bound_instructions(path, f"tau_{plan.system}_{verb}")
         except TauError:
             continue  # the program does not call it, or the port's hooks have no bound
         if own > stated:
             raise TauError(
-                f"{path}: tau_{system_of(plan)}_{verb} takes up to {own} instructions, the header"
+                f"{path}: tau_{plan.system}_{verb} takes up to {own} instructions, the header"
                 f" says {stated}: another compiler or other flags built it, or it has hooks",
                 "make the plan with --build FILE that has the firmware's optimization and flags",
             )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tautochrone.machine.images import FUNCTIONS, ISAS, compiler_versions
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.plan import sizes
-from tautochrone.plan.verified import Call, Run, Verified, image_of, sha256_of, system_of
+from tautochrone.plan.verified import Call, Run, Verified, image_of, sha256_of
 from tautochrone.trace import abi
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def bounds_of(plan: Plan, target: str) -> dict[str, int]:
     return {
         row.operation: row.bound
         for row in (section.operations if section else ())
-        if (row.system, row.target, row.unit) == (system_of(plan), target, "instructions")
+        if (row.system, row.target, row.unit) == (plan.system, target, "instructions")
     }
 
 

@@ -95,7 +95,7 @@ def basis_of(said: list[tuple[str, str | None]], *paths: Path, **changed: Any) -
         "traces": [open_trace_for_replay(path) for path in paths],
         "skip_misuse": False,
         "layout": "32",
-        "has_classes": False,
+        "system": "tlsf",
         "heap_bytes": 1,
         "build": Build(),
         "note": lambda *words: said.append(words),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee, sentence
 from tautochrone.machine.core_build import Build
-from tautochrone.plan import sizes
-from tautochrone.plan.file import save_plan
+from tautochrone.plan import bounds, sizes
+from tautochrone.plan.file import Plan, save_plan
 from tautochrone.plan.header import save_header
-from tautochrone.plan.sections import section_named
+from tautochrone.plan.sections import Basis, section_named
 from tautochrone.trace.file import open_trace
 
 ROWS_MAX = 12
@@ -50,11 +50,27 @@ def made_and_saved(
     words = ["tau plan", *(trace.name for trace in traces), "--guarantee"]
     words += [] if margin is None else ["--margin", f"{margin * 100:g}%"]
     made_by = " ".join([*words, "--layout", made.plan.layout])
+    made = replace(made, plan=_with_bounds(made.plan, build))
     if plan_path is not None:
         save_plan(made.plan, plan_path, made_by, notes(made), force)
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made
+
+
+def _with_bounds(plan: Plan, build: Build) -> Plan:
+    """The plan with the bounds of its calls, on each target whose compiler is installed."""
+    basis = Basis(
+        traces=(),
+        skip_misuse=False,
+        layout=plan.layout,
+        system=plan.system,
+        heap_bytes=plan.heap_bytes,
+        build=build,
+        note=output.note,
+    )
+    found = bounds.make(basis) if plan.layout == "32" else None
+    return plan if found is None else replace(plan, sections={**plan.sections, bounds.NAME: found})
 
 
 def notes(made: Guaranteed) -> tuple[str, ...]:
@@ -161,6 +177,9 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
         print(f"{size:>16,} {count:>10,} {recorded:>10,}")
     if len(plan.classes) > len(shown):
         print(f"{'…':>16} {len(plan.classes) - len(shown)} more in the plan")
+    for name, value in plan.sections.items():
+        for line in section_named(name).told(value):
+            print(line)
     print("No call fails while no band holds more objects than its limit, in any order.")
     for line in _evidence(made):
         print(line)

@@ -133,13 +133,18 @@ class Native(System):
         """
         if not self.is_counted:
             return
-        from tautochrone.machine.longest_path import accesses_bound_of_image, bound_of_image
+        from tautochrone.machine.longest_path import (
+            UNUSED_FUNCTIONS,
+            accesses_bound_of_image,
+            bound_of_image,
+        )
         from tautochrone.machine.images import FUNCTIONS, core_image
 
         image = core_image(self.name, target, build)
+        without = UNUSED_FUNCTIONS.get(self.name, ())
         for operation in FUNCTIONS:
-            yield operation, INSTRUCTIONS, bound_of_image(image, operation)
-            yield operation, ACCESSES, accesses_bound_of_image(image, operation)
+            yield operation, INSTRUCTIONS, bound_of_image(image, operation, without)
+            yield operation, ACCESSES, accesses_bound_of_image(image, operation, without)
 
 
 def _with_costs(operation: Operation, counts: Counts) -> Operation:
@@ -188,7 +193,7 @@ POOLS = Arena("pools", CORE_LIBRARY, "tau_pools", needs_plan=True)
 SYSTEMS = (
     Native(TLSF, OURS, "our general allocator in constant time", is_counted=True),
     Native(BUDGET, PLANNED, "a plan's pools in front of tlsf; needs --plan", is_counted=True),
-    Native(POOLS, PLANNED, "a plan's pools for bands of sizes, which cannot fail within its limits"),
+    Native(POOLS, PLANNED, "pools for bands of sizes, which cannot fail within a plan's limits", True),
     Native(
         Arena("kingsley", opener="tau_system_kingsley_open", grows=True),
         PEER,
