@@ -17,6 +17,7 @@ import numpy as np
 
 from tautochrone.errors import TauError
 from tautochrone.heap.plan import recorded as plan_trace
+from tautochrone.heap.limits import Limits, Matched
 from tautochrone.heap.planners import bands
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import build as built
@@ -28,6 +29,18 @@ from tautochrone.trace.file import TraceReader, open_trace
 DEFAULT_MARGIN = 0.15
 COUNT_MAX = (1 << 32) - 1
 GIVEN, DEFAULT = "given", "default"
+
+
+class Row(NamedTuple):
+    """A band of the plan: its largest size, its limit, and the most that was recorded.
+
+    `stated` of the limit are from the user's own limits.
+    """
+
+    size_bytes: int
+    count: int
+    recorded: int
+    stated: int
 
 
 class Excess(NamedTuple):
@@ -72,6 +85,8 @@ class Guaranteed:
     peak_live_bytes: int
     sizes_count: int
     others: Others
+    rows: tuple[Row, ...]
+    limits: Limits
     excesses: tuple[Excess, ...]  # each of several recordings, over a plan of the others
     seconds: float
 
@@ -104,11 +119,13 @@ def make_guarantee(
     core_build: Build = Build(),
     skip_misuse: bool = False,
     is_as_recorded: bool = False,
+    limits: Limits = Limits(),
 ) -> Guaranteed:
     """Plan the smallest arena of bands for all recordings.
 
-    `margin` is added to every limit; None: DEFAULT_MARGIN. Raises TauError for recordings without an
-    object or with misuse, and for bands that no memory holds.
+    `margin` is added to every recorded limit; None: DEFAULT_MARGIN. `limits` of the user win over
+    what was recorded, and get no margin. Raises TauError for recordings without an object or with
+    misuse, for a limit of a call site that none has, and for bands that no memory holds.
     """
     started = time.perf_counter()
     readers = tuple(one if isinstance(one, TraceReader) else open_trace(one) for one in traces)
@@ -119,22 +136,26 @@ def make_guarantee(
     layout = sizes.layout_of(readers, layout)
     unit = ALIGNMENT_BYTES[layout]
     build = bands.Build(unit // 2, core_build.check_level)
-    recorded = bands.sizes_of(readers, unit)
+    matched = Matched(limits, unit)
+    plain = bands.sizes_of(readers, unit)
+    recorded = bands.sizes_of(readers, unit, matched)
+    matched.refuse_unseen()
     if not len(recorded.sizes_bytes):
         raise TauError(
             "the recordings have no object, so there are no limits",
             "record a run that allocates memory",
         )
-    peaks = bands.peaks_of(recorded)
-    best = bands.best_bands(recorded, peaks, build)
+    peaks, more = bands.peaks_of(recorded), matched.more(recorded.sizes_bytes)
+    best = bands.best_bands(recorded, peaks + more, build)
     source = DEFAULT if margin is None else GIVEN
     margin = DEFAULT_MARGIN if margin is None else margin
+    rows = _rows(best.bands, recorded, plain, (peaks, more), margin)
     alignment = int(recorded.alignments.max())
     measured = _arena_bytes(build, best.bands, alignment)
-    limits = with_margin(best.bands, margin)
+    planned = [bands.Band(row.size_bytes, row.count) for row in rows]
     plan = Plan(
-        classes=tuple(PlanClass(*each) for each in limits),
-        heap_bytes=_arena_bytes(build, limits, alignment),
+        classes=tuple(PlanClass(*each) for each in planned),
+        heap_bytes=_arena_bytes(build, planned, alignment),
         planner="bands",
         optimal_within=math.ceil((measured - best.least_bytes) / measured * 1e6) / 1e6,
         margin=margin,
@@ -142,7 +163,7 @@ def make_guarantee(
         layout=layout,
         sizes=sizes.sizes_of(readers, layout, is_as_recorded),
         alignment_bytes=max(unit, alignment),
-        recorded_counts=tuple(each.count for each in best.bands),
+        recorded_counts=tuple(row.recorded for row in rows),
         traces=tuple(map(plan_trace, readers)),
         sections={built.NAME: built.of(core_build, layout)},
     )
@@ -153,7 +174,9 @@ def make_guarantee(
         measured_heap_bytes=measured,
         peak_live_bytes=max(int(reader.totals.peak_live_bytes) for reader in readers),
         sizes_count=len(recorded.sizes_bytes),
-        others=_others(recorded, peaks),
+        others=_others(plain, bands.peaks_of(plain)),
+        rows=rows,
+        limits=limits,
         excesses=_left_out(readers, unit, build, margin) if len(readers) > 1 else (),
         seconds=time.perf_counter() - started,
     )
@@ -168,6 +191,29 @@ def _arena_bytes(build: bands.Build, limits: Sequence[bands.Band], alignment: in
             "plan with a smaller margin, or without --guarantee",
         )
     return arena
+
+
+def _rows(
+    best: Sequence[bands.Band],
+    sizes_: bands.Sizes,
+    plain: bands.Sizes,
+    parts: tuple[np.ndarray, np.ndarray],
+    margin: float,
+) -> tuple[Row, ...]:
+    """The bands with their limits: recorded ones with the margin, and stated ones."""
+    peaks, more = parts
+    recorded = bands.peaks_of(plain)
+    rows, low, low_plain = [], 0, 0
+    for band in best:
+        high = int(sizes_.sizes_bytes.searchsorted(band.size_bytes, side="right"))
+        high_plain = int(plain.sizes_bytes.searchsorted(band.size_bytes, side="right"))
+        live = int(recorded[low_plain, high_plain - 1]) if high_plain > low_plain else 0
+        own = bands.Band(band.size_bytes, int(peaks[low, high - 1]))
+        stated = int(more[low, high - 1])
+        count = with_margin([own], margin)[0].count + stated
+        rows.append(Row(band.size_bytes, min(count, COUNT_MAX), live, stated))
+        low, low_plain = high, high_plain
+    return tuple(rows)
 
 
 def with_margin(limits: Sequence[bands.Band], margin: float) -> tuple[bands.Band, ...]:

@@ -11,7 +11,7 @@ import click
 
 from tautochrone.commands.replay_options import SizeBytes
 from tautochrone.console import output
-from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
+from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.files import output_file
 from tautochrone.files.paths import OutputPath
 from tautochrone.plan.file import BANDS, CLASSES_MAX, LAYOUTS, MARGIN_MAX, PLANNERS
@@ -74,6 +74,13 @@ class Margin(click.ParamType):
     is_flag=True,
     help="Plan pools for bands of sizes that cannot fail within their limits, in any order of calls"
     " (core/pools.h); --margin is added to the limits (default: 15%).",
+)
+@click.option(
+    "--limits",
+    "limits_path",
+    type=PATH,
+    help="With --guarantee: TOML file with limits of your own, which win over recorded ones"
+    " (default: none).",
 )
 @click.option(
     "--classes-max",
@@ -147,6 +154,7 @@ def command(
     plan_path: Path | None,
     planner: str,
     is_guaranteed: bool,
+    limits_path: Path | None,
     classes_max: int,
     margin: float | None,
     layout: str | None,
@@ -204,7 +212,16 @@ def command(
             }
         )
         planned = guarantee.made_and_saved(
-            traces, margin, layout, build, skip_misuse, is_as_recorded, plan_path, header_path, force
+            traces,
+            margin,
+            layout,
+            build,
+            skip_misuse,
+            is_as_recorded,
+            limits_path,
+            plan_path,
+            header_path,
+            force,
         )
         if not any(map(output_file.is_stdout, outputs)):
             output.emit(
@@ -214,6 +231,8 @@ def command(
                 lambda: guarantee.show(planned, plan_path, header_path),
             )
         return _ended(traces, planned.endings, planned.plan, limit_bytes)
+    if limits_path is not None:
+        raise TauError("--limits needs --guarantee", "add --guarantee", EXIT_USAGE)
     wanted = Wanted(
         *(planner, classes_max, margin, layout, skip_misuse, is_input_fixed, pools),
         *(is_as_recorded, build),

@@ -10,6 +10,7 @@ from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.heap.guarantee import Guaranteed, make_guarantee, sentence
+from tautochrone.heap.limits import Limits, load
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
 from tautochrone.plan.file import Plan, save_plan
@@ -38,17 +39,20 @@ def made_and_saved(
     build: Build,
     skip_misuse: bool,
     is_as_recorded: bool,
+    limits_path: Path | None,
     plan_path: Path | None,
     header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
     """Make the plan, and write its file and its header."""
     readers = [open_trace(trace) for trace in traces]
-    made = make_guarantee(readers, margin, layout, build, skip_misuse, is_as_recorded)
+    limits = load(limits_path) if limits_path is not None else Limits()
+    made = make_guarantee(readers, margin, layout, build, skip_misuse, is_as_recorded, limits)
     if header_path is not None:
         sizes.refuse_header(made.plan)
     words = ["tau plan", *(trace.name for trace in traces), "--guarantee"]
     words += [] if margin is None else ["--margin", f"{margin * 100:g}%"]
+    words += [] if limits_path is None else ["--limits", limits_path.name]
     made_by = " ".join([*words, "--layout", made.plan.layout])
     made = replace(made, plan=_with_bounds(made.plan, build))
     if plan_path is not None:
@@ -83,10 +87,14 @@ def notes(made: Guaranteed) -> tuple[str, ...]:
 
 
 def _rows(made: Guaranteed) -> list[dict[str, int]]:
-    plan = made.plan
     return [
-        {"size_bytes": size, "count": count, "recorded_peak_count": recorded}
-        for (size, count), recorded in zip(plan.classes, plan.recorded_counts, strict=True)
+        {
+            "size_bytes": row.size_bytes,
+            "count": row.count,
+            "recorded_peak_count": row.recorded,
+            "stated_count": row.stated,
+        }
+        for row in made.rows
     ]
 
 
@@ -171,10 +179,12 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
         " calls with this peak and these sizes (Robson 1971)"
     )
     print(f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same")
-    shown = plan.classes[:ROWS_MAX]
-    print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}")
-    for (size, count), recorded in zip(shown, plan.recorded_counts, strict=False):
-        print(f"{size:>16,} {count:>10,} {recorded:>10,}")
+    shown = made.rows[:ROWS_MAX]
+    states = f" {'stated':>10}" if made.limits.limits else ""
+    print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}{states}")
+    for row in shown:
+        stated = f" {row.stated:>10,}" if states else ""
+        print(f"{row.size_bytes:>16,} {row.count:>10,} {row.recorded:>10,}{stated}")
     if len(plan.classes) > len(shown):
         print(f"{'…':>16} {len(plan.classes) - len(shown)} more in the plan")
     for name, value in plan.sections.items():

@@ -16,13 +16,14 @@ import numpy as np
 from tautochrone import native
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
+from tautochrone.heap.limits import Matched
 from tautochrone.trace.file import TraceReader
 
 SIZES_MAX = 4096
 BANDS_MAX = 64  # TAU_BUDGET_CLASSES_MAX
 LEVELS = range(9)  # of the table of sizes: up to POOLS_SIZE_LEVEL_MAX
 UNREACHED = 1 << 60
-COLUMNS = ("op", "slot", "size_bytes", "align_log2", "flags")
+COLUMNS = ("op", "slot", "size_bytes", "align_log2", "flags", "site")
 EVENT = np.dtype([(name, np.uint64) for name in COLUMNS])
 
 
@@ -94,14 +95,21 @@ class _Recorded(NamedTuple):
     delta: np.ndarray
 
 
-def sizes_of(readers: Sequence[TraceReader], granule_bytes: int) -> Sizes:
-    """The sizes of all recordings, whose instants follow each other; each starts empty."""
+def sizes_of(
+    readers: Sequence[TraceReader], granule_bytes: int, matched: Matched | None = None
+) -> Sizes:
+    """The sizes of all recordings, whose instants follow each other; each starts empty.
+
+    Objects that `matched` limits are left out, but their sizes are there.
+    """
     parts, instant = [], 0
     for reader in readers:
-        parts.append(_changes_of(_events_of(reader), granule_bytes, instant))
+        parts.append(_changes_of(reader, granule_bytes, instant, matched))
         instant = int(parts[-1].instant.max(initial=instant)) + 1
     size, alignment, instants, delta = (np.concatenate(each) for each in zip(*parts, strict=True))
-    sizes_bytes, index = np.unique(size, return_inverse=True)
+    limited = sorted(set().union(*matched.keys)) if matched is not None else []
+    sizes_bytes = np.union1d(size, np.array(limited, np.int64))
+    index = np.searchsorted(sizes_bytes, size)
     if len(sizes_bytes) > SIZES_MAX:
         raise TauError(
             f"the recordings have {len(sizes_bytes):,} different sizes; bands are planned for up to"
@@ -128,12 +136,15 @@ def _events_of(reader: TraceReader) -> np.ndarray:
     return np.concatenate(blocks) if blocks else np.empty(0, EVENT)
 
 
-def _changes_of(events: np.ndarray, granule_bytes: int, instant: int) -> _Recorded:
+def _changes_of(
+    reader: TraceReader, granule_bytes: int, instant: int, matched: Matched | None
+) -> _Recorded:
     """The changes of a recording whose first instant is `instant`.
 
     All rises up to the next fall are one instant: only before a fall can more be alive than ever.
     What is alive at the end falls in an instant of its own.
     """
+    events = _events_of(reader)
     makes = events["op"] != trace_format.OP_FREE
     ends = (events["op"] == trace_format.OP_FREE) | (events["op"] == trace_format.OP_REALLOC)
     alignment = 1 << np.minimum(events["align_log2"], 40).astype(np.int64)
@@ -150,12 +161,12 @@ def _changes_of(events: np.ndarray, granule_bytes: int, instant: int) -> _Record
     made, ended, left = np.flatnonzero(makes), before[ends], np.flatnonzero(stays)
     end = int(at[-1]) + 1 if len(at) else instant
     objects = np.concatenate([ended, made, left])
-    return _Recorded(
-        size=size[objects],
-        alignment=alignment[objects],
-        instant=np.concatenate([at[ends], at[makes], np.full(len(left), end)]),
-        delta=np.repeat([-1, 1, -1], [len(ended), len(made), len(left)]),
-    )
+    instants = np.concatenate([at[ends], at[makes], np.full(len(left), end)])
+    delta = np.repeat([-1, 1, -1], [len(ended), len(made), len(left)])
+    if matched is not None:
+        counts = ~matched.excluded(reader, events["site"], size)[objects]
+        objects, instants, delta = objects[counts], instants[counts], delta[counts]
+    return _Recorded(size[objects], alignment[objects], instants, delta)
 
 
 def peaks_of(sizes: Sizes) -> np.ndarray:

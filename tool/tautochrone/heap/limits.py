@@ -1,0 +1,142 @@
+"""Limits of the user's own for a plan of bands, and what a recording exceeds.
+
+A limit says how many objects of one size, or of one call site, are alive at most. It wins over what
+was recorded: its objects leave the recordings, and every band that one of its sizes falls into has
+so many blocks more. Of limits that exclude each other, only the largest counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+import numpy as np
+
+from tautochrone.errors import TauError
+from tautochrone.facts import limits_format
+from tautochrone.files import toml_file
+from tautochrone.trace.file import TraceReader
+
+NEXT_STEP = 'write [[limit]] tables with size_bytes or site, and count, as in "tau plan --help"'
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At most `count` objects of `size_bytes`, or from `site`, are alive."""
+
+    name: str
+    size_bytes: int | None
+    site: str | None
+    count: int
+
+    def told(self) -> str:
+        """The limit in words."""
+        what = f"of {self.size_bytes:,} bytes" if self.site is None else f"from {self.site}"
+        return f"at most {self.count:,} {what}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits, and groups of them whose objects are never alive together, by place in `limits`.
+
+    Every limit is in one group; most are alone in it.
+    """
+
+    limits: tuple[Limit, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+
+
+def load(path: Path) -> Limits:
+    """Read a file of limits. Raises TauError with the line, for contradictions too."""
+    _, document, reader = toml_file.read_toml(path, "limits", NEXT_STEP)
+    table = reader.table("", document, limits_format.DOCUMENT)
+    limits: list[Limit] = []
+    for index, row in enumerate(table["limit"]):
+        place = f"limit[{index}]"
+        size, site = row.get("size_bytes"), row.get("site")
+        if (size is None) == (site is None):
+            raise reader.fail(f"{place} needs size_bytes or site, and not both", place=place)
+        limits.append(Limit(row.get("name") or f"limit-{index + 1}", size, site, row["count"]))
+        for other in limits[:-1]:
+            if other.name == limits[-1].name:
+                raise reader.fail(f"{place}: the name {other.name} is there twice", place=place)
+            if (other.size_bytes, other.site) == (size, site):
+                both = f"{other.told()}, and {limits[-1].told()}"
+                raise reader.fail(f"{place} contradicts {other.name}: {both}", place=place)
+    return Limits(tuple(limits), _groups(reader, limits, table.get("exclusive", [])))
+
+
+def _groups(
+    reader: toml_file.Reader, limits: Sequence[Limit], rows: Sequence[dict[str, list[str]]]
+) -> tuple[tuple[int, ...], ...]:
+    """The places of limits in each group. Raises TauError for an unknown or repeated name."""
+    places = {limit.name: place for place, limit in enumerate(limits)}
+    groups, taken = [], set()
+    for index, row in enumerate(rows):
+        where = f"exclusive[{index}]"
+        for name in row["limits"]:
+            if name not in places:
+                raise reader.fail(f"{where}: no limit is called {name}", place=where)
+            if name in taken:
+                raise reader.fail(f"{where}: {name} is in another group or twice", place=where)
+            taken.add(name)
+        groups.append(tuple(places[name] for name in row["limits"]))
+    groups += [(place,) for name, place in places.items() if name not in taken]
+    return tuple(filter(None, groups))
+
+
+def site_names(reader: TraceReader) -> list[str]:
+    """The call sites of a recording, MODULE+0xOFFSET; site number s of an event is entry s - 1."""
+    return [f"{PurePath(module).name}+{offset:#x}" for module, offset in reader.sites()]
+
+
+class Matched:
+    """Which limit each object of the recordings falls under, gathered while they are read."""
+
+    def __init__(self, limits: Limits, granule_bytes: int) -> None:
+        self.limits = limits
+        self.keys: list[set[int]] = [set() for _ in limits.limits]  # sizes of each limit's objects
+        for limit, keys in zip(limits.limits, self.keys, strict=True):
+            if limit.size_bytes is not None:
+                keys.add(-(-limit.size_bytes // granule_bytes) * granule_bytes)
+
+    def excluded(self, reader: TraceReader, site: np.ndarray, size: np.ndarray) -> np.ndarray:
+        """Whether each object is limited, so that its recorded number does not count."""
+        found = np.zeros(len(size), bool)
+        if not self.limits.limits:
+            return found
+        names = site_names(reader)
+        for limit, keys in zip(self.limits.limits, self.keys, strict=True):
+            if limit.site is None:
+                mine = np.isin(size, list(keys))
+            else:
+                numbers = [index + 1 for index, name in enumerate(names) if name == limit.site]
+                mine = np.isin(site, numbers) & ~found
+                keys.update(np.unique(size[mine]).tolist())
+            found |= mine
+        return found
+
+    def refuse_unseen(self) -> None:
+        """Raise TauError for a site that no recording has: nothing says which sizes it asks for."""
+        for limit, keys in zip(self.limits.limits, self.keys, strict=True):
+            if not keys:
+                raise TauError(
+                    f"limit {limit.name}: no recording has an object from {limit.site}",
+                    "name a call site of the recordings, MODULE+0xOFFSET (`tau export` to CSV has"
+                    " them), or limit its size",
+                )
+
+    def more(self, sizes_bytes: np.ndarray) -> np.ndarray:
+        """[low, high]: how many blocks a band from one size to another needs for the limits."""
+        count = len(sizes_bytes)
+        more = np.zeros((count, count), np.int64)
+        for group in self.limits.groups:
+            most = np.zeros((count, count), np.int64)
+            for place in group:
+                has = np.isin(sizes_bytes, list(self.keys[place])).astype(np.int64)
+                before = np.concatenate([[0], np.cumsum(has)])
+                is_in = before[None, 1:] > before[:-1, None]
+                most = np.maximum(most, np.where(is_in, self.limits.limits[place].count, 0))
+            more += np.triu(most)
+        return more
