@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.argument("traces", type=click.Path(path_type=Path), nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
-def command(file: Path, as_json: bool) -> int:
+def command(file: Path, traces: tuple[Path, ...], as_json: bool) -> int:
     """Validate FILE against every rule: a trace, a plan, a code recording, or a description.
 
     \b
     tau check program.tau && echo sound
     tau check plan.toml --json
     tau check tasks.toml
+    tau check plan.toml later.tau
 
     Of a trace it checks every checksum, every event, and the footer against the events. It also
     reports events that are missing because recording stopped early, because the file was cut, or
@@ -45,9 +47,16 @@ def command(file: Path, as_json: bool) -> int:
     first mistake that the planner would refuse is printed. Recordings that tasks name are read.
     Whether tasks fit a geometry is what `tau tlb plan` says.
 
+    With TRACES, FILE is a plan of `tau plan --guarantee`. The limits that a recording exceeds are
+    printed: by how much, first when, and at which call site.
+
     Exit status: 0 if there is no problem; 1 if there are problems, which are printed with their
-    places.
+    places; 3 if a recording exceeds a limit.
     """
+    if traces:
+        from tautochrone.commands.check_limits import check
+
+        return check(file, traces, as_json)
     kind, checked = check_file(file)
     problems, ending = checked.problems, checked.ending
     next_step = checked.next_step

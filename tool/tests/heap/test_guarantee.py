@@ -9,14 +9,17 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tautochrone.errors import TauError
+from tautochrone.heap.exceeding import exceeded
 from tautochrone.heap.guarantee import excess, make_guarantee, sentence, with_margin
+from tautochrone.heap.limits import load
 from tautochrone.heap.planners import bands
 from tautochrone.plan.file import load_plan
 from tautochrone.replay.run import completes, smallest_heap
-from tautochrone.trace.file import open_trace
+from tautochrone.trace.file import TraceWriter, open_trace
 from testing.command import tau
 from testing.random_trace import FREE, MALLOC, REALLOC, Event, random_trace, write_events
 
@@ -175,3 +178,95 @@ def test_pools_are_never_smaller_than_they_need(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "a.tau", 9, events=900, live_max=60, others=False)
     plan = make_guarantee([trace], 0.0, "32").plan
     assert plan.heap_bytes - 8 <= smallest_heap(trace, "pools", plan) <= plan.heap_bytes
+
+
+def test_a_later_recording_is_held_against_the_plan(tmp_path: Path) -> None:
+    """Which limit, by how much, first at which event; objects above all bands; exit status 3."""
+    first = write_events(tmp_path / "first.tau", [(MALLOC, slot, 24, 0) for slot in range(10)])
+    plan = tmp_path / "p.toml"
+    tau("plan", first, "--guarantee", "--layout", "32", "--margin", "20%", "-o", plan, expect=0)
+    assert "stays within all 1 limits" in tau("check", plan, first, expect=0).stdout
+    later: list[Event] = [(MALLOC, slot, 20, 0) for slot in range(12)]
+    later += [(FREE, 3, 0, 0), (MALLOC, 3, 8, 0), (REALLOC, 3, 24, 0), (MALLOC, 12, 24, 0)]
+    later += [(REALLOC, 4, 5000, 0)]
+    write_events(tmp_path / "later.tau", later)
+    result = json.loads(tau("check", plan, tmp_path / "later.tau", "--json", expect=3).stdout)
+    assert result["within_limits"] is False
+    band, above = result["traces"][0]["exceeded"]
+    assert band == dict(size_bytes=24, limit_count=12, peak_count=13, first_event=15, site="")
+    assert above == dict(size_bytes=5000, limit_count=0, peak_count=1, first_event=16, site="")
+    said = tau("check", plan, tmp_path / "later.tau", expect=3).stdout
+    assert "13 objects of up to 24 bytes at once, the limit is 12; first at event 15" in said
+    assert not completes(tmp_path / "later.tau", "pools", load_plan(plan).heap_bytes, load_plan(plan))
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_what_check_says_is_what_replay_does(seed: int, tmp_path: Path) -> None:
+    """A recording within all limits completes, and one beyond some does not."""
+    trace = random_trace(tmp_path / "a.tau", seed, events=400, live_max=30)
+    plan = make_guarantee([trace], 0.0, "32").plan
+    other = random_trace(tmp_path / "b.tau", seed + 100, events=150, live_max=4 + seed)
+    holds = completes(other, "pools", plan.heap_bytes, plan)
+    assert holds == (not exceeded(open_trace(other), plan))
+
+
+LIMITS = 'format = "tautochrone limits"\nversion = 1\n'
+
+
+def test_limits_of_the_user_win(tmp_path: Path) -> None:
+    """Over recorded ones, by size and by call site, without a margin; groups share their blocks."""
+    with TraceWriter(tmp_path / "a.tau", {}) as writer:
+        site = writer.site("/usr/bin/app", 0x1234)
+        sizes = np.array([24] * 20 + [56, 72] + [2000, 3000], np.uint64)
+        writer.append(
+            op=np.zeros(24, np.uint8),
+            slot=np.arange(24, dtype=np.uint32),
+            size_bytes=sizes,
+            site=np.array([0] * 20 + [site, site] + [0, 0], np.uint32),
+        )
+    path = tmp_path / "limits.toml"
+    path.write_text(
+        LIMITS
+        + "[[limit]]\nsize_bytes = 20\ncount = 5\n"
+        + '[[limit]]\nsite = "app+0x1234"\ncount = 7\n'
+        + '[[limit]]\nname = "a"\nsize_bytes = 2000\ncount = 3\n'
+        + '[[limit]]\nname = "b"\nsize_bytes = 3000\ncount = 2\n'
+        + '[[exclusive]]\nlimits = ["a", "b"]\n'
+    )
+    made = make_guarantee([tmp_path / "a.tau"], 0.5, "32", limits=load(path))
+    by_size = {row.size_bytes: row for row in made.rows}
+    assert (by_size[24].count, by_size[24].recorded, by_size[24].stated) == (5, 20, 5)
+    assert by_size[72].count == 7 and by_size[72].recorded == 2
+    assert by_size[3000].count == 3  # either three of one or two of the other, never both
+    words = ["plan", tmp_path / "a.tau", "--guarantee", "--layout", "32", "--limits", path]
+    result = json.loads(tau(*words, "--json", expect=0).stdout)
+    assert [row["stated_count"] for row in result["pools"]] == [row.stated for row in made.rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[limit]]\ncount = 1\n", "limit[0] needs size_bytes or site"),
+        ('[[limit]]\nsize_bytes = 8\nsite = "a+0x1"\ncount = 1\n', "and not both"),
+        ("[[limit]]\nsize_bytes = 0\ncount = 1\n", "expected an integer from 1"),
+        ("[[limit]]\nsize_bytes = 8\ncount = -1\n", "expected an integer from 0"),
+        ("[[limit]]\nsize_bytes = 8\ncount = 1\n" * 2, "limit[1] contradicts limit-1"),
+        (
+            '[[limit]]\nname = "a"\nsize_bytes = 8\ncount = 1\n[[exclusive]]\nlimits = ["b"]\n',
+            "exclusive[0]: no limit is called b",
+        ),
+        (
+            '[[limit]]\nsite = "nowhere+0x1"\ncount = 1\n',
+            "no recording has an object from nowhere",
+        ),
+        ("[[limit]]\nsize_bytes = 8\ncount = 4294967295\n", "no memory holds these limits"),
+    ],
+)
+def test_bad_limits(text: str, message: str, tmp_path: Path) -> None:
+    """Each is refused with its place and what to do; nothing is written."""
+    trace = write_events(tmp_path / "a.tau", [(MALLOC, 0, 24, 0)])
+    path = tmp_path / "limits.toml"
+    path.write_text(LIMITS + text)
+    done = tau("plan", trace, "--guarantee", "--limits", path, "-o", tmp_path / "p.toml")
+    assert done.returncode in (1, 2) and message in done.stderr, done.stderr
+    assert "next:" in done.stderr and not (tmp_path / "p.toml").exists()
