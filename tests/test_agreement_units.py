@@ -29,7 +29,7 @@ from model.vspace import Space
 from tautochrone.machine.calls import MEMORY_ADDRESS, Machine, core_code
 from tautochrone.facts import status_format
 from tautochrone.facts import trace_format as form
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 from tautochrone.replay.tile.tile import operations_of, sizes_before
 from tautochrone.targets.sources import CORE_FILES
 from testing.cocotb_run import SMALL, run

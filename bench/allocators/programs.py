@@ -16,7 +16,7 @@ from bench.commands import OUT, ROOT, gcc_program
 from bench.recording import Run, inputs_beside
 from tautochrone.console.output import note
 from tautochrone.errors import TauError
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 
 INPUTS = inputs_beside(__file__)
 TRACES = OUT / "traces"

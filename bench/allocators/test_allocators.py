@@ -10,7 +10,7 @@ import pytest
 from bench.allocators import (code_size, golden, images, peers, programs, synthetic, targets)
 from testing.golden import pinned
 from tautochrone.errors import TauError
-from tautochrone.replay import emulator, opened
+from tautochrone.replay import emulator, open_trace
 from tautochrone.replay.search import grid_sizes_of
 
 ISA = "m4"
@@ -26,7 +26,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_ours_and_two_peers_on_one_trace(trace: Path) -> None:
     """All complete the same trace; every call is counted; ours has the smallest longest free."""
-    events = opened.open_trace_for_replay(trace).operations()
+    events = open_trace.open_trace_for_replay(trace).operations()
     ours = emulator.count_calls(emulator.core_image("tlsf", ISA), trace)
     assert ours["free"].count == events["free"]
     assert ours["malloc"].count == events["malloc"]
@@ -40,7 +40,7 @@ def test_a_footprint_is_the_edge(trace: Path) -> None:
     """The arena found completes the trace and one just below it does not."""
     name = "newlib-nano"
     arena = peers.footprint(name, ISA, trace) - peers.static_data_bytes(name, ISA)
-    assert arena >= opened.open_trace_for_replay(trace).facts.peak_live_bytes
+    assert arena >= open_trace.open_trace_for_replay(trace).facts.peak_live_bytes
     assert peers.holds(name, ISA, trace, arena)
     assert not peers.holds(name, ISA, trace, arena - 8)
 
@@ -49,7 +49,7 @@ def test_peers_are_searched_on_the_grid_that_ours_is(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A peer that holds in a small island of sizes is found there, as ours would be."""
-    decoded = opened.open_trace_for_replay(trace)
+    decoded = open_trace.open_trace_for_replay(trace)
     peak = int(decoded.facts.peak_live_bytes)
     grid = grid_sizes_of(int(decoded.facts.events))
     island = (peak // 8 + 1) * 8 + peak // 5 // 8 * 8

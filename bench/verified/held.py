@@ -15,7 +15,7 @@ from typing import Any
 from tautochrone.machine.core_build import TARGETS, Build
 from tautochrone.heap.pools import ALWAYS
 from tautochrone.heap.plan import Wanted, make_plan, with_sections
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.verify.recordings import Done, verify
 
 CHECK_LEVELS = (0, 1, 2)

@@ -23,7 +23,7 @@ from bench.allocators.ours import plan_of
 from repro.budget.traces import trace_of
 from tautochrone.facts import fault_format as faults
 from tautochrone.plan.file import Plan
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 from tautochrone.replay.search import RESOLUTION_BYTES
 from tautochrone.replay.session import Session
 from tautochrone.replay.systems import system_named
@@ -51,7 +51,7 @@ def safe_heap(session: Session, smallest_bytes: int, most_bytes: int) -> int:
 
 def measure(trace: Path, system: str, plan: Plan | None) -> dict[str, float]:
     """Smallest, bisected and safe heap of one system on one trace."""
-    decoded = opened.open_trace_for_replay(trace)
+    decoded = open_trace.open_trace_for_replay(trace)
     peak_bytes = int(decoded.facts.peak_live_bytes)
     with system_named(system).session(decoded, plan) as session:
         smallest = session.smallest_heap()

@@ -78,7 +78,7 @@ def command(
     """
     from tautochrone.plan.file import load_plan
     from tautochrone.plan.remarks import note_plan
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
     from tautochrone.replay.run import entries_of
     from tautochrone.report.text import Replayed, show
 

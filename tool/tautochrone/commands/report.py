@@ -498,7 +498,7 @@ def _read_replays(paths: tuple[Path, ...], reader: TraceReader) -> Replays:
 
 def _replay_now(reader: TraceReader, on: str, options: Options) -> list[Entry]:
     """Replay the report's trace on the named systems."""
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
     from tautochrone.replay.run import entries_of
 
     return entries_of(OpenTrace(reader), on.split(","), options)

@@ -18,7 +18,7 @@ from tautochrone.trace.ending import note_ending
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.verify.recordings import Done
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 PATH = click.Path(dir_okay=False, path_type=Path)
 TRACES = click.Path(path_type=Path)
@@ -77,7 +77,7 @@ def command(
     from tautochrone.plan.file import load_plan
     from tautochrone.plan.remarks import note_plan
     from tautochrone.verify.recordings import refuse
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
     from tautochrone.trace.folder import traces_in
 
     if output_file.is_stream(plan_path):

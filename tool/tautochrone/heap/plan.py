@@ -29,7 +29,7 @@ from tautochrone.heap.spread import Spread, spread_of
 from tautochrone.heap.threshold import threshold
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
-from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
+from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay
 from tautochrone.trace import abi
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace

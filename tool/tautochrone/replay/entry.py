@@ -18,7 +18,7 @@ import numpy as np
 from tautochrone.facts import fault_format as faults
 
 if TYPE_CHECKING:
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 # The units of a call's cost.
 INSTRUCTIONS, CYCLES, ACCESSES = "instructions", "cycles", "accesses"

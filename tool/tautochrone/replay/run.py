@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format
-from tautochrone.replay.opened import (
+from tautochrone.replay.open_trace import (
     OpenTrace,
     open_trace_for_replay,
     refuse_misuse,

@@ -20,7 +20,7 @@ from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 from tautochrone.replay.search import grid_sizes_of, search_steps
 
 HEAP_32_BYTES_MAX = 1 << 30  # the largest pool of a 32-bit layout
@@ -66,7 +66,7 @@ class Session:
 
     def __init__(
         self,
-        trace: opened.OpenTrace,
+        trace: open_trace.OpenTrace,
         arena: Arena,
         plan: Any | None = None,
         layout: str = "32",

@@ -12,7 +12,7 @@ from tautochrone.machine.core_build import FASTEST, Build
 
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 
 class PlannedHeap(Protocol):

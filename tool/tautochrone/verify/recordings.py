@@ -22,7 +22,7 @@ from tautochrone.trace import abi
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.replay.emulator import Counts
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 
 @dataclass(frozen=True)

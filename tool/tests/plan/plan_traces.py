@@ -12,7 +12,7 @@ import numpy as np
 from tautochrone.machine.core_build import Build
 from tautochrone.heap.profile import Instants, profile_of
 from tautochrone.plan.sections import Basis
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 from testing.random_trace import FREE, MALLOC, Event, write_events
 
 

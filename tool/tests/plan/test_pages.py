@@ -22,7 +22,7 @@ from tautochrone.plan.header import save_header
 from tautochrone.plan.pages import Pages, refuse_fewer_frames
 from tautochrone.plan.sections import Basis
 from tautochrone.replay.entry import Entry
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 from tautochrone.replay.paging import page_replay
 from tautochrone.replay.run import entries_of
 from tautochrone.replay.system import Options

@@ -13,7 +13,7 @@ from tautochrone import native
 from tautochrone.machine.images import CODE_ADDRESS, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import paging
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.paging import HEAP_PAGES_MAX, SYSTEMS, PageReplay, page_replay
 from tautochrone.replay.run import replay as plain_replay
 from tautochrone.targets.sources import CORE_FILES

@@ -27,7 +27,7 @@ from tautochrone.replay.entry import (
     curve_of,
     thinned,
 )
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.system import Options, System
 from tautochrone.targets.heaps import heaps
 

@@ -108,7 +108,7 @@ def open_trace_for_replay(trace: str | Path | TraceReader | OpenTrace) -> OpenTr
     return _opened(path, resolved, stat.st_mtime_ns, stat.st_size)
 
 
-def watched(work: Callable[[], Work], label: str) -> Work:
+def with_progress(work: Callable[[], Work], label: str) -> Work:
     """Do `work`, which reports no progress, under a progress bar if it takes long."""
     if not sys.stderr.isatty():
         return work()
