@@ -84,7 +84,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Wanted:
-    """How to plan. `layout` is the target's; the default is that of the recordings' ABI.
+    """How to plan. `layout` is the target's (default: the layout of the recordings' ABI).
 
     `margin` None is what the recordings advise. With `is_input_fixed` the replayed planner judges
     by these recordings alone. `pools` is one of pools.WAYS, for the replayed planner.

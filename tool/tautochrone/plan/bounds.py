@@ -66,7 +66,7 @@ def _pairs(has_classes: bool, has_pages: bool, layout: str) -> list[Pair]:
 
 
 def _targets(system: str) -> tuple[str, ...]:
-    """The targets on which a system has bounds; empty if there is no such system."""
+    """The targets on which a system has bounds; empty for an unknown system."""
     from tautochrone.replay.systems import system_named
 
     if system == RUN:
@@ -149,7 +149,7 @@ def document(value: Bounds) -> dict[str, Any]:
 
 
 def told(value: Bounds) -> list[str]:
-    """As Section. `tau replay` prints the other bounds of calls beside the measured costs."""
+    """As Section. `tau replay` prints the other bounds of calls next to the measured costs."""
     tasks = responses.told(value.tasks) if value.tasks else []
     return [*_told_of_run(of_run(value)), *tasks]
 

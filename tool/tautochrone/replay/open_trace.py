@@ -30,7 +30,7 @@ OPERATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
 class OpenTrace:
     """A decoded trace, ready for replay. It keeps its arena between runs.
 
-    `header`, `totals` and `ending` are those of the file (tautochrone.trace). A trace that is too
+    `header`, `totals` and `ending` are the file's (tautochrone.trace). A trace that is too
     long for memory is read through `reader` again, which therefore stays open.
     """
 

@@ -35,7 +35,7 @@ class Arena:
     It is in `library` (`{bits}` is 32 or 64, `{level}` a check level above 0) with functions
     `prefix`_init, _malloc and so on, or it is built in and `opener` opens it. With `needs_plan` it
     takes a plan's classes; with a plan without classes it runs as `prefix_without_classes`.
-    `grows`: it takes memory on demand, so one run gives the footprint and there is no search.
+    `grows`: it takes memory on demand, so one run gives the footprint without a search.
     """
 
     name: str

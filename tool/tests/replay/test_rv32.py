@@ -31,7 +31,7 @@ INTERESTING = [0, 1, 2, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFF80, 
 def random_program(seed: int, length: int = 400) -> str:
     """Assembly of a function that computes, branches forward, loads and stores at random.
 
-    a0 is its scratch memory of 256 bytes, kept in s0; what it returns mixes all registers.
+    a0 is its scratch memory of 256 bytes, kept in s0; its result mixes all registers.
     """
     source = random.Random(seed)
 

@@ -167,9 +167,9 @@ def _with_costs(operation: Operation, counts: Counts) -> Operation:
 def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> Native:
     """Make a system from a shared library with PREFIX_init, _malloc, _calloc, … _free.
 
-    Their prototypes are those of core/tlsf.h; free returns 0 for success. If the library has
+    They have the prototypes of core/tlsf.h; free returns 0 for success. If the library has
     `size_t PREFIX_footprint(void *heap)`, that function reports how much of the arena is taken.
-    With `grows` there is no search.
+    With `grows` nothing is searched.
     """
     about = f"the allocator in {Path(library).name}"
     return Native(Arena(name, str(library), prefix, grows=grows), PEER, about)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -67,7 +68,7 @@ class Process(System):
         guess_bytes: int | None,
         grid_sizes: int | None,
     ) -> int:
-        """The memory that the process takes; there is no search."""
+        """The memory that the process takes, without a search."""
         return self.run_once(trace, plan, None, layout).footprint_bytes
 
     def run_once(
@@ -79,7 +80,8 @@ class Process(System):
     ) -> Entry:
         """Peak memory of a process that replays the trace, minus its memory before."""
         self.accept(Options(heap_bytes=heap_bytes), trace.path)
-        return open_trace.with_progress(lambda: self._carried_out(trace), f"replaying on {self.name}")
+        work = functools.partial(self._carried_out, trace)
+        return open_trace.with_progress(work, f"replaying on {self.name}")
 
     def _carried_out(self, trace: open_trace.OpenTrace) -> Entry:
         preload = self.found()
