@@ -247,12 +247,6 @@ def mechanism_findings(root: Path, files: list[Path], rows: list[Row]) -> Iterat
                 yield f"{name}: {mine.name} may not include {theirs.name} ({target})"
 
 
-def base_of(root: Path) -> set[str]:
-    """Return the names of what every mechanism of the core may include."""
-    rows = rows_of((root / "DESIGN.md").read_text(), MECHANISMS_TABLE)
-    return {row.name for row in rows if row.about == BASE}
-
-
 def findings(root: Path, files: list[Path]) -> Iterator[str]:
     """Yield everything that DESIGN.md's two tables of arrows do not allow."""
     design = root / "DESIGN.md"
