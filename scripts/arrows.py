@@ -102,6 +102,7 @@ class Uses:
     root: Path
     files: list[Path]
     names: set[Path] = field(init=False)
+    places: dict[Path, list[tuple[str, list[Path]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.names = {path.relative_to(self.root) for path in self.files}
@@ -126,7 +127,12 @@ class Uses:
             if len(places) > 1:
                 yield spelled, sorted(places)
 
-    def _places(self, name: Path) -> Iterator[tuple[str, list[Path]]]:
+    def _places(self, name: Path) -> list[tuple[str, list[Path]]]:
+        if name not in self.places:
+            self.places[name] = list(self._find_places(name))
+        return self.places[name]
+
+    def _find_places(self, name: Path) -> Iterator[tuple[str, list[Path]]]:
         text = (self.root / name).read_text()
         if name.suffix in C_SUFFIXES:
             for mark, include in INCLUDE.findall(text):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import closure
 import pytest
 import tidy
 
@@ -74,6 +75,7 @@ MUTANTS = {
     "a document to a unit": ("hw/tlb/a.md", "[a](../tile/#x)\n", "may not link to hw/tile (hw/t"),
     "a folder of its own": ("extra/a.py", "", "extra/a.py: its folder has no row"),
     "a mechanism of its own": ("core/slab.h", "", "slab has no row"),
+    "stale lines": ("docs/closure.md", "| TLSF | `core/tlsf.c` | 2 | 12 |\n", "10 lines, not 12"),
     "stale": ("facts/gen.py", "import sys\nsys.exit('trace.h differs')\n", "trace.h differs"),
     "symbol": ("core/tlsf.c", GOOD_C.replace("tau_tlsf_t", "tlsf_t"), "exports tlsf_touch"),
     "data symbol": ("core/tlsf.c", GOOD_C + "int state;\n", "exports state"),
@@ -113,6 +115,28 @@ def tree(tmp_path: Path) -> Path:
 def test_a_link_is_found(tree: Path) -> None:
     (tree / "core" / "core").symlink_to(tree / "core")
     assert any("core/core: a link" in finding for finding in tidy.findings(tree))
+
+
+def test_a_part_that_is_too_large_is_found(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The headers that TLSF includes count, and the sources of these headers."""
+    put(tree, "docs/closure.md", "| TLSF | `core/tlsf.c` | 2 | 18 |\n")
+    put(tree, "core/tlsf.c", '#include "core/status.h"\n' + GOOD_C)
+    put(tree, "core/status.h", "#define TAU_OK 0\n")
+    put(tree, "core/status.c", "//\n" * 6)
+    monkeypatch.setitem(closure.LARGER, "TLSF", 18)
+    assert tidy.findings(tree) == []
+    monkeypatch.setitem(closure.LARGER, "TLSF", 17)
+    assert tidy.findings(tree) == ["scripts/closure.py: TLSF: 18 lines to read, at most 17"]
+
+
+def test_the_closure_of_a_unit_is_its_modules_and_packages(tree: Path) -> None:
+    put(tree, "hw/tlb/rtl/tau_tlb.sv", 'tau_sets sets (.*);\n`include "a.svh"\n')
+    put(tree, "hw/socket/rtl/tau_sets.sv", "import tau_status_pkg::*;\n")
+    put(tree, "hw/socket/rtl/tau_status_pkg.sv", "")
+    put(tree, "hw/socket/rtl/tau_other.sv", "")
+    found = closure.Closure(tree, tidy.tree_files(tree)).of(closure.PARTS["MMU `tlb`"])
+    names = {"tau_tlb.sv", "tau_sets.sv", "tau_status_pkg.sv", "a.svh"}
+    assert {name.name for name in found} == names
 
 
 def test_a_tree_without_the_tables_is_found(tree: Path) -> None:

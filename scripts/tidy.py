@@ -1,8 +1,9 @@
 """House style as a test: prints each place that breaks a rule and exits 1 if there is one.
 
 The rules, in the order of RULES: length of lines, functions and files; file names and words; links;
-limits of time in tests; arrows of includes, imports and documents; stale generated files; exported
-symbols; C types in Python. scripts/test_tidy.py breaks each of them.
+limits of time in tests; arrows of includes, imports and documents; lines that each part brings
+along; stale generated files; exported symbols; C types in Python. scripts/test_tidy.py breaks each
+of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arrows import findings as arrow_findings
+from closure import findings as closure_findings
 from sources import core_sources, functions_of, is_test, tree_files, tree_paths
 
 LINE_COLUMNS_MAX = 100
@@ -119,6 +121,11 @@ def arrows(root: Path, files: list[Path]) -> Iterator[str]:
     yield from arrow_findings(root, files)
 
 
+def closures(root: Path, files: list[Path]) -> Iterator[str]:
+    """No part of the product brings along more code than it may, and docs/closure.md is true."""
+    yield from closure_findings(root, files)
+
+
 def generated(root: Path, files: list[Path]) -> Iterator[str]:
     """What facts/gen.py writes is what is checked in."""
     generator = root / "facts" / "gen.py"
@@ -154,7 +161,17 @@ def mirrors(root: Path, files: list[Path]) -> Iterator[str]:
                     yield f"{place}: {ast.unparse(node)}: use tautochrone.declarations"
 
 
-RULES = (lengths, names_and_words, links, patience, arrows, generated, symbols, mirrors)
+RULES = (
+    lengths,
+    names_and_words,
+    links,
+    patience,
+    arrows,
+    closures,
+    generated,
+    symbols,
+    mirrors,
+)
 
 
 def findings(root: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""A plugin of pytest: `--skip-unchanged` leaves out test files whose inputs are as they last passed.
+"""A plugin of pytest: `--skip-unchanged` leaves out test files whose inputs are as when they passed.
 
 The inputs of a test file are, by the table of arrows in DESIGN.md:
 
