@@ -1,4 +1,4 @@
-"""A plugin of pytest: `--skip-unchanged` leaves out test files that have passed with the same inputs.
+"""A plugin of pytest: `--skip-unchanged` leaves out test files that passed with the same inputs.
 
 The inputs of a test file are, by the table of arrows in DESIGN.md:
 
