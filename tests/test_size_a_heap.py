@@ -19,18 +19,31 @@ from pathlib import Path
 import pytest
 
 from testing import firmware
-from testing.firmware import FIRMWARE, LIBRARIES, PROGRAMS, ROOT, TUTORIAL, source_of
+from testing.firmware import FIRMWARE, LIBRARIES, PROGRAMS, ROOT, source_of
 
+TUTORIAL = ROOT / "docs" / "tutorials" / "size-a-heap.md"
 FRESH_SEEDS = 20
 # Recordings of other days, each of another input.
 DAYS = {"monday.tau": 2, "tuesday.tau": 3, "wednesday.tau": 4, "new.tau": 5}
 ARMHF = "arm-linux-gnueabihf-gcc"
 
 
+def blocks(language: str) -> list[str]:
+    """The tutorial's blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
+
+
 def commands() -> list[str]:
     """The tutorial's commands; a command that goes on in the next line is one."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.M | re.S)
-    return [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line for block in blocks("sh") for line in block.replace("\\\n", " ").splitlines()]
+
+
+def planned_firmware(program: str, folder: Path) -> Path:
+    """Build the program with the tutorial's heap.c, in a folder with the core and a plan's header."""
+    (heap,) = blocks("c")
+    (folder / "heap.c").write_text(heap)
+    sources = [source_of(program), folder / "tautochrone.c", folder / "heap.c"]
+    return firmware.firmware(sources, folder)
 
 
 def run(folder: Path, command: str) -> str:
@@ -97,7 +110,7 @@ def assert_runs(elf: Path, program: str, folder: Path, seeds: list[int]) -> None
         assert said == firmware.Printed(checksum_of(program, folder, seed), 0), seed
 
 
-@pytest.mark.parametrize("way", ["firmware", "linux"])
+@pytest.mark.parametrize("way", ["firmware", pytest.param("linux", marks=pytest.mark.slow)])
 def test_the_tutorial_leads_to_a_firmware_that_runs(folder: Path, way: str) -> None:
     program, chosen = "cache", random.Random()
     seeds = [1, *(chosen.randrange(2, 2**31) for _ in range(FRESH_SEEDS))]
@@ -111,9 +124,7 @@ def test_the_tutorial_leads_to_a_firmware_that_runs(folder: Path, way: str) -> N
         if command not in last:
             run(folder, completed(command, program))
     built = folder / "firmware"
-    (built / "heap.c").write_text(firmware.heap_of_the_tutorial())
-    sources = [source_of(program), built / "tautochrone.c", built / "heap.c"]
-    elf = firmware.firmware(sources, built)
+    elf = planned_firmware(program, built)
     assert_runs(elf, program, folder, seeds)
     assert [run(folder, command) for command in last] and elf == built / "firmware.elf"
     assert "firmware.elf, m4: " in run(folder, "tau info plan.toml")
@@ -131,8 +142,9 @@ def test_each_program_runs_on_its_plan(folder: Path, program: str, pools: str) -
     run(folder, f"tau plan program.tau --margin 0% --pools {pools} -o p.toml --header heap_plan.h")
     built = folder / "built"
     built.mkdir()
-    planned = firmware.planned_firmware(program, built, folder / "heap_plan.h")
-    assert_runs(planned, program, folder, [7])
+    run(folder, f"python3 scripts/amalgamate.py {built}")
+    (folder / "heap_plan.h").rename(built / "heap_plan.h")
+    assert_runs(planned_firmware(program, built), program, folder, [7])
 
 
 # What only one side allocates: newlib's table of files; in C++, each run-time library's reserve for
