@@ -147,10 +147,20 @@ def _explain(error: BaseException) -> int:
     match error:
         case TauError():
             return _fail(error.message, error.next_step, error.exit_code, error.said)
+        case click.UsageError():
+            named = error.ctx.command_path if error.ctx else "tau"
+            message = terminal.in_one_line(error.format_message()).rstrip(".")
+            step = f"`{named} --help` shows how to call it"
+            return _fail(message[:1].lower() + message[1:], step, error.exit_code)
         case click.ClickException():
-            error.message = terminal.in_one_line(error.message)
-            error.show(file=sys.stderr)
-            return error.exit_code
+            return _fail(terminal.in_one_line(error.format_message()), None, error.exit_code)
+        case ModuleNotFoundError() if (error.name or "").startswith("tautochrone."):
+            missing = error.name.replace(".", "/")
+            return _fail(
+                f"this source tree is not built: {missing} is missing",
+                "`make build` installs the command, `make native` builds the tree",
+                EXIT_FAILED,
+            )
         case click.exceptions.Abort() | KeyboardInterrupt():
             return _fail("stopped", None, EXIT_STOPPED)
         case terminal.ReaderGone():

@@ -27,9 +27,7 @@ class SizeBytes(click.IntRange):
     def __init__(self) -> None:
         super().__init__(min=1)
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number of bytes."""
         found = re.fullmatch(r"(\d{1,9})([KMG])(?:i?B)?", str(value), re.IGNORECASE | re.ASCII)
         if found:

@@ -83,8 +83,8 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
     "spill_bytes",
     type=click.IntRange(min=launch.SPILL_MIN_BYTES, max=launch.RESERVED_BYTES),
     metavar="BYTES",
-    help="Most bytes of the spill heap (default: what the system gives; with --lock an eighth of "
-    "the plan's heap).",
+    help="Largest size of the spill heap, 1048576 or more (default: what the system gives; with"
+    " --lock an eighth of the plan's heap, but at least 1048576).",
 )
 @click.option(
     "--lock",
@@ -249,7 +249,8 @@ def _refuse_locking(how: How) -> None:
     """Raise TauError if a limit on locked memory, or the cgroup's on memory, is below the heap."""
     if not how.is_locked or how.plan is None:
         return
-    wanted_bytes = how.plan.heap_bytes + (launch.spill_bytes(how) or 0)
+    spill_bytes = launch.spill_bytes(how) or 0
+    wanted_bytes = how.plan.heap_bytes + spill_bytes
     locked, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     is_limited = locked != resource.RLIM_INFINITY and os.geteuid() != 0
     for limit, name, step in (
@@ -258,8 +259,8 @@ def _refuse_locking(how: How) -> None:
     ):
         if limit is not None and wanted_bytes > limit:
             raise TauError(
-                f"--lock needs {wanted_bytes:,} bytes of locked memory and more for code and"
-                f" stacks; {name} is {limit:,}",
+                f"--lock needs {wanted_bytes:,} bytes of locked memory, {spill_bytes:,} of them for"
+                f" the spill heap (--spill), and more for code and stacks; {name} is {limit:,}",
                 step,
                 EXIT_CANNOT_RUN_SO,
             )

@@ -142,9 +142,7 @@ def _on_targets(
     return done
 
 
-def _on_firmware(
-    plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: bool
-) -> list[Done]:
+def _on_firmware(plan: Plan, traces: list[OpenTrace], path: Path, skip_misuse: bool) -> list[Done]:
     from tautochrone.verify.firmware import open_firmware
 
     firmware = open_firmware(path, plan)
@@ -192,6 +190,7 @@ def _result(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> dict[s
 
 def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
     from tautochrone.plan.build import build_of
+    from tautochrone.verify.recordings import bounds_of
 
     print(f"{plan_path}: a heap of {plan.heap_bytes:,} bytes, {build_of(plan).told()}")
     for each in done:
@@ -203,8 +202,13 @@ def _print(plan_path: Path, plan: Plan, done: list[Done], held: bool) -> None:
         print(
             f"{where}, {run.trace}: {run.calls:,} calls, {refused}; stack {run.stack_bytes:,} bytes"
         )
+        stated = bounds_of(plan, run.target) if run.firmware else {}
         for call in each.calls:
             bound = "no bound" if call.bound is None else f"bound {call.bound:,}"
+            if call.operation in stated:
+                bound += (
+                    f" as linked; the header's, of the core alone, is {stated[call.operation]:,}"
+                )
             over = "  OVER" if call.over > 0 else ""
             print(f"  {call.operation:<14} {call.instructions_max:>8,} instructions, {bound}{over}")
     print(unseen.told(unseen.VERIFICATION))

@@ -247,7 +247,8 @@ def _started(header: dict[str, Any]) -> str | None:
 
 def _print_sizes(sizes: list[dict[str, int]], totals: Struct) -> None:
     """Print the sizes that hold the most bytes, each at its own peak."""
-    top = sorted(sizes, key=lambda size: -size["size_bytes"] * size["peak_live"])[:SIZES_SHOWN]
+    by_bytes = sorted(sizes, key=lambda size: -size["size_bytes"] * size["peak_live"])
+    top, others = by_bytes[:SIZES_SHOWN], len(by_bytes) - SIZES_SHOWN
     if not top:
         return
     rounded = (
@@ -262,6 +263,8 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Struct) -> None:
             f"             {size['size_bytes']:>20,} {size['allocations']:>14,}"
             f" {size['peak_live']:>12,}"
         )
+    if others > 0:
+        print(f"             … {others:,} more; --json has all")
 
 
 def _print_misuse(totals: Struct, header: dict[str, Any]) -> None:

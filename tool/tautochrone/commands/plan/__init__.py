@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PATH = click.Path(path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
 
+
 class Margin(click.ParamType):
     """A margin, as `10%` or `0.1`. A whole number without % is ambiguous, so it is refused."""
 

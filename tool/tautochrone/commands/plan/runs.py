@@ -13,10 +13,12 @@ def runs_text(made: Made) -> Iterator[str]:
     spread = made.spread
     if spread is not None:
         plain, planned = spread.plain, spread.planned
-        yield (
-            f"single runs need {planned.least:,} to {planned.most:,} bytes with these pools,"
-            f" {plain.least:,} to {plain.most:,} without"
-        )
+        without = f"{plain.least:,} to {plain.most:,} bytes"
+        if made.plan.classes:
+            with_pools = f"{planned.least:,} to {planned.most:,} bytes with these pools"
+            yield f"each run alone needs {with_pools}, {without} without pools"
+        else:
+            yield f"each run alone needs {without}"
         short = [item for item in spread.left_out if item.short_bytes]
         worst = max((item.short_bytes / item.planned_bytes for item in short), default=0.0)
         yield (

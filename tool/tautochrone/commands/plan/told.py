@@ -26,13 +26,13 @@ OPTIMAL_WITHIN = (
 
 
 def note_search(made: Made) -> None:
-    """Print on stderr what the search cost, and which planners' pools it dropped as a risk."""
+    """Print on stderr what the search cost, and which planners' pools would be a risk."""
     output.note(f"search: {made.replays:,} replays, {made.search_seconds:.1f} s")
     bets = [start for start in made.found.starts if start.is_bet]
     for start in bets:
         output.note(
-            f"tried and dropped: the pools of {start.name}, {start.refused}"
-            " (add --fixed-input if it always runs the same)"
+            f"the pools of {start.name} are not used: {start.refused}"
+            " (if the program always runs the same, add --fixed-input)"
         )
 
 
@@ -125,10 +125,10 @@ def _rows(made: Made) -> list[dict[str, Any]]:
 
 
 def _change(choice: pools.Choice) -> str:
-    """What pools save, or that runs differ by as much."""
-    if 0 < choice.saving <= choice.spread:
-        return f" (runs differ by {choice.spread * 100:.1f} %, pools save less)"
-    return f" ({-choice.saving * 100:+.1f} %)"
+    """The change that pools make, and by how much runs differ if that is more."""
+    more = f"; runs differ by {choice.spread * 100:.1f} %"
+    is_within = 0 < choice.saving <= choice.spread
+    return f" ({-choice.saving * 100:+.1f} %{more if is_within else ''})"
 
 
 def _row_text(row: dict[str, Any]) -> str:
@@ -148,9 +148,7 @@ def _recorded(traces: Sequence[PlanTrace]) -> str:
     """What was recorded: of one recording, or from the least to the most of several."""
     if len(traces) == 1:
         (one,) = traces
-        return (
-            f"{one.name}: {one.events:,} events, {one.peak_live_bytes:,} bytes live at the peak"
-        )
+        return f"{one.name}: {one.events:,} events, {one.peak_live_bytes:,} bytes live at the peak"
     events = [trace.events for trace in traces]
     peaks = [trace.peak_live_bytes for trace in traces]
     return (
