@@ -39,7 +39,7 @@ def commands() -> list[str]:
 
 
 def planned_firmware(program: str, folder: Path) -> Path:
-    """Build the program with the tutorial's heap.c, in a folder with the core and a plan's header."""
+    """Build the program with the tutorial's heap.c, where the core and the plan's header are."""
     (heap,) = blocks("c")
     (folder / "heap.c").write_text(heap)
     sources = [source_of(program), folder / "tautochrone.c", folder / "heap.c"]

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from tautochrone import native
+from tautochrone.commands.options import JSON
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_FAILED, TauError
 from tautochrone.installation import pip_install
@@ -232,7 +233,7 @@ def examine(build: bool = False) -> list[Finding]:
     is_flag=True,
     help="Build the tile's missing simulators, half a minute each (default: only report them).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as one JSON document.")
+@JSON
 def command(build: bool, as_json: bool) -> int:
     """Check what works on this machine; print how to repair what does not.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from tautochrone.commands.options import FORCE, PATH
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -16,7 +17,7 @@ FORMS = "csv", "parquet"
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=PATH)
 @click.option(
     *("-o", "--output", "out"),
     type=OutputPath(),
@@ -30,7 +31,7 @@ FORMS = "csv", "parquet"
     type=click.Choice(FORMS),
     help="Format of the output (default: the one of the output's name; csv without a suffix).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@FORCE
 @click.option(
     "--json",
     "as_json",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tautochrone import unseen
+from tautochrone.commands.options import JSON
 from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
@@ -45,7 +46,7 @@ class _WithSystems(click.Command):
     help="Plan that `tau plan` wrote; system budget needs one (default: none).",
 )
 @replay_options
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@JSON
 def command(
     trace: Path,
     on: str | None,

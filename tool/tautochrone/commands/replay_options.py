@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tautochrone.commands.options import SKIP_MISUSE
 from tautochrone.errors import TauError
 
 if TYPE_CHECKING:
@@ -92,11 +93,7 @@ OPTIONS = (
         metavar="N",
         help="Replay only the first N events (default: all).",
     ),
-    click.option(
-        "--skip-misuse",
-        is_flag=True,
-        help="Leave out frees that name no live object (default: refuse such a trace).",
-    ),
+    SKIP_MISUSE,
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from tautochrone.commands.options import FORCE, PATH
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -42,13 +43,13 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
 @click.option(
     "--plan",
     "plan_path",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Plan of the program's heap, made with --layout host (default: one heap without a plan).",
 )
 @click.option(
     "--colors",
     "colors_path",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="PLAN",
     help="Plan of `tau tlb plan`: heaps and stacks of its tasks lie in TLB sets of their own"
     " (default: none).",
@@ -56,7 +57,7 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
 @click.option(
     "--geometry",
     "geometry_path",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="This machine's TLBs, as `tau tlb discover -o FILE` found them, to compare with --colors.",
 )
@@ -112,7 +113,7 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
     metavar="FILE",
     help="Write the result to FILE as one JSON document (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace an existing FILE (default: refuse).")
+@FORCE
 @click.argument(
     "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[--] PROGRAM [ARGUMENTS]..."
 )

@@ -10,6 +10,7 @@ import click
 
 from tautochrone import unseen
 from tautochrone.code.build import TARGETS
+from tautochrone.commands.options import FILE, JSON, PATH, SKIP_MISUSE
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from tautochrone.verify.recordings import Done
     from tautochrone.replay.opened import OpenTrace
 
-PATH = click.Path(dir_okay=False, path_type=Path)
-TRACES = click.Path(path_type=Path)
-
 
 @click.command()
-@click.argument("plan_path", metavar="PLAN", type=PATH)
-@click.argument("traces", type=TRACES, nargs=-1)
+@click.argument("plan_path", metavar="PLAN", type=FILE)
+@click.argument("traces", type=PATH, nargs=-1)
 @click.option(
     "--target",
     "targets",
@@ -37,16 +35,12 @@ TRACES = click.Path(path_type=Path)
 @click.option(
     "--elf",
     "firmware",
-    type=PATH,
+    type=FILE,
     help="Linked program of yours whose malloc, free, … are called (default: the heap is compiled"
     " from the plan's header and the core).",
 )
-@click.option(
-    "--skip-misuse",
-    is_flag=True,
-    help="Leave out frees that name no live object (default: refuse such a trace).",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@SKIP_MISUSE
+@JSON
 def command(
     plan_path: Path,
     traces: tuple[Path, ...],

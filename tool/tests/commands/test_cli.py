@@ -103,7 +103,8 @@ def test_no_number_is_nan() -> None:
 @pytest.mark.parametrize("words", [("nonsense",), ("info",), ("--color", "sometimes", "info")])
 def test_wrong_usage_exits_2(words: tuple[str, ...]) -> None:
     done = run(*words)
-    assert done.returncode == 2 and re.fullmatch(r"tau: .*\n  next: `tau.* --help` .*\n", done.stderr)
+    said = r"tau: .*\n  next: `tau.* --help` .*\n"
+    assert done.returncode == 2 and re.fullmatch(said, done.stderr), done.stderr
 
 
 def test_a_source_tree_that_is_not_built_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ import click
 from tautochrone.coldcode.recording import is_code_recording, load
 from tautochrone.commands.info import code as info_code
 from tautochrone.commands.info import tlb as info_tlb
+from tautochrone.commands.options import JSON, PATH
 from tautochrone.console import output
 from tautochrone.console.terminal import in_one_line
 from tautochrone.declarations import Struct
@@ -30,8 +31,8 @@ SIZES_SHOWN = 10
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@click.argument("trace", type=PATH)
+@JSON
 def command(trace: Path, as_json: bool) -> None:
     """Print what TRACE holds: program, duration, live bytes, sizes and misuse.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tautochrone.commands.options import FORCE, JSON, PATH, SKIP_MISUSE
 from tautochrone.commands.replay_options import SizeBytes
 from tautochrone.console import output
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, TauError
@@ -22,7 +23,6 @@ from tautochrone.trace.folder import traces_in
 if TYPE_CHECKING:
     from tautochrone.plan.making import Made, Wanted
 
-PATH = click.Path(path_type=Path)
 MARGIN_CHARACTERS_MAX = 40
 
 
@@ -114,18 +114,14 @@ class Margin(click.ParamType):
     type=OutputPath(),
     help="C header to write the plan to as well (default: none).",
 )
-@click.option("--force", is_flag=True, help="Replace existing outputs (default: refuse).")
+@FORCE
 @click.option(
     "--limit",
     "limit_bytes",
     type=SizeBytes(),
     help="Largest heap in bytes; exit with 3 if the plan needs more (default: no limit).",
 )
-@click.option(
-    "--skip-misuse",
-    is_flag=True,
-    help="Leave out frees that name no live object (default: refuse such a trace).",
-)
+@SKIP_MISUSE
 @click.option(
     "--fixed-input",
     "is_input_fixed",
@@ -133,7 +129,7 @@ class Margin(click.ParamType):
     help="Judge plans by these recordings alone, as the program has no other inputs (default: also"
     " judge them by shorter runs).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@JSON
 def command(
     traces: tuple[Path, ...],
     plan_path: Path | None,

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from tautochrone import __version__
+from tautochrone.commands.options import FORCE
 from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output, terminal
 from tautochrone.declarations import Struct
@@ -78,7 +79,7 @@ class Trace:
     show_default=True,
     help="Record the command N times, to FOLDER/1.tau … N.tau.",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@FORCE
 @click.option(
     "--raw",
     is_flag=True,
@@ -172,9 +173,7 @@ def command(
     to_stderr = as_json or (out is not None and output_file.is_stdout(out))
     if accesses is not None:
         is_full = accesses == "full"
-        how = access_record.How(
-            variables, children, is_full, max_events, raw, as_json, to_stderr
-        )
+        how = access_record.How(variables, children, is_full, max_events, raw, as_json, to_stderr)
         return access_record.record(words, out, force, how)
     emulated = None if machine is None else emulation.prepare(machine, *programs)
     _announce(words[0], variables, children)
