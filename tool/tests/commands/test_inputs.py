@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from testing import command
 from testing.random_trace import FREE, MALLOC, write_events
 
-TIMEOUT_S = 300
 ADDRESS_BYTES_MAX = 4 << 30
+tau = partial(command.tau, address_bytes_max=ADDRESS_BYTES_MAX)
 COMMANDS = {
     "check": ("check", "IN"),
     "import": ("import", "IN", "-o", "out.tau"),
@@ -53,17 +53,6 @@ def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
             pytest.skip("only root can make devices")
     os.symlink("in", "link")
     return str(request.param)
-
-
-def tau(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command with bounded memory and time."""
-    limits = (
-        "import resource, sys; from tautochrone.cli import main;"
-        f"resource.setrlimit(resource.RLIMIT_AS, ({ADDRESS_BYTES_MAX}, {ADDRESS_BYTES_MAX}));"
-        "main()"
-    )
-    command = [sys.executable, "-c", limits, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
