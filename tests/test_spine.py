@@ -125,4 +125,4 @@ def test_errors_say_the_cause_and_the_next_step(tau: Tau, tmp_path: Path) -> Non
         done = tau(words[0], tmp_path / "bad.tau", *words[1:], expect=1)
         assert done.stdout == ""
         assert "bad.tau" in done.stderr and "next:" in done.stderr, words
-    assert "Usage:" in tau("nonsense", expect=2).stderr
+    assert "next: `tau --help`" in tau("nonsense", expect=2).stderr

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from tautochrone.commands.options import FORCE, PATH
+from tautochrone.commands.options import FORCE, PATH, refuse_combinations
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.files import output_file
@@ -32,6 +32,27 @@ from tautochrone.run.report import Report, read_report, refuse_unrun, say
 HOST = "host"
 LOCKED_STEP = "raise it (`ulimit -l`, or memlock in /etc/security/limits.conf)"
 CGROUP_STEP = "raise it (MemoryMax of systemd, --memory of a container), or leave --lock out"
+SIZED = "only planned heaps have a size"
+EXCLUDED = (
+    ("--colors", "--lock", ""),
+    ("--colors", "--spill", ""),
+    ("--colors", "--plan", "a task has its own heap"),
+    ("--geometry", "--unverified", ""),
+    ("--strict", "--spill", "without a spill heap it has no size"),
+)
+NEEDED = (
+    ("--lock", ("--plan",), SIZED),
+    ("--spill", ("--plan",), SIZED),
+    ("--strict", ("--plan", "--colors"), SIZED),
+    ("--geometry", ("--colors",), ""),
+    ("--unverified", ("--colors",), ""),
+    ("--thread", ("--colors",), ""),
+    (
+        "--colors",
+        ("--geometry", "--unverified"),
+        "the geometry is this machine's TLBs, which `tau tlb discover -o FILE` finds",
+    ),
+)
 WITHOUT_STRICT = "run it without --strict, which tells what does not fit the plan"
 
 
@@ -145,16 +166,17 @@ def command(
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
     if not words:
         raise click.UsageError("name the program to run: tau run -- PROGRAM [ARGUMENTS]...")
-    for name, is_given in (("--lock", lock), ("--spill", spill_bytes)):
-        if is_given and colors_path is not None:
-            raise click.UsageError(f"--colors and {name} exclude each other")
-        if is_given and plan_path is None:
-            raise click.UsageError(f"{name} needs --plan: only a planned heap has a size")
-    if strict and plan_path is None and colors_path is None:
-        raise click.UsageError("--strict needs --plan or --colors: only planned heaps have a size")
-    _refuse_options(plan_path, colors_path, geometry_path, unverified, threads)
-    if strict and spill_bytes:
-        raise click.UsageError("--strict has no spill heap: leave out --spill")
+    given = {
+        "--plan": plan_path,
+        "--colors": colors_path,
+        "--geometry": geometry_path,
+        "--unverified": unverified,
+        "--thread": threads,
+        "--strict": strict,
+        "--spill": spill_bytes,
+        "--lock": lock,
+    }
+    refuse_combinations(given, EXCLUDED, NEEDED)
     with _own_status():
         plan, plan_hash = _plan_of(plan_path) if plan_path is not None else (None, None)
         colors = None
@@ -195,29 +217,6 @@ def _own_status(exit_status: int = 0) -> Iterator[None]:
 def _write(document: dict[str, Any], path: Path, force: bool, inputs: list[Path]) -> None:
     with output_file.written(path, force, inputs) as partial:
         partial.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-
-
-def _refuse_options(
-    plan_path: Path | None,
-    colors_path: Path | None,
-    geometry_path: Path | None,
-    is_unverified: bool,
-    threads: tuple[str, ...],
-) -> None:
-    """Raise UsageError for options that do not go together."""
-    given = (("--geometry", geometry_path), ("--unverified", is_unverified), ("--thread", threads))
-    for name, is_given in given:
-        if is_given and colors_path is None:
-            raise click.UsageError(f"{name} needs --colors")
-    if colors_path is None:
-        return
-    if plan_path is not None:
-        raise click.UsageError("--colors and --plan exclude each other: a task has its own heap")
-    if (geometry_path is not None) == is_unverified:
-        raise click.UsageError(
-            "--colors needs either --geometry FILE, this machine's TLBs (tau tlb discover -o FILE),"
-            " or --unverified"
-        )
 
 
 def _thread_of(text: str) -> tuple[int, str]:

@@ -133,19 +133,12 @@ class Margin(click.ParamType):
 def command(
     traces: tuple[Path, ...],
     plan_path: Path | None,
-    planner: str,
-    classes_max: int,
-    margin: float | None,
-    layout: str | None,
     build_path: Path | None,
-    pools: str,
-    is_as_recorded: bool,
     header_path: Path | None,
     force: bool,
     limit_bytes: int | None,
-    skip_misuse: bool,
-    is_input_fixed: bool,
     as_json: bool,
+    **wanted: Any,
 ) -> int:
     """Find pools and a heap size that hold all of TRACES.
 
@@ -179,11 +172,8 @@ def command(
     from tautochrone.plan.making import Wanted
 
     build = load(build_path) if build_path else Build()
-    wanted = Wanted(
-        *(planner, classes_max, margin, layout, skip_misuse, is_input_fixed, pools),
-        *(is_as_recorded, build),
-    )
-    made = _made_and_saved(traces, wanted, plan_path, header_path, force)
+    how = Wanted(**wanted, build=build)
+    made = _made_and_saved(traces, how, plan_path, header_path, force)
     if not any(map(output_file.is_stdout, outputs)):
         output.emit(
             as_json,
