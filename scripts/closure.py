@@ -119,7 +119,7 @@ def findings(root: Path, files: list[Path]) -> Iterator[str]:
 
 
 def write(root: Path) -> None:
-    """Write the page's table anew."""
+    """Write the page's table again."""
     closure = Closure(root, tree_files(root))
     table = HEAD + "".join(row_of(closure, part)[0] for part in PARTS)
     before = (root / PAGE).read_text().partition(HEAD)[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def requirements(extras: list[str]) -> list[str]:
-    """Return the build's requirements, the package's, and those of `extras` (else KeyError)."""
+    """Return the requirements of the build, the package and `extras` (else KeyError)."""
     document = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
     pinned = [*document["build-system"]["requires"], *document["project"]["dependencies"]]
     for extra in extras:

@@ -20,7 +20,7 @@ def run_all(folder: Path, only: str = "*") -> list[str]:
     failed = []
     scripts = sorted(folder.glob(f"{only}/run.py"))
     if not scripts:
-        return [f"{folder.name}/{only}: there is no such thing"]
+        return [f"{folder.name}/{only}: not found"]
     for script in scripts:
         name = f"{folder.name}/{script.parent.name}"
         module = [f"{folder.name}.{script.parent.name}.run"]

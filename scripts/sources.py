@@ -12,7 +12,7 @@ SKIPPED_FOLDERS = {".git", ".venv", "build", "out", "_native", "__pycache__", ".
 
 
 def tree_paths(root: Path) -> list[Path]:
-    """Return what the repository has: git's list, or all there is where there is no git."""
+    """Return what the repository has: git's list, or every file without git."""
     if (root / ".git").exists():
         listing = ["git", "-C", str(root), "ls-files"]
         names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout

@@ -120,7 +120,7 @@ def compiled(folder: Path, command: list[str], sources: list[str]) -> Path:
 
 
 def emulated(image: Path, is_riscv: bool) -> int:
-    """Run a bare image from its entry until it returns; return what it returned."""
+    """Run a bare image from its entry until it returns; return its result."""
     mode = UC_MODE_RISCV32 if is_riscv else UC_MODE_THUMB | UC_MODE_MCLASS
     machine = Uc(UC_ARCH_RISCV if is_riscv else UC_ARCH_ARM, mode)
     machine.mem_map(BASE, SPACE_BYTES)

@@ -127,7 +127,7 @@ def closures(root: Path, files: list[Path]) -> Iterator[str]:
 
 
 def generated(root: Path, files: list[Path]) -> Iterator[str]:
-    """What facts/gen.py writes is what is checked in."""
+    """The files that facts/gen.py writes are checked in."""
     generator = root / "facts" / "gen.py"
     if generator in files:
         check = [sys.executable, str(generator), "--check"]

@@ -3,7 +3,8 @@
     python testing/command_server.py DESCRIPTOR
 
 Reads requests from a socket: JSON with words, cwd, env and a limit of the address space, and three
-descriptors that become the call's stdin, stdout and stderr. Answers with the call's process ID, then with its wait status.
+descriptors that become the call's stdin, stdout and stderr. Answers with the call's process ID,
+then with its wait status.
 """
 
 from __future__ import annotations
@@ -81,5 +82,5 @@ def serve(connection: socket.socket) -> None:
 if __name__ == "__main__":
     sys.path.pop(0)  # the folder of this file
     import_all()
-    gc.freeze()  # children share what is imported
+    gc.freeze()  # children share the imported modules
     serve(socket.socket(fileno=int(sys.argv[1])))

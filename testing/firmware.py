@@ -51,7 +51,7 @@ class Printed:
 
 
 def run(*words: str | Path, cwd: Path, environment: Mapping[str, str] | None = None) -> str:
-    """Run a command that must succeed within two minutes; return what it prints."""
+    """Run a command that must succeed within two minutes; return its output."""
     command = ["timeout", "120", *map(str, words)]
     env = {**os.environ, **(environment or {})}
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
@@ -100,7 +100,7 @@ def firmware(
 
 
 def emulate(elf: Path, *words: object) -> str:
-    """Run a firmware in QEMU, in its folder, with these arguments; return what it prints."""
+    """Run a firmware in QEMU, in its folder, with these arguments; return its output."""
     arguments = ",".join(f"arg={word}" for word in (elf.stem, *words))
     semihosting = ("-semihosting-config", f"enable=on,target=native,{arguments}")
     return run(*QEMU_ARM, *semihosting, "-kernel", elf, cwd=elf.parent)
@@ -129,7 +129,7 @@ def recorded_firmware(program: str, folder: Path, library: str = "nano") -> Path
 
 
 def record(elf: Path, trace: Path, *words: object) -> tuple[Printed, Imported]:
-    """Run a firmware that records itself and import what it sent to TRACE."""
+    """Run a firmware that records itself, and import its capture to TRACE."""
     said = printed(emulate(elf, *words))
     return said, import_file(elf.parent / CAPTURE, trace, force=True)
 

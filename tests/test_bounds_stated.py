@@ -163,7 +163,7 @@ def table(optimize: str = "-O2", rows: tuple = ROWS) -> list[str]:
 
 @functools.cache
 def paged_table() -> list[str]:
-    """The lines of the table of what is about pages, measured."""
+    """The measured lines of the table on pages."""
     lines = [
         "| call | check level | RV32IMC | with Zbb | accesses | with Zbb |",
         "|---|---|---|---|---|---|",

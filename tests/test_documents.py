@@ -27,11 +27,11 @@ DESIGN_PAGES, SPEC_PAGES = ROOT / "docs" / "design", ROOT / "docs" / "spec"
 QUOTED_PAGE = re.compile(
     r'docs/(?P<side>design|spec)/(?P<page>\w+)\.md(?:,\s+(?:(?://|#)\s*)?\\?"(?P<section>[^"\\]+))?'
 )
-# Only the design is about how the source is kept, what is written and what a report shows.
+# Only the design is about the source's style, written files, and the report's figures.
 WITHOUT_SPECIFICATION = {"files", "house", "report"}
 WITHOUT_DESIGN = {"bounds"}
 PAPERS = ROOT / "docs" / "papers.md"
-# README's name of a workload, and that of repro/rtmmu.
+# README's name of a workload, and repro/rtmmu's.
 TILE_ROWS = {
     "a million random actions, a chosen seed": "synthetic",
     "ffmpeg": "ffmpeg",

@@ -1,4 +1,4 @@
-"""The facts: names that Python may use, what the generator writes and what it refuses."""
+"""The facts: names that Python may use, files that the generator writes, and its refusals."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def public_headers() -> list[str]:
 
 
 def run(*command: str | Path, **options: object) -> str:
-    """Run a command that must succeed and return what it prints."""
+    """Run a command that must succeed and return its output."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -45,7 +45,7 @@ def words_of(text: str) -> list[str]:
 def peaks_of(text: str) -> list[int]:
     """The numbers of README's example that a change of core/ moves, and runs hardly do.
 
-    Not the margin, and what it is part of: five runs of equal peaks get more than others.
+    Not the margin, nor the heap that includes it: five runs of equal peaks get more than others.
     """
     lines = re.findall(
         r"^(?:\d+ recordings:.*|with(?:out)? pools .*|instructions .*|tau: cc1: [\d,]+ calls)",
@@ -123,14 +123,14 @@ class Reader:
         return f"```console\n{body}```"
 
     def run(self, script: str, expected: str | None = None) -> str:
-        """Run commands; return what they print. It must be as expected, where that is said."""
+        """Run commands; return their output, which must be as EXPECTED if that is given."""
         said = self.said(script)
         if expected is not None and not REWRITE:
             assert self.page.same(said, expected), f"{script}\n{said}\ninstead of\n{expected}"
         return said
 
     def said(self, script: str) -> str:
-        """Run commands, which must succeed; return what they print to stdout."""
+        """Run commands, which must succeed; return their stdout."""
         for part, other in self.page.instead.items():
             script = script.replace(part, other)
         lines = script.replace("\\\n", " ").splitlines()

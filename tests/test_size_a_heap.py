@@ -3,7 +3,7 @@
 Method: the tutorial's commands are run as they are printed, with a program of tests/firmware in
 place of its dots, once for each way to record. The firmware is then built with the tutorial's
 heap.c, and runs in QEMU on the recorded input and on fresh ones: no allocation fails, and the
-checksum is that of the same program on this machine.
+checksum equals the same program's on this machine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def planned_firmware(program: str, folder: Path) -> Path:
 
 
 def run(folder: Path, command: str) -> str:
-    """Run one line as a user types it; return what it prints."""
+    """Run one line as a user types it; return its output."""
     path = f"{folder / 'bin'}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
     words = {"capture_output": True, "text": True, "timeout": 300}

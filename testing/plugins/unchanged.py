@@ -156,7 +156,7 @@ def common_inputs(environment: Mapping[str, str], *more: str) -> str:
 
 
 class Unchanged:
-    """Leaves out what is unchanged, also in the workers of xdist, and records what passes."""
+    """Leaves out unchanged files, also in the workers of xdist, and records those that pass."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.root = config.rootpath

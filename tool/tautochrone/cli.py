@@ -164,7 +164,7 @@ def _explain(error: BaseException) -> int:
         case click.exceptions.Abort() | KeyboardInterrupt():
             return _fail("stopped", None, EXIT_STOPPED)
         case terminal.ReaderGone():
-            return EXIT_DONE  # the reader closed the pipe, which is no error
+            return EXIT_DONE  # the reader closed the pipe, which is not an error
         case MemoryError():
             return _fail(*OUT_OF_MEMORY, EXIT_FAILED)
         case OSError():

@@ -83,7 +83,7 @@ def _form_of(out: Path) -> str:
     form = out.suffix[1:] or FORMS[0]
     if form not in FORMS:
         raise TauError(
-            f"{out}: there is no format {form}; supported are .csv and .parquet",
+            f"{out}: unknown format {form}; supported are .csv and .parquet",
             "give the output one of these suffixes, or say --format csv or --format parquet",
             EXIT_USAGE,
         )

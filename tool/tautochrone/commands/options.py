@@ -24,7 +24,7 @@ SKIP_MISUSE = click.option(
 
 # Two options that exclude each other, and why.
 Excluded = tuple[str, str, str]
-# An option, those of which it needs one, and why.
+# An option, the options of which it needs one, and why.
 Needed = tuple[str, Sequence[str], str]
 
 

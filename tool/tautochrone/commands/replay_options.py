@@ -117,7 +117,7 @@ def words_of(**given: Any) -> dict[str, str]:
 
 
 def options_of(plan: Plan | None, **given: Any) -> Options:
-    """Return the options of a replay from those of the command line."""
+    """Return the options of a replay from the command line's."""
     from tautochrone.code.build import load
     from tautochrone.plan.build import build_of
     from tautochrone.plan.pages import refuse_fewer_frames

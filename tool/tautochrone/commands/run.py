@@ -53,7 +53,7 @@ NEEDED = (
         "the geometry is this machine's TLBs, which `tau tlb discover -o FILE` finds",
     ),
 )
-WITHOUT_STRICT = "run it without --strict, which tells what does not fit the plan"
+WITHOUT_STRICT = "run it without --strict: the result says what does not fit the plan"
 
 
 @click.command(
@@ -85,7 +85,7 @@ WITHOUT_STRICT = "run it without --strict, which tells what does not fit the pla
 @click.option(
     "--unverified",
     is_flag=True,
-    help="Take the geometry of --colors for that of this machine, without --geometry.",
+    help="Take the geometry of --colors as this machine's, without --geometry.",
 )
 @click.option(
     "--thread",

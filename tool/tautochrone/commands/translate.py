@@ -81,7 +81,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Translate the sizes of RECORDING, made on this machine, to those of a target.
+    """Translate the sizes of RECORDING, made on this machine, into a target's.
 
     \b
     tau translate program.tau --from ./program --to program.elf -o target.tau
@@ -214,7 +214,7 @@ def _options(one: Size) -> list[str]:
 
 
 def _print(out: Path, told: Translation) -> None:
-    """Print what was translated."""
+    """Print how many sizes were translated, and how."""
     from tautochrone.translate.making import BY_OPTION, BY_TYPES, KEPT
 
     tell = output.note if output_file.is_stdout(out) else print

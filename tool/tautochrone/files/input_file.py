@@ -15,8 +15,8 @@ KINDS = {
     stat.S_IFDIR: ("folder", "name one of the files in it"),
     stat.S_IFIFO: ("pipe", "write it to a file first, and name that file"),
     stat.S_IFSOCK: ("socket", "write it to a file first, and name that file"),
-    stat.S_IFCHR: ("device", "copy what is to be read to a file, and name that file"),
-    stat.S_IFBLK: ("device", "copy what is to be read to a file, and name that file"),
+    stat.S_IFCHR: ("device", "copy the data to a file, and name that file"),
+    stat.S_IFBLK: ("device", "copy the data to a file, and name that file"),
 }
 
 

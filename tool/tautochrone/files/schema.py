@@ -127,7 +127,7 @@ class Reader:
         return value
 
     def _be_list(self, place: str, value: Any, most: int) -> None:
-        """Fail if and only if `value` is no list, or has more than `most` items."""
+        """Fail if and only if `value` is not a list, or has more than `most` items."""
         if not isinstance(value, list):
             wrong = "missing" if value is None else "not a list"
             raise self.fail(f"{place} is {wrong}", place=place)

@@ -155,7 +155,7 @@ def test_misuse_of_a_program_is_no_problem_of_its_trace(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [str(path)], standalone_mode=False)
     assert result.return_value == 0
     assert "no problems; the program misused its heap, see above" in result.stdout
-    # A firmware's recorder may have missed what was at that address in between.
+    # A firmware's recorder may have missed another object at that address in between.
     with TraceWriter(path, {"recorder": "target"}) as writer:
         writer.append(op=[0, 4, 4], slot=[0, 0, 0], size_bytes=[24, 0, 0], flags=flags,
                       site=[0, 0, 0], time_ns=[0, 1, 2])  # fmt: skip

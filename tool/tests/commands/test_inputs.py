@@ -1,4 +1,4 @@
-"""What commands say of an input that is no file: nothing is opened that may never end.
+"""Commands refuse an input that is not a file: nothing is opened that may never end.
 
 Method: each command that reads a file is given a pipe, a device without an end, a folder and a link
 to each; it must refuse it, with its name and kind, at once. A command that opened it would hang.
@@ -38,7 +38,7 @@ NEXT_STEP = {"pipe": "write it to a file first", "device": "to a file", "folder"
 
 @pytest.fixture(params=NEXT_STEP)
 def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Make what is no file, `in`, and a link to it; beside them a trace."""
+    """Make `in`, which is not a file, and a link to it; next to them a trace."""
     monkeypatch.chdir(tmp_path)
     write_events(tmp_path / "t.tau", [(MALLOC, 0, 100, 0), (FREE, 0, 0, 0)])
     if request.param == "pipe":

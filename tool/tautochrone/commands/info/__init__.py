@@ -61,7 +61,7 @@ def command(trace: Path, as_json: bool) -> None:
 
 
 def _print_other(path: Path, as_json: bool) -> bool:
-    """Print what a file holds that is no trace, and return whether it is of a kind that has it."""
+    """Print the contents of another kind of file than a trace; return whether it is a known one."""
     if is_code_recording(path):
         code = info_code.result_of(load(path))
         output.emit(as_json, "info", code, lambda: info_code.print_result(code))
@@ -201,7 +201,7 @@ def _abi(header: dict[str, Any]) -> str:
 
 
 def _print_translated(header: dict[str, Any]) -> None:
-    """Print that the sizes were computed from those of another ABI [TRACE-48]."""
+    """Print that the sizes were computed from another ABI's [TRACE-48]."""
     said = header.get("translated")
     if not isinstance(said, dict):
         return
@@ -269,7 +269,7 @@ def _print_sizes(sizes: list[dict[str, int]], totals: Struct) -> None:
 
 
 def _print_misuse(totals: Struct, header: dict[str, Any]) -> None:
-    """Print frees of objects that are not alive, and of those of the parent process."""
+    """Print frees of objects that are not alive, and of the parent process's objects."""
     unseen, first = unseen_frees(header, totals)
     if unseen:
         print(f"             the first is event {first:,}")

@@ -85,7 +85,7 @@ class Margin(click.ParamType):
     "--layout",
     type=click.Choice(LAYOUTS),
     help="Word size whose headers and alignments the plan uses: a 32-bit target's, or the host's"
-    " (default: that of the recordings' ABI; 32 if they name none).",
+    " (default: the layout of the recordings' ABI; 32 if they name none).",
 )
 @click.option(
     "--build",
@@ -186,7 +186,7 @@ def command(
     if limit_bytes is not None and made.plan.heap_bytes > limit_bytes:
         raise TauError(
             f"the heap needs {made.plan.heap_bytes:,} bytes, the limit is {limit_bytes:,}",
-            "raise the limit, or see in `tau report` what is live at the peak",
+            "raise the limit, or see in `tau report` which sizes are live at the peak",
             EXIT_LIMIT_EXCEEDED,
         )
     return EXIT_DONE

@@ -1,4 +1,4 @@
-"""`tau record`: runs a program and records what it allocates and frees."""
+"""`tau record`: runs a program and records each allocation and each free."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def command(
     as_json: bool,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run PROGRAM and record what it allocates and frees.
+    """Run PROGRAM and record each allocation and each free.
 
     \b
     tau record -- ./program --its arguments
@@ -151,7 +151,7 @@ def command(
 
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
     of the others are written to the same folder, named after program and pid. With --runs, these
-    are in FOLDER/children, and the exit status is that of the first run that failed. Each run reads
+    are in FOLDER/children, and the exit status comes from the first run that failed. Each run reads
     stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
@@ -459,7 +459,7 @@ def _summarize(traces: list[Trace], ended: launch.Ended) -> None:
         size = recordings.bytes_text(first.size_bytes)
         output.note(f"tau: raw recording of {who}: {first.path}, {size}")
         for other in traces[1:]:
-            output.note(f"tau: beside it: {other.path}")
+            output.note(f"tau: also written: {other.path}")
         output.note(f"  next: tau import {first.path} -o {first.path.with_suffix('.tau')}")
         return
     threads = output.count(merged.threads, "thread")

@@ -190,7 +190,7 @@ def _names(done: dict[int, One]) -> str:
 
 
 def _report_different(done: dict[int, One], verb: str, fact: Callable[[One], str]) -> None:
-    """Name the runs in which a fact is not that of most runs."""
+    """Name the runs in which a fact differs from most runs."""
     facts = {number: fact(one) for number, one in done.items()}
     usual, count = Counter(facts.values()).most_common(1)[0]
     for number, found in facts.items():
