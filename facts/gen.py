@@ -6,8 +6,6 @@ So none is typed twice; Python reads the files themselves (tool/tautochrone/fact
 stale.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -5,8 +5,6 @@ Each file of the core stands where it is first included, and nothing in it is ch
 Usage: amalgamate.py [FOLDER], FOLDER is build.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -10,8 +10,6 @@
    row: the documents of the whole house, which link everywhere.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -7,8 +7,6 @@ The closure of a part is its own files and what they use, however indirectly:
 - each SystemVerilog file whose name occurs as a word, as a module or a package.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

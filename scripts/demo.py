@@ -9,8 +9,6 @@ the steps say on the way goes to stderr. The tile's simulators are built meanwhi
 cannot be, the demo says why and goes on.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

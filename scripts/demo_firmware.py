@@ -4,8 +4,6 @@ docs/tutorials/size-a-heap.md, step by step: the firmware records itself, its he
 verified on the machine code of the target, built in, and verified again as it is linked.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Usage: requirements.py [EXTRA…]
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

@@ -4,8 +4,6 @@
 Goes on after one that fails, and then exits 1.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

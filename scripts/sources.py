@@ -1,7 +1,5 @@
 """Reads the repository's own sources for tidy.py: which files, which functions, which includes."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

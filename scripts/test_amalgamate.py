@@ -4,8 +4,6 @@ Method: one small program uses both heaps; on the host it runs as it is, for RV3
 it is linked as a bare image and emulated. The answer of each is the number of the step that failed.
 """
 
-from __future__ import annotations
-
 import io
 import subprocess
 from pathlib import Path

@@ -3,8 +3,6 @@
 Method: setup.sh runs with a dpkg-query that knows no package and an id that is not root's.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 Method: a small tidy tree is made, which has no finding; each mutant of it has exactly one.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import closure

@@ -6,8 +6,6 @@ along; stale generated files; exported symbols; C types in Python. scripts/test_
 of them.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -7,8 +7,6 @@ descriptors that become the call's stdin, stdout and stderr. Answers with the ca
 then with its wait status.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib

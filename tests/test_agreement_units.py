@@ -9,8 +9,6 @@ The second trace is a recording of a real program, with what it touched, on a he
 objects lie, which pages fault and which frames they get must be the same on all three sides.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -3,8 +3,6 @@
 `python tests/test_bounds_stated.py > docs/spec/bounds.md` writes it.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

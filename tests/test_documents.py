@@ -3,8 +3,6 @@
 tests/test_pages.py runs the commands that they show.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

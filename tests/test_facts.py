@@ -1,7 +1,5 @@
 """The facts: names that Python may use, files that the generator writes, and its refusals."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

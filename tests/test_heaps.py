@@ -1,7 +1,5 @@
 """A heap's description that is wrong is refused by name."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

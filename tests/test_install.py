@@ -4,8 +4,6 @@ Method: install to an empty prefix; include every public header from there, alon
 then build and run the same small program as C and as C++ both ways, with a port's source.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

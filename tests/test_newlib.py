@@ -5,8 +5,6 @@ every way to the heap, for a Cortex-M4, with newlib-nano and newlib, and run in 
 map names the library's objects that were taken. For picolibc it is linked only.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -9,8 +9,6 @@ Method: a page's fenced blocks are read in order.
 TAU_REWRITE=1 writes the outputs as they are now into the pages, instead of comparing them.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -6,8 +6,6 @@ heap.c, and runs in QEMU on the recorded input and on fresh ones: no allocation 
 checksum equals the same program's on this machine.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

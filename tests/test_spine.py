@@ -4,8 +4,6 @@ Method: the installed command is called as a user calls it; what one step says m
 the next one says, and within stated limits.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

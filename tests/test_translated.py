@@ -6,8 +6,6 @@ call. The sizes that it asks for are stated from the firmware's recording; then 
 are equal.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from pathlib import Path

@@ -5,8 +5,6 @@ depend on it must have another hash. A test suite of that tree runs with the plu
 fails, is stopped, or runs under CI.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -14,8 +14,6 @@ A test file is recorded when all its tests have run and passed. Nothing is left 
 only some tests are asked for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """The command `tau`. Each verb is a file in `commands/`, loaded when the verb is called."""
 
-from __future__ import annotations
-
 import difflib
 import errno
 import importlib

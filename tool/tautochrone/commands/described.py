@@ -1,7 +1,5 @@
 """Files that describe tasks, a geometry or a system; their `format` says which."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

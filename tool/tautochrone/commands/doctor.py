@@ -1,7 +1,5 @@
 """`tau doctor`: checks what works on this machine, and prints how to repair what does not."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`tau export`: a trace as CSV or Parquet, for other tools."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options that several verbs take, each declared once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

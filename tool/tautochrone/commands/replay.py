@@ -1,7 +1,5 @@
 """`tau replay`: replays a recording on systems; reports their memory, cost and bounds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`tau run`: runs a program on its planned heap."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -4,8 +4,6 @@ Commands read an input more than once and to its end. A pipe cannot be read agai
 have no end.
 """
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

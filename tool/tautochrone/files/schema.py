@@ -4,8 +4,6 @@ A message names the file, the line if lines are known, and the key. This module 
 a key means. facts/plan.toml says how a schema is written.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches

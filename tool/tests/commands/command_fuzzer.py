@@ -7,8 +7,6 @@ traceback, the message of an unforeseen fault, a signal, too much processor time
 character in the output, an exit status that nothing states, or a failure without a message.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """`tau check`: sound files pass; each kind of damage is found and placed; plans go to plan.py."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

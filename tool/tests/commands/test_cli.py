@@ -3,8 +3,6 @@
 Method: the command runs in a process of its own, as a user calls it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -3,8 +3,6 @@
 Method: the machine is made poorer through PATH and through a failing step.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`tau info`: its JSON against the model, its text, and that it reads the footer only."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -4,8 +4,6 @@ Method: each command that reads a file is given a pipe, a device without an end,
 to each; it must refuse it, with its name and kind, at once. A command that opened it would hang.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from functools import partial

@@ -5,8 +5,6 @@ exists, a disk that fills up; then the file system is looked at. Commands run in
 they would from the command line, unless the test is about their stdout or their end.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

@@ -3,8 +3,6 @@
 Method: the commands run on a made recording, and their outputs are searched.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

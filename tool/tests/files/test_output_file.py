@@ -3,8 +3,6 @@
 Method: what commands cannot be made to do at a certain moment is done to the function itself.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

@@ -1,7 +1,5 @@
 """A byte order mark in front of our TOML files: accepted if it is UTF-8's, else named."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable
 from pathlib import Path

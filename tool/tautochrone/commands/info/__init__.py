@@ -1,7 +1,5 @@
 """`tau info`: what a trace holds, from its footer alone, and what files of other kinds hold."""
 
-from __future__ import annotations
-
 import datetime
 import shlex
 from dataclasses import asdict

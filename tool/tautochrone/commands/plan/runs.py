@@ -1,7 +1,5 @@
 """What `tau plan` prints of the runs that were recorded, and of those that were not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tautochrone.console.output import percent
