@@ -60,6 +60,12 @@ def is_same(said: str, expected: str) -> bool:
     return words_of(said) == words_of(expected) and measured == pytest.approx(stated, rel=0.02)
 
 
+def is_alike(said: str, expected: str) -> bool:
+    """Whether an output has each line without a number, as of a shorter run."""
+    words = {line for line in expected.splitlines() if not re.search(r"\d", line)}
+    return words <= set(said.splitlines())
+
+
 def is_equal(said: str, expected: str) -> bool:
     """Whether two outputs are equal."""
     return said == expected
@@ -193,7 +199,7 @@ DISCOVER = "tau tlb discover -o host.toml"
         Page(f"{TUTORIALS}/real-time-virtual-memory.md"),
         Page(f"{TUTORIALS}/tlb-sets.md", is_equal, may_fail=(DISCOVER,)),
         Page(CYCLES.path, instead=SMALL_HEAP),
-        Page(COMPOSED.path, instead=ONE_NEIGHBOR),
+        Page(COMPOSED.path, is_alike, instead=ONE_NEIGHBOR),
         pytest.param(CYCLES, marks=pytest.mark.slow),
         pytest.param(COMPOSED, marks=pytest.mark.slow),
         # It builds a kernel.
