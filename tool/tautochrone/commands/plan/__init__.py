@@ -168,7 +168,7 @@ def command(
     for index, path in enumerate(outputs):
         output_file.check(path, force, [*traces, *outputs[:index]], as_json)
     from tautochrone.code.build import Build, load
-    from tautochrone.commands.plan import told
+    from tautochrone.commands.plan import printing
     from tautochrone.plan.making import Wanted
 
     build = load(build_path) if build_path else Build()
@@ -178,8 +178,8 @@ def command(
         output.emit(
             as_json,
             "plan",
-            told.result_of(made, limit_bytes),
-            lambda: told.show(made, traces, plan_path, header_path),
+            printing.result_of(made, limit_bytes),
+            lambda: printing.show(made, traces, plan_path, header_path),
         )
     for path, ending in zip(traces, made.endings, strict=True):
         note_ending(path, ending)
@@ -200,7 +200,7 @@ def _made_and_saved(
     force: bool,
 ) -> Made:
     """Make the plan, and write its file and its header."""
-    from tautochrone.commands.plan import told
+    from tautochrone.commands.plan import printing
     from tautochrone.plan.file import save_plan
     from tautochrone.plan.header import save_header
     from tautochrone.plan.making import make_plan, with_sections
@@ -212,11 +212,11 @@ def _made_and_saved(
     bar.close()
     if header_path is not None:
         refuse_header(made.plan)
-    told.note_search(made)
+    printing.note_search(made)
     made = with_sections(made, wanted.skip_misuse, output.note)
     made_by = _made_by(traces, wanted, made.plan.layout)
     if plan_path is not None:
-        save_plan(made.plan, plan_path, made_by, told.notes(made), force)
+        save_plan(made.plan, plan_path, made_by, printing.notes(made), force)
     if header_path is not None:
         save_header(made.plan, header_path, made_by, force)
     return made

@@ -1,13 +1,12 @@
-"""What `tau plan` says: notes on the search, the plan's comments, its text and its JSON."""
+"""The output of `tau plan`: notes on the search, comments of the file, text, and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import unseen
-from tautochrone.commands.plan.runs import runs_text
 from tautochrone.console import output
 from tautochrone.plan import sizes
 from tautochrone.plan.file import ALIGNMENT_BYTES
@@ -157,6 +156,28 @@ def _recorded(traces: Sequence[PlanTrace]) -> str:
     )
 
 
+def _runs_text(made: Made) -> Iterator[str]:
+    """Lines on single runs, on each recording left out, and on the margin."""
+    spread = made.spread
+    if spread is not None:
+        plain, planned = spread.plain, spread.planned
+        without = f"{plain.least:,} to {plain.most:,} bytes"
+        if made.plan.classes:
+            with_pools = f"{planned.least:,} to {planned.most:,} bytes with these pools"
+            yield f"each run alone needs {with_pools}, {without} without pools"
+        else:
+            yield f"each run alone needs {without}"
+        short = [item for item in spread.left_out if item.short_bytes]
+        worst = max((item.short_bytes / item.planned_bytes for item in short), default=0.0)
+        yield (
+            f"left out in turn: {len(short)} of {len(spread.left_out)} need more than a plan from"
+            f" the others has, at most {output.percent(worst)}"
+        )
+        if planned.least == planned.most and plain.least == plain.most:
+            yield "all runs need the same: they say nothing about runs with other inputs"
+    yield made.margin.text()
+
+
 def show(
     made: Made, paths: tuple[Path, ...], plan_path: Path | None, header_path: Path | None
 ) -> None:
@@ -169,7 +190,7 @@ def show(
             f"heap             {plan.heap_bytes:>12,} bytes, of which margin"
             f" {made.margin_bytes:,} (+{plan.margin * 100:g} %)"
         )
-    for line in runs_text(made):
+    for line in _runs_text(made):
         print(line)
     if plan.classes:
         print(
