@@ -170,3 +170,10 @@ def test_a_stopped_run_records_nothing(tree: Path) -> None:
     first.write_text("def test_a():\n    pass\ndef test_b():\n    assert False\n")
     assert "1 failed" in run(tree, "-x")
     assert "unchanged" not in run(tree)
+
+
+def test_only_make_check_leaves_out_files() -> None:
+    """make check-all runs every test."""
+    for target, is_asked in (("check", True), ("check-all", False)):
+        lines = subprocess.check_output(["make", "-n", target], cwd=ROOT, text=True)
+        assert ("--skip-unchanged" in lines) == is_asked, target

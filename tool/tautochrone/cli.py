@@ -145,6 +145,9 @@ def _explain(error: BaseException) -> int:
     match error:
         case TauError():
             return _fail(error.message, error.next_step, error.exit_code, error.said)
+        case click.exceptions.NoArgsIsHelpError():
+            error.show(file=sys.stderr)  # the help text
+            return error.exit_code
         case click.UsageError():
             named = error.ctx.command_path if error.ctx else "tau"
             message = terminal.in_one_line(error.format_message()).rstrip(".")

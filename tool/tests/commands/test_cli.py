@@ -105,6 +105,13 @@ def test_wrong_usage_exits_2(words: tuple[str, ...]) -> None:
     assert done.returncode == 2 and re.fullmatch(said, done.stderr), done.stderr
 
 
+@pytest.mark.parametrize("words", [(), ("tlb",)])
+def test_a_command_without_a_verb_shows_its_help(words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.returncode == 2 and done.stderr.startswith(" ".join(("Usage: tau", *words)))
+    assert "\nCommands:\n" in done.stderr
+
+
 def test_a_source_tree_that_is_not_built_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     code = cli._explain(ModuleNotFoundError("no module", name="tautochrone.targets"))
     said = capsys.readouterr().err
