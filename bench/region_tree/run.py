@@ -8,15 +8,14 @@ Run `python -m bench region_tree`; it prints the table and writes out/bench/regi
   to 2^26).
 
 Each form is first compared with a sorted list, natively, at every size (compare.c). `bound` is the
-longest path through the linked code; `max` the most that the emulator saw in calls at the borders
-of the levels (RV32 up to 2^26 pages). A page number above 2^30 needs 64 bits with the sign that the
-forms use, so the larger sizes are RV64's alone: there only the longest path is known, from objdump.
-Loads from the table that stands for Zbb's bit scans count as accesses.
+longest path through the linked code. `max` is the most that the emulator saw in calls at the
+borders of the levels (RV32 up to 2^26 pages). A page number above 2^30 needs 64 bits with the sign
+that the forms use, so only RV64 has the larger sizes. It is not emulated. Loads from the table that
+replaces Zbb's bit scans count as accesses.
 """
 
 from __future__ import annotations
 
-import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -34,8 +33,6 @@ CORE_MAX, RV32_MAX, EMULATED_MAX = 26, 30, 26
 OPERATIONS = ("find", "next", "split", "union")
 BOUNDS = (bound_instructions, bound_accesses)
 RV64 = {"rv64": "rv64imc", "rv64zbb": "rv64imc_zbb"}
-ACCESS = re.compile(r"^(c\.)?(l[bhwd]u?|s[bhwd]|lwsp|swsp|ldsp|sdsp)$")
-BRANCH = re.compile(r"^(c\.)?b(eq|ne|lt|ge|ltu|geu|eqz|nez)$")
 
 
 @dataclass(frozen=True)
@@ -113,39 +110,6 @@ def emulate(image: Any, bytes_count: int, pages_log2: int) -> dict[str, tuple[in
     return seen
 
 
-def longest_path(elf: Path, function: str) -> tuple[int, int]:
-    """Instructions and accesses on the longest path through a function, by objdump."""
-    command = ["riscv64-unknown-elf-objdump", "-d", "--no-show-raw-insn", "-M", "no-aliases", elf]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    starts = {m[2]: int(m[1], 16) for m in re.finditer(r"^([0-9a-f]+) <(\S+)>:", text, re.M)}
-    rows = re.findall(r"^\s*([0-9a-f]+):\t(\S+)\s*(\S*)", text, re.M)
-    code = {int(row[0], 16): row[1:] for row in rows}
-    following = dict(zip(code, list(code)[1:]))
-    known: dict[int, tuple[int, int]] = {}
-
-    def path(address: int) -> tuple[int, int]:
-        if address not in known:
-            name, operands = code[address]
-            target = operands.split(",")[-1]
-            ways: list[int] = []
-            if BRANCH.match(name):
-                ways = [following[address], int(target, 16)]
-            elif name == "c.j" or (name == "jal" and operands.startswith("zero")):
-                ways = [int(target, 16)]
-            elif name not in ("c.jr", "jalr"):
-                if name in ("jal", "c.jalr"):
-                    raise RuntimeError(f"{function} calls {operands}")
-                ways = [following[address]]
-            further = [path(way) for way in ways] or [(0, 0)]
-            known[address] = (
-                1 + max(one[0] for one in further),
-                (1 if ACCESS.match(name) else 0) + max(one[1] for one in further),
-            )
-        return known[address]
-
-    return path(starts[function])
-
-
 def built_rv64(form: Form, pages_log2: int, isa: str, elf: Path) -> Path:
     """The operations, linked for RV64."""
     flags = [f"-march={RV64[isa]}", "-mabi=lp64", "-mcmodel=medany", "-O2", "-ffreestanding"]
@@ -160,17 +124,19 @@ def costs(
 ) -> dict[str, dict[str, int]]:
     """Longest paths, and on RV32 observed maxima, per operation."""
     functions = {verb: f"bench_tree_{verb}" for verb in OPERATIONS}
+    seen: dict[str, tuple[int, int]] = {}
     if isa in RV64:
-        elf = built_rv64(form, pages_log2, isa, folder / "rv64.elf")
-        found = {verb: (*longest_path(elf, name),) for verb, name in functions.items()}
+        name = f"{Path(form.file).stem}-{form.word_log2}-{isa}-{pages_log2}.elf"
+        elf = built_rv64(form, pages_log2, isa, folder / name)
     else:
         keep, flags = [*functions.values(), "bench_tree_init"], form.flags(pages_log2)
         image = core_code("region_tree_bench", isa, form.sources(), keep=keep, cflags=flags)
+        elf = image.elf
         seen = emulate(image, bytes_count, pages_log2) if pages_log2 <= EMULATED_MAX else {}
-        found = {
-            verb: (*(bound(image.elf, name) for bound in BOUNDS), *seen.get(verb, ()))
-            for verb, name in functions.items()
-        }
+    found = {
+        verb: (*(bound(elf, name) for bound in BOUNDS), *seen.get(verb, ()))
+        for verb, name in functions.items()
+    }
     names = ("bound_instructions", "bound_accesses", "max_instructions", "max_accesses")
     return {verb: dict(zip(names, row, strict=False)) for verb, row in found.items()}
 
