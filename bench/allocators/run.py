@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.allocators import code_size, ours, peers, programs, synthetic, targets
+from bench.allocators import code_size, ours, peers, programs, synthetic
 from bench.allocators.images import PEERS, PeerMissing
 from bench.commands import first_line
 from bench.runner import Bench, Given
@@ -135,7 +135,6 @@ def measure(given: Given) -> dict[str, Any]:
         "conditions": {"tautochrone": __version__, "machine": platform.machine(), **versions},
         "rows": results,
         "code_size": code_size.measure(),
-        "targets": targets.measure(given.quick),
     }
 
 

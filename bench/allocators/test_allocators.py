@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.allocators import (code_size, golden, images, peers, programs, synthetic, targets)
+from bench.allocators import code_size, golden, images, peers, programs, synthetic
 from testing.golden import pinned
 from tautochrone.errors import TauError
 from tautochrone.replay import emulator, opened
@@ -117,25 +117,3 @@ def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(TauError, match="recording jq failed"):
         programs.record("jq", "b", failing)
     assert not list(tmp_path.glob("*.tau")), "a failed recording is kept"
-
-
-@pytest.mark.parametrize(
-    ("numbers", "verdict"),
-    [
-        ((10, 10), "within limit"),
-        ((10.1, 10), "ABOVE LIMIT"),
-        ((5, 10, 5), "within goal"),
-        ((None, 10), "NOT MEASURED"),
-        ((10, None), "information"),
-    ],
-)
-def test_verdicts(numbers: tuple[float, ...], verdict: str) -> None:
-    """Only a measured number at or below its limit is within it."""
-    assert targets.verdict(*numbers) == verdict
-
-
-def test_every_stored_number_has_a_limit() -> None:
-    """A name that changes on one side is noticed."""
-    known, found = targets.limits(), targets.stored_numbers()
-    assert found.keys() <= known.keys()
-    assert all(number is not None for number in found.values())
