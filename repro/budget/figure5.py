@@ -139,23 +139,23 @@ def saving(table: dict[str, dict[str, list[int]]], ours: str, theirs: str) -> di
     }
 
 
-def measure(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
+def measured(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
     """One layout's table, its summaries and the savings against every other allocator."""
     peaks = {
         name: [workload.peak_live_bytes(sizes, seed) for seed in seeds]
         for name, sizes in workload.WORKLOADS.items()
     }
-    measured = measure_table(layout, seeds)
-    table = measured["bytes"]
+    found = measure_table(layout, seeds)
+    table = found["bytes"]
     savings = {
         theirs: saving(table, "budget (replayed)", theirs)
         for theirs in LAYOUTS[layout]
-        if not theirs.startswith("budget") and theirs not in measured["missing"]
+        if not theirs.startswith("budget") and theirs not in found["missing"]
     }
     return {
         "seeds": list(seeds),
         "peak_live_bytes": peaks,
-        **measured,
+        **found,
         **summarize(table, peaks),
         "saving_percent": savings,
         "saving_range": {name: [min(s.values()), max(s.values())] for name, s in savings.items()},
@@ -201,11 +201,6 @@ def full_peak(
     return {}
 
 
-def measure_32() -> dict[str, Any]:
+def measure() -> dict[str, Any]:
     """The paper's figure: the layout of a 32-bit machine, ten seeds."""
-    return measure("32", workload.SEEDS)
-
-
-def measure_host() -> dict[str, Any]:
-    """This machine's layout, where the system's allocators live; half of the seeds."""
-    return measure("host", workload.SEEDS[:5])
+    return measured("32", workload.SEEDS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.allocators import ours
-from repro.budget import (budget_rules, figure3, figure7, recordings, table1, traces, workload)
+from repro.budget import figure3, figure7, recordings, rules, table1, traces, workload
 from tautochrone.plan.heap import exact, exhaustive, greedy
 
 
@@ -19,7 +19,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_rules_of_the_budgeted_heap() -> None:
     """[P1-1] [P1-3] [P1-5] [P1-6] [P1-7] Each rule of Fig. 2, on the library."""
-    result = budget_rules.measure()
+    result = rules.measure()
     assert result.pop("dedicated_distance_bytes") == [40, 40]
     assert all(result.values()), result
 

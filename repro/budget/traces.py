@@ -12,10 +12,10 @@ from pathlib import Path
 
 from bench.recording import write_trace
 from repro.budget import workload
-from repro.engine.results import Results
+from repro.engine.results import results_of
 from tautochrone.trace.file import OPS
 
-RESULTS = Results("budget")
+RESULTS = results_of("budget")
 
 
 def import_events(path: Path, events: Iterable[workload.Event]) -> Path:

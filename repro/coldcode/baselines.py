@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from repro.engine.results import Results
+from repro.engine.results import results_of
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment, read_fragment
 from tautochrone.coldcode.linux import kept, source
 from tautochrone.coldcode.linux.build import (
@@ -34,7 +34,7 @@ from tautochrone.coldcode.recording import CodeRecording, load
 from tautochrone.plan.code.placer import placer
 
 STAGE = "baselines"
-RESULTS = Results("coldcode")
+RESULTS = results_of("coldcode")
 THRESHOLD, FRAMES, POLICY = 0.999, 16, "round-robin"
 PAGE_MICROSECONDS = (442, 40)  # the paper's two flashes [P3-21]
 LINE_BYTES = 64

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from repro.coldcode import derived, goals, run, workload
+from repro.coldcode import derived, goals, workload
 from repro.coldcode.image import inputs, packages
+from repro.engine.reproduction import Reproduction
 from repro.engine.results import REPOSITORY
 from tautochrone.errors import TauError
 from tautochrone.report.code import verdict
 
-RESULTS = run.REPRODUCTION.results()
+RESULTS = Reproduction("coldcode").results()
 SMALL = 4 << 20
 OUT_OF_RAM_LEAST, STATIC_LEAST = 0.84, 0.55
 # Of five rounds; of one, 5 % or three loads. More than the 3 % that were asked for: the search fits

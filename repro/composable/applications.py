@@ -8,13 +8,13 @@ from pathlib import Path
 
 from hw.build import Options
 from kernel.systems.jpeg import images
-from repro.engine.results import REPOSITORY, Results
+from repro.engine.results import REPOSITORY, results_of
 from tautochrone.compose import code
 from tautochrone.compose.run import Run, run
 from tautochrone.compose.system import Application, Fifo, System, system_file
 from testing import tile
 
-RESULTS = Results("composable")
+RESULTS = results_of("composable")
 SYSTEMS = REPOSITORY / "kernel" / "systems"
 JPEG = SYSTEMS / "jpeg"
 PROGRAMS = RESULTS.home / "programs"

@@ -29,7 +29,7 @@ from tautochrone.compose.system import Application, Command, System, pages_of
 from tautochrone.console.output import note
 from tautochrone.targets.build import link
 
-ITERATIONS = 100
+ITERATIONS, QUICK_ITERATIONS = 100, 5
 PAGES_BYTES = (16384, 4096)
 ENTRIES = (2, 4, 8)
 ENTRIES_DEFAULT = 4
@@ -204,3 +204,8 @@ def measure(
             }
         result["images"][image.name] = row
     return result
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(QUICK_IMAGES, QUICK_ITERATIONS, (ENTRIES_DEFAULT,), (16384,))

@@ -166,3 +166,8 @@ def measure(size: Size = FULL) -> dict[str, Any]:
     vld = result["one_table"]["tasks"]["vld"]
     result["one_table_percent"] = 100 * vld["differing"] / vld["iterations"]
     return result
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return with_synthetic(QUICK, is_order_compared=False)

@@ -180,3 +180,8 @@ def measure(fillers: int = len(FILLERS_BYTES), walks: int = WALKS) -> dict[str, 
             for step in STEPS
         },
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(fillers=2, walks=0)

@@ -2,7 +2,7 @@
 
 All of it is written in reasons.toml; figures of ours are filled in from results (sentences.py):
 
-- `title`, `conditions`, and `source` if the paper is named above them.
+- `title`, `stages`, `conditions`, and `source` if the paper is named above them.
 - `verdicts` that an item can have, and `columns`: the keys of an item by the titles of its cells.
 - `[[item]]` with `id`, `title` and a sentence for each of the columns.
 - `[[section]]` with `title`, and either `list`, the key of a list of sentences, or a table:
@@ -54,7 +54,7 @@ def page(name: str, sentences: dict[str, Any], results: dict[str, Any]) -> str:
     lines = [
         f"# {sentences['title']}: each item, theirs and ours",
         "",
-        f"Made by `python -m repro.{name}.run` from `results/` and `reasons.toml`; not edited.",
+        f"Made by `python -m repro {name}` from `results/` and `reasons.toml`; not edited.",
         *([sentences["source"]] if "source" in sentences else []),
         "",
         f"Conditions: {filled(sentences['conditions'], results)}",

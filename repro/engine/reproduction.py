@@ -1,27 +1,28 @@
 """A reproduction of a paper: stages that measure, and the documents that are written from results.
 
-A folder has a file for each measurement, `derived.py` for what follows from several of them,
-reasons.toml for all that is said (claims.py, figures.py), and run.py, which names the stages:
+A folder has reasons.toml, with all that is said (claims.py, figures.py) and the names of the
+`stages` in their order; for each stage a file with `measure`, and `quick` if it has a form with
+small inputs; and `derived.py` for what follows from several results.
 
-    python -m repro.NAME.run             all stages, then claims.md and out/repro/NAME/report.html
-    python -m repro.NAME.run STAGE …     only these stages, then both
-    python -m repro.NAME.run --quick     small inputs, into out/repro/NAME/quick only
+    python -m repro NAME             all stages, then claims.md and out/repro/NAME/report.html
+    python -m repro NAME STAGE …     only these stages, then both
+    python -m repro NAME --quick     small inputs, into out/repro/NAME/quick only
 """
 
 from __future__ import annotations
 
+import importlib
 import platform
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 from bench.commands import first_line
 from repro.engine import claims, figures
-from repro.engine.results import Results
+from repro.engine.results import REPOSITORY, Results, results_of
 from repro.engine.shown import run_groups
 from tautochrone import __version__
 from tautochrone.console.output import note
@@ -32,30 +33,41 @@ from tautochrone.report.page import page
 Stages = Mapping[str, Callable[[], dict[str, Any]]]
 
 
-def stages_of(*modules: ModuleType) -> Stages:
-    """The stages that are called as their files."""
-    return {module.__name__.rpartition(".")[2]: module.measure for module in modules}
+def names() -> list[str]:
+    """All reproductions."""
+    return sorted(path.parent.name for path in (REPOSITORY / "repro").glob("*/reasons.toml"))
 
 
-@dataclass(frozen=True)
 class Reproduction:
-    """What a folder has: its stages, the same with small inputs, and what is told from results."""
+    """The reproduction in a folder: its sentences, its stages, and the results that are stored."""
 
-    stored: Results
-    stages: Stages
-    derived: Callable[[dict[str, Any]], dict[str, Any]] = dict
-    drawings: Mapping[str, figures.Drawing] = field(default_factory=dict)
-    quick: Stages = field(default_factory=dict)
+    def __init__(self, name: str) -> None:
+        self.stored = results_of(name)
+
+    def module(self, name: str) -> ModuleType:
+        """A file of the folder."""
+        return importlib.import_module(f"repro.{self.stored.home.name}.{name}")
 
     @cached_property
     def sentences(self) -> dict[str, Any]:
         """What reasons.toml says."""
         return claims.sentences_of(self.stored.home)
 
+    @property
+    def stages(self) -> Stages:
+        """The measurement of each stage."""
+        return {name: self.module(name).measure for name in self.sentences["stages"]}
+
+    @property
+    def quick(self) -> Stages:
+        """Stages with small inputs."""
+        modules = {name: self.module(name) for name in self.sentences["stages"]}
+        return {name: each.quick for name, each in modules.items() if hasattr(each, "quick")}
+
     def results(self) -> dict[str, Any]:
         """All that is stored, and what follows."""
         results = self.stored.all_stored()
-        return results | {"derived": self.derived(results)}
+        return results | {"derived": self.module("derived").derived(results)}
 
     def claims_text(self) -> str:
         """claims.md from what is stored."""
@@ -63,7 +75,7 @@ class Reproduction:
 
     def panels(self) -> list[figures.Panel]:
         """Every figure whose results are stored."""
-        return [*figures.panels(self.sentences, self.results(), self.drawings)]
+        return [*figures.panels(self.sentences, self.results(), self.module)]
 
     def report_html(self) -> str:
         """The report from what is stored, in the look of `tau report`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,12 @@ from typing import Any
 from bench.result_file import write_result
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def results_of(name: str) -> Results:
+    """The results of a reproduction; everybody gets the same object."""
+    return Results(name)
 
 
 class Results:

@@ -6,11 +6,11 @@ reproduction of two stages.
 
 from __future__ import annotations
 
-import importlib
 import json
 import operator
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,8 +38,7 @@ LOADED = ("<script src=", "<link ")
 @pytest.fixture(params=ITEMS)
 def made(request: pytest.FixtureRequest) -> Reproduction:
     """Each reproduction of a paper."""
-    reproduction: Reproduction = importlib.import_module(f"repro.{request.param}.run").REPRODUCTION
-    return reproduction
+    return Reproduction(request.param)
 
 
 def test_claims_have_every_item_and_are_not_stale(made: Reproduction) -> None:
@@ -121,6 +120,7 @@ conditions = "{meta.conditions.tile}"
 columns = { ours = "ours", verdict = "verdict" }
 verdicts = ["shown", "differs"]
 paper = "A. Author"
+stages = ["one", "two"]
 limits = ["one: {one.count}"]
 [[item]]
 id = "P9-1"
@@ -161,7 +161,7 @@ TWO = {"rows": [{"name": "a", "size": 2}, {"name": "b", "size": None}]}
 PAGE = """\
 # Small: each item, theirs and ours
 
-Made by `python -m repro.small.run` from `results/` and `reasons.toml`; not edited.
+Made by `python -m repro small` from `results/` and `reasons.toml`; not edited.
 
 Conditions: a tile
 
@@ -184,19 +184,27 @@ a tile
 """
 
 
+SERIES = {
+    "bars": {"x": {"g": 1, "h": 2}, "y": {"g": 3}},
+    "lines": {"a, 16": [("99 %", 2), ("50 %", 3)], "a, 32": [("99 %", 1)]},
+}
+FILES = {
+    "one": SimpleNamespace(measure=lambda: ONE, quick=lambda: {"count": 1}),
+    "two": SimpleNamespace(measure=lambda: TWO),
+    "derived": SimpleNamespace(derived=lambda _: SERIES),
+}
+
+
 @pytest.fixture
-def small(tmp_path: Path) -> Reproduction:
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reproduction:
     """Two stages, of which the first has a quick form."""
-    stored = Results("small")
-    stored.home, stored.folder, stored.out = tmp_path, tmp_path / "results", tmp_path / "out"
-    stored.home = tmp_path / "small"
+    reproduction = Reproduction("small")
+    monkeypatch.setattr(reproduction, "module", FILES.__getitem__)
+    stored = reproduction.stored = Results("small", tmp_path / "results")
+    stored.home, stored.out = tmp_path / "small", tmp_path / "out"
     stored.home.mkdir()
     (stored.home / "reasons.toml").write_text(REASONS, encoding="utf-8")
-    series = {"bars": {"x": {"g": 1, "h": 2}, "y": {"g": 3}}}
-    series["lines"] = {"a, 16": [("99 %", 2), ("50 %", 3)], "a, 32": [("99 %", 1)]}
-    stages = {"one": lambda: ONE, "two": lambda: TWO}
-    quick = {"one": lambda: {"count": 1}}
-    return Reproduction(stored, stages, lambda _: series, quick=quick)
+    return reproduction
 
 
 @pytest.mark.parametrize("chosen", [[], ["two"], ["two", "one"]])
@@ -238,7 +246,7 @@ def test_bars_and_lines_have_their_numbers(small: Reproduction) -> None:
     assert lines.columns["T"] == ["99 %", "50 %", "99 %"] and lines.columns["loads"] == [2, 3, 1]
     looks = [line.glyph.line_dash for line in lines.model.renderers[::2]]
     assert looks[0] != looks[1]
-    assert [*figures.panels(small.sentences, {}, {})] == []
+    assert [*figures.panels(small.sentences, {}, small.module)] == []
 
 
 @pytest.mark.parametrize(

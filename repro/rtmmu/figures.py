@@ -16,7 +16,7 @@ from bench.tile import synthetic
 from repro.rtmmu import page_model
 from repro.rtmmu.page_costs import CONVENTIONAL, MEASURES, OURS, SYSTEMS, replayed
 from repro.rtmmu.page_model import PAGE_BYTES, Pages, count
-from repro.rtmmu.table1 import PAPER, synthetic_trace
+from repro.rtmmu.table1 import PAPER, QUICK_ACTIONS, synthetic_trace
 from repro.rtmmu.workloads import RESULTS
 
 MALLOC_KINDS = ("split, page mapped", "split, nothing mapped", "not split")
@@ -202,3 +202,8 @@ def measure(seed: int = synthetic.SEED, actions: int = synthetic.ACTIONS) -> dic
     trace = synthetic_trace(seed, actions)
     runs = {system: replayed(trace, system) for system in SYSTEMS}
     return all_three(runs, seed, actions, MEASURES, page_model.HEAP_PAGES)
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(actions=QUICK_ACTIONS)

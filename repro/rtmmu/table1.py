@@ -16,6 +16,7 @@ from tautochrone.errors import TauError
 from tautochrone.trace.file import open_trace
 
 SENTENCES = sentences_of(workloads.RESULTS.home)
+QUICK_ACTIONS = 20_000
 PAPER: dict[str, list[int]] = SENTENCES["paper_values"]
 
 
@@ -116,10 +117,10 @@ def within_bounds(row: dict[str, Any], isa: str) -> bool:
     )
 
 
-def measure(quick: bool = False) -> dict[str, Any]:
-    """One row a trace."""
-    programs = workloads.programs(quick)
-    found = traces(programs, 20_000 if quick else synthetic.ACTIONS, quick)
+def measure(is_quick: bool = False) -> dict[str, Any]:
+    """One row per trace."""
+    programs = workloads.programs(is_quick)
+    found = traces(programs, QUICK_ACTIONS if is_quick else synthetic.ACTIONS, is_quick)
     rows = {}
     for name, (paper, words, trace) in found.items():
         note(f"replaying {name}")
@@ -131,3 +132,8 @@ def measure(quick: bool = False) -> dict[str, Any]:
         "missing": sorted(programs.keys() - rows.keys()),
         "versions": {name: first_line(*command) for name, command in SENTENCES["versions"].items()},
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(is_quick=True)

@@ -14,11 +14,11 @@ import pytest
 
 from bench.tile import synthetic
 from bench.tile.synthetic import FREED, MALLOC, TOUCH, Choice
+from repro.engine.reproduction import Reproduction
 from repro.rtmmu import (
     figures,
     page_costs,
     page_model,
-    run,
     table1,
     tile_access,
     tile_figures,
@@ -248,7 +248,7 @@ def test_a_recorded_program_in_pages(tmp_path: Path, name: str) -> None:
 def test_table1_on_the_tile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """[P0-38] Small real cases in cycles: places and pages as in the software, bounds kept."""
     monkeypatch.setattr(RESULTS, "out", tmp_path)
-    run.REPRODUCTION.main(["--quick", "tile_table1"])
+    Reproduction("rtmmu").main(["--quick", "tile_table1"])
     path = tmp_path / "quick" / "results" / "tile_table1.json"
     found = json.loads(path.read_text(encoding="utf-8"))
     assert set(found["rows"]) == {"synthetic", "mc"}

@@ -96,13 +96,13 @@ def implied_mhz(row: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def measure(quick: bool = False) -> dict[str, Any]:
-    """One row a trace, beside the paper's microseconds."""
+def measure(is_quick: bool = False) -> dict[str, Any]:
+    """One row per trace, next to the paper's microseconds."""
     programs = workloads.programs()
-    actions, names = (2_000, ("mc",)) if quick else (synthetic.ACTIONS, programs)
+    actions, names = (2_000, ("mc",)) if is_quick else (synthetic.ACTIONS, programs)
+    recorded = traces(names, actions, is_quick, is_kept=not is_quick)
     rows = {
-        name: with_paper(row_of(name, trace), paper)
-        for name, (paper, _, trace) in traces(names, actions, quick, is_kept=not quick).items()
+        name: with_paper(row_of(name, trace), paper) for name, (paper, _, trace) in recorded.items()
     }
     found = extremes(rows)
     ours = [row["systems"][OURS] for row in rows.values()]
@@ -116,5 +116,10 @@ def measure(quick: bool = False) -> dict[str, Any]:
         "paper_php_pages": round(paper_pages("PHP (neural net)"), -3),
         "implied_mhz": implied_mhz(rows["synthetic"]),
         "heap_pages": tile_run.HEAP_PAGES,
-        "missing": [] if quick else sorted(programs.keys() - rows.keys()),
+        "missing": [] if is_quick else sorted(programs.keys() - rows.keys()),
     }
+
+
+def quick() -> dict[str, Any]:
+    """With small inputs."""
+    return measure(is_quick=True)

@@ -14,9 +14,9 @@ from bench import recording
 from bench.allocators.programs import SOLVED, three_sat
 from bench.commands import compiled
 from bench.recording import Run
-from repro.engine.results import Results
+from repro.engine.results import results_of
 
-RESULTS = Results("rtmmu")
+RESULTS = results_of("rtmmu")
 PROGRAMS = RESULTS.home / "programs"
 
 

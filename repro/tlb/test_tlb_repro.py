@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from repro.engine.results import REPOSITORY
+from repro.engine.reproduction import Reproduction
+from repro.engine.results import REPOSITORY, results_of
 from repro.tlb import (
-    bounds, discover, experiment, figure6, figure19, isolation, layouts, run, table1
+    bounds, discover, experiment, figure6, figure19, isolation, layouts, table1
 )
 from repro.tlb.task_sets import FIGURE_19_LEAST, FIGURE_19_MOST, TABLE_1, figure_19
 from tautochrone.tlb.tile import shape, simulation
 
-RESULTS = run.REPRODUCTION.stored
+RESULTS = results_of("tlb")
 FIGURE_7 = [4, 4, 4, 4, 4, 4, 0, 0] * 2
 MEDIAN_MOST = 1.3  # of bound ÷ longest response
 
@@ -194,7 +195,7 @@ def test_silicon_is_what_the_design_measured() -> None:
 
 def test_each_layout_is_drawn() -> None:
     """Each task set of the stage has a bar for each layout, as high as its median."""
-    (panel,) = (each for each in run.REPRODUCTION.panels() if each.name == "layouts")
+    (panel,) = (each for each in Reproduction("tlb").panels() if each.name == "layouts")
     stored = RESULTS.stored("layouts")["sets"]
     assert panel.columns["task set"] == list(layouts.SETS)
     for layout in (*layouts.RUNS, "colored"):
