@@ -4,8 +4,6 @@ NAME is a folder, or FOLDER.FILE for a bench beside the one of its run.py. A run
 that belong to it; they get --quick and nothing else.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 

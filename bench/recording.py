@@ -1,7 +1,5 @@
 """Records programs with `tau record`, as a user would."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

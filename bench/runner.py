@@ -6,8 +6,6 @@ Exit status 1 if it cannot be measured, 3 if something is not as it must be; eac
 line on stderr.
 """
 
-from __future__ import annotations
-
 import argparse
 import operator
 import os

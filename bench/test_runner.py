@@ -3,8 +3,6 @@
 Method: a bench of two rows, and one that cannot be measured.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

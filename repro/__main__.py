@@ -1,7 +1,5 @@
 """Reproduces a paper: `python -m repro NAME [--quick] [STAGE …]` (engine/reproduction.py)."""
 
-from __future__ import annotations
-
 import sys
 
 from repro.engine.reproduction import Reproduction, names

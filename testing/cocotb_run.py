@@ -7,8 +7,6 @@ build/models/ of the repository. Builds and simulations are processes of their o
 SECONDS_MAX. The latencies of the table memories are the test's, so they need no build.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import importlib.metadata

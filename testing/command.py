@@ -7,8 +7,6 @@ calls of a server have one hash seed: a test that compares two calls makes one o
 `tau_started`.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -6,8 +6,6 @@ Reads requests from a socket: JSON with words, cwd and env, and three descriptor
 call's stdin, stdout and stderr. Answers with the call's process ID, then with its wait status.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib

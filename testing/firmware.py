@@ -4,8 +4,6 @@ PROGRAMS are pointer-rich programs of tests/firmware/programs. The same source a
 host and for 32-bit Arm Linux. Each takes a seed and prints a checksum and its failed allocations.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -3,8 +3,6 @@
 TAU_UPDATE_GOLDEN=1 writes them anew after a wanted change, and the change is seen in review.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 A machine whose packages are missing fails its tests: scripts/setup.sh installs them.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

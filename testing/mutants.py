@@ -4,8 +4,6 @@ A mutant is one replacement in one file. Tests run on a copy of some folders in 
 mutant whose text is no longer there, or is there twice, must be written anew for the changed file.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A replay on pages in plain Python over the golden models, to compare the emulated one with."""
 
-from __future__ import annotations
-
 import functools
 import random
 from dataclasses import dataclass, field

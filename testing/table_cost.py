@@ -9,11 +9,10 @@
 "hierarchical" (hierarchy.c), "conventional" and "conventional-mapped" (pagetable.c, the two walks).
 """
 
-from __future__ import annotations
-
 import functools
 import random
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -124,7 +123,7 @@ class Tables:
             last = [frames, *(walk or [OVERCOMMIT])]
         self._ask(f"{self.prefix}_init", self.space, memory, self.bytes, pages_log2, *last)
 
-    def __enter__(self) -> Tables:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -7,8 +7,6 @@ whole input less that of a trivial one, so that neither the start of Valgrind no
 the program's start counts.
 """
 
-from __future__ import annotations
-
 import shutil
 import statistics
 import tempfile

@@ -1,7 +1,5 @@
 """The bench measures what it says: events are exact; time is only checked for sense."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ One instruction more fails test_allocators.py, so does one fewer: then TAU_UPDAT
 the numbers anew and the change is seen in review. They hold for the compilers that the file names.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 

@@ -6,8 +6,6 @@ o1heap's C, version 2, comes in its crate, which cargo fetches; it is compiled a
 assertions off.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -5,8 +5,6 @@ core/tlsf.h with the prefix `peer_`, is linked without a C start-up, and drops e
 nothing reaches.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,8 +1,6 @@
 """Our systems on a trace: instructions per call at each check level, the stated bound, footprints.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

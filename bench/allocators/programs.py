@@ -5,8 +5,6 @@ Input a is what a plan is made from; input b, of another size or kind, is what t
 Programs with an allocator of their own are told to use malloc (PYTHONMALLOC, USE_ZEND_ALLOC).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

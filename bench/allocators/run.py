@@ -13,8 +13,6 @@ from the kernel by a process, in this machine's 64-bit layout. Their instruction
 their maxima are system calls, which no user-side count sees.
 """
 
-from __future__ import annotations
-
 import platform
 import time
 from pathlib import Path

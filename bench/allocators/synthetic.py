@@ -5,8 +5,6 @@ realloc. Each step allocates, frees or resizes a random object; the number of li
 between few and many, so that blocks split, merge and are probed in every way.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """A small real case of the benchmark, the pinned instruction counts, and the parts that could lie.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A netlist in an ECP5: the cells that Yosys counts, and the clock that nextpnr reaches."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import subprocess

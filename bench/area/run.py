@@ -15,8 +15,6 @@ complains of a slow unit.
 The table memories themselves (two to five words a page) are not part of a unit.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

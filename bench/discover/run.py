@@ -10,8 +10,6 @@ of which no run is verified, directories may be unknown in all; it says why.
 --quick takes few of each.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

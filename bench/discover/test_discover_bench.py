@@ -1,7 +1,5 @@
 """The bench of discovery at small size, and that it complains."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tables of the study: shares of fresh runs that plans refuse."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from typing import Any

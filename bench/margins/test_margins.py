@@ -1,7 +1,5 @@
 """The margins of `tau plan` rest on what the study measured."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

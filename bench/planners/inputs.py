@@ -6,8 +6,6 @@ replayed on that input and on the other one, beside plain TLSF. A figure is the 
 TLSF's, minus one: below 0 the plan gains.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

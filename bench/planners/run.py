@@ -10,8 +10,6 @@ the machine does not change them. Beside them stands the same in readings: how o
 could have been decoded in that time, in the same run.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable

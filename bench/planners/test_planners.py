@@ -1,7 +1,5 @@
 """The planners' benchmark runs and says what it must; small, since time is for `run.py` to tell."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

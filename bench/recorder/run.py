@@ -7,8 +7,6 @@ it is installed, takes its turn in the same rounds: its preloaded half alone, wi
 interpreter. It also walks the stack of every event, which we do not.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -3,8 +3,6 @@
 Method: one quick round of the smallest program; limits on time are run.py's to report.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -14,8 +14,6 @@ that the forms use, so only RV64 has the larger sizes. It is not emulated. Loads
 replaces Zbb's bit scans count as accesses.
 """
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from dataclasses import dataclass

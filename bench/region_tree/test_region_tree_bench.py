@@ -1,7 +1,5 @@
 """The bench of the region tree's forms: sizes, the default's numbers, and why it is the default."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ own, complains of those that differ, and writes out/bench/runtime_answers.json. 
 not installed are skipped and counted.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

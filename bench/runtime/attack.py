@@ -6,8 +6,6 @@ which has few, and after as many of the victim's own heap. All kinds take turns.
 the first counts that reaches both limits, else the last: a neighbor can only make them fail.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

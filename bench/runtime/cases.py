@@ -4,8 +4,6 @@
 alternate; of each the one with the least CPU time counts, since the machine is shared.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

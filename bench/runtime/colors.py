@@ -10,8 +10,6 @@ alternates with all others, and its least time counts, since the machine is shar
 attack.py says what an attacker costs a victim.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -5,8 +5,6 @@ plan. If objects spill, it is planned again with the margin that `tau run` advis
 `python -m bench runtime.recorded [--quick]` writes out/bench/runtime_recorded.json.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -6,8 +6,6 @@ one with the least CPU time (user and system) counts, and the least peak memory,
 is shared. jemalloc and mimalloc come from packages and take their turn in every third round.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

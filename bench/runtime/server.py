@@ -5,8 +5,6 @@ the same number of requests in turn. The load rewrites a fixed set of keys, so t
 recording has the peaks of a long run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

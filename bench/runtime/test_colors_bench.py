@@ -4,8 +4,6 @@ Method: plan for a known geometry, whatever this machine has; pages are where pl
 them. One test is on this machine's own geometry, where `tau tlb discover` finds its index.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

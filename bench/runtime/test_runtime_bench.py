@@ -3,8 +3,6 @@
 Method: one quick round of the smallest program and of the calls; limits are run.py's to report.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -6,8 +6,6 @@ the named functions reach, the compiler's own helpers included, the C library's 
 not.
 """
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections.abc import Collection, Iterator

@@ -3,8 +3,6 @@
 Method: bench/size/run.py compiles the core for both targets; a grown function shows in a diff.
 """
 
-from __future__ import annotations
-
 import copy
 import ctypes
 import json

@@ -13,8 +13,6 @@ RV32 processor, so the same run gives the same numbers.
   other: what is read in a step depends only on what was read before.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from typing import Any

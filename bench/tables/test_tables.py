@@ -3,8 +3,6 @@
 Method: the constant parts are compared with their formulas, mappings with records counted by hand.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from bench.tables import run as tables

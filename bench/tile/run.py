@@ -11,8 +11,6 @@ tree. Mapping is what takes the time, so up to PAGES_MAPPED_MAX pages are mapped
 and all pages of a region in the last ones (`all_mapped` of them). --quick takes few of everything.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

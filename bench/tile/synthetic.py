@@ -14,8 +14,6 @@ chosen to meet the paper's Fig. 7b; tried.py measures other seeds, sizes and dis
 numbers come from SplitMix64, so a seed means the same trace on every machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

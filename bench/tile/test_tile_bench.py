@@ -1,7 +1,5 @@
 """The bench of the tile complains about what is not as it must be."""
 
-from __future__ import annotations
-
 from bench.tile import run
 
 

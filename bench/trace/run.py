@@ -14,8 +14,6 @@ of Parquet's numbers is the best that any of its settings reaches: the smallest 
 write, the fastest read, though no one setting reaches all three.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile

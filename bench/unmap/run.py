@@ -13,8 +13,6 @@ levels, holds nothing but the region's own ends, which is the longest path there
 few sizes and placements.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -6,8 +6,6 @@ apt resolves and downloads with a configuration of its own: another architecture
 an empty list of installed packages. So dpkg of this system learns of no other architecture.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Makes the recordings, plans and verifies each, and writes out/bench/verified.jso
 Complains if there are fewer recordings than wanted, or if a plan does not hold.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.commands import ROOT

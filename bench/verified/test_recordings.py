@@ -1,7 +1,5 @@
 """Enough recordings of 32-bit programs are made, each whole, sound and for the target's layout."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.commands import ROOT

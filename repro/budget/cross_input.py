@@ -6,8 +6,6 @@ the number that counts: at most 2 % above plain TLSF on b. Programs and inputs a
 bench/allocators.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

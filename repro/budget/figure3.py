@@ -5,8 +5,6 @@ t1 it does not, and N_1 = P_1(t2) lifts U^B(t1) above U_max, because at t1 other
 room that the buckets now occupy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

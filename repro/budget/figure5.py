@@ -11,8 +11,6 @@ The plan of each workload comes from its own recording, as in the paper; `budget
 keeps one plan for all seeds.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor

@@ -1,7 +1,5 @@
 """Fig. 5 in this machine's layout, where the system's allocators live; half of the seeds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.budget import workload

@@ -4,8 +4,6 @@ The paper's bars have no numbers (⚠ G-6). What is compared is malloc + free, s
 every allocator has.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from typing import Any

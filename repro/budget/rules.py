@@ -4,8 +4,6 @@ Each function does what one rule speaks of and returns what happened; nothing is
 the library does it. The layout is that of a 32-bit machine (8-byte alignment).
 """
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

@@ -10,8 +10,6 @@ last of SIZES_COUNT sizes between the two that fails, refined to 8 bytes. Writes
 out/bench/safe_heap.json.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ search are both C over the same instants, the exact planner is a library's branc
 Python call. What the exhaustive search finds is what the exact planner must prove.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Small real cases of the reproduction: Fig. 3, a column of Table 1, one bar of Fig. 5."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

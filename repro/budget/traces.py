@@ -4,8 +4,6 @@ Footprints on them (R_max of the paper [P1-22]) and plans are those of bench/all
 the layout of a 32-bit machine unless it says host.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable
 from pathlib import Path

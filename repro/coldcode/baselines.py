@@ -7,8 +7,6 @@ Each kernel is built and booted to the end of our first program. RAM is what the
 code and data take, frames and stores included. Writes results/baselines.json.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

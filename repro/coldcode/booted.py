@@ -1,8 +1,6 @@
 """Booted kernels with cold code: what is out of RAM, what it costs, and whether the kernel counts
 what replay has said."""
 
-from __future__ import annotations
-
 import statistics
 from dataclasses import replace
 from typing import Any

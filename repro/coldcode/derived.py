@@ -1,7 +1,5 @@
 """What follows from the results: the paper's own percentages, ratios, rows of tables, series."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """What a user asks for: a plan for so much RAM, beside the paper's point of T = 99.9 % with 16
 frames. T and frames are results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.coldcode import kernels, planned

@@ -1,7 +1,5 @@
 """Placements of the embedded kernel's code, each planned once and kept in the user's cache."""
 
-from __future__ import annotations
-
 import functools
 import json
 import time

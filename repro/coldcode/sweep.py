@@ -1,7 +1,5 @@
 """Figs. 4 to 6: sizes, and faults of each placement, by the threshold T [P3-25 … P3-27]."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The baselines: cold code is counted right, and stored results hold together."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Small cases of the reproduction: its parts run, and stored results hold together. No kernel is
 built here, and nothing is fetched."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

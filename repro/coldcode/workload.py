@@ -4,8 +4,6 @@ It holds the programs of Debian's port for riscv64, the inputs, and the scripts 
 kernel's command line says what is done: `work=programs inputs=recorded rounds=5`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

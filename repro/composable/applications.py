@@ -1,7 +1,5 @@
 """The executables of the reproduction, and how they run on the simulated tile."""
 
-from __future__ import annotations
-
 import functools
 import tempfile
 from pathlib import Path

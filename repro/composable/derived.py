@@ -1,7 +1,5 @@
 """What follows from the results: cycles times the clock's period, growth, rows and series."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from repro.composable.table1 import PAPER

@@ -8,8 +8,6 @@ The first iterations of the decoder, in one task, three times:
   [P2-23].
 """
 
-from __future__ import annotations
-
 import functools
 import random
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ cycles:
 - the same with one page table for all, which is not composable [P2-19].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the kernel and its applications need: bytes, entries, pages [P2-15, P2-25, P2-26]."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

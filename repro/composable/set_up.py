@@ -7,8 +7,6 @@ All of it happens in one slot of the loader that does not end, so each stopwatch
 break.
 """
 
-from __future__ import annotations
-
 import functools
 import random
 import statistics

@@ -7,8 +7,6 @@ The decoder's iterations in one slot, as in Fig. 10. Images differ in width, qua
 Each is linked in several orders of the decoder's files, which moves what shares a page.
 """
 
-from __future__ import annotations
-
 import statistics
 from dataclasses import dataclass
 from typing import Any

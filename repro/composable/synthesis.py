@@ -4,8 +4,6 @@ Ibex is read as its package has it, but for one declaration with an initial valu
 constant: synthesis would take it for one.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util

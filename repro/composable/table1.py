@@ -6,8 +6,6 @@
   seeds of placement, on the slowest grade.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from typing import Any

@@ -1,7 +1,5 @@
 """The cycles of the unit, seen by a program: loading a table, a hit, a miss [P2-13, P2-23]."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

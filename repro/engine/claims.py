@@ -11,8 +11,6 @@ All of it is written in reasons.toml; figures of ours are filled in from results
 - `[[limit]]`: what results must keep (test_engine.py).
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence

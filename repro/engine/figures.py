@@ -12,8 +12,6 @@ panels share them), `bytes` (the y axis), `need` (a path without which the panel
 a drawing of its own a folder has a file: `draw` is "FILE.FUNCTION".
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any

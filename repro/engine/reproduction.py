@@ -9,8 +9,6 @@ small inputs; and `derived.py` for what follows from several results.
     python -m repro NAME --quick     small inputs, into out/repro/NAME/quick only
 """
 
-from __future__ import annotations
-
 import importlib
 import platform
 import sys

@@ -1,7 +1,5 @@
 """Results of a reproduction's stages on disk: a file for each stage."""
 
-from __future__ import annotations
-
 import functools
 import json
 from pathlib import Path
@@ -10,12 +8,6 @@ from typing import Any
 from bench.result_file import write_result
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-
-
-@functools.cache
-def results_of(name: str) -> Results:
-    """The results of a reproduction; everybody gets the same object."""
-    return Results(name)
 
 
 class Results:
@@ -38,3 +30,9 @@ class Results:
     def all_stored(self) -> dict[str, Any]:
         """The results of all stages by their names."""
         return {path.stem: self.stored(path.stem) for path in sorted(self.folder.glob("*.json"))}
+
+
+@functools.cache
+def results_of(name: str) -> Results:
+    """The results of a reproduction; everybody gets the same object."""
+    return Results(name)

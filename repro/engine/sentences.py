@@ -5,8 +5,6 @@ FORM is a Python format, or `list` (joined), `count` (how many), `yes` (yes or *
 "not measured", or as WORDS in `{stage.path|form?WORDS}`.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from typing import Any

@@ -4,8 +4,6 @@ For items that are no number: a mechanism that is right, an argument with cases.
 reasons.toml has the arguments of each group; claims.md names its command, to be run by hand.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -4,8 +4,6 @@ Method: all that holds for every folder is tried with what is checked in, the re
 reproduction of two stages.
 """
 
-from __future__ import annotations
-
 import json
 import operator
 import shlex

@@ -1,7 +1,5 @@
 """What follows from the results: the rows of tables, and what the figures draw."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ What a call had to do is not read off its cost: it comes from page_model.py, whi
 rule. So that a band is explained means that calls of one kind cost what no other kind costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

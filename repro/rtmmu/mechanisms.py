@@ -4,8 +4,6 @@ The whole of the last, at every size and over 256 placements, is `make bench B=u
 enough sizes to say in claims.md what the mechanism costs.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.unmap import run as bench

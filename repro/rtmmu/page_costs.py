@@ -4,8 +4,6 @@ Costs are RV32IMC instructions and accesses to memory of single calls, in a 32-b
 of 4 KiB; the paper's are microseconds of its board, so only ratios can be compared [G-1].
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

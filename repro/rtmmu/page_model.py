@@ -11,8 +11,6 @@ The replay must find the same numbers (test_rtmmu_repro.py); and this is fast en
 For malloc, free and touches, which is all that the synthetic workload does.
 """
 
-from __future__ import annotations
-
 import bisect
 import ctypes
 import mmap

@@ -1,7 +1,5 @@
 """Table I: largest cost of malloc and free, largest footprint, for every trace [P0-38]."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

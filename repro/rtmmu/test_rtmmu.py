@@ -1,8 +1,6 @@
 """Small real cases of the reproduction: the workloads are what they say, the rule and the replay
 count the same pages, and the figures' parts are told apart."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

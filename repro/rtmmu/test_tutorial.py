@@ -1,8 +1,6 @@
 """docs/tutorials/real-time-virtual-memory.md does what it says: its C is one program that is built
 by its own command and run, and its commands run on a recording."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

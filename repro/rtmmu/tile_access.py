@@ -6,8 +6,6 @@ regions in front of the parallel one [P0-30]. Unmapping goes over all sizes and 
 `make bench B=tile` does.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.tile import run as bench

@@ -3,8 +3,6 @@
 Kinds of calls and the rule's pages are counted again, for the tile's heap: it is a page smaller.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bench.tile import synthetic

@@ -6,8 +6,6 @@ the trace, the program that runs on the tile, and the simulator. It runs again i
 changes. Our system and the conventional one have the names of page_costs.py here too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Table I in cycles of the simulated tile: largest malloc and free, most pages [P0-38]."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ decides the result. Pages are counted by page_model.py, which the replay agrees 
 calls come from a replay.
 """
 
-from __future__ import annotations
-
 from statistics import median
 from typing import Any
 

@@ -5,8 +5,6 @@ inputs are generated, the same every time, and sized so that a recording takes s
 for what, and why, is claims.md, P0-36.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

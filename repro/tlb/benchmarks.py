@@ -5,8 +5,6 @@ data are on the heap. Each is the same algorithm here, in integers, on numbers t
 pages as the task set says.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"

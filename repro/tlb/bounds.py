@@ -4,8 +4,6 @@ A coin decides whether a set is colored. Tasks walk all pages of their heaps. C 
 a job takes alone, colored: it grows by the same cycles with each walk, which is measured first.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

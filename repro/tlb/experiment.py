@@ -7,8 +7,6 @@ stack and globals in the lowest pages of its window, as the kernel has. Each tas
 objects as the paper's does, colored at most as many as its sets have ways, and uses some at random.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Fig. 6: how many pages of two tasks lie in each set, with the C library's malloc and with
 colors [P4-13]. Addresses only, of this machine; the sets are those of the paper's processor."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from collections import Counter

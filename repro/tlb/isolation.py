@@ -1,8 +1,6 @@
 """Who shares sets with whom, on the tile: noisy sets, Corollary 1, one color for equal periods, and
 coloring against forgetting [P4-5, P4-14, P4-25]."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path

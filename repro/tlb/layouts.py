@@ -6,8 +6,6 @@ pages, as one linker places them. *packed, in order*: also each task allocates o
 it uses, so that all pages are adjacent.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace

@@ -5,8 +5,6 @@ of the tasks of Fig. 19, the pages of fft and adpcm (it says twenty in all) and 
 and as much again), and how many numbers lie in a page.
 """
 
-from __future__ import annotations
-
 import math
 import tomllib
 from dataclasses import dataclass, replace

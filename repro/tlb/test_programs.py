@@ -3,8 +3,6 @@
 Method: all of them run beside each other on the tile, with few numbers and many preemptions.
 """
 
-from __future__ import annotations
-
 import cmath
 import math
 import re

@@ -3,8 +3,6 @@
 With `--no-loadscope-reorder` pytest-xdist hands out files in the order of collection.
 """
 
-from __future__ import annotations
-
 import pytest
 
 HEAVY = (

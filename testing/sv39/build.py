@@ -1,7 +1,5 @@
 """Compiles the Sv39 port and its tests: for a workstation, QEMU's virt, and the emulator."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -11,8 +11,6 @@ before the constant-time unmap of more than 4,096 pages (`quick`: 512) every eig
 (`quick`: none) and the others have 64 pages. The linear unmap always has all pages.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -4,8 +4,6 @@ Two sets: the one that plans are made from, and one that is held out. They diffe
 what they show. Everything is coded on one thread, without a time or a version in the files.
 """
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ A private root of apt has its own folders. The archive's address is that of the 
 and its keyring is Debian's, so that apt checks what it fetches. Nothing is installed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
