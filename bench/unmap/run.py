@@ -36,23 +36,6 @@ SUFFIXES = {"rv32": "", "rv32zbb": "_zbb"}
 UNITS = ("instructions", "accesses")
 
 
-def cost_of(tables: Any, placements: Iterable[tuple[int, bool, bool]], pages: int) -> list[int]:
-    """The most instructions and accesses of unmapping `pages` mapped pages, wherever they lie."""
-    worst = [0, 0]
-    for start, before, behind in placements:
-        others = [start - 1] * before + [start + pages] * behind
-        for other in others:
-            tables.map_region(other, 1)
-        tables.map_region(start, pages)
-        tables.map_pages(start, pages)
-        done = tables.unmap(start, pages)
-        worst = [max(worst[0], done.instructions), max(worst[1], done.accesses)]
-        if tables.backend in CONSTANT:
-            for other in others:
-                tables.unmap(other, 1)
-    return worst
-
-
 def rows_of(backend: str, sizes: Iterable[int], placements_count: int) -> list[dict[str, Any]]:
     """A row for each size of a way to unmap that is 32-bit code."""
     found = {
@@ -66,7 +49,7 @@ def rows_of(backend: str, sizes: Iterable[int], placements_count: int) -> list[d
             # Each size starts from fresh tables, so that none depends on those before it.
             with costs.Tables(backend, isa, PAGES_LOG2) as tables:
                 places = costs.placements(pages, PAGES_LOG2, count, seed=pages)[:count]
-                worst = cost_of(tables, places, pages)
+                worst = costs.unmap_costs(tables, pages, places)
             row.update({f"{unit}{suffix}": worst[i] for i, unit in enumerate(UNITS)})
             row["placements"] = len(places)
             if backend in CONSTANT:

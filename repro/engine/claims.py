@@ -9,6 +9,9 @@ All of it is written in reasons.toml; figures of ours are filled in from results
   `sentence` is the key of what is said above it, `rows` the path of a list of rows in the results,
   and `[section.columns]` have a sentence each, whose places are paths in the row.
 - `[[limit]]`: what results must keep (test_engine.py).
+
+A long text is a list of sentences. The first is in the cell, above the table or at the bullet, and
+the others are bullets below it; those of a cell are under "Notes".
 """
 
 import tomllib
@@ -32,22 +35,35 @@ def table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [first, "|---" * len(names) + "|", *lines]
 
 
+def parts_of(text: str | list[str], results: dict[str, Any]) -> list[str]:
+    """A text, or the sentences of a long one, filled in."""
+    return [filled(each, results) for each in ([text] if isinstance(text, str) else text)]
+
+
 def section(part: dict[str, Any], sentences: dict[str, Any], results: dict[str, Any]) -> list[str]:
     """The lines of a section."""
     lines = ["", f"## {part['title']}", ""]
     if "list" in part:
-        return lines + [f"- {filled(text, results)}" for text in sentences[part["list"]]]
+        for text in sentences[part["list"]]:
+            first, *others = parts_of(text, results)
+            lines += [f"- {first}", *(f"  - {each}" for each in others)]
+        return lines
     cells, rows = part["columns"].values(), value_at(results, part["rows"])
     filled_rows = [[filled(cell, row) for cell in cells] for row in rows]
-    sentence = filled(sentences[part["sentence"]], results)
-    return [*lines, sentence, "", *table(part["columns"], filled_rows)]
+    first, *others = parts_of(sentences[part["sentence"]], results)
+    bullets = ["", *(f"- {each}" for each in others)] if others else []
+    return [*lines, first, *bullets, "", *table(part["columns"], filled_rows)]
 
 
 def page(name: str, sentences: dict[str, Any], results: dict[str, Any]) -> str:
     """The whole of claims.md."""
-    columns, items = sentences["columns"], []
+    columns, items, notes = sentences["columns"], [], []
     for item in sentences["item"]:
-        cells = [filled(str(item[key]), results) for key in columns.values()]
+        cells = []
+        for title, key in columns.items():
+            first, *others = parts_of(item[key], results)
+            cells.append(f"{first} (more in the notes)" if others else first)
+            notes += [f"- **{item['id']}, {title}.** {' '.join(others)}"] if others else []
         items.append([f"{item['id']} {item['title']}", *cells])
     lines = [
         f"# {sentences['title']}: each item, theirs and ours",
@@ -58,6 +74,7 @@ def page(name: str, sentences: dict[str, Any], results: dict[str, Any]) -> str:
         f"Conditions: {filled(sentences['conditions'], results)}",
         "",
         *table(["item", *columns], items),
+        *(["", "## Notes", "", *notes] if notes else []),
     ]
     for part in sentences["section"]:
         lines += section(part, sentences, results)

@@ -61,7 +61,8 @@ def document(lines: list[str]) -> str:
     for line in lines:
         parts = [line]
         if line and not line.startswith(("|", "#")):
-            indent = "  " if line.startswith("- ") else ""
+            margin = line[: len(line) - len(line.lstrip())]
+            indent = margin + "  " if line.lstrip().startswith("- ") else ""
             parts = textwrap.wrap(
                 line,
                 COLUMNS_MAX,

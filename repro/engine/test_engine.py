@@ -119,15 +119,16 @@ columns = { ours = "ours", verdict = "verdict" }
 verdicts = ["shown", "differs"]
 paper = "A. Author"
 stages = ["one", "two"]
-limits = ["one: {one.count}"]
+limits = ["one: {one.count}", ["two", "more: {one.count|,}"]]
+table = ["a table", "of {two.rows|count} rows"]
 [[item]]
 id = "P9-1"
 title = "First"
-ours = "{one.count|,} and {two.rows|count}"
+ours = ["{one.count|,} and {two.rows|count}", "A note.", "Another one."]
 verdict = "shown"
 [[section]]
 title = "Table"
-sentence = "conditions"
+sentence = "table"
 rows = "two.rows"
 columns = { name = "{name}", "σ" = "{size|,.1f?–}" }
 [[section]]
@@ -165,11 +166,17 @@ Conditions: a tile
 
 | item | ours | verdict |
 |---|---|---|
-| P9-1 First | 1,500 and 2 | shown |
+| P9-1 First | 1,500 and 2 (more in the notes) | shown |
+
+## Notes
+
+- **P9-1, ours.** A note. Another one.
 
 ## Table
 
-a tile
+a table
+
+- of 2 rows
 
 | name | σ |
 |---|---|
@@ -179,6 +186,8 @@ a tile
 ## Limits
 
 - one: 1500
+- two
+  - more: 1,500
 """
 
 
