@@ -10,7 +10,6 @@ the machine does not change them. Beside them stands the same in readings: how o
 could have been decoded in that time, in the same run.
 """
 
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -123,14 +122,10 @@ def measure(name: str, phases: int, folder: Path, events: int, repeats: int) -> 
     }
 
 
-def run(events: int = EVENTS, repeats: int = REPEATS) -> dict[str, Any]:
-    """The whole benchmark."""
-    with tempfile.TemporaryDirectory() as folder:
-        rows = [
-            measure("churn", 0, Path(folder), events, repeats),
-            measure("phases", 9, Path(folder), events, repeats),
-        ]
-    return {"version": 1, "bench": "planners", "rows": rows}
+def run(folder: Path, events: int = EVENTS, repeats: int = REPEATS) -> list[dict[str, Any]]:
+    """Both recordings."""
+    phases = {"churn": 0, "phases": 9}
+    return [measure(name, count, folder, events, repeats) for name, count in phases.items()]
 
 
-BENCH = Bench("planners", lambda _: run())
+BENCH = Bench("planners", lambda given: run(given.folder))

@@ -15,7 +15,6 @@ replaces Zbb's bit scans count as accesses.
 """
 
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -139,27 +138,25 @@ def costs(
     return {verb: dict(zip(names, row, strict=False)) for verb, row in found.items()}
 
 
-def measure(sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
-    """A row a form, size and target."""
+def measure(folder: Path, sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]]:
+    """A row per form, size and target."""
     rows = []
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        for pages_log2 in sizes:
-            for name, form in FORMS.items():
-                if form.needs_core and pages_log2 > CORE_MAX:
-                    continue
-                bytes_count = compare(form, pages_log2, folder)
-                for isa in form.isas(pages_log2):
-                    found = costs(form, pages_log2, isa, bytes_count, folder)
-                    row = {"form": name, "pages_log2": pages_log2, "isa": isa}
-                    rows.append({**row, "bytes": bytes_count, "operations": found})
+    for pages_log2 in sizes:
+        for name, form in FORMS.items():
+            if form.needs_core and pages_log2 > CORE_MAX:
+                continue
+            bytes_count = compare(form, pages_log2, folder)
+            for isa in form.isas(pages_log2):
+                found = costs(form, pages_log2, isa, bytes_count, folder)
+                row = {"form": name, "pages_log2": pages_log2, "isa": isa}
+                rows.append({**row, "bytes": bytes_count, "operations": found})
     return rows
 
 
-def measure_all(_: Given) -> dict[str, Any]:
-    """All rows, and what they depend on."""
+def measure_all(given: Given) -> dict[str, Any]:
+    """All rows, and the compiler."""
     compiler = first_line("riscv64-unknown-elf-gcc", "--version")
-    return {"version": 1, "command": "bench region_tree", "compiler": compiler, "rows": measure()}
+    return {"compiler": compiler, "rows": measure(given.folder)}
 
 
 BENCH = Bench("region_tree", measure_all)

@@ -9,9 +9,9 @@ from bench.region_tree import run
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[dict[str, Any]]:
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Every form at 2^20 pages."""
-    return run.measure((20,))
+    return run.measure(tmp_path_factory.mktemp("tree"), (20,))
 
 
 def cost(rows: list[dict[str, Any]], form: str, isa: str, verb: str) -> int:

@@ -9,7 +9,6 @@ is shared. jemalloc and mimalloc come from packages and take their turn in every
 import os
 import statistics
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -120,23 +119,24 @@ def measure(given: Given) -> dict[str, Any]:
     """Programs, calls, a sparse calloc and a server with each allocator."""
     rounds, scale = (1, 1) if given.quick else (ROUNDS, 10)
     compared = allocators()
-    with tempfile.TemporaryDirectory(prefix="runtime-") as name:
-        folder = Path(name)
-        launcher = built(folder, HERE / "measure.c", "measure")
-        found = {}
-        for program, command in programs(folder).items():
-            note(f"runtime: {program}")
-            found[program] = measure_program(launcher, command, compared, rounds)
-        calls = measure_calls(folder, compared, rounds, scale)
-        command = [str(built(folder, SPARSE, "sparse"))]
-        sparse = {one.name: run_once(launcher, command, one)[1] for one in compared}
-        served = None
-        if server.is_here():
-            requests, turns = (100_000, 1) if given.quick else (2_000_000, 2)
-            served = server.measure(folder, compared, requests, turns)
+    folder, found = given.folder, {}
+    launcher = built(folder, HERE / "measure.c", "measure")
+    for program, command in programs(folder).items():
+        note(f"runtime: {program}")
+        found[program] = measure_program(launcher, command, compared, rounds)
+    command = [str(built(folder, SPARSE, "sparse"))]
+    result: dict[str, Any] = {
+        "rounds": rounds,
+        "programs": found,
+        "calls": measure_calls(folder, compared, rounds, scale),
+        "sparse_kib": {one.name: run_once(launcher, command, one)[1] for one in compared},
+        "server": None,
+        "must": MUST,
+    }
+    if server.is_here():
+        requests, turns = (100_000, 1) if given.quick else (2_000_000, 2)
+        result["server"] = server.measure(folder, compared, requests, turns)
     short = [name for name, row in found.items() if row["glibc"]["seconds"] < SECONDS_MIN]
-    result = {"version": 1, "rounds": rounds, "programs": found, "calls": calls}
-    result |= {"sparse_kib": sparse, "server": served, "must": MUST}
     figures = judge(result)
     result |= {"figures": figures, "reached": reached(figures)}
     return result | {"conditions": {**conditions(), "short": short}}
