@@ -92,7 +92,7 @@ def tables_of(name: str) -> dict[str, Any]:
 
 
 def rows_at(result: Any, key: str) -> list[dict[str, Any]]:
-    """The rows at a key of the result; those of objects by name have it as their `name`."""
+    """The rows at a key of the result. A row of an object by name has that as its `name`."""
     value = result[key] if key else result
     if isinstance(value, list):
         return value

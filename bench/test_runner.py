@@ -1,4 +1,4 @@
-"""The runner writes what was measured, prints it, and its exit status tells of complaints.
+"""The runner writes and prints results, and its exit status shows complaints.
 
 Method: a bench of two rows, and one that cannot be measured.
 """

@@ -1,9 +1,9 @@
-"""What recording accesses costs: CPU time beside Valgrind's own tools, events and bytes.
+"""What recording accesses costs: CPU time compared with Valgrind's own tools, events and bytes.
 
 Run `python -m bench access [--quick]`; it writes out/bench/access.json. Each program runs
 plain, under Valgrind without a tool (none), under our tool and under DHAT, which keeps sums of the
 same accesses, in turns. A figure is the median over the rounds. *Steady* is the CPU time of the
-whole input less that of a trivial one, so that neither the start of Valgrind nor the translation of
+whole input minus a trivial input's, so that neither the start of Valgrind nor the translation of
 the program's start counts.
 """
 

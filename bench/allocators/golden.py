@@ -1,7 +1,7 @@
 """The exact maxima of our systems on the synthetic traces, which golden.json pins.
 
-One instruction more fails test_allocators.py, so does one fewer: then TAU_UPDATE_GOLDEN=1 writes
-the numbers anew and the change is seen in review. They hold for the compilers that the file names.
+One instruction more or less fails test_allocators.py. Then TAU_UPDATE_GOLDEN=1 writes new numbers,
+and review sees the change. They hold for the compilers that the file names.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Half-fit beside TLSF: the longest path of malloc and free of o1heap, and of ours.
+"""Half-fit compared with TLSF: the longest paths of malloc and free, of o1heap and of ours.
 
     python -m bench.allocators.half_fit    the table of docs/design/tlsf.md
 

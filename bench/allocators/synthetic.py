@@ -52,6 +52,6 @@ def events(kind: str) -> list[tuple[int, int, int, int]]:
 
 @functools.cache
 def trace(kind: str) -> Path:
-    """The trace of a kind in out/bench/traces, made anew once a process."""
+    """The trace of a kind in out/bench/traces, made once per process."""
     path = TRACES / f"synthetic-{kind}.tau"
     return write_trace(path, "bench/allocators/synthetic.py", events(kind))

@@ -63,11 +63,11 @@ def test_peers_are_searched_on_the_grid_that_ours_is(
 
 @pytest.mark.parametrize(("system", "level"), golden.SYSTEMS)
 def test_not_one_instruction_more(system: str, level: int, trace: Path) -> None:
-    """The maxima are those of golden.json, for the compilers that it names."""
+    """golden.json has the maxima, for the compilers that it names."""
     compilers, found = golden.compilers(), golden.measure(system, level)
     stored = pinned(golden.PATH, {"compilers": compilers} | found)
     if stored["compilers"] != compilers:
-        pytest.skip("golden.json holds for other compilers: TAU_UPDATE_GOLDEN=1 measures anew")
+        pytest.skip("golden.json holds for other compilers: TAU_UPDATE_GOLDEN=1 updates it")
     assert {name: stored[name] for name in found} == found
 
 

@@ -1,11 +1,11 @@
 """How often `tau tlb discover` is right, on simulated processors and on this machine.
 
 Writes out/bench/discover.json, {simulated: [...], host: [...]}. Simulated: each known geometry with
-LRU, tree PLRU and random replacement; `index` is right, wrong or unknown. Host: runs beside a busy
-neighbor, a process on each other CPU that reads memory at random. What this machine has is what
---truth names: a geometry that tau knows, or a file (default: what most runs found). Complains if an
+LRU, tree PLRU and random replacement; `index` is right, wrong or unknown. Host: runs next to busy
+neighbors, processes on all other CPUs that read memory at random. --truth names this machine's
+geometry: one that tau knows, or a file (default: the one that most runs found). Complains if an
 index or a directory is wrong, if too many are unknown, or if a run takes too long. On a processor
-of which no run is verified, directories may be unknown in all; it says why.
+of which no run is verified, directories may be unknown in all runs.
 
 --quick takes few of each.
 """
@@ -58,7 +58,7 @@ def _rows(texts: list[str]) -> tuple[int, ...]:
 
 
 def verdict(found: list[tuple[str, tuple[int, ...]] | None], truth: list[tuple[int, ...]]) -> str:
-    """Right if all rows span what they must, unknown if one is missing and none is wrong."""
+    """Right if all rows span the true ones, unknown if one is missing and none is wrong."""
     known = [each for each in zip(found, truth, strict=False) if each[0] is not None]
     if any(rows != expected for (_, rows), expected in known):
         return WRONG
@@ -171,7 +171,7 @@ def is_colorable(runs: list[Row]) -> bool:
 
 
 def complaints(result: dict[str, list[Row]]) -> list[str]:
-    """What is not as it must be."""
+    """Limits that are broken."""
     simulations, runs, found = result["simulated"], result["host"], []
     index = Counter(row["index"] for row in simulations)
     if index[WRONG] or index[RIGHT] < SIMULATED_RIGHT_MIN * len(simulations):

@@ -1,13 +1,13 @@
 """How long the planners take at 64 classes and a million events, and how good they are.
 
 Run `python -m bench planners`; it writes out/bench/planners.json. Two recordings are made, both
-of 64 sizes drawn anew from 8 to 4000 bytes. In *churn* objects come and go for ever at random, so
+of 64 random sizes from 8 to 4000 bytes. In *churn* objects come and go for ever at random, so
 that nearly every instant is a different mix and can bind: the hardest case for a planner. In
 *phases* live memory swings, each phase with its own favorite sizes, as programs do.
 
-Seconds are processor time, all threads together, from the file to the counts: what else runs on
-the machine does not change them. Beside them stands the same in readings: how often the recording
-could have been decoded in that time, in the same run.
+Seconds are processor time, all threads together, from the file to the counts: what else runs on the
+machine does not change them. The same is also given in readings: how often the recording could have
+been decoded in that time, in the same run.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The planners' benchmark runs and says what it must; small, since time is for `run.py` to tell."""
+"""The planners' bench has every figure, and its recordings repeat. Times are for run.py."""
 
 import json
 from pathlib import Path

@@ -1,8 +1,8 @@
 """What recording costs: nanoseconds and bytes an event, and percent of a program's CPU time.
 
-Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Each figure is a
-difference or a ratio of CPU time (user and system) between runs with and without the recorder that
-alternate in one run, and the median over the rounds, since the machine is shared. heaptrack, where
+Run `python -m bench recorder [--quick]`; it writes out/bench/recorder.json. Runs with and
+without the recorder alternate. Each figure is a difference or a ratio of their CPU times (user and
+system), and the median over the rounds, since the machine is shared. heaptrack, where
 it is installed, takes its turn in the same rounds: its preloaded half alone, without its
 interpreter. It also walks the stack of every event, which we do not.
 """

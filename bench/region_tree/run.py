@@ -2,7 +2,8 @@
 
 Run `python -m bench region_tree`; it prints the table and writes out/bench/region_tree.json.
 
-- *flat*: bitmaps with a bit a page and a bit a word below; words of 32 bits (the core's), or of 64.
+- *flat*: bitmaps with one bit per page, and one per word of the level below; words of 32 bits (the
+  core's), or of 64.
 - *layered*: the paper's [P0-17 ... P0-19], with the least and greatest page in each inner node.
 - *core*: what core/private/pages/region_tree_inline.h compiles to, built for that many pages (up
   to 2^26).

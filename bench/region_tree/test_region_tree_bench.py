@@ -48,7 +48,7 @@ def test_nothing_is_seen_above_its_bound(rows: list[dict[str, Any]]) -> None:
 
 
 def test_a_wrong_tree_is_noticed(tmp_path: Path) -> None:
-    """A form that answers wrongly is no form."""
+    """A form with a wrong answer is refused."""
     wrong = (run.HERE / "flat.c").read_text().replace("if (left != 0) {", "if (1) {")
     (tmp_path / "wrong.c").write_text(wrong)
     form = run.Form(str(tmp_path / "wrong.c"))

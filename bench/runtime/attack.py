@@ -43,7 +43,7 @@ def planned(folder: Path, geometry: Path, array: Array) -> Path:
 
 
 def attacked(folder: Path, plan: Path, cpu: int) -> dict[str, Any]:
-    """The first try that passes, else the last one."""
+    """The earliest try that passes, else the last one."""
     program = built(folder, HERE / "attack.c", "attack")
     command = [*TAU, "run", "--colors", str(plan), "--unverified"]
     command += ["--", str(program), str(cpu)]

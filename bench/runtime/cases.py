@@ -1,4 +1,4 @@
-"""The cases in which `tau run` costs most CPU time, beside the C library's own heap.
+"""The cases in which `tau run` costs most CPU time, compared with the C library's own heap.
 
 `python -m bench runtime.cases [--quick]` writes out/bench/runtime_cases.json. Runs with both heaps
 alternate; of each the one with the least CPU time counts, since the machine is shared.

@@ -1,7 +1,7 @@
 """One core walks over 7 pages of each of 16 threads: what allocators' layouts cost in the TLB.
 
 Run `python -m bench runtime.colors [--quick] [--geometry FILE]`, or run.py, which ends with it; it
-writes out/bench/runtime-colors.json. The geometry is that of FILE, or what `tau tlb discover` finds
+writes out/bench/runtime-colors.json. The geometry comes from FILE, or `tau tlb discover` finds it
 now. If that cannot verify everything, but the index of pages, the layout is colored by that index
 and the result says so. Without an index nothing is measured, with the reason.
 
@@ -218,5 +218,5 @@ def skipped(result: dict[str, Any]) -> list[str]:
     return [f"skipped: {result['skipped']}"] if "skipped" in result else []
 
 
-GEOMETRY = {"--geometry": {"type": Path, "help": "the geometry (default: what is found now)"}}
+GEOMETRY = {"--geometry": {"type": Path, "help": "the geometry (default: discover it)"}}
 BENCH = Bench("runtime-colors", measure, skipped, options=GEOMETRY)

@@ -36,14 +36,14 @@ def programs(folder: Path) -> dict[str, list[str]]:
 
 
 def tau(*words: object, folder: Path) -> str:
-    """Run a command of ours; what it said on stderr."""
+    """Run a command of ours and return its stderr."""
     command = [*TAU, *map(str, words)]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return done.stderr
 
 
 def planned_run(folder: Path, command: list[str], margin: str) -> tuple[dict[str, Any], str]:
-    """Plan the recording with a margin and run the command on it: the JSON, and what was said."""
+    """Plan the recording with a margin and run the command on it: the JSON, and the stderr."""
     plan, out = folder / "plan.toml", folder / "run.json"
     layout = ("--layout", "host", "--margin", margin)
     tau("plan", "recorded.tau", *layout, "-o", plan, "--force", folder=folder)

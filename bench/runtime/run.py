@@ -1,9 +1,9 @@
-"""What the preloaded heap costs real programs: CPU time and peak memory beside other allocators.
+"""What the preloaded heap costs real programs: CPU time and peak memory, next to other allocators.
 
 Run `python -m bench runtime [--quick]`; it writes out/bench/runtime.json, and ends with
-recorded.py, cases.py, answers.py and colors.py. Runs with each allocator alternate; of each, the
-one with the least CPU time (user and system) counts, and the least peak memory, since the machine
-is shared. jemalloc and mimalloc come from packages and take their turn in every third round.
+recorded.py, cases.py, answers.py and colors.py. Runs with each allocator alternate. The machine
+is shared, so each allocator's run with the least CPU time (user and system) counts, and the least
+peak memory. jemalloc and mimalloc come from packages and take their turn in every third round.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The bench measures what it says; times are only checked for sense.
+"""The bench measures programs and calls; times are only checked for sense.
 
 Method: one quick round of the smallest program and of the calls; limits are run.py's to report.
 """
@@ -14,7 +14,7 @@ from bench.runtime.programs import HERE, allocators, built, programs
 
 
 def test_a_program_with_each_allocator(tmp_path: Path) -> None:
-    """Peak memory is that of the program, not of what starts it."""
+    """Peak memory is the program's, not its launcher's."""
     compared = allocators()
     assert [one.name for one in compared[:2]] == ["glibc", "ours"]
     launcher = built(tmp_path, HERE / "measure.c", "measure")

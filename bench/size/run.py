@@ -1,6 +1,6 @@
 """Code bytes of the core: of each function, and of what a firmware links, for each target.
 
-Prints the table, and complains of what is not as checked in (golden.json).
+Prints the table, and complains of sizes that differ from golden.json.
 TAU_UPDATE_GOLDEN=1 makes today's the checked-in one. Linked means: with --gc-sections, only what
 the named functions reach, the compiler's own helpers included, the C library's memmove and memset
 not.
@@ -95,7 +95,7 @@ def table(
 
 
 def differences(today: dict, golden: dict) -> list[str]:
-    """Return one line for each size that is not the checked-in one."""
+    """Return one line for each size that differs from the checked-in one."""
     return [
         f"{target} {build} {kind} {name}: {then} bytes checked in, {now} today"
         for target in COMPILERS
@@ -108,7 +108,7 @@ def differences(today: dict, golden: dict) -> list[str]:
 
 
 def lines(today: dict) -> Iterator[str]:
-    """A row for what is linked, and for each function."""
+    """A row for each linked set, and for each function."""
     columns = [(target, build) for target in COMPILERS for build in BUILDS]
     yield f"{'bytes':34}" + "".join(f"{f'{target} {build}':>19}" for target, build in columns)
     for kind, rows in today["rv32"]["-O2 checks 1"].items():

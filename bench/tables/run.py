@@ -9,8 +9,8 @@ RV32 processor, so the same run gives the same numbers.
   divided by five words a mapped page.
 - `operations`: the largest instructions and memory accesses of each operation that were seen, and
   the bound over all paths of the code.
-- `translation`: words of tables that the MMU reads for a page, and in how many steps one after the
-  other: what is read in a step depends only on what was read before.
+- `translation`: words of tables that the MMU reads for a page, and in how many steps. A step reads
+  words whose addresses depend on earlier steps only.
 """
 
 import random
@@ -88,7 +88,7 @@ MAPPINGS = {
 
 
 def sizes() -> list[dict[str, Any]]:
-    """Bytes of the constant parts, beside those of a plain page table."""
+    """Bytes of the constant parts, next to a plain page table's."""
     rows = []
     for pages_log2 in range(10, PAGES_LOG2 + 1, 2):
         row: dict[str, Any] = {"pages_log2": pages_log2}

@@ -1,4 +1,4 @@
-"""The bench of the tile complains about what is not as it must be."""
+"""The bench of the tile complains about each limit that is broken."""
 
 from bench.tile import run
 

@@ -1,11 +1,11 @@
-"""How large a trace is and how fast it is written and read, beside Parquet, in one run.
+"""How large a trace is and how fast it is written and read, compared with Parquet in one run.
 
 Run `python -m bench trace`; it writes out/bench/trace.json. Two sets of ten million events:
 
 - *program*: a Python program that builds, prints and parses JSON, recorded by `tau record` with its
   times, call sites and sizes as they came;
-- *noise*: what suits the format least: malloc and free in a random order by four threads at random,
-  sizes, sites and times drawn anew for each event, the freed object any of twenty thousand.
+- *noise*: the worst case for the format. Four random threads call malloc and free in random order.
+  Each event has a random size, site and time; the freed object is any of twenty thousand.
 
 Both sides start from the same numpy columns and end with numpy columns, use one thread, and are
 timed by processor time, the best of REPEATS runs, taken in turns. Parquet is written with zstd and

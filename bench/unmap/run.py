@@ -1,4 +1,4 @@
-"""What giving a region back costs at each size, ours beside the conventional ways.
+"""Cost of unmapping a region at each size, ours and the conventional ways.
 
 Writes out/bench/unmap.json, a list of {backend, pages, instructions, accesses, placements}: the
 largest over the placements, of regions that were mapped as a whole. `direct` (core/vspace.c),
@@ -65,7 +65,7 @@ def flatness(rows: Iterable[dict[str, Any]], key: str) -> float:
 
 
 def complaints(rows: list[dict[str, Any]]) -> list[str]:
-    """What is not as it must be: a constant-time way that is not flat, or above its bound."""
+    """Constant-time ways that are not flat, or above their bounds."""
     found = []
     for backend in CONSTANT:
         chosen = [row for row in rows if row["backend"] == backend]

@@ -1,4 +1,4 @@
-"""Debian's packages for 32-bit Arm, unpacked beside this system and not installed in it.
+"""Debian's packages for 32-bit Arm, unpacked without being installed in this system.
 
     root = unpacked(Path("out/bench/verified/armhf"), PACKAGES)
 

@@ -52,7 +52,7 @@ def lines(result: dict[str, Any]) -> list[str]:
 
 
 def complaints(result: dict[str, Any]) -> list[str]:
-    """What is not as it must be."""
+    """Limits that are broken."""
     failures = failed(result["plans"])
     found = [f"{row['recording']}, {row['build']}: does not hold" for row in failures]
     counts = {"recordings": len(result["recordings"]), "small recordings": len(small(result))}
@@ -61,5 +61,5 @@ def complaints(result: dict[str, Any]) -> list[str]:
     return found
 
 
-FRESH = {"--fresh": {"action": "store_true", "help": "make all recordings anew"}}
+FRESH = {"--fresh": {"action": "store_true", "help": "make new recordings"}}
 BENCH = Bench("verified", measure, lines, complaints, FRESH)

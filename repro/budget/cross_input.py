@@ -2,8 +2,8 @@
 program.
 
 The paper profiles and measures the same run. A plan that is shipped meets other inputs, so this is
-the number that counts: at most 2 % above plain TLSF on b. Programs and inputs are those of
-bench/allocators.
+the number that counts: at most 2 % above plain TLSF on b. bench/allocators has the programs
+and inputs.
 """
 
 from pathlib import Path

@@ -5,7 +5,7 @@ Two tables, because allocators are to be had for different machines. The first i
 32-bit machine, as in the paper: ours, Kingsley and the static allocator placed byte for byte as on
 the target, Lea's allocator run as RV32IMC code. The second is this machine's own 64-bit layout,
 where the system's allocators live too. R_max of an allocator over a fixed arena is the smallest
-arena that completes the workload; of one that grows, what it took.
+arena that completes the workload. If the arena grows, R_max is its size at the end.
 
 The plan of each workload comes from its own recording, as in the paper; `budget (seed 0's plan)`
 keeps one plan for all seeds.
@@ -92,10 +92,10 @@ def measure_seed(layout: str, name: str, seed: int) -> dict[str, int | str]:
 
 
 def measure_table(layout: str, seeds: tuple[int, ...]) -> dict[str, Any]:
-    """R_max in bytes: workload -> system -> one number a seed; what is missing, with the cause."""
+    """R_max in bytes: workload -> system -> one number per seed; missing systems with the cause."""
     table: dict[str, dict[str, list[int]]] = {}
     missing: dict[str, str] = {}
-    measure_seed(layout, "W2", seeds[0])  # builds what must be built, before there are two of us
+    measure_seed(layout, "W2", seeds[0])  # builds images before there are two processes
     with ProcessPoolExecutor(PROCESSES) as pool:
         for name in workload.WORKLOADS:
             note(f"figure 5: {name}, layout {layout}")

@@ -1,7 +1,7 @@
 """The paper's Fig. 6 [P1-25]: code size, here on Cortex-M4 and RV32IMC.
 
-The paper's bars have no numbers (⚠ G-6). What is compared is malloc + free, since that is what
-every allocator has.
+The paper's bars have no numbers (⚠ G-6). malloc + free are compared, since every allocator has
+them.
 """
 
 import re

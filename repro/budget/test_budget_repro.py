@@ -69,10 +69,7 @@ def test_a_workload_is_its_seed() -> None:
 
 
 def test_the_budget_needs_no_more_than_plain_tlsf() -> None:
-    """[P1-23] One bar of Fig.
-
-    5: W4, a short run, the replayed plan beside plain TLSF and peak live.
-    """
+    """[P1-23] One bar of Fig. 5, W4, a short run: peak live, the replayed plan, plain TLSF."""
     trace = traces.trace_of("W4", 0, 1, 3000)
     plan = ours.plan_of(trace, "replayed")
     peak = workload.peak_live_bytes(workload.WORKLOADS["W4"], 0, 3000)
@@ -92,11 +89,11 @@ def test_the_crossover_is_the_last_size_below_which_the_budget_loses() -> None:
         "heap_bytes": 800, "below_bytes": 400, "below_winner": "tlsf"
     }
     assert figure7.crossover(rows[:1]) is None, "it is the smallest nowhere"
-    assert figure7.crossover(rows[3:]) is None, "the end of the sweep is no crossover"
+    assert figure7.crossover(rows[3:]) is None, "the sweep's end is not a crossover"
 
 
 def test_a_plan_that_costs_over_two_percent_on_the_other_input_is_counted() -> None:
-    """[P1-27] What is counted is the other input, both ways; the plan's own is not."""
+    """[P1-27] The other input is counted, both ways; the plan's own is not."""
     pair = {"both": {"a": 0.99, "b": 0.98}}
     pair |= {
         "replayed": {"a": {"a": 0.9, "b": 1.01}, "b": {"a": 1.1, "b": 0.95}},

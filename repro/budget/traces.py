@@ -1,7 +1,7 @@
 """The traces of the paper's workloads.
 
-Footprints on them (R_max of the paper [P1-22]) and plans are those of bench/allocators/ours.py, in
-the layout of a 32-bit machine unless it says host.
+bench/allocators/ours.py makes plans and footprints (R_max of the paper [P1-22]), in the layout of a
+32-bit machine unless it says host.
 """
 
 import functools

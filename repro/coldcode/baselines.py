@@ -40,7 +40,7 @@ SECONDS_MAX = 3 * 3600.0
 KIB = 1024
 COLD_CODE = "CONFIG_COLD_CODE=y"
 MODULES = ("CONFIG_MODULES=y", "CONFIG_MODULE_UNLOAD=y")
-# Of a module in RAM; what is freed after it has been loaded does not count.
+# Of a module in RAM; parts that are freed after it has been loaded do not count.
 IN_RAM, FREED = 0x2, (".init", ".exit", ".modinfo", "__versions", ".note")
 
 
@@ -62,7 +62,7 @@ class Kernel:
 
 
 def options_of(configuration: str) -> list[str]:
-    """The options of a configuration with what it needs to boot, but without the pager."""
+    """The options of a configuration and those needed to boot, without the pager."""
     lines: list[str] = []
     for name in (configuration, "required"):
         lines += (configurations_folder() / f"{name}.config").read_text().splitlines()
@@ -167,7 +167,7 @@ def module_options(options: list[str]) -> list[str]:
 
 
 def module_bytes(path: Path) -> int:
-    """What a module takes in RAM when it has been loaded: all but what is freed then."""
+    """The RAM that a loaded module takes: all but the parts that are freed then."""
     from elftools.elf.elffile import ELFFile
 
     with open(path, "rb") as file:
@@ -179,7 +179,7 @@ def module_bytes(path: Path) -> int:
 
 
 def modules(configuration: str, plain: Kernel) -> dict[str, Any]:
-    """All that can be a module is one, and none is loaded; beside it, all are."""
+    """All that can be a module is one: with none loaded, and with all loaded."""
     options = options_of(configuration)
     with_modules = module_options(options)
     chosen = [line for line in with_modules if line.endswith("=m")]
@@ -247,7 +247,7 @@ def executed_cold(recording: CodeRecording, fragment: Fragment) -> Executed:
 
 def in_place(executed: Executed, paged: dict[str, Any], page_us: int) -> dict[str, Any]:
     """Time of a flash that takes PAGE_US for 4096 bytes, and half of it for 2048: paging reads
-    whole pages and has a handler, executing in place reads what is executed."""
+    whole pages and has a handler, executing in place reads executed bytes only."""
     handler_us = paged["worst_load_instructions"] * NANOSECONDS_PER_INSTRUCTION / 1000
     byte_us = page_us / PAGE_BYTES
     paging = paged["loads"] * (page_us + handler_us)

@@ -86,7 +86,7 @@ def test_scripts_are_sound() -> None:
         assert re.search(rf"\b{program}\b", text), program
 
 
-def test_what_cannot_be_run_is_named() -> None:
+def test_a_command_that_cannot_run_is_named() -> None:
     with pytest.raises(TauError, match="no-such-program is not installed"):
         packages._run(["no-such-program"])
     with pytest.raises(TauError, match="failed"):
@@ -162,7 +162,7 @@ def test_errors_of_replay_are_in_the_order_of_frames() -> None:
 
 
 def test_a_plan_for_less_ram_leaves_what_was_asked_for() -> None:
-    """The pager has no more than what was set aside for it."""
+    """The pager has at most the bytes that were set aside for it."""
     results = RESULTS
     pager = results["booted"]["point"]["pager_bytes"]
     kept = results["goals"]["less_ram"]["ram_bytes"] + pager

@@ -156,7 +156,7 @@ def sliced(image: Image, page_bytes: int, iterations: int, bank: int, leak: str)
 
 
 def on_top(image: Image, page_bytes: int, iterations: int, bank: int) -> dict[str, Any]:
-    """What forgetting costs: beside a kernel that loads no table that is there already."""
+    """The cost of forgetting, compared with a kernel that keeps a loaded table."""
     forgetting = sliced(image, page_bytes, iterations, bank, "none")
     keeping = sliced(image, page_bytes, iterations, bank, NEVER_FORGOTTEN)
     unit = unit_cycles()

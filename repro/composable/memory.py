@@ -16,7 +16,7 @@ EXAMPLES_KIB = (17, 15)  # the paper's
 
 
 def loaded_bytes(executable: Path) -> dict[str, int]:
-    """What is in the file and goes to memory, and what is only reserved there."""
+    """Bytes that the file loads into memory, and bytes that are only reserved there."""
     with open(executable, "rb") as file:
         segments = [
             (each["p_filesz"], each["p_memsz"])

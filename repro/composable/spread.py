@@ -1,7 +1,7 @@
 """How much the cost of translation depends on the image and on where code and data lie [P2-22].
 
     python -m repro composable spread   # the stage
-    python -m repro.composable.spread      # makes its images anew, with Pillow
+    python -m repro.composable.spread      # makes new images, with Pillow
 
 The decoder's iterations in one slot, as in Fig. 10. Images differ in width, quality and sampling.
 Each is linked in several orders of the decoder's files, which moves what shares a page.

@@ -1,17 +1,17 @@
 """claims.md of a reproduction: a line for each item of a paper, then its sections.
 
-All of it is written in reasons.toml; figures of ours are filled in from results (sentences.py):
+reasons.toml has all of it. Our figures are filled in from results (sentences.py):
 
 - `title`, `stages`, `conditions`, and `source` if the paper is named above them.
 - `verdicts` that an item can have, and `columns`: the keys of an item by the titles of its cells.
 - `[[item]]` with `id`, `title` and a sentence for each of the columns.
 - `[[section]]` with `title`, and either `list`, the key of a list of sentences, or a table:
-  `sentence` is the key of what is said above it, `rows` the path of a list of rows in the results,
+  `sentence` is the key of the text above it, `rows` the path of a list of rows in the results,
   and `[section.columns]` have a sentence each, whose places are paths in the row.
 - `[[limit]]`: what results must keep (test_engine.py).
 
-A long text is a list of sentences. The first is in the cell, above the table or at the bullet, and
-the others are bullets below it; those of a cell are under "Notes".
+A long text is a list of sentences. The first is in the cell, above the table or at the bullet. The
+others are bullets below it; a cell's others are under "Notes".
 """
 
 import tomllib

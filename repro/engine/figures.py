@@ -1,6 +1,6 @@
 """The figures of a reproduction's report, drawn from series of results.
 
-`[[panel]]` of reasons.toml has `name`, `title`, `caption` (sentences), `draw` and what it needs:
+`[[panel]]` of reasons.toml has `name`, `title`, `caption` (sentences), `draw` and its settings:
 
 - "lines": `series` is the path of {name: values}, or {name: [[x, y], …]}; x may be words.
 - "bars": `series` is the path of {name: {group: value}}; each group has the bars of all series.

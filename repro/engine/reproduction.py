@@ -1,8 +1,10 @@
 """A reproduction of a paper: stages that measure, and the documents that are written from results.
 
-A folder has reasons.toml, with all that is said (claims.py, figures.py) and the names of the
-`stages` in their order; for each stage a file with `measure`, and `quick` if it has a form with
-small inputs; and `derived.py` for what follows from several results.
+A folder has:
+
+- reasons.toml: all texts (claims.py, figures.py), and the names of the `stages` in their order
+- a file for each stage, with `measure`, and `quick` if it has a form with small inputs
+- derived.py: what follows from several results
 
     python -m repro NAME             all stages, then claims.md and out/repro/NAME/report.html
     python -m repro NAME STAGE …     only these stages, then both
@@ -63,12 +65,12 @@ class Reproduction:
         return {name: each.quick for name, each in modules.items() if hasattr(each, "quick")}
 
     def results(self) -> dict[str, Any]:
-        """All that is stored, and what follows."""
+        """All stored results, and the derived ones."""
         results = self.stored.all_stored()
         return results | {"derived": self.module("derived").derived(results)}
 
     def claims_text(self) -> str:
-        """claims.md from what is stored."""
+        """claims.md from stored results."""
         return claims.page(self.stored.home.name, self.sentences, self.results())
 
     def panels(self) -> list[figures.Panel]:
@@ -76,7 +78,7 @@ class Reproduction:
         return [*figures.panels(self.sentences, self.results(), self.module)]
 
     def report_html(self) -> str:
-        """The report from what is stored, in the look of `tau report`."""
+        """The report from stored results, in the look of `tau report`."""
         return page(
             f"{self.sentences['title']}, tried again",
             claims.verdict(self.sentences, self.results()),
@@ -87,7 +89,7 @@ class Reproduction:
         )
 
     def measure(self, stages: Stages, chosen: list[str], results: Results) -> None:
-        """Measure and store the chosen stages (all if none), and what their numbers depend on."""
+        """Measure and store the chosen stages (all if none), and the conditions."""
         unknown = [name for name in chosen if name not in stages]
         if unknown:
             sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(stages)}")
@@ -98,7 +100,7 @@ class Reproduction:
         results.store("meta", {"conditions": conditions(self.sentences["machine"])})
 
     def write(self) -> None:
-        """Write claims.md and the report from what is stored, and a picture if one is wanted."""
+        """Write claims.md and the report, and a picture if one is wanted."""
         report = self.stored.out / "report.html"
         report.parent.mkdir(parents=True, exist_ok=True)
         report.write_text(self.report_html(), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Each reproduction says what its results say; the engine measures, fills in and draws as it tells.
 
-Method: all that holds for every folder is tried with what is checked in, the rest with a small
-reproduction of two stages.
+Method: rules for every folder are tried on the checked-in results, the rest on a small reproduction
+of two stages.
 """
 
 import json

@@ -24,8 +24,8 @@ LINEAR = ("conventional", "conventional-mapped")
 
 
 def table_bytes(pages_log2: int = PAGES_LOG2) -> dict[str, Any]:
-    """Bytes of every table of a space, as the library itself says; in both systems each frame of
-    the machine has a link beside them [G-5]."""
+    """Bytes of every table of a space, from the library. In both systems each frame of the machine
+    also has a link [G-5]."""
     library = native.library("libtau_core32.so")
 
     def asked(name: str, *arguments: int) -> int:

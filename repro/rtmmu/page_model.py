@@ -79,7 +79,7 @@ class Placement:
 
 @dataclass
 class Pages:
-    """What was counted: numbers of pages after each event, and what each call was."""
+    """The counts: numbers of pages after each event, and the kind of each call."""
 
     ours: list[int] = field(default_factory=list)
     conventional: list[int] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""A trace replayed on the simulated tile: cycles of each call, and whether its pages are those of
-the emulated core.
+"""A trace replayed on the simulated tile: cycles of each call, and whether its pages agree with the
+emulated core's.
 
-The tile takes the same cycles every time. So a replay is kept under out/, by what it depends on:
-the trace, the program that runs on the tile, and the simulator. It runs again if one of them
+The tile takes the same cycles every time. So a replay is kept under out/, by its inputs: the
+trace, the program that runs on the tile, and the simulator. It runs again if one of them
 changes. Our system and the conventional one have the names of page_costs.py here too.
 """
 
@@ -35,7 +35,7 @@ FACTS = ("peak_mapped_pages", "end_mapped_pages", "faults", "touches", "events",
 
 @dataclass(frozen=True)
 class TileRun:
-    """What is kept of a replay: facts as JSON has them, and the columns of its calls."""
+    """The kept part of a replay: facts as JSON has them, and the columns of its calls."""
 
     facts: dict[str, Any]
     calls: dict[str, TileCalls]

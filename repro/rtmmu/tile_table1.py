@@ -54,7 +54,7 @@ def extremes(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 def bounds(found: dict[str, Any]) -> dict[str, Any]:
-    """The bound of each operation beside the most that was seen; `kept`: none was above."""
+    """The bound of each operation next to its maximum; `kept`: none was above."""
     result: dict[str, Any] = {}
     for system, name in tile_run.SYSTEMS.items():
         known = tile_bounds(tile_system(name))
@@ -79,8 +79,8 @@ def bounds(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def paper_pages(row: str) -> float:
-    """The pages that the paper's largest conventional free gave back, if each took what it took on
-    the synthetic trace, whose pages were about all given back at once."""
+    """The pages that the paper's largest conventional free returned, if a page cost as much as on
+    the synthetic trace, which returned nearly all of its pages at once."""
     _, _, _, _, free, pages = PAPER["Synthetic"]
     return PAPER[row][4] / (free / pages)
 

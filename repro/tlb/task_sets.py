@@ -15,7 +15,7 @@ TLB_PAGES = 64
 
 @dataclass(frozen=True)
 class Row:
-    """A task: what it runs, when, and in how many pages; 2^numbers_log2 numbers in each."""
+    """A task: its program, when it runs, and in how many pages; 2^numbers_log2 numbers in each."""
 
     program: str
     phase_ms: float

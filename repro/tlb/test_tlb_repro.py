@@ -51,7 +51,7 @@ def test_task_sets_are_those_of_the_paper() -> None:
 
 @pytest.mark.parametrize("tasks", range(1, FIGURE_19_MOST + 1))
 def test_no_set_is_dealt_twice(tasks: int) -> None:
-    """Neither beside another of the same task, so that a page has no neighbor in its heap."""
+    """Nor are two neighbors dealt to one task, so that a page has no neighbor in its heap."""
     dealt = experiment.dealt_sets(tasks)
     given = [index for sets in dealt for index in sets]
     assert len(given) == len(set(given))
@@ -178,7 +178,7 @@ def test_packed_pages_that_fit_never_miss(tmp_path: Path) -> None:
 
 
 def test_silicon_is_what_the_design_measured() -> None:
-    """The recorded ticks are those of the design's two tables, and README has the best of them."""
+    """The design's two tables have the recorded ticks, and README has the best of them."""
     design = (REPOSITORY / "docs/design/run_colors.md").read_text(encoding="utf-8")
     found = RESULTS.stored("silicon")
     attack = found["attack"]
