@@ -1,23 +1,18 @@
 """What a user would try before paging cold code, on the same kernel: modules, dead-code elimination
 alone [P3-12], compressed RAM, and cold pages that are executed in place from flash.
 
-    python -m repro.coldcode.baselines [CONFIGURATION [PART …]]
-
-Each kernel is built and booted to the end of our first program. RAM is what the kernel's static
-code and data take, frames and stores included. Writes results/baselines.json.
+Each kernel is built and booted to the end of our first program. RAM is the size of the kernel's
+static code and data, frames and stores included. It takes hours.
 """
 
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from repro.engine.results import results_of
 from tautochrone.coldcode.fragment import PAGE_BYTES, Fragment, read_fragment
 from tautochrone.coldcode.linux import kept, source
 from tautochrone.coldcode.linux.build import (
@@ -31,8 +26,7 @@ from tautochrone.coldcode.linux.run import How, placed, run
 from tautochrone.coldcode.recording import CodeRecording, load
 from tautochrone.plan.code.placer import placer
 
-STAGE = "baselines"
-RESULTS = results_of("coldcode")
+CONFIGURATION = "smallest"
 THRESHOLD, FRAMES, POLICY = 0.999, 16, "round-robin"
 PAGE_MICROSECONDS = (442, 40)  # the paper's two flashes [P3-21]
 LINE_BYTES = 64
@@ -303,28 +297,14 @@ def paging(configuration: str) -> dict[str, Any]:
     return found
 
 
-def conditions() -> dict[str, str]:
-    """Of the machine."""
-    return {"compiler": compiler_tools()["compiler_version"].splitlines()[0]}
-
-
-PARTS: dict[str, Callable[[str], dict[str, Any]]] = {
-    "conditions": lambda _: conditions(),
-    "plain": lambda name: kernel_of(options_of(name)).document(),
-    "dead_code_elimination": lambda name: dead_code(kernel_of(options_of(name))),
-    "modules": lambda name: modules(name, kernel_of(options_of(name))),
-    "paging": paging,
-}
-
-
-def main() -> None:
-    """Measure parts of one configuration; what else is stored stays."""
-    configuration, *parts = sys.argv[1:] or ["smallest"]
-    for part in parts or PARTS:
-        stored = RESULTS.stored(STAGE)
-        stored.setdefault(configuration, {})[part] = PARTS[part](configuration)
-        RESULTS.store(STAGE, stored)
-
-
-if __name__ == "__main__":
-    main()
+def measure() -> dict[str, Any]:
+    """The smallest configuration in all ways."""
+    plain = kernel_of(options_of(CONFIGURATION))
+    found = {
+        "conditions": {"compiler": compiler_tools()["compiler_version"].splitlines()[0]},
+        "plain": plain.document(),
+        "dead_code_elimination": dead_code(plain),
+        "modules": modules(CONFIGURATION, plain),
+        "paging": paging(CONFIGURATION),
+    }
+    return {CONFIGURATION: found}

@@ -7,7 +7,8 @@ A folder has:
 - derived.py: what follows from several results
 
     python -m repro NAME             all stages, then claims.md and out/repro/NAME/report.html
-    python -m repro NAME STAGE …     only these stages, then both
+    python -m repro NAME STAGE …     only these stages, then both; so run those in `by_hand`
+    python -m repro NAME --write     both documents from stored results
     python -m repro NAME --quick     small inputs, into out/repro/NAME/quick only
 """
 
@@ -53,10 +54,15 @@ class Reproduction:
         """What reasons.toml says."""
         return claims.sentences_of(self.stored.home)
 
-    @property
-    def stages(self) -> Stages:
-        """The measurement of each stage."""
-        return {name: self.module(name).measure for name in self.sentences["stages"]}
+    def stages(self, names: list[str]) -> Stages:
+        """The measurements of these stages (all if none), and the groups of tests."""
+        known = {name: self.module(name).measure for name in self.sentences["stages"]}
+        groups = self.sentences.get("tests", {})
+        if groups:
+            known["shown"] = lambda: run_groups(groups)
+        by_hand = self.sentences.get("by_hand", [])
+        more = {name: self.module(name).measure for name in by_hand if name in names}
+        return chosen(known | more, names or [*known])
 
     @property
     def quick(self) -> Stages:
@@ -88,14 +94,11 @@ class Reproduction:
             self.stored.stored("meta").get("conditions", {}),
         )
 
-    def measure(self, stages: Stages, chosen: list[str], results: Results) -> None:
-        """Measure and store the chosen stages (all if none), and the conditions."""
-        unknown = [name for name in chosen if name not in stages]
-        if unknown:
-            sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(stages)}")
-        for name in chosen or stages:
+    def measure(self, stages: Stages, results: Results) -> None:
+        """Measure and store the stages, and the conditions."""
+        for name, stage in stages.items():
             started = time.monotonic()
-            results.store(name, stages[name]())
+            results.store(name, stage())
             note(f"{name}: {time.monotonic() - started:.0f} s")
         results.store("meta", {"conditions": conditions(self.sentences["machine"])})
 
@@ -115,16 +118,23 @@ class Reproduction:
 
     def main(self, arguments: list[str]) -> None:
         """Do what the file's head says."""
-        chosen = [name for name in arguments if name != "--quick"]
-        if "--quick" not in arguments:
-            groups = self.sentences.get("tests", {})
-            shown: Stages = {"shown": lambda: run_groups(groups)} if groups else {}
-            self.measure({**self.stages, **shown}, chosen, self.stored)
-            self.write()
-        else:
+        names = [name for name in arguments if not name.startswith("--")]
+        if "--quick" in arguments:
             small = Results(self.stored.home.name, self.stored.out / "quick" / "results")
-            self.measure(self.quick, chosen, small)
-            print(f"{', '.join(chosen or self.quick)}: see {small.folder}")
+            self.measure(chosen(self.quick, names or [*self.quick]), small)
+            print(f"see {small.folder}")
+            return
+        if "--write" not in arguments:
+            self.measure(self.stages(names), self.stored)
+        self.write()
+
+
+def chosen(stages: Stages, names: list[str]) -> Stages:
+    """The stages of these names, in their order."""
+    unknown = [name for name in names if name not in stages]
+    if unknown:
+        sys.exit(f"no stage is called {', '.join(unknown)}; there are {', '.join(stages)}")
+    return {name: stages[name] for name in names}
 
 
 def conditions(words: Mapping[str, str | list[str]]) -> dict[str, str]:
