@@ -5,8 +5,6 @@ Run `python -m bench region_tree`; it prints the table and writes out/bench/regi
 - *flat*: bitmaps with one bit per page, and one per word of the level below; words of 32 bits (the
   core's), or of 64.
 - *layered*: the paper's [P0-17 ... P0-19], with the least and greatest page in each inner node.
-- *core*: what core/private/pages/region_tree_inline.h compiles to, built for that many pages (up
-  to 2^26).
 
 Each form is first compared with a sorted list, natively, at every size (compare.c). `bound` is the
 longest path through the linked code. `max` is the most that the emulator saw in calls at the
@@ -27,7 +25,7 @@ from tautochrone.code.calls import Machine, core_code
 
 HERE = Path(__file__).resolve().parent
 SIZES = (10, 15, 20, 25, 26, 30, 36)
-CORE_MAX, RV32_MAX, EMULATED_MAX = 26, 30, 26
+RV32_MAX, EMULATED_MAX = 30, 26
 OPERATIONS = ("find", "next", "split", "union")
 BOUNDS = (bound_instructions, bound_accesses)
 RV64 = {"rv64": "rv64imc", "rv64zbb": "rv64imc_zbb"}
@@ -35,30 +33,27 @@ RV64 = {"rv64": "rv64imc", "rv64zbb": "rv64imc_zbb"}
 
 @dataclass(frozen=True)
 class Form:
-    """A form of the tree: its file, its words' bits as a logarithm, whether it is the core's."""
+    """A form of the tree: its file, and its words' bits as a logarithm."""
 
     file: str
     word_log2: int = 5
-    needs_core: bool = False
+
+    @property
+    def source(self) -> Path:
+        """The C file."""
+        return HERE / self.file
 
     def flags(self, pages_log2: int) -> list[str]:
         """Compiler arguments for a tree of 2^`pages_log2` pages."""
-        flags = [f"-DBENCH_LOG2={pages_log2}", f"-DBENCH_WORD_LOG2={self.word_log2}", f"-I{HERE}"]
-        return [*flags, f"-DTAU_SPACE_PAGES_LOG2_MAX={pages_log2}u"] if self.needs_core else flags
-
-    def sources(self) -> list[Path]:
-        """What is compiled."""
-        core = [ROOT / "core" / "region_tree.c"] if self.needs_core else []
-        return [HERE / self.file, *core]
+        return [f"-DBENCH_LOG2={pages_log2}", f"-DBENCH_WORD_LOG2={self.word_log2}", f"-I{HERE}"]
 
     def isas(self, pages_log2: int) -> list[str]:
         """The targets on which it is measured."""
         rv32 = ["rv32", "rv32zbb"] if self.word_log2 == 5 and pages_log2 <= RV32_MAX else []
-        return rv32 if self.needs_core else [*rv32, *RV64]
+        return [*rv32, *RV64]
 
 
 FORMS = {
-    "core": Form("shipped.c", needs_core=True),
     "flat": Form("flat.c"),
     "flat, 64 bits": Form("flat.c", word_log2=6),
     "layered": Form("layered.c"),
@@ -68,7 +63,7 @@ FORMS = {
 def compare(form: Form, pages_log2: int, folder: Path) -> int:
     """Random operations against a sorted list; the form's bytes. Raises if an answer is wrong."""
     program = folder / "compare"
-    sources = [*form.sources(), HERE / "compare.c"]
+    sources = [form.source, HERE / "compare.c"]
     flags = ["-std=gnu17", "-O1", f"-I{ROOT}", *form.flags(pages_log2)]
     subprocess.run(["gcc", *flags, *sources, "-o", program], check=True)
     done = subprocess.run([program, "1"], capture_output=True, text=True, timeout=120)
@@ -112,7 +107,7 @@ def built_rv64(form: Form, pages_log2: int, isa: str, elf: Path) -> Path:
     """The operations, linked for RV64."""
     flags = [f"-march={RV64[isa]}", "-mabi=lp64", "-mcmodel=medany", "-O2", "-ffreestanding"]
     flags += ["-fno-jump-tables", "-nostdlib", "-std=gnu17", f"-I{ROOT}", "-Wl,-e,bench_tree_find"]
-    command = ["riscv64-unknown-elf-gcc", *flags, *form.flags(pages_log2), *form.sources()]
+    command = ["riscv64-unknown-elf-gcc", *flags, *form.flags(pages_log2), form.source]
     subprocess.run([*command, "-o", elf], check=True)
     return elf
 
@@ -124,11 +119,11 @@ def costs(
     functions = {verb: f"bench_tree_{verb}" for verb in OPERATIONS}
     seen: dict[str, tuple[int, int]] = {}
     if isa in RV64:
-        name = f"{Path(form.file).stem}-{form.word_log2}-{isa}-{pages_log2}.elf"
+        name = f"{form.source.stem}-{form.word_log2}-{isa}-{pages_log2}.elf"
         elf = built_rv64(form, pages_log2, isa, folder / name)
     else:
         keep, flags = [*functions.values(), "bench_tree_init"], form.flags(pages_log2)
-        image = core_code("region_tree_bench", isa, form.sources(), keep=keep, cflags=flags)
+        image = core_code("region_tree_bench", isa, [form.source], keep=keep, cflags=flags)
         elf = image.elf
         seen = emulate(image, bytes_count, pages_log2) if pages_log2 <= EMULATED_MAX else {}
     found = {
@@ -144,8 +139,6 @@ def measure(folder: Path, sizes: tuple[int, ...] = SIZES) -> list[dict[str, Any]
     rows = []
     for pages_log2 in sizes:
         for name, form in FORMS.items():
-            if form.needs_core and pages_log2 > CORE_MAX:
-                continue
             bytes_count = compare(form, pages_log2, folder)
             for isa in form.isas(pages_log2):
                 found = costs(form, pages_log2, isa, bytes_count, folder)
