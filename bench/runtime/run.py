@@ -1,7 +1,7 @@
 """What the preloaded heap costs real programs: CPU time and peak memory, next to other allocators.
 
 Run `python -m bench runtime [--quick]`; it writes out/bench/runtime.json, and ends with
-recorded.py, cases.py, answers.py and colors.py. Runs with each allocator alternate. The machine
+cases.py, answers.py and colors.py. Runs with each allocator alternate. The machine
 is shared, so each allocator's run with the least CPU time (user and system) counts, and the least
 peak memory. jemalloc and mimalloc come from packages and take their turn in every third round.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.commands import ROOT
 from bench.runner import Bench, Given, conditions
-from bench.runtime import answers, cases, colors, recorded, server
+from bench.runtime import answers, cases, colors
 from bench.runtime.programs import HERE, Allocator, allocators, built, programs
 from tautochrone.console.output import note
 from tautochrone.record.session import VARIABLE
@@ -33,7 +33,6 @@ MUST = {
     "mixed": 1.0,
     "pairs": 1.6,
     "sparse_peak_kib": 8192,
-    "server": 0.95,
 }
 
 
@@ -94,7 +93,7 @@ def ratios(rows: dict[str, dict[str, dict[str, float]]], key: str) -> list[float
 def judge(result: dict[str, Any]) -> dict[str, float]:
     """The figures that MUST limits."""
     calls = result["calls"]
-    found = {
+    return {
         "mean_seconds": statistics.mean(ratios(result["programs"], "seconds")),
         "largest_seconds": max(ratios(result["programs"], "seconds")),
         "largest_peak": max(ratios(result["programs"], "peak_kib")),
@@ -102,21 +101,15 @@ def judge(result: dict[str, Any]) -> dict[str, float]:
         "pairs": calls["planned"]["pairs_ns"] / calls["glibc"]["pairs_ns"],
         "sparse_peak_kib": result["sparse_kib"]["ours"],
     }
-    if result["server"] is not None:
-        found["server"] = result["server"]["planned_to_glibc"]
-    return found
 
 
 def reached(found: dict[str, float]) -> dict[str, bool]:
-    """Which of MUST hold; the server's is a least, the others are most."""
-    return {
-        name: value >= MUST[name] if name == "server" else value <= MUST[name]
-        for name, value in found.items()
-    }
+    """Which of MUST hold."""
+    return {name: value <= MUST[name] for name, value in found.items()}
 
 
 def measure(given: Given) -> dict[str, Any]:
-    """Programs, calls, a sparse calloc and a server with each allocator."""
+    """Programs, calls and a sparse calloc with each allocator."""
     rounds, scale = (1, 1) if given.quick else (ROUNDS, 10)
     compared = allocators()
     folder, found = given.folder, {}
@@ -130,12 +123,8 @@ def measure(given: Given) -> dict[str, Any]:
         "programs": found,
         "calls": measure_calls(folder, compared, rounds, scale),
         "sparse_kib": {one.name: run_once(launcher, command, one)[1] for one in compared},
-        "server": None,
         "must": MUST,
     }
-    if server.is_here():
-        requests, turns = (100_000, 1) if given.quick else (2_000_000, 2)
-        result["server"] = server.measure(folder, compared, requests, turns)
     short = [name for name, row in found.items() if row["glibc"]["seconds"] < SECONDS_MIN]
     figures = judge(result)
     result |= {"figures": figures, "reached": reached(figures)}
@@ -143,4 +132,4 @@ def measure(given: Given) -> dict[str, Any]:
 
 
 BENCH = Bench("runtime", measure)
-PARTS = (recorded.BENCH, cases.BENCH, answers.BENCH, colors.BENCH)
+PARTS = (cases.BENCH, answers.BENCH, colors.BENCH)
