@@ -34,7 +34,8 @@ STORE = re.compile(
 CALL = re.compile(r"^( +)[a-z_]\w*\([^;{}]*\);$", re.MULTILINE)
 NOT_MUTATED = re.compile(  # own asserts, and what only declares: no test can or needs to notice
     r"^ *(?:TAU_ASSERT|_?[sS]tatic_assert|TAU_PORT_TRACE|`TAU_ASSERT"
-    r"|(?:input|output|inout|import)\b|(?:logic|wire|reg)\b[^=]*$|(?:localparam|parameter)\b[^=]*$)[^\n]*",
+    r"|(?:input|output|inout|import)\b|(?:logic|wire|reg)\b[^=]*$"
+    r"|(?:localparam|parameter)\b[^=]*$)[^\n]*",
     re.MULTILINE,
 )
 DECLARATION = re.compile(
