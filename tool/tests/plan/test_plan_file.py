@@ -203,7 +203,7 @@ MUTATIONS = [
     ("{ size_bytes = 24, count = 400 }", "7", r"classes\[1\] is not a table"),
     ("events = 1234", "events = -1", r"trace\[0\].events"),
     ('sha256 = "abab', 'sha256 = "ABAB', "hexadecimal"),
-    ("[[trace]]", "[trace]", "no list"),
+    ("[[trace]]", "[trace]", "not a list"),
     ("incomplete = ", "incomplete = 7 #", r"trace\[0\].incomplete"),
     ("[[trace]]", "[[trace]]\nextra = 1", "extra is unknown"),
 ]
