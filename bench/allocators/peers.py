@@ -5,8 +5,6 @@ The emulator is the tool's (tautochrone.emulator); the peers are linked into its
 without memalign or realloc of its own is driven as the emulator's head says.
 """
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from bench.allocators.images import peer_image, peer_on, rust_library, sizes_of
 from bench.commands import first_line
 from tautochrone.errors import TauError
 from tautochrone.facts import fault_format as faults
-from tautochrone.replay import emulator, opened
+from tautochrone.replay import emulator, open_trace
 from tautochrone.replay.search import grid_sizes_of, search_steps
 from tautochrone.replay.systems.native import library_system
 
@@ -80,7 +78,7 @@ def footprint(name: str, isa_name: str, trace: Path) -> int:
     smaller sizes. ISA_NAME "host": the crate as a library of this machine, in its own 64-bit
     layout.
     """
-    decoded = opened.open_trace_for_replay(trace)
+    decoded = open_trace.open_trace_for_replay(trace)
     if isa_name == "host":
         system = library_system(name, host_library(name), "peer")
         with system.session(decoded, None, "host") as session:

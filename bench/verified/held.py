@@ -4,8 +4,6 @@ A plan has pools wherever they save anything, and no margin: the hardest case. I
 exactly the header's bytes, and no call may take more instructions than the header's bound.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +13,7 @@ from typing import Any
 from tautochrone.machine.core_build import TARGETS, Build
 from tautochrone.heap.pools import ALWAYS
 from tautochrone.heap.plan import Wanted, make_plan, with_sections
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.verify.recordings import Done, verify
 
 CHECK_LEVELS = (0, 1, 2)

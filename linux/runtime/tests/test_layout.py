@@ -15,7 +15,7 @@ import pytest
 
 from tautochrone.facts import fault_format
 from tautochrone.plan.file import Plan, PlanClass, load_plan
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 from tautochrone.replay.session import Session
 from tautochrone.replay.systems.native import BUDGET, TLSF
 from testing.recorded import Build, Record, Tau

@@ -15,7 +15,7 @@
 
 #define TAU_RV32_REGIONS_MAX 4u
 #define TAU_RV32_ARGUMENTS_MAX 8u
-// The return address of a called function; there is no code at it.
+// The return address of a called function. No code is at it.
 #define TAU_RV32_RETURN UINT32_C(0xfffffff0)
 
 // Why the processor stopped.
@@ -76,7 +76,7 @@ struct tau_rv32 {
 bool tau_rv32_start(struct tau_rv32 *cpu, uint32_t code_bytes);
 void tau_rv32_release(struct tau_rv32 *cpu);
 
-// Calls FUNCTION with up to eight ARGUMENTS and the stack below STACK; *RESULT is what it returns.
+// Calls FUNCTION with up to eight ARGUMENTS and the stack below STACK; *RESULT is its result.
 enum tau_rv32_stop tau_rv32_call(struct tau_rv32 *cpu, uint32_t function, const uint32_t *arguments,
                                  size_t arguments_count, uint32_t stack, uint32_t *result);
 

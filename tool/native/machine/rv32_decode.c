@@ -140,7 +140,7 @@ static struct tau_rv32_instruction decode_long(uint32_t word, uint32_t address, 
     case 0x0f:  // fence
         found.op = RV32_NOTHING;
         break;
-    case 0x73:  // ecall, ebreak; there are no control registers
+    case 0x73:  // ecall, ebreak; the processor has no control registers
         found.op = funct3 == 0 ? RV32_TRAP : RV32_ILLEGAL;
         break;
     default:

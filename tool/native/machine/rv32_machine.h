@@ -9,7 +9,7 @@
 #include "tool/native/trace/trace.h"
 
 #define TAU_RV32_IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
-#define TAU_RV32_MEMORY UINT32_C(0x40000000)      // where the memory beside it starts
+#define TAU_RV32_MEMORY UINT32_C(0x40000000)      // where separate memory starts
 #define TAU_RV32_MEMORY_BYTES_MAX UINT32_C(0xa0000000)
 
 struct tau_rv32_image {

@@ -187,7 +187,7 @@ static uint64_t live_at_peak(const struct pass *pass, const struct size_entry *e
     return entry->record == pass->record ? entry->live_at_record : entry->live;
 }
 
-// Notes what was live at the peak of each prefix that ends before event EVENTS.
+// Notes the objects live at the peak of each prefix that ends before event EVENTS.
 static void prefixes_end(struct pass *pass, uint64_t events) {
     struct tau_profile *profile = pass->profile;
     while (pass->prefix < TAU_PROFILE_PREFIXES &&
@@ -230,7 +230,7 @@ static enum tau_profile_status pass_run(struct pass *pass, struct tau_replay *re
 
 // ---- the survey ----
 
-// Remembers what was live at the last record before a count changes.
+// Remembers the live objects at the last record before a count changes.
 static struct size_entry *entry_touch(struct pass *pass, uint32_t id) {
     struct size_entry *entry = &pass->profile->entries[id];
     if (entry->record != pass->record) {
@@ -357,8 +357,8 @@ static bool instant_append(struct reduction *reduction) {
     return true;
 }
 
-// Keeps what is live now, unless a reference is nowhere below it; drops the references that it is
-// nowhere below.
+// Keeps the present instant, unless a reference is nowhere below it; drops the references that it
+// is nowhere below.
 static bool instant_offer(struct reduction *reduction) {
     reduction->rising = false;
     unsigned place = REFERENCES;

@@ -84,7 +84,7 @@ TAU_TRACE_EXPORT void tau_profile_sizes(const struct tau_profile *profile,
 // Starts a reduction for COUNT classes of strictly decreasing sizes; forgets an earlier one.
 TAU_TRACE_EXPORT enum tau_profile_status
 tau_profile_reduce_begin(struct tau_profile *profile, const uint64_t *sizes_bytes, size_t count);
-// Pass 2 over a recording that was surveyed; its instants come behind those of earlier ones.
+// Pass 2 over a recording that was surveyed. Its instants follow all earlier ones.
 TAU_TRACE_EXPORT enum tau_profile_status tau_profile_reduce(struct tau_profile *profile,
                                                             struct tau_replay *replay);
 TAU_TRACE_EXPORT size_t tau_profile_instants_count(const struct tau_profile *profile);

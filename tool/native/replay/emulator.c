@@ -311,7 +311,7 @@ static bool areas_start(struct machine *machine, bool is_stepped) {
     return true;
 }
 
-// The memory of an image's heap; that of a firmware is found later. False: memory is short.
+// The memory of an image's heap. A firmware's is found later. False: memory is short.
 static bool arena_start(struct machine *machine) {
     if (machine->image->regions_count != 0) {
         machine->step = STEP_WARM_UP;

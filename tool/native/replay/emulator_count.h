@@ -24,7 +24,7 @@ void tau_emulator_tally_add(struct tau_emulator_tally *tally, uint64_t number, u
 // What the SIZE bytes of code at CODE execute from the first to the last.
 struct tau_emulator_cost tau_emulator_cost_of(const uint8_t *code, uint32_t size, uint32_t is_arm);
 
-// Paints the SIZE_BYTES of a stack; later tells how many from the lowest changed one to the end.
+// Paints SIZE_BYTES of a stack; later counts the bytes from the lowest changed one to the end.
 void tau_emulator_stack_paint(uint8_t *stack, uint32_t size_bytes);
 uint32_t tau_emulator_stack_used(const uint8_t *stack, uint32_t size_bytes);
 

@@ -1,4 +1,4 @@
-// Feeds an emulated allocator with the operations of a trace, and checks what it answers.
+// Feeds an emulated allocator with the operations of a trace, and checks its answers.
 // See emulator.h.
 #include <string.h>
 

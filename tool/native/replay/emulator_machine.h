@@ -8,7 +8,7 @@
 
 #define IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
 #define STACK_GAP_BYTES 64u
-#define STACK_BYTES (UINT32_C(64) << 10)  // painted, so that what was used shows
+#define STACK_BYTES (UINT32_C(64) << 10)  // painted, so that its used part shows
 // Instructions of a firmware's call, and blocks of code that move its payload, until it counts as
 // endless.
 #define CALL_STEPS_MAX UINT64_C(100000000)

@@ -273,7 +273,7 @@ static bool prepare(struct paging *paging) {
     const struct tau_paging_settings *settings = paging->settings;
     const struct tau_replay_facts *facts = tau_replay_facts(paging->replay);
     const uint64_t heap_bytes = settings->heap_pages << PAGING_PAGE_LOG2;
-    // Five words a page of the space and its tree, a word a frame.
+    // Six words per page of the space and its tree, one word per frame.
     const uint64_t tables_bytes = (6 * SPACE_PAGES + settings->frames_count) * sizeof(uint32_t);
     paging->events = facts->events == 0 ? 1 : facts->events;
     result->bins = paging->events < TAU_PAGING_BINS_MAX ? paging->events : TAU_PAGING_BINS_MAX;

@@ -66,8 +66,9 @@ struct tau_paging_result {
     uint64_t faults;
     uint64_t peak_mapped_pages;
     uint64_t end_mapped_pages;
-    // The mean of mapped pages is total over weight. With a clock of accesses each access weighs
-    // one; else each event that is no touch does, with what was mapped before it, and the end.
+    // The mean of mapped pages is total over weight. With a clock of accesses, each access weighs
+    // one. Otherwise each event except touches weighs one, with the pages mapped before it, and so
+    // does the end.
     uint64_t mapped_pages_total;
     uint64_t mapped_pages_weight;
     uint64_t table_bytes;

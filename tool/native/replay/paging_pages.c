@@ -8,7 +8,7 @@
 #define NUMBER_MASK ((UINT32_C(1) << 27) - 1)  // docs/spec/vspace.md, "The pages validity array"
 #define WRITE_ACCESS (UINT32_C(1) << 28)
 
-// ---- what is mapped ----
+// ---- mapped pages ----
 
 void paging_read_facts(struct paging *paging) {
     const struct tau_rv32 *cpu = &paging->machine->cpu;

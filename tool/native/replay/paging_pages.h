@@ -66,7 +66,7 @@ void paging_note(struct paging *paging);
 enum tau_replay_fault paging_stopped(struct paging *paging, enum tau_rv32_stop stop);
 
 // Calls the function of KIND for an object of SIZE_BYTES with two arguments after its subject;
-// *ANSWER is what it returns. Returns the fault it shows.
+// *ANSWER is its result. Returns the fault it shows.
 enum tau_replay_fault paging_call(struct paging *paging, enum tau_paging_kind kind,
                                   uint64_t size_bytes, uint32_t second, uint32_t third,
                                   uint32_t *answer);

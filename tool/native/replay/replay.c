@@ -98,7 +98,7 @@ bool tau_replay_times(struct tau_replay *replay, uint64_t index, uint64_t *times
            tau_trace_reader_block(replay->reader, index, &columns, count) == TAU_TRACE_OK;
 }
 
-// What is live while the trace is read for the first time.
+// The live objects while the trace is read for the first time.
 struct survey {
     uint64_t *size_plus_one;  // a slot; 0 = not live
     uint64_t live_bytes;

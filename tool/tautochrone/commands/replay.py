@@ -1,13 +1,12 @@
 """`tau replay`: replays a recording on systems; reports their memory, cost and bounds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tautochrone import unseen
+from tautochrone.commands.options import JSON
 from tautochrone.commands.replay_options import (
     beginning_of,
     options_of,
@@ -55,7 +54,7 @@ class _WithSystems(click.Command):
     help="Plan that `tau plan` wrote; systems budget and pools need one (default: none).",
 )
 @replay_options
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+@JSON
 def command(
     trace: Path,
     on: str | None,
@@ -88,7 +87,7 @@ def command(
     """
     from tautochrone.plan.file import load_plan
     from tautochrone.plan.remarks import note_plan
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
     from tautochrone.replay.run import entries_of
     from tautochrone.report.text import Replayed, show
 

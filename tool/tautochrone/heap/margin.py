@@ -13,8 +13,8 @@ from tautochrone.heap.spread import Spread
 
 # What one recording alone gets, and several that need the same: nothing is known about other runs.
 DEFAULT = 0.08
-# The least margin, and what the spread of a number of recordings is multiplied by. The last of each
-# is that of more recordings, too.
+# The least margin, and the factor of the spread, by the number of recordings. The last of each
+# holds for more recordings, too.
 LEAST = {2: 0.04, 3: 0.03, 4: 0.025, 5: 0.02}
 FACTORS = {2: 3.0, 3: 2.0, 4: 2.0, 5: 1.5}
 STEP = 0.001  # margins are rounded up to it

@@ -29,7 +29,7 @@ from tautochrone.heap.spread import Spread, spread_of
 from tautochrone.heap.threshold import threshold
 from tautochrone.heap.profile import Profile, profile_of
 from tautochrone.plan.sections import Basis, make_sections
-from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
+from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay
 from tautochrone.trace import abi
 from tautochrone.trace.ending import RECOVERED, Ending
 from tautochrone.trace.file import TraceReader, open_trace
@@ -84,7 +84,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Wanted:
-    """How to plan. `layout` is the target's; the default is that of the recordings' ABI.
+    """How to plan. `layout` is the target's (default: the layout of the recordings' ABI).
 
     `margin` None is what the recordings advise. With `is_input_fixed` the replayed planner judges
     by these recordings alone. `pools` is one of pools.WAYS, for the replayed planner.

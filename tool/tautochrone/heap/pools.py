@@ -1,4 +1,4 @@
-"""Pools as a trade: what they save in memory, and what they cost in instructions and code."""
+"""Pools as a trade: memory saved, instructions and code paid."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tautochrone import native
 from tautochrone.errors import TauError
-from tautochrone.replay.opened import OpenTrace, open_trace_for_replay, refuse_misuse, too_large
+from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay, refuse_misuse, too_large
 from tautochrone.trace.file import TraceReader
 
 STATUS_OK, STATUS_TRACE_FAILED, STATUS_NO_MEMORY, STATUS_TOO_MANY_BYTES = range(4)

@@ -15,7 +15,7 @@ from tautochrone.errors import TauError
 from tautochrone.plan.file import PlanClass
 
 if TYPE_CHECKING:
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
     from tautochrone.replay.session import Session
     from tautochrone.trace.file import TraceReader
 
@@ -47,13 +47,13 @@ class ReplayedRecording:
         layout: str,
         check_level: int = Build().check_level,
     ) -> None:
-        from tautochrone.replay import opened, session
+        from tautochrone.replay import open_trace, session
 
         self.replays = 0
         self._smallest_bytes: dict[Classes, int] = {}
         self.layout = layout
         self.check_level = check_level
-        self.trace = opened.open_trace_for_replay(trace)
+        self.trace = open_trace.open_trace_for_replay(trace)
         self.events = int(self.trace.facts.events)
         self.alignment_bytes = 1 << int(self.trace.facts.align_log2_max)
         self.lowest_bytes = int(self.trace.facts.peak_live_bytes)

@@ -36,7 +36,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A recording that was left out: what it needs, and what a plan from the others has."""
+    """A recording that was left out: the heap that it needs, and a plan's from the others."""
 
     name: str
     needed_bytes: int

@@ -2,7 +2,7 @@
 
 Whether a recording completes is not monotone in the size of the heap: a larger heap places blocks
 elsewhere, and may fail. The smallest heap that holds is often an island below sizes that do not. A
-firmware's heap is rarely of exactly the planned size: it grows by what is left of a section. So a
+firmware's heap is rarely of exactly the planned size: it grows by the rest of a section. So a
 plan states a size from which on every sampled one holds.
 """
 

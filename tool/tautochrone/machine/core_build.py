@@ -54,7 +54,7 @@ class Build:
 
     @property
     def cflags(self) -> tuple[str, ...]:
-        """What the compiler is given beside the optimization."""
+        """Flags of the compiler in addition to the optimization."""
         return (f"-DTAU_CHECK_LEVEL={self.check_level}", *self.flags)
 
     def told(self) -> str:

@@ -1,4 +1,4 @@
-"""Bounds of images, kept in the cache beside the image: finding them takes most of a small plan."""
+"""Bounds of images, kept next to the image in the cache: they take most of a small plan's time."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LEFT_OUT = {
 SHARED = {"tau_calls_allocate_shared", "free_shared"}
 # A task's heap has a bound of its own: docs/spec/run_colors.md.
 COLORED = {"tau_colors_allocate", "tau_colors_free"}
-# What else is left out: with several threads nothing but heaps of tasks.
+# Also left out: with several threads nothing but heaps of tasks.
 WAYS = {"": COLORED, "_alone": SHARED}
 
 
@@ -30,7 +30,7 @@ def library() -> Path:
 
 
 def bounds(more: Collection[str]) -> tuple[int, int]:
-    """The most instructions of malloc and of free. Raises TauError if there is no bound."""
+    """The most instructions of malloc and of free. Raises TauError if none exists."""
     charges = dict.fromkeys((*LEFT_OUT, *more), NEVER)
     malloc, free = (bound_instructions(library(), verb, charges) for verb in VERBS)
     return malloc, free

@@ -66,7 +66,7 @@ def _pairs(system: str, has_pages: bool, layout: str) -> list[Pair]:
 
 
 def _targets(system: str) -> tuple[str, ...]:
-    """The targets on which a system has bounds; empty if there is no such system."""
+    """The targets on which a system has bounds; empty for an unknown system."""
     from tautochrone.replay.systems import system_named
 
     if system == RUN:
@@ -149,7 +149,7 @@ def document(value: Bounds) -> dict[str, Any]:
 
 
 def told(value: Bounds) -> list[str]:
-    """As Section. `tau replay` prints the other bounds of calls beside the measured costs."""
+    """As Section. `tau replay` prints the other bounds of calls next to the measured costs."""
     tasks = responses.told(value.tasks) if value.tasks else []
     return [*_told_of_run(of_run(value)), *tasks]
 
@@ -163,8 +163,13 @@ def of_run(value: Bounds | None) -> dict[str, int]:
 def _told_of_run(bounds: Mapping[str, int]) -> list[str]:
     if not bounds:
         return []
-    said = (f"{name.replace('_', ' ')} {bound:,}" for name, bound in bounds.items())
-    return [f"instructions of a call under `tau run`, at most: {', '.join(said)}"]
+    ways = {"": [], "_alone": []}
+    for name, bound in bounds.items():
+        verb, alone, _ = name.partition("_alone")
+        ways[alone].append(f"{verb} {bound:,}")
+    names = {"": "with several threads", "_alone": "with one"}
+    said = "; ".join(f"{', '.join(rows)} {names[way]}" for way, rows in ways.items() if rows)
+    return [f"instructions of a call under `tau run`, at most: {said}"]
 
 
 def header(value: Bounds) -> list[str]:

@@ -40,12 +40,12 @@ def check_plan(path: Path, head: bytes) -> tuple[str, list[Problem]]:
 
 
 def _changed(path: Path, plan: Plan) -> list[str]:
-    """The recordings beside the plan that are not those that it was made from."""
+    """Recordings next to the plan whose content is not what the plan was made from."""
     found = []
     for trace in plan.traces:
-        beside = path.parent / trace.name
-        if beside.is_file() and sha256_of(beside) != trace.sha256:
-            found.append(f"{beside} is not the recording that the plan was made from")
+        now = path.parent / trace.name
+        if now.is_file() and sha256_of(now) != trace.sha256:
+            found.append(f"{now} is not the recording that the plan was made from")
     return found
 
 

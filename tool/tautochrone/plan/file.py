@@ -62,7 +62,7 @@ class Plan:
     """A heap's division, and the other sections by name (plan/sections.py).
 
     The heap_bytes are dedicated_bytes + shared_bytes. They include `margin`, a fraction, which is
-    from `margin_source`. `spread` is that of several recordings. `sizes` says whether the recorded
+    from `margin_source`. `spread` is of several recordings. `sizes` says whether the recorded
     sizes are the target's (plan/sizes.py). Its memory starts at a multiple of
     `alignment_bytes`. A plan of tasks or of code has no heap: only sections (without_heap).
     """
@@ -180,7 +180,7 @@ def _plan_of(reader: schema.Reader, document: dict[str, Any]) -> Plan:
     has_heap = HEAP in document or not WITHOUT_HEAP.keys() & document.keys()
     is_heap = isinstance(document.get(HEAP), dict) or not has_heap
     if not is_heap or not isinstance(document.get("trace", []), list):
-        raise reader.fail("it lacks [heap], or [[trace]] is no list of tables")
+        raise reader.fail("it lacks [heap], or [[trace]] is not a list of tables")
     tables = {
         name: reader.section(name, document[name], facts)
         for name, facts in plan_format.SECTIONS.items()

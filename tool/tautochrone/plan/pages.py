@@ -21,7 +21,7 @@ from tautochrone.plan.sections import Basis, record_type
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 PAGE_BYTES = 4096
 SYSTEM = "rtvm"

@@ -23,7 +23,7 @@ def note_plan(
 
 
 def plan_remarks(plan: Plan | None, header: Mapping[str, Any] = NO_HEADER) -> list[str]:
-    """Return a sentence for each reason why a plan, if any, may not be what it seems.
+    """Return a sentence for each reason why a plan, if any, may mislead.
 
     `header` is the recorder's of the recording that the plan is used for, if it is used for one.
     """

@@ -19,7 +19,7 @@ from tautochrone.files import schema
 
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 HEAP = "heap"  # every plan of recordings has this section; plan/file.py reads it
 TLB = "tlb"  # a plan of tasks has this one

@@ -29,7 +29,7 @@ OTHER = "--sizes-as-recorded takes them as they are, without pools"
 
 
 def layout_of(readers: Sequence[TraceReader], given: str | None) -> str:
-    """The layout to plan for: `given`, else that of the recordings' ABI, else a 32-bit target's.
+    """The layout to plan for: `given`, else the recordings' ABI's, else a 32-bit target's.
 
     Raises TauError for recordings of several ABIs.
     """

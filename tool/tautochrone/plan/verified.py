@@ -35,7 +35,7 @@ class Call(record_type("verified.calls")):  # type: ignore[misc]
 
     @property
     def over(self) -> int:
-        """The instructions above the bound; at most 0 if there is no bound or it held."""
+        """The instructions above the bound; at most 0 if it has no bound or the bound held."""
         return 0 if self.bound is None else self.instructions_max - self.bound
 
 

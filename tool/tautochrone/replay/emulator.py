@@ -42,7 +42,7 @@ from tautochrone.machine.images import (
 from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 
 __all__ = [
     "CATEGORIES",
@@ -237,7 +237,7 @@ def _calls_of(raw: Struct) -> Calls:
 
 def count_calls(
     image: Image,
-    trace_path: str | Path | opened.OpenTrace,
+    trace_path: str | Path | open_trace.OpenTrace,
     heap_bytes: int | None = None,
     plan: Any | None = None,
     skip_misuse: bool = False,
@@ -256,8 +256,8 @@ def count_calls(
     refused are counted, and replay goes on. With `program`, its functions are called instead of the
     image's, which is then stub_image. Raises TauError if the allocator fails.
     """
-    trace = opened.open_trace_for_replay(trace_path)
-    opened.refuse_misuse(trace, skip_misuse)
+    trace = open_trace.open_trace_for_replay(trace_path)
+    open_trace.refuse_misuse(trace, skip_misuse)
     if ours and image.isa == "m4":
         raise TauError("our own processor runs RV32 code only", "count on rv32", EXIT_USAGE)
     classes = [(int(size), int(count)) for size, count in (plan.classes if plan else ())]
@@ -274,7 +274,7 @@ def count_calls(
     name = program.name if program else image.name
     for size in tries:
         settings.heap_bytes = -(-size // 8) * 8
-        counts, fault = opened.watched(work, f"counting instructions of {image.name}")
+        counts, fault = open_trace.with_progress(work, f"counting instructions of {image.name}")
         if fault not in (faults.NO_MEMORY, faults.INIT_FAILED):
             break
     if fault != faults.COMPLETED:
@@ -284,7 +284,7 @@ def count_calls(
 
 
 def _count_once(
-    image: Image, program: Program | None, trace: opened.OpenTrace, settings: Struct
+    image: Image, program: Program | None, trace: open_trace.OpenTrace, settings: Struct
 ) -> tuple[Counts, int]:
     """One run, and how it ended. Raises TauError if the emulator stops."""
     library = native.library()
@@ -318,7 +318,7 @@ def _count_once(
 
 
 def count(
-    trace_path: str | Path | opened.OpenTrace,
+    trace_path: str | Path | open_trace.OpenTrace,
     system: str,
     isa: str,
     plan: Any | None = None,

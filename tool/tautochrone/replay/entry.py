@@ -18,7 +18,7 @@ import numpy as np
 from tautochrone.facts import fault_format as faults
 
 if TYPE_CHECKING:
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 # The units of a call's cost.
 INSTRUCTIONS, CYCLES, ACCESSES = "instructions", "cycles", "accesses"
@@ -71,7 +71,7 @@ class Scatter:
 
 @dataclass(frozen=True)
 class Operation:
-    """The calls of one operation. `grows` says how the cost grows if there is no bound."""
+    """The calls of one operation. Without a bound, `grows` says how the cost grows."""
 
     name: str
     count: int
@@ -123,7 +123,7 @@ class Simulation:
 
 @dataclass(frozen=True)
 class Entry:
-    """The result of a replay on one system; sizes are in bytes, roles are those of ROLES.
+    """The result of a replay on one system; sizes are in bytes, `role` is one of ROLES.
 
     `footprint_bytes` is the smallest heap that held, or the memory that was taken.
     `failed_at_event` counts from 0. With a plan, `plan_heap_bytes` is the plan's heap, and

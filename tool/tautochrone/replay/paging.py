@@ -33,7 +33,7 @@ from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import trace_format
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 from tautochrone.targets.heaps import heaps
 from tautochrone.trace.file import heap_accesses
 
@@ -231,7 +231,7 @@ def table_bytes(system: str, heap_pages: int) -> int:
 
 
 def page_replay(
-    trace_path: str | Path | opened.OpenTrace,
+    trace_path: str | Path | open_trace.OpenTrace,
     system: str,
     isa: str = "rv32",
     frames: int | None = None,
@@ -247,8 +247,8 @@ def page_replay(
     with misuse (unless `skip_misuse`), and for a system that fails.
     """
     image = paging_image(system, isa, check_level)
-    trace = opened.open_trace_for_replay(trace_path)
-    opened.refuse_misuse(trace, skip_misuse)
+    trace = open_trace.open_trace_for_replay(trace_path)
+    open_trace.refuse_misuse(trace, skip_misuse)
     pages = min((heap_bytes or HEAP_PAGES_MAX * PAGE_BYTES) // PAGE_BYTES, HEAP_PAGES_MAX)
     if pages < HEAP_PAGES_MIN:
         raise TauError(
@@ -265,10 +265,10 @@ def page_replay(
         instructions_max=INSTRUCTIONS_MAX,
     )
     work = functools.partial(_run, trace, image, system, settings)
-    return opened.watched(work, f"replaying on {system}")
+    return open_trace.with_progress(work, f"replaying on {system}")
 
 
-def _run(trace: opened.OpenTrace, image: Image, system: str, settings: Struct) -> PageReplay:
+def _run(trace: open_trace.OpenTrace, image: Image, system: str, settings: Struct) -> PageReplay:
     library = native.library()
     raw_image = _native_paging_image(image, system)
     raw = native.struct("tau_paging_result")()
@@ -305,7 +305,7 @@ def _refuse_errors(raw: Struct, system: str) -> None:
 
 
 def _result_of(
-    raw: Struct, trace: opened.OpenTrace, image: Image, system: str, settings: Struct
+    raw: Struct, trace: open_trace.OpenTrace, image: Image, system: str, settings: Struct
 ) -> PageReplay:
     facts, bins = trace.facts, int(raw.bins)
     low, high = (np.ctypeslib.as_array(part, (bins,)).copy() for part in (raw.low, raw.high))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tautochrone.console.output import progress
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format
-from tautochrone.replay.opened import (
+from tautochrone.replay.open_trace import (
     OpenTrace,
     open_trace_for_replay,
     refuse_misuse,
@@ -69,16 +69,16 @@ def entries_of(trace: OpenTrace, names: Sequence[str], options: Options) -> list
     chosen = [system_named(name) for name in names]
     refuse_options(chosen, options, trace.path)
     refuse_misuse(trace, options.skip_misuse)
-    beside = {system.name: system for system in chosen if system.is_parallel}
+    parallel = {system.name: system for system in chosen if system.is_parallel}
     done: dict[str, Entry] = {}
     # Not in the threads: builds take half a minute, and only the main thread gets an interrupt.
-    for system in beside.values():
+    for system in parallel.values():
         system.prepare()
-    if beside:
+    if parallel:
         from tautochrone.replay.tile.progress import run_in_threads
 
-        found = run_in_threads(lambda name: beside[name].run(trace, options), list(beside))
-        done = dict(zip(beside, found, strict=True))
+        found = run_in_threads(lambda name: parallel[name].run(trace, options), list(parallel))
+        done = dict(zip(parallel, found, strict=True))
     alone = {system.name: system for system in chosen if not system.is_parallel}
     for name in progress(list(alone), "replaying", len(alone)):
         alone[name].prepare()

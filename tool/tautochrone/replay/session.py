@@ -20,7 +20,7 @@ from tautochrone.declarations import Struct
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 from tautochrone.replay.search import grid_sizes_of, search_steps
 
 HEAP_32_BYTES_MAX = 1 << 30  # the largest pool of a 32-bit layout
@@ -36,7 +36,7 @@ class Arena:
     It is in `library` (`{bits}` is 32 or 64, `{level}` a check level above 0) with functions
     `prefix`_init, _malloc and so on, or it is built in and `opener` opens it. With `needs_plan` it
     takes a plan's classes; with a plan without classes it runs as `prefix_without_classes`.
-    `grows`: it takes memory on demand, so one run gives the footprint and there is no search.
+    `grows`: it takes memory on demand, so one run gives the footprint without a search.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Session:
 
     def __init__(
         self,
-        trace: opened.OpenTrace,
+        trace: open_trace.OpenTrace,
         arena: Arena,
         plan: Any | None = None,
         layout: str = "32",

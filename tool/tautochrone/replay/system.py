@@ -12,7 +12,7 @@ from tautochrone.machine.core_build import FASTEST, Build
 
 if TYPE_CHECKING:
     from tautochrone.replay.entry import Entry
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 
 class PlannedHeap(Protocol):
@@ -88,7 +88,7 @@ class Options:
 
 @dataclass(frozen=True)
 class State:
-    """Whether a system can run here: what is found, or what is missing and the next step."""
+    """Whether a system can run here: the tool found, or the missing one and the next step."""
 
     works: bool
     detail: str
@@ -98,7 +98,7 @@ class State:
 class System(ABC):
     """A system that a trace can be replayed on.
 
-    `role` is one of entry.ROLES. `about` says in one line what it is. `follows` names the options
+    `role` is one of entry.ROLES. `about` describes it in one line. `follows` names the options
     that it uses. An option that no chosen system follows is refused; others ignore an option that
     some follow. `is_parallel`: it runs its
     own program, so that several may run at a time. `targets` are those on which its operations have
@@ -134,5 +134,5 @@ class System(ABC):
         return ()
 
     def state(self, build: bool) -> State | None:
-        """Return whether it can run here; None: always. With `build`, build what is missing."""
+        """Return whether it can run here; None: always. With `build`, build missing parts."""
         return None

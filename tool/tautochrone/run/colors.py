@@ -1,4 +1,4 @@
-"""Tasks of a plan in TLB sets of their own: what the preloaded heap is told, and what is refused.
+"""Tasks of a plan in TLB sets of their own: the preloaded heap's records, and refusals.
 
 docs/spec/run_colors.md defines the records and the refusals.
 """
@@ -108,7 +108,7 @@ def colors_of(
     return Colors(partition, digest, geometry_path is not None, numbers)
 
 
-# ---- what is refused ----------------------------------------------------------------------------
+# ---- refusals ----------------------------------------------------------------------------------
 
 
 def _refuse_tasks(path: Path, partition: Partition) -> None:
@@ -172,7 +172,7 @@ def _refuse_geometry(path: Path, partition: Partition, known: Geometry, known_pa
         )
 
 
-# ---- what is told -------------------------------------------------------------------------------
+# ---- records ------------------------------------------------------------------------------------
 
 
 def _records(colors: Colors) -> Iterator[str]:

@@ -56,7 +56,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def spill_bytes(how: How) -> int | None:
-    """The bytes of the spill heap beside the plan's; None: as many as it can have."""
+    """The bytes of the spill heap next to the plan's; None: as many as it can have."""
     if how.is_strict:
         return 0
     if how.spill_bytes is not None:

@@ -1,4 +1,4 @@
-"""Reads what the allocator wrote at the program's end, and says what it means for the next plan."""
+"""Reads what the allocator wrote at the program's end, and advises on the next plan."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def refuse_unrun(report: Report | None, exit_status: int, exit_code: int) -> Non
         raise TauError(f"the heap could not be made: {reason}", step, exit_code)
 
 
-# ---- what it means ----
+# ---- advice ----
 
 
 def advised_percent(plan: Plan, report: Report) -> int:
@@ -182,7 +182,7 @@ def advised_percent(plan: Plan, report: Report) -> int:
 def say(report: Report, plan: Plan | None, name: str, refused_step: str | None = None) -> None:
     """Print what the heap did, and what follows for the next plan, on stderr.
 
-    REFUSED_STEP is what to do about refused requests."""
+    REFUSED_STEP is the next step for refused requests."""
     threads = output.count(report.threads, "thread")
     calls = output.count(report.calls, "call")
     if report.tasks:

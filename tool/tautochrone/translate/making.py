@@ -69,7 +69,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Translation:
-    """What was translated; if `unknown` is not empty, nothing was written."""
+    """A translation; if `unknown` is not empty, nothing was written."""
 
     host: Program
     target: Program

@@ -61,7 +61,7 @@ class Match:
 def match(host: Program, target: Program, size_bytes: int, is_hinted: bool) -> Match:
     """Return what the types of both builds say of a size of the host.
 
-    `is_hinted`: of a size without a type, also what it may be composed of.
+    `is_hinted`: of a size without a type, also its possible parts.
     """
     keys = sorted(host.types.keys_of_size.get(size_bytes, ()), key=_by_interest)
     found = [
@@ -133,7 +133,7 @@ def _hints(host: Program, target: Program, size_bytes: int) -> list[Candidate]:
 def _with_elements(
     label: str, ours: Flexible, theirs: Flexible, size_bytes: int
 ) -> list[tuple[int, Candidate]]:
-    """The hint that a size is that of a structure with elements in its flexible array."""
+    """The hint that a size may be a structure's with elements in its flexible array."""
     count, rest = divmod(size_bytes - ours.size_bytes, ours.element_bytes)
     if rest or count < 1:
         return []

@@ -78,7 +78,7 @@ def write_translated(
     calls: Calls,
     sizes: Mapping[Call, int],
 ) -> None:
-    """Write the recording with the size of each call replaced by that of `sizes`."""
+    """Write the recording with the size of each call replaced by `sizes`."""
     copy_events(reader, out, header, _replaced(reader, calls, sizes))
 
 

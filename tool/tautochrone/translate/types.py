@@ -53,7 +53,7 @@ class Definition(NamedTuple):
 
 
 class Flexible(NamedTuple):
-    """A structure that ends in a flexible array member: its bytes, and those of one element."""
+    """A structure that ends in a flexible array member: its bytes, and the bytes of one element."""
 
     size_bytes: int
     element_bytes: int
@@ -213,7 +213,7 @@ class _Reader:
         return self.nodes.get(at) if at is not None else None
 
     def index(self) -> TypeIndex:
-        """Return what was collected as an index of sized types."""
+        """Return the collected types that have a size as an index."""
         index = TypeIndex()
         for at, node in self.nodes.items():
             key = None if node.is_declaration else self._key_of(at, node)
@@ -275,7 +275,7 @@ class _Reader:
         return element
 
     def _qualified(self, at: Any, depth: int = 0) -> str:
-        """The name of a type or scope, behind those of the scopes around it."""
+        """The name of a type or scope, after the names of the scopes around it."""
         known = self._names.get(at)
         if known is not None:
             return known

@@ -20,7 +20,7 @@ from tautochrone.files import elf_file
 from tautochrone.plan.build import WORD_BITS, build_of
 from tautochrone.plan.file import Plan
 from tautochrone.replay.emulator import Program, count_calls
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.trace.file import OPS
 from tautochrone.verify.recordings import Done, bounds_of, done_of
 

@@ -22,12 +22,12 @@ from tautochrone.trace import abi
 if TYPE_CHECKING:
     from tautochrone.plan.file import Plan
     from tautochrone.replay.emulator import Counts
-    from tautochrone.replay.opened import OpenTrace
+    from tautochrone.replay.open_trace import OpenTrace
 
 
 @dataclass(frozen=True)
 class Done:
-    """One recording on one target: the run, its calls, and what was refused."""
+    """One recording on one target: the run, its calls, and refused requests."""
 
     run: Run
     calls: tuple[Call, ...]
@@ -95,7 +95,7 @@ def done_of(
     counts: Counts,
     bounds: dict[str, int],
 ) -> Done:
-    """What a run showed, beside the bounds of what was called."""
+    """The result of a run, with the bounds of the called operations."""
     if counts.is_truncated:
         raise TauError(f"{trace.path} is too long to be verified on {ISAS[target].title}")
     calls = tuple(
@@ -112,9 +112,9 @@ def done_of(
 
 
 def certificate(done: Sequence[Done], before: Verified | None) -> Verified:
-    """What held, as the plan's section: all runs, and the most of each operation's calls.
+    """The plan's section for runs that held: all runs, and the most of each operation's calls.
 
-    What was certified before stays, but for code that is another now.
+    Earlier certificates stay, except for code that has changed.
     """
     now = {(each.run.target, each.run.firmware): each.run.elf_sha256 for each in done}
     again = {(each.run.target, each.run.firmware, each.run.trace_sha256) for each in done}

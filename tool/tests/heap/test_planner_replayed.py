@@ -1,6 +1,6 @@
 """The replayed planner never loses to plain TLSF on its recordings, and seldom on other inputs.
 
-Method: random recordings of several kinds, planned and then replayed anew; a program with inputs of
+Method: random recordings of several kinds, planned and replayed again; a program with inputs of
 different sizes; and a recording that is only a stand-in, to see what the search asks.
 """
 
@@ -35,7 +35,7 @@ TABLE_2_RATIO_MAX = {"W1": 1.001, "W2": 1.061, "W3": 1.025, "W4": 1.045, "W5": 1
 
 
 def heap_of(path: Path, plan: Plan) -> int:
-    """What the plan needs on a recording, replayed anew."""
+    """The heap that the plan needs on a recording, replayed again."""
     return smallest_heap(path, "budget" if plan.classes else "tlsf", plan)
 
 
@@ -322,7 +322,7 @@ def test_a_plan_saves_a_sixteenth_of_its_dedicated_bytes(
 
     many, few = profile_with(tmp_path, 17), profile_with(tmp_path, 16)
     assert bool(replayed.plan(many, [Growing(80_000, saving)], 64).classes) == is_worth
-    assert replayed.plan(few, [Growing(80_000, saving)], 64).classes, "few sizes are no bet"
+    assert replayed.plan(few, [Growing(80_000, saving)], 64).classes, "few sizes are not a bet"
 
 
 @pytest.mark.parametrize(("cost", "is_admitted"), [(0.015, True), (0.025, False)])

@@ -1,7 +1,7 @@
 """The replayed planner searches from several starts and is never worse than one that it confirms.
 
 Method: random recordings whose best classes another planner, or the plan of another recording,
-finds; each heap is measured anew by replay.
+finds; each heap is measured again by replay.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pair(folder: Path, seed: int) -> list[Path]:
 
 
 def heap_of(paths: list[Path], classes: Classes) -> int:
-    """What the classes need on all recordings, replayed anew."""
+    """The heap that the classes need on all recordings, replayed again."""
     recordings = [ReplayedRecording(path, "32") for path in paths]
     smallest = [recording.smallest_heap(classes) for recording in recordings]
     return common_heap(recordings, classes, smallest, 8)

@@ -1,4 +1,4 @@
-"""A profile says what was live, and drops no instant that can bind.
+"""A profile counts live objects, and drops no instant that can bind.
 
 Method: random recordings against a naive count over every event; hostile ones one by one.
 """
@@ -113,7 +113,7 @@ def test_objects_of_no_bytes_and_over_aligned_ones_are_no_classes(tmp_path: Path
 
 
 def test_recordings_are_kept_apart(tmp_path: Path) -> None:
-    """What is live at the end of one does not live in the next; the limit is the larger U_max."""
+    """Objects live at the end of one do not live in the next; the limit is the larger U_max."""
     first = write_events(tmp_path / "a.tau", [(MALLOC, slot, 40, 0) for slot in range(6)])
     second = write_events(tmp_path / "b.tau", [(MALLOC, slot, 16, 0) for slot in range(5)])
     profile = profile_of([first, second])

@@ -1,7 +1,7 @@
 """A declaration in a C header reaches Python without an edit there.
 
 Method: a small library is compiled with another type of a field each time, and called; as it is,
-and as the build leaves it: stripped, with a file beside it.
+and as the build leaves it: stripped, with a file next to it.
 """
 
 from __future__ import annotations

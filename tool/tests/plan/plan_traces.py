@@ -1,4 +1,4 @@
-"""Recordings for the tests of plans, their meaning computed naively, and a basis of sections."""
+"""Recordings for the tests of plans, naive results for them, and a basis of sections."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tautochrone.machine.core_build import Build
 from tautochrone.heap.profile import Instants, profile_of
 from tautochrone.plan.sections import Basis
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 from testing.random_trace import FREE, MALLOC, Event, write_events
 
 
@@ -46,7 +46,7 @@ def come_and_go(
 
 
 def counts_over_time(events: Sequence[Event], sizes: Sequence[int]) -> np.ndarray:
-    """P_i(t), one row an event, one column a size; sizes must be the objects' own [P1-10]."""
+    """P_i(t), one row per event, one column per size; sizes must be the objects' own [P1-10]."""
     live: dict[int, int] = {}
     counts = dict.fromkeys(sizes, 0)
     rows = []

@@ -1,4 +1,4 @@
-"""[pages]: the numbers are those of the golden models, they hold, and one less does not.
+"""[pages]: the numbers are the golden models', they hold, and one less does not.
 
 Method: random recordings of accesses, replayed by the tool and, naively, on model/page_heap.py.
 """
@@ -22,7 +22,7 @@ from tautochrone.plan.header import save_header
 from tautochrone.plan.pages import Pages, refuse_fewer_frames
 from tautochrone.plan.sections import Basis
 from tautochrone.replay.entry import Entry
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 from tautochrone.replay.paging import page_replay
 from tautochrone.replay.run import entries_of
 from tautochrone.replay.system import Options
@@ -345,7 +345,7 @@ def test_another_heap_does_not_take_the_planned_frames(tmp_path: Path) -> None:
 def test_ours_on_the_tile_takes_what_was_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a simulation: what is asked of it. The page table's heap takes the planned pages."""
+    """Without a simulation: its arguments. The page table's heap takes the planned pages."""
     trace = write_events(tmp_path / "t.tau", [(MALLOC, 0, 9000, 0), (TOUCH, 0, 0, 200)])
     planned = pages.make(basis_of(trace))
     asked: list[object] = []

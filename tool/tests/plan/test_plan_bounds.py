@@ -41,7 +41,7 @@ def basis_of(has_classes: bool = False, **sections: object) -> Basis:
 
 @pytest.fixture(autouse=True)
 def afresh() -> None:
-    """Forget what was said and computed before."""
+    """Forget notes and results of the test before."""
     said.clear()
     bounds.bounds_on.cache_clear()
     core_sha256.cache_clear()
@@ -63,7 +63,7 @@ def test_the_plans_systems_are_bounded_on_their_targets() -> None:
 
 
 def test_bounds_are_those_that_replay_states(tmp_path: Path) -> None:
-    """Same numbers as beside the calls of a replay, and none is exceeded."""
+    """The same numbers as a replay states, and no call exceeds them."""
     made = bounds.make(basis_of(pages=1))
     found = {(*row[:3], row.unit): row.bound for row in made.operations}
     counts = count(random_trace(tmp_path / "t.tau", 3), "tlsf", "rv32", build=Build())
@@ -172,7 +172,7 @@ def afresh_caches() -> None:
 def test_a_core_that_is_slower_is_found_from_its_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One store more in free moves free's bounds, and those of what frees, and no other."""
+    """One store more in free moves the bounds of operations that free, and no other."""
     made = bounds.make(basis_of())
     path = planned(tmp_path, made)
     source = (native.core_sources() / "tlsf.c").read_text()
@@ -247,7 +247,7 @@ def test_a_missing_compiler_costs_its_target_only(
     made = bounds.make(basis_of())
     assert keys(made) == {("tlsf", "rv32")}
     assert said == [("no bounds of tlsf on m4: m4-gcc is not installed", "apt install gcc-m4")]
-    assert causes(whole) == [], "what cannot be compared is no problem"
+    assert causes(whole) == [], "code that cannot be compared is not a problem"
     told = capsys.readouterr().err
     assert "bounds of tlsf on m4 were not compared: m4-gcc is not installed" in told
     assert "next: apt install gcc-m4" in told

@@ -1,4 +1,4 @@
-"""Plan files: what is written is read back, equal plans are equal bytes, hostile files are refused.
+"""Plan files are read back as written, equal plans are equal bytes, hostile files are refused.
 
 Method: one mutation a rule of docs/spec/plan.md; the C header is compiled and given to the core.
 """
@@ -143,7 +143,7 @@ def test_any_file_name_gives_a_file_that_loads(tmp_path: Path, name: str) -> Non
     assert load_plan(tmp_path / "plan.toml").traces[0].name == clean
 
 
-# What is replaced, by what, and what the message must say.
+# The old text, the new text, and a part of the message.
 MUTATIONS = [
     ('format = "tautochrone plan"', 'format = "other"', "not a plan"),
     ('format = "tautochrone plan"', "", "not a plan"),
@@ -203,7 +203,7 @@ MUTATIONS = [
     ("{ size_bytes = 24, count = 400 }", "7", r"classes\[1\] is not a table"),
     ("events = 1234", "events = -1", r"trace\[0\].events"),
     ('sha256 = "abab', 'sha256 = "ABAB', "hexadecimal"),
-    ("[[trace]]", "[trace]", "no list"),
+    ("[[trace]]", "[trace]", "not a list"),
     ("incomplete = ", "incomplete = 7 #", r"trace\[0\].incomplete"),
     ("[[trace]]", "[[trace]]\nextra = 1", "extra is unknown"),
 ]

@@ -114,7 +114,7 @@ static uint64_t random_next(uint64_t *state) {
     return *state;
 }
 
-// Mostly an event that fits what is live; now and then anything.
+// Mostly an event that fits the live objects; now and then anything.
 static struct event random_event(uint64_t *state, bool *is_live) {
     const uint64_t odd = random_next(state) % 2000;
     const uint32_t slot = (uint32_t)(random_next(state) % SLOTS);

@@ -187,7 +187,7 @@ def test_a_missing_compiler_names_its_package(isa: str, monkeypatch: pytest.Monk
 
 def test_code_that_does_not_compile_is_told(tmp_path: Path) -> None:
     source = tmp_path / "bad.c"
-    source.write_text("this is no C\n")
+    source.write_text("this is not C\n")
     with pytest.raises(TauError, match="building bad for RV32IMC failed") as told:
         build_image("bad", "rv32", [source], prefix="p")
     assert "bad.c:1:1: error" in told.value.said

@@ -1,4 +1,4 @@
-"""Replay on pages: what is mapped is what the golden models say, and a wrong heap is found."""
+"""Replay on pages: the golden models map the same pages, and a wrong heap is found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tautochrone import native
 from tautochrone.machine.images import CODE_ADDRESS, Image, build_image
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.replay import paging
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.paging import HEAP_PAGES_MAX, SYSTEMS, PageReplay, page_replay
 from tautochrone.replay.run import replay as plain_replay
 from tautochrone.targets.sources import CORE_FILES
@@ -37,7 +37,7 @@ def small(path: Path, system: str, **settings: object) -> PageReplay:
     return page_replay(path, system, heap_bytes=HEAP_PAGES * PAGE, **settings)
 
 
-# ---- what is mapped ----
+# ---- mapped pages ----
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -54,7 +54,7 @@ def test_all_is_as_the_golden_models_say(tmp_path: Path, system: str, seed: int)
     assert found.faults == expected.faults == found.calls["fault"].count
     assert found.mean_mapped_pages == pytest.approx(expected.mean_mapped_pages, abs=1e-9)
     assert {kind: found.calls[kind].count for kind in expected.calls} == expected.calls
-    # With a bin an event, the last value in a bin is what is mapped behind the event.
+    # With one bin per event, the last value of a bin counts the pages mapped after the event.
     curve = dict(zip(found.mapped_pages.event.tolist(), found.mapped_pages.high, strict=True))
     for event, mapped in enumerate(expected.after):
         if event in curve and events[event][0] == TOUCH:
@@ -161,7 +161,7 @@ def test_the_mean_is_over_accesses_where_they_are_the_clock(tmp_path: Path) -> N
     assert found.mean_mapped_pages == pytest.approx(expected / 100)
 
 
-# ---- what it costs ----
+# ---- costs ----
 
 
 @pytest.mark.parametrize("isa", paging.ISAS)

@@ -16,7 +16,7 @@ from tautochrone.errors import EXIT_FAILED, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, Tau
 from tautochrone.facts import fault_format as faults
 from tautochrone.replay import systems as registry
 from tautochrone.replay.entry import OURS, Entry, Pages
-from tautochrone.replay.opened import OpenTrace, open_trace_for_replay
+from tautochrone.replay.open_trace import OpenTrace, open_trace_for_replay
 from tautochrone.replay.run import completes, replay, smallest_heap
 from tautochrone.replay.systems import process, system_named
 from tautochrone.replay.systems.native import Native, library_system

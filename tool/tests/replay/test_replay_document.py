@@ -1,4 +1,4 @@
-"""What `tau replay --json` says of a system is read back whole; what it cannot be is refused.
+"""`tau replay --json` is read back whole; invalid values are refused.
 
 Method: one entry that has everything, and one mutant of its document for each rule.
 """

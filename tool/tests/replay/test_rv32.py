@@ -31,7 +31,7 @@ INTERESTING = [0, 1, 2, 31, 32, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFF80, 
 def random_program(seed: int, length: int = 400) -> str:
     """Assembly of a function that computes, branches forward, loads and stores at random.
 
-    a0 is its scratch memory of 256 bytes, kept in s0; what it returns mixes all registers.
+    a0 is its scratch memory of 256 bytes, kept in s0; its result mixes all registers.
     """
     source = random.Random(seed)
 
@@ -207,6 +207,7 @@ def test_the_bound_knows_the_instructions_of_zbb() -> None:
         done = machine.call("zbb_step", 5, 7)
     assert bound_instructions(image.elf, "zbb_step") == done.instructions
     assert is_zbb(0x60051513) and is_zbb(0x40B57533)  # clz a0, a0; andn a0, a0, a1
+    assert is_zbb(0x6015151B)  # ctzw a0, a0
     assert not is_zbb(0x00B57533) and not is_zbb(0x40B50533)  # and; sub
 
 

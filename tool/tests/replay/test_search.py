@@ -1,4 +1,4 @@
-"""The search finds the smallest size that holds, and says what it looked at. Method: predicates."""
+"""The search finds the smallest size that holds, and reports each trial. Method: predicates."""
 
 from __future__ import annotations
 

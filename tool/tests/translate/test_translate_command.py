@@ -1,4 +1,4 @@
-"""`tau translate`: what it refuses, what it asks for, what it writes, and damaged programs."""
+"""`tau translate`: refusals, questions, outputs, and damaged programs."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_the_recorded_program_is_compared(case: Case) -> None:
 
 
 def test_what_a_library_asks_for_is_not_translated(case: Case) -> None:
-    """Its types are not those of the program: strdup of 55 letters is not a structure."""
+    """Its types are not the program's: strdup of 55 letters is not a structure."""
     write_recording(case.recording, [CONN, NODE], ("/lib/libc.so.6", 0x10), program="/x/p")
     error = case.refused()
     assert "a library asks for it" in error.said and "libc.so.6+0x10" in error.said

@@ -1,6 +1,6 @@
 """Types that are easily mistaken for another: of equal name, without a name, or not a whole type.
 
-Where a table is compiled beside the types, the compiler's sizeof on the target is what is wanted.
+A table compiled with the types has the expected sizes: the compiler's sizeof on the target.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def test_short_enumerations(tmp_path: Path, abi: str, bytes_of_enum: int) -> Non
 
 
 def test_flexible_arrays_and_arrays_are_hints(tmp_path: Path) -> None:
-    """A size of header and elements is asked for; that of the header alone is a type's."""
+    """A size of header and elements is asked for; the header alone has a type's size."""
     text = """struct message { struct message *next; long n; short data[]; } *m;
     struct message v; struct point { void *p[5]; } w; unsigned char small;"""
     host, target = pair(tmp_path, "arm", text)

@@ -137,11 +137,11 @@ def test_a_bound_that_is_too_small_is_exceeded(tmp_path: Path, recording: Path) 
 
 
 def test_check_compares_a_certificate(tmp_path: Path, recording: Path) -> None:
-    """A changed recording beside the plan, and other machine code, are problems."""
+    """A changed recording next to the plan, and other machine code, are problems."""
     plan = tmp_path / "plan.toml"
     tau("plan", recording, "-o", plan)
     comments = [line for line in plan.read_text().splitlines() if line.startswith("#")]
-    tau("verify", plan)  # the recordings beside it
+    tau("verify", plan)  # the recordings next to it
     text = plan.read_text()
     assert [line for line in text.splitlines() if line.startswith("#")] == comments
     hashed = re.search(r'elf_sha256 = "([0-9a-f]{64})"', text)

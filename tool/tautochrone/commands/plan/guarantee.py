@@ -13,7 +13,8 @@ from tautochrone.heap.guarantee import Guaranteed, make_guarantee, sentence
 from tautochrone.heap.limits import Limits, load
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
-from tautochrone.plan.file import Plan, save_plan
+from tautochrone.heap.pools import AUTO
+from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
 from tautochrone.plan.sections import Basis, section_named
 from tautochrone.trace.file import open_trace
@@ -21,9 +22,14 @@ from tautochrone.trace.file import open_trace
 ROWS_MAX = 12
 
 
-def refuse_others(given: dict[str, bool]) -> None:
+def _refuse_others(wanted: dict[str, Any]) -> None:
     """Raise TauError for options that choose pools in another way."""
-    for option, is_given in given.items():
+    for option, is_given in {
+        "--planner": wanted["planner"] != "replayed",
+        "--classes-max": wanted["classes_max"] != CLASSES_MAX,
+        "--pools": wanted["pools"] != AUTO,
+        "--fixed-input": wanted["is_input_fixed"],
+    }.items():
         if is_given:
             raise TauError(
                 f"--guarantee does not go with {option}: the limits alone decide its bands",
@@ -34,20 +40,27 @@ def refuse_others(given: dict[str, bool]) -> None:
 
 def made_and_saved(
     traces: tuple[Path, ...],
-    margin: float | None,
-    layout: str | None,
+    wanted: dict[str, Any],
     build: Build,
-    skip_misuse: bool,
-    is_as_recorded: bool,
     limits_path: Path | None,
     plan_path: Path | None,
     header_path: Path | None,
     force: bool,
 ) -> Guaranteed:
     """Make the plan, and write its file and its header."""
+    _refuse_others(wanted)
+    margin = wanted["margin"]
     readers = [open_trace(trace) for trace in traces]
     limits = load(limits_path) if limits_path is not None else Limits()
-    made = make_guarantee(readers, margin, layout, build, skip_misuse, is_as_recorded, limits)
+    made = make_guarantee(
+        readers,
+        margin,
+        wanted["layout"],
+        build,
+        wanted["skip_misuse"],
+        wanted["is_as_recorded"],
+        limits,
+    )
     if header_path is not None:
         sizes.refuse_header(made.plan)
     words = ["tau plan", *(trace.name for trace in traces), "--guarantee"]

@@ -55,7 +55,7 @@ def budget(
 ) -> Budget:
     """Return the best counts and their certificate.
 
-    Stops after about `seconds_max`, or after these rounds, with what is proved so far.
+    Stops after about `seconds_max`, or after these rounds, with the proof so far.
     """
     if instants.count == 0 or not instants.sizes_bytes:
         return Budget([0] * len(instants.sizes_bytes), 0.0)

@@ -11,7 +11,7 @@ from tautochrone.machine.core_build import Build
 from tautochrone.errors import EXIT_LIMIT_EXCEEDED, TauError
 from tautochrone.facts import fault_format as faults
 from tautochrone.facts import status_format
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 from tautochrone.replay.entry import (
     ACCESSES,
     INSTRUCTIONS,
@@ -58,7 +58,7 @@ class Native(System):
 
     def session(
         self,
-        trace: opened.OpenTrace,
+        trace: open_trace.OpenTrace,
         plan: Any = None,
         layout: str = "32",
         check_level: int | None = None,
@@ -66,7 +66,7 @@ class Native(System):
         """Prepare the allocator for many runs of a trace. A context manager."""
         return Session(trace, self.arena, plan, layout, check_level)
 
-    def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
+    def run(self, trace: open_trace.OpenTrace, options: Options) -> Entry:
         """Replay in the requested heap, else in the smallest that holds."""
         plan = options.plan if self.arena.needs_plan else None
         build = options.core_build
@@ -89,7 +89,7 @@ class Native(System):
 
     def run_once(
         self,
-        trace: opened.OpenTrace,
+        trace: open_trace.OpenTrace,
         plan: Any,
         heap_bytes: int | None,
         layout: str,
@@ -98,7 +98,7 @@ class Native(System):
         """Run once and check every object, in the smallest heap unless one is given."""
         with self.session(trace, plan, layout, check_level) as session:
             size = heap_bytes if heap_bytes is not None else session.smallest_heap()
-            run = opened.watched(lambda: session.run(size), f"replaying on {self.name}")
+            run = open_trace.with_progress(lambda: session.run(size), f"replaying on {self.name}")
         if run.fault == faults.INIT_FAILED and run.init_status == status_format.PLAN_TOO_LARGE:
             raise TauError(
                 f"the plan does not fit a heap of {size:,} bytes",
@@ -117,7 +117,7 @@ class Native(System):
 
     def smallest_heap(
         self,
-        trace: opened.OpenTrace,
+        trace: open_trace.OpenTrace,
         plan: Any,
         layout: str,
         guess_bytes: int | None,
@@ -172,9 +172,9 @@ def _with_costs(operation: Operation, counts: Counts) -> Operation:
 def library_system(name: str, library: str | Path, prefix: str, grows: bool = False) -> Native:
     """Make a system from a shared library with PREFIX_init, _malloc, _calloc, … _free.
 
-    Their prototypes are those of core/tlsf.h; free returns 0 for success. If the library has
+    They have the prototypes of core/tlsf.h; free returns 0 for success. If the library has
     `size_t PREFIX_footprint(void *heap)`, that function reports how much of the arena is taken.
-    With `grows` there is no search.
+    With `grows` nothing is searched.
     """
     about = f"the allocator in {Path(library).name}"
     return Native(Arena(name, str(library), prefix, grows=grows), PEER, about)

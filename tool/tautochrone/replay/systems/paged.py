@@ -27,7 +27,7 @@ from tautochrone.replay.entry import (
     curve_of,
     thinned,
 )
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.system import Options, System
 from tautochrone.targets.heaps import heaps
 
@@ -50,7 +50,7 @@ class Paged(System):
     targets: ClassVar[tuple[str, ...]] = ("rv32",)
 
     def accept(self, options: Options, trace: Path) -> None:
-        """Raise TauError (usage) for a layout other than that of 32-bit code."""
+        """Raise TauError (usage) for a layout of other than 32-bit code."""
         refuse_layout(self.name, options)
 
     def run(self, trace: OpenTrace, options: Options) -> Entry:
@@ -69,7 +69,7 @@ class Paged(System):
         return entry_of(done, self.role, pages, operations)
 
     def _table_bytes(self, options: Options, replayed_bytes: int) -> int:
-        """The tables of the planned space; without a plan, those of the replayed space."""
+        """The tables' bytes of the planned space; without a plan, of the replayed space."""
         from tautochrone.replay.paging import table_bytes
 
         if options.pages is None or options.heap_bytes is not None:
@@ -103,7 +103,7 @@ def space_of(options: Options, role: str) -> tuple[int | None, int | None]:
 
 
 def refuse_layout(name: str, options: Options) -> None:
-    """Raise TauError (usage) unless the layout is that of a 32-bit target."""
+    """Raise TauError (usage) unless the layout is a 32-bit target's."""
     if options.layout != "32":
         raise TauError(
             f"{name} runs as 32-bit code", "leave out --layout, or this system", EXIT_USAGE

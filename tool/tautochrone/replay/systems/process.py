@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from typing import ClassVar
 from tautochrone import native
 from tautochrone.errors import EXIT_USAGE, TauError
 from tautochrone.facts import fault_format as faults
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 from tautochrone.replay.entry import PEER, Entry, arena_entry
 from tautochrone.replay.system import Options, State, System
 
@@ -41,7 +42,7 @@ class Process(System):
                 EXIT_USAGE,
             )
 
-    def run(self, trace: opened.OpenTrace, options: Options) -> Entry:
+    def run(self, trace: open_trace.OpenTrace, options: Options) -> Entry:
         """Replay the trace in a process; the entry has the growth of its memory."""
         done = self.run_once(trace, options.plan, options.heap_bytes, options.layout)
         return replace(done, in_process=True)
@@ -61,23 +62,28 @@ class Process(System):
 
     def smallest_heap(
         self,
-        trace: opened.OpenTrace,
+        trace: open_trace.OpenTrace,
         plan: object,
         layout: str,
         guess_bytes: int | None,
         grid_sizes: int | None,
     ) -> int:
-        """The memory that the process takes; there is no search."""
+        """The memory that the process takes, without a search."""
         return self.run_once(trace, plan, None, layout).footprint_bytes
 
     def run_once(
-        self, trace: opened.OpenTrace, plan: object, heap_bytes: int | None, layout: str
+        self,
+        trace: open_trace.OpenTrace,
+        plan: object,
+        heap_bytes: int | None,
+        layout: str,
     ) -> Entry:
         """Peak memory of a process that replays the trace, minus its memory before."""
         self.accept(Options(heap_bytes=heap_bytes), trace.path)
-        return opened.watched(lambda: self._carried_out(trace), f"replaying on {self.name}")
+        work = functools.partial(self._carried_out, trace)
+        return open_trace.with_progress(work, f"replaying on {self.name}")
 
-    def _carried_out(self, trace: opened.OpenTrace) -> Entry:
+    def _carried_out(self, trace: open_trace.OpenTrace) -> Entry:
         preload = self.found()
         program = shutil.which("true")
         if preload is None or program is None:

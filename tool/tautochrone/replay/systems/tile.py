@@ -20,7 +20,7 @@ from tautochrone.replay.entry import (
     Scatter,
     Simulation,
 )
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.system import Options, State, System
 from tautochrone.replay.systems.paged import (
     ALWAYS_SHOWN,

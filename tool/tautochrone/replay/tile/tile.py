@@ -38,7 +38,7 @@ from tautochrone.facts import fault_format as faults
 from tautochrone.facts import replay_format as form
 from tautochrone.facts import tile_format as tile
 from tautochrone.facts import trace_format
-from tautochrone.replay import opened
+from tautochrone.replay import open_trace
 from tautochrone.replay.paging import PAGE_BYTES, MappedPages, p999
 from tautochrone.replay.tile.program import (
     PAGE_BITS,
@@ -212,7 +212,7 @@ class TileReplay:
 # ---- commands ----
 
 
-def operations_of(trace: opened.OpenTrace) -> np.ndarray:
+def operations_of(trace: open_trace.OpenTrace) -> np.ndarray:
     """The events of a trace as operations (OPERATION); misuse has op OP_SKIP."""
     library = native.library()
     with tempfile.TemporaryFile() as file, _decoding:
@@ -335,7 +335,7 @@ def _refuse(system: TileSystem, code: int, said: str, simulated: Path) -> None:
 
 
 def tile_replay(
-    trace_path: str | Path | opened.OpenTrace,
+    trace_path: str | Path | open_trace.OpenTrace,
     name: str,
     frames: int | None = None,
     heap_bytes: int | None = None,
@@ -351,8 +351,8 @@ def tile_replay(
     tile, and for whatever stops the simulation.
     """
     system = tile_system(name)
-    trace = opened.open_trace_for_replay(trace_path)
-    opened.refuse_misuse(trace, skip_misuse)
+    trace = open_trace.open_trace_for_replay(trace_path)
+    open_trace.refuse_misuse(trace, skip_misuse)
     pages = min((heap_bytes or HEAP_PAGES_MAX * PAGE_BYTES) // PAGE_BYTES, HEAP_PAGES_MAX)
     if pages < 2:
         raise TauError("a heap on the tile has at least 2 pages", "raise --heap", EXIT_USAGE)
@@ -374,7 +374,7 @@ def tile_replay(
     )
 
 
-def _refuse_too_big(trace: opened.OpenTrace, pages: int) -> None:
+def _refuse_too_big(trace: open_trace.OpenTrace, pages: int) -> None:
     """Raise TauError for a trace that no heap of PAGES pages can hold."""
     facts = trace.facts
     needed = -(-int(facts.peak_live_bytes) // PAGE_BYTES) + 1
@@ -399,7 +399,7 @@ def _refuse_too_big(trace: opened.OpenTrace, pages: int) -> None:
 
 def _result_of(
     done: Simulated,
-    trace: opened.OpenTrace,
+    trace: open_trace.OpenTrace,
     name: str,
     ops: np.ndarray,
     sizes: tuple[np.ndarray, np.ndarray],
@@ -513,7 +513,7 @@ def _curve(change: tuple[np.ndarray, np.ndarray], first: int, events: int) -> Ma
 
 
 def _mean(
-    trace: opened.OpenTrace,
+    trace: open_trace.OpenTrace,
     ops: np.ndarray,
     change: tuple[np.ndarray, np.ndarray],
     first: int,
@@ -534,7 +534,7 @@ def _mean(
     return float((before * weights).sum()) / max(total, 1)
 
 
-def _access_times(trace: opened.OpenTrace) -> np.ndarray | None:
+def _access_times(trace: open_trace.OpenTrace) -> np.ndarray | None:
     """The time of each event and of the end, if it counts accesses to the heap; else None."""
     counted = heap_accesses(trace.header)
     if counted is None:

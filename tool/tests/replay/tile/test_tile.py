@@ -15,7 +15,7 @@ from tautochrone.commands import doctor, replay, report
 from tautochrone.errors import EXIT_DONE, EXIT_LIMIT_EXCEEDED, EXIT_USAGE, TauError
 from tautochrone.facts import replay_format as form
 from tautochrone.facts import trace_format
-from tautochrone.replay.opened import open_trace_for_replay
+from tautochrone.replay.open_trace import open_trace_for_replay
 from tautochrone.replay.paging import PAGE_BYTES, PageReplay, page_replay
 from tautochrone.replay.tile import tile
 from tautochrone.replay.tile.program import tile_system

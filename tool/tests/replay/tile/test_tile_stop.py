@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tautochrone.errors import TauError
-from tautochrone.replay.opened import OpenTrace
+from tautochrone.replay.open_trace import OpenTrace
 from tautochrone.replay.run import entries_of
 from tautochrone.replay.system import Options
 from tautochrone.replay.systems.tile import Tile

@@ -30,7 +30,7 @@ OPERATIONS = ("malloc", "calloc", "realloc", "aligned_alloc", "free")
 class OpenTrace:
     """A decoded trace, ready for replay. It keeps its arena between runs.
 
-    `header`, `totals` and `ending` are those of the file (tautochrone.trace). A trace that is too
+    `header`, `totals` and `ending` are the file's (tautochrone.trace). A trace that is too
     long for memory is read through `reader` again, which therefore stays open.
     """
 
@@ -108,7 +108,7 @@ def open_trace_for_replay(trace: str | Path | TraceReader | OpenTrace) -> OpenTr
     return _opened(path, resolved, stat.st_mtime_ns, stat.st_size)
 
 
-def watched(work: Callable[[], Work], label: str) -> Work:
+def with_progress(work: Callable[[], Work], label: str) -> Work:
     """Do `work`, which reports no progress, under a progress bar if it takes long."""
     if not sys.stderr.isatty():
         return work()
