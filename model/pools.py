@@ -1,7 +1,7 @@
 """Golden model of pools for bands of sizes.
 
-Written from docs/spec/pools.md alone. A pool is a list of block numbers given back (newest last) and
-a high-water mark; a size's band and an address's pool are found by trying each. Addresses are
+Written from docs/spec/pools.md alone. A pool is a list of block numbers given back (newest last)
+and a high-water mark; a size's band and an address's pool are found by trying each. Addresses are
 offsets from the memory that the heap was given. Without an overflow heap: what exceeds a limit is
 refused.
 """

@@ -1,5 +1,7 @@
 """`tau replay`: replays a recording on systems; reports their memory, cost and bounds."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +47,8 @@ class _WithSystems(click.Command):
 @click.option(
     "--on",
     "on",
-    help="Systems to replay on, as in tlsf,budget,glibc (default: tlsf; with --plan also the plan's).",
+    help="Systems to replay on, as in tlsf,budget,glibc (default: tlsf; with --plan also"
+    " the plan's).",
 )
 @click.option(
     "--plan",

@@ -61,9 +61,10 @@ class Excess(NamedTuple):
 class Others:
     """What the same recordings need elsewhere, in bytes.
 
-    `static_bytes`: a block for each object of each exact size. `any_order_bytes`: what any allocator
-    that moves nothing needs at least to hold every order of calls with this peak and these sizes
-    (Robson 1971). `half_fit_bytes`: what half-fit promises to hold them in, 2 M (1 + log2 n).
+    `static_bytes`: a block for each object of each exact size. `any_order_bytes`: what any
+    allocator that moves nothing needs at least to hold every order of calls with this peak and
+    these sizes (Robson 1971). `half_fit_bytes`: what half-fit promises to hold them in, 2 M (1 +
+    log2 n).
     """
 
     static_bytes: int
@@ -99,17 +100,6 @@ class Guaranteed:
     def margin_bytes(self) -> int:
         """What the margin of the limits adds to the arena."""
         return self.plan.heap_bytes - self.measured_heap_bytes
-
-
-def sentence(plan: Plan) -> str:
-    """The contract of a plan of bands."""
-    below, parts = 0, []
-    for size_bytes, count in plan.classes:
-        block = -(-size_bytes // plan.alignment_unit) * plan.alignment_unit
-        range_ = f"of {below + 1:,} to {block:,} bytes" if below else f"of up to {block:,} bytes"
-        parts.append(f"{count:,} {range_}")
-        below = block
-    return f"No call fails while at most {', '.join(parts)} are alive, in any order."
 
 
 def make_guarantee(

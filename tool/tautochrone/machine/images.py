@@ -138,6 +138,11 @@ def code_bytes(image: Image) -> int:
     return len(image.code) - stub
 
 
+def core_files(system: str) -> list[str]:
+    """The sources of one of our heaps, in link order."""
+    return [f"core/{name}" for name in CORE_FILES[system]]
+
+
 def core_image(
     system: str,
     isa: str,
@@ -157,7 +162,7 @@ def core_image(
             "count on tlsf, budget and pools; peers are in bench/allocators",
             EXIT_USAGE,
         )
-    files = [f"core/{name}" for name in CORE_FILES[system]]
+    files = core_files(system)
     files += [] if system == "tlsf" else [f"targets/programs/{system}.c"]
     flags, prefix = [*build.cflags, *cflags], f"tau_{system}"
     if system == "pools":

@@ -9,6 +9,7 @@ from tautochrone import __version__, unseen
 from tautochrone.files import output_file
 from tautochrone.plan import sizes
 from tautochrone.plan.build import WORD_BITS, build_of
+from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import Plan, bucket_bytes, comment, validate
 from tautochrone.plan.sections import section_named
 
@@ -111,8 +112,6 @@ def _contract_lines(plan: Plan) -> list[str]:
     """When no call fails, as a comment; nothing for a plan that holds only what was recorded."""
     if plan.system != "pools":
         return []
-    from tautochrone.heap.guarantee import sentence
-
     return [f"// {line}" for line in textwrap.wrap(sentence(plan), 97)]
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tautochrone import native
-from tautochrone.machine.images import ALIGNMENT_32_BYTES, Image, build_image
-from tautochrone.targets.sources import CORE_FILES
+from tautochrone.machine.images import ALIGNMENT_32_BYTES, Image, build_image, core_files
 from tautochrone.console import output
 from tautochrone.errors import TauError
 from tautochrone.plan.build import build_of
@@ -48,7 +47,7 @@ def image_of(plan: Plan, target: str) -> Image:
 
     build, system = build_of(plan), plan.system
     start = (native.sources() / "targets" / "programs" / "planned.c").read_text("utf-8")
-    files = [f"core/{name}" for name in CORE_FILES[system]]
+    files = core_files(system)
     with tempfile.TemporaryDirectory(prefix="tau-") as folder:
         source = Path(folder) / "planned.c"
         source.write_text(header_text(plan, "tau verify") + start, "utf-8")

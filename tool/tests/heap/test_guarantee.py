@@ -14,9 +14,10 @@ import pytest
 
 from tautochrone.errors import TauError
 from tautochrone.heap.exceeding import exceeded
-from tautochrone.heap.guarantee import excess, make_guarantee, sentence, with_margin
+from tautochrone.heap.guarantee import excess, make_guarantee, with_margin
 from tautochrone.heap.limits import load
 from tautochrone.heap.planners import bands
+from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import load_plan
 from tautochrone.replay.run import completes, smallest_heap
 from tautochrone.trace.file import TraceWriter, open_trace
@@ -197,7 +198,8 @@ def test_a_later_recording_is_held_against_the_plan(tmp_path: Path) -> None:
     assert above == dict(size_bytes=5000, limit_count=0, peak_count=1, first_event=16, site="")
     said = tau("check", plan, tmp_path / "later.tau", expect=3).stdout
     assert "13 objects of up to 24 bytes at once, the limit is 12; first at event 15" in said
-    assert not completes(tmp_path / "later.tau", "pools", load_plan(plan).heap_bytes, load_plan(plan))
+    given = load_plan(plan)
+    assert not completes(tmp_path / "later.tau", "pools", given.heap_bytes, given)
 
 
 @pytest.mark.parametrize("seed", range(1, 9))

@@ -9,10 +9,11 @@ from typing import Any
 from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.errors import EXIT_USAGE, TauError
-from tautochrone.heap.guarantee import Guaranteed, make_guarantee, sentence
+from tautochrone.heap.guarantee import Guaranteed, make_guarantee
 from tautochrone.heap.limits import Limits, load
 from tautochrone.machine.core_build import Build
 from tautochrone.plan import bounds, sizes
+from tautochrone.plan.contract import sentence
 from tautochrone.heap.pools import AUTO
 from tautochrone.plan.file import CLASSES_MAX, Plan, save_plan
 from tautochrone.plan.header import save_header
@@ -180,18 +181,24 @@ def show(made: Guaranteed, plan_path: Path | None, header_path: Path | None) -> 
             " peak"
         )
     bands = output.count(len(plan.classes), "band")
-    print(f"arena            {plan.heap_bytes:>14,} bytes, for {bands} of {made.sizes_count:,} sizes")
+    print(
+        f"arena            {plan.heap_bytes:>14,} bytes, for {bands} of {made.sizes_count:,} sizes"
+    )
     print(
         f"  at the recorded limits {made.measured_heap_bytes:>8,} bytes,"
         f" {made.measured_heap_bytes / made.peak_live_bytes:.3f} times the peak; other bands could"
         f" save at most {output.percent(plan.optimal_within)}"
     )
-    print(f"a pool per size  {others.static_bytes:>14,} bytes without tables, which cannot fail either")
+    print(
+        f"a pool per size  {others.static_bytes:>14,} bytes without tables; it cannot fail either"
+    )
     print(
         f"any allocator    {others.any_order_bytes:>14,} bytes at least, to hold every order of"
         " calls with this peak and these sizes (Robson 1971)"
     )
-    print(f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same")
+    print(
+        f"half-fit         {others.half_fit_bytes:>14,} bytes, by its published bound for the same"
+    )
     shown = made.rows[:ROWS_MAX]
     states = f" {'stated':>10}" if made.limits.limits else ""
     print(f"{'sizes up to':>16} {'limit':>10} {'recorded':>10}{states}")

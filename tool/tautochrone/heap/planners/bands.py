@@ -2,8 +2,8 @@
 
 A band is a range of sizes; its limit is the most of its objects that were alive at once, in the
 recording that needs most. Bands do not depend on each other, so dynamic programming over the
-recorded sizes finds the best borders, byte for byte: block times limit, the tables of each band, and
-a table of sizes whose steps must keep borders apart. Nothing here depends on the order of calls.
+recorded sizes finds the best borders, byte for byte: block times limit, the tables of each band,
+and a table of sizes whose steps must keep borders apart. The order of calls does not matter.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ POOLS = Arena("pools", CORE_LIBRARY, "tau_pools", needs_plan=True)
 SYSTEMS = (
     Native(TLSF, OURS, "our general allocator in constant time", is_counted=True),
     Native(BUDGET, PLANNED, "a plan's pools in front of tlsf; needs --plan", is_counted=True),
-    Native(POOLS, PLANNED, "pools for bands of sizes, which cannot fail within a plan's limits", True),
+    Native(POOLS, PLANNED, "a plan's pools for bands of sizes; needs --plan", is_counted=True),
     Native(
         Arena("kingsley", opener="tau_system_kingsley_open", grows=True),
         PEER,

@@ -1,0 +1,16 @@
+"""When a plan of bands promises that no call fails."""
+
+from __future__ import annotations
+
+from tautochrone.plan.file import Plan, bucket_bytes
+
+
+def sentence(plan: Plan) -> str:
+    """The contract of a plan of bands."""
+    below, parts = 0, []
+    for size_bytes, count in plan.classes:
+        block = bucket_bytes(size_bytes, plan.layout)
+        range_ = f"of {below + 1:,} to {block:,} bytes" if below else f"of up to {block:,} bytes"
+        parts.append(f"{count:,} {range_}")
+        below = block
+    return f"No call fails while at most {', '.join(parts)} are alive, in any order."
