@@ -4,6 +4,8 @@
 
 #include "core/budget.c"
 
+#include "core/pools.c"
+
 #include "core/frames.c"
 
 #include "core/region_tree.c"

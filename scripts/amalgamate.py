@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PUBLIC_HEADERS = ("config.h", "status.h", "tlsf.h", "budget.h")
-SOURCES = ("tlsf.c", "budget.c")
+PUBLIC_HEADERS = ("config.h", "status.h", "tlsf.h", "budget.h", "pools.h")
+SOURCES = ("tlsf.c", "budget.c", "pools.c")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"core/(?P<ours>[^"]+)"|<(?P<standard>[^>]+)>).*$')
 
 

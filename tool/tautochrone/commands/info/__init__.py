@@ -2,7 +2,6 @@
 
 import datetime
 import shlex
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.files import input_file
 from tautochrone.plan import sizes as plan_sizes
+from tautochrone.plan.contract import sentence
 from tautochrone.plan.file import FILE_BYTES_MAX, Plan, load_any_plan
 from tautochrone.plan.sections import section_named
 from tautochrone.trace import abi
@@ -88,24 +88,31 @@ def _print_sections(path: Path, as_json: bool) -> bool:
 
 
 def _heap_document(plan: Plan) -> dict[str, Any]:
+    promised = {"guarantee": sentence(plan)} if plan.system == "pools" else {}
     return {
         "layout": plan.layout,
+        "system": plan.system,
+        **promised,
         "heap_bytes": plan.heap_bytes,
         "dedicated_bytes": plan.dedicated_bytes,
         "shared_bytes": plan.shared_bytes,
         "margin": plan.margin,
         "classes": [item._asdict() for item in plan.classes],
-        "traces": [asdict(trace) for trace in plan.traces],
+        "traces": [trace._asdict() for trace in plan.traces],
     }
 
 
 def _print_heap(plan: Plan) -> None:
-    pools = output.count(len(plan.classes), "pool")
+    is_guaranteed = plan.system == "pools"
+    pools = output.count(len(plan.classes), "band" if is_guaranteed else "pool")
+    rest = "for tables" if is_guaranteed else "shared"
     print("[heap]")
     print(
         f"{plan.heap_bytes:,} bytes, layout {plan.layout}, margin {plan.margin * 100:g} %:"
-        f" {plan.dedicated_bytes:,} in {pools}, {plan.shared_bytes:,} shared"
+        f" {plan.dedicated_bytes:,} in {pools}, {plan.shared_bytes:,} {rest}"
     )
+    if is_guaranteed:
+        print(sentence(plan))
     if remark := plan_sizes.remark(plan):
         print(in_one_line(remark))
     for trace in plan.traces:
