@@ -2,7 +2,6 @@
 
 import datetime
 import shlex
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +94,7 @@ def _heap_document(plan: Plan) -> dict[str, Any]:
         "shared_bytes": plan.shared_bytes,
         "margin": plan.margin,
         "classes": [item._asdict() for item in plan.classes],
-        "traces": [asdict(trace) for trace in plan.traces],
+        "traces": [trace._asdict() for trace in plan.traces],
     }
 
 
