@@ -19,11 +19,9 @@ typedef size_t uc_hook;
 #define UC_HOOK_BLOCK 8
 #define UC_PROT_READ_WRITE 3u
 #define UC_PROT_ALL 7u
-#define UC_ARM_REG_LR 10
 #define UC_ARM_REG_SP 12
 #define UC_ARM_REG_PC 11
 #define UC_ARM_REG_R0 66
-#define UC_RISCV_REG_RA 2
 #define UC_RISCV_REG_SP 3
 #define UC_RISCV_REG_GP 4
 #define UC_RISCV_REG_A0 11

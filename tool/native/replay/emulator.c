@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include "tool/native/machine/rv32.h"
 #include "tool/native/machine/unicorn.h"
 
 #define OUR_STOPS 1000u
+#define UNTIL_NEVER UINT64_C(0xfffffffc)
 #define IMAGE_BYTES (UINT32_C(4) << 20)  // code, data and stack
 #define STACK_GAP_BYTES 64u
 #define STACK_BYTES (UINT32_C(64) << 10)  // painted, so that its used part shows
@@ -18,8 +20,19 @@
 #define CALL_STEPS_MAX UINT64_C(100000000)
 #define AREAS_MAX (TAU_EMULATOR_REGIONS_MAX + 1u)
 
-// Words of the mailbox, in which the image's memmove and memset leave their arguments.
-enum { MAIL_TO = 6, MAIL_FROM = 7, MAIL_SIZE = 8, MAIL_CLASSES = 64 };
+#define GUEST_STACK_BYTES ((size_t)1 << 20)  // on which unicorn runs
+
+// Words of the mailbox; the stubs know their offsets. The image's memmove and memset leave their
+// arguments in it.
+enum {
+    MAIL_ARGUMENTS = 0,
+    MAIL_FUNCTION = 4,
+    MAIL_RESULT = 5,
+    MAIL_TO = 6,
+    MAIL_FROM = 7,
+    MAIL_SIZE = 8,
+    MAIL_CLASSES = 64
+};
 
 struct block {
     uint32_t size_bytes;
@@ -44,6 +57,13 @@ struct machine {
     const struct tau_emulator_settings *settings;
     struct tau_emulator_result *result;
     uc_engine *engine;
+    // Entering unicorn takes longer than most calls. So it runs once, on a stack of its own, and
+    // the hook at the head of the stub's loop gives control back until the next call.
+    ucontext_t host, guest;
+    uint8_t *guest_stack;
+    bool has_call;                 // is in the mailbox, and not yet taken
+    bool is_running;               // a call
+    bool is_entered;               // the guest is in use
     uint8_t *memory;               // of IMAGE_BYTES at image->address
     struct area areas[AREAS_MAX];  // that memory first, then a firmware's
     size_t areas_count;
@@ -164,8 +184,21 @@ static void at_copy(struct machine *machine, bool is_move) {
     machine->result->payload_bytes += size;
 }
 
+// The call before has ended: gives control back until the next one is in the mailbox.
+static void at_loop(struct machine *machine) {
+    if (!machine->has_call) {
+        (void)swapcontext(&machine->guest, &machine->host);
+    }
+    if (!machine->has_call) {
+        (void)machine->unicorn.emu_stop(machine->engine);
+    }
+    machine->has_call = false;
+}
+
 static void at_stub(struct machine *machine, uint64_t address) {
-    if (address == machine->image->stub_move_done) {
+    if (address == machine->image->stub_loop) {
+        at_loop(machine);
+    } else if (address == machine->image->stub_move_done) {
         at_copy(machine, true);
     } else if (address == machine->image->stub_set_done) {
         at_copy(machine, false);
@@ -237,33 +270,46 @@ static uint32_t call_ours(struct machine *machine, uint32_t function, const uint
     return result;
 }
 
-static uint32_t call_unicorn(struct machine *machine, uint32_t function,
-                             const uint32_t *arguments) {
-    const struct tau_unicorn *unicorn = &machine->unicorn;
+// What runs on the guest's stack: the stub's loop, until it is stopped or fails.
+static void guest_run(unsigned low, unsigned high) {
+    struct machine *machine = (struct machine *)(low | (uintptr_t)high << 32);
     const bool arm = is_arm(machine);
-    const int first = arm ? UC_ARM_REG_R0 : UC_RISCV_REG_A0;
-    const uint32_t stack = stack_of(machine);
-    const uint32_t back = (uint32_t)machine->image->stub_return;
-    const uint32_t end = back & ~UINT32_C(1);
-    uint32_t result = 0, pc = 0;
-    for (int i = 0; i < 4; i++) {
-        (void)unicorn->reg_write(machine->engine, first + i, &arguments[i]);
-    }
-    (void)unicorn->reg_write(machine->engine, arm ? UC_ARM_REG_SP : UC_RISCV_REG_SP, &stack);
-    (void)unicorn->reg_write(machine->engine, arm ? UC_ARM_REG_LR : UC_RISCV_REG_RA, &back);
-    const int error = unicorn->emu_start(machine->engine, function | (arm ? 1u : 0u), end, 0, 0);
-    (void)unicorn->reg_read(machine->engine, first, &result);
-    (void)unicorn->reg_read(machine->engine, arm ? UC_ARM_REG_PC : UC_RISCV_REG_PC, &pc);
+    const uint64_t start = machine->image->stub_start | (arm ? 1 : 0);
+    const int error = machine->unicorn.emu_start(machine->engine, start, UNTIL_NEVER, 0, 0);
+    uint32_t pc = 0;
+    (void)machine->unicorn.reg_read(machine->engine, arm ? UC_ARM_REG_PC : UC_RISCV_REG_PC, &pc);
     if (error != 0) {
         machine->result->emulator_error = (uint64_t)error;
-    } else if (!machine->system.is_stopped && (pc & ~UINT32_C(1)) != end) {
+    } else if (!machine->system.is_stopped && machine->is_running) {
         machine->result->emulator_error = TAU_EMULATOR_HALTED;
     }
     if (machine->result->emulator_error != 0) {
         machine->result->fault_address = pc;
         machine->system.is_stopped = true;
     }
-    return result;
+}
+
+static uint32_t call_unicorn(struct machine *machine, uint32_t function,
+                             const uint32_t *arguments) {
+    memcpy(machine->mail + MAIL_ARGUMENTS, arguments, 4 * sizeof *arguments);
+    machine->mail[MAIL_FUNCTION] = function;
+    machine->has_call = true;
+    machine->is_running = true;
+    machine->is_entered = true;
+    (void)swapcontext(&machine->host, &machine->guest);
+    machine->is_running = false;
+    return machine->mail[MAIL_RESULT];
+}
+
+// Lets the stub's loop end, so that the engine can be closed.
+static void unicorn_end(struct machine *machine) {
+    if (machine->is_entered && !machine->system.is_stopped) {
+        (void)swapcontext(&machine->host, &machine->guest);
+    }
+    if (machine->engine != NULL) {
+        (void)machine->unicorn.close(machine->engine);
+    }
+    free(machine->guest_stack);
 }
 
 // A firmware's functions take no heap.
@@ -427,6 +473,7 @@ static const char *unicorn_start(struct machine *machine) {
     if (arm && unicorn->ctl(machine->engine, UC_CTL_SET_CPU_MODEL, UC_CPU_ARM_CORTEX_M4) != 0) {
         return "unicorn does not know the Cortex-M4";
     }
+    const uint32_t stack = stack_of(machine);
     const uint32_t global_pointer = (uint32_t)machine->image->global_pointer;
     const int kind = machine->areas[0].blocks != NULL ? UC_HOOK_BLOCK : UC_HOOK_CODE;
     uc_hook hook = 0;
@@ -434,10 +481,20 @@ static const char *unicorn_start(struct machine *machine) {
     void (*const chosen)(uc_engine *, uint64_t, uint32_t, void *) = on_code;
     memcpy(&function, &chosen, sizeof function);
     if (!areas_map(machine) ||
+        unicorn->reg_write(machine->engine, arm ? UC_ARM_REG_SP : UC_RISCV_REG_SP, &stack) != 0 ||
         (!arm && unicorn->reg_write(machine->engine, UC_RISCV_REG_GP, &global_pointer) != 0) ||
         unicorn->hook_add(machine->engine, &hook, kind, function, machine, 1, 0) != 0) {
         return "unicorn cannot set the machine up";
     }
+    machine->guest_stack = malloc(GUEST_STACK_BYTES);
+    if (machine->guest_stack == NULL || getcontext(&machine->guest) != 0) {
+        return "memory is short";
+    }
+    machine->guest.uc_stack.ss_sp = machine->guest_stack;
+    machine->guest.uc_stack.ss_size = GUEST_STACK_BYTES;
+    machine->guest.uc_link = &machine->host;
+    makecontext(&machine->guest, (void (*)(void))guest_run, 2, (unsigned)(uintptr_t)machine,
+                (unsigned)((uintptr_t)machine >> 32));
     return NULL;
 }
 
@@ -545,9 +602,7 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
         result->stack_bytes = tau_emulator_stack_used(machine.memory + IMAGE_BYTES - STACK_BYTES,
                                                       STACK_BYTES - STACK_GAP_BYTES);
     }
-    if (machine.engine != NULL) {
-        (void)machine.unicorn.close(machine.engine);
-    }
+    unicorn_end(&machine);
     tau_rv32_release(&machine.cpu);
     if (machine.memory != NULL && machine.memory != MAP_FAILED) {
         (void)munmap(machine.memory, IMAGE_BYTES);

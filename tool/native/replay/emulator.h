@@ -3,9 +3,10 @@
 //
 // 1. The image is one range of memory at a fixed address: the allocator, a stub, a mailbox, a
 //    stack.
-// 2. The allocator is a system of replay.h: each of its calls is one run of the emulator, which
-// ends
-//    where the call returns to. A hook is called before each basic block.
+// 2. The allocator is a system of replay.h. The stub loops: it takes a function and its arguments
+//    from the mailbox, calls it and puts the result back. The emulator, on a stack of its own,
+//    calls a hook before each basic block; at the head of the loop, the hook waits for the next
+//    call. So the emulator is entered once per run, not once per call.
 // 3. Every block outside the stub adds its instructions and, on RV32, its loads and stores (their
 //    number follows from the code itself). To check this, the hook can be called for each
 //    instruction instead. The numbers are equal, except that unicorn skips instructions in a Thumb
