@@ -9,6 +9,7 @@
 
 #include "tool/native/machine/rv32.h"
 #include "tool/native/machine/unicorn.h"
+#include "tool/native/replay/emulator_code.h"
 
 #define OUR_STOPS 1000u
 #define UNTIL_NEVER UINT64_C(0xfffffffc)
@@ -18,7 +19,6 @@
 // Instructions of a firmware's call, and blocks of code that move its payload, until it counts as
 // endless.
 #define CALL_STEPS_MAX UINT64_C(100000000)
-#define AREAS_MAX (TAU_EMULATOR_REGIONS_MAX + 1u)
 
 #define GUEST_STACK_BYTES ((size_t)1 << 20)  // on which unicorn runs
 
@@ -34,20 +34,6 @@ enum {
     MAIL_CLASSES = 64
 };
 
-struct block {
-    uint32_t size_bytes;
-    uint32_t instructions;
-    uint32_t accesses;
-};
-
-// Memory of the target with code in it.
-struct area {
-    uint64_t address;
-    uint64_t bytes_count;
-    uint8_t *memory;
-    struct block *blocks;  // by half-words; NULL if each instruction is counted
-};
-
 struct machine {
     struct tau_replay_system system;  // what replay.c calls
     struct tau_unicorn unicorn;
@@ -61,12 +47,11 @@ struct machine {
     // the hook at the head of the stub's loop gives control back until the next call.
     ucontext_t host, guest;
     uint8_t *guest_stack;
-    bool has_call;                 // is in the mailbox, and not yet taken
-    bool is_running;               // a call
-    bool is_entered;               // the guest is in use
-    uint8_t *memory;               // of IMAGE_BYTES at image->address
-    struct area areas[AREAS_MAX];  // that memory first, then a firmware's
-    size_t areas_count;
+    bool has_call;                  // is in the mailbox, and not yet taken
+    bool is_running;                // a call
+    bool is_entered;                // the guest is in use
+    uint8_t *memory;                // of IMAGE_BYTES at image->address
+    struct tau_emulator_code code;  // that memory first, then a firmware's
     uint8_t *arena;
     uint64_t arena_address;
     uint64_t arena_bytes;
@@ -80,38 +65,10 @@ struct machine {
 };
 
 static bool is_arm(const struct machine *machine) {
-    return machine->image->isa == TAU_EMULATOR_M4;
+    return machine->code.is_arm;
 }
 
 // ---- counting ----
-
-static const struct area *area_at(const struct machine *machine, uint64_t address, uint64_t size) {
-    for (size_t index = 0; index < machine->areas_count; index++) {
-        const struct area *area = &machine->areas[index];
-        const uint64_t offset = address - area->address;
-        if (address >= area->address && offset < area->bytes_count &&
-            size <= area->bytes_count - offset) {
-            return area;
-        }
-    }
-    return NULL;
-}
-
-static const struct block *block_at(const struct machine *machine, uint64_t address,
-                                    uint32_t size) {
-    const struct area *area = area_at(machine, address, size);
-    if (area == NULL || area->blocks == NULL) {
-        return NULL;
-    }
-    const uint64_t offset = address - area->address;
-    struct block *block = &area->blocks[offset / 2];
-    if (block->size_bytes != size) {
-        const struct tau_emulator_cost cost =
-            tau_emulator_cost_of(area->memory + offset, size, is_arm(machine) ? 1 : 0);
-        *block = (struct block){size, (uint32_t)cost.instructions, (uint32_t)cost.accesses};
-    }
-    return block;
-}
 
 // Whether ADDRESS is in a firmware's function that moves payload; *IS_ENTRY: at its start.
 static bool moves_payload(const struct tau_emulator_image *image, uint64_t address,
@@ -159,7 +116,7 @@ static uint8_t *memory_at(const struct machine *machine, uint32_t address, uint3
     if (address >= machine->arena_address && offset + size <= machine->arena_bytes) {
         return machine->arena + offset;
     }
-    const struct area *area = area_at(machine, address, size);
+    const struct tau_emulator_area *area = tau_emulator_code_area(&machine->code, address, size);
     return area != NULL ? area->memory + (address - area->address) : NULL;
 }
 
@@ -229,17 +186,12 @@ static void on_code(uc_engine *engine, uint64_t address, uint32_t size, void *co
         return;
     }
     note_init(machine, address);
-    if (machine->areas[0].blocks == NULL) {
-        const uint8_t *code = memory_at(machine, (uint32_t)address, size);
-        const bool is_known = code != NULL && !is_arm(machine);
-        count(machine, 1, is_known ? tau_emulator_cost_of(code, size, 0).accesses : 0);
-    } else if (moves_payload(image, address, &is_entry)) {
+    if (moves_payload(image, address, &is_entry)) {
         machine->moving_blocks++;
         count(machine, is_entry ? TAU_EMULATOR_COPY_INSTRUCTIONS : 0, 0);
     } else {
-        const struct block *block = block_at(machine, address, size);
-        count(machine, block != NULL ? block->instructions : 0,
-              block != NULL ? block->accesses : 0);
+        const struct tau_emulator_cost cost = tau_emulator_code_cost(&machine->code, address, size);
+        count(machine, cost.instructions, cost.accesses);
     }
 }
 
@@ -412,8 +364,8 @@ static bool warm_up(struct machine *machine) {
     machine->is_warming = true;
     const uint32_t address = call(machine, machine->image->malloc, 1, 0);
     machine->is_warming = false;
-    for (size_t index = 1; index < machine->areas_count && address != 0; index++) {
-        const struct area *area = &machine->areas[index];
+    for (size_t index = 1; index < machine->code.areas_count && address != 0; index++) {
+        const struct tau_emulator_area *area = &machine->code.areas[index];
         if (address >= area->address && address - area->address < area->bytes_count) {
             machine->arena = area->memory;
             machine->arena_address = area->address;
@@ -449,8 +401,8 @@ static void *system_init(struct tau_replay_system *system, void *arena, size_t s
 // The image, and a firmware's memory or the arena.
 static bool areas_map(struct machine *machine) {
     const struct tau_unicorn *unicorn = &machine->unicorn;
-    for (size_t index = 0; index < machine->areas_count; index++) {
-        const struct area *area = &machine->areas[index];
+    for (size_t index = 0; index < machine->code.areas_count; index++) {
+        const struct tau_emulator_area *area = &machine->code.areas[index];
         if (unicorn->mem_map_ptr(machine->engine, area->address, area->bytes_count, UC_PROT_ALL,
                                  area->memory) != 0) {
             return false;
@@ -475,7 +427,7 @@ static const char *unicorn_start(struct machine *machine) {
     }
     const uint32_t stack = stack_of(machine);
     const uint32_t global_pointer = (uint32_t)machine->image->global_pointer;
-    const int kind = machine->areas[0].blocks != NULL ? UC_HOOK_BLOCK : UC_HOOK_CODE;
+    const bool is_stepped = machine->settings->way == TAU_EMULATOR_BY_INSTRUCTIONS;
     uc_hook hook = 0;
     void *function = NULL;
     void (*const chosen)(uc_engine *, uint64_t, uint32_t, void *) = on_code;
@@ -483,7 +435,8 @@ static const char *unicorn_start(struct machine *machine) {
     if (!areas_map(machine) ||
         unicorn->reg_write(machine->engine, arm ? UC_ARM_REG_SP : UC_RISCV_REG_SP, &stack) != 0 ||
         (!arm && unicorn->reg_write(machine->engine, UC_RISCV_REG_GP, &global_pointer) != 0) ||
-        unicorn->hook_add(machine->engine, &hook, kind, function, machine, 1, 0) != 0) {
+        unicorn->hook_add(machine->engine, &hook, is_stepped ? UC_HOOK_CODE : UC_HOOK_BLOCK,
+                          function, machine, 1, 0) != 0) {
         return "unicorn cannot set the machine up";
     }
     machine->guest_stack = malloc(GUEST_STACK_BYTES);
@@ -512,24 +465,17 @@ static const char *ours_start(struct machine *machine) {
     return tau_rv32_start(&machine->cpu, (uint32_t)image->bytes_count) ? NULL : "memory is short";
 }
 
-// The areas with code, each with room for the counts of its blocks. False: memory is short.
-static bool areas_start(struct machine *machine, bool is_stepped) {
+// The areas with code. False: memory is short.
+static bool areas_start(struct machine *machine) {
     const struct tau_emulator_image *image = machine->image;
-    machine->areas[0] = (struct area){image->address, IMAGE_BYTES, machine->memory, NULL};
-    machine->areas_count = 1;
-    for (uint64_t index = 0; index < image->regions_count; index++) {
+    bool is_ready =
+        tau_emulator_code_add(&machine->code, image->address, IMAGE_BYTES, machine->memory);
+    for (uint64_t index = 0; is_ready && index < image->regions_count; index++) {
         const struct tau_emulator_region *region = &image->regions[index];
-        machine->areas[machine->areas_count++] =
-            (struct area){region->address, region->bytes_count, region->memory, NULL};
+        is_ready = tau_emulator_code_add(&machine->code, region->address, region->bytes_count,
+                                         region->memory);
     }
-    for (size_t index = 0; !is_stepped && index < machine->areas_count; index++) {
-        struct area *area = &machine->areas[index];
-        area->blocks = calloc(area->bytes_count / 2, sizeof(struct block));
-        if (area->blocks == NULL) {
-            return false;
-        }
-    }
-    return true;
+    return is_ready;
 }
 
 // The memory of an image's heap. A firmware's is found later. False: memory is short.
@@ -559,9 +505,7 @@ static const char *machine_start(struct machine *machine, struct tau_replay *rep
     }
     machine->memory =
         mmap(NULL, IMAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (machine->memory == MAP_FAILED ||
-        !areas_start(machine, settings->way == TAU_EMULATOR_BY_INSTRUCTIONS) ||
-        !arena_start(machine, replay)) {
+    if (machine->memory == MAP_FAILED || !areas_start(machine) || !arena_start(machine, replay)) {
         return "memory is short";
     }
     tau_emulator_stack_paint(machine->memory + IMAGE_BYTES - STACK_BYTES, STACK_BYTES);
@@ -586,6 +530,7 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
                    .free = system_free,
                    .alignment = (size_t)image->alignment,
                    .goes_on = settings->goes_on != 0},
+        .code = {.is_arm = image->isa == TAU_EMULATOR_M4},
         .is_ours = settings->way == TAU_EMULATOR_OURS || image->isa == TAU_EMULATOR_RV32_ZBB,
         .image = image,
         .settings = settings,
@@ -607,9 +552,7 @@ const char *tau_emulator_run(const char *unicorn_library, const struct tau_emula
     if (machine.memory != NULL && machine.memory != MAP_FAILED) {
         (void)munmap(machine.memory, IMAGE_BYTES);
     }
-    for (size_t index = 0; index < machine.areas_count; index++) {
-        free(machine.areas[index].blocks);
-    }
+    tau_emulator_code_release(&machine.code);
     return cause;  // the library stays loaded: unloading it is not supported
 }
 
