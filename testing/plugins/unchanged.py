@@ -10,14 +10,15 @@ The inputs of a test file are, by the table of arrows in DESIGN.md:
 Tests of `scripts` and `tests` read the whole tree. Every test depends on the installed packages of
 Debian and of Python, the installed command, the user, the machine and the environment.
 
-A test file is recorded when all its tests have run and passed. Nothing is left out under CI, nor if
-only some tests are asked for.
+A test file is recorded when all its tests have run and passed. Nothing is left out under CI, if only
+some tests are asked for, or where git or dpkg-query cannot say what the inputs are.
 """
 
 import hashlib
 import os
 import platform
 import re
+import shutil
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -205,10 +206,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start, except in a worker, under CI, or if only some tests are asked for."""
+    """Start, except in a worker, or if the tests or their inputs are not all known."""
     partial = config.option.keyword or any("::" in word for word in config.args)
     asked = config.option.skip_unchanged and not hasattr(config, "workerinput")
-    if asked and not partial and not os.environ.get("CI"):
+    known = (config.rootpath / ".git").exists() and shutil.which("dpkg-query")
+    if asked and known and not partial and not os.environ.get("CI"):
         config.pluginmanager.register(Unchanged(config), PLUGIN)
 
 
