@@ -10,8 +10,8 @@ The inputs of a test file are, by the table of arrows in DESIGN.md:
 Tests of `scripts` and `tests` read the whole tree. Every test depends on the installed packages of
 Debian and of Python, the installed command, the user, the machine and the environment.
 
-A test file is recorded when all its tests have run and passed. Nothing is left out under CI, if only
-some tests are asked for, or where git or dpkg-query cannot say what the inputs are.
+A test file is recorded when all its tests have run and passed. Nothing is left out under CI, if
+only some tests are asked for, or where git or dpkg-query cannot say what the inputs are.
 """
 
 import hashlib
