@@ -1,7 +1,5 @@
 """Compile a program for the tile, run it on a simulator, and read its output."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess
