@@ -41,12 +41,13 @@ def page_of(program: str) -> Page:
     planned = "cp program.c firmware/heap.c\narm-none-eabi-gcc -std=gnu17 -Ifirmware"
     planned += f" {target} -Wl,--no-warn-rwx-segments firmware/heap.c firmware/tautochrone.c"
     planned += " -o firmware/firmware.elf\n"
+    verified = "tau verify plan.toml program.tau --elf"
     instead = {
         "-mcpu=cortex-m4 -mthumb -Os …": f"{target} -o firmware.elf",
         "-g …": f"-g -Os {source}",
         "--its arguments": "1",
         "tau plan monday.tau": f"{days}tau plan monday.tau",
-        "tau verify plan.toml program.tau --elf": f"{planned}tau verify plan.toml program.tau --elf",
+        verified: f"{planned}{verified}",
     }
     return Page(PAGE, instead=instead)
 
