@@ -9,7 +9,6 @@ Method: a page's fenced blocks are read in order.
 TAU_REWRITE=1 writes the outputs as they are now into the pages, instead of comparing them.
 """
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ TRIES = 4  # of README's example, whose recordings differ
 
 def test_the_readmes_example_prints_what_is_printed_there(tmp_path: Path) -> None:
     """In one of a few tries: gcc's peak differs from run to run, and sometimes no pool pays."""
-    assert "gcc (Debian 12.2.0" in subprocess.check_output(["gcc", "--version"], text=True)
     for last in range(TRIES):
         folder = tmp_path / str(last)
         folder.mkdir()
