@@ -247,4 +247,4 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out a file whose inputs are unchanged."""
     plugin = config.pluginmanager.get_plugin(PLUGIN)
     left_out = plugin.left_out if plugin else getattr(config, "workerinput", {}).get(RECORD, ())
-    return any(collection_path == config.rootpath / name for name in left_out) or None
+    return str(collection_path).removeprefix(f"{config.rootpath}/") in left_out or None
