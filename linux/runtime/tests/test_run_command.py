@@ -161,7 +161,7 @@ def test_strict_refuses_instead(run: RunProgram, plan: MakePlan) -> None:
     assert 100 <= int(done.stdout) <= 160
     assert "refused\n  next: run it without --strict" in done.stderr
     done = run("sh", "-c", "kill -SEGV $$", options=options)
-    assert "without --strict, which tells what does not fit" in done.stderr
+    assert "without --strict: the result says what does not fit" in done.stderr
 
 
 def test_an_exhausted_spill_heap(run: RunProgram, plan: MakePlan) -> None:
