@@ -4,8 +4,6 @@ that one.
 Goes on after one that fails, and then exits 1.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
@@ -24,7 +22,7 @@ def run_all(folder: Path, only: str = "*") -> list[str]:
         path.parent for file in QUESTIONS for path in folder.glob(f"{only}/{file}")
     )
     if not questions:
-        return [f"{folder.name}/{only}: there is no such thing"]
+        return [f"{folder.name}/{only}: not found"]
     for question in questions:
         name = f"{folder.name}/{question.name}"
         print(f"---- {name}", file=sys.stderr, flush=True)

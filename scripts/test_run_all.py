@@ -1,7 +1,5 @@
 """`make bench` runs each question once and says which failed, without stopping there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from run_all import run_all

@@ -24,7 +24,7 @@ CMAKE_PROCESSORS = {"arm64": "aarch64", "armhf": "arm", "riscv64": "riscv64"}
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine, with a folder for what is built for it."""
+    """One machine, with a folder for its builds."""
 
     name: str
     folder: Path

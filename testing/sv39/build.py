@@ -62,7 +62,7 @@ def build_emulated(made: Path) -> Path:
 
 
 def emulate(command: list[str], seconds_max: int) -> tuple[bool, str, str]:
-    """Whether an emulator's program ended well in time, what it printed, and all that was said."""
+    """Whether an emulator's program ended well in time, its output, and all messages."""
     try:
         done = subprocess.run(
             command,
@@ -84,12 +84,12 @@ def _run(command: list[str], seconds_max: int) -> tuple[bool, str]:
 
 
 def run_checker(program: Path) -> tuple[bool, str]:
-    """Whether everything broken was found, and what was said."""
+    """Whether everything broken was found, and the messages."""
     return _run([str(program)], SECONDS_MAX)
 
 
 def run_host(program: Path, script: Path, seconds_max: int = SECONDS_MAX) -> tuple[bool, str]:
-    """Carry a script out here: whether all was as expected, and what was said.
+    """Carry a script out here: whether all was as expected, and the messages.
 
     A program that hangs counts as failed.
     """
