@@ -1,15 +1,15 @@
 """The programs of the comparison, and the allocators that are preloaded into them."""
 
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.commands import ROOT, compiled
-from bench.recording import inputs_beside
 from tautochrone import native
 
 HERE = Path(__file__).resolve().parent
-INPUTS = inputs_beside(__file__)
+INPUTS = tomllib.loads((HERE / "inputs.toml").read_text(encoding="utf-8"))
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 
 
