@@ -98,7 +98,7 @@ def replayed(trace: Path, system: str, name: str | None = None) -> TileRun:
     return run
 
 
-def beside(trace: Path, system: str, run: TileRun) -> dict[str, Any]:
+def compared_with_core(trace: Path, system: str, run: TileRun) -> dict[str, Any]:
     """The same trace on the emulated core with the tile's heap: whether all pages and places are
     the same, and how many cycles the tile takes for an instruction of the same calls."""
     software = page_replay(trace, system, heap_bytes=HEAP_PAGES * PAGE_BYTES)

@@ -19,7 +19,7 @@ def row_of(name: str, trace: Path) -> dict[str, Any]:
     systems: dict[str, Any] = {}
     for system in tile_run.SYSTEMS:
         run = tile_run.replayed(trace, system)
-        systems[system] = {**run.facts, **tile_run.beside(trace, system, run)}
+        systems[system] = {**run.facts, **tile_run.compared_with_core(trace, system, run)}
     ours, theirs = systems[OURS], systems[CONVENTIONAL]
     return {
         "program": name,
