@@ -90,6 +90,7 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
     assert misuse_of(imported) == (0, 0, 0, 0)
     with open_trace(tmp_path / "out.tau") as reader:
         assert of_header(reader.header) == (abi or of_host())
+        assert reader.header["ended"] == "exit" and not reader.ending.remarks
     expected = [*EXPECTED, *(EXPECTED_OF_NEWLIB if abi == "arm" else []), *EXPECTED_AT_THE_END]
     numbers = {int(line.split()[1]) for line in expected}
     events = events_of(tmp_path / "out.tau")

@@ -135,10 +135,13 @@ def test_an_earlier_folder_is_replaced_only_by_a_whole_run(tau: Tau, tmp_path: P
     assert names(tmp_path / "runs") == ["1.tau", "2.tau", "notes.tau"]
 
 
-@pytest.mark.parametrize("words", [(), ("-o", "x", "--raw"), ("-o", "x", "--accesses")])
-def test_wrong_usage(tau: Tau, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "words", [(), ("-o", "-"), ("-o", "x", "--raw"), ("-o", "x", "--accesses")]
+)
+def test_wrong_usage(tau: Tau, tmp_path: Path, words: tuple[str, ...]) -> None:
     done = tau("record", "--runs", 2, *words, "--", "true")
     assert done.returncode == 2 and "--runs" in done.stderr
+    assert names(tmp_path) == []
 
 
 def test_a_file_is_no_folder(tau: Tau, tmp_path: Path) -> None:

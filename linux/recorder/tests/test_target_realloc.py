@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linux.recorder.tests.test_target import run_rows
 from tautochrone.record import merge
 from tautochrone.trace.file import OPS, open_trace
 
@@ -95,8 +96,7 @@ RULE = {
 def test_the_rule(build: Build, tmp_path: Path, name: str) -> None:
     rows, expected = RULE[name]
     stream = tmp_path / "stream"
-    command = [str(build("rows", f"-I{ROOT}", SHIM)), str(stream)]
-    subprocess.run(command, input=rows, text=True, check=True, timeout=300)
+    run_rows(build, stream, rows + " e 0")
     merge.merge_target(stream, tmp_path / "out.tau")
     assert [f"{op} {size}" for op, _, size in events_of(tmp_path / "out.tau")] == expected
 
@@ -104,9 +104,7 @@ def test_the_rule(build: Build, tmp_path: Path, name: str) -> None:
 def test_a_lost_block_parts_the_pair(build: Build, tmp_path: Path) -> None:
     """What is not in the stream may be a free of the address."""
     stream = tmp_path / "stream"
-    command = [str(build("rows", f"-I{ROOT}", SHIM)), str(stream)]
-    rows = FIRST + "b 0 m 100 40 b 0 m 200 8 b 0 f 100"
-    subprocess.run(command, input=rows, text=True, check=True, timeout=300)
+    run_rows(build, stream, FIRST + "b 0 m 100 40 b 0 m 200 8 b 0 f 100 e 0")
     blocks = stream.read_bytes().split(b"TauT")
     del blocks[3]
     stream.write_bytes(b"TauT".join(blocks))

@@ -241,8 +241,8 @@ static bool run_open(struct recording *recording, const struct place *place) {
     run->sequence = recording->next_place;
     run->is_cut = place->is_cut;
     const size_t rows_at = sizeof(struct tau_raw_chunk);
-    tau_merge_rows_open(&run->rows, chunk + rows_at, place->bytes - rows_at,
-                        place->started_ticks, place->thread, recording->header.address_shift);
+    tau_merge_rows_open(&run->rows, chunk + rows_at, place->bytes - rows_at, place->started_ticks,
+                        place->thread, recording->header.address_shift);
     recording->emit.result->chunks++;
     if (!run_next(recording, run)) {
         run_close(recording, run);

@@ -41,6 +41,8 @@ struct tau_merge_result {
     uint64_t lost_blocks;     // target: gaps in the sequence
     uint64_t dropped_rows;    // target: refused by the firmware's write function
     uint64_t restarts;        // target: the firmware began again, so everything was freed
+    uint64_t mark;            // target: how it ends, FLUSHED or PROGRAM_END of tau_record_control,
+                              // or 0: more rows may be missing
     uint64_t unknown_count, inherited_count, double_free_count;
     uint64_t peak_live_bytes, peak_live_objects;
     uint64_t threads;

@@ -97,6 +97,7 @@ static bool block_follows(struct stream *stream, const struct block *block) {
         result->restarts++;
         stream->offset_ns = stream->emit.last_ns;
         stream->dropped_rows = 0;
+        result->mark = 0;
         if (!tau_merge_emit_restart(&stream->emit)) {
             return false;
         }
@@ -128,6 +129,9 @@ static bool block_emit(struct stream *stream, const struct block *block, const u
                                 time_ns < 9e18 ? (uint64_t)time_ns : (uint64_t)9e18)) {
             return false;
         }
+    }
+    if (stream->emit.result->mark != TAU_RECORD_PROGRAM_END) {
+        stream->emit.result->mark = rows.mark;
     }
     if (status == TAU_MERGE_ROWS_DAMAGED) {
         stream->emit.result->damaged_chunks++;

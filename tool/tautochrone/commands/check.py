@@ -11,7 +11,7 @@ from tautochrone import unseen
 from tautochrone.console import output
 from tautochrone.errors import EXIT_FAILED
 from tautochrone.files import input_file
-from tautochrone.trace.ending import note_ending
+from tautochrone.trace.ending import note_remarks
 
 if TYPE_CHECKING:
     from tautochrone.trace.checking import Checked
@@ -79,8 +79,8 @@ def command(file: Path, as_json: bool) -> int:
             print(f"next: {next_step}")
 
     output.emit(as_json, "check", result, human)
-    if ending is not None and not problems:
-        note_ending(file, ending)
+    if ending is not None:
+        note_remarks(file, [remark for remark in ending.remarks if not remark.is_problem])
     return EXIT_FAILED if problems else 0
 
 

@@ -67,6 +67,12 @@ def form_of(path: Path) -> str:
     _refuse_aggregates(path, head)
     if head.startswith(b"v ") or ".raw" in name:
         return "heaptrack"
+    if b"TauT" in head:
+        raise TauError(
+            f"{path} is a damaged capture of a firmware: none of its first blocks is intact",
+            "capture the bytes that core/ports/record_wrap.c sends unchanged: 8 bits each, without "
+            "conversion of line ends",
+        )
     if b"\0" in head:
         raise TauError(
             f"{path} is not CSV, not heaptrack's, and not a recorder's file",

@@ -22,6 +22,12 @@ from tautochrone.declarations import Struct
 from tautochrone.errors import TauError
 from tautochrone.facts import trace_format
 from tautochrone.trace import abi
+from tautochrone.trace.ending import (
+    ENDED_BY_EXIT,
+    ENDED_BY_FLUSH,
+    ENDED_WITHOUT_MARK,
+    RECORDER_TARGET,
+)
 
 RAW_MAGIC = b"TAURAW\r\n"
 RAW_VERSION = 2
@@ -49,6 +55,8 @@ STATUS_OLDER, STATUS_SEVERAL_MACHINES = 6, 7
 STATUS_TRACE = 16
 TRACE_DISK_FULL = 6
 # Counts of missing events: the header's `lost` [TRACE-47].
+# The header's `ended` for the mark at a target's stream's end: tau_record_control, or 0.
+ENDED_BY_MARK = {0: ENDED_WITHOUT_MARK, 4: ENDED_BY_FLUSH, 5: ENDED_BY_EXIT}
 LOSSES = ("damaged_chunks", "lost_blocks", "dropped_rows")
 
 Progress = Callable[[int, int], None]
@@ -249,7 +257,8 @@ def merge_target(
     if block is None:
         raise _not_a_recording(stream)
     abi_number, ticks_per_second = block[5], block[8]
-    header = {"recorder": "target", "program": Path(stream).stem, "parent": None}
+    header = {"recorder": RECORDER_TARGET, "program": Path(stream).stem, "parent": None}
+    header["ended"] = ENDED_BY_EXIT
     header["abi"] = abi.NAME_OF_NUMBER.get(abi_number, "")
     header["ticks_per_second"] = ticks_per_second
     if ticks_per_second == 0:
@@ -309,11 +318,17 @@ def _merge(
         raise failure[0]
     if status != 0:
         raise _error_of(status, ctypes.get_errno(), source, out)
-    known = header.get("lost", {})
-    lost = known | {name: getattr(merged, name) for name in LOSSES if getattr(merged, name)}
-    if lost != known:
-        # Losses are known after the events, but a trace's header comes before them.
-        return _merge(function_name, source, out, header | {"lost": lost}, progress)
+    found: dict[str, Any] = {}
+    lost = header.get("lost", {}) | {
+        name: getattr(merged, name) for name in LOSSES if getattr(merged, name)
+    }
+    if lost:
+        found["lost"] = lost
+    if header["recorder"] == RECORDER_TARGET:
+        found["ended"] = ENDED_BY_MARK[merged.mark]
+    if header | found != header:
+        # Losses and the end are known after the events, but a trace's header comes before them.
+        return _merge(function_name, source, out, header | found, progress)
     return merged
 
 
@@ -327,8 +342,8 @@ def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> 
         return _newer(source, "recording")
     if status == STATUS_OLDER:
         return TauError(
-            f"{source} is of an earlier recorder, which does not say for which machine it is",
-            "record again, with today's core/ports/record.c in the firmware",
+            f"{source} was made by an earlier version of the recorder",
+            "record again, with this version's core/ports/record_wrap.c in the firmware",
         )
     if status == STATUS_SEVERAL_MACHINES:
         return TauError(
@@ -350,7 +365,7 @@ def _error_of(status: int, number: int, source: Path | str, out: Path | str) -> 
 def _not_a_recording(path: Path | str) -> TauError:
     return TauError(
         f"{path} is neither a raw recording nor a target's stream",
-        "make one with `tau record --raw -- PROGRAM`, or with core/ports/record.c on a target",
+        "make one with `tau record --raw -- PROGRAM`, or with core/ports/record_wrap.c on a target",
     )
 
 

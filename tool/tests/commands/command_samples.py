@@ -146,7 +146,7 @@ def target_stream(source: random.Random, blocks: int = 4) -> bytes:
     for sequence in range(blocks):
         payload = source.randbytes(source.randrange(0, 60))
         head = merge.TARGET_BLOCK.pack(
-            *(merge.TARGET_MAGIC, 2, 3, 2, len(payload), 4, 4),
+            *(merge.TARGET_MAGIC, 3, 3, 2, len(payload), 4, 4),
             *(sequence, 1_000_000, 0, 5, 0, 0),
         )[:-4]
         stream += head + struct.pack("<I", zlib.crc32(payload, zlib.crc32(head))) + payload

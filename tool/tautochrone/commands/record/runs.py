@@ -20,6 +20,7 @@ import click
 
 from tautochrone.console import output
 from tautochrone.errors import TauError
+from tautochrone.files import output_file
 from tautochrone.record import launch
 from tautochrone.record.program import EXIT_CANNOT_RECORD
 from tautochrone.trace.folder import SUFFIX
@@ -57,7 +58,7 @@ def check(
 
     `others` are the names of options that need one run, and whether they are given.
     """
-    if folder is None:
+    if folder is None or output_file.is_stdout(folder):
         raise click.UsageError(f"--runs {runs} needs a folder for its traces: -o FOLDER")
     for name, is_given in others:
         if is_given:

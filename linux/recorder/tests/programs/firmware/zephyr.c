@@ -150,5 +150,6 @@ int main(int count, char **arguments) {
         }
     }
     tau_record_flush(&recording);
+    tau_record_flush(&recording);  // writes nothing more
     return fclose(out);
 }
