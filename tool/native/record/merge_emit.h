@@ -6,6 +6,7 @@
 #include "tool/native/record/merge_modules.h"
 #include "tool/native/record/merge_objects.h"
 #include "tool/native/record/merge_rows.h"
+#include "tool/native/trace/columns.h"
 
 // The most realloc calls under way at once. Beyond it, the object counts as freed.
 #define TAU_MERGE_MOVES_MAX 4096u

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/native/trace/columns.h"
 #include "tool/native/trace/totals.h"
 
 struct tau_trace_checker {
@@ -11,27 +12,19 @@ struct tau_trace_checker {
     struct tau_trace_ledger *ledger;
     bool lost;  // an event is missing: the ledger stands still
     uint64_t bad_event;
-    uint64_t time_ns[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint64_t size_bytes[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t slot[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t thread[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint32_t site[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t op[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t flags[TAU_TRACE_BLOCK_EVENTS_MAX];
-    uint8_t align_log2[TAU_TRACE_BLOCK_EVENTS_MAX];
+    struct tau_trace_columns columns;
 };
 
 struct tau_trace_checker *tau_trace_checker_open(struct tau_trace_reader *reader) {
-    struct tau_trace_checker *checker = malloc(sizeof *checker);
+    struct tau_trace_checker *checker = calloc(1, sizeof *checker);
     if (checker == NULL) {
         return NULL;
     }
     checker->reader = reader;
-    checker->lost = false;
-    checker->bad_event = 0;
     checker->ledger = tau_trace_ledger_open();
-    if (checker->ledger == NULL) {
-        free(checker);
+    if (!tau_trace_columns_open(&checker->columns, TAU_TRACE_BLOCK_EVENTS_MAX) ||
+        checker->ledger == NULL) {
+        tau_trace_checker_close(checker);
         return NULL;
     }
     return checker;
@@ -40,23 +33,15 @@ struct tau_trace_checker *tau_trace_checker_open(struct tau_trace_reader *reader
 void tau_trace_checker_close(struct tau_trace_checker *checker) {
     if (checker != NULL) {
         tau_trace_ledger_close(checker->ledger);
+        tau_trace_columns_close(&checker->columns);
         free(checker);
     }
 }
 
 enum tau_trace_status tau_trace_checker_block(struct tau_trace_checker *checker, uint64_t index) {
-    struct tau_trace_columns columns = {
-        .time_ns = checker->time_ns,
-        .size_bytes = checker->size_bytes,
-        .slot = checker->slot,
-        .thread = checker->thread,
-        .site = checker->site,
-        .op = checker->op,
-        .flags = checker->flags,
-        .align_log2 = checker->align_log2,
-    };
     size_t count = 0;
-    enum tau_trace_status status = tau_trace_reader_block(checker->reader, index, &columns, &count);
+    enum tau_trace_status status =
+        tau_trace_reader_block(checker->reader, index, &checker->columns, &count);
     if (status != TAU_TRACE_OK) {
         checker->lost = true;
         return status;
@@ -65,7 +50,7 @@ enum tau_trace_status tau_trace_checker_block(struct tau_trace_checker *checker,
         return TAU_TRACE_OK;
     }
     uint64_t sites = tau_trace_reader_totals(checker->reader)->sites;
-    (void)tau_trace_ledger_take(checker->ledger, &columns, count, sites, &status);
+    (void)tau_trace_ledger_take(checker->ledger, &checker->columns, count, sites, &status);
     if (status == TAU_TRACE_BAD_EVENT) {
         checker->lost = true;
         checker->bad_event = tau_trace_ledger_totals(checker->ledger)->events;

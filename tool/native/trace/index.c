@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include "tool/native/trace/bytes.h"
+#include "tool/native/trace/columns.h"
 #include "tool/native/trace/reader.h"
 #include "tool/native/trace/totals.h"
 
@@ -217,27 +218,6 @@ enum tau_trace_status tau_trace_index_load(struct tau_trace_reader *reader) {
 
 // ---- recovery -------------------------------------------------------------------------
 
-// One block's columns for the scan, in one allocation.
-static bool scan_columns_open(struct tau_trace_columns *columns, uint8_t **memory) {
-    const size_t events = TAU_TRACE_BLOCK_EVENTS_MAX;
-    uint8_t *at = malloc(events * 31);
-    *memory = at;
-    if (at == NULL) {
-        return false;
-    }
-    *columns = (struct tau_trace_columns){
-        .time_ns = (uint64_t *)(void *)at,
-        .size_bytes = (uint64_t *)(void *)(at + events * 8),
-        .slot = (uint32_t *)(void *)(at + events * 16),
-        .thread = (uint32_t *)(void *)(at + events * 20),
-        .site = (uint32_t *)(void *)(at + events * 24),
-        .op = at + events * 28,
-        .flags = at + events * 29,
-        .align_log2 = at + events * 30,
-    };
-    return true;
-}
-
 // Passes the events of the chunk in reader->chunk to the ledger.
 static enum tau_trace_status scan_block(struct tau_trace_reader *reader,
                                         const struct tau_trace_chunk *chunk,
@@ -287,11 +267,11 @@ static enum tau_trace_status scan(struct tau_trace_reader *reader,
 
 enum tau_trace_status tau_trace_index_recover(struct tau_trace_reader *reader) {
     struct tau_trace_columns columns;
-    uint8_t *memory = NULL;
     struct tau_trace_ledger *ledger = tau_trace_ledger_open();
     enum tau_trace_status status = TAU_TRACE_NO_MEMORY;
     forget(reader);
-    if (ledger != NULL && scan_columns_open(&columns, &memory)) {
+    const bool has_columns = tau_trace_columns_open(&columns, TAU_TRACE_BLOCK_EVENTS_MAX);
+    if (ledger != NULL && has_columns) {
         uint64_t end = 0;
         bool footer = false;
         status = scan(reader, &columns, ledger, &end, &footer);
@@ -307,7 +287,7 @@ enum tau_trace_status tau_trace_index_recover(struct tau_trace_reader *reader) {
             status = TAU_TRACE_NO_MEMORY;
         }
     }
-    free(memory);
+    tau_trace_columns_close(&columns);
     tau_trace_ledger_close(ledger);
     return status;
 }
