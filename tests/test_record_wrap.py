@@ -12,14 +12,15 @@ import csv
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tautochrone.convert.importing import Imported, import_file
 from tautochrone.trace.abi import of_header, of_host
-from tautochrone.trace.file import OPS, open_trace
+from tautochrone.trace.file import open_trace
+
 from testing import firmware
 from testing.firmware import CAPTURE, FIRMWARE, RECORDER, ROOT, STRICT, WRAPS, run
+from testing.recorded import operations_of
 
 RECORD = (f'-DTAU_RECORD_CAPTURE="{CAPTURE}"', f"-I{ROOT}")
 EVERY = FIRMWARE / "every_function.c"
@@ -68,13 +69,6 @@ def misuse_of(imported: Imported) -> tuple[int, ...]:
     return (*misuse, imported.implied_frees)
 
 
-def events_of(path: Path) -> list[tuple[str, int, int]]:
-    """Operation, size and slot of all events of a trace."""
-    with open_trace(path) as reader:
-        rows = np.concatenate([block.copy() for block in reader.blocks()])
-    return [(OPS[row["op"]], int(row["size_bytes"]), int(row["slot"])) for row in rows]
-
-
 @pytest.mark.parametrize(
     ("library", "abi"),
     [("nano", "arm"), ("newlib", "arm"), ("picolibc", "riscv32"), ("gcc", ""), ("musl-gcc", "")],
@@ -93,7 +87,7 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
         assert reader.header["ended"] == "exit" and not reader.ending.remarks
     expected = [*EXPECTED, *(EXPECTED_OF_NEWLIB if abi == "arm" else []), *EXPECTED_AT_THE_END]
     numbers = {int(line.split()[1]) for line in expected}
-    events = events_of(tmp_path / "out.tau")
+    events = operations_of(tmp_path / "out.tau")
     told = [f"{op} {size}" for op, size, _ in events if op != "free" and size in numbers]
     # The last is a realloc to 0 bytes, in libraries that keep such an object.
     assert [line for line in told if line != "realloc 0"] == expected
@@ -115,7 +109,7 @@ def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
     assert said == firmware.printed(run(host, str(seed), cwd=tmp_path))
     assert said.failed == 0
     assert misuse_of(imported) == (0, 0, 0, 0)
-    operations = {op for op, _, _ in events_of(tmp_path / "out.tau")}
+    operations = {op for op, _, _ in operations_of(tmp_path / "out.tau")}
     assert operations == {"malloc", "aligned_alloc", "free"}
 
 
@@ -133,7 +127,7 @@ def test_freertos_records_the_requested_size(tmp_path: Path) -> None:
     imported = import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
     assert misuse_of(imported) == (0, 0, 0, 0)
     name_of_slot: dict[int, str] = {}
-    for (op, size, slot), row in zip(events_of(tmp_path / "out.tau"), rows, strict=True):
+    for (op, size, slot), row in zip(operations_of(tmp_path / "out.tau"), rows, strict=True):
         assert (op, size) == (row["op"], int(row["size"]))
         if op == "free":
             assert name_of_slot[slot] == row["id"]

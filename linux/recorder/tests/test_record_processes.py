@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tautochrone.facts import trace_format
 from tautochrone.trace.file import open_trace
+from testing.recorded import events_of
 
 MALLOC, FREE = trace_format.OP_MALLOC, trace_format.OP_FREE
 DAEMON_MS = 30_000  # a child lives on, longer than a slow machine takes to start the command
@@ -172,7 +172,7 @@ def test_waiting_can_be_ended(build: Build, tmp_path: Path, number: int) -> None
             assert trace["implied_frees"] == trace["damaged_chunks"] == 0
             with open_trace(tmp_path / trace["path"]) as reader:
                 assert reader.header["truncated"] and reader.header["ended"] == "still running"
-                events = np.concatenate([block.copy() for block in reader.blocks()])
+            events = events_of(tmp_path / trace["path"])
             assert (events["size_bytes"] == 55).sum() >= 5000
             os.kill(pid, 0)  # it was left alone
         finally:

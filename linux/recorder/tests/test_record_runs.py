@@ -37,7 +37,7 @@ def script(folder: Path, *behaviors: str) -> tuple[str, ...]:
     cases = "".join(f"{k}) {what};;\n" for k, what in enumerate(behaviors, 1))
     path = folder / "script.sh"
     path.write_text(
-        'n=$(( $(cat count 2>/dev/null || echo 0) + 1 )); echo $n > count\n'
+        "n=$(( $(cat count 2>/dev/null || echo 0) + 1 )); echo $n > count\n"
         f"case $n in {cases} *) : ;; esac\nexit 0\n"
     )
     return ("bash", str(path))

@@ -13,10 +13,8 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from linux.recorder.tests import test_merge as fuzz
 from tautochrone.errors import TauError
 from tautochrone.facts import abi_format, trace_format
 from tautochrone.record import merge
@@ -31,7 +29,10 @@ from tautochrone.trace.ending import (
     NO_EXIT,
 )
 from tautochrone.trace.file import OPS, open_trace
+
+from linux.recorder.tests import test_merge as fuzz
 from testing import command
+from testing.recorded import events_of
 
 ROOT = Path(__file__).parents[3]
 SHIM = ROOT / "core" / "ports" / "record.c"
@@ -55,12 +56,6 @@ def run_rows(build: Build, stream: Path, rows: str) -> None:
     """Make a target's stream of rows, as programs/firmware/rows.c reads them."""
     command = [str(build("rows", f"-I{ROOT}", str(SHIM))), str(stream)]
     subprocess.run(command, input=rows, text=True, check=True, timeout=300)
-
-
-def events_of(path: Path) -> np.ndarray:
-    """All events of a trace."""
-    with open_trace(path) as reader:
-        return np.concatenate([block.copy() for block in reader.blocks()])
 
 
 def test_round_trip(firmware: Path, tmp_path: Path) -> None:
@@ -131,7 +126,9 @@ def test_frees_of_lost_objects_have_their_place_and_the_next_step(
     assert f"{trace}: event 1: free of an object that the trace never allocated" in checked
     assert checked[-1] == f"next: {LOSE_NOTHING_ON_TARGET}"
     told = command.tau_done("info", trace).stdout
-    assert "incomplete   1 free of objects that were lost\n             the first is event 1" in told
+    assert (
+        "incomplete   1 free of objects that were lost\n             the first is event 1" in told
+    )
     refused = command.tau("plan", trace, expect=1).stderr
     assert LOSE_NOTHING_ON_TARGET in refused and "wrap every function" not in refused
 
@@ -163,7 +160,7 @@ ENDS = {
     "rows of the C library behind it": ("m 100 24 e 0 f 100 b 0", 0, "exit"),
     "nothing recorded": ("e 0", 0, "exit"),
     "flushed": ("m 100 24 b 0 f 100 b 0 t 5 b 0", 0, ENDED_BY_FLUSH),
-    "rows behind a flush in the next block": ("m 100 24 b 0" + MANY, 0, ENDED_WITHOUT_MARK),
+    "rows behind a flush": ("m 100 24 b 0" + MANY, 0, ENDED_WITHOUT_MARK),
     "neither": ("m 100 24" + MANY, 0, ENDED_WITHOUT_MARK),
     "the last block is cut": ("m 100 24" + MANY + " e 0", 1, ENDED_WITHOUT_MARK),
 }
@@ -249,7 +246,7 @@ def stream(firmware: Path, tmp_path: Path) -> bytes:
     ("fields", "words"),
     [
         ({"version": 9}, "newer"),
-        ({"version": 2}, "earlier version of the recorder"),
+        ({"version": 2}, "earlier version of tau"),
     ],
 )
 def test_other_versions_are_refused(

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/native/trace/chunk.h"
 #include "tool/native/trace/columns.h"
 #include "tool/native/trace/totals.h"
 
@@ -79,35 +80,10 @@ static bool sizes_same(const struct tau_trace_checker *checker) {
 const char *tau_trace_checker_totals(const struct tau_trace_checker *checker) {
     const struct tau_trace_totals *said = tau_trace_reader_totals(checker->reader);
     const struct tau_trace_totals *found = tau_trace_ledger_totals(checker->ledger);
-    const struct {
-        const char *name;
-        uint64_t said, found;
-    } pairs[] = {
-        {"events", said->events, found->events},
-        {"events of malloc", said->events_of_op[0], found->events_of_op[0]},
-        {"events of calloc", said->events_of_op[1], found->events_of_op[1]},
-        {"events of realloc", said->events_of_op[2], found->events_of_op[2]},
-        {"events of aligned_alloc", said->events_of_op[3], found->events_of_op[3]},
-        {"events of free", said->events_of_op[4], found->events_of_op[4]},
-        {"events of touch", said->events_of_op[5], found->events_of_op[5]},
-        {"touched_granules", said->touched_granules, found->touched_granules},
-        {"peak_live_bytes", said->peak_live_bytes, found->peak_live_bytes},
-        {"peak_live_objects", said->peak_live_objects, found->peak_live_objects},
-        {"slots_count_max", said->slots_count_max, found->slots_count_max},
-        {"duration_ns", said->duration_ns, found->duration_ns},
-        {"threads", said->threads, found->threads},
-        {"unknown_count", said->unknown_count, found->unknown_count},
-        {"unknown_first_event", said->unknown_first_event, found->unknown_first_event},
-        {"inherited_count", said->inherited_count, found->inherited_count},
-        {"double_free_count", said->double_free_count, found->double_free_count},
-        {"double_free_first_event", said->double_free_first_event, found->double_free_first_event},
-        {"end_live_objects", said->end_live_objects, found->end_live_objects},
-        {"end_live_bytes", said->end_live_bytes, found->end_live_bytes},
-        {"sizes_rounded_count", said->sizes_rounded_count, found->sizes_rounded_count},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        if (pairs[i].said != pairs[i].found) {
-            return pairs[i].name;
+    for (unsigned i = 0; i < TAU_TRACE_STORED_TOTALS; i++) {
+        if (tau_trace_stored_totals[i].follows_from_events &&
+            tau_trace_stored_total(said, i) != tau_trace_stored_total(found, i)) {
+            return tau_trace_stored_totals[i].name;
         }
     }
     return sizes_same(checker) ? NULL : "sizes";

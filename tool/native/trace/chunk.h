@@ -40,6 +40,15 @@ bool tau_trace_chunk_intact(const uint8_t *bytes, uint32_t payload_bytes);
 uint64_t tau_trace_header_checksum(const uint8_t *fixed, const uint8_t *json, size_t json_bytes);
 uint64_t tau_trace_trailer_checksum(const uint8_t *trailer);
 
+// The totals of the footer, in the order of SPEC.
+struct tau_trace_stored_total {
+    const char *name;
+    size_t offset;             // in struct tau_trace_totals
+    bool follows_from_events;  // else it counts chunks, or sites
+};
+
+extern const struct tau_trace_stored_total tau_trace_stored_totals[TAU_TRACE_STORED_TOTALS];
+uint64_t tau_trace_stored_total(const struct tau_trace_totals *totals, unsigned index);
 // Totals to the footer's words, and back.
 void tau_trace_totals_store(const struct tau_trace_totals *totals, uint8_t *to);
 void tau_trace_totals_load(struct tau_trace_totals *totals, const uint8_t *from);

@@ -1,6 +1,5 @@
 // Finds the blocks of a trace, from the footer or, if a crash or damage left none, by a scan.
 #include <stdlib.h>
-#include <zstd.h>
 
 #include "tool/native/trace/bytes.h"
 #include "tool/native/trace/columns.h"
@@ -126,15 +125,9 @@ static enum tau_trace_status load_sizes(struct tau_trace_reader *reader, const u
         free(unpacked);
         return TAU_TRACE_NO_MEMORY;
     }
-    const uint8_t *at = from;
-    bool good = true;
-    if (stored != raw) {
-        size_t got =
-            ZSTD_decompressDCtx(reader->coder.packer.decompressor, unpacked, raw, from, stored);
-        good = !ZSTD_isError(got) && got == raw;
-        at = unpacked;
-    }
-    const uint8_t *end = at + raw;
+    const uint8_t *at = tau_trace_unpack_bytes(&reader->coder.packer, from, stored, unpacked, raw);
+    bool good = at != NULL;
+    const uint8_t *end = good ? at + raw : NULL;
     uint64_t before = 0;
     for (uint64_t i = 0; good && i < count; i++) {
         struct tau_trace_size *size = &reader->sizes[i];

@@ -76,8 +76,7 @@ def preloaded_library(name: str = RECORDER) -> Iterator[str]:
 
 @contextlib.contextmanager
 def preloadable(library: Path) -> Iterator[str]:
-    """Yield a path of `library` without blanks and colons, and without commas, which QEMU splits.
-    """
+    """Yield a path of `library` without blanks, colons and commas: QEMU splits at them."""
     if not any(letter in str(library) for letter in " :,\t"):
         yield session.library_path(library)
         return

@@ -144,8 +144,7 @@ def _attributes(path: Path) -> list[str]:
 
 
 def is_of_another_machine(path: Path | str) -> bool:
-    """Whether a file is an ELF program that this machine cannot run; False if it is not readable.
-    """
+    """Whether a file is a readable ELF program that this machine cannot run."""
     with contextlib.suppress(OSError, TauError), elf_file.opened(Path(path), "") as elf:
         machine = str(elf.header["e_machine"])
         return machine != MACHINES.get(platform.machine(), machine)
