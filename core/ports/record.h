@@ -24,7 +24,7 @@
 //   k_malloc and the member heap of a k_heap.
 // - A listener for HEAP_ID_LIBC is never called, and the C library does not export its heap. Use
 //   record_wrap.c for malloc.
-// - The reported sizes are those of chunks.
+// - The reported sizes are the chunks' sizes.
 // - A realloc in place is reported as alloc, then free, of one address. tau import joins the two.
 //     extern struct k_heap _system_heap;
 //     static void on_alloc(uintptr_t heap_id, void *p, size_t n) {
@@ -76,8 +76,8 @@ extern "C" {
 // A row is a tag byte (bits 0-2 op, 3-4 time code, 5-7 address code) and then, little-endian:
 //   time      1, 2, 3 or 8 bytes (code 0 … 3): ticks since the row before
 //   address   code 0 … 6: code + 1 bytes, the zigzag of the step from the last such address, in
-//             units of the address shift; code 7: 8 bytes, the address itself, which is no multiple
-//             of the unit and no base for later steps
+//             units of the address shift; code 7: 8 bytes, the address itself, if it is not a
+//             multiple of the unit; later steps do not start from it
 //   size      not for FREE and REALLOC_BEGIN: low bits 0, 01, 011, 111 mean 1, 2, 4, 8 bytes, the
 //             bits above are the value
 //   align     ALIGNED_ALLOC only: 1 byte, its binary logarithm

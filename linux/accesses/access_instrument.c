@@ -49,7 +49,7 @@ static void add_to(struct block *block, ULong *count, IRExpr *amount) {
     addStmtToIRSB(block->out, IRStmt_Store(Iend_LE, mkIRExpr_HWord((HWord)count), after));
 }
 
-// Adds what was counted since the last time: before every way out of the block.
+// Adds the accesses since the last time to the counts, before every way out of the block.
 static void add_counts(struct block *block) {
     if (block->loads > 0) {
         add_to(block, &access_counts.all_loads, mkIRExpr_HWord(block->loads));

@@ -128,7 +128,7 @@ def test_realloc_keeps_what_was_touched(build: Build, accesses: AccessRecord) ->
 
 
 def test_calloc_and_alignment(build: Build, accesses: AccessRecord) -> None:
-    """What calloc clears is no touch: a replay knows that calloc clears."""
+    """calloc's own stores are not touches: a replay knows that calloc clears."""
     events = accesses(build("touches"), "cleared").events()
     assert touches_of(events, 1005) == [(16, 1)]
     assert touches_of(events, 8192) == [(4096, 1)]
@@ -225,7 +225,7 @@ def test_misuse_is_flagged(build: Build, accesses: AccessRecord) -> None:
 
 
 def test_memory_that_malloc_does_not_see_is_said(build: Build, accesses: AccessRecord) -> None:
-    """Two accesses in three are a static pool's; the stack's are no reason to warn."""
+    """Two accesses in three are a static pool's; the stack's do not cause the warning."""
     recorded = accesses(build("touches"), "hidden")
     assert "67% of the accesses outside of the stack are to memory that is not" in recorded.stderr
     assert recorded.header()["accesses"]["heap_stores"] == 3_000_000
@@ -253,7 +253,7 @@ def test_an_unknown_instruction_gets_a_hint(build: Build, accesses: AccessRecord
 def test_without_valgrind_the_package_is_named(
     build: Build, tau: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Nothing is left behind, and the status is that of a recorder that cannot record."""
+    """Nothing is left behind, and the exit status says that nothing could be recorded."""
     bare = tmp_path / "bin"
     bare.mkdir()
     words = ("record", "--accesses", "-o", "x.tau", "--", build("touches"), "plain")

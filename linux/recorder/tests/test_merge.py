@@ -90,7 +90,7 @@ def test_raw_recording_merges_as_recorded(raw: Path, tmp_path: Path) -> None:
 
 
 def test_a_raw_recording_names_its_machine(raw: Path, build: Build) -> None:
-    """ABI, alignment and build id are those of the program; no emulator ran it."""
+    """ABI, alignment and build id are the program's; no emulator ran it."""
     header = merge.read_raw_header(raw)
     assert header.abi == abi.of_host() != ""
     assert (header.page.malloc_alignment, header.emulator) == (16, "")
@@ -283,7 +283,7 @@ def test_realloc_of_an_unknown_object(tmp_path: Path) -> None:
 
 
 def test_realloc_that_fails_or_frees(tmp_path: Path) -> None:
-    """A failed realloc is no event and keeps the object; realloc(p, 0) is its free."""
+    """A failed realloc is not an event and keeps the object; realloc(p, 0) is its free."""
     rows = row(MALLOC, A, 1) + row(BEGIN, A) + FAILED + row(BEGIN, A) + FREED + row(FREE, A)
     _, events = merged_events(tmp_path, recording(rows))
     flag = trace_format.FLAG_DOUBLE_FREE

@@ -1,4 +1,4 @@
-"""`tau record`: what it says, where it writes, what it refuses, and what it gives back."""
+"""`tau record`: its messages, its outputs, its refusals, and its exit status."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def deep_folder(parent: Path, path_bytes: int) -> Path:
     """Make a folder whose path has this many bytes, in `parent`."""
     while len(str(parent)) + 1 < path_bytes:
         left = path_bytes - len(str(parent)) - 1
-        # What is left over must be at least a slash and a letter.
+        # The rest must be at least a slash and a letter.
         parent /= "d" * (left if left <= 200 else min(200, left - 2))
     parent.mkdir(parents=True)
     assert len(str(parent)) == path_bytes
@@ -128,7 +128,7 @@ def test_json(record: Record, build: Build) -> None:
 
 
 def test_children_can_be_left_out(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """--no-children records the program itself, but not what it forks or starts."""
+    """--no-children records the program itself, but not its children."""
     done = tau("record", "--no-children", "-o", "one.tau", "--", build("forks"))
     assert done.returncode == 0
     assert [path.name for path in tmp_path.glob("*.tau")] == ["one.tau"]
@@ -232,7 +232,7 @@ def for_another_machine(data: bytearray) -> bytearray:
     return data
 
 
-# The program, the exit status [REC-15], and what is said of it.
+# The program, the exit status [REC-15], and the words of the message.
 REFUSED: dict[str, tuple[Callable[[Build, Path], object], int, tuple[str, ...]]] = {
     "not found": (lambda *_: "no-such-program", 127, ("not found",)),
     "not executable": (
@@ -378,7 +378,7 @@ def test_full_disk_with_threads(tau: Tau, build: Build, tmp_path: Path) -> None:
 
 
 def test_disk_that_is_full_at_once(tau: Tau, build: Build, tmp_path: Path) -> None:
-    """Not even the first page fits: the program runs, and the message says what is wrong."""
+    """Not even the first page fits: the program runs, and the message has the cause."""
     with small_disk(tmp_path / "disk", "16k") as disk:
         (disk / "filler").write_bytes(b"x" * 8192)
         env = state_in(disk)

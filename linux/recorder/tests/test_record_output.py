@@ -28,7 +28,7 @@ def events(path: Path) -> int:
 
 
 def names(folder: Path) -> list[str]:
-    """What is in a folder."""
+    """The names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -44,7 +44,7 @@ def device(path: Path, minor: int) -> Path:
 
 @pytest.mark.parametrize("options", [(), ("--force",), ("--raw",)])
 def test_a_device_stays(options: tuple[str, ...], tau: Tau, tmp_path: Path) -> None:
-    """The other processes' traces are where they are without -o, not beside the device."""
+    """The other processes' traces are where they are without -o, not next to the device."""
     (tmp_path / "devices").mkdir()
     null = device(tmp_path / "devices" / "null", 3)
     done = tau("record", *options, "-o", null, "--", "sh", "-c", "date; date")

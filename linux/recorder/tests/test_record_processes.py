@@ -79,7 +79,7 @@ def test_exec_that_fails_is_not_named(record: Record, build: Build, then: str) -
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 @pytest.mark.parametrize("change", ["setuid(65534)", "chroot('/usr')"])
 def test_exec_out_of_reach_is_counted(record: Record, change: str) -> None:
-    """Where the recordings' folder is out of reach, what is executed is counted; failures not."""
+    """Where the recordings' folder is out of reach, executed programs are counted; failures not."""
     code = (
         "import contextlib, os\n"
         f"os.{change}\n"
@@ -96,7 +96,7 @@ def test_exec_out_of_reach_is_counted(record: Record, change: str) -> None:
 
 
 def test_process_without_events_is_named(record: Record, tmp_path: Path) -> None:
-    """A child that allocates nothing leaves no trace, but is told of."""
+    """A child that allocates nothing leaves no trace, but is named."""
     (tmp_path / "none.c").write_text("int main(void) { return 0; }\n")
     subprocess.run(["gcc", "-o", tmp_path / "none", tmp_path / "none.c"], check=True)
     recorded = record(PYTHON, "-S", "-c", f"import os; os.system('{tmp_path / 'none'}; true')")
@@ -147,7 +147,7 @@ def test_a_signal_that_ended_the_program_ends_no_merge(tmp_path: Path, number: i
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_waiting_can_be_ended(build: Build, tmp_path: Path, number: int) -> None:
-    """Ctrl-C takes what was recorded: a valid trace that says where and why it ends."""
+    """Ctrl-C leaves a valid trace that says where and why it ends."""
     words = [sys.executable, "-m", "tautochrone", "-q", "record", "--json", "-o", "x.tau", "--"]
     with subprocess.Popen(
         [*words, str(build("leaves")), "0", "forever"],
@@ -244,7 +244,7 @@ def test_confined_child(build: Build, record: Record) -> None:
 
 @pytest.mark.parametrize("how", ["refused", "refused-syscall"])
 def test_refused_filter_leaves_the_recorder_free(build: Build, record: Record, how: str) -> None:
-    """A filter that the kernel refuses confines nobody: what is forked afterwards is recorded."""
+    """A filter that the kernel refuses confines nobody: later children are recorded."""
     recorded = record(build("confined"), how, 1000)
     assert recorded.status == 9, recorded.stderr
     recorded.assert_in_order()

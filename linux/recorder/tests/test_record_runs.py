@@ -69,7 +69,7 @@ def test_names_sort(tau: Tau, tmp_path: Path) -> None:
 
 
 def test_runs_that_fail_differ_or_are_killed_are_named(tau: Tau, tmp_path: Path) -> None:
-    """The status is that of the first that failed; what is complete is kept."""
+    """The status is the first failed run's; complete runs are kept."""
     words = script(tmp_path, ":", "exit 4", "kill -SEGV $$", ":")
     options = ("--runs", 5, "--no-children", "-o", "runs")
     done = tau("record", "--json", *options, "--", *words)

@@ -168,7 +168,7 @@ ENDS = {
 
 @pytest.mark.parametrize("name", ENDS)
 def test_the_end_of_a_stream_is_marked(build: Build, tmp_path: Path, name: str) -> None:
-    """Each end mark is found, and a stream without one is remarked on with the next step."""
+    """Each end mark is found; a stream without one gets a remark and the next step [REC-26]."""
     rows, cut_bytes, ended = ENDS[name]
     stream = tmp_path / "stream"
     run_rows(build, stream, rows)

@@ -95,7 +95,7 @@ def test_the_rule(build: Build, tmp_path: Path, name: str) -> None:
 
 
 def test_a_lost_block_parts_the_pair(build: Build, tmp_path: Path) -> None:
-    """What is not in the stream may be a free of the address."""
+    """The lost block may have had a free of the address."""
     stream = tmp_path / "stream"
     run_rows(build, stream, FIRST + "b 0 m 100 40 b 0 m 200 8 b 0 f 100 e 0")
     blocks = stream.read_bytes().split(b"TauT")

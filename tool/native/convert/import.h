@@ -2,8 +2,8 @@
 // heaptrack (heaptrack.c).
 //
 // Objects in the input have names (any text, or an address); in a trace they have slots. The
-// importer keeps the names of live objects. It also keeps those of the last million freed ones, to
-// distinguish a double free from a free of an unknown object.
+// importer keeps the names of live objects. It also keeps the names of the last million freed ones,
+// to distinguish a double free from a free of an unknown object.
 #ifndef TAU_TRACE_IMPORT_H
 #define TAU_TRACE_IMPORT_H
 

@@ -283,7 +283,7 @@ static double rate_of(const struct tau_raw_header *header) {
     if (span_ns < RATE_SPAN_NS_MIN && hint > 0) {
         rate = 1e9 / hint;
     }
-    // Counters run at 10 MHz to 20 GHz; what is outside comes from a damaged header.
+    // Counters run at 10 MHz to 20 GHz; other rates come from a damaged header.
     return rate > 0.05 && rate < 100.0 ? rate : 1.0;
 }
 

@@ -67,7 +67,7 @@ bool tau_merge_emit_row(struct tau_merge_emit *emit, struct tau_merge_rows *rows
 bool tau_merge_emit_gap(struct tau_merge_emit *emit);
 // Frees every live object, because the machine restarted.
 bool tau_merge_emit_restart(struct tau_merge_emit *emit);
-// Writes what is left, fills the result and frees everything.
+// Writes the remaining events, fills the result and frees everything.
 enum tau_merge_status tau_merge_emit_close(struct tau_merge_emit *emit);
 
 #endif

@@ -12,7 +12,7 @@
 enum tau_merge_rows_status {
     TAU_MERGE_ROWS_NEXT,     // a row was read
     TAU_MERGE_ROWS_END,      // the chunk's rows are all read
-    TAU_MERGE_ROWS_DAMAGED,  // what follows is no row
+    TAU_MERGE_ROWS_DAMAGED,  // the next bytes are not a row
 };
 
 struct tau_merge_row {

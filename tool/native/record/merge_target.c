@@ -21,7 +21,7 @@ struct stream {
     uint16_t machine;  // the first block's ABI and pointer bytes
     uint32_t sequence;
     uint64_t dropped_rows;  // the device's own count
-    uint64_t offset_ns;     // added to the device's time: what it had reached when it began again
+    uint64_t offset_ns;     // added to the device's time: the time of its latest restart
     struct tau_merge_emit emit;
 };
 

@@ -33,7 +33,7 @@ struct tau_trace_place {
 void tau_trace_chunk_seal(const struct tau_trace_chunk *chunk, uint8_t *bytes);
 // Reads a chunk's header; false iff the magic is missing. The checksum is not looked at.
 bool tau_trace_chunk_header(const uint8_t *bytes, struct tau_trace_chunk *chunk);
-// Whether header and payload are what was sealed.
+// Whether header and payload have not changed since they were sealed.
 bool tau_trace_chunk_intact(const uint8_t *bytes, uint32_t payload_bytes);
 
 // The checksum of the file header and of the trailer.

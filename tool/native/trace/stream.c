@@ -149,7 +149,7 @@ static uint32_t pack_bytes(struct tau_trace_packer *packer, const uint8_t *raw, 
     return (uint32_t)packed;
 }
 
-// Packs one plane, of which NEEDED bits of 8 matter; *BITS tells how many it got.
+// Packs one plane, of which NEEDED bits of 8 matter; *BITS is the number that it got.
 static uint32_t pack_plane(struct tau_trace_packer *packer, uint8_t *untried, const uint8_t *plane,
                            uint32_t count, unsigned needed, unsigned *bits, uint8_t *out) {
     uint32_t plain = plain_bytes(count, needed);
@@ -180,7 +180,7 @@ TAU_TRACE_VECTOR static void split_plane(uint8_t *plane, const uint32_t *values,
     }
 }
 
-// Writes (distance to the exception before, what is above the planes) for each value that does not
+// Writes (distance to the exception before, the bits above the planes) for each value that does not
 // fit; returns the bytes.
 static uint32_t list_exceptions(uint8_t *out, const uint32_t *values, uint32_t count,
                                 unsigned width, const struct tau_trace_wide *wide,

@@ -88,7 +88,7 @@ static enum tau_trace_status write_chunk(struct tau_trace_writer *writer,
     return status;
 }
 
-// Packs RAW bytes behind the word that tells how many they are; returns the bytes at TO, which has
+// Packs RAW bytes behind a word with their number; returns the bytes at TO, which has
 // room for 4 + RAW.
 static size_t pack_table(struct tau_trace_writer *writer, const uint8_t *raw, size_t count,
                          uint8_t *to) {

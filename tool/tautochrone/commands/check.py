@@ -34,9 +34,9 @@ def command(file: Path, as_json: bool) -> int:
     first free of an unknown object.
 
     Of a plan it checks what `tau plan` promises, whether the recordings were complete, and whether
-    the bounds are those of the installed core. Of a plan of code it also compares the files beside
-    it: its fragment NAME.lds, the recordings that it names, and vmlinux, or else the kernel that
-    was recorded. They may be elsewhere; a note says what was not compared.
+    the installed core has the same bounds. Of a plan of code it also compares the files next
+    to it: its fragment NAME.lds, the recordings that it names, and vmlinux, or else the kernel that
+    was recorded. They may be elsewhere; a note names those that were not compared.
 
     Of a code recording it checks every checksum, that counts, touches and times agree, and whether
     the kernel reached its steady state.

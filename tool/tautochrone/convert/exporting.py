@@ -61,7 +61,7 @@ def export_csv_to(reader: trace.TraceReader, descriptor: int, name: Path | str) 
 def export_parquet(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
     """Write a trace as a Parquet file, otherwise as export_csv; returns its events.
 
-    The columns are those of trace.EVENT. The metadata holds the operations, the call sites, the
+    It has the columns of trace.EVENT. The metadata holds the operations, the call sites, the
     ABI, and how the trace ended, as JSON. Raises TauError, also if pyarrow is missing.
     """
     try:

@@ -152,7 +152,7 @@ def _import_recorded(path: Path, out: Path, form: str, progress: Progress | None
 
 
 def _imported(form: str, counts: Struct, notes: tuple[str, ...], **known: Any) -> Imported:
-    """What was imported, by the counts of a merge or of a writer; `known` are other fields."""
+    """The result, from the counts of a merge or a writer; `known` are other fields."""
     fields: dict[str, Any] = {
         "unknown_first_line": 0,
         "double_free_first_line": 0,

@@ -18,7 +18,7 @@ from tautochrone.trace.ending import note_ending
 
 
 @dataclass(frozen=True)
-class AccessTrace(outcome.Left):
+class AccessTrace(outcome.ProcessRecord):
     """The trace of one process; with --raw its unconverted recording."""
 
     facts: Struct | None = None
@@ -51,7 +51,7 @@ class AccessTrace(outcome.Left):
 
 
 def record(
-    words: list[str], out: Path | None, how: outcome.How, full: bool, events_max: int | None
+    words: list[str], out: Path | None, how: outcome.Options, full: bool, events_max: int | None
 ) -> int:
     """Record `words` and its children under Valgrind; return the exit status. Raises TauError.
 
@@ -81,7 +81,7 @@ def record(
 
 
 def _finish(
-    folder: Path, out: Path | None, how: outcome.How, name: str, ended: launch.Ended
+    folder: Path, out: Path | None, how: outcome.Options, name: str, ended: launch.Ended
 ) -> tuple[list[AccessTrace], list[recordings.NotRecorded]]:
     """Convert every recording in `folder` and name it. Also return processes without an event."""
     made = []

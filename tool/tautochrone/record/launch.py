@@ -80,7 +80,7 @@ def preloadable(library: Path) -> Iterator[str]:
     if not any(letter in str(library) for letter in " :,\t"):
         yield session.library_path(library)
         return
-    # The program may do to it what it likes.
+    # The program may change or remove it.
     with tempfile.TemporaryDirectory(prefix="tau-", ignore_cleanup_errors=True) as folder:
         link = Path(folder) / library.name
         link.symlink_to(library)
@@ -259,5 +259,5 @@ def _say_waiting(name: str) -> None:
     text = processes.names_text(names)
     output.warn(
         f"tau: {name} ended, but these still run: {text}",
-        "wait for them, or press Ctrl-C to keep what is recorded so far",
+        "wait for them, or press Ctrl-C to keep the recording so far",
     )

@@ -130,7 +130,7 @@ def _merge(
 ) -> Struct:
     failure: list[BaseException] = []
 
-    def told(_: None, done_bytes: int, total_bytes: int) -> bool:
+    def report_progress(_: None, done_bytes: int, total_bytes: int) -> bool:
         try:
             if progress is not None:
                 progress(done_bytes, total_bytes)
@@ -139,7 +139,7 @@ def _merge(
         return not failure
 
     callback = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64)(
-        told
+        report_progress
     )
     merged = native.struct("tau_merge_result")()
     text = json.dumps(header, ensure_ascii=True).encode()

@@ -1,4 +1,4 @@
-"""What `tau record` leaves, whichever recorder it used: a trace of each process, and what it says.
+"""The outcome of `tau record`, whichever recorder it used: a trace of each process, and messages.
 
 The process with the most events comes first and gets the name that the user chose.
 """
@@ -16,7 +16,7 @@ from tautochrone.record import launch, processes, recordings
 
 
 @dataclass(frozen=True)
-class How:
+class Options:
     """The options of both recorders; `preset` None changes nothing in the program."""
 
     preset: dict[str, str] | None
@@ -28,7 +28,7 @@ class How:
 
 
 @dataclass(frozen=True)
-class Left:
+class ProcessRecord:
     """What one process left: its trace, or with --raw its recording."""
 
     path: Path
@@ -50,12 +50,12 @@ class Left:
         raise NotImplementedError
 
 
-OneLeft = TypeVar("OneLeft", bound=Left)
+AnyRecord = TypeVar("AnyRecord", bound=ProcessRecord)
 
 
 def place(
-    made: Sequence[OneLeft], out: Path | None, force: bool, exit_status: int
-) -> tuple[list[OneLeft], list[OneLeft]]:
+    made: Sequence[AnyRecord], out: Path | None, force: bool, exit_status: int
+) -> tuple[list[AnyRecord], list[AnyRecord]]:
     """Move files out of the recordings' folder, as recordings.place does, the largest first.
 
     Return them, and those that have no event and are left where they are.
@@ -70,7 +70,7 @@ def place(
 
 
 def document(
-    left: Sequence[Left], missing: list[recordings.NotRecorded], ended: launch.Ended
+    left: Sequence[ProcessRecord], missing: list[recordings.NotRecorded], ended: launch.Ended
 ) -> dict[str, Any]:
     """The JSON of one run."""
     return {
@@ -83,8 +83,8 @@ def document(
     }
 
 
-def note_start(name: str, how: How, what: str) -> None:
-    """Say before the program starts WHAT is recorded beside its calls, and what the preset sets."""
+def note_start(name: str, how: Options, what: str) -> None:
+    """Say before the program starts which calls and WHAT else is recorded; name the preset."""
     family = " and its children" if how.children else ""
     output.note(
         f"tau: recording malloc, calloc, realloc, aligned_alloc and free of {name}{family}, {what}"
@@ -96,7 +96,7 @@ def note_start(name: str, how: How, what: str) -> None:
         )
 
 
-def note_places(left: Sequence[Left], next_step: str, details: str = "") -> None:
+def note_places(left: Sequence[ProcessRecord], next_step: str, details: str = "") -> None:
     """Say where the traces are, and what to do with the first."""
     first, others = left[0], left[1:]
     names = [

@@ -26,7 +26,7 @@ NOT_RECORDED = (
 
 
 @dataclass(frozen=True)
-class Trace(outcome.Left):
+class Trace(outcome.ProcessRecord):
     """The trace of one process, or with --raw its recording."""
 
     merged: Struct | None = None
@@ -59,7 +59,7 @@ class Trace(outcome.Left):
 
 
 def record(
-    words: list[str], out: Path | None, how: outcome.How, emulated: launch.Emulated | None
+    words: list[str], out: Path | None, how: outcome.Options, emulated: launch.Emulated | None
 ) -> tuple[dict[str, Any], list[Trace], launch.Ended]:
     """Record one run: its JSON, its traces, and how the program ended. Raises TauError."""
     with recordings.raw_folder(merge.RAW_SUFFIX) as folder:
@@ -95,7 +95,7 @@ def note_emulation(found: emulation.Emulation) -> None:
 def _finish(
     folder: Path,
     out: Path | None,
-    how: outcome.How,
+    how: outcome.Options,
     name: str,
     ended: launch.Ended,
     emulated: launch.Emulated | None,
@@ -178,7 +178,7 @@ def _merge_one(
 
 
 def _warn(trace: Trace) -> None:
-    """Say what is missing from a trace, and what the program freed wrongly."""
+    """Name the events that a trace lacks, and the objects that were freed wrongly."""
     header, merged, who = trace.header, trace.merged, str(trace.who)
     page = header.page
     if page.stop_reason:
@@ -234,7 +234,7 @@ def stop_step(code: int) -> str:
 
 
 def note_summary(traces: list[Trace], ended: launch.Ended) -> None:
-    """Say what was recorded, where it is, and what to do next."""
+    """Print the size of the recording, its place, and the next step."""
     first = traces[0]
     merged = first.merged
     if merged is None:

@@ -32,7 +32,7 @@ TARGETS = {
     ("EM_RISCV", 32): "riscv32",
 }
 SHIM = "core/ports/record_wrap.c (its first comment says how)"
-# A compiler's option, what it builds in, and a function of that.
+# A compiler's option, the library that it builds in, and a function of that library.
 SANITIZERS = {
     "address": ("AddressSanitizer", "__asan_init"),
     "hwaddress": ("HWAddressSanitizer", "__hwasan_init"),

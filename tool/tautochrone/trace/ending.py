@@ -1,4 +1,4 @@
-"""How a trace ended, and what is missing from it. Every command that reads a trace reports it.
+"""How a trace ended, and which events it lacks. Every command that reads a trace reports it.
 
 with open_trace("program.tau") as reader:
     note_ending(reader.path, reader.ending)
@@ -259,7 +259,7 @@ def _unseen(header: Mapping[str, Any], totals: Struct) -> Remark | None:
 
 def _no_exit(header: Mapping[str, Any]) -> Remark | None:
     """The remark on a program that did not run to its exit. Its events are complete until then,
-    except in a target's stream without an end mark: nothing tells whether its end is missing.
+    except in a target's stream without an end mark: its end may be missing.
     """
     ended = header.get("ended")
     if not isinstance(ended, str) or ended == ENDED_BY_EXIT:

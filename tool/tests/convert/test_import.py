@@ -1,4 +1,4 @@
-"""`tau import`: CSV with all its errors, heaptrack against our own counts, what is refused."""
+"""`tau import`: CSV with all its errors, heaptrack against our own counts, refusals."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_existing_output_is_kept_unless_forced(tmp_path: Path) -> None:
         run(path, "-o", str(out)).exception and _reraise(run(path, "-o", str(out)))
     assert out.read_text() == "precious"
     assert run(path, "-o", str(out), "--force").exception is None
-    # A failing import leaves what was there.
+    # A failing import leaves the existing file.
     path.write_text("op,id,size\nmalloc,1\n")
     assert isinstance(run(path, "-o", str(out), "--force").exception, TauError)
     assert open_trace(out).totals.events == 1

@@ -1,4 +1,4 @@
-"""Recordings that end early: what is in their folder stays, and the next step fits the cause."""
+"""Recordings that end early: their folder keeps its files, and the next step fits the cause."""
 
 from __future__ import annotations
 

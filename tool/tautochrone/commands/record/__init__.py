@@ -115,7 +115,7 @@ def command(
 
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
     of the others are written to the same folder, named after program and pid. With --runs, these
-    are in FOLDER/children, and the exit status is that of the first run that failed. Each run reads
+    are in FOLDER/children, and the exit status is the first failed run's. Each run reads
     stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)
@@ -132,7 +132,7 @@ def command(
         folder = record_runs.check(out, runs, single, force)
     else:
         recordings.check_output(out, force, programs, as_json)
-    how = outcome.How(
+    how = outcome.Options(
         preset=launch.preset_of(dict(os.environ)) if preset == "auto" else None,
         children=children,
         raw=raw,
@@ -150,9 +150,9 @@ def command(
         preloaded.note_emulation(emulated.emulation)
     if runs > 1:
 
-        def one(path: Path) -> record_runs.One:
+        def one(path: Path) -> record_runs.FinishedRun:
             result, traces, ended = preloaded.record(words, path, how, emulated)
-            return record_runs.One(result, [trace.path for trace in traces], ended)
+            return record_runs.FinishedRun(result, [trace.path for trace in traces], ended)
 
         return record_runs.record(folder, runs, one, as_json)
     result, traces, ended = preloaded.record(words, out, how, emulated)
