@@ -1,4 +1,4 @@
-"""`tau record`: runs a program and records what it allocates and frees."""
+"""`tau record`: runs a program and records each allocation and each free."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from tautochrone.commands.options import FORCE
 from tautochrone.commands.record import runs as record_runs
 from tautochrone.console import output
 from tautochrone.files import output_file
@@ -43,7 +44,7 @@ from tautochrone.record import (
     show_default=True,
     help="Record the command N times, to FOLDER/1.tau … N.tau.",
 )
-@click.option("--force", is_flag=True, help="Replace an existing output (default: refuse).")
+@FORCE
 @click.option(
     "--raw",
     is_flag=True,
@@ -105,7 +106,7 @@ def command(
     as_json: bool,
     arguments: tuple[str, ...],
 ) -> int:
-    """Run PROGRAM and record what it allocates and frees.
+    """Run PROGRAM and record each allocation and each free.
 
     \b
     tau record -- ./program --its arguments
@@ -115,7 +116,7 @@ def command(
 
     Each process gets a trace. With -o, the process with the most events gets that name; the traces
     of the others are written to the same folder, named after program and pid. With --runs, these
-    are in FOLDER/children, and the exit status is the first failed run's. Each run reads
+    are in FOLDER/children, and the exit status comes from the first run that failed. Each run reads
     stdin from the start, which must not be a pipe. Ctrl-C ends all runs.
     """
     words = list(arguments[1:] if arguments[:1] == ("--",) else arguments)

@@ -4,8 +4,6 @@ FOLDER/1.tau to FOLDER/N.tau are the processes with the most events, one of each
 other processes are in FOLDER/children. Runs that did not end by themselves leave no trace.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
