@@ -1,7 +1,5 @@
 """Programs of other machines, by cross compilers and user-mode QEMU: record, import, plan, run."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

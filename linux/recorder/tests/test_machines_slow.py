@@ -3,8 +3,6 @@
 Left out is what QEMU 7.2 does not do: seccomp filters, and programs that exec starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Merging never crashes, whatever the raw file holds, and gives what can be read of it."""
 
-from __future__ import annotations
-
 import random
 import struct
 import subprocess
@@ -21,9 +19,8 @@ from tautochrone.record.program import build_id
 from tautochrone.trace import abi
 from tautochrone.trace.file import open_trace
 
-from testing.recorded import events_of
+from testing.recorded import Build, events_of
 
-Build = Callable[..., Path]
 ROOT = Path(__file__).parents[3]
 ROUNDS = 150
 HEADER_BYTES = 4096

@@ -1,7 +1,5 @@
 """`tau record`: its messages, its outputs, its refusals, and its exit status."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -17,10 +15,7 @@ import pytest
 
 from tautochrone.record import merge
 from tautochrone.trace.file import open_trace
-
-Build = Callable[..., Path]
-Tau = Callable[..., Any]
-Record = Callable[..., Any]
+from testing.recorded import Build, Record, Tau
 
 
 def script(path: Path, text: str, mode: int = 0o755) -> Path:

@@ -3,22 +3,19 @@
 Method: short programs are recorded as a user does it; then the file system is looked at.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tautochrone.trace.file import open_trace
+from testing.recorded import Tau
 
 TIMEOUT_S = 300
 TAU = [sys.executable, "-m", "tautochrone"]
-Tau = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def events(path: Path) -> int:

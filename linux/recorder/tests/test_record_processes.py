@@ -1,7 +1,5 @@
 """`tau record` and all the processes of a program: those it cannot see, and those that live on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -10,24 +8,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tautochrone.facts import trace_format
 from tautochrone.trace.file import open_trace
-from testing.recorded import events_of
+from testing.recorded import Build, Record, Tau, events_of
 
 MALLOC, FREE = trace_format.OP_MALLOC, trace_format.OP_FREE
 DAEMON_MS = 30_000  # a child lives on, longer than a slow machine takes to start the command
 MESSAGE_WAIT_S = 300.0
 # The interpreter itself, not a script that looks for it.
 PYTHON = os.path.realpath(sys.executable)
-Build = Callable[..., Path]
-Record = Callable[..., Any]
-Tau = Callable[..., Any]
 
 
 # ---- Programs that cannot be recorded

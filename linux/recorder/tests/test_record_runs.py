@@ -3,8 +3,6 @@
 Method: a script counts its own runs in a file, and behaves as the test says in each.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -12,15 +10,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tautochrone.trace.file import open_trace
-
-Tau = Callable[..., Any]
+from testing.recorded import Tau
 
 
 @pytest.fixture

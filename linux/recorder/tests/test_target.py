@@ -1,7 +1,5 @@
 """The target shim: what a firmware records comes back from its byte stream, event by event."""
 
-from __future__ import annotations
-
 import csv
 import json
 import platform
@@ -10,7 +8,6 @@ import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,11 +29,10 @@ from tautochrone.trace.file import OPS, open_trace
 
 from linux.recorder.tests import test_merge as fuzz
 from testing import command
-from testing.recorded import events_of
+from testing.recorded import Build, events_of
 
 ROOT = Path(__file__).parents[3]
 SHIM = ROOT / "core" / "ports" / "record.c"
-Build = Callable[..., Path]
 
 
 @pytest.fixture

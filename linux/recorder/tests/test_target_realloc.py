@@ -4,13 +4,10 @@ Method: the Zephyr recipe is taken out of core/ports/record.h and built into a f
 stand-in for Zephyr's heap, whose every operation must come back; then each condition of the rule.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,12 +15,11 @@ import pytest
 from tautochrone.record import merge
 
 from linux.recorder.tests.test_target import run_rows
-from testing.recorded import operations_of
+from testing.recorded import Build, operations_of
 
 ROOT = Path(__file__).parents[3]
 PORTS = ROOT / "core" / "ports"
 SHIM = str(PORTS / "record.c")
-Build = Callable[..., Path]
 
 
 def recipe(title: str) -> str:

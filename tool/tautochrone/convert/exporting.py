@@ -1,7 +1,5 @@
 """Writes traces in other tools' formats."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import json

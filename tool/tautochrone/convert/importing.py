@@ -1,7 +1,5 @@
 """Converts other programs' records to traces: detects a file's format and calls its reader."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import zlib

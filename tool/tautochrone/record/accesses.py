@@ -4,8 +4,6 @@ The tool is a separate program under the GPL. Its first use compiles it against 
 `valgrind` package, in about two seconds, and keeps it in the user's cache.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """`tau record --accesses`: runs the program and makes the traces."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

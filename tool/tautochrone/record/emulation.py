@@ -4,8 +4,6 @@ Debian's user-mode QEMU runs a Linux program of another machine. The recorder fo
 built from the sources in this package with Debian's cross compiler, and kept in the user's cache.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

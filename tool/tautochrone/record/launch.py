@@ -1,7 +1,5 @@
 """Starts a program with the recorder preloaded; waits for it and its descendants."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -4,8 +4,6 @@ The preloaded recorder leaves a raw recording (facts/recording.h). A firmware se
 (core/ports/record_wrap.c).
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

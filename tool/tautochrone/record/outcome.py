@@ -3,8 +3,6 @@
 The process with the most events comes first and gets the name that the user chose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

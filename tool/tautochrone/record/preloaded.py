@@ -1,7 +1,5 @@
 """Records a command with the preloaded recorder, and merges the recordings into traces."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 import tempfile

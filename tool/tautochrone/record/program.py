@@ -3,8 +3,6 @@
 A script is followed along its #! line to its interpreter.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform

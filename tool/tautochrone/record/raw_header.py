@@ -1,7 +1,5 @@
 """The header of a raw recording (facts/recording.h): which program, and how its recording ended."""
 
-from __future__ import annotations
-
 import errno
 import os
 from dataclasses import dataclass

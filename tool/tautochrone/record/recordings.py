@@ -1,7 +1,5 @@
 """Keeps recordings and traces during and after recording; names processes without one."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

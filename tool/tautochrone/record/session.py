@@ -5,8 +5,6 @@ if both add as many variables, of the same lengths. So both add LD_PRELOAD and t
 them.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tautochrone.native import RUN_LIBRARY

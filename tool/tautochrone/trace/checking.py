@@ -1,7 +1,5 @@
 """Validates a whole trace against every rule of SPEC."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

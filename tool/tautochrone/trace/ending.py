@@ -4,8 +4,6 @@ with open_trace("program.tau") as reader:
     note_ending(reader.path, reader.ending)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

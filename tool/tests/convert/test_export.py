@@ -1,7 +1,5 @@
 """`tau export`: CSV that comes back as it was, Parquet that holds the same, pipes, full disks."""
 
-from __future__ import annotations
-
 import builtins
 import csv
 import json

@@ -1,7 +1,5 @@
 """`tau import`: CSV with all its errors, heaptrack against our own counts, refusals."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -1,7 +1,5 @@
 """Recordings that end early: their folder keeps its files, and the next step fits the cause."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -4,8 +4,6 @@ Method: traces that end too early for each reason there is are given to each com
 say is the property of the opened trace, whose sentences are pinned here.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The beginning of a trace is a trace of the same events, and replays as the whole one begins."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

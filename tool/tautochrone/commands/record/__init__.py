@@ -1,7 +1,5 @@
 """`tau record`: runs a program and records each allocation and each free."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
