@@ -219,8 +219,6 @@ static Bool is_linker(Addr code) {
 IRSB *access_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
                         const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
                         IRType host_word) {
-    (void)extents;
-    (void)host;
     tl_assert(guest_word == Ity_I64 && host_word == Ity_I64);
     struct block block = {.out = deepCopyIRSBExceptStmts(in),
                           .stack_pointer = layout->offset_SP,
