@@ -14,6 +14,7 @@ import pytest
 
 from tautochrone.convert.importing import Imported, import_file
 from tautochrone.trace.abi import of_header, of_host
+from tautochrone.trace.ending import ENDED_BY_FLUSH, ENDED_WITHOUT_MARK
 from tautochrone.trace.file import open_trace
 
 from testing import firmware
@@ -30,6 +31,19 @@ EXPECTED = [
 ]
 EXPECTED_OF_NEWLIB = ["malloc 1008", "realloc 1010", "calloc 1009", "aligned_alloc 1011"]
 EXPECTED_AT_THE_END = ["malloc 1013", "malloc 0"]
+NEVER_EXITS = """
+#include <stdlib.h>
+#include <unistd.h>
+void tau_record_wrap_flush(void);
+int main(void) {
+    for (int i = 0; i < 400; i++) {
+        void *volatile object = malloc(20);
+        free(object);
+    }
+    AT_THE_END
+    _exit(0);
+}
+"""
 PICOLIBC = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost"]
 PICOLIBC += ["--crt0=semihost", "-march=rv32imac", "-mabi=ilp32"]
 PICOLIBC_MEMORY = ["__flash=0x80000000", "__flash_size=0x200000", "__ram=0x80200000"]
@@ -96,6 +110,24 @@ def test_every_function_is_recorded_once(tmp_path: Path, library: str, abi: str)
         else:
             size_of_live[slot] = size
     assert numbers.isdisjoint(size_of_live.values()), "each object's end is recorded"
+
+
+@pytest.mark.parametrize(
+    ("at_the_end", "ended"),
+    [("", ENDED_WITHOUT_MARK), ("tau_record_wrap_flush();", ENDED_BY_FLUSH)],
+)
+def test_a_program_that_never_exits_flushes_or_its_end_is_missed(
+    tmp_path: Path, at_the_end: str, ended: str
+) -> None:
+    """_exit runs no destructor, as a linker script without .fini_array.* [REC-26]."""
+    source = tmp_path / "never.c"
+    source.write_text(NEVER_EXITS.replace("AT_THE_END", at_the_end))
+    run("gcc", *STRICT, *RECORD, source, RECORDER, WRAPS, "-o", "program", cwd=tmp_path)
+    run("./program", cwd=tmp_path)
+    import_file(tmp_path / CAPTURE, tmp_path / "out.tau")
+    with open_trace(tmp_path / "out.tau") as reader:
+        assert reader.header["ended"] == ended
+        assert (reader.totals.events == 800) == (ended == ENDED_BY_FLUSH)
 
 
 def test_a_correct_program_in_cpp_has_no_misuse(tmp_path: Path) -> None:
