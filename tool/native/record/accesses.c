@@ -1,15 +1,11 @@
 // See accesses.h. The file is mapped and read once; events are passed to the writer in batches.
 #include "tool/native/record/accesses.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "facts/accesses.h"
+#include "tool/native/record/mapped_file.h"
 #include "tool/native/trace/bytes.h"
 #include "tool/native/trace/columns.h"
 
@@ -286,26 +282,20 @@ static enum tau_trace_status convert(struct conversion *run) {
 enum tau_trace_status tau_accesses_convert(const char *path, struct tau_trace_writer *writer,
                                            struct tau_accesses_facts *facts) {
     struct conversion run = {.writer = writer, .facts = facts};
-    struct stat about;
+    struct tau_mapped_file file;
     *facts = (struct tau_accesses_facts){0};
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &about) != 0) {
+    if (!tau_mapped_file_open(&file, path)) {
         return TAU_TRACE_IO_FAILED;
     }
-    const size_t bytes = about.st_size > 0 ? (size_t)about.st_size : 0;
-    if (bytes < TAU_ACCESSES_HEADER_BYTES) {
-        close(file);
+    if (file.size_bytes < TAU_ACCESSES_HEADER_BYTES) {
+        tau_mapped_file_close(&file);
         return TAU_TRACE_NOT_A_TRACE;
     }
-    const uint8_t *all = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    close(file);
-    if (all == MAP_FAILED) {
-        return TAU_TRACE_IO_FAILED;
-    }
+    const uint8_t *all = file.bytes;
     const uint8_t version = all[TAU_ACCESSES_HEADER_BYTES - 1];
     enum tau_trace_status status = TAU_TRACE_NO_MEMORY;
     run.at = all + TAU_ACCESSES_HEADER_BYTES;
-    run.end = all + bytes;
+    run.end = all + file.size_bytes;
     if (memcmp(all, TAU_ACCESSES_MAGIC, TAU_ACCESSES_HEADER_BYTES - 1) != 0 || version == 0) {
         status = TAU_TRACE_NOT_A_TRACE;
     } else if (version > TAU_ACCESSES_VERSION) {
@@ -315,6 +305,6 @@ enum tau_trace_status tau_accesses_convert(const char *path, struct tau_trace_wr
     }
     tau_trace_columns_close(&run.batch);
     free(run.sites);
-    munmap((void *)(uintptr_t)all, bytes);
+    tau_mapped_file_close(&file);
     return status;
 }

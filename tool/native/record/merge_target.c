@@ -1,13 +1,9 @@
 // Reads a target's stream: blocks in the order they were sent, each decoded alone. Bytes between
 // valid blocks are skipped.
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/ports/record.h"
+#include "tool/native/record/mapped_file.h"
 #include "tool/native/record/merge.h"
 #include "tool/native/record/merge_emit.h"
 
@@ -15,8 +11,7 @@
 #define SEARCH_BYTES (1u << 20)
 
 struct stream {
-    const uint8_t *bytes;
-    size_t size_bytes;
+    struct tau_mapped_file file;
     bool any;          // a block was read
     uint16_t machine;  // the first block's ABI and pointer bytes
     uint32_t sequence;
@@ -148,8 +143,8 @@ static bool block_find(const uint8_t *bytes, size_t *at, size_t end,
 
 static enum tau_merge_status stream_merge(struct stream *stream) {
     struct tau_merge_target_block block;
-    for (size_t at = 0; block_find(stream->bytes, &at, stream->size_bytes, &block);) {
-        const uint8_t *payload = stream->bytes + at + TAU_RECORD_BLOCK_HEADER_BYTES;
+    for (size_t at = 0; block_find(stream->file.bytes, &at, stream->file.size_bytes, &block);) {
+        const uint8_t *payload = stream->file.bytes + at + TAU_RECORD_BLOCK_HEADER_BYTES;
         if (block.version != TAU_RECORD_BLOCK_VERSION) {
             return block.version > TAU_RECORD_BLOCK_VERSION ? TAU_MERGE_NEWER_VERSION
                                                             : TAU_MERGE_OLDER_VERSION;
@@ -168,42 +163,16 @@ static enum tau_merge_status stream_merge(struct stream *stream) {
     return stream->any ? TAU_MERGE_OK : TAU_MERGE_NOT_A_RECORDING;
 }
 
-// Maps the file PATH; *bytes is NULL if it is empty. False with errno if it cannot be read.
-static bool file_map(const char *path, const uint8_t **bytes, size_t *size_bytes) {
-    struct stat about;
-    void *mapped = MAP_FAILED;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    *bytes = NULL;
-    *size_bytes = 0;
-    if (file >= 0 && fstat(file, &about) == 0) {
-        *size_bytes = (size_t)about.st_size;
-        mapped = *size_bytes == 0 ? NULL : mmap(NULL, *size_bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    }
-    const int cause = errno;
-    if (file >= 0) {
-        close(file);
-    }
-    errno = cause;
-    *bytes = mapped == MAP_FAILED ? NULL : mapped;
-    return mapped != MAP_FAILED;
-}
-
-static void file_unmap(const uint8_t *bytes, size_t size_bytes) {
-    if (bytes != NULL) {
-        munmap((void *)(uintptr_t)bytes, size_bytes);
-    }
-}
-
 enum tau_merge_status tau_merge_target_start(const char *path,
                                              struct tau_merge_target_block *block) {
-    const uint8_t *bytes;
-    size_t size_bytes, at = 0;
-    if (!file_map(path, &bytes, &size_bytes)) {
+    struct tau_mapped_file file;
+    size_t at = 0;
+    if (!tau_mapped_file_open(&file, path)) {
         return TAU_MERGE_INPUT_FAILED;
     }
-    const bool found =
-        block_find(bytes, &at, size_bytes < SEARCH_BYTES ? size_bytes : SEARCH_BYTES, block);
-    file_unmap(bytes, size_bytes);
+    const size_t end = file.size_bytes < SEARCH_BYTES ? file.size_bytes : SEARCH_BYTES;
+    const bool found = block_find(file.bytes, &at, end, block);
+    tau_mapped_file_close(&file);
     return found ? TAU_MERGE_OK : TAU_MERGE_NOT_A_RECORDING;
 }
 
@@ -212,19 +181,19 @@ enum tau_merge_status tau_merge_target_stream(const char *path, const char *out,
                                               void *context, struct tau_merge_result *result) {
     struct stream stream = {0};
     memset(result, 0, sizeof(*result));
-    if (!file_map(path, &stream.bytes, &stream.size_bytes)) {
+    if (!tau_mapped_file_open(&stream.file, path)) {
         return TAU_MERGE_INPUT_FAILED;
     }
     stream.emit.result = result;
     stream.emit.joins = true;
     stream.emit.progress = progress;
     stream.emit.context = context;
-    stream.emit.total_bytes = stream.size_bytes;
+    stream.emit.total_bytes = stream.file.size_bytes;
     enum tau_merge_status merged = TAU_MERGE_OK;
     if (tau_merge_emit_open(&stream.emit, out, header_json)) {
         merged = stream_merge(&stream);
     }
     const enum tau_merge_status closed = tau_merge_emit_close(&stream.emit);
-    file_unmap(stream.bytes, stream.size_bytes);
+    tau_mapped_file_close(&stream.file);
     return merged != TAU_MERGE_OK ? merged : closed;
 }
