@@ -14,8 +14,6 @@ from tautochrone.installation import pip_install
 from tautochrone.trace import abi
 from tautochrone.trace import file as trace
 
-PARQUET_BATCH_BLOCKS = 16
-
 
 def export_csv(reader: trace.TraceReader, path: Path, force: bool = False) -> int:
     """Write a trace as the CSV file `path`; returns its events.
