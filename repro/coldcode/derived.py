@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.engine.claims import sentences_of
-from tautochrone.coldcode.linux.flash import PAGE_BYTES
+from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.coldcode.linux.qemu import NANOSECONDS_PER_INSTRUCTION
 
 # What the paper prints.

@@ -21,7 +21,6 @@ import pytest
 
 from linux.coldcode.tests import kernel_model
 from tautochrone import native
-from tautochrone.coldcode.checking import problems_of
 from tautochrone.coldcode.kernel import Kernel
 from tautochrone.coldcode.profile import PLUGIN, How, profile
 from tautochrone.coldcode.recording import (
@@ -30,6 +29,7 @@ from tautochrone.coldcode.recording import (
     load,
     patched_blocks,
     prepared,
+    problems_of,
     refuse_other_kernel,
 )
 from tautochrone.errors import TauError

@@ -40,7 +40,7 @@ def test_the_embedded_kernel_runs_with_its_cold_code_in_flash(tmp_path: Path) ->
         "--configuration",
         "embedded",
     ]
-    command += ["--root", str(tmp_path / "root"), "--frames", "16", "--json"]
+    command += ["--root", str(tmp_path / "root"), "--frames", "16", "--compare", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_MAX)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -17,8 +17,7 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Functions:
-    """Functions by rising address; none overlap. Code before a section's first symbol has no name.
-    """
+    """Functions by rising address; none overlap. Code before the first symbol has no name."""
 
     starts: np.ndarray
     sizes_bytes: np.ndarray

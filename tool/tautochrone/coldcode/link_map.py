@@ -80,9 +80,7 @@ def alignment_bytes(pieces: Sequence[Piece]) -> int:
     return together & -together
 
 
-def with_larger_sizes(
-    pieces: Sequence[Piece], others: Collection[Piece]
-) -> tuple[Piece, ...]:
+def with_larger_sizes(pieces: Sequence[Piece], others: Collection[Piece]) -> tuple[Piece, ...]:
     """PIECES, each with the largest of its sizes in several links.
 
     The linker shortens a call if its target is near. A piece that grew in one placement may grow in

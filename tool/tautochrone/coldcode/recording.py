@@ -166,6 +166,23 @@ def read(path: Path) -> CodeRecording:
     return recording
 
 
+def problems_of(path: Path) -> list[DamagedError]:
+    """The problems of a recording; empty if it is sound and can be planned from."""
+    try:
+        recording = read(path)
+    except DamagedError as error:
+        return [error]
+    if recording.marker_time is None and recording.settings.marker is not None:
+        name = recording.settings.said("marker") or f"{recording.settings.marker:#x}"
+        cause = f"{name} was not executed, so there is no steady state"
+        step = "let QEMU run longer, or choose a function that the kernel calls when it has booted"
+        return [DamagedError("marker", cause, step)]
+    if not recording.blocks["steady"].any():
+        cause = "no code of the kernel was executed in steady state"
+        return [DamagedError("blocks", cause, "let QEMU run longer")]
+    return []
+
+
 # ---- Against another kernel
 
 

@@ -98,7 +98,7 @@ def code_options(command: Command) -> Command:
     "--plan",
     "plan_path",
     type=PATH,
-    help="Plan of `tau plan` or `tau coldcode plan`; of code, with NAME.lds beside it (default:"
+    help="Plan of `tau plan` or `tau coldcode plan`; of code, with NAME.lds next to it (default:"
     " none).",
 )
 @click.option(
@@ -159,10 +159,10 @@ def command(
     both; the plan then has both parts. With --on, the options of `tau replay` say how to replay.
     With --events, the report is about the first N events of the trace.
 
-    Recordings of code are shown with the placements of all planners: RAM against faults, and both
+    Recordings of code are shown with the plan's placement and others: RAM against faults, and both
     by threshold, number of frames and policy. Planning them takes a minute or more.
     """
-    from tautochrone.plan.code.section import fragment_path
+    from tautochrone.plan.code import fragment_path
 
     named = (plan_path, given["build_path"], given["kernel"], given["link_map"])
     read = [*recordings, *given["replay_paths"], *(one for one in named if one is not None)]
@@ -214,7 +214,7 @@ def _parts(
         for trace, reader in traces:
             parts.append(_program(trace, reader, plan_path, given))
     if of_code:
-        from tautochrone.commands.coldcode.report import Asked, part_of
+        from tautochrone.coldcode.report import Asked, part_of
 
         named = (given["kernel"], given["link_map"], given["thresholds"], given["page_us"])
         parts.append(part_of(of_code, plan_path, Asked(*named)))
@@ -302,7 +302,7 @@ def build(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part
     """Return what a trace and its replays contribute to a report."""
     from tautochrone.plan.file import ALIGNMENT_BYTES, bucket_bytes, load_plan
     from tautochrone.plan.remarks import plan_remarks
-    from tautochrone.report import classes, footprints, instructions, live_bytes, pages, sizes
+    from tautochrone.report import cost_figures, heap_figures
     from tautochrone.report.comparison import heaps
     from tautochrone.report.curves import COLUMNS, curves_of
     from tautochrone.report.page import Part
@@ -321,18 +321,19 @@ def build(reader: TraceReader, plan_path: Path | None, replays: Replays) -> Part
         class_sizes=[size for size, _ in planned],
         granule_bytes=granule,
     )
-    panels = [live_bytes.draw(curves)]
+    panels = [heap_figures.live_bytes(curves)]
     plain = heaps(replays.entries)
     paged = [entry for entry in replays.entries if entry.pages is not None]
     if plain:
-        panels.append(footprints.draw(plain, curves.peak_bytes))
-    panels += pages.draw(paged, trace.name)
+        panels.append(heap_figures.footprints(plain, curves.peak_bytes))
+    panels += cost_figures.pages(paged, trace.name)
     if replays.entries:
-        counted = instructions.draw(replays.entries, ISA_NAMES.get(replays.isa, replays.isa))
+        isa = ISA_NAMES.get(replays.isa, replays.isa)
+        counted = cost_figures.instructions(replays.entries, isa)
         panels += [counted] if counted else []
     if planned:
-        panels.append(classes.draw(curves, planned))
-    panels.append(sizes.draw(reader.sizes(), {size for size, _ in planned}, granule))
+        panels.append(heap_figures.pools(curves, planned))
+    panels.append(heap_figures.sizes(reader.sizes(), {size for size, _ in planned}, granule))
     sentences = _said(curves.peak_bytes, replays.entries, plan, trace.name)
     remarks = [f"{trace}: {sentence}" for sentence in reader.ending.sentences]
     remarks += [f"{plan_path}: {text}" for text in plan_remarks(plan, header)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tautochrone.console.output import percent
 from tautochrone.replay.entry import OURS, PEER, PLANNED, Entry
-from tautochrone.report.panel import of_bytes
+from tautochrone.report.figure import of_bytes
 
 PLAIN = "plain TLSF"
 

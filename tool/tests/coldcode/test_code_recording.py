@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tautochrone.coldcode.checking import problems_of
 from tautochrone.coldcode.chunks import varints
 from tautochrone.coldcode.kernel import read_kernel
-from tautochrone.coldcode.recording import SETTINGS, load
+from tautochrone.coldcode.recording import SETTINGS, load, problems_of
 from tautochrone.errors import TauError
 from tautochrone.facts import code_format as form
 from testing.command import tau
