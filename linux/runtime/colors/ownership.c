@@ -1,10 +1,9 @@
 // Looks at pages one by one, with its own indices: it shares nothing with what has mapped them.
-#include "linux/runtime/colors/ownership.h"
+#include "linux/runtime/colors/partition.h"
 
 #include <stdio.h>
 
 #include "linux/runtime/colors/maps.h"
-#include "linux/runtime/colors/partition.h"
 
 static char complaint[160];
 

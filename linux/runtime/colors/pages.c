@@ -1,10 +1,9 @@
-#include "linux/runtime/colors/pages.h"
+#include "linux/runtime/colors/partition.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
 #include "linux/runtime/colors/maps.h"
-#include "linux/runtime/colors/partition.h"
 
 #define MAPPED_MAX 1024u
 

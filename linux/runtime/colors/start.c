@@ -1,11 +1,9 @@
-#include "linux/runtime/colors/start.h"
+#include "linux/runtime/colors/partition.h"
 
 #include <stddef.h>
 
 #include "linux/interpose/machine.h"
 #include "linux/runtime/colors/heaps.h"
-#include "linux/runtime/colors/ownership.h"
-#include "linux/runtime/colors/pages.h"
 #include "linux/runtime/heap.h"
 
 // Notes of what was handed out are for addresses below the spill heap, and above it.

@@ -1,4 +1,4 @@
-#include "linux/runtime/reentry.h"
+#include "linux/runtime/nested_calls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void free_waiting(void) {
     }
 }
 
-bool tau_reentry_admit(void) {
+bool tau_nested_calls_admit(void) {
     if (tau_lock_is_mine() || !tau_start()) {
         return false;
     }
@@ -37,7 +37,7 @@ bool tau_reentry_admit(void) {
     return true;
 }
 
-void *tau_reentry_allocate(size_t alignment, size_t size_bytes) {
+void *tau_nested_calls_allocate(size_t alignment, size_t size_bytes) {
     void *const pointer = tau_boot_allocate(size_bytes, alignment);
     if (pointer == NULL) {
         errno = ENOMEM;
@@ -45,7 +45,7 @@ void *tau_reentry_allocate(size_t alignment, size_t size_bytes) {
     return pointer;
 }
 
-void tau_reentry_free(void *pointer) {
+void tau_nested_calls_free(void *pointer) {
     if (tau_boot_owns(pointer)) {
         return;
     }
