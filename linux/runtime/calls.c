@@ -1,5 +1,5 @@
-// malloc's family. Results and errno are those of the C library, except where it has none to give:
-// what no heap can hold is refused with ENOMEM.
+// malloc's family. Results and errno equal the C library's. A request that no heap can hold is
+// refused with ENOMEM.
 #include "linux/runtime/calls.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ TAU_EXPORT void *malloc(size_t size) {
     return tau_calls_allocate(size, TAU_CALLS_SITE);
 }
 
-// Clears what was handed out before. The rest is as the kernel gave it.
+// Clears memory that was handed out before. The kernel has cleared the rest.
 static void clear(unsigned char *object, size_t size_bytes) {
     const uintptr_t start = (uintptr_t)object;
     const uintptr_t fresh =

@@ -19,7 +19,7 @@ static inline bool tau_calls_enter(void) {
            tau_nested_calls_admit();
 }
 
-// What is not a lone thread's plain call.
+// All calls but the plain call of a lone thread.
 void *tau_calls_allocate_shared(size_t size_bytes, uintptr_t site);
 
 static inline __attribute__((always_inline)) void *tau_calls_allocate(size_t size_bytes,

@@ -43,7 +43,7 @@ static size_t bytes_in_front(const struct tau_heap_plan *plan) {
 }
 
 // Maps the heaps, with FRONT_BYTES before the planned one, which begins at a multiple of
-// ARENA_ALIGNMENT. *SPILL_BYTES are halved while there is no room. Returns the planned heap's
+// ARENA_ALIGNMENT. *SPILL_BYTES are halved until they fit. Returns the planned heap's
 // start.
 static void *map(size_t front_bytes, size_t planned_bytes, size_t *spill_bytes, bool populate) {
     for (;;) {
@@ -99,7 +99,7 @@ const char *tau_heap_make(const struct tau_heap_plan *plan, size_t spill_bytes, 
     if (tau_heap.spill == NULL) {
         return "the spill heap is too small or too large";
     }
-    // The first bytes are no object's: in front of every pointer that is looked up lies a header.
+    // No object has the first bytes: a header lies in front of every pointer that is looked up.
     tau_heap.spill_start = (uintptr_t)memory + planned_bytes + TAU_ALIGNMENT;
     tau_heap.spill_bytes = spill_bytes - TAU_ALIGNMENT;
     tau_heap.spill_max_bytes = spill_max_bytes;

@@ -1,5 +1,5 @@
-// Calls that cannot go to the heaps: those before the heaps exist, and those of a signal handler
-// that interrupted a call of the allocator. The boot arena serves them, and their frees wait.
+// Calls that cannot go to the heaps: before the heaps exist, and in a signal handler that
+// interrupted a call of the allocator. The boot arena serves them, and their frees wait.
 #ifndef TAU_LINUX_RUNTIME_NESTED_CALLS_H
 #define TAU_LINUX_RUNTIME_NESTED_CALLS_H
 

@@ -107,7 +107,7 @@ static void write_site(const struct tau_heap_site *site) {
     write_path(module);
 }
 
-// Who overwrote a heap's control block has counts without those of that heap.
+// A heap whose control block was overwritten is left out.
 static void write_heaps(void) {
     if (tau_heap.planned != NULL && tau_budget_invariants_hold(tau_heap.planned)) {
         write_planned();
@@ -119,7 +119,7 @@ static void write_heaps(void) {
     write_colors();
 }
 
-// The heaps are last: nobody knows what was overwritten.
+// The heaps are last, since any of their memory may be overwritten.
 static void write_report(const char *end, const char *reason) {
     if (is_written || report == NULL) {
         return;

@@ -17,7 +17,7 @@
 // to meet the heap when it grows.
 #define ROOM_BYTES ((uintptr_t)1 << 42)
 #define STEP_BYTES ((size_t)64 << 20)
-// Where the process may have little, what is not used yet must not be in the way of stacks.
+// Where memory is limited, unused memory must not be in the way of stacks.
 #define STEP_LIMITED_BYTES ((size_t)1 << 20)
 #define STEP_PART 8  // of what there is
 // Beside the object: headers, and links of the block behind it.

@@ -13,8 +13,8 @@
 // it, so that objects reach from the old memory into the new. Fails if and only if the header, the
 // footer or a link of the last block was overwritten. Constant time.
 bool tau_unlocked_tlsf_extend(struct tau_tlsf *heap, size_t size_bytes);
-// Shortens a heap of one pool by as many multiples of UNIT_BYTES, a power of two, as its last block
-// has to spare if it is free; returns the bytes, which are the caller's. 0 also if the header, the
+// Shortens a heap of one pool by the free memory at its end, in multiples of UNIT_BYTES, a power of
+// two. Returns the bytes, which are the caller's. 0 also if the header, the
 // footer or a link of that block was overwritten. Constant time.
 size_t tau_unlocked_tlsf_shorten(struct tau_tlsf *heap, size_t unit_bytes);
 void *tau_unlocked_tlsf_malloc(struct tau_tlsf *heap, size_t size_bytes);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -13,61 +14,40 @@ from repro.coldcode.planners import PLANNERS, entry_points, fragmentation, profi
 from repro.coldcode.planners.edges import Edge, LinkedPieces
 from tautochrone.coldcode import placement
 from tautochrone.coldcode.fragment import PAGE_BYTES
-from tautochrone.coldcode.placement import Pages, Touched, without_repeats
+from tautochrone.coldcode.placement import ColdPieces, Pages, Touched
+from tautochrone.coldcode.replay import Cache, PageTouches, replay
+from testing.cold_problems import phased_cold, random_cold
 
 SEEDS = range(150)
 
 
-def random_pieces(seed: int, pieces: int = 12, touches: int = 40, frames: int = 2) -> LinkedPieces:
-    """A few pieces of up to a page, some of them hot, with calls between them."""
+def linked(cold: ColdPieces, edges: list[Edge]) -> LinkedPieces:
+    """Pieces one after the other, with calls between them."""
+    addresses = np.cumsum([0x1000, *cold.sizes_bytes[:-1]]).tolist()
+    fields = (cold.sizes_bytes, cold.is_cold, cold.touches, cold.frames)
+    return LinkedPieces(*fields, addresses, lambda: edges)
+
+
+def random_pieces(seed: int, pieces: int = 12) -> LinkedPieces:
+    """A few pieces of up to a page, some of them hot, with random calls."""
     source = random.Random(seed)
-    largest = source.choice((PAGE_BYTES // 4, PAGE_BYTES // 2, PAGE_BYTES))
-    sizes = [2 * source.randint(1, largest // 2) for _ in range(pieces)]
-    is_cold = np.array([source.random() < 0.75 for _ in range(pieces)])
     edges = [
         Edge(source.randrange(pieces), source.randrange(pieces), source.choice((0, 0, 0, 1, 5)))
         for _ in range(source.randint(0, 3 * pieces))
     ]
-    cold = np.flatnonzero(is_cold)
-    sequence = source.choices(cold.tolist(), k=touches) if len(cold) else []
-    return linked(sizes, is_cold, sequence, frames, edges)
+    return linked(random_cold(seed, pieces), edges)
 
 
 def phased_pieces(seed: int, pieces: int, touches: int, frames: int) -> LinkedPieces:
-    """LinkedPieces code as in a kernel: paths of calls that are taken again and again, in phases.
-
-    A path is some functions from a few files. Each phase takes a few paths, most of them often.
-    Nine of ten pieces are never executed.
-    """
+    """Cold code as in a kernel: a piece calls those that are often touched behind it, and others
+    that are never executed."""
     source = random.Random(seed)
-    sizes = [2 * max(2, min(int(source.lognormvariate(4, 1)), 2000)) for _ in range(pieces)]
-    used = source.sample(range(pieces), pieces // 10)
-    paths = []
-    for _ in range(max(len(used) // 8, 1)):
-        begins = [source.randrange(len(used)) for _ in range(3)]
-        paths.append([used[(begin + step) % len(used)] for begin in begins for step in range(4)])
-    edges = [
-        Edge(one, other, 1) for path in paths for one, other in zip(path, path[1:], strict=False)
-    ]
+    cold = phased_cold(seed, pieces, touches, frames)
+    played = cold.touches.tolist()
+    often = Counter(zip(played, played[1:], strict=False))
+    edges = [Edge(one, other, 1) for (one, other), times in often.items() if times > 4]
     edges += [Edge(source.randrange(pieces), source.randrange(pieces), 0) for _ in range(pieces)]
-    sequence: list[int] = []
-    while len(sequence) < touches:
-        active = source.sample(paths, min(6, len(paths)))
-        for _ in range(source.randint(5, 40)):
-            path = source.choice(active)
-            sequence += path if source.random() < 0.9 else path[: source.randint(1, len(path))]
-            if source.random() < 0.2:
-                sequence.append(source.choice(used))
-    return linked(sizes, np.ones(pieces, bool), sequence[:touches], frames, edges)
-
-
-def linked(
-    sizes: list[int], is_cold: np.ndarray, touches: list[int], frames: int, edges: list[Edge]
-) -> LinkedPieces:
-    """Pieces one after the other."""
-    addresses = np.cumsum([0x1000, *sizes[:-1]]).tolist()
-    played = without_repeats(np.array(touches, np.int64))
-    return LinkedPieces(sizes, is_cold, played, frames, addresses, lambda: edges)
+    return linked(cold, edges)
 
 
 def normal(pages: Pages) -> list[list[int]]:
@@ -80,7 +60,8 @@ def cold_of(
 ) -> LinkedPieces:
     """Pieces of these sizes, one after the other, never touched."""
     is_cold = np.array([number not in hot for number in range(len(sizes))])
-    return linked(sizes, is_cold, [], 4, [Edge(*edge) for edge in edges])
+    cold = ColdPieces(sizes, is_cold, np.array([], np.int64), 4)
+    return linked(cold, [Edge(*edge) for edge in edges])
 
 
 @pytest.mark.parametrize("planner", ["profile-based", "entry-points"])
@@ -203,14 +184,15 @@ def test_ours_has_fewer_faults_than_the_papers_on_phases(
 ) -> None:
     monkeypatch.setattr(placement, "STEPS_MAX", 2000)
     cold = phased_pieces(seed, 2000, 20_000, 4)
-    touched = Touched(cold)
+    touched = set(cold.touches.tolist())
     faults = {}
     for name in ("profile-based", "replayed", "link-order"):
+        pages = [[one for one in page if one in touched] for page in PLANNERS[name](cold)]
         page_of = {
-            number: place for place, page in enumerate(PLANNERS[name](cold)) for number in page
+            number: place for place, page in enumerate(filter(None, pages)) for number in page
         }
-        places = {page: place for place, page in enumerate(dict.fromkeys(page_of.values()))}
-        column = [places[page_of[number]] for number in touched.numbers.tolist()]
-        faults[name] = touched.faults(np.array(column, np.uint16), len(places))
-    assert touched.faults_bound() <= faults["replayed"] < 0.8 * faults["profile-based"]
+        touches = np.array([page_of[number] for number in cold.touches.tolist()], np.uint16)
+        times = np.arange(len(touches), dtype=np.uint64)
+        faults[name] = replay(PageTouches(touches, times, len(pages)), Cache(cold.frames)).loads
+    assert Touched(cold).faults_bound() <= faults["replayed"] < 0.8 * faults["profile-based"]
     assert faults["profile-based"] < faults["link-order"]

@@ -75,7 +75,7 @@ void *tau_colors_allocate(struct tau_colors_task *task, size_t alignment, size_t
     return pointer != NULL ? pointer : spill_new(task, alignment, size_bytes, site);
 }
 
-// The task whose heap POINTER must be of. An address of a window without a heap is no object.
+// The task whose heap POINTER must be of. An address of a window without a heap is not an object.
 static struct tau_colors_task *owner_of(const void *pointer) {
     struct tau_colors_task *const task = tau_colors_task_at((uintptr_t)pointer);
     if (task != NULL && task->heap_pages == 0) {

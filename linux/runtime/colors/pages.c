@@ -7,7 +7,7 @@
 
 #define MAPPED_MAX 1024u
 
-// What is mapped in windows before us: parts of the executable.
+// Earlier mappings in windows: parts of the executable.
 static struct tau_mapping mapped[MAPPED_MAX];
 static size_t mapped_count;
 
@@ -48,7 +48,7 @@ static bool reserve(uintptr_t start, uintptr_t end) {
     return true;
 }
 
-// All of a window but what is mapped there.
+// The parts of a window that are not mapped yet.
 static bool reserve_window(const struct tau_colors_task *task) {
     uintptr_t at = task->window_start;
     const uintptr_t end = at + task->window_bytes;

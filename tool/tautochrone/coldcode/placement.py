@@ -22,13 +22,14 @@ import numpy as np
 from tautochrone import native
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.coldcode.touch_sequence import TouchSequence, checked
+from tautochrone.errors import TauError
 
 WINDOW = 6
 SPARE_PAGES = 2  # for the search to move pieces to
 STEPS_MAX = 100_000
 TOUCHES_MAX = 2_000_000_000  # of all steps together: some seconds
 SEED = 1
-PAIRS_MAX = 1 << 22
+PIECES_MAX = 1 << 15  # touched: a count for each pair of them
 Pages = list[list[int]]
 
 
@@ -124,17 +125,16 @@ class Touched(TouchSequence):
 
     def affinity(self) -> list[tuple[int, int, int]]:
         """(−times, piece, piece) of each pair that was among the last WINDOW, in rising order."""
-        pairs, counts = np.empty(PAIRS_MAX, np.uint64), np.empty(PAIRS_MAX, np.uint64)
-        function = native.library().tau_code_affinity
-        found = checked(function(self.sequence, WINDOW, pairs, counts, PAIRS_MAX))
-        count = max(len(self.numbers), 1)
-        rows = zip(pairs[:found].tolist(), counts[:found].tolist(), strict=True)
-        return sorted((-times, pair // count, pair % count) for pair, times in rows)
-
-    def faults(self, page_of: np.ndarray, pages_count: int) -> int:
-        """Faults of round robin, with a page for each touched piece."""
-        function = native.library().tau_code_faults
-        return checked(function(self.sequence, page_of, pages_count, self.frames))
+        count = len(self.numbers)
+        if count > PIECES_MAX:
+            raise TauError(
+                f"{count:,} cold pieces were touched; at most {PIECES_MAX:,} are possible"
+            )
+        counts = np.zeros((count, count), np.uint32)
+        native.library().tau_code_affinity(self.sequence, WINDOW, counts)
+        low, high = np.nonzero(counts)
+        times = -counts[low, high].astype(np.int64)
+        return sorted(zip(times.tolist(), low.tolist(), high.tolist(), strict=True))
 
     def improved(
         self, page_of: np.ndarray, pages_count: int, steps: int, seed: int = SEED

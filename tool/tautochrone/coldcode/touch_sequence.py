@@ -22,27 +22,22 @@ class TouchSequence:
             self._touches, self._sizes, self.count, len(self._sizes), PAGE_BYTES
         )
 
-    def misses(self, held_bytes: int) -> np.ndarray:
-        """How often each piece is missed by a queue of pieces that holds so many bytes."""
-        found = np.zeros(len(self._sizes), np.uint64)
-        self._missed(held_bytes, found, None)
-        return found.astype(np.int64)
-
     def missed(self, held_bytes: int) -> np.ndarray:
-        """The pieces that this queue misses, in the order of their touches."""
+        """The pieces that a queue of pieces with so many bytes misses, in the order of their
+        touches."""
         pieces = np.zeros(self.count, np.uint32)
-        count = self._missed(held_bytes, np.zeros(len(self._sizes), np.uint64), pieces)
-        return pieces[:count]
+        function = native.library().tau_code_misses
+        return pieces[: checked(function(self.sequence, held_bytes, pieces))]
+
+    def misses(self, held_bytes: int) -> np.ndarray:
+        """How often the queue misses each piece."""
+        return np.bincount(self.missed(held_bytes), minlength=len(self._sizes))
 
     def bound(self, held_bytes: int, is_empty: bool) -> int:
-        """Loads below which nobody comes who has so many bytes for all these pieces. IS_EMPTY: no
-        piece is there at the first touch."""
+        """A lower bound of the loads with so many bytes for all these pieces. IS_EMPTY: no piece is
+        loaded at the first touch."""
         bound = native.library().tau_code_faults_bound
         return checked(bound(self.sequence, held_bytes, is_empty))
-
-    def _missed(self, held_bytes: int, misses: np.ndarray, pieces: np.ndarray | None) -> int:
-        function = native.library().tau_code_misses
-        return checked(function(self.sequence, held_bytes, misses, pieces))
 
 
 def checked(value: int) -> int:

@@ -17,8 +17,8 @@ from tautochrone.coldcode.pieces import code_of as join
 from tautochrone.coldcode.placement import Touched
 from tautochrone.coldcode.planning import cold_of
 from tautochrone.coldcode.recording import load
+from testing.cold_problems import random_code, random_cold
 from tool.tests.coldcode import made_kernel
-from tool.tests.coldcode.cold_problems import random_code, random_cold
 
 NO_TOUCHES = np.empty(0, np.int64)
 

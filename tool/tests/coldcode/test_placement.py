@@ -12,14 +12,13 @@ from tautochrone.coldcode import placement
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.coldcode.placement import (
     ColdPieces,
-    Pages,
     Touched,
     best_fit,
     in_link_order,
     without_repeats,
 )
+from testing.cold_problems import phased_cold, random_cold
 from tool.tests.coldcode import naive_placement as naive
-from tool.tests.coldcode.cold_problems import phased_cold, random_cold
 
 SEEDS = range(150)
 GOLDEN_RATIO, ALL_BITS = 0x9E3779B97F4A7C15, (1 << 64) - 1
@@ -74,20 +73,6 @@ def test_affinity_is_counted_within_the_window(seed: int) -> None:
         last = [piece, *(other for other in last if other != piece)][:6]
     expected = sorted((-times, *pair) for pair, times in counts.items())
     assert touched.affinity() == expected
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_faults_are_those_of_a_queue(seed: int) -> None:
-    cold = random_cold(seed, frames=1 + seed % 3)
-    touched = Touched(cold)
-    pages = [page for page in placement.by_affinity(cold, touched) if page]
-    assert _faults(touched, pages) == naive.round_robin_faults(cold, pages)
-
-
-def _faults(touched: Touched, pages: Pages) -> int:
-    page_of = {number: place for place, page in enumerate(pages) for number in page}
-    column = np.array([page_of[number] for number in touched.numbers.tolist()], np.uint16)
-    return touched.faults(column, max(len(pages), 1))
 
 
 def disturbed_faults(cold: ColdPieces, page_of: dict[int, int], seed: int) -> int:

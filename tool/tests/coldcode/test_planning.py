@@ -14,7 +14,7 @@ from tautochrone.coldcode.planning import Planned, begun, for_faults, for_ram, p
 from tautochrone.coldcode.replay import Cache
 from tautochrone.coldcode.residence import Splits
 from tautochrone.errors import TauError
-from tool.tests.coldcode.cold_problems import code_of, random_code
+from testing.cold_problems import code_of, random_code
 
 FRAMES = (4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 CACHE = Cache(4)

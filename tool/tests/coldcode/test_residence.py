@@ -10,7 +10,7 @@ import pytest
 from tautochrone.coldcode.fragment import PAGE_BYTES
 from tautochrone.coldcode.pieces import Code
 from tautochrone.coldcode.residence import Splits, order_of
-from tool.tests.coldcode.cold_problems import code_of, random_code
+from testing.cold_problems import code_of, random_code
 
 SEEDS = range(40)
 
