@@ -1,7 +1,5 @@
 """The kernel of linux/coldcode/tests for QEMU's machine virt, and pages in link order."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

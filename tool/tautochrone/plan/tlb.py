@@ -11,23 +11,14 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from tautochrone import unseen
 from tautochrone.errors import TauError
 from tautochrone.facts import plan_format
 from tautochrone.files.schema import Reader, table_of
+from tautochrone import unseen
 from tautochrone.tlb.checking import broken_rule
 from tautochrone.tlb.geometry import Geometry, geometry_of_table
-from tautochrone.tlb.partition import (
-    CODE,
-    GLOBALS,
-    HEAP,
-    PAGES_MAX,
-    STACK,
-    UNCOLORED,
-    Partition,
-    Principal,
-    Run,
-)
+from tautochrone.tlb.partition import CODE, GLOBALS, HEAP, PAGES_MAX, STACK, UNCOLORED
+from tautochrone.tlb.partition import Partition, Principal, Run
 from tautochrone.tlb.planning.run_heap import RunHeap
 
 if TYPE_CHECKING:
