@@ -1,7 +1,5 @@
 """Problems of placing cold code, made from a seed: small ones, and long ones as in a kernel."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import cast

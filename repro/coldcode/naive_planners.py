@@ -1,7 +1,5 @@
 """The planners of the paper, written straight from its text: slow, obvious models."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Edges between pieces: jumps against the disassembler, executions and freed code by hand."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The paper's planners against models written from its text, and ours against them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable

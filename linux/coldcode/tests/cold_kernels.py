@@ -1,7 +1,5 @@
 """Kernels for tests: one of which every function is cold that can be placed, and first programs."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import replace
 from pathlib import Path

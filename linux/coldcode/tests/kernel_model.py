@@ -3,8 +3,6 @@
 It counts each instruction by address, and writes each change of function after the marker.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ Method: a bare-metal kernel runs on QEMU with the plugin, and one instruction a 
 processor.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

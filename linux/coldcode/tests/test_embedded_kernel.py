@@ -3,8 +3,6 @@ systems and drivers, which the smallest kernel does not have. The program is the
 which calls all that the kernel has, gets to its end, too.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -8,8 +8,6 @@ oopses. Every line that it prints must be that of the kernel of which all code i
 TAU_TEST_SEED repeats a run.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

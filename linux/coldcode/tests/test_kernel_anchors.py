@@ -5,8 +5,6 @@ Method: the files with anchors are unpacked from Debian's package; each anchor i
 doubled, in a copy.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -2,8 +2,6 @@
 console, configurations. Each against what the specification says, and with bad input.
 """
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from pathlib import Path

@@ -2,8 +2,6 @@
 specification says, and what is none of them is refused.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import replace

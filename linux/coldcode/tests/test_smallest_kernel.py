@@ -9,8 +9,6 @@ for every policy and store, with the fewest frames, and with all that can be wro
 options. TAU_TEST_SEED repeats a run.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import resource

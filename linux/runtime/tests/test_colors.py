@@ -5,8 +5,6 @@ The model says to whom each address belongs, and looks at every page of every wi
 needed for that: any geometry will do.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 import subprocess

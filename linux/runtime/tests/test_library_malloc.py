@@ -3,8 +3,6 @@
 Method: compile them with the driver of the same package, and run each alone and on our heaps.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Method: programs that limit themselves, or are limited, say how much they got and what is resident.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

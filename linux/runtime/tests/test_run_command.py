@@ -3,8 +3,6 @@
 Method: run small programs on plans whose outcome is known.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

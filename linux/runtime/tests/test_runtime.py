@@ -4,8 +4,6 @@ Method: programs that check every result themselves run without a plan, on a pla
 and on one that is far too small, so that both heaps and the way between them are used.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -3,8 +3,6 @@
 Method: take the longest paths of malloc and free in the installed one.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import re

@@ -1,7 +1,5 @@
 """Placements of cold code to compare: ours, the paper's two, and the linker's order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from repro.coldcode.planners import entry_points, profile_based

@@ -5,8 +5,6 @@ or call is taken as often as it is executed; a conditional branch to another pie
 as it is executed, and as its target is. Calls through registers are not seen, as in the paper.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

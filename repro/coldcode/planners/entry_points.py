@@ -10,8 +10,6 @@ Pages with equal entries stay alike, so they are one *kind*: only kinds are comp
 only its smallest pages. Sets of entry points are the bits of a number.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Sequence

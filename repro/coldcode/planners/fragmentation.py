@@ -8,8 +8,6 @@ full, and two are close if pieces of theirs start within a page's size of each o
 lowest pieces.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 
 from repro.coldcode.planners.edges import LinkedPieces

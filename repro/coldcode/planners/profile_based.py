@@ -10,8 +10,6 @@ A graph has a node for each piece; hot ones have size 0. The weight of an edge i
 3. Merge the nodes of each connected subgraph by best fit.
 """
 
-from __future__ import annotations
-
 import heapq
 from bisect import bisect_left
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """The chunks of a code recording: written one by one, read all at once."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator

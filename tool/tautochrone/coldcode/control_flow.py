@@ -1,7 +1,5 @@
 """Where control goes after an instruction of RISC-V, 64 bit, compressed or not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 JAL, JALR, BRANCH, AUIPC, SYSTEM = 0x6F, 0x67, 0x63, 0x17, 0x73

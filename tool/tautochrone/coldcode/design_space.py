@@ -8,8 +8,6 @@ Each threshold is placed in link order, as a baseline, and by the search, which 
 number of frames. All placements are judged by a replay of the recordings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 

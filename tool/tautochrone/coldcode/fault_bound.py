@@ -3,8 +3,6 @@
 bound = fault_bound(read_kernel(Path("vmlinux")), "round-robin")  # None without our pager
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tautochrone.code.bounds import NEVER, bound_instructions

@@ -1,7 +1,5 @@
 """Figures of a kernel's cold code: RAM against faults, footprint, faults and time, policies."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

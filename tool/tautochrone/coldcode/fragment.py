@@ -15,8 +15,6 @@ pattern once more. `*mm/slub.o` would match every path with this end: kernel/sig
 arch/riscv/kernel/signal.o have functions of the same name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

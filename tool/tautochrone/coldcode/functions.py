@@ -3,8 +3,6 @@
 A function is known by its number, its place in the order of addresses.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

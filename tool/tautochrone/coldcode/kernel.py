@@ -1,7 +1,5 @@
 """A kernel's executable: its functions, its code, and the hash that tells it from another one."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import struct

@@ -6,8 +6,6 @@ swappable = [piece for piece in pieces if piece.is_swappable]
 A piece is what the linker can place: a section of an object file. Only code counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The pieces of a kernel's code, and how recordings executed them: the input of planning."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property

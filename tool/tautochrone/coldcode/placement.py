@@ -12,8 +12,6 @@ A placement function gets ColdPieces and returns pages: lists of piece numbers, 
 page larger than PAGE_BYTES. Equal input gives equal pages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The paper asks with a threshold T and a number of frames. A user may ask with th
 used, or the faults that are acceptable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -3,8 +3,6 @@
 recording = profile(["qemu-system-riscv64", …], kernel, Path("boot.taucode"), How("free_initmem"))
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

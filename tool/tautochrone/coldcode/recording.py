@@ -7,8 +7,6 @@ recording.touches, recording.times     # functions in order, each with the instr
 A recording is read as a whole: it is checked against every rule before any of it is believed.
 """
 
-from __future__ import annotations
-
 import json
 import struct
 import zlib

@@ -4,8 +4,6 @@ The core's own code cache decides (core/code_cache.c, in the tool's native libra
 replayed is what runs. docs/spec/code_plan.md defines what a touch does.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

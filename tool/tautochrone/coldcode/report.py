@@ -1,7 +1,5 @@
 """The part of a report about a kernel's cold code: sentences, figures, facts and provenance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

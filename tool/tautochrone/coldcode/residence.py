@@ -7,8 +7,6 @@ pieces that miss most often stay. They are chosen in steps, because the rest the
 itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ call, to the returns. TauError names the whole way to the first instruction that
 jump or call through a register whose targets are not listed.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

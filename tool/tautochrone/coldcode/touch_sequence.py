@@ -1,7 +1,5 @@
 """The order in which pieces of code were touched, for the native calls that look at each touch."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tautochrone import native

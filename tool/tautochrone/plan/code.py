@@ -5,8 +5,6 @@ plan = opened(Path("plan.toml"))                                    # with its f
 problems, missing = problems_of(Path("plan.toml"), plan.value)      # with recordings and kernel
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple

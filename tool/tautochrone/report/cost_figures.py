@@ -1,7 +1,5 @@
 """Figures of costs: calls in instructions or cycles, mapped pages, and cost by object size."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures of a program's heap: live bytes, the heap of each allocator, pools, and sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from tautochrone.replay.entry import OURS, PLANNED, Entry

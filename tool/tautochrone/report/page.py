@@ -1,7 +1,5 @@
 """Writes the panels to one HTML file that needs no network: it contains Bokeh and all data."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What `tau replay` prints: tables of memory and costs, and a verdict."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """The verdict in one sentence: how much heap, and how that compares."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tautochrone.console.output import percent

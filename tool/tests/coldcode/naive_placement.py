@@ -1,7 +1,5 @@
 """The best placement and the best policy, by trying all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tautochrone.coldcode.fragment import PAGE_BYTES

@@ -1,8 +1,6 @@
 """Damaged and hostile code recordings: every cut, every flipped bit, every rule broken under sound
 checksums. Each is refused with its place, its cause and a next step, by every command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

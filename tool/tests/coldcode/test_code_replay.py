@@ -1,7 +1,5 @@
 """The replay of touches on a placement: against the model and all policies; its refusals."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 from pathlib import Path

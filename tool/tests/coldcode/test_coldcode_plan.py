@@ -1,7 +1,5 @@
 """`tau coldcode plan` and `replay` on a made kernel: what they answer, link, and refuse."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Method: a made kernel of some functions and recordings of it from a seed, without QEMU.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import dataclass

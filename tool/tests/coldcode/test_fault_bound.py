@@ -1,7 +1,5 @@
 """The bound of a fault, on a pager whose instructions are counted by hand."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The map of a link and the placement of cold code: read, written, linked by GNU ld, refused."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

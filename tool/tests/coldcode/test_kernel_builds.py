@@ -3,8 +3,6 @@
 Method: programs that write into a folder are shells and make; the disk is full for a made-up tar.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -4,8 +4,6 @@ lost.
 Method: made-up make programs, configurations, source folders and consoles.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import replace

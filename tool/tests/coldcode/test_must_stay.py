@@ -2,8 +2,6 @@
 named; and the functions that a kernel patches while it boots.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which pieces may leave RAM, and what stays. Method: pieces by hand; bounds of all plans."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Our placement of cold code, against the best placement of all and against definitions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

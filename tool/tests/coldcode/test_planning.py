@@ -1,7 +1,5 @@
 """Plans that are asked for by RAM or by faults [CPLAN-15]: what is tried, and what is chosen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

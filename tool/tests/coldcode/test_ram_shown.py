@@ -4,8 +4,6 @@ Method: plans and results with more and with less RAM, made by hand, and a plan 
 more frames than it has code.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What stays in RAM because it would be loaded most often [CPLAN-25], against its definition."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

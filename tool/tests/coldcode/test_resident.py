@@ -3,8 +3,6 @@
 Method: small assembled programs whose paths are known by hand; the decoder against capstone.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import subprocess

@@ -4,8 +4,6 @@ page; a kernel that was linked otherwise is named.
 Method: a made kernel, planned with sizes that are too small by as much as longer calls make.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -3,8 +3,6 @@
 Method: a trace of a few events is written, and the command is called on it.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

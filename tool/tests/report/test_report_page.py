@@ -4,8 +4,6 @@ Method: a page with every panel is loaded in a headless browser, which keeps a l
 and of its console; a page that does ask, and one that throws, show that the log would tell.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -7,8 +7,6 @@ again, or gone on with. Two processes that want the same folder make it once: th
 for the lock, which programs that the first one started hold, too.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

@@ -1,7 +1,5 @@
 """The page file that flash holds [PAGER-4], and a flash chip of QEMU's `virt` with it."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The first program of our kernels, compiled, in the archive that the kernel starts from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

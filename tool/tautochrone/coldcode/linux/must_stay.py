@@ -8,8 +8,6 @@
     check(read_kernel(Path("vmlinux")))     # TauError names the function, and why
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

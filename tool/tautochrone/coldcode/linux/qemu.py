@@ -1,7 +1,5 @@
 """Boots a kernel of ours in QEMU's machine `virt`, recorded or not, and reads what it prints."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

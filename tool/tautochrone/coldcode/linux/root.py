@@ -6,8 +6,6 @@ A disk would answer at times that differ from run to run, so that a file system 
 behind that of the kernel.
 """
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass

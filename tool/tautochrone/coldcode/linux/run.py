@@ -5,8 +5,6 @@ result = run(How(threshold=0.999, frames=16))
 Missing parts are made first: the kernel, a recording of it, a plan, and a link with its placement.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -6,8 +6,6 @@ Calls over a mebibyte are longer, so that sizes depend on the placement. A page 
 end takes a second one, which moves all pages behind it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The source of Linux with the code pager: unpacked from an archive or copied, then changed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

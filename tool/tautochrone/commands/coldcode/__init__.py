@@ -1,7 +1,5 @@
 """`tau coldcode`: a kernel that keeps only its hot code in RAM."""
 
-from __future__ import annotations
-
 import click
 
 from tautochrone.commands.coldcode import build, plan, profile, replay, report, run

@@ -1,7 +1,5 @@
 """`tau coldcode build`: a Linux kernel whose cold code can leave RAM."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Options that several verbs of `tau coldcode` take."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

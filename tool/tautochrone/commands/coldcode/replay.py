@@ -1,7 +1,5 @@
 """`tau coldcode replay`: how often a kernel would load pages of cold code, without a kernel."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

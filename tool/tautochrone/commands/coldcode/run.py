@@ -1,7 +1,5 @@
 """`tau coldcode run`: boots a kernel with cold code in QEMU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 
