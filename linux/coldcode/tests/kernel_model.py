@@ -20,7 +20,7 @@ END = "stopped"  # the function behind the store that ends QEMU
 
 @dataclass
 class Model:
-    """What was executed: instructions by address in each phase, and (function, time) in order."""
+    """The execution: instructions by address in each phase, and (function, time) in order."""
 
     boot: Counter[int] = field(default_factory=Counter)
     steady: Counter[int] = field(default_factory=Counter)

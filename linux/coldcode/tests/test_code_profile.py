@@ -153,7 +153,7 @@ def test_the_command(kernel: Kernel, tmp_path: Path) -> None:
     assert "exists" in again.stderr
 
 
-# ---- What is refused
+# ---- Refusals
 
 
 def test_a_function_that_is_not_there(kernel: Kernel, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 TUTORIAL = Path(__file__).resolve().parents[3] / "docs/tutorials/cold-code.md"
 SECONDS_MAX = 7200
-OUT_OF_RAM_LEAST = 0.84  # less is hot under this program than under those of repro/coldcode
+OUT_OF_RAM_LEAST = 0.84  # less is hot under this program than in repro/coldcode
 
 
 def test_the_embedded_kernel_runs_with_its_cold_code_in_flash(tmp_path: Path) -> None:

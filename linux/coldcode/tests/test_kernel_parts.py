@@ -68,7 +68,7 @@ def test_a_hash_tells_parts_from_their_sum() -> None:
     assert build_cache.hash_of(["ab"]) == build_cache.hash_of([b"ab"])
 
 
-# ---- What is booted
+# ---- Boots
 
 
 def test_the_page_file_is_as_specified() -> None:
@@ -128,7 +128,7 @@ def test_a_kernel_that_did_not_get_to_the_end_is_told_from_one_that_did() -> Non
     assert "Oops" in raised.value.said
 
 
-# ---- What is built
+# ---- Builds
 
 
 def test_our_configurations_have_what_cold_code_needs() -> None:

@@ -2,7 +2,7 @@
 built, recorded, linked with its cold code on pages of flash, booted in QEMU.
 
 Method: the first program hashes what some thousand calls of the kernel return, hostile ones too.
-The hash is compared with that of the kernel without cold code. `make check` does that with the
+The hash is compared with the hash without cold code. `make check` does that with the
 planned kernel, from the user's cache if it is there; `make check-all` also builds it with nothing
 cached, and boots one of which all functions are cold that can be placed,
 for every policy and store, with the fewest frames, and with all that can be wrong with flash and
@@ -263,7 +263,7 @@ def test_four_frames_are_enough(kernels: Kernels, policy: str) -> None:
 
 @pytest.mark.slow
 def test_victims_depend_on_the_options(kernels: Kernels) -> None:
-    """With as many recent frames as there are, one is left to choose: that of round robin."""
+    """With as many recent frames as there are, one is left to choose, as round robin does."""
     pages = kernels.paged.pages.read_bytes()
 
     def loads(*options: str) -> int:
@@ -274,7 +274,7 @@ def test_victims_depend_on_the_options(kernels: Kernels) -> None:
     assert loads("policy=random", "seed=2") != random
     alone = loads("policy=random", "frames_least=8")
     assert abs(alone - in_turn) < abs(random - in_turn) / 2
-    # Without knowing what was used it would take the lowest frame that it may.
+    # Without accessed bits it would take the lowest frame that it may.
     assert loads("policy=aging") < 1.1 * in_turn
 
 

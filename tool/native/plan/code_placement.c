@@ -215,7 +215,7 @@ static uint64_t improve(struct improvement *state, uint16_t *pages) {
         if (faults < state->faults) {
             state->faults = faults;
         } else {
-            // The places are those of the step, a sample that serves as well.
+            // The places stay the step's: a sample that serves as well.
             exchange(state, &step, true);
         }
     }

@@ -21,8 +21,8 @@ class Code:
     """The pieces of a kernel by address, and how recordings executed each.
 
     `most` is the largest number of executions of a block of the piece in steady state, 0 if it was
-    not executed. `touches` are pieces in the order of execution; those of a piece that is
-    `truncated` are not all there. `sizes_bytes` are rounded up to the alignment. A block's piece is
+    not executed. `touches` are pieces in the order of execution; some touches of a
+    `truncated` piece are missing. `sizes_bytes` are rounded up to the alignment. A block's piece is
     -1 if it is in none.
     """
 
@@ -173,7 +173,7 @@ def _refuse_unknown(kernel: Kernel, names: list[str]) -> None:
 
 @dataclass(frozen=True)
 class Threshold:
-    """A part T of the instructions, and H: what has a block of so many executions is hot."""
+    """A part T of the instructions, and H: a piece with a block of H executions is hot."""
 
     part: float
     hot_count: int

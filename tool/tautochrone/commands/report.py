@@ -75,7 +75,7 @@ CODE_OPTIONS = (
 
 @dataclass(frozen=True)
 class Replays:
-    """What was replayed: one entry per system, and the target that instructions were counted on.
+    """The replays: one entry per system, and the target that instructions were counted on.
 
     `remarks` says which replays used an incomplete trace.
     """
@@ -394,7 +394,7 @@ def _said(
 
 
 def _facts(header: Mapping[str, Any], totals: Any, is_timed: bool) -> dict[str, str]:
-    """Return what was recorded, for people. `header` is the recorder's; any key may be missing."""
+    """Return facts about the recording. `header` is the recorder's; any key may be missing."""
     recorded, started_ns = header.get("command"), header.get("started_unix_ns")
     where = [str(header[name]) for name in ("host", "machine") if header.get(name)]
     facts = {

@@ -169,7 +169,7 @@ def table(entries: Sequence[Entry]) -> Panel:
     caption = (
         "The same heaps as software, in instructions, and on the tile with a memory management"
         " unit, in cycles. On the tile, real faults map pages. Load and store are single accesses,"
-        " including those of the heaps."
+        " the heaps' own ones included."
     )
     columns = dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
     return Panel("tile", "The tile next to the software model", caption, None, columns)

@@ -46,8 +46,8 @@ def page(
 ) -> str:
     """Return the report as HTML.
 
-    `facts` says what was recorded, `provenance` how the report was made, and `remarks` what is
-    missing. All of them are escaped. `plan_toml` is the plan's text, None if there is no plan.
+    `facts` describe the recording, `provenance` how the report was made, and `remarks` the gaps.
+    All of them are escaped. `plan_toml` is the plan's text, or None.
     """
     models = {panel.name: draw(panel.figure) for panel in panels if panel.figure is not None}
     script, divisions = components(models)

@@ -75,7 +75,7 @@ def block(index: int, **change: int) -> list[tuple[int, ...]]:
 FORGED = {
     "settings too short": ({"settings": b"short"}, "the chunk is too short"),
     "settings without JSON": ({"settings": SETTINGS.pack(1, 1) + b"{"}, "JSON cannot be read"),
-    "settings of a list": ({"settings": SETTINGS.pack(1, 1) + b"[]"}, "the JSON is no object"),
+    "settings of a list": ({"settings": SETTINGS.pack(1, 1) + b"[]"}, "the JSON is not an object"),
     "functions cut": ({"functions": b""}, "3 functions do not fit"),
     "functions overlap": (
         {"functions": forge.function_rows((1, 4, 0), (4, 4, 0), (9, 4, 0))},

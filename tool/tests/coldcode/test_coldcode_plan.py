@@ -186,7 +186,7 @@ def test_functions_that_are_kept_stay(made: Made, tmp_path: Path) -> None:
     assert not {".text.f7", ".text.large", ".text"} & set(placed) and ".text.f8" in placed
 
 
-# ---- `tau check` looks at the files beside a plan
+# ---- `tau check` looks at the files next to a plan
 
 
 def beside(made: Made, folder: Path) -> Path:

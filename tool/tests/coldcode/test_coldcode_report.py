@@ -1,4 +1,4 @@
-"""`tau report` of a kernel's code: what it shows, alone and beside a program, and what it refuses.
+"""`tau report` of a kernel's code: its content, alone and with a program, and its refusals.
 
 Method: a made kernel of some functions and recordings of it from a seed, without QEMU.
 """

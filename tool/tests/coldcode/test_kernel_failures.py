@@ -70,7 +70,7 @@ def test_a_build_says_how_far_it_is_and_keeps_what_it_has(
     monkeypatch.setattr(build_cache, "TELL_SECONDS", 0.2)
     with pytest.raises(TauError, match=r"took over 0\.7 s") as raised:
         make.run(tmp_path / "build", "vmlinux")
-    assert "is kept" in str(raised.value.next_step)
+    assert "are kept" in str(raised.value.next_step)
     assert "building the kernel: 1 file, 0 s" in capfd.readouterr().err
 
 

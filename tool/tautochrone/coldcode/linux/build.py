@@ -55,7 +55,7 @@ PAGES = "pages.bin"
 LINKED = ("vmlinux", "vmlinux.map", IMAGE, ".config")
 # The files of a linked kernel that are used later.
 SEALED = ("vmlinux", "vmlinux.map", "Image", PAGES)
-# Folders in that of the source: of objects, and of all links.
+# Folders in the source's folder: of objects, and of all links.
 OBJECTS, LINKS = "build", "linked"
 SECONDS_MAX = 3 * 3600.0
 VERSION_SECONDS_MAX = 60
@@ -217,7 +217,7 @@ class Make:
                 raise TauError(f"{error.filename} is not installed", PACKAGES) from error
             except subprocess.TimeoutExpired as error:
                 cause = f"make {' '.join(words)} of the kernel took over {self.seconds_max:g} s"
-                step = "give more time with --seconds: what was compiled is kept"
+                step = "give more time with --seconds: compiled files are kept"
                 raise TauError(cause, step) from error
         if status:
             said = log.read_bytes()[before:].decode("utf-8", "replace")

@@ -143,7 +143,7 @@ def run(
     """Run a program that writes into a folder; return its exit status. TELL is called again and
     again meanwhile, each TELL_SECONDS.
 
-    If this process is killed, the program keeps the locks: nobody writes beside it. Otherwise it
+    If this process is killed, the program keeps the locks: nobody else writes there. Otherwise it
     ends with the call. Raises as subprocess.run does.
     """
     with subprocess.Popen(command, pass_fds=_held, **settings) as program:
@@ -159,7 +159,7 @@ def run(
 
 
 def compiled(command: Sequence[str], seconds_max: float) -> subprocess.CompletedProcess[str]:
-    """Run a compiler and return what it printed. Raises TauError if it does not end in time."""
+    """Run a compiler and return its output. Raises TauError if it does not end in time."""
     try:
         return limited.run(command, seconds_max)
     except subprocess.TimeoutExpired as error:

@@ -42,7 +42,7 @@ def pager_folder() -> Path:
 
 
 def pager_files() -> dict[str, Path]:
-    """Each file that is put into the kernel's TARGET, with what it is a copy of."""
+    """Each file that is put into the kernel's TARGET, with its original."""
     pager, core = pager_folder(), native.core_sources()
     files = {str(path.relative_to(pager)): path for path in pager.rglob("*") if path.is_file()}
     for pattern in (*CORE, *CORE_PRIVATE):
@@ -132,7 +132,7 @@ def folder_hash(folder: Path) -> str:
 
 
 def copy(source: Path, folder: Path) -> None:
-    """Copy a source folder into FOLDER, without what was built in it."""
+    """Copy a source folder into FOLDER, without built files."""
     left_out = _left_out_of(source)
     try:
         shutil.copytree(source, folder, symlinks=True, ignore=left_out, dirs_exist_ok=True)

@@ -141,7 +141,7 @@ def command(
 
     RECORDINGS are of one kernel. Hot code and what must stay are resident. The rest lies on pages,
     and a page is loaded into one of a few frames when its code is executed. RAM is the resident
-    code and the frames, without what is freed after boot. The result says how many faults the
+    code and the frames, without memory freed after boot. The result says how many faults the
     recordings have, and how many no placement and no policy can avoid. A kernel of `tau coldcode
     build` is linked as planned, and planned again until every function is on its page.
 

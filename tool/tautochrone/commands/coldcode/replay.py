@@ -39,7 +39,7 @@ from tautochrone.errors import EXIT_DONE
     "--map",
     "map_path",
     type=FILE,
-    help="The recorded kernel's map, if it was linked otherwise than the planned one: pieces are"
+    help="The recorded kernel's map, if it was not linked as the planned one: pieces are"
     " then found by file and section (default: it is the planned kernel).",
 )
 @JSON
