@@ -185,7 +185,7 @@ def figures(results: Found, space: dict[tuple[str, int], Found]) -> Found:
 
     def seconds_with(loads: float) -> float:
         """Of the kernel: instructions of the recorded run, and of each load the most that a booted
-        kernel took beside the flash, which takes the paper's time."""
+        kernel took in addition to the flash, which takes the paper's time."""
         return float(base + loads * (LOAD_SECONDS + handler))
 
     static, cache = recorded["static_bytes"], CACHE_FRAMES * PAGE_BYTES + point["pager_bytes"]

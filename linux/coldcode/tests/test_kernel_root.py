@@ -1,5 +1,5 @@
-"""What a kernel's programs come from: folders, archives and images are told apart and put where the
-specification says, and all else is refused.
+"""The sources of a kernel's programs: folders, archives and images are distinguished and put where
+the specification says, and all else is refused.
 """
 
 import os

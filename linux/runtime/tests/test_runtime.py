@@ -95,7 +95,7 @@ def test_threads_that_meet_seldom_sleep(build: Build, run: RunProgram) -> None:
 def test_a_program_that_gives_up_rights(
     build: Build, run: RunProgram, plan: MakePlan, right: str
 ) -> None:
-    """It ends as without us, and its counts and sites are told all the same."""
+    """It ends as without us, and its counts and sites are still reported."""
     if right == "folder" and os.getuid() != 0:
         pytest.skip("chroot needs root")
     done = run(build("runtime_confined"), right, options=("--plan", plan(100_000)))

@@ -121,8 +121,8 @@ def kernel_path(recording: CodeRecording) -> Path:
     """The path of its kernel that a recording names; a relative one is also looked for in the
     recording's folder."""
     said = recording.settings.said("kernel")
-    beside = recording.path.parent / said
-    return beside if not Path(said).exists() and beside.exists() else Path(said)
+    neighbor = recording.path.parent / said
+    return neighbor if not Path(said).exists() and neighbor.exists() else Path(said)
 
 
 def load(path: Path) -> CodeRecording:

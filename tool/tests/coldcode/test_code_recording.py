@@ -144,7 +144,7 @@ FORGED = {
 
 
 def forged(name: str) -> bytes:
-    """The file of a name above that is no change of a part."""
+    """The file of a name above that does not change a part."""
     sound = forge.chunks()
     first, second, early, late, blocks, end = sound
     touches = form.CHUNK_TOUCHES

@@ -1,4 +1,4 @@
-"""`tau coldcode plan` and `replay` on a made kernel: what they answer, link, and refuse."""
+"""`tau coldcode plan` and `replay` on a made kernel: their answers, links and refusals."""
 
 import json
 import shutil
@@ -75,7 +75,7 @@ def together(once: Path, tmp_path: Path) -> Path:
 
 
 def document_of(*words: str | Path) -> dict[str, Any]:
-    """What it prints with --json."""
+    """The document that the command prints with --json."""
     done = tau(*words, "--json")
     assert done.returncode == EXIT_DONE, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)

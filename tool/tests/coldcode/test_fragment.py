@@ -58,7 +58,7 @@ BASE = 0xFFFFFFFF80000000
 
 
 def pieces_of(tmp_path: Path, text: str = MAP) -> tuple[Piece, ...]:
-    """What is read from a map."""
+    """The pieces that are read from a map."""
     path = tmp_path / "vmlinux.map"
     path.write_text(text)
     return read_link_map(path)

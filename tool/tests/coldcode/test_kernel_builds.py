@@ -49,7 +49,7 @@ def test_a_stopped_build_leaves_no_program(tmp_path: Path, number: int) -> None:
     assert time.monotonic() - before < SECONDS_MAX
 
 
-def test_nobody_writes_beside_the_program_of_a_killed_build(tmp_path: Path) -> None:
+def test_nobody_writes_next_to_the_program_of_a_killed_build(tmp_path: Path) -> None:
     stopped(tmp_path, signal.SIGKILL, 1.5)
 
     def make(folder: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_relative_cache_is_the_same_for_make(
 
 
 def test_a_full_disk_is_said_in_some_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """tar prints one line per file. What it wrote is removed."""
+    """tar prints one line per file. The files that it wrote are removed."""
     tar = tmp_path / "bin" / "tar"
     tar.parent.mkdir()
     tar.write_text("#!/bin/sh\nyes 'tar: No space left on device' | head -n 99999 >&2\nexit 2\n")

@@ -96,7 +96,7 @@ def test_the_source_has_what_the_kernels_own_tests_include() -> None:
 
 
 def refusal(missing: list[str], got: list[str]) -> TauError:
-    """What is said of a configuration."""
+    """The message about a configuration."""
     with pytest.raises(TauError) as raised:
         building._refuse(missing, got)
     return raised.value

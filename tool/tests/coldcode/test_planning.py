@@ -20,7 +20,7 @@ SEEDS = range(12)
 
 
 def thresholds_of(code: Code) -> Iterator[Split]:
-    """What is executed less than another piece leaves, the smallest such part first."""
+    """Code that is executed less than another piece leaves, the smallest such part first."""
     for count in np.unique(code.most[code.most > 0]).tolist():
         is_cold = code.cold_at(count)
         yield Split(part_of(code, is_cold), is_cold)
@@ -95,7 +95,7 @@ def test_too_little_ram_is_refused_with_what_is_enough(seed: int) -> None:
 def test_code_that_is_touched_too_often_to_leave_counts_as_staying(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is said to be enough is enough: one piece leaves, two are touched eleven times."""
+    """The announced RAM is enough: one piece leaves, two are touched eleven times."""
     monkeypatch.setattr(planning, "TOUCHES_TRIED_MAX", 10)
     code = code_of([PAGE_BYTES] * 3, [0, 1] * 8 + [2] * 3)
     least = 6 * PAGE_BYTES
