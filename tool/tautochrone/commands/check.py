@@ -87,8 +87,7 @@ def command(file: Path, as_json: bool) -> int:
 
 def check_file(file: Path) -> tuple[str, Checked]:
     """Return the kind of a file and the result. A file of no known kind has one problem."""
-    from tautochrone.coldcode.checking import problems_of
-    from tautochrone.coldcode.recording import is_code_recording
+    from tautochrone.coldcode.recording import is_code_recording, problems_of
     from tautochrone.commands import described
     from tautochrone.facts import trace_format
     from tautochrone.plan.checking import check_plan
