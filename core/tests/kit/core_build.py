@@ -1,8 +1,8 @@
 """Compiles the core and its C tests in the configurations that the tests ask for.
 
-A `Build` names one configuration. All C tests of a configuration are one program, `program_of`, which
-is linked once and kept in build/core-tests until a file of the core changes. Nothing here knows what
-is tested.
+A `Build` names one configuration. All C tests of a configuration are one program, `program_of`. It
+is linked once and kept in build/core-tests until a file of the core changes. Nothing here knows
+what is tested.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of calls_pagetable.c and calls_region_tree.c in model/pagetable.py and model/region_tree.py."""
+"""Calls of calls_pagetable.c and calls_region_tree.c in the models of the same names."""
 
 from __future__ import annotations
 
