@@ -14,6 +14,7 @@ from core.tests.buddy import costs as buddy_costs
 from core.tests.buddy.replay import BuddyReplay
 from core.tests.code_cache import costs as code_cache_costs
 from core.tests.code_cache.replay import CodeCacheReplay
+from core.tests.heap.replay import BudgetReplay, TlsfReplay
 from core.tests.kit.core_build import ASSERTS, Build
 from core.tests.kit.replay import Replay
 from core.tests.pages.replay import HierarchyReplay, VspaceReplay
@@ -94,13 +95,14 @@ MECHANISMS = [
     Mechanism(
         "tlsf",
         calls=250_000,
+        replay=TlsfReplay,
         states=(
             States(6, 4_000_000),
             States(6, 4_000_000, build=Build(32)),
             States(12, 10_000_000, is_slow=True, may_stop=True),
         ),
     ),
-    Mechanism("budget", calls=250_000),
+    Mechanism("budget", calls=250_000, replay=BudgetReplay),
     Mechanism(
         "buddy",
         calls=100_000,

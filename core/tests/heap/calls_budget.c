@@ -124,9 +124,33 @@ static void open_heap(void) {
     const size_t needed = tau_budget_size(plan, classes_count, shared_bytes);
     REQUIRE(needed != 0 && needed <= ARENA_BYTES);
     REQUIRE(tau_budget_init(&heap, arena, needed, plan, classes_count) == TAU_OK);
+    objects_base = arena;
+    const struct tau_budget_statistics now = tau_budget_statistics(heap);
+    LOG("I %zu %zu %zu %d %d %zu", needed, now.control_bytes, now.shared.control_bytes,
+        TAU_WORD_BITS, TAU_CHECK_LEVEL, (size_t)arena);
+    for (size_t i = 0; i < classes_count; i++) {
+        LOG(" %u %u", plan[i].size_bytes, plan[i].count);
+    }
+    LOG("\n");
+}
+
+static void log_state(void) {
+    const struct tau_budget_statistics now = tau_budget_statistics(heap);
+    LOG("s %zu %zu %zu %zu %zu %zu", now.dedicated_bytes, now.shared.capacity_bytes,
+        now.shared.used_bytes, now.shared.peak_used_bytes, now.shared.largest_free_bytes,
+        (size_t)now.shared.out_of_memory_count);
+    for (size_t i = 0; i < now.classes_count; i++) {
+        const struct tau_budget_class_statistics class = tau_budget_class_statistics(heap, i);
+        LOG(" %zu %zu %zu %zu", (size_t) class.size_bytes, (size_t) class.count,
+            (size_t) class.used_count, (size_t) class.peak_used_count);
+    }
+    LOG("\n");
 }
 
 static void check(void) {
+    if (mechanism_log != NULL) {
+        log_state();
+    }
     EXPECT_EQUAL(check_budget(heap), 0);
     EXPECT(tau_budget_invariants_hold(heap));
     EXPECT_EQUAL(test_port.lock_depth + test_port.nested_count + test_port.inside_count, 0);

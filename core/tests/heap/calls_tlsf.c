@@ -7,7 +7,13 @@
 #include "core/tests/kit/mechanism.h"
 #include "core/tests/kit/objects.h"
 
-enum { ARENA_BYTES = 1 << 18, SMALL_BYTES = 1024, POOLS_MAX = 6, UNIT = TAU_ALIGNMENT };
+enum {
+    ARENA_BYTES = 1 << 18,
+    SMALL_BYTES = 1024,
+    POOLS_MAX = 6,
+    WALK_EVERY = 64,
+    UNIT = TAU_ALIGNMENT
+};
 
 static _Alignas(4096) unsigned char arena[ARENA_BYTES];
 static struct fuzz_object objects[FUZZ_OBJECTS];
@@ -49,7 +55,7 @@ static enum tau_status call_free(void *pointer) {
     if (!once_in(8)) {
         return tau_tlsf_free(heap, pointer);
     }
-    EXPECT(tau_tlsf_realloc(heap, pointer, 0) == NULL);
+    EXPECT(tau_tlsf_realloc(heap, pointer, 0) == NULL);  // as free
     return TAU_OK;
 }
 
@@ -102,6 +108,7 @@ static enum tau_status add_pool(void) {
     }
     const enum tau_status status = tau_tlsf_add_pool(heap, arena + arena_used + skew, size);
     EXPECT(status == TAU_OK || (status == TAU_POOL_TOO_SMALL && size < 8 * UNIT));
+    LOG("p %lld %zu %d\n", objects_offset(arena + arena_used + skew), size, status);
     if (status == TAU_OK) {
         arena_used += skew + size;
         pools_count++;
@@ -115,12 +122,36 @@ static void open_heap(void) {
     memset(objects, 0, sizeof objects);
     memset(&test_port, 0, sizeof test_port);
     pools_count = 0;
-    heap = tau_tlsf_init(arena + skew, pool_bytes, 0);
+    const size_t pool_max_bytes = explores() ? 0 : pool_bytes * choose(3) * 20;
+    heap = tau_tlsf_init(arena + skew, pool_bytes, pool_max_bytes);
     arena_used = skew + pool_bytes;
     REQUIRE(heap != NULL);
+    objects_base = arena + skew;
+    LOG("I %zu %zu %zu %d %d %zu\n", pool_bytes, pool_max_bytes,
+        tau_tlsf_statistics(heap).control_bytes, TAU_WORD_BITS, TAU_CHECK_LEVEL,
+        (size_t)objects_base);
+}
+
+static bool log_block(void *context, void *payload, size_t size_bytes, bool is_free) {
+    (void)context;
+    LOG(" %lld %zu %d", objects_offset(payload), size_bytes, is_free);
+    return true;
+}
+
+static void log_state(void) {
+    const struct tau_tlsf_statistics now = tau_tlsf_statistics(heap);
+    LOG("s %zu %zu %zu %zu %zu %zu", now.used_bytes, now.peak_used_bytes, now.capacity_bytes,
+        now.free_bytes, now.largest_free_bytes, (size_t)now.out_of_memory_count);
+    if (choose(WALK_EVERY) == 0) {
+        tau_tlsf_walk(heap, log_block, NULL);
+    }
+    LOG("\n");
 }
 
 static void check(void) {
+    if (mechanism_log != NULL) {
+        log_state();
+    }
     EXPECT_EQUAL(check_tlsf(heap), 0);
     EXPECT(tau_tlsf_invariants_hold(heap));
     EXPECT_EQUAL(test_port.lock_depth, 0);

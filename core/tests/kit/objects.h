@@ -5,6 +5,7 @@
 
 #include "core/config.h"
 #include "core/tests/kit/fuzz.h"
+#include "core/tests/kit/mechanism.h"
 
 struct heap_calls {
     void *(*malloc)(size_t size);
@@ -20,9 +21,17 @@ struct heap_calls {
     void (*expect_double_free)(void *pointer);                       // NULL: not seen by the heap
 };
 
+// Where the heap's memory starts, for the log.
+static const unsigned char *objects_base;
+
+static inline long long objects_offset(const void *pointer) {
+    return pointer == NULL ? -1 : (const unsigned char *)pointer - objects_base;
+}
+
 static inline void objects_begin(const struct heap_calls *heap, struct fuzz_object *object,
                                  size_t size, size_t alignment) {
     const size_t usable = heap->usable_size(object->bytes);
+    LOG("u %lld %zu\n", objects_offset(object->bytes), usable);
     fuzz_begin(object, usable, size, alignment);
     if (heap->given != NULL) {
         heap->given(object, usable);
@@ -36,15 +45,19 @@ static inline void objects_allocate(const struct heap_calls *heap, struct fuzz_o
     if (kind == 0) {
         alignment = heap->choose_alignment();
         object->bytes = heap->aligned_alloc(alignment, size);
+        LOG("a %zu %zu %lld\n", alignment, size, objects_offset(object->bytes));
     } else if (kind == 2 && heap->calloc != NULL) {
         object->bytes = heap->calloc(1, size);
+        LOG("c 1 %zu %lld\n", size, objects_offset(object->bytes));
         for (size_t i = 0; object->bytes != NULL && i < size; i++) {
             EXPECT_EQUAL(object->bytes[i], 0);
         }
     } else if (kind == 3) {
         object->bytes = heap->realloc(NULL, size);
+        LOG("r -1 %zu %lld\n", size, objects_offset(object->bytes));
     } else {
         object->bytes = heap->malloc(size);
+        LOG("m %zu %lld\n", size, objects_offset(object->bytes));
     }
     if (object->bytes == NULL) {
         heap->refused(size, alignment);
@@ -57,6 +70,7 @@ static inline void objects_give_back(const struct heap_calls *heap, struct fuzz_
     unsigned char *const bytes = object->bytes;
     fuzz_expect_intact(object, object->size);
     EXPECT_EQUAL(heap->free(bytes), TAU_OK);
+    LOG("f %lld\n", objects_offset(bytes));
     object->bytes = NULL;
     if (heap->expect_double_free != NULL) {
         heap->expect_double_free(bytes);
@@ -70,6 +84,7 @@ static inline void objects_resize(const struct heap_calls *heap, struct fuzz_obj
     }
     fuzz_expect_intact(object, object->size);
     unsigned char *const moved = heap->realloc(object->bytes, size);
+    LOG("r %lld %zu %lld\n", objects_offset(object->bytes), size, objects_offset(moved));
     if (moved == NULL) {
         heap->refused(size, object->alignment);
         EXPECT(size > object->size);
