@@ -141,7 +141,7 @@ TEST_CASE(empty_frames_come_first) {
     EXPECT_EQUAL(page_frames[1], 0xff);
     EXPECT_EQUAL(drop(frame), TAU_FRAME_FREE);
     EXPECT_EQUAL(load(10), frame);
-    EXPECT_EQUAL(drop(frame), TAU_OK);  // recent: it is no candidate for two loads
+    EXPECT_EQUAL(drop(frame), TAU_OK);  // recent: not a candidate for two loads
     struct tau_code_cache_answer answer;
     for (uint32_t page = 11; page < 13; page++) {
         REQUIRE(tau_code_cache_fault(&cache, (struct tau_page){page}, &answer) == TAU_OK);

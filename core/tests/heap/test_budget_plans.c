@@ -1,5 +1,5 @@
 // Goal: any valid plan is laid out so that every bucket is found, any other is refused, and nothing
-// is taken beside the memory. Method: plans at each limit and random ones, a full walk after init
+// outside the memory is used. Method: plans at each limit and random ones, a full walk after init
 // and after every bucket was taken and given back.
 #include <sys/mman.h>
 

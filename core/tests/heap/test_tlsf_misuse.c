@@ -193,7 +193,8 @@ TEST_CASE(free_of_a_moved_object_is_reported) {
     heap_close(&heap);
 }
 
-// ---- Pointers that are no objects -------------------------------------------------------------
+// ---- Pointers to other bytes than objects
+// -------------------------------------------------------------
 
 TEST_CASE(foreign_pointers_are_reported) {
     static _Alignas(16) unsigned char elsewhere[64];

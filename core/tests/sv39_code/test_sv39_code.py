@@ -65,7 +65,7 @@ class World:
     def run(
         self, settings: Settings, flash: Path | None, seconds_max: int = SECONDS_MAX
     ) -> Outcome:
-        """Run with SETTINGS; FLASH None is no chip."""
+        """Run with SETTINGS; without a chip if FLASH is None."""
         return run(self.firmware, settings, self.folder, flash, seconds_max=seconds_max)
 
     def record(self, settings: Settings) -> tuple[Outcome, Touches]:

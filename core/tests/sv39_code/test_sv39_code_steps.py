@@ -39,7 +39,7 @@ READ = "tau_sv39_code_read"
 ROUNDS = {READ: 32, "sv39_code_are_equal": 32, "sv39_code_accessed": 32}
 ROUNDS["sv39_code_forget_accessed"] = FRAMES_MAX
 CALLS = ("fault", "begin", "read", "end", "cancel", "release_page", "use", "visit", "age")
-# One fault beside reading the page, and with it.
+# One fault without reading the page, and with it.
 FAULT_MAX, LOAD_MAX = 500, 1600
 PAGES = 12
 
@@ -115,7 +115,7 @@ def is_noticed(mutant: Mutant, folder: Path) -> bool:
 
 
 def cases() -> list:
-    """All mutants; only those of the order of steps are quick."""
+    """All mutants; only the mutants of the order of steps are quick."""
     return [
         pytest.param(
             mutant,

@@ -391,7 +391,7 @@ TEST_CASE(enough_is_enough) {
     }
 }
 
-// Dense mappings: at most half of what five words a page take, beside the constant part.
+// Dense mappings: at most half of what five words a page take, in addition to the constant part.
 TEST_CASE(bytes_of_dense_mappings) {
     for (uint32_t pages = 32; pages <= 2048; pages *= 2) {
         open_scene(RECORDS_MAX, 0, 0x77);

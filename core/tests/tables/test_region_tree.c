@@ -189,7 +189,7 @@ TEST_CASE(bad_arguments_change_nothing) {
     EXPECT_EQUAL(tau_region_tree_init(&tree, memory, size, 6), TAU_OK);
 }
 
-// Each invariant broken once; the short test sees what it is there for.
+// Each invariant broken once; the short test sees its part.
 TEST_CASE(the_checkers_notice) {
     if (LOG2_MAX != 20) {
         return;  // the words below are chosen for four levels

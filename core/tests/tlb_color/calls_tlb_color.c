@@ -159,7 +159,7 @@ static enum tau_status misuse(void) {
 
 // ---- Worlds ------------------------------------------------------------------------------------
 
-// Opens heap OWN; false if there is no page for it.
+// Opens heap OWN; false if it gets no page.
 static bool open_heap(void) {
     const uint32_t room = world_room(own);
     const uint32_t pages = 1 + choose(room + 1);

@@ -1,4 +1,4 @@
-"""What malloc and free of a colored heap cost above those of TLSF."""
+"""What malloc and free of a colored heap add to TLSF's cost."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ static uint32_t page_of(const unsigned char *byte) {
     return (uint32_t)((size_t)(byte - pool) / PAGE_BYTES);
 }
 
-// Takes objects of COLOR until there is no room; each lies in sets FIRST ... FIRST + COUNT - 1.
+// Takes objects of COLOR until the heap is full; each lies in sets FIRST ... FIRST + COUNT - 1.
 static unsigned take_all(size_t size, uint32_t color, uint32_t first, uint32_t count) {
     unsigned taken = 0;
     unsigned char *objects[OBJECTS_MAX];
