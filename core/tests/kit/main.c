@@ -6,6 +6,7 @@
 //                                 STATES
 #include "core/tests/kit/mechanism.h"
 
+#ifndef TAU_FUZZER  // libFuzzer has a main of its own
 int main(int argc, char **argv) {
     const char *const command = argc > 1 ? argv[1] : "examples";
     if (strcmp(command, "examples") == 0) {
@@ -20,3 +21,4 @@ int main(int argc, char **argv) {
     printf("see core/tests/kit/main.c\n");
     return 2;
 }
+#endif

@@ -47,7 +47,9 @@ class Mutant(mutants.Mutant):
     @property
     def path(self) -> str:
         """The file's path in the repository; tests are not looked through."""
-        found = [each for each in CORE.rglob(self.file) if "tests" not in each.parts]
+        found = [
+            each for each in CORE.rglob(self.file) if "tests" not in each.relative_to(CORE).parts
+        ]
         assert len(found) == 1, f"{self.name}: {self.file} is {len(found)} files of the core"
         return str(found[0].relative_to(mutants.ROOT))
 

@@ -131,7 +131,7 @@ def run(
     plugin: str | None = None,
     seconds_max: int = SECONDS_MAX,
 ) -> Outcome:
-    """Run the firmware until it stops, at most SECONDS_MAX. Without FLASH the machine has no chip."""
+    """Run the firmware until it stops, at most SECONDS_MAX. Without FLASH there is none."""
     emulator = shutil.which("qemu-system-riscv64")
     assert emulator, "qemu-system-riscv64 is missing: apt install qemu-system-misc"
     path = folder / "settings.bin"
