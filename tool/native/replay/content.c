@@ -165,6 +165,12 @@ static uint64_t granule_end(const struct tau_content *content,
     return (offset + object->size_bytes + GRANULE_BYTES - 1) / GRANULE_BYTES;
 }
 
+bool tau_content_has_room(const struct tau_content *content, const uint8_t *pointer,
+                          uint64_t size_bytes) {
+    const uint64_t offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)content->arena);
+    return offset <= content->arena_bytes && size_bytes <= content->arena_bytes - offset;
+}
+
 enum tau_replay_fault tau_content_take(struct tau_content *content,
                                        struct tau_content_object *object,
                                        const struct tau_replay_op *op,
@@ -185,7 +191,7 @@ enum tau_replay_fault tau_content_add(struct tau_content *content,
     uint8_t *pointer = object->pointer;
     const uint64_t size_bytes = object->size_bytes;
     const uint64_t offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)content->arena);
-    if (offset > content->arena_bytes || size_bytes > content->arena_bytes - offset) {
+    if (!tau_content_has_room(content, pointer, size_bytes)) {
         return TAU_REPLAY_OUTSIDE;
     }
     if (((uintptr_t)pointer & (object->alignment - 1)) != 0) {
@@ -223,8 +229,7 @@ bool tau_content_remove(struct tau_content *content, const struct tau_content_ob
 bool tau_content_survives(const struct tau_content *content, const uint8_t *pointer,
                           uint64_t old_bytes, uint64_t new_bytes, uint32_t slot) {
     const uint64_t kept = old_bytes < new_bytes ? old_bytes : new_bytes;
-    const uint64_t offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)content->arena);
-    if (offset > content->arena_bytes || kept > content->arena_bytes - offset) {
+    if (!tau_content_has_room(content, pointer, kept)) {
         return true;  // tau_content_add names this fault
     }
     const uint64_t word = word_of_slot(slot);

@@ -56,6 +56,9 @@ enum tau_replay_fault tau_content_add(struct tau_content *content,
 // Removes the object. False: its words have changed.
 bool tau_content_remove(struct tau_content *content, const struct tau_content_object *object,
                         uint32_t slot);
+// Whether SIZE_BYTES at POINTER lie in the arena.
+bool tau_content_has_room(const struct tau_content *content, const uint8_t *pointer,
+                          uint64_t size_bytes);
 // Whether POINTER holds what an object of OLD_BYTES had, as far as NEW_BYTES reach.
 bool tau_content_survives(const struct tau_content *content, const uint8_t *pointer,
                           uint64_t old_bytes, uint64_t new_bytes, uint32_t slot);

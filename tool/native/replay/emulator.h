@@ -3,17 +3,17 @@
 //
 // 1. The image is one range of memory at a fixed address: the allocator, a stub, a mailbox, a
 //    stack.
-// 2. The stub loops: it takes a function and its arguments from the mailbox, calls it and puts the
-//    result back. The emulator calls a hook before each basic block. At the head of the loop, the
-//    hook puts the next operation in the mailbox. So the emulator is entered once per run, not once
-//    per call.
+// 2. The allocator is a system of replay.h. The stub loops: it takes a function and its arguments
+//    from the mailbox, calls it and puts the result back. The emulator, on a stack of its own,
+//    calls a hook before each basic block; at the head of the loop, the hook waits for the next
+//    call. So the emulator is entered once per run, not once per call.
 // 3. Every block outside the stub adds its instructions and, on RV32, its loads and stores (their
 //    number follows from the code itself). To check this, the hook can be called for each
 //    instruction instead. The numbers are equal, except that unicorn skips instructions in a Thumb
 //    IT block whose condition does not hold. Those take a cycle on a Cortex-M4, so they count here.
 // 4. memmove, memcpy and memset belong to the stub: the host moves the bytes. Each call is charged
 //    TAU_EMULATOR_COPY_INSTRUCTIONS, and the bytes are reported separately.
-// 5. The arena is memory of this process, so objects are checked as in replay (content.h).
+// 5. The arena is memory of this process.
 //
 // The emulator is the library of the Python package unicorn, loaded by path when it is needed.
 #ifndef TAU_EMULATOR_H
@@ -106,12 +106,9 @@ struct tau_emulator_calls {
 struct tau_emulator_result {
     struct tau_replay_result replay;
     struct tau_emulator_calls calls[TAU_EMULATOR_CATEGORIES];
-    uint64_t payload_bytes;  // moved and filled by this side
-    uint64_t is_truncated;   // stopped at the limit of instructions
-    uint64_t refusals;       // requests that were refused where replay goes on
-    uint64_t first_refusal;  // the event of the first one
-    uint64_t stack_bytes;    // the most that a call, or init, used
-    uint64_t init_instructions;
+    uint64_t payload_bytes;   // moved and filled by this side
+    uint64_t is_truncated;    // stopped at the limit of instructions
+    uint64_t stack_bytes;     // the most that a call, or init, used
     uint64_t init_bytes;      // the size that a firmware makes its heap with; 0: it was not seen
     uint64_t emulator_error;  // unicorn's uc_err, 1000 + enum tau_rv32_stop, or above
     uint64_t fault_address;   // the program counter then

@@ -1,10 +1,8 @@
-// Counts calls, and decodes blocks of code. See emulator_count.h.
+// Counts calls and the bytes of a stack. See emulator_count.h.
 #include "tool/native/replay/emulator_count.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "tool/native/machine/rv32_decode.h"
 
 #define STACK_PAINT 0xa5
 #define HISTOGRAM_LENGTH_MAX (UINT64_C(1) << 22)
@@ -28,23 +26,6 @@ void tau_emulator_tally_add(struct tau_emulator_tally *tally, uint64_t number, u
         tally->max = number;
         tally->max_event = event;
     }
-}
-
-struct tau_emulator_cost tau_emulator_cost_of(const uint8_t *code, uint32_t size, uint32_t is_arm) {
-    struct tau_emulator_cost cost = {0};
-    for (uint32_t at = 0; at < size; cost.instructions++) {
-        uint32_t word = 0;
-        memcpy(&word, code + at, size - at < sizeof word ? size - at : sizeof word);
-        const uint32_t half = word & 0xffff;
-        if (is_arm != 0) {
-            at += (half >> 11) >= 0x1d ? 4 : 2;
-            continue;
-        }
-        const struct tau_rv32_instruction found = rv32_decode(word, 0, true);
-        cost.accesses += found.op >= RV32_LB && found.op <= RV32_SW ? 1 : 0;
-        at += (half & 3) == 3 ? 4 : 2;
-    }
-    return cost;
 }
 
 void tau_emulator_stack_paint(uint8_t *stack, uint32_t size_bytes) {

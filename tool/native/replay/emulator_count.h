@@ -1,10 +1,10 @@
-// The emulator's counts: sums and histograms of calls, and instructions and accesses of code.
+// The emulator's counts: sums and histograms of calls, and the bytes used of a stack.
 #ifndef TAU_EMULATOR_COUNT_H
 #define TAU_EMULATOR_COUNT_H
 
 #include <stdint.h>
 
-// One number a call.
+// One number per call.
 struct tau_emulator_tally {
     uint64_t total;
     uint64_t max;
@@ -13,16 +13,7 @@ struct tau_emulator_tally {
     uint64_t histogram_length;
 };
 
-// What a call, or a block of code, executes. Accesses are known on RV32 only.
-struct tau_emulator_cost {
-    uint64_t instructions;
-    uint64_t accesses;
-};
-
 void tau_emulator_tally_add(struct tau_emulator_tally *tally, uint64_t number, uint64_t event);
-
-// What the SIZE bytes of code at CODE execute from the first to the last.
-struct tau_emulator_cost tau_emulator_cost_of(const uint8_t *code, uint32_t size, uint32_t is_arm);
 
 // Paints SIZE_BYTES of a stack; later counts the bytes from the lowest changed one to the end.
 void tau_emulator_stack_paint(uint8_t *stack, uint32_t size_bytes);

@@ -295,62 +295,112 @@ uint8_t *tau_replay_arena(struct tau_replay *replay, uint64_t size_bytes) {
 // ---- running ----
 
 struct run {
-    const struct tau_replay_system *system;
+    struct tau_replay_system *system;
+    struct tau_replay_result *result;
     void *heap;
     struct tau_content_object *objects;
     struct tau_content *content;  // NULL: unchecked
-    uint64_t event;
 };
 
 // Alignment takes precedence over clearing: no system offers both, and placement is what counts.
-static bool is_cleared(const struct tau_replay_op *op) {
-    return op->op == TAU_TRACE_CALLOC && op->align_log2 == 0;
+static bool is_cleared(const struct tau_replay_system *system, const struct tau_replay_op *op) {
+    return op->op == TAU_TRACE_CALLOC && op->align_log2 == 0 && system->calloc != NULL;
 }
 
 static void *run_allocate(const struct run *run, const struct tau_replay_op *op) {
     const struct tau_replay_system *system = run->system;
     const size_t size_bytes = (size_t)op->size_bytes;
-    if (op->align_log2 != 0) {
+    if (op->align_log2 != 0 && op->op != TAU_TRACE_REALLOC && system->aligned_alloc != NULL) {
         return system->aligned_alloc(run->heap, (size_t)1 << op->align_log2, size_bytes);
     }
     // Unchecked, calloc's clearing would only cost time: the object lies where malloc puts it.
-    if (is_cleared(op) && run->content != NULL) {
+    if (is_cleared(system, op) && run->content != NULL) {
         return system->calloc(run->heap, 1, size_bytes);
     }
     return system->malloc(run->heap, size_bytes);
 }
 
+static enum tau_replay_fault run_refused(struct run *run) {
+    struct tau_replay_result *result = run->result;
+    if (!run->system->goes_on) {
+        return TAU_REPLAY_NO_MEMORY;
+    }
+    result->first_refusal = result->refusals == 0 ? run->system->event : result->first_refusal;
+    result->refusals++;
+    return TAU_REPLAY_COMPLETED;
+}
+
 static enum tau_replay_fault run_new_object(struct run *run, const struct tau_replay_op *op,
                                             uint8_t *pointer) {
+    const struct tau_replay_system *system = run->system;
     struct tau_content_object *object = &run->objects[op->slot];
     if (pointer == NULL || run->content == NULL) {
         object->pointer = pointer;
-        return pointer == NULL ? TAU_REPLAY_NO_MEMORY : TAU_REPLAY_COMPLETED;
+        object->size_bytes = op->size_bytes;
+        return pointer == NULL ? run_refused(run) : TAU_REPLAY_COMPLETED;
     }
-    const struct tau_content_answer answer = {
-        .event = run->event,
+    struct tau_content_answer answer = {
+        .event = system->event,
         .offset = (uint64_t)((uintptr_t)pointer - (uintptr_t)run->content->arena),
-        .alignment = op->op == TAU_TRACE_REALLOC && !run->system->realloc_forgets_alignment
-                         ? object->alignment
-                         : tau_replay_alignment(op, run->system->alignment),
-        .is_cleared = is_cleared(op),
+        .alignment = object->alignment,
+        .is_cleared = is_cleared(system, op),
     };
+    if (op->op != TAU_TRACE_REALLOC || system->realloc_forgets_alignment) {
+        answer.alignment = system->aligned_alloc != NULL
+                               ? tau_replay_alignment(op, system->alignment)
+                               : system->alignment;
+    }
     return tau_content_take(run->content, object, op, &answer);
+}
+
+// Resizes an object of a system that has no realloc. Its content has been checked.
+static enum tau_replay_fault run_move(struct run *run, const struct tau_replay_op *op,
+                                      const struct tau_content_object *old) {
+    struct tau_replay_system *system = run->system;
+    uint8_t *pointer = run_allocate(run, op);
+    const uint64_t kept = old->size_bytes < op->size_bytes ? old->size_bytes : op->size_bytes;
+    if (pointer != NULL &&
+        (run->content == NULL || tau_content_has_room(run->content, pointer, kept))) {
+        memmove(pointer, old->pointer, kept);
+        system->payload_bytes += kept;
+    }
+    const enum tau_replay_fault fault = run_new_object(run, op, pointer);
+    if (fault == TAU_REPLAY_COMPLETED && pointer != NULL) {
+        (void)system->free(run->heap, old->pointer);
+    }
+    return fault;
 }
 
 static enum tau_replay_fault run_realloc(struct run *run, const struct tau_replay_op *op) {
     struct tau_content_object *object = &run->objects[op->slot];
-    uint8_t *old = object->pointer;
-    const uint64_t old_bytes = object->size_bytes;
+    const struct tau_content_object old = *object;
+    enum tau_replay_fault fault = TAU_REPLAY_COMPLETED;
+    if (old.pointer == NULL) {  // it was refused
+        struct tau_replay_op malloc_op = *op;
+        malloc_op.op = TAU_TRACE_MALLOC;
+        run->system->op = &malloc_op;
+        return run_new_object(run, &malloc_op, run_allocate(run, &malloc_op));
+    }
     if (run->content != NULL && !tau_content_remove(run->content, object, op->slot)) {
         return TAU_REPLAY_OVERWRITTEN;
     }
-    uint8_t *pointer = run->system->realloc(run->heap, old, (size_t)op->size_bytes);
-    if (pointer != NULL && run->content != NULL &&
-        !tau_content_survives(run->content, pointer, old_bytes, op->size_bytes, op->slot)) {
-        return TAU_REPLAY_OVERWRITTEN;
+    if (run->system->realloc == NULL) {
+        fault = run_move(run, op, &old);
+    } else {
+        uint8_t *pointer = run->system->realloc(run->heap, old.pointer, (size_t)op->size_bytes);
+        if (pointer != NULL && run->content != NULL &&
+            !tau_content_survives(run->content, pointer, old.size_bytes, op->size_bytes,
+                                  op->slot)) {
+            return TAU_REPLAY_OVERWRITTEN;
+        }
+        fault = run_new_object(run, op, pointer);
     }
-    return run_new_object(run, op, pointer);
+    if (fault == TAU_REPLAY_COMPLETED && object->pointer == NULL) {  // refused: it stays as it was
+        *object = old;
+        fault =
+            run->content == NULL ? fault : tau_content_add(run->content, object, op->slot, false);
+    }
+    return fault;
 }
 
 static enum tau_replay_fault run_free(struct run *run, const struct tau_replay_op *op) {
@@ -380,18 +430,36 @@ static enum tau_replay_fault run_op(struct run *run, const struct tau_replay_op 
     }
 }
 
-static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run,
-                                     struct tau_replay_result *result) {
+static enum tau_replay_fault run_all(struct tau_replay *replay, struct run *run) {
+    struct tau_replay_system *system = run->system;
     struct tau_replay_walk walk = tau_replay_walk(replay);
-    for (const struct tau_replay_op *op; (op = tau_replay_next(&walk)) != NULL; run->event++) {
+    for (const struct tau_replay_op *op; (op = tau_replay_next(&walk)) != NULL; system->event++) {
+        system->op = op;
         const enum tau_replay_fault fault = run_op(run, op);
-        if (fault != TAU_REPLAY_COMPLETED) {
-            result->fault_event = run->event;
-            result->fault_size_bytes = op->size_bytes;
-            return fault;
+        if (fault != TAU_REPLAY_COMPLETED || system->is_stopped) {
+            run->result->fault_event = system->event;
+            run->result->fault_size_bytes = op->size_bytes;
+            return system->is_stopped ? system->stop_fault : fault;
         }
     }
     return walk.has_failed ? TAU_REPLAY_TRACE_FAILED : TAU_REPLAY_COMPLETED;
+}
+
+// Lets the system start in ARENA, and prepares the checks of its memory. Returns the fault it
+// shows.
+static enum tau_replay_fault run_start(struct run *run, uint8_t *arena, uint64_t heap_bytes) {
+    struct tau_replay_system *system = run->system;
+    system->event = 0;
+    run->heap = system->init(system, arena, (size_t)heap_bytes);
+    run->result->init_status = (uint64_t)system->init_status;
+    if (run->heap == NULL || system->is_stopped) {
+        return system->is_stopped ? system->stop_fault : TAU_REPLAY_INIT_FAILED;
+    }
+    const bool has_own = system->arena != NULL;
+    const bool is_ready =
+        run->content == NULL || tau_content_start(run->content, has_own ? system->arena : arena,
+                                                  has_own ? system->arena_bytes : heap_bytes);
+    return is_ready ? TAU_REPLAY_COMPLETED : TAU_REPLAY_HOST_MEMORY;
 }
 
 void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
@@ -402,20 +470,15 @@ void tau_replay_run(struct tau_replay *replay, struct tau_replay_system *system,
         result->fault = TAU_REPLAY_HOST_MEMORY;
         return;
     }
-    if (is_checked != 0 && !tau_content_start(&replay->content, arena, heap_bytes)) {
-        result->fault = TAU_REPLAY_HOST_MEMORY;
-        return;
-    }
     memset(replay->objects, 0, replay->facts.slots_count * sizeof(struct tau_content_object));
-    struct run run = {.system = system, .objects = replay->objects};
+    struct run run = {.system = system, .result = result, .objects = replay->objects};
     run.content = is_checked != 0 ? &replay->content : NULL;
-    run.heap = system->init(system, arena, (size_t)heap_bytes);
-    result->init_status = (uint64_t)system->init_status;
-    if (run.heap == NULL) {
-        result->fault = TAU_REPLAY_INIT_FAILED;
+    enum tau_replay_fault fault = run_start(&run, arena, heap_bytes);
+    if (fault != TAU_REPLAY_COMPLETED || system->is_stopped) {
+        result->fault = (uint64_t)fault;
         return;
     }
-    result->fault = run_all(replay, &run, result);
+    result->fault = (uint64_t)run_all(replay, &run);
     result->placement_hash = is_checked != 0 ? replay->content.placement_hash : 0;
     result->footprint_bytes = system->footprint == NULL ? heap_bytes : system->footprint(run.heap);
 }

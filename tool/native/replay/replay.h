@@ -70,9 +70,12 @@ struct tau_replay_result {
     uint64_t footprint_bytes;  // of the arena, the system's control structures included
     uint64_t init_status;      // enum tau_status of the core, 0 for others
     uint64_t placement_hash;   // of all pairs of event and offset in the arena
+    uint64_t refusals;         // requests that were refused where the run goes on
+    uint64_t first_refusal;    // the event of the first one
 };
 
-// An allocator. HEAP is what init returned. free returns 0, or a reason for which it refused.
+// An allocator. HEAP is the result of init. free returns 0, or a reason for which it refused.
+// Without calloc or aligned_alloc (NULL), malloc serves; without realloc, malloc, a copy and free.
 struct tau_replay_system {
     void *(*init)(struct tau_replay_system *system, void *arena, size_t size_bytes);
     void *(*malloc)(void *heap, size_t size_bytes);
@@ -85,6 +88,17 @@ struct tau_replay_system {
     size_t alignment;                // what each object without an asked alignment has at least
     bool realloc_forgets_alignment;  // as in C: a resized object has the least alignment
     int init_status;
+    bool goes_on;  // after a refused request: its object does not exist, or stays as it was
+    // Set by init, if it has memory of its own instead of the given arena.
+    uint8_t *arena;
+    uint64_t arena_bytes;
+    // Set before each call.
+    const struct tau_replay_op *op;
+    uint64_t event;
+    // Set by a call: the run ends here, with this fault.
+    bool is_stopped;
+    enum tau_replay_fault stop_fault;
+    uint64_t payload_bytes;  // copied for a realloc that it does not have
     void *state;
 };
 

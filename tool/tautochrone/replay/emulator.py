@@ -310,8 +310,8 @@ def _count_once(
     counts.heap_bytes = int(settings.heap_bytes)
     counts.payload_bytes = int(raw.payload_bytes)
     counts.is_truncated = bool(raw.is_truncated)
-    counts.refusals, counts.stack_bytes = int(raw.refusals), int(raw.stack_bytes)
-    counts.first_refusal = int(raw.first_refusal) if raw.refusals else None
+    counts.refusals, counts.stack_bytes = int(raw.replay.refusals), int(raw.stack_bytes)
+    counts.first_refusal = int(raw.replay.first_refusal) if counts.refusals else None
     counts.init_bytes = int(raw.init_bytes)
     counts.placement_hash = int(raw.replay.placement_hash)
     return counts, int(raw.replay.fault)

@@ -25,7 +25,7 @@ from tautochrone.trace.file import OPS
 from tautochrone.verify.recordings import Done, bounds_of, done_of
 
 PAGE_BYTES = 4096
-STUB_BYTES = 4 << 20  # IMAGE_BYTES of tool/native/replay/emulator_machine.h
+STUB_BYTES = 4 << 20  # IMAGE_BYTES of tool/native/replay/emulator.c
 STUB_ADDRESSES = (0x60000000, 0x70000000, 0x90000000, 0x10000, 0xA0000000)
 REGIONS_MAX, PAYLOAD_MAX = 8, 16  # tool/native/replay/emulator.h
 SEGMENTS_BYTES_MAX = 256 << 20
